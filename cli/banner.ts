@@ -1,0 +1,61 @@
+import { join } from "node:path";
+import type { Config } from "../src/config.ts";
+import { printDuration } from "../src/config/units.ts";
+import type { Daemon } from "../src/daemon.ts";
+import { printable } from "../src/domain/printable.ts";
+import { packed } from "../src/packed.ts";
+import { version } from "../src/version.ts";
+import type { Args } from "./commands.ts";
+
+type Served = Pick<Daemon, "url" | "socket" | "created" | "adminKeyFile">;
+
+/** What a person who starts the daemon on a terminal sees: where things are, and the next three things to type. */
+export function banner(config: Config, daemon: Served, args: Args<"serve">): string {
+  const { delays, timeout } = config.retry;
+  const socket = daemon.socket?.replace(/^unix:/, "") ?? null;
+  const lines = [
+    `webhookd ${version}${config.dev ? "   DEV: endpoints may be plain http on this machine" : ""}`,
+    `  data    ${config.data.dir}${daemon.created ? "   (new)" : ""}`,
+    `  api     ${daemon.url}`,
+    `  socket  ${socket ?? "none: commands need --url and --key-file"}`,
+    ...(daemon.adminKeyFile === null ? [] : [`  key     ${daemon.adminKeyFile}   (an admin's; the socket needs none)`]),
+    `  retry   ${delays.map(printDuration).join(" ")}, answer within ${printDuration(timeout)}`,
+    ...(daemon.created ? [`Copy ${config.data.secretKeyFile} off this host: no backup can be read without it.`] : []),
+    `Next, in another terminal${packed ? "" : " and in this folder"}:`,
+    ...nextSteps(config, daemon, args).map((step) => `  ${step}`),
+    "Ctrl-C stops, after what is being sent.",
+  ];
+  return lines.map((line) => `${printable(line)}\n`).join("");
+}
+
+/** What to type next, to see an event delivered. */
+export function nextSteps(config: Config, { url, socket: address }: Served, args: Args<"serve">): string[] {
+  const socket = address?.replace(/^unix:/, "") ?? null;
+  // Commands would not find this daemon by themselves.
+  const named = Boolean(args.socket ?? args["data-dir"] ?? args.config);
+  const keyFile = quote(join(config.data.dir, "admin.key"));
+  const program = packed ? "webhookd" : "scripts/webhookd";
+  let target = "";
+  let curl = `curl -H "authorization: Bearer $(cat ${keyFile})" ${url}`;
+  if (socket !== null) {
+    if (named) target = ` --socket ${quote(socket)}`;
+    curl = `curl --unix-socket ${quote(socket)} http://localhost`;
+  } else target = ` --url ${url} --key-file ${keyFile}`;
+  const post = (path: string, body: object) =>
+    `${curl}${path} -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
+  const receiver = config.dev ? "http://127.0.0.1:4000/" : "https://example.com/hook";
+  return [
+    config.dev ? RECEIVER : `${program} keys create --name app --scope publish,read${target}`,
+    post("/v1/webhooks", { url: receiver, events: ["budget.exceeded"] }),
+    post("/v1/webhooks/events", { type: "budget.exceeded", data: { budget: "groceries" } }),
+    `${curl}/v1/webhooks/events?include=deliveries`,
+  ];
+}
+
+/** Prints what it gets and answers 200. */
+const RECEIVER = `node -e "require('http').createServer((q, s) => q.on('data', (d) => console.log(d + '')).on('end', () => s.end())).listen(4000)"`;
+
+/** For a shell. */
+function quote(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}

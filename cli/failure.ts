@@ -1,0 +1,73 @@
+import { ConfigError } from "../src/config/error.ts";
+import { printable } from "../src/domain/printable.ts";
+import { EXIT } from "./exit-code.ts";
+import type { Io } from "./io.ts";
+import { jsonText } from "./print.ts";
+
+/** The end of a command that did not do what it was asked: what happened, and what to type. Holds outside text. */
+export class Failure extends Error {
+  override readonly name = "Failure";
+  readonly failure: keyof typeof EXIT;
+  readonly code: string;
+  readonly hint: string | undefined;
+
+  constructor(failure: keyof typeof EXIT, message: string, hint?: string, code: string = failure) {
+    super(message);
+    this.failure = failure;
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+/** Says on stderr what went wrong and gives the exit code. stdout stays as it is. */
+export function report(error: unknown, { stderr, env }: Io, json: boolean): number {
+  const { exit, code, messages } = understand(error);
+  if (json) {
+    const [first] = messages;
+    const shown = { code, message: first!.what, ...(first!.hints.length > 0 && { hint: first!.hints.join(" ") }) };
+    stderr.write(`${jsonText({ error: shown })}\n`);
+  } else {
+    for (const { what, hints } of messages) {
+      stderr.write([`webhookd: ${printable(what)}`, ...hints.map((hint) => `  ${printable(hint)}`), ""].join("\n"));
+    }
+  }
+  if (env.WEBHOOKD_DEBUG && error instanceof Error) {
+    stderr.write(`${printable(error.stack ?? "", { keepNewlines: true })}\n`);
+  }
+  return exit;
+}
+
+interface Understood {
+  readonly exit: number;
+  readonly code: string;
+  readonly messages: readonly { readonly what: string; readonly hints: readonly string[] }[];
+}
+
+/**
+ * By shape and not by class where the class would load the daemon or the client: a `failure` is a name in the table of
+ * exit codes, an `exitCode` is the code itself.
+ */
+function understand(error: unknown): Understood {
+  if (error instanceof ConfigError) {
+    const messages = error.mistakes.map(({ where, what, why, todo }) => ({
+      what: `${where}: ${what}`,
+      hints: [why, todo].filter((line) => line !== undefined),
+    }));
+    return { exit: EXIT.usage, code: "usage", messages };
+  }
+  if (!(error instanceof Error)) return understand(new Error(String(error)));
+  const { failure, exitCode, code, hint } = error as Error & { [name: string]: unknown };
+  const hints = typeof hint === "string" ? [hint] : [];
+  const messages = [{ what: error.message, hints }];
+  if (typeof failure === "string" && Object.hasOwn(EXIT, failure)) {
+    return { exit: EXIT[failure as keyof typeof EXIT], code: typeof code === "string" ? code : failure, messages };
+  }
+  if (typeof exitCode === "number") return { exit: exitCode, code: "refused", messages };
+  if (error.name === "ListenError") return { exit: EXIT.refused, code: "refused", messages };
+  const what = `this is a bug in webhookd: ${error.message}`;
+  return {
+    exit: EXIT.bug,
+    code: "bug",
+    messages: [{ what, hints: ["Please report it with what WEBHOOKD_DEBUG=1 prints."] }],
+  };
+}

@@ -1,0 +1,71 @@
+import { nearest } from "../src/config/nearest.ts";
+import { COMMANDS, GROUPS, type Args, type CommandName } from "./commands.ts";
+import { EXIT } from "./exit-code.ts";
+import { Failure, report } from "./failure.ts";
+import type { Io } from "./io.ts";
+import { parse } from "./parse.ts";
+
+/** What a command's file exports as `run`. */
+export type Run<N extends CommandName> = (args: Args<N>, io: Io) => Promise<number>;
+export type Runs = { readonly [N in CommandName]: () => Promise<{ run: Run<N> }> };
+
+/** The whole program but its process: command line in, exit code out. */
+export async function front(words: readonly string[], io: Io, runs: Runs): Promise<number> {
+  try {
+    return await dispatch(words, io, runs);
+  } catch (error) {
+    return report(error, io, words.includes("--json"));
+  }
+}
+
+async function dispatch(words: readonly string[], io: Io, runs: Runs): Promise<number> {
+  const path = commandPath(words);
+  const name = path.join(" ");
+  const isCommand = Object.hasOwn(COMMANDS, name);
+  const next = words[path.length];
+  if (!isCommand && next !== undefined && !next.startsWith("-")) throw unknown(path, next);
+  if (asksForHelp(words)) {
+    const { help } = await import("./help.ts");
+    io.stdout.write(await help(path, io));
+    return EXIT.ok;
+  }
+  if (name === "" && words.length === 1 && next === "--version") return start("version", [], io, runs);
+  if (isCommand) return start(name as CommandName, words.slice(path.length), io, runs);
+  if (next !== undefined) throw unknown(path, next);
+  const { help } = await import("./help.ts");
+  io.stderr.write(await help(path, { ...io, stdout: io.stderr }));
+  return EXIT.usage;
+}
+
+async function start<N extends CommandName>(name: N, words: readonly string[], io: Io, runs: Runs): Promise<number> {
+  const args = parse(`webhookd ${name}`, COMMANDS[name].args, words) as Args<N>;
+  const { run } = await runs[name]();
+  return run(args, io);
+}
+
+/** The leading words that name a command or a group of commands. */
+function commandPath([first, second]: readonly string[]): string[] {
+  if (first === undefined) return [];
+  if (Object.hasOwn(COMMANDS, first)) return [first];
+  if (!Object.hasOwn(GROUPS, first)) return [];
+  return second !== undefined && Object.hasOwn(COMMANDS, `${first} ${second}`) ? [first, second] : [first];
+}
+
+/** Anywhere but after `--`, and whatever else is wrong with the command line. */
+function asksForHelp(words: readonly string[]): boolean {
+  const end = words.indexOf("--");
+  return words.slice(0, end < 0 ? undefined : end).some((word) => word === "--help" || word === "-h");
+}
+
+function unknown(path: readonly string[], word: string): Failure {
+  const name = ["webhookd", ...path].join(" ");
+  const hint = `Nothing was done; see ${name} --help.`;
+  if (word.startsWith("-")) return new Failure("usage", `${word} must come after a command`, hint);
+  const names = Object.keys(COMMANDS).map((command) => command.split(" "));
+  const near = nearest(
+    word,
+    names.flatMap((words) => words[path.length] ?? []),
+  );
+  const guess = near === null ? "" : `Did you mean ${near}? `;
+  return new Failure("usage", `${name} has no command "${word}"`, guess + hint);
+}

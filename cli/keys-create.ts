@@ -1,0 +1,44 @@
+import { parseDuration } from "../src/config/units.ts";
+import { nearest } from "../src/config/nearest.ts";
+import { SCOPES, type Scope } from "../src/domain/key.ts";
+import type { Args } from "./commands.ts";
+import { EXIT } from "./exit-code.ts";
+import { Failure } from "./failure.ts";
+import type { Io } from "./io.ts";
+import { say, sayJson } from "./print.ts";
+import { connect } from "./target.ts";
+
+/** The token alone goes to stdout, so that it can be sent into a file; the talk goes to stderr. */
+export async function run(args: Args<"keys create">, io: Io): Promise<number> {
+  const scopes = readScopes(args.scope);
+  const expires = args.expires === undefined ? {} : { expires_at: readExpiry(args.expires, io.now()) };
+  const key = await connect(args, io).createKey({ name: args.name, scopes, tenant: args.tenant, ...expires });
+  if (args.json) {
+    sayJson(io, key);
+    return EXIT.ok;
+  }
+  const until = key.expires_at === null ? "" : `, until ${key.expires_at}`;
+  const talk = { ...io, stdout: io.stderr };
+  say(talk, `${key.id} ${key.name}: ${key.scopes.join(", ")} for tenant ${key.tenant}${until}`);
+  say(talk, "This is the key. It is shown once; store it now.");
+  say(io, key.key);
+  return EXIT.ok;
+}
+
+function readScopes(text: string): Scope[] {
+  return text.split(",").map((given) => {
+    const scope = SCOPES.find((known) => known === given.trim());
+    if (scope !== undefined) return scope;
+    const near = nearest(given, SCOPES);
+    const hint = near === null ? `Scopes are ${SCOPES.join(", ")}.` : `Did you mean ${near}?`;
+    throw new Failure("usage", `there is no scope "${given}"`, `${hint} Nothing was done.`);
+  });
+}
+
+function readExpiry(text: string, now: number): string {
+  const duration = parseDuration(text);
+  const instant = new Date(now + (duration ?? 0));
+  // The last year that four digits can say.
+  if (duration !== null && duration > 0 && instant.getTime() < Date.UTC(9999, 0)) return instant.toISOString();
+  throw new Failure("usage", `--expires ${text} is no duration such as 30d or 2h`, "Nothing was done.");
+}

@@ -1,0 +1,21 @@
+import type { Args } from "./commands.ts";
+import { EXIT } from "./exit-code.ts";
+import { Failure } from "./failure.ts";
+import type { Io } from "./io.ts";
+import { say, sayJson } from "./print.ts";
+import { connect } from "./target.ts";
+
+export async function run(args: Args<"keys revoke">, io: Io): Promise<number> {
+  // Repeating a token here would put it into messages and logs.
+  if (!args.key.startsWith("key_")) {
+    throw new Failure(
+      "usage",
+      "that is not the id of a key",
+      "Ids begin with key_; see `webhookd keys list`. Nothing was done.",
+    );
+  }
+  await connect(args, io).revokeKey(args.key);
+  if (args.json) sayJson(io, { id: args.key, revoked: true });
+  else say(io, `${args.key} is revoked: requests with it get 401 from now on.`);
+  return EXIT.ok;
+}

@@ -1,0 +1,34 @@
+import { printable } from "../src/domain/printable.ts";
+import type { Io } from "./io.ts";
+
+/** One line of text for people; every outside string in it is made harmless. */
+export function say({ stdout }: Io, line: string): void {
+  stdout.write(`${printable(line)}\n`);
+}
+
+export function sayJson({ stdout }: Io, value: unknown): void {
+  stdout.write(`${jsonText(value)}\n`);
+}
+
+/** JSON in ASCII: what could steer a terminal is escaped by JSON itself or, beyond ASCII, here. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value).replaceAll(/[^\x20-\x7e]/g, escape);
+}
+
+/** Columns two spaces apart, each as wide as its longest cell. */
+export function sayTable(io: Io, rows: readonly (readonly string[])[]): void {
+  const safe = rows.map((row) => row.map((cell) => printable(cell)));
+  const widths = safe[0]!.map((_, column) => Math.max(...safe.map((row) => row[column]!.length)));
+  for (const row of safe)
+    say(
+      io,
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join("  ")
+        .trimEnd(),
+    );
+}
+
+function escape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}

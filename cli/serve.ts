@@ -1,0 +1,123 @@
+import { departures, loadConfig } from "../src/config.ts";
+import type { SettingName } from "../src/config/schema.ts";
+import type { Daemon } from "../src/daemon.ts";
+import { banner, nextSteps } from "./banner.ts";
+import type { Args } from "./commands.ts";
+import { EXIT } from "./exit-code.ts";
+import { Failure } from "./failure.ts";
+import type { Io } from "./io.ts";
+
+type StartDaemon = (typeof import("../src/daemon.ts"))["startDaemon"];
+type Signal = "SIGINT" | "SIGTERM";
+
+const SETTING_FLAGS: readonly (readonly [keyof Args<"serve">, SettingName])[] = [
+  ["listen", "server.listen"],
+  ["data-dir", "data.dir"],
+  ["socket", "server.socket"],
+  ["log-level", "log.level"],
+  ["log-format", "log.format"],
+];
+/** Under npm one Ctrl-C comes twice: from the terminal, and passed on. */
+const ECHO_MS = 100;
+/** After the second signal. */
+const ABORT_MS = 1000;
+
+/** Loads the daemon's modules only here: no other command needs them. */
+async function loadDaemon(): Promise<StartDaemon> {
+  return (await import("../src/daemon.ts")).startDaemon;
+}
+
+export async function run(args: Args<"serve">, io: Io, load: () => Promise<StartDaemon> = loadDaemon): Promise<number> {
+  const config = loadConfig(
+    io.configInputs({
+      config: args.config,
+      dev: args.dev,
+      create: args.create,
+      settings: SETTING_FLAGS.flatMap(([flag, name]) => {
+        const text = args[flag];
+        return typeof text === "string" ? [{ name, flag: `--${flag}`, text }] : [];
+      }),
+    }),
+  );
+  const signals = watchSignals(io);
+  try {
+    const { createLog } = await import("../src/log.ts");
+    const format = config.log.format === "auto" ? (io.stdout.isTTY ? "pretty" : "json") : config.log.format;
+    const log = createLog({ format, level: config.log.level, write: (line) => io.stdout.write(line) });
+    io.onHangup(() => log.warn({}, "SIGHUP: nothing is re-read while the daemon runs; restart it to apply changes"));
+    for (const sentence of departures(config)) log.warn({}, sentence);
+    const startDaemon = await load();
+    const daemon = await startDaemon(config, { log });
+    signals.running();
+    if (io.stdout.isTTY && format === "pretty") io.stdout.write(banner(config, daemon, args));
+    else if (daemon.created) {
+      log.info({ file: daemon.adminKeyFile }, "this file holds the first API key, an admin's");
+      log.warn({ file: config.data.secretKeyFile }, "copy this file off the host: no backup can be read without it");
+      log.info({ next: nextSteps(config, daemon, args) }, "what to type next");
+    }
+    return await untilItEnds(daemon, signals, io);
+  } finally {
+    signals.end();
+  }
+}
+
+/** The first signal stops, the second aborts, the third ends the process on the spot. */
+async function untilItEnds(daemon: Daemon, signals: Signals, io: Io): Promise<number> {
+  const first = await Promise.race([signals.first, daemon.failed]);
+  if (first instanceof Error) {
+    daemon.abort();
+    await Promise.race([daemon.stop().catch(() => {}), io.sleep(ABORT_MS)]);
+    throw fatal(first);
+  }
+  let code: number = EXIT.ok;
+  const stopped = daemon.stop().then(() => code);
+  const aborted = signals.second.then(async (signal) => {
+    code = codeOf(signal);
+    daemon.abort();
+    await io.sleep(ABORT_MS);
+    return code;
+  });
+  const failed = daemon.failed.then((error) => Promise.reject(fatal(error)));
+  return Promise.race([stopped, aborted, failed]);
+}
+
+interface Signals {
+  readonly first: Promise<Signal>;
+  readonly second: Promise<Signal>;
+  /** From now on the second signal waits for the daemon's abort. */
+  running(): void;
+  end(): void;
+}
+
+function watchSignals(io: Io): Signals {
+  const first = Promise.withResolvers<Signal>();
+  const second = Promise.withResolvers<Signal>();
+  let count = 0;
+  let lastInterrupt = Number.NEGATIVE_INFINITY;
+  let isRunning = false;
+  const end = io.onSignal((signal) => {
+    const now = io.monotonic();
+    if (signal === "SIGINT" && now - lastInterrupt < ECHO_MS) return;
+    if (signal === "SIGINT") lastInterrupt = now;
+    count += 1;
+    if (count === 1) first.resolve(signal);
+    else if (count === 2 && isRunning) second.resolve(signal);
+    else io.exit(codeOf(signal));
+  });
+  return { first: first.promise, second: second.promise, running: () => void (isRunning = true), end };
+}
+
+function codeOf(signal: Signal): number {
+  return signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm;
+}
+
+/** What ends a running daemon is its disk, unless the error says otherwise or is plainly a mistake in the program. */
+function fatal(error: Error): Error {
+  const isOurs = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+  if ("exitCode" in error || isOurs) return error;
+  return new Failure(
+    "storage_failed",
+    `the daemon cannot go on: ${error.message}`,
+    "Nothing that was acknowledged is lost; see to the disk, then start it again.",
+  );
+}

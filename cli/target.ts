@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createClient, type Client, type Target } from "../src/client.ts";
+import { isLoopback, loadConfig, type Config } from "../src/config.ts";
+import { printAddress } from "../src/config/kinds.ts";
+import { loadSettings } from "../src/config/settings.ts";
+import { version } from "../src/version.ts";
+import { Failure } from "./failure.ts";
+import type { Io } from "./io.ts";
+
+/** The flags that every client command has. */
+export interface TargetArgs {
+  readonly url: string | undefined;
+  readonly socket: string | undefined;
+  readonly "key-file": string | undefined;
+  readonly config: string | undefined;
+}
+
+const SYSTEM_SOCKET = "/run/webhookd/webhookd.sock";
+
+export function connect(args: TargetArgs, io: Io): Client {
+  return createClient(findTarget(args, io), { version });
+}
+
+/**
+ * Flags, variables, the socket of the configuration file, the system's, that of the data directory, and at last the
+ * listen address with the key in the data directory. What is named, or is there, is used even if it does not answer:
+ * a command that went to another daemon unasked would be worse than an error.
+ */
+export function findTarget(args: TargetArgs, io: Io): Target {
+  const named = fromFlags(args) ?? fromVariables(io.env);
+  if (named !== null && "socket" in named) return { socket: named.socket };
+
+  const inputs = io.configInputs({ config: args.config });
+  const keyFile = args["key-file"] ?? io.env.WEBHOOKD_KEY_FILE;
+  if (named !== null) {
+    const url = readUrl(named.url, named.where);
+    // A key of this host must not be sent to just any address.
+    const ownKey = () =>
+      isLoopback(url.hostname.replace(/^\[|\]$/g, "")) ? adminKeyFile(loadConfig(inputs)) : undefined;
+    return withKey(url, keyFile ?? ownKey());
+  }
+
+  const config = loadConfig(inputs);
+  if (keyFile !== undefined) return withKey(listenUrl(config), keyFile);
+  const { file, settings } = loadSettings(inputs);
+  const configured = file !== null || settings["server.socket"] !== "" || settings["data.dir"] !== "";
+  const sockets = new Set([...(configured ? [config.server.socket] : []), SYSTEM_SOCKET, config.server.socket]);
+  sockets.delete("");
+  for (const socket of sockets) if (inputs.exists(socket)) return { socket };
+  if (inputs.exists(adminKeyFile(config))) return withKey(listenUrl(config), adminKeyFile(config));
+  throw new Failure(
+    "unreachable",
+    `cannot find the daemon; tried ${[...sockets, adminKeyFile(config)].join(", ")}`,
+    "Start it with `webhookd serve`, or name it: --socket PATH, or --url URL --key-file FILE.",
+  );
+}
+
+type Named = { readonly socket: string } | { readonly url: string; readonly where: string };
+
+function fromFlags({ url, socket }: TargetArgs): Named | null {
+  return one({ url, socket, where: "--url", both: "--url and --socket" });
+}
+
+function fromVariables(env: Io["env"]): Named | null {
+  const both = "WEBHOOKD_URL and WEBHOOKD_SOCKET";
+  return one({ url: env.WEBHOOKD_URL, socket: env.WEBHOOKD_SOCKET, where: "WEBHOOKD_URL", both });
+}
+
+interface Both {
+  readonly url: string | undefined;
+  readonly socket: string | undefined;
+  readonly where: string;
+  readonly both: string;
+}
+
+function one({ url, socket, where, both }: Both): Named | null {
+  if (url && socket) throw new Failure("usage", `${both} name two daemons`, "Give one of them. Nothing was done.");
+  if (socket) return { socket };
+  return url ? { url, where } : null;
+}
+
+function readUrl(text: string, where: string): URL {
+  const url = URL.parse(text);
+  const fits = url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+  if (fits) return url;
+  throw new Failure("usage", `${where} is not an address such as http://127.0.0.1:8420`, "Keys go into a --key-file.");
+}
+
+function listenUrl({ server: { listen } }: Config): URL {
+  const anywhere = { "0.0.0.0": "127.0.0.1", "::": "::1" }[listen.host];
+  return new URL(`http://${printAddress({ ...listen, host: anywhere ?? listen.host })}`);
+}
+
+function adminKeyFile({ data }: Config): string {
+  return join(data.dir, "admin.key");
+}
+
+function withKey(url: URL, keyFile: string | undefined): Target {
+  if (keyFile === undefined || !existsSync(keyFile)) {
+    const tried = keyFile === undefined ? "" : `; there is no ${keyFile}`;
+    throw new Failure("not_allowed", `${url.href} needs a key${tried}`, "Name a file that holds one: --key-file FILE.");
+  }
+  let text: string;
+  try {
+    text = readFileSync(keyFile, "utf8").trim();
+  } catch (error) {
+    throw new Failure("not_allowed", `${keyFile} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  if (!/^[\x21-\x7e]{1,500}$/.test(text)) throw new Failure("not_allowed", `${keyFile} does not hold an API key`);
+  return { url, key: text, keyFile };
+}

@@ -1,0 +1,111 @@
+/** The program under test, as a process of its own. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { SETTINGS, variableOf } from "../../src/config/schema.ts";
+import { watchOver } from "../crash/children.ts";
+import { monotonic } from "./ledger.ts";
+import { EVENT_TYPE } from "./payload.ts";
+
+const PROGRAM = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+
+export interface DaemonOptions {
+  readonly dir: string;
+  readonly threads: number | null;
+  /** Leaves CPU profiles of its threads in `dir` when it ends. */
+  readonly profile?: boolean;
+}
+
+export class DaemonUnderTest {
+  readonly pid: number;
+  readonly port: number;
+  readonly key: string;
+  /** From the start of the process until it listens. */
+  readonly startMs: number;
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown[]>;
+
+  private constructor(child: ChildProcess, ended: Promise<unknown[]>, at: { port: number; key: string; ms: number }) {
+    this.#child = child;
+    this.#ended = ended;
+    this.pid = child.pid!;
+    this.port = at.port;
+    this.key = at.key;
+    this.startMs = at.ms;
+  }
+
+  static async start({ dir, threads, profile = false }: DaemonOptions): Promise<DaemonUnderTest> {
+    const flags = profile ? ["--cpu-prof", `--cpu-prof-dir=${dir}`] : [];
+    const args = ["serve", "--dev", "--data-dir", join(dir, "data"), "--listen", "127.0.0.1:0", "--log-format", "json"];
+    const logFile = join(dir, "daemon.log");
+    const log = openSync(logFile, "a");
+    const startedAt = monotonic();
+    const child = watchOver(
+      spawn(process.execPath, [...flags, PROGRAM, ...args], {
+        cwd: dir,
+        env: environment(threads),
+        stdio: ["ignore", "pipe", log],
+      }),
+    );
+    const ended = once(child, "close");
+    const url = await new Promise<string | null>((resolve) => {
+      createInterface({ input: child.stdout! }).on("line", (line) => {
+        writeSync(log, `${line}\n`);
+        if (line.includes('"listening"')) resolve((JSON.parse(line) as { url: string }).url);
+      });
+      void ended.then(() => {
+        closeSync(log);
+        resolve(null);
+      });
+    });
+    if (url === null) throw new Error(`the daemon did not start:\n${readFileSync(logFile, "utf8")}`);
+    const key = readFileSync(join(dir, "data/admin.key"), "utf8").trim();
+    return new DaemonUnderTest(child, ended, { port: Number(new URL(url).port), key, ms: monotonic() - startedAt });
+  }
+
+  /** Registers an endpoint for what is published, and answers its secret. */
+  async register(url: string, tenant?: string): Promise<string> {
+    const query = tenant === undefined ? "" : `?tenant=${tenant}`;
+    const response = await fetch(`http://127.0.0.1:${this.port}/v1/webhooks${query}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${this.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ url, events: [EVENT_TYPE] }),
+    });
+    const body = (await response.json()) as { signing_secret: string };
+    if (response.status !== 201)
+      throw new Error(`registration was answered ${response.status}: ${JSON.stringify(body)}`);
+    return body.signing_secret;
+  }
+
+  /** Lets what is on the wire end. */
+  async stop(): Promise<void> {
+    this.#child.kill("SIGTERM");
+    const [code, signal] = await this.#ended;
+    if (code !== 0) throw new Error(`the daemon ended with ${String(signal ?? code)}`);
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#ended;
+  }
+}
+
+/** Without settings of whoever runs this. */
+function environment(threads: number | null): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith("WEBHOOKD_") && name !== "NODE_OPTIONS");
+  return {
+    ...Object.fromEntries(own),
+    WEBHOOKD_DATA_DISK_FLOOR: "1MiB",
+    ...(threads !== null && { [threadsVariable()]: String(threads) }),
+  };
+}
+
+/** The daemon refuses variables that it does not know. */
+function threadsVariable(): string {
+  const variable = "WEBHOOKD_DELIVERY_THREADS";
+  if (SETTINGS.some((setting) => variableOf(setting) === variable)) return variable;
+  throw new Error("this webhookd has no setting for its threads: leave out --threads");
+}

@@ -1,0 +1,45 @@
+// npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile]
+import { loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { holds } from "./measure.ts";
+import { bench, SCENARIOS } from "./scenarios.ts";
+import { json, table } from "./table.ts";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    all: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+    seconds: { type: "string" },
+    rounds: { type: "string" },
+    threads: { type: "string" },
+    profile: { type: "boolean", default: false },
+  },
+});
+const names = values.all ? SCENARIOS : positionals;
+const unknown = names.find((name) => !SCENARIOS.includes(name));
+if (names.length === 0 || unknown !== undefined) {
+  if (unknown !== undefined) console.error(`There is no scenario "${unknown}".`);
+  console.error(`npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile]
+Scenarios: ${SCENARIOS.join(", ")}`);
+  process.exit(64);
+}
+// Otherwise nobody would end the processes of this run.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+
+const load = () => loadavg()[0]!.toFixed(1);
+const before = load();
+const measures = await bench(names, {
+  seconds: numberOf(values.seconds),
+  rounds: numberOf(values.rounds),
+  threads: numberOf(values.threads),
+  profile: values.profile,
+  note: (text) => process.stderr.write(`${text} (load ${load()})\n`),
+});
+if (values.json) console.log(JSON.stringify({ load: [before, load()], measures: json(measures) }, null, 2));
+else console.log(`\n${table(measures)}\n\nload average ${before} before, ${load()} after`);
+process.exitCode = measures.some((measure) => holds(measure) === false) ? 1 : 0;
+
+function numberOf(text: string | undefined): number | null {
+  return text === undefined ? null : Number(text);
+}

@@ -1,0 +1,11 @@
+export interface BenchOptions {
+  /** The length of each measured window; each scenario has its own if null. */
+  readonly seconds: number | null;
+  readonly rounds: number | null;
+  /** The daemon's sender threads; its own default if null. */
+  readonly threads: number | null;
+  /** Takes CPU profiles of the daemon where a scenario is about its CPU, which makes it slower. */
+  readonly profile: boolean;
+  /** A line on what is going on. */
+  readonly note: (text: string) => void;
+}

@@ -1,0 +1,71 @@
+/** The 1 KB that everybody posts: a whole envelope for receivers, and its `data` for publishers. */
+import { envelope } from "../../src/domain/event.ts";
+
+export const EVENT_TYPE = "transaction.enriched";
+/** Of the envelope, which is what goes over the wire to a receiver. */
+export const BODY_BYTES = 1024;
+/** Digits of an event's number: of one width, so that a number is changed in place. */
+export const DIGITS = 10;
+
+const SEQ_START = '{"seq":"';
+const ID = `evt_${"0".repeat(26)}`;
+
+/** As long as any envelope of this type: its `data` begins with the event's number. */
+export const ENVELOPE: Buffer = envelope(ID, EVENT_TYPE, 0, Buffer.from(dataText()));
+/** Where the number stands in an envelope. */
+export const SEQ_AT = ENVELOPE.indexOf(SEQ_START) + SEQ_START.length;
+
+/** `{"type","tenant"?,"data"}` as a publisher sends it, numbers and tenants of zeros. */
+export function publishText(withTenant: boolean): string {
+  const tenant = withTenant ? `"tenant":"${tenantName(0)}",` : "";
+  return `{"type":"${EVENT_TYPE}",${tenant}"data":${dataText()}}`;
+}
+
+/** Tenants are numbered too, with four digits. */
+export function tenantName(index: number): string {
+  return `t${String(index).padStart(4, "0")}`;
+}
+
+export function seqIn(body: Uint8Array): number {
+  return readDigits(body, SEQ_AT);
+}
+
+export function readDigits(bytes: Uint8Array, at: number): number {
+  let value = 0;
+  for (let i = at; i < at + DIGITS; i++) value = value * 10 + bytes[i]! - 48;
+  return value;
+}
+
+export function writeDigits(bytes: Uint8Array, at: number, value: number, digits = DIGITS): void {
+  for (let i = at + digits - 1, rest = value; i >= at; i--) {
+    bytes[i] = 48 + (rest % 10);
+    rest = Math.floor(rest / 10);
+  }
+}
+
+/** What the specification's type would hold, filled up with a note. */
+function dataText(): string {
+  const text = (note: string) =>
+    JSON.stringify({
+      seq: "0".repeat(DIGITS),
+      transaction_id: "txn_4Xk9mQ2vB7Lw",
+      account_id: "acc_9Pd2hT6cW1Mq",
+      merchant: {
+        id: "mer_2Hs8vN4kR7Bx",
+        name: "Blue Fig Coffee",
+        website: "https://bluefig.example",
+        logo_url: null,
+        location: { city: "Lisboa", country: "PT", lat: 38.7101, lon: -9.1427 },
+      },
+      category: "food_and_drink.coffee_shops",
+      amount: { value: "-4.80", currency: "EUR" },
+      booked_at: "2026-11-20T09:54:58.412Z",
+      recurring: false,
+      confidence: 0.97,
+      tags: ["coffee", "weekday", "card_present"],
+      carbon: { grams: 210, method: "spend" },
+      note,
+    });
+  const used = envelope(ID, EVENT_TYPE, 0, Buffer.from(text(""))).length;
+  return text("Matched by the descriptor of the terminal. ".repeat(20).slice(0, BODY_BYTES - used));
+}

@@ -1,0 +1,102 @@
+/**
+ * A receiver without an HTTP parser: it finds the ends of requests by their content-length and answers each with a
+ * constant, so that it costs a fraction of whoever calls it. The first letter of the path says what it does:
+ * `/ok` 200, `/fail` 500, `/hang` never answers, `/slow/50` answers 50 a second in the order they came.
+ */
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { parentPort, workerData } from "node:worker_threads";
+import { Ledger, monotonic, type LedgerMemory } from "./ledger.ts";
+import { BODY_BYTES, seqIn } from "./payload.ts";
+
+export interface ReceiverData {
+  readonly memory: LedgerMemory;
+  readonly port: number;
+}
+
+/** By path. */
+export type Secrets = Readonly<Record<string, string>>;
+
+const OK = Buffer.from("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nok");
+const FAIL = Buffer.from("HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n");
+const HEAD_END = Buffer.from("\r\n\r\n");
+const LENGTH = Buffer.from("content-length: ");
+const PATH_AT = "POST /".length;
+const RATE_AT = "POST /slow/".length;
+const VERIFY_EVERY = 128;
+
+const { memory, port } = workerData as ReceiverData;
+const ledger = new Ledger(memory);
+const keys = new Map<string, KeyObject>();
+let served = 0;
+let slowFreeAt = 0;
+
+const server = createServer({ noDelay: true }, (socket) => {
+  let rest: Buffer | null = null;
+  socket.on("error", () => {});
+  socket.on("data", (chunk: Buffer) => {
+    const bytes = rest === null ? chunk : Buffer.concat([rest, chunk]);
+    const end = serveAll(socket, bytes);
+    rest = end === bytes.length ? null : bytes.subarray(end);
+  });
+});
+// The system spreads connections over the threads that listen on one port.
+server.listen({ host: "127.0.0.1", port, reusePort: true }, () => {
+  parentPort!.postMessage((server.address() as AddressInfo).port);
+});
+
+parentPort!.on("message", (secrets: Secrets) => {
+  for (const [path, secret] of Object.entries(secrets)) keys.set(path, createSecretKey(secret, "utf8"));
+  parentPort!.postMessage("ready");
+});
+
+/** Where the first request that is not complete begins. */
+function serveAll(socket: Socket, bytes: Buffer): number {
+  let at = 0;
+  while (at < bytes.length) {
+    const headEnd = bytes.indexOf(HEAD_END, at);
+    if (headEnd === -1) return at;
+    const bodyAt = headEnd + HEAD_END.length;
+    const end = bodyAt + lengthOf(bytes, at, headEnd);
+    if (end > bytes.length) return at;
+    serve(socket, bytes, at, bodyAt, end);
+    at = end;
+  }
+  return at;
+}
+
+function lengthOf(bytes: Buffer, at: number, headEnd: number): number {
+  const found = bytes.indexOf(LENGTH, at);
+  if (found === -1 || found > headEnd) return 0;
+  return readNumber(bytes, found + LENGTH.length);
+}
+
+function readNumber(bytes: Buffer, at: number): number {
+  let value = 0;
+  for (let i = at; bytes[i]! >= 48 && bytes[i]! <= 57; i++) value = value * 10 + bytes[i]! - 48;
+  return value;
+}
+
+function serve(socket: Socket, bytes: Buffer, at: number, bodyAt: number, end: number): void {
+  if (end - bodyAt === BODY_BYTES) ledger.arrive(seqIn(bytes.subarray(bodyAt, end)), monotonic());
+  else ledger.count("malformed");
+  if (++served % VERIFY_EVERY === 0) verify(bytes.toString("latin1", at, bodyAt), bytes.subarray(bodyAt, end));
+  const behaviour = String.fromCharCode(bytes[at + PATH_AT]!);
+  if (behaviour === "o") socket.write(OK);
+  else if (behaviour === "f") socket.write(FAIL);
+  else if (behaviour === "s") answerSlowly(socket, readNumber(bytes, at + RATE_AT));
+}
+
+function answerSlowly(socket: Socket, perSecond: number): void {
+  const now = monotonic();
+  slowFreeAt = Math.max(now, slowFreeAt) + 1000 / perSecond;
+  setTimeout(() => socket.write(OK), slowFreeAt - now);
+}
+
+function verify(head: string, body: Buffer): void {
+  const key = keys.get(head.slice("POST ".length, head.indexOf(" HTTP/")));
+  if (key === undefined) return;
+  const expected = createHmac("sha256", key).update(body).digest("hex");
+  const given = /^x-service-signature: (.*)\r$/im.exec(head)?.[1];
+  ledger.count(given === expected ? "verified" : "forged");
+}

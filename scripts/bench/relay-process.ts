@@ -1,0 +1,116 @@
+/** webhookd's way in and its signature, with nothing stored and nothing remembered: what durability is measured against. */
+import { randomBytes } from "node:crypto";
+import { Pool, type Dispatcher } from "undici";
+import { createApi } from "../../src/api/app.ts";
+import { openListener } from "../../src/api/listen.ts";
+import { systemClock } from "../../src/clock.ts";
+import { loadConfig } from "../../src/config.ts";
+import { Signer } from "../../src/delivery/request.ts";
+import type { Claim } from "../../src/domain/delivery.ts";
+import type { Target } from "../../src/domain/endpoint.ts";
+import { envelope, type EventDraft } from "../../src/domain/event.ts";
+import type { ApiKey } from "../../src/domain/key.ts";
+import { createToken, hashSecret, parseToken } from "../../src/domain/token.ts";
+import { silentLog } from "../../src/log.ts";
+import { deliveryId, eventId, EventKeys, RandomChars } from "../../src/store/sqlite/ids.ts";
+import type { Publication, Store } from "../../src/store/store.ts";
+
+const [url, signingSecret, connections] = process.argv.slice(2) as [string, string, string];
+const ENDPOINT = `ep_${"0".repeat(26)}`;
+const token = createToken("0".repeat(26), randomBytes(32));
+const { keyId, secret } = parseToken(token)!;
+const key: ApiKey = {
+  id: keyId,
+  name: "bench",
+  hash: hashSecret(secret),
+  scopes: ["publish"],
+  tenant: "*",
+  createdAt: 0,
+  expiresAt: null,
+  lastUsedAt: null,
+  revokedAt: null,
+};
+
+const keys = new EventKeys(0);
+const random = new RandomChars(randomBytes);
+const target: Target = {
+  endpoint: ENDPOINT,
+  url,
+  enabled: true,
+  headers: {},
+  signingSecret,
+  nextSigningSecret: null,
+  ratePerSecond: null,
+  maxInFlight: null,
+};
+const signer = new Signer(target, { header: "X-Service-Signature", standardWebhooks: true, version: "relay" });
+const pool = new Pool(new URL(url).origin, {
+  connections: Number(connections),
+  pipelining: 1,
+  allowH2: false,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+});
+const handler: Dispatcher.DispatchHandler = {
+  onRequestStart() {},
+  onResponseStart() {},
+  onResponseData() {},
+  onResponseEnd() {},
+  onResponseError(_controller, error) {
+    throw error;
+  },
+};
+
+function publication({ type, createdAt, data }: EventDraft, now: number): Publication {
+  const event = eventId(keys.next(now), random.next());
+  const body = envelope(event, type, createdAt, data);
+  const claim: Claim = {
+    event,
+    delivery: deliveryId(event, 1),
+    endpoint: ENDPOINT,
+    body,
+    number: 1,
+    round: 1,
+    retry: 0,
+    trigger: "ladder",
+    dueAt: now,
+    fresh: true,
+  };
+  return { id: event, type, createdAt, deliveries: 1, fresh: [claim], waiting: [] };
+}
+
+const store: Pick<Store, "publish" | "getKey" | "touchKey"> = {
+  publish: (drafts, now) => Promise.resolve(drafts.map((draft) => publication(draft, now))),
+  getKey: (id) => Promise.resolve(id === key.id ? key : null),
+  touchKey() {},
+};
+const api = createApi({
+  store: store as Store,
+  deliveries: {
+    hasRoom: () => true,
+    accept({ fresh }) {
+      for (const claim of fresh) pool.dispatch(signer.sign(claim, Math.floor(claim.dueAt / 1000)), handler);
+    },
+    refresh: () => Promise.resolve(),
+    drop: () => Promise.resolve(),
+  },
+  clock: systemClock,
+  log: silentLog,
+  config: loadConfig({
+    flags: { dev: true },
+    env: {},
+    cwd: "/",
+    home: "/",
+    root: false,
+    platform: process.platform,
+    checkout: null,
+    readFile: () => null,
+    exists: () => false,
+  }),
+  version: "relay",
+  phase: () => "serving",
+  ownAddresses: () => [],
+});
+const listener = await openListener(api.handler(false), { host: "127.0.0.1", port: 0, log: silentLog });
+process.once("disconnect", () => process.exit());
+process.send!({ port: Number(new URL(listener.url).port), key: token });

@@ -1,0 +1,26 @@
+/** By name, what there is to measure. */
+import { backlog } from "./backlog.ts";
+import { capacity, SIDES, type Side } from "./capacity.ts";
+import { flat } from "./flat.ts";
+import { hang } from "./hang.ts";
+import { idle } from "./idle.ts";
+import { lanes } from "./lanes.ts";
+import type { Measure } from "./measure.ts";
+import type { BenchOptions } from "./options.ts";
+import { overrun } from "./overrun.ts";
+
+type Scenario = (options: BenchOptions) => Promise<Measure[]>;
+
+const ALONE: Record<string, Scenario> = { flat, hang, backlog, overrun, lanes, idle };
+
+export const SCENARIOS: readonly string[] = [...SIDES, ...Object.keys(ALONE)];
+
+/** In an order of their own; those that are compared with each other run together. Throws for an unknown name. */
+export async function bench(names: readonly string[], options: BenchOptions): Promise<Measure[]> {
+  for (const name of names) if (!SCENARIOS.includes(name)) throw new RangeError(`there is no scenario ${name}`);
+  const measures: Measure[] = [];
+  const sides = SIDES.filter((side) => names.includes(side));
+  if (sides.length > 0) measures.push(...(await capacity(sides as Side[], options)));
+  for (const [name, run] of Object.entries(ALONE)) if (names.includes(name)) measures.push(...(await run(options)));
+  return measures;
+}

@@ -1,0 +1,114 @@
+/** Stores with many deliveries that wait, written past the daemon, which would take minutes; kept between runs. */
+import { createHash, hash, randomBytes } from "node:crypto";
+import { copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, closeSync, readdirSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { eventId, firstKeyAt, RandomChars } from "../../src/store/sqlite/ids.ts";
+import { triggerCode, WAITING } from "../../src/store/sqlite/codes.ts";
+import { MIGRATIONS } from "../../src/store/sqlite/schema.ts";
+import { DaemonUnderTest } from "./daemon.ts";
+import { ENVELOPE, EVENT_TYPE } from "./payload.ts";
+import { CACHE, scratch } from "./scratch.ts";
+
+export interface SeedPlan {
+  readonly pending: number;
+  readonly endpoints: number;
+  readonly tenant: string;
+  /** `retry`: between rungs, and due in a time that nobody measures in. `due`: a retry whose time has come. */
+  readonly as: "retry" | "due" | "replay";
+}
+
+const FAR = Date.UTC(2100, 0, 1);
+const DAY_MS = 86_400_000;
+/** Of the envelope's id, which stands first. */
+const ID_AT = '{"id":"'.length;
+const CALLERS = 50;
+/** Until a copy has the URL of a receiver. */
+const NOWHERE = "http://127.0.0.1:61999/nowhere";
+
+/** The directory of the store; made if it is not there. */
+export async function seeded(plan: SeedPlan, note: (text: string) => void): Promise<string> {
+  const name = createHash("sha256")
+    .update(JSON.stringify([plan, MIGRATIONS]))
+    .digest("hex")
+    .slice(0, 12);
+  const kept = join(CACHE, `store-${name}`);
+  if (existsSync(kept)) return kept;
+  note(`seeding a store: ${plan.pending} pending, ${plan.endpoints} endpoints`);
+  const dir = scratch();
+  const daemon = await DaemonUnderTest.start({ dir, threads: null });
+  const left = Array.from({ length: plan.endpoints }).keys();
+  const register = async () => {
+    for (const _ of left) await daemon.register(NOWHERE, plan.tenant);
+  };
+  await Promise.all(Array.from({ length: CALLERS }, register));
+  await daemon.stop();
+  fill(join(dir, "data/webhookd.db"), plan);
+  // Another bench may have been faster; then this one's goes with the process.
+  if (!existsSync(kept)) renameSync(dir, kept);
+  return kept;
+}
+
+/** A copy that may be changed; `url`, if given, becomes that of all its endpoints. */
+export function copyStore(kept: string, dir: string, url?: string): void {
+  const data = join(dir, "data");
+  mkdirSync(data, { mode: 0o700 });
+  for (const name of readdirSync(join(kept, "data"))) {
+    // The lock and the socket are the daemon's that made the store.
+    if (!/\.(db|key)$|^STORE$/.test(name)) continue;
+    copyFileSync(join(kept, "data", name), join(data, name));
+  }
+  // Or the first commits that are measured would wait for it.
+  const file = openSync(join(data, "webhookd.db"), "r+");
+  fsyncSync(file);
+  closeSync(file);
+  if (url === undefined) return;
+  const db = new Database(join(data, "webhookd.db"));
+  db.prepare("UPDATE endpoint SET url = ?").run(url);
+  db.close();
+}
+
+function fill(file: string, { pending, as, tenant }: SeedPlan): void {
+  const db = new Database(file);
+  db.pragma("synchronous = OFF");
+  const endpoints = db.prepare<[], number>("SELECT number FROM endpoint ORDER BY number").pluck().all();
+  const tenantNumber = db.prepare("SELECT num FROM tenant WHERE name = ?").pluck().get(tenant);
+  const typeNumber = db.prepare("SELECT num FROM event_type WHERE name = ?").pluck().get(EVENT_TYPE);
+  const insertEvent = db.prepare(
+    `INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, body_hash, body)
+     VALUES (?, ?, ?, ?, ?, 0, 0, ?, ?)`,
+  );
+  const insertDelivery = db.prepare(
+    `INSERT INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at)
+     VALUES (?, ?, ${WAITING}, ?, ?, ?, ?, ?)`,
+  );
+  const random = new RandomChars(randomBytes);
+  const now = Date.now();
+  const firstKey = firstKeyAt(now) - pending;
+  const replay = as === "replay";
+  const insert = (index: number) => {
+    const key = firstKey + index;
+    const chars = random.next();
+    const body = Buffer.from(ENVELOPE);
+    body.write(eventId(key, chars), ID_AT);
+    // In no order of the events, as retries of different rungs are.
+    const dueAt = as === "retry" ? FAR + ((index * 7919) % DAY_MS) : now - pending + index;
+    insertEvent.run(key, chars, tenantNumber, typeNumber, now, hash("sha256", body, "buffer"), body);
+    const retry = replay ? 0 : 1 + (index % 5);
+    const endpoint = endpoints[index % endpoints.length];
+    insertDelivery.run(
+      key,
+      endpoint,
+      replay ? 7 : retry,
+      replay ? 2 : 1,
+      retry,
+      triggerCode(replay ? "replay" : "ladder"),
+      dueAt,
+    );
+  };
+  db.transaction(() => {
+    for (let index = 0; index < pending; index++) insert(index);
+  })();
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  db.close();
+}

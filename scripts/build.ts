@@ -1,0 +1,123 @@
+/** Bundles webhookd into `dist/bundle`: all that it imports, and the SQLite addon beside it. */
+import { createHash } from "node:crypto";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
+import { THREADS } from "../src/thread.ts";
+
+export const root = fileURLToPath(new URL("..", import.meta.url));
+
+export interface Bundle {
+  /** Holds `webhookd.mjs`, which runs as it is, and the package.json by which pkg packs it. */
+  readonly directory: string;
+  readonly version: string;
+  /** Bytes of all that is in it. */
+  readonly size: number;
+}
+
+/** `target` is the platform and processor as Node names them: `linux-x64`. */
+export async function bundle(target: string): Promise<Bundle> {
+  const directory = join(root, "dist/bundle");
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true });
+
+  const { version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, string>;
+  const addon = copyAddon(target, directory);
+  const define = {
+    __PACKED__: "true",
+    __VERSION__: JSON.stringify(version),
+    __ADDON__: JSON.stringify(addon),
+    "process.env.NODE_ENV": '"production"',
+  };
+  const { metafile } = await build({
+    ...common,
+    entryPoints: { webhookd: "cli/main.ts" },
+    outdir: directory,
+    outExtension: { ".js": ".mjs" },
+    format: "esm",
+    // Into pieces loaded when they are needed: in one file, `--version` would wait for all that the daemon imports.
+    splitting: true,
+    define: { ...define, __THREADS__: JSON.stringify(await bundleThreads(define)) },
+    // CommonJS packages call require for Node's own modules.
+    banner: {
+      js: 'import { createRequire as $createRequire } from "node:module"; const require = $createRequire(import.meta.url);',
+    },
+  });
+  requireSelfContained(metafile);
+  const pkg = { assets: [addon, "*.mjs"] };
+  const description = { name: "webhookd", version, license, type: "module", bin: "webhookd.mjs", pkg };
+  writeFileSync(join(directory, "package.json"), JSON.stringify(description));
+  return { directory, version: version!, size: sizeOf(directory) };
+}
+
+/** Its name says what is in it, so that executables of several versions can keep theirs in one place. */
+function copyAddon(target: string, directory: string): string {
+  const prebuild = join(root, `node_modules/better-sqlite3/prebuilds/${target}.node`);
+  const hash = createHash("sha256").update(readFileSync(prebuild)).digest("hex");
+  const name = `sqlite-${hash.slice(0, 16)}.node`;
+  copyFileSync(prebuild, join(directory, name));
+  return name;
+}
+
+/** Each as text, from which it is started: as CommonJS, because text that is no file cannot be an ES module. */
+async function bundleThreads(define: Record<string, string>): Promise<Record<string, string>> {
+  const threads: Record<string, string> = {};
+  for (const [name, module] of Object.entries(THREADS)) {
+    const entryPoints = [join("src", module)];
+    const text = { entryPoints, format: "cjs", define, write: false, minifyWhitespace: true } as const;
+    const { metafile, outputFiles } = await build({ ...common, ...text });
+    requireSelfContained(metafile);
+    threads[name] = outputFiles[0]!.text;
+  }
+  return threads;
+}
+
+function sizeOf(directory: string): number {
+  return readdirSync(directory).reduce((bytes, file) => bytes + statSync(join(directory, file)).size, 0);
+}
+
+/** There is no node_modules where the executable runs: only Node's own modules may stay imports. */
+function requireSelfContained(metafile: Metafile): void {
+  for (const [file, { imports }] of Object.entries(metafile.outputs)) {
+    const outside = imports.filter(({ external, path }) => external && !isBuiltin(path));
+    if (outside.length > 0) throw new Error(`${file} imports ${outside.map(({ path }) => path).join(", ")}`);
+  }
+}
+
+/** better-sqlite3 would look for its addon in folders that the bundle does not have. */
+const givenAddon: Plugin = {
+  name: "given-addon",
+  setup({ onLoad }) {
+    onLoad({ filter: /better-sqlite3[\\/]lib[\\/]binding\.js$/ }, () => ({
+      contents: "exports.getBinding = (file) => require(file);",
+    }));
+  },
+};
+
+/** What listhen imports for features that are off: its watcher, tunnel, clipboard, QR codes and certificates. */
+const unused: Plugin = {
+  name: "unused",
+  setup({ onResolve, onLoad }) {
+    const filter = /^(@parcel\/watcher(-wasm)?|untun|tinyclip|uqr|node-forge|jiti|crossws\/adapters\/node)$/;
+    onResolve({ filter }, ({ path }) => ({ path, namespace: "unused" }));
+    onLoad({ filter: /.*/, namespace: "unused" }, () => ({ contents: "module.exports = {};" }));
+  },
+};
+
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  platform: "node",
+  target: "node24",
+  minifySyntax: true,
+  metafile: true,
+  logLevel: "warning",
+  plugins: [unused, givenAddon],
+} satisfies BuildOptions;
+
+if (import.meta.main) {
+  const { directory, size } = await bundle(`${process.platform}-${process.arch}`);
+  console.log(`${directory}: ${(size / 1e6).toFixed(1)} MB`);
+}

@@ -1,0 +1,94 @@
+/** The daemon's HTTP interface, as a publisher and an operator use it. */
+
+const TIMEOUT_MS = 10_000;
+
+export interface ShownAttempt {
+  readonly delivery: string;
+  readonly number: number;
+  readonly round: number;
+  readonly outcome: "succeeded" | "failed" | "interrupted";
+  readonly status_code: number | null;
+  readonly error: string | null;
+  readonly duration_ms: number;
+}
+
+export interface ShownDelivery {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly next_attempt_at: string | null;
+}
+
+export interface ShownEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly data: { readonly marker: string };
+  readonly deliveries: readonly ShownDelivery[];
+}
+
+interface Page<T> {
+  readonly data: readonly T[];
+  readonly next_cursor: string | null;
+}
+
+/** The daemon answered, and not with what was asked for. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+}
+
+export class Api {
+  readonly #url: string;
+  readonly #key: string;
+
+  constructor(url: string, key: string) {
+    this.#url = url;
+    this.#key = key;
+  }
+
+  /** Resolves when the answer's status is known. */
+  post(path: string, body: string): Promise<Response> {
+    return fetch(this.#url + path, {
+      method: "POST",
+      headers: { authorization: `Bearer ${this.#key}`, "content-type": "application/json" },
+      body,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+  }
+
+  async get<T>(path: string): Promise<T> {
+    const response = await fetch(this.#url + path, {
+      headers: { authorization: `Bearer ${this.#key}` },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    if (!response.ok) throw new Refused(`GET ${path} was answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as T;
+  }
+
+  /** Every item of a list; `path` has a query already. */
+  async *all<T>(path: string): AsyncGenerator<T> {
+    let cursor: string | null = null;
+    do {
+      const page: Page<T> = await this.get(cursor === null ? path : `${path}&cursor=${cursor}`);
+      yield* page.data;
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+  }
+
+  newest(limit: number): Promise<Page<ShownEvent>> {
+    return this.get(`/v1/webhooks/events?limit=${limit}&include=data,deliveries`);
+  }
+
+  events(): AsyncGenerator<ShownEvent> {
+    return this.all("/v1/webhooks/events?limit=100&order=oldest&include=data,deliveries");
+  }
+
+  attempts(event: string): AsyncGenerator<ShownAttempt> {
+    return this.all(`/v1/webhooks/events/${event}/attempts?limit=100&order=oldest`);
+  }
+
+  async hasPending(): Promise<boolean> {
+    for await (const _ of this.all("/v1/webhooks/events?limit=100&order=oldest&status=pending")) return true;
+    return false;
+  }
+}

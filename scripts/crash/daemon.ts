@@ -1,0 +1,129 @@
+/** The real program as a process of its own. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { Api } from "./api.ts";
+import { watchOver } from "./children.ts";
+import { monotonic } from "./journal.ts";
+import { LADDER, TIMEOUT_MS } from "./site.ts";
+
+/** The program from its sources, on the Node that runs this. */
+export const SOURCES = [process.execPath, fileURLToPath(new URL("../../cli/main.ts", import.meta.url))];
+/** Long after the 3 s that a start may take: only tells slow from stuck. */
+const STUCK_MS = 15_000;
+
+export interface Home {
+  /** Where everything of this life is; `data` in it is the daemon's. */
+  readonly dir: string;
+  /** A file to run, and its first arguments. */
+  readonly program: readonly string[];
+  /** Node keeps compiled code there: starts are what a round mostly waits for. */
+  readonly compileCache: string;
+}
+
+export interface End {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** When we killed it, or else when it was gone. */
+  readonly at: number;
+}
+
+export class DaemonProcess {
+  readonly pid: number;
+  readonly ended: Promise<End>;
+  /** Resolves with the start-up time in milliseconds; null when the process ended before it listened. */
+  readonly listening: Promise<number | null>;
+  readonly #home: Home;
+  readonly #child: ChildProcess;
+  #killedAt: number | null = null;
+  #url: string | null = null;
+
+  private constructor(home: Home) {
+    this.#home = home;
+    const log = openSync(join(home.dir, "daemon.log"), "a");
+    const startedAt = monotonic();
+    const [file, ...first] = home.program;
+    const args = [
+      ...first,
+      "serve",
+      "--dev",
+      "--data-dir",
+      dataDir(home),
+      "--listen",
+      "127.0.0.1:0",
+      "--log-format",
+      "json",
+    ];
+    this.#child = watchOver(
+      spawn(file!, args, {
+        cwd: home.dir,
+        env: environment(home),
+        stdio: ["ignore", "pipe", log],
+      }),
+    );
+    this.pid = this.#child.pid!;
+    this.ended = once(this.#child, "close").then(([code, signal]) => {
+      closeSync(log);
+      return { code, signal, at: this.#killedAt ?? monotonic() } as End;
+    });
+    this.listening = new Promise((resolve) => {
+      createInterface({ input: this.#child.stdout! }).on("line", (line) => {
+        writeSync(log, `${line}\n`);
+        if (this.#url !== null || !line.includes('"listening"')) return;
+        this.#url = (JSON.parse(line) as { url: string }).url;
+        resolve(monotonic() - startedAt);
+      });
+      void this.ended.then(() => resolve(null));
+    });
+  }
+
+  static start(home: Home): DaemonProcess {
+    mkdirSync(home.dir, { recursive: true });
+    return new DaemonProcess(home);
+  }
+
+  get hasListened(): boolean {
+    return this.#url !== null;
+  }
+
+  /** Once it listens. */
+  api(): Api {
+    return new Api(this.#url!, readFileSync(join(dataDir(this.#home), "admin.key"), "utf8").trim());
+  }
+
+  /** As `listening`, and kills a process that does neither that nor end. */
+  async untilListening(): Promise<number | null> {
+    const stuck = setTimeout(() => this.kill(), STUCK_MS);
+    const startUpMs = await this.listening;
+    clearTimeout(stuck);
+    return startUpMs;
+  }
+
+  terminate(): void {
+    this.#child.kill("SIGTERM");
+  }
+
+  kill(): void {
+    this.#killedAt ??= monotonic();
+    this.#child.kill("SIGKILL");
+  }
+}
+
+export function dataDir(home: Home): string {
+  return join(home.dir, "data");
+}
+
+/** Without settings of whoever runs this. */
+function environment(home: Home): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith("WEBHOOKD_") && name !== "NODE_OPTIONS");
+  return {
+    ...Object.fromEntries(own),
+    NODE_COMPILE_CACHE: home.compileCache,
+    WEBHOOKD_RETRY_DELAYS: LADDER.map((ms) => `${ms}ms`).join(","),
+    WEBHOOKD_RETRY_TIMEOUT: `${TIMEOUT_MS}ms`,
+    WEBHOOKD_DATA_DISK_FLOOR: "1MiB",
+  };
+}

@@ -1,0 +1,23 @@
+/** The database as SQLite sees it, once the daemon has closed it. */
+import Database from "better-sqlite3";
+import { copyFileSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import { dataDir, type Home } from "./daemon.ts";
+
+/** What is wrong with a copy of the database; the original stays as it is. */
+export function databaseFaults(home: Home): string[] {
+  const file = join(dataDir(home), "webhookd.db");
+  const copy = join(home.dir, "check.db");
+  const faults = existsSync(`${file}-wal`) ? ["a clean stop left a -wal file"] : [];
+  copyFileSync(file, copy);
+  const db = new Database(copy, { readonly: true });
+  try {
+    const integrity = db.pragma("integrity_check") as { integrity_check: string }[];
+    faults.push(...integrity.map((row) => row.integrity_check).filter((text) => text !== "ok"));
+    const broken = db.pragma("foreign_key_check") as { table: string; rowid: number }[];
+    faults.push(...broken.map(({ table, rowid }) => `row ${rowid} of ${table} refers to nothing`));
+  } finally {
+    db.close();
+  }
+  return faults.map((fault) => `the database: ${fault}`);
+}

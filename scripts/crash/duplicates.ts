@@ -1,0 +1,133 @@
+/**
+ * Requests that a receiver should not have seen twice. A duplicate is explained when the attempt was in flight, or its
+ * answer had come in the moments before, when the process that made it was killed; or when a kept connection was reset
+ * before the answer, which is sent again once inside the same attempt.
+ */
+import type { ShownAttempt } from "./api.ts";
+import type { RoundTrip } from "./entries.ts";
+import { isSuccess, type History, type Request } from "./history.ts";
+import { TIMEOUT_MS } from "./site.ts";
+
+/**
+ * The moments in which an answer may stay unrecorded. Results ride with the next commit, so they are counted in commits,
+ * which a busy machine does not change; the time is for when nobody publishes.
+ */
+const COMMITS = 20;
+const MOMENTS_MS = 3000;
+
+export interface Duplicates {
+  /** By a kill. */
+  explained: number;
+  /** By a reset of a kept connection, or an answer later than the limit. */
+  resent: number;
+  readonly unexplained: string[];
+  /** The longest that an answer was not recorded when its process was killed, in milliseconds. */
+  longestMs: number;
+  /** The same in commits. */
+  mostCommits: number;
+}
+
+export function noDuplicates(): Duplicates {
+  return { explained: 0, resent: 0, unexplained: [], longestMs: 0, mostCommits: 0 };
+}
+
+type Facts = Pick<History, "endedAt" | "clean" | "roundTrips" | "settled" | "replays">;
+
+/** Adds the duplicates among one delivery's requests, which are in the order of generations and attempts. */
+export function judgeDuplicates(
+  requests: readonly Request[],
+  attempts: readonly ShownAttempt[],
+  facts: Facts,
+  found: Duplicates,
+): void {
+  requests.forEach((request, index) => {
+    const earlier = requests.slice(0, index);
+    const fault =
+      faultOfOrder(request, earlier) ??
+      faultAfterSettled(request, { ...facts, attempts }) ??
+      faultOfRepeat(request, earlier, facts, found) ??
+      faultAfterSuccess(request, earlier, { ...facts, attempts }, found);
+    if (fault !== null) found.unexplained.push(`${request.delivery} attempt ${request.attempt}: ${fault}`);
+  });
+}
+
+/** An attempt is only followed by the next one once its result is durable. */
+function faultOfOrder(request: Request, earlier: readonly Request[]): string | null {
+  const later = earlier.find(({ attempt }) => attempt > request.attempt);
+  return later === undefined ? null : `came after attempt ${later.attempt}`;
+}
+
+/** What the API has shown is durable. */
+function faultAfterSettled(
+  request: Request,
+  { settled, replays, attempts }: Facts & { attempts: readonly ShownAttempt[] },
+): string | null {
+  const view = settled.get(request.delivery);
+  if (view === undefined || (view.status === "failed" && replays.has(request.event))) return null;
+  // One that timed out before may be read later still.
+  const isLate = attempts.find(({ number }) => number === request.attempt)?.error === "timeout";
+  const isAfter =
+    request.generation > view.generation || (request.generation === view.generation && request.at > view.at && !isLate);
+  return isAfter ? `came after the API had shown the delivery as ${view.status}` : null;
+}
+
+function faultOfRepeat(request: Request, earlier: readonly Request[], facts: Facts, found: Duplicates): string | null {
+  const same = earlier.filter(({ attempt }) => attempt === request.attempt);
+  const before = same.at(-1);
+  if (before === undefined) return null;
+  if (before.generation === request.generation) {
+    const isResend = before.answer === "reset" && before.reused && !request.reused;
+    const isOnly = same.filter(({ generation }) => generation === request.generation).length === 1;
+    if (!isResend || !isOnly) return `was made twice by process ${request.generation}`;
+    found.resent++;
+    return null;
+  }
+  return faultOfKill(before, facts, found);
+}
+
+/** Whether the kill of the process that made this request explains that nothing is known of it. */
+function faultOfKill(before: Request, { endedAt, clean, roundTrips }: Facts, found: Duplicates): string | null {
+  if (clean.has(before.generation)) return "was made again after a clean stop";
+  const killedAt = endedAt.get(before.generation) ?? Infinity;
+  const unrecordedMs = killedAt - before.endedAt;
+  const commits = commitsBetween(before.endedAt, killedAt, roundTrips.get(before.generation) ?? []);
+  if (commits > COMMITS || unrecordedMs > MOMENTS_MS) {
+    const passed = `${commits} commits and ${Math.round(unrecordedMs)} ms`;
+    return `was made again although ${passed} lay between its answer and the kill`;
+  }
+  found.explained++;
+  found.mostCommits = Math.max(found.mostCommits, commits);
+  found.longestMs = Math.max(found.longestMs, unrecordedMs);
+  return null;
+}
+
+/** How many publishes, one after the other, came and went in that time: so many commits at least. */
+function commitsBetween(from: number, until: number, roundTrips: readonly RoundTrip[]): number {
+  let commits = 0;
+  let at = from;
+  for (const { sentAt, ackedAt } of roundTrips) {
+    if (sentAt < at || ackedAt > until) continue;
+    commits++;
+    at = ackedAt;
+  }
+  return commits;
+}
+
+/** After a 2xx there is no next attempt, unless the answer came too late or the repeat after a kill went otherwise. */
+function faultAfterSuccess(
+  request: Request,
+  earlier: readonly Request[],
+  facts: Facts & { attempts: readonly ShownAttempt[] },
+  found: Duplicates,
+): string | null {
+  const before = earlier.at(-1);
+  if (before === undefined || before.attempt === request.attempt || !isSuccess(before.answer)) return null;
+  const recorded = facts.attempts.find(({ number }) => number === before.attempt);
+  // Careful mode gave the attempt up after repeated deaths of the process.
+  if (recorded?.error === "interrupted") return faultOfKill(before, facts, found);
+  if (recorded?.error !== "timeout" || recorded.duration_ms < TIMEOUT_MS) {
+    return `came after a 2xx to attempt ${before.attempt}, recorded as ${recorded?.error ?? recorded?.outcome}`;
+  }
+  found.resent++;
+  return null;
+}

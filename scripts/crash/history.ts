@@ -1,0 +1,127 @@
+/** What happened, from the two journals; and what the daemon shows in the end. */
+import type { ShownAttempt, ShownEvent } from "./api.ts";
+import type { Answer, Answered, DriverEntry, Item, ReceiverEntry, RoundTrip, SeenRequest } from "./entries.ts";
+import { TIMEOUT_MS } from "./site.ts";
+
+export interface Batch {
+  readonly type: string;
+  readonly items: readonly Item[];
+  /** A 202 was seen. */
+  acked: boolean;
+  answered: readonly Answered[] | null;
+}
+
+export interface Request extends SeenRequest {
+  /** Null when nothing was answered: on purpose, or because the daemon was gone by then. */
+  answer: Answer | null;
+  /** When the answer was sent, or else when the time for it was up. */
+  endedAt: number;
+}
+
+export interface SettledView {
+  readonly generation: number;
+  readonly at: number;
+  readonly status: "delivered" | "failed";
+}
+
+export interface History {
+  /** Names of endpoints, by id. */
+  readonly endpoints: ReadonlyMap<string, string>;
+  readonly batches: readonly Batch[];
+  /** Answers to publishes that were neither 202 nor 503, which a daemon that stops gives. */
+  readonly refused: readonly number[];
+  readonly replays: ReadonlyMap<string, "intended" | "acked">;
+  /** Publishes of each generation, by the time of their acks. */
+  readonly roundTrips: ReadonlyMap<number, readonly RoundTrip[]>;
+  /** When each generation was killed, or stopped. */
+  readonly endedAt: ReadonlyMap<number, number>;
+  /** Generations that stopped cleanly: they leave nothing to be made again. */
+  readonly clean: ReadonlySet<number>;
+  /** The first time that the API showed a delivery as settled, by delivery. */
+  readonly settled: ReadonlyMap<string, SettledView>;
+  /** By delivery, in the order of generations and attempts: a slow receiver may read them in another. */
+  readonly requests: ReadonlyMap<string, readonly Request[]>;
+}
+
+/** What the daemon shows at the end of a life. */
+export interface Shown {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly events: readonly ShownEvent[];
+  /** By delivery, of those with more than one attempt. */
+  readonly attempts: ReadonlyMap<string, readonly ShownAttempt[]>;
+}
+
+export function historyOf(driver: readonly DriverEntry[], receivers: readonly ReceiverEntry[]): History {
+  const endpoints = new Map<string, string>();
+  const batches = new Map<number, Batch>();
+  const refused: number[] = [];
+  const replays = new Map<string, "intended" | "acked">();
+  const acks: RoundTrip[] = [];
+  const endedAt = new Map<number, number>();
+  const clean = new Set<number>();
+  const settled = new Map<string, SettledView>();
+  for (const entry of driver) {
+    switch (entry.kind) {
+      case "endpoint":
+        endpoints.set(entry.id, entry.name);
+        break;
+      case "intent":
+        batches.set(entry.batch, { type: entry.type, items: entry.items, acked: false, answered: null });
+        break;
+      case "ack":
+        Object.assign(batches.get(entry.batch)!, { acked: true, answered: entry.answered });
+        acks.push(entry);
+        break;
+      case "refused":
+        if (entry.status !== 503) refused.push(entry.status);
+        break;
+      case "replay-intent":
+        replays.set(entry.event, "intended");
+        break;
+      case "replay-ack":
+        replays.set(entry.event, "acked");
+        break;
+      case "ended":
+        endedAt.set(entry.generation, entry.at);
+        if (entry.clean) clean.add(entry.generation);
+        break;
+      case "settled":
+        for (const { delivery, status } of entry.deliveries) {
+          if (!settled.has(delivery)) settled.set(delivery, { generation: entry.generation, at: entry.at, status });
+        }
+    }
+  }
+  for (const entry of receivers) {
+    // The driver hears of it only when the process is gone.
+    if (entry.kind === "kill")
+      endedAt.set(entry.generation, Math.min(entry.at, endedAt.get(entry.generation) ?? Infinity));
+  }
+  const requests = requestsOf(receivers);
+  const byAck = acks.toSorted((a, b) => a.ackedAt - b.ackedAt);
+  const roundTrips = Map.groupBy(byAck, ({ generation }) => generation);
+  return { endpoints, batches: [...batches.values()], refused, replays, roundTrips, endedAt, clean, settled, requests };
+}
+
+function requestsOf(entries: readonly ReceiverEntry[]): Map<string, Request[]> {
+  const byNumber = new Map<number, Request>();
+  const byDelivery = new Map<string, Request[]>();
+  for (const entry of entries) {
+    if (entry.kind === "answer") byNumber.get(entry.nth)!.answer = entry.answer;
+    if (entry.kind === "sent") byNumber.get(entry.nth)!.endedAt = entry.at;
+    if (entry.kind !== "request") continue;
+    const request: Request = { ...entry, answer: null, endedAt: entry.at + TIMEOUT_MS };
+    byNumber.set(entry.nth, request);
+    const before = byDelivery.get(entry.delivery);
+    if (before === undefined) byDelivery.set(entry.delivery, [request]);
+    else before.push(request);
+  }
+  for (const requests of byDelivery.values()) {
+    requests.sort((a, b) => a.generation - b.generation || a.attempt - b.attempt || a.nth - b.nth);
+  }
+  return byDelivery;
+}
+
+export function isSuccess(answer: Answer | null): boolean {
+  return typeof answer === "number" && answer >= 200 && answer < 300;
+}

@@ -1,0 +1,53 @@
+/**
+ * npm run crash -- [--rounds N] [--seconds S] [--seed S] [--json] [--executable FILE]: kill -9 on the real process and the
+ * real disk, with the oracle outside. The seed fixes the moments of the kills; the schedule is the machine's.
+ */
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { SOURCES } from "./daemon.ts";
+import type { Plant } from "./life.ts";
+import { run } from "./run.ts";
+import { account, isGood, summaryOf, table } from "./summary.ts";
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string" },
+    seconds: { type: "string" },
+    seed: { type: "string" },
+    json: { type: "boolean", default: false },
+    executable: { type: "string" },
+    "start-up-limit": { type: "string", default: "3000" },
+    plant: { type: "string", default: "none" },
+  },
+});
+const rounds = Number(values.rounds ?? (values.seconds === undefined ? 30 : Infinity));
+const seconds = Number(values.seconds ?? Infinity);
+const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
+if (!(rounds >= 1) || !(seconds > 0) || !Number.isSafeInteger(seed)) {
+  console.error("crash: --rounds, --seconds and --seed are numbers");
+  process.exit(2);
+}
+// Children and directories go when this process exits.
+process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
+
+let saidAt = 0;
+const totals = await run({
+  rounds,
+  seconds,
+  seed,
+  plant: values.plant as Plant,
+  program: values.executable === undefined ? SOURCES : [resolve(values.executable)],
+  startUpLimitMs: Number(values["start-up-limit"]),
+  onProgress(so) {
+    if (values.json || so.seconds < saidAt + 10) return;
+    saidAt = so.seconds;
+    console.error(`${Math.round(so.seconds)} s: ${so.rounds} rounds, ${so.findings.acked} events acked`);
+  },
+});
+const summary = summaryOf(totals, seed);
+process.stdout.write(values.json ? `${JSON.stringify(summary)}\n` : table(summary));
+if (!isGood(totals)) {
+  process.stderr.write(account(summary));
+  process.exitCode = 1;
+}

@@ -1,0 +1,169 @@
+/**
+ * The receivers, as a process of their own: every complete request is journaled before it is answered, and so is the
+ * answer. Started by receivers-process.ts: receivers.ts <journal> <seed> <plant>
+ */
+import { createHash, createHmac } from "node:crypto";
+import { createServer, get, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { Webhook } from "standardwebhooks";
+import { Random } from "../../test/sim/random.ts";
+import type { Answer, SeenRequest } from "./entries.ts";
+import { Journal, monotonic } from "./journal.ts";
+import { ENDPOINTS } from "./site.ts";
+
+/** The n-th complete request from now on kills the daemon: at once, or `ms` after it was answered. */
+export interface Aim {
+  readonly nth: number;
+  readonly when: "arrived" | "answered";
+  readonly ms: number;
+}
+
+/** What the driver may ask; each is answered with its number when it is done. */
+export type Asked =
+  | { readonly ask: "secrets"; readonly secrets: Readonly<Record<string, string>> }
+  | { readonly ask: "generation"; readonly generation: number }
+  | { readonly ask: "daemon"; readonly pid: number | null }
+  | { readonly ask: "aim"; readonly aim: Aim | null }
+  | { readonly ask: "end" };
+
+interface Connection {
+  readonly generation: number;
+  requests: number;
+}
+
+const [journalFile, seed, plant] = process.argv.slice(2) as [string, string, string];
+const journal = await Journal.open(journalFile);
+const random = new Random(Number(seed));
+const plans = new Map(ENDPOINTS.map((plan) => [`/${plan.name}`, plan]));
+const connections = new WeakMap<Socket, Connection>();
+const server = createServer((request, response) => void serve(request, response));
+let secrets: Readonly<Record<string, string>> = {};
+let generation = 0;
+let daemon: number | null = null;
+let aim: { left: number; readonly when: Aim["when"]; readonly ms: number } | null = null;
+let count = 0;
+
+server.on("connection", (socket: Socket) => {
+  connections.set(socket, { generation, requests: 0 });
+  socket.on("error", () => {});
+});
+server.listen(0, "127.0.0.1", () => process.send!({ port: port() }));
+process.on("message", ({ number, ...asked }: Asked & { number: number }) => {
+  void obey(asked).then(() => process.send?.({ done: number }));
+});
+// The driver is gone, and with it whoever would end the daemon.
+process.on("disconnect", () => {
+  killDaemon(daemon);
+  process.exit();
+});
+
+async function obey(asked: Asked): Promise<void> {
+  if (asked.ask === "secrets") secrets = asked.secrets;
+  else if (asked.ask === "daemon") daemon = asked.pid;
+  else if (asked.ask === "aim") aim = asked.aim === null ? null : { ...asked.aim, left: asked.aim.nth };
+  else if (asked.ask === "generation") {
+    await acceptedAll();
+    generation = asked.generation;
+  } else {
+    server.close();
+    server.closeAllConnections();
+    await journal.close();
+  }
+}
+
+/** Connections are accepted in their order: when this one is served, there is none left of the daemon that died. */
+function acceptedAll(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    get({ host: "127.0.0.1", port: port(), agent: false }, (response) => {
+      response.resume().once("end", resolve);
+    }).once("error", reject);
+  });
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const plan = plans.get(request.url ?? "");
+  if (plan === undefined) {
+    response.end();
+    return;
+  }
+  const body = await buffer(request).catch(() => null);
+  // The daemon died while it sent: this was no request.
+  if (body === null) return;
+  const isAimedAt = aim !== null && --aim.left === 0 ? aim : null;
+  const seen = look(request, body, secrets[plan.name]!);
+  const { afterMs, answer } = plan.react(random);
+  const target = daemon;
+  if (isAimedAt?.when === "arrived") killDaemon(target);
+  if (answer === null || isAimedAt?.when === "arrived") {
+    await journal.append({ kind: "request", ...seen });
+    return;
+  }
+  if (afterMs > 0) {
+    await journal.append({ kind: "request", ...seen });
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    if (request.socket.destroyed) return;
+    await journal.append(answered(seen.nth, answer));
+  } else {
+    await journal.append({ kind: "request", ...seen }, answered(seen.nth, answer));
+  }
+  send(response, answer);
+  void journal.append({ kind: "sent", nth: seen.nth, at: monotonic() });
+  if (isAimedAt !== null) setTimeout(() => killDaemon(target), isAimedAt.ms);
+}
+
+function look(request: IncomingMessage, body: Buffer, secret: string): SeenRequest {
+  const header = (name: string) => String(request.headers[name] ?? "");
+  const connection = connections.get(request.socket)!;
+  connection.requests++;
+  return {
+    nth: ++count,
+    generation: connection.generation,
+    at: monotonic(),
+    event: header("webhook-id"),
+    delivery: header("x-webhookd-delivery"),
+    attempt: Number(header("x-webhookd-attempt")),
+    body: createHash("sha256").update(body).digest("hex"),
+    verified: verifies(header, body, secret),
+    reused: connection.requests > 1,
+  };
+}
+
+/** By the specification's words and by the Standard Webhooks library: with no code of the daemon's. */
+function verifies(header: (name: string) => string, body: Buffer, secret: string): boolean {
+  if (createHmac("sha256", secret).update(body).digest("hex") !== header("x-service-signature")) return false;
+  const names = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const;
+  try {
+    const headers = Object.fromEntries(names.map((name) => [name, header(name)]));
+    const { id } = new Webhook(secret).verify(body.toString(), headers) as { id: string };
+    return id === header("webhook-id");
+  } catch {
+    return false;
+  }
+}
+
+function answered(nth: number, answer: Answer): object {
+  // On purpose, to show that the check sees it: the journal says otherwise than the receiver did.
+  const noted = plant === "false-answers" && answer === 200 ? 500 : answer;
+  return { kind: "answer", nth, answer: noted };
+}
+
+function send(response: ServerResponse, answer: Answer): void {
+  if (answer === "reset") response.socket?.resetAndDestroy();
+  else response.writeHead(answer).end();
+}
+
+/** Unless that process is gone already. */
+function killDaemon(target: number | null): void {
+  if (target === null || target !== daemon) return;
+  void journal.append({ kind: "kill", generation, at: monotonic() });
+  try {
+    process.kill(target, "SIGKILL");
+  } catch {
+    // The driver has not said so yet.
+  }
+}
+
+function port(): number {
+  return (server.address() as AddressInfo).port;
+}

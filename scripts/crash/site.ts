@@ -1,0 +1,41 @@
+/** The world that the daemon is killed in: its settings, and the endpoints with what they answer. */
+import type { Random } from "../../test/sim/random.ts";
+import type { Answer } from "./entries.ts";
+
+/** Compressed, so that a life of a few rounds sees whole ladders. */
+export const LADDER = [50, 50, 100, 100, 200, 200] as const;
+export const TIMEOUT_MS = 500;
+
+export const EVENT_TYPES = ["transaction.enriched", "budget.exceeded", "goal.achieved"] as const;
+
+export interface Reaction {
+  readonly afterMs: number;
+  /** Never, if null. */
+  readonly answer: Answer | null;
+}
+
+interface EndpointPlan {
+  readonly name: string;
+  readonly events: readonly (typeof EVENT_TYPES)[number][];
+  readonly react: (random: Random) => Reaction;
+}
+
+const now = (answer: Answer): Reaction => ({ afterMs: 0, answer });
+
+export const ENDPOINTS: readonly EndpointPlan[] = [
+  { name: "steady", events: EVENT_TYPES, react: (random) => now(random.chance(0.03) ? 500 : 200) },
+  {
+    name: "flaky",
+    events: ["transaction.enriched", "budget.exceeded"],
+    react: (random) => now(random.pick<Answer>([200, 204, 200, 500, 503, "reset"])),
+  },
+  {
+    name: "slow",
+    events: ["budget.exceeded"],
+    react: (random) => ({
+      afterMs: random.between(5, 60),
+      answer: random.chance(0.03) ? null : random.chance(0.1) ? 500 : 200,
+    }),
+  },
+  { name: "dead", events: ["goal.achieved"], react: () => now(500) },
+];

@@ -1,0 +1,177 @@
+/**
+ * One h3 application over a table of routes. `answer` is the order of checks (`interface.md` §2); every error, wherever
+ * it is thrown, becomes one problem document in `onError`.
+ */
+import { randomFillSync } from "node:crypto";
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
+import { H3, type H3Event, HTTPError } from "h3";
+import { FastResponse } from "srvx";
+import { toNodeHandler } from "srvx/node";
+import { WebhookdError } from "../domain/errors.ts";
+import { catalogue } from "../domain/event-type.ts";
+import { newId } from "../domain/id.ts";
+import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./authentication.ts";
+import { checkMediaType, ClientGone, hasBody, readBody } from "./body.ts";
+import { endpointRoutes } from "./endpoints.ts";
+import { eventRoutes } from "./events.ts";
+import { healthRoutes } from "./health.ts";
+import { Intake } from "./intake.ts";
+import { keyRoutes } from "./keys.ts";
+import { checkFraming, hostCheck, originCheck } from "./origin.ts";
+import type { ApiParts } from "./parts.ts";
+import { notFound, problem } from "./problem.ts";
+import { publishRoutes } from "./publish.ts";
+import { parseQuery } from "./query.ts";
+import type { Header, Reply, Route } from "./route.ts";
+
+export type NodeHandler = (req: IncomingMessage, res: ServerResponse) => void;
+
+export interface Api {
+  /** `trusted` is for the unix socket alone: no key is asked for, and no Host is compared. */
+  handler(trusted: boolean): NodeHandler;
+}
+
+/** The routes of one path, by method. */
+type Resource = ReadonlyMap<string, Route>;
+
+interface Context {
+  readonly trusted: boolean;
+  requestId?: string;
+  allow?: string;
+}
+
+const NO_BODY = new Uint8Array(0);
+const BODILESS_MAX_BYTES = 64 * 1024;
+
+export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiParts, "random">>): Api {
+  const parts: ApiParts = { random: pooledRandom(), ...given };
+  const { clock, config, log } = parts;
+  const authentication = new Authentication(parts.store, clock);
+  const intake = new Intake(config.limits.commitQueue, config.limits.inFlightBytes);
+  const checkHost = hostCheck(config.server);
+  const checkOrigin = originCheck(config.server.allowedOrigins);
+
+  const app = new H3({ silent: true, onError });
+  const types = catalogue();
+  const table = [
+    ...healthRoutes(parts),
+    ...publishRoutes(parts, types),
+    ...eventRoutes(parts),
+    ...endpointRoutes(parts, types),
+    ...keyRoutes(parts),
+  ];
+  for (const [path, resource] of byPath(table)) app.all(path, (event) => answer(event, resource));
+  app.all("/**", (event) => answer(event, undefined));
+
+  async function answer(event: H3Event, resource: Resource | undefined): Promise<Response> {
+    const req = event.runtime!.node!.req as IncomingMessage;
+    const context = event.context as unknown as Context;
+    checkFraming(req);
+    if (!context.trusted) checkHost(req);
+    checkOrigin(req);
+
+    const route = resource?.get(req.method === "HEAD" ? "GET" : req.method!);
+    const open = resource?.values().next().value?.access === "open";
+    const principal = open ? ANYONE : context.trusted ? OPERATOR : await authentication.authenticate(req);
+    if (!open && parts.phase() === "stopped") {
+      throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
+    }
+    if (resource === undefined) throw notFound();
+    if (route === undefined) {
+      context.allow = [...resource.keys()].join(", ");
+      throw new WebhookdError("method_not_allowed", `this path takes ${context.allow}`);
+    }
+    if (route.access !== "open" && !allows(principal, route.access)) {
+      throw new WebhookdError("forbidden", `this key lacks the scope "${route.access}"`);
+    }
+    const reply = await perform(req, event, route, principal);
+    return respond(reply, requestIdOf(context));
+  }
+
+  async function perform(req: IncomingMessage, event: H3Event, route: Route, principal: Principal): Promise<Reply> {
+    const filled = hasBody(req);
+    if (filled) checkMediaType(req);
+    const ticket = route.body?.metered ? intake.enter() : undefined;
+    try {
+      const maxBytes = route.body?.maxBytes ?? BODILESS_MAX_BYTES;
+      const body = filled ? await readBody(req, maxBytes, ticket?.hold) : NO_BODY;
+      if (route.body === undefined && body.length > 0) {
+        throw new WebhookdError("bad_request", "this route takes no body");
+      }
+      const query = parseQuery(event.url.search, route.query ?? []);
+      const params = event.context.params ?? {};
+      return await route.handle({ principal, params, query, body, now: clock.now() });
+    } finally {
+      ticket?.leave();
+    }
+  }
+
+  function onError(error: HTTPError, event: H3Event): Response {
+    const context = event.context as unknown as Context;
+    const requestId = requestIdOf(context);
+    const shown = errorToShow(error.unhandled ? error.cause : error, requestId);
+    return respond(problem(shown, requestId, context.allow === undefined ? [] : [["allow", context.allow]]), requestId);
+  }
+
+  /** What nobody foresaw is named in the log alone, in one line: a stack or a message could hold what it worked on. */
+  function errorToShow(error: unknown, requestId: string): WebhookdError {
+    if (error instanceof WebhookdError) return error;
+    if (error instanceof ClientGone) {
+      log.info({ request_id: requestId }, "a client went away before its request was complete");
+      return new WebhookdError("bad_request", "the request is not complete");
+    }
+    if (HTTPError.isError(error) && error.status < 500) {
+      return new WebhookdError("bad_request", "the request target is malformed");
+    }
+    const { name, message } = error instanceof Error ? error : { name: typeof error, message: "" };
+    log.error({ request_id: requestId, error: `${name}: ${message}` }, "a request failed by our own fault");
+    return new WebhookdError("internal", "something went wrong on our side; the log has more under this request id");
+  }
+
+  function requestIdOf(context: Context): string {
+    return (context.requestId ??= newId("req", clock.now(), parts.random(10)));
+  }
+
+  return {
+    handler: (trusted) =>
+      toNodeHandler((request) => {
+        const context: Context = { trusted };
+        return app.fetch(Object.assign(request, { context }) as unknown as Request);
+      }) as NodeHandler,
+  };
+}
+
+function byPath(routes: readonly Route[]): Map<string, Map<string, Route>> {
+  const resources = new Map<string, Map<string, Route>>();
+  for (const route of routes) {
+    const resource = resources.get(route.path) ?? new Map<string, Route>();
+    resources.set(route.path, resource.set(route.method, route));
+  }
+  return resources;
+}
+
+/** srvx's own response: headers go to Node as they are, without a Headers object that costs more than the rest. */
+function respond(reply: Reply, requestId: string): Response {
+  const headers: Header[] = [
+    ["x-request-id", requestId],
+    ["cache-control", "no-store"],
+  ];
+  if (reply.body !== null) headers.push(["content-type", reply.type]);
+  if (reply.headers !== undefined) headers.push(...reply.headers);
+  const init = { status: reply.status, statusText: STATUS_CODES[reply.status], headers: headers as [string, string][] };
+  return new FastResponse(reply.body, init);
+}
+
+/** One call of the generator for many small draws. */
+function pooledRandom(): (length: number) => Uint8Array {
+  let pool = Buffer.alloc(0);
+  let used = 0;
+  return (length) => {
+    if (used + length > pool.length) {
+      pool = randomFillSync(Buffer.allocUnsafeSlow(Math.max(4096, length)));
+      used = 0;
+    }
+    used += length;
+    return pool.subarray(used - length, used);
+  };
+}

@@ -1,0 +1,132 @@
+/** Registering endpoints, looking at them, testing and deleting them. */
+import * as v from "valibot";
+import type { Endpoint } from "../domain/endpoint.ts";
+import type { EventType } from "../domain/event-type.ts";
+import { isId, newId } from "../domain/id.ts";
+import { newSigningSecret } from "../domain/secret.ts";
+import type { UrlPolicy } from "../domain/url.ts";
+import { registrationSchema } from "./endpoint-schema.ts";
+import type { ApiParts } from "./parts.ts";
+import { presentEndpoint } from "./present.ts";
+import { notFound } from "./problem.ts";
+import { presentPublication, publish } from "./publish.ts";
+import { flag, linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
+import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
+import { namedTenant, tenantToRead, tenantToWrite } from "./tenant.ts";
+import { readJson, validationFailed } from "./validation.ts";
+
+const PATH = "/v1/webhooks";
+const SMALL_BODY = { maxBytes: 64 * 1024 };
+
+const TestBody = v.strictObject({ type: v.optional(v.string()) });
+
+export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
+  const { store, deliveries, config, random } = parts;
+  const Registration = registrationSchema({
+    types,
+    signatureHeader: config.signature.header,
+    urlPolicy: () => urlPolicy(parts),
+  });
+
+  async function register({ principal, query, body, now }: Call): Promise<Reply> {
+    const given = readJson(body, Registration);
+    const signingSecret = newSigningSecret(random(32));
+    const endpoint = await store.addEndpoint(
+      {
+        id: newId("ep", now, random(10)),
+        tenant: tenantToWrite(principal, namedTenant(query)),
+        uid: given.uid,
+        url: given.url,
+        events: given.events,
+        description: given.description,
+        enabled: given.enabled,
+        whenDisabled: given.when_disabled,
+        headers: given.headers,
+        ratePerSecond: given.rate_per_second,
+        maxInFlight: given.max_in_flight,
+        metadata: given.metadata,
+        signingSecret,
+      },
+      config.endpoints.maxPerTenant,
+      now,
+    );
+    const answer = { ...presentEndpoint(endpoint), signing_secret: signingSecret };
+    return json(201, answer, [["location", `${PATH}/${endpoint.id}`]]);
+  }
+
+  async function list({ principal, query }: Call): Promise<Reply> {
+    const page = await store.listEndpoints({
+      ...pageOf(query, tenantToRead(principal, namedTenant(query))),
+      enabled: flag(query, "enabled"),
+      eventType: query.get("event_type"),
+      uid: query.get("uid"),
+    });
+    const answer = { data: page.data.map(presentEndpoint), next_cursor: page.nextCursor };
+    return json(200, answer, linkTo(PATH, query, page.nextCursor));
+  }
+
+  async function remove({ principal, params, query, now }: Call): Promise<Reply> {
+    const id = endpointId(params);
+    if (!(await store.deleteEndpoint(tenantToRead(principal, namedTenant(query)), id, now))) throw notFound();
+    await deliveries.drop(id);
+    return NO_CONTENT;
+  }
+
+  async function sendTest(call: Call): Promise<Reply> {
+    const given = call.body.length === 0 ? {} : readJson(call.body, TestBody);
+    const endpoint = await found(call);
+    const type = types.get(given.type ?? endpoint.events[0]!);
+    if (type === undefined) {
+      throw validationFailed([{ pointer: "/type", code: "unknown_event_type", detail: "is not a known event type" }]);
+    }
+    const data = Buffer.from(JSON.stringify(type.sample));
+    const draft = { tenant: endpoint.tenant, type: type.name, createdAt: call.now, data, testFor: endpoint.id };
+    const [publication] = await publish(parts, [draft], call.now);
+    return json(202, presentPublication(publication!));
+  }
+
+  async function found({ principal, params, query }: Call): Promise<Endpoint> {
+    const tenant = tenantToRead(principal, namedTenant(query));
+    const endpoint = await store.getEndpoint(tenant, endpointId(params));
+    if (endpoint === null) throw notFound();
+    return endpoint;
+  }
+
+  return [
+    { method: "POST", path: PATH, access: "manage", query: ["tenant"], body: SMALL_BODY, handle: register },
+    {
+      method: "GET",
+      path: PATH,
+      access: "read",
+      query: [...PAGE_PARAMETERS, "enabled", "event_type", "uid"],
+      handle: list,
+    },
+    {
+      method: "GET",
+      path: `${PATH}/:id`,
+      access: "read",
+      query: ["tenant"],
+      handle: async (call) => json(200, presentEndpoint(await found(call))),
+    },
+    { method: "DELETE", path: `${PATH}/:id`, access: "manage", query: ["tenant"], handle: remove },
+    {
+      method: "POST",
+      path: `${PATH}/:id/test`,
+      access: "manage",
+      query: ["tenant"],
+      body: SMALL_BODY,
+      handle: sendTest,
+    },
+  ];
+}
+
+function endpointId({ id = "" }: Call["params"]): string {
+  if (!isId("ep", id)) throw notFound();
+  return id;
+}
+
+function urlPolicy({ config, ownAddresses }: ApiParts): UrlPolicy {
+  const { allowHttp, allowCidrs, denyCidrs, ports, allowIpHosts } = config.egress;
+  const address = { allowCidrs, denyCidrs, ownAddresses: ownAddresses(), allowLoopback: config.dev };
+  return { allowHttp, ports, allowIpHosts, address, dev: config.dev };
+}

@@ -1,0 +1,101 @@
+/** From the bytes of a publish to drafts: one scan, no parsing of `data`, which goes on exactly as it came. */
+import { WebhookdError } from "../domain/errors.ts";
+import type { EventDraft } from "../domain/event.ts";
+import { parseSpan, scanJson, scanObject, type JsonKind, type JsonNode } from "../domain/json.ts";
+import { parseInstant } from "./instant.ts";
+import { isTenant } from "./tenant.ts";
+import { Faults, memberPointer, validationFailed } from "./validation.ts";
+
+const FIELDS = new Set(["type", "data", "created_at", "tenant"]);
+const MAX_BATCH = 1000;
+const MAX_AHEAD_MS = 5 * 60_000;
+
+type Members = ReadonlyMap<string, JsonNode>;
+
+export interface DraftRules {
+  readonly knows: (type: string) => boolean;
+  readonly maxEventBytes: number;
+  /** The tenant for what an event names, or leaves out; throws `forbidden`. */
+  readonly tenantFor: (named: string | undefined) => string;
+  readonly now: number;
+}
+
+/** `{type, data, created_at?, tenant?}` */
+export function readEvent(body: Uint8Array, rules: DraftRules): EventDraft {
+  const faults = new Faults();
+  const draft = draftOf(body, scanObject(body), "", rules, faults);
+  faults.throwAny();
+  return draft!;
+}
+
+/** `{events: […]}`: all of them, or an error that names the indices at fault. */
+export function readBatch(body: Uint8Array, rules: DraftRules): EventDraft[] {
+  const { members } = scanJson(body, { outline: 3 });
+  if (members === null) {
+    throw validationFailed([{ pointer: "", code: "invalid_body", detail: "the body must be a JSON object" }]);
+  }
+  const faults = new Faults();
+  for (const name of members.keys()) if (name !== "events") faults.add(memberPointer("", name), "unknown_field");
+  const events = field(members, "events", "array", "", faults);
+  if (events?.items?.length === 0) faults.add("/events", "too_few", "there must be at least one event");
+  if ((events?.items?.length ?? 0) > MAX_BATCH) faults.add("/events", "too_long", `at most ${MAX_BATCH} events`);
+  faults.throwAny();
+  const drafts = events!.items!.map((item, index) => itemOf(body, item, `/events/${index}`, rules, faults));
+  faults.throwAny();
+  return drafts as EventDraft[];
+}
+
+function itemOf(body: Uint8Array, item: JsonNode, pointer: string, rules: DraftRules, faults: Faults) {
+  if (item.end - item.start > rules.maxEventBytes) {
+    const detail = `an event is larger than ${rules.maxEventBytes} bytes`;
+    throw new WebhookdError("payload_too_large", detail, { errors: [{ pointer, code: "too_long", detail }] });
+  }
+  if (item.members !== null) return draftOf(body, item.members, pointer, rules, faults);
+  faults.add(pointer, "invalid_type", "an event must be an object");
+  return null;
+}
+
+function draftOf(
+  body: Uint8Array,
+  members: Members,
+  pointer: string,
+  rules: DraftRules,
+  faults: Faults,
+): EventDraft | null {
+  for (const name of members.keys()) if (!FIELDS.has(name)) faults.add(memberPointer(pointer, name), "unknown_field");
+  const type = text(body, field(members, "type", "string", pointer, faults));
+  if (type !== undefined && !rules.knows(type)) faults.add(`${pointer}/type`, "unknown_event_type");
+  const data = field(members, "data", "object", pointer, faults);
+  const createdAt = createdAtOf(body, members, pointer, rules.now, faults);
+  const tenant = text(body, optional(members, "tenant", "string", pointer, faults));
+  if (tenant !== undefined && !isTenant(tenant)) faults.add(`${pointer}/tenant`, "forbidden_char", "no tenant's name");
+  if (type === undefined || data === undefined || faults.some) return null;
+  // A view of the request's own buffer: the store copies it into the envelope, and nobody holds it longer.
+  return { tenant: rules.tenantFor(tenant), type, createdAt, data: body.subarray(data.start, data.end) };
+}
+
+function createdAtOf(body: Uint8Array, members: Members, pointer: string, now: number, faults: Faults): number {
+  const given = text(body, optional(members, "created_at", "string", pointer, faults));
+  if (given === undefined) return now;
+  const instant = parseInstant(given);
+  const at = `${pointer}/created_at`;
+  if (instant === null) faults.add(at, "invalid_type", "must be an RFC 3339 instant such as 2026-11-20T09:55:00.123Z");
+  else if (instant > now + MAX_AHEAD_MS) faults.add(at, "invalid_type", "must not be more than 5 minutes ahead");
+  return instant ?? now;
+}
+
+function field(members: Members, name: string, kind: JsonKind, pointer: string, faults: Faults): JsonNode | undefined {
+  if (!members.has(name)) faults.add(`${pointer}/${name}`, "missing_field");
+  return optional(members, name, kind, pointer, faults);
+}
+
+function optional(members: Members, name: string, kind: JsonKind, at: string, faults: Faults): JsonNode | undefined {
+  const node = members.get(name);
+  if (node === undefined || node.kind === kind) return node;
+  faults.add(`${at}/${name}`, "invalid_type", `must be ${kind === "array" || kind === "object" ? "an" : "a"} ${kind}`);
+  return undefined;
+}
+
+function text(body: Uint8Array, node: JsonNode | undefined): string | undefined {
+  return node === undefined ? undefined : (parseSpan(body, node) as string);
+}

@@ -1,0 +1,128 @@
+/** Reading events, and sending the failed ones again. */
+import * as v from "valibot";
+import { WebhookdError } from "../domain/errors.ts";
+import { isId } from "../domain/id.ts";
+import type { EventQuery, EventSummary, EventView, LeftAlone } from "../store/store.ts";
+import type { ApiParts } from "./parts.ts";
+import { eventText, pageText, presentAttempt, type EventParts } from "./present.ts";
+import { notFound } from "./problem.ts";
+import { choice, flag, instant, invalidQuery, linkTo, PAGE_PARAMETERS, pageOf, type Query } from "./query.ts";
+import { json, jsonText, type Call, type Reply, type Route } from "./route.ts";
+import { namedTenant, tenantToRead } from "./tenant.ts";
+import { readJson } from "./validation.ts";
+
+const PATH = "/v1/webhooks/events";
+const WHOLE: EventParts = { data: true, deliveries: true };
+const STATUSES = ["pending", "held", "delivered", "failed", "cancelled", "unmatched"] as const;
+const FILTERS = ["status", "type", "endpoint", "since", "until", "test", "include"];
+
+const RetryBody = v.strictObject({ endpoint: v.optional(v.string()), force: v.optional(v.boolean()) });
+
+export function eventRoutes({ store, deliveries }: ApiParts): Route[] {
+  async function list({ principal, query }: Call): Promise<Reply> {
+    const include = included(query);
+    const page = await store.listEvents(eventQuery(query, tenantToRead(principal, namedTenant(query))));
+    const whole = (event: EventSummary) => store.getEvent(event.tenant, event.id);
+    const events = include === null ? page.data : await Promise.all(page.data.map(whole));
+    // An event may have been removed since the page was read.
+    const texts = events.flatMap((event) => (event === null ? [] : eventText(event, include ?? WHOLE)));
+    return jsonText(200, pageText(texts, page), linkTo(PATH, query, page.nextCursor));
+  }
+
+  async function attempts({ principal, params, query }: Call): Promise<Reply> {
+    const event = eventId(params);
+    const tenant = tenantToRead(principal, namedTenant(query));
+    const page = await store.listAttempts({ ...pageOf(query, tenant), event });
+    if (page === null) throw notFound();
+    const data = page.data.map(presentAttempt);
+    return json(
+      200,
+      { data, next_cursor: page.nextCursor },
+      linkTo(`${PATH}/${event}/attempts`, query, page.nextCursor),
+    );
+  }
+
+  async function retry({ principal, params, query, body, now }: Call): Promise<Reply> {
+    const id = eventId(params);
+    const scope = body.length === 0 ? {} : readJson(body, RetryBody);
+    const tenant = tenantToRead(principal, namedTenant(query));
+    const replay = await store.replay(tenant, id, scope, now);
+    if (replay.result === "endpoint_disabled") throw onlyDisabled(replay.left);
+    if (replay.result !== "replayed") throw replay.result === "not_found" ? notFound() : notFailed();
+    deliveries.accept({ fresh: [], waiting: replay.waiting });
+    const event = await found(tenant, id);
+    return jsonText(202, eventText(event, WHOLE, { left_alone: replay.left }));
+  }
+
+  async function found(tenant: string | null, id: string): Promise<EventView> {
+    const event = await store.getEvent(tenant, id);
+    if (event === null) throw notFound();
+    return event;
+  }
+
+  return [
+    { method: "GET", path: PATH, access: "read", query: [...PAGE_PARAMETERS, ...FILTERS], handle: list },
+    {
+      method: "GET",
+      path: `${PATH}/:id`,
+      access: "read",
+      query: ["tenant"],
+      async handle({ principal, params, query }) {
+        const event = await found(tenantToRead(principal, namedTenant(query)), eventId(params));
+        return jsonText(200, eventText(event, WHOLE));
+      },
+    },
+    { method: "GET", path: `${PATH}/:id/attempts`, access: "read", query: PAGE_PARAMETERS, handle: attempts },
+    {
+      method: "POST",
+      path: `${PATH}/:id/retry`,
+      access: "manage",
+      query: ["tenant"],
+      body: { maxBytes: 64 * 1024 },
+      handle: retry,
+    },
+  ];
+}
+
+function eventId({ id = "" }: Call["params"]): string {
+  if (!isId("evt", id)) throw notFound();
+  return id;
+}
+
+function eventQuery(query: Query, tenant: string | null): EventQuery {
+  const endpoint = query.get("endpoint");
+  if (endpoint !== undefined && !isId("ep", endpoint)) throw invalidQuery("endpoint", "is no endpoint's id");
+  return {
+    ...pageOf(query, tenant),
+    since: instant(query, "since"),
+    until: instant(query, "until"),
+    status: choice(query, "status", STATUSES),
+    type: query.get("type"),
+    endpoint,
+    test: flag(query, "test") ?? false,
+  };
+}
+
+function included(query: Query): EventParts | null {
+  const names = query.get("include")?.split(",");
+  if (names === undefined) return null;
+  if (names.some((name) => name !== "data" && name !== "deliveries")) {
+    throw invalidQuery("include", "is data, deliveries or data,deliveries");
+  }
+  return { data: names.includes("data"), deliveries: names.includes("deliveries") };
+}
+
+function notFailed(): WebhookdError {
+  return new WebhookdError(
+    "event_not_failed",
+    "none of its deliveries in scope has failed; force sends delivered ones too",
+  );
+}
+
+function onlyDisabled(left: readonly LeftAlone[]): WebhookdError {
+  const endpoints = [...new Set(left.map(({ endpoint }) => endpoint))].join(", ");
+  return new WebhookdError(
+    "endpoint_disabled",
+    `what failed is only owed to disabled or deleted endpoints: ${endpoints}`,
+  );
+}

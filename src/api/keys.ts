@@ -1,0 +1,99 @@
+/** API keys. The token is in the answer to its creation and nowhere else. */
+import * as v from "valibot";
+import { isId, newId } from "../domain/id.ts";
+import { SCOPES, type ApiKey } from "../domain/key.ts";
+import { createToken, hashSecret, parseToken } from "../domain/token.ts";
+import { line } from "./endpoint-schema.ts";
+import { parseInstant } from "./instant.ts";
+import type { ApiParts } from "./parts.ts";
+import { presentKey } from "./present.ts";
+import { notFound } from "./problem.ts";
+import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
+import { EVERY_TENANT, isTenant, tenantToWrite } from "./tenant.ts";
+import { readJson, validationFailed } from "./validation.ts";
+
+const PATH = "/v1/keys";
+
+const KeyBody = v.strictObject({
+  name: v.optional(line(64), ""),
+  scopes: v.pipe(
+    v.array(v.picklist(SCOPES)),
+    v.minLength(1, "too_few: must name at least one scope"),
+    v.check((scopes) => new Set(scopes).size === scopes.length, "invalid_type: must name each scope once"),
+  ),
+  tenant: v.optional(
+    v.pipe(
+      v.string(),
+      v.check((name) => name === EVERY_TENANT || isTenant(name), "forbidden_char: must be a tenant's name or *"),
+    ),
+  ),
+  expires_at: v.optional(
+    v.nullable(
+      v.pipe(
+        v.string(),
+        v.check((text) => parseInstant(text) !== null, "invalid_type: must be an RFC 3339 instant"),
+        v.transform((text) => parseInstant(text)!),
+      ),
+    ),
+    null,
+  ),
+});
+
+export function keyRoutes({ store, random }: ApiParts): Route[] {
+  async function create({ principal, body, now }: Call): Promise<Reply> {
+    const given = readJson(body, KeyBody);
+    if (given.expires_at !== null && given.expires_at <= now) {
+      throw validationFailed([{ pointer: "/expires_at", code: "invalid_type", detail: "must be in the future" }]);
+    }
+    const id = newId("key", now, random(10));
+    const token = createToken(id.slice("key_".length), random(32));
+    const key = {
+      id,
+      name: given.name,
+      hash: hashSecret(parseToken(token)!.secret),
+      scopes: given.scopes,
+      tenant: tenantToWrite(principal, given.tenant),
+      expiresAt: given.expires_at,
+    };
+    await store.addKey(key, now);
+    const shown = presentKey({ ...key, createdAt: now, lastUsedAt: null, revokedAt: null });
+    return json(201, { ...shown, key: token }, [["location", `${PATH}/${id}`]]);
+  }
+
+  /** An admin of one tenant sees that tenant's keys alone. */
+  async function found({ principal, params: { id = "" } }: Call): Promise<ApiKey> {
+    const key = isId("key", id) ? await store.getKey(id) : null;
+    if (key === null || !(principal.tenant === EVERY_TENANT || principal.tenant === key.tenant)) throw notFound();
+    return key;
+  }
+
+  return [
+    {
+      method: "GET",
+      path: PATH,
+      access: "admin",
+      async handle({ principal }) {
+        const keys = await store.listKeys();
+        const visible = keys.filter(({ tenant }) => principal.tenant === EVERY_TENANT || principal.tenant === tenant);
+        return json(200, { data: visible.map(presentKey), next_cursor: null });
+      },
+    },
+    { method: "POST", path: PATH, access: "admin", body: { maxBytes: 64 * 1024 }, handle: create },
+    {
+      method: "GET",
+      path: `${PATH}/:id`,
+      access: "admin",
+      handle: async (call) => json(200, presentKey(await found(call))),
+    },
+    {
+      method: "DELETE",
+      path: `${PATH}/:id`,
+      access: "admin",
+      async handle(call) {
+        const key = await found(call);
+        if (!(await store.revokeKey(key.id, call.now))) throw notFound();
+        return NO_CONTENT;
+      },
+    },
+  ];
+}

@@ -1,0 +1,63 @@
+/** What keeps web pages and confused proxies out, before any key is looked at. */
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+import type { Config } from "../config.ts";
+import { WebhookdError } from "../domain/errors.ts";
+
+/** Given twice, two readers could choose different ones (RFC 9110 5.3); Node itself refuses a second content-length. */
+const SINGLE = new Set(["host", "authorization", "content-type", "content-encoding", "origin"]);
+
+export function checkFraming(req: IncomingMessage): void {
+  const seen = new Set<string>();
+  for (let index = 0; index < req.rawHeaders.length; index += 2) {
+    const name = lower(req.rawHeaders[index]!);
+    if (!SINGLE.has(name)) continue;
+    if (seen.has(name)) throw new WebhookdError("bad_request", `there are two ${name} headers`);
+    seen.add(name);
+  }
+}
+
+export type RequestCheck = (req: IncomingMessage) => void;
+
+/** Throws `browser_origin`: there is no CORS, and a request that carries an Origin comes from a page. */
+export function originCheck(allowed: readonly string[]): RequestCheck {
+  return (req) => {
+    const { origin } = req.headers;
+    if (origin === undefined || allowed.includes(origin)) return;
+    throw new WebhookdError("browser_origin", "requests from web pages are refused; see [server] allowed_origins");
+  };
+}
+
+/**
+ * Throws `misdirected` for a Host that is not ours (DNS rebinding makes a page's own name resolve to 127.0.0.1). A
+ * loopback bind knows its names; any other is reached by names that only `allowed_hosts` can tell.
+ */
+export function hostCheck({ listen, allowedHosts }: Config["server"]): RequestCheck {
+  const loopback = isLoopback(listen.host);
+  if (!loopback && allowedHosts.length === 0) return () => {};
+  const known = new Set(["localhost", "127.0.0.1", "[::1]", bracketed(listen.host), ...allowedHosts.map(lower)]);
+  return (req) => {
+    const authority = lower(authorityOf(req));
+    if (known.has(authority) || known.has(authority.replace(/:\d+$/, ""))) return;
+    throw new WebhookdError("misdirected", "this host name is not served here; see [server] allowed_hosts");
+  };
+}
+
+/** In an absolute-form target the authority replaces what Host says (RFC 9112 3.2.2). */
+function authorityOf(req: IncomingMessage): string {
+  const target = req.url ?? "";
+  if (target.startsWith("/") || !URL.canParse(target)) return req.headers.host ?? "";
+  return new URL(target).host;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}
+
+function bracketed(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : lower(host);
+}
+
+function lower(text: string): string {
+  return text.toLowerCase();
+}

@@ -1,0 +1,21 @@
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { Deliveries } from "../delivery/deliveries.ts";
+import type { Log } from "../log.ts";
+import type { Store } from "../store/store.ts";
+
+/** What the API is joined from. */
+export interface ApiParts {
+  readonly store: Store;
+  readonly deliveries: Deliveries;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly config: Config;
+  readonly version: string;
+  /** `draining` still takes publishes, because they are durable; `stopped` takes nothing. */
+  readonly phase: () => "serving" | "draining" | "stopped";
+  /** This host's own addresses, which endpoints may not name. */
+  readonly ownAddresses: () => readonly string[];
+  /** Cryptographically secure bytes, for ids and secrets. */
+  readonly random: (length: number) => Uint8Array;
+}

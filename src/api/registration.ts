@@ -1,0 +1,83 @@
+/** What a registration may say beyond its types: the rules of `interface.md` §3, pure. */
+
+/** Control characters, line and paragraph separators, and what reorders text (bidi): a label is shown on terminals. */
+const FORBIDDEN_TEXT = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+const MAX_HEADERS = 16;
+const MAX_HEADER_BYTES = 4096;
+
+/** RFC 9110 5.6.2. */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
+/** Visible ASCII with spaces inside: anything else goes out as Latin-1 or ends the header. */
+const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+/** Ours, hop-by-hop, framing, or the client's own: a receiver must be able to trust them, and undici refuses some. */
+const DENIED_HEADERS = new Set([
+  "accept-encoding",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "cookie",
+  "date",
+  "expect",
+  "host",
+  "http2-settings",
+  "keep-alive",
+  "set-cookie",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "user-agent",
+  "via",
+  "webhook-id",
+  "webhook-signature",
+  "webhook-timestamp",
+  "x-service-signature",
+  // A name that would set the prototype of whatever object headers are gathered in.
+  "__proto__",
+]);
+const DENIED_PREFIXES = ["proxy-", "x-webhookd-"];
+
+export interface HeaderFault {
+  /** Undefined: the whole set. */
+  readonly name?: string;
+  readonly detail: string;
+}
+
+/** `signatureHeader` is the configured name of the signature, which is ours too. */
+export function headerFaults(headers: Readonly<Record<string, unknown>>, signatureHeader: string): HeaderFault[] {
+  const names = Object.keys(headers);
+  const faults: HeaderFault[] = names.length > MAX_HEADERS ? [{ detail: `at most ${MAX_HEADERS} headers` }] : [];
+  const seen = new Set<string>();
+  for (const name of names) {
+    const detail = headerFault(name.toLowerCase(), headers[name], signatureHeader.toLowerCase());
+    if (detail !== null) faults.push({ name, detail });
+    if (seen.has(name.toLowerCase())) faults.push({ name, detail: "is given twice; case does not tell headers apart" });
+    seen.add(name.toLowerCase());
+  }
+  return faults;
+}
+
+function headerFault(name: string, value: unknown, signatureHeader: string): string | null {
+  if (!TOKEN.test(name)) return "is no header name";
+  if (
+    DENIED_HEADERS.has(name) ||
+    name === signatureHeader ||
+    DENIED_PREFIXES.some((prefix) => name.startsWith(prefix))
+  ) {
+    return "is a header that webhookd sets itself or never sends";
+  }
+  if (typeof value !== "string" || !HEADER_VALUE.test(value)) return "must be a string of visible ASCII characters";
+  return value.length > MAX_HEADER_BYTES ? `is longer than ${MAX_HEADER_BYTES} bytes` : null;
+}
+
+/** Text of one line that is safe to show. */
+export function isPlainText(text: string): boolean {
+  return !FORBIDDEN_TEXT.test(text);
+}
+
+/** Characters as people count them, not UTF-16 units. */
+export function lengthOf(text: string): number {
+  return [...text].length;
+}

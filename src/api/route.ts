@@ -1,0 +1,57 @@
+/** What a route needs, said as data, so that one pipeline (app.ts) checks every request in the same order. */
+import type { Scope } from "../domain/key.ts";
+import type { Principal } from "./authentication.ts";
+
+export interface Route {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** In h3's notation: `/v1/webhooks/:id`. */
+  readonly path: string;
+  /** The scope a key must have; `open` asks for no key at all. */
+  readonly access: Scope | "open";
+  /** The query parameters it takes; any other is refused. */
+  readonly query?: readonly string[];
+  /** Absent: the route takes no body. */
+  readonly body?: BodyRule;
+  handle(call: Call): Reply | Promise<Reply>;
+}
+
+export interface BodyRule {
+  readonly maxBytes: number;
+  /** Whether it counts against `[limits]`: what is published is held in memory until it is durable. */
+  readonly metered?: boolean;
+}
+
+/** A request that passed every check which needs no knowledge of the route's noun. */
+export interface Call {
+  readonly principal: Principal;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: ReadonlyMap<string, string>;
+  /** As received; empty when there was none. */
+  readonly body: Uint8Array;
+  /** Epoch milliseconds at which the request was read. */
+  readonly now: number;
+}
+
+export type Header = readonly [name: string, value: string];
+
+export interface Reply {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string | null;
+  readonly headers?: readonly Header[];
+}
+
+export function json(status: number, value: unknown, headers?: readonly Header[]): Reply {
+  return jsonText(status, JSON.stringify(value), headers);
+}
+
+/** For answers that hold stored bytes, which a round trip through JSON.parse would change. */
+export function jsonText(status: number, body: string, headers?: readonly Header[]): Reply {
+  return { status, type: "application/json", body, headers };
+}
+
+export function word(status: number, text: string): Reply {
+  return { status, type: "text/plain; charset=utf-8", body: text };
+}
+
+export const NO_CONTENT: Reply = { status: 204, type: "", body: null };

@@ -1,0 +1,33 @@
+/** Whose data a request is about: the key's tenant, or, for a key of `*`, the tenant it names. */
+import { WebhookdError } from "../domain/errors.ts";
+import type { Principal } from "./authentication.ts";
+import { invalidQuery, type Query } from "./query.ts";
+
+export const DEFAULT_TENANT = "default";
+export const EVERY_TENANT = "*";
+
+const NAME = /^[A-Za-z0-9_.:-]{1,64}$/;
+
+export function isTenant(text: string): boolean {
+  return NAME.test(text);
+}
+
+/** Where something new belongs. */
+export function tenantToWrite(principal: Principal, named: string | undefined): string {
+  if (principal.tenant === EVERY_TENANT) return named ?? DEFAULT_TENANT;
+  if (named !== undefined && named !== principal.tenant) {
+    throw new WebhookdError("forbidden", "this key belongs to another tenant");
+  }
+  return principal.tenant;
+}
+
+/** Where to look: null means everywhere, for a key of `*` that names no tenant. */
+export function tenantToRead(principal: Principal, named: string | undefined): string | null {
+  return principal.tenant === EVERY_TENANT && named === undefined ? null : tenantToWrite(principal, named);
+}
+
+export function namedTenant(query: Query): string | undefined {
+  const named = query.get("tenant");
+  if (named !== undefined && !isTenant(named)) throw invalidQuery("tenant", "is no tenant's name");
+  return named;
+}

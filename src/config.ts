@@ -1,0 +1,169 @@
+import { isIPv4 } from "node:net";
+import { join } from "node:path";
+import { ConfigError, type Mistake } from "./config/error.ts";
+import type { ConfigInputs } from "./config/inputs.ts";
+import type { Address } from "./config/kinds.ts";
+import { defaultDataDir, defaultSecretKeyFile, defaultSocket, fitsSocket } from "./config/places.ts";
+import type { Settings } from "./config/schema.ts";
+import { loadSettings, type LoadedSettings } from "./config/settings.ts";
+import { printDuration } from "./config/units.ts";
+import { SPECIFIED_LADDER } from "./domain/ladder.ts";
+
+/** Every setting, parsed: durations in milliseconds, sizes in bytes, paths absolute. */
+export interface Config {
+  readonly server: {
+    readonly listen: Address;
+    /** Empty when there is to be none, because every path for it is too long. */
+    readonly socket: string;
+    readonly socketMode: number;
+    readonly socketGroup: string;
+    readonly behindProxy: boolean;
+    readonly allowedHosts: readonly string[];
+    readonly allowedOrigins: readonly string[];
+    readonly maxEventBytes: number;
+  };
+  readonly data: {
+    readonly dir: string;
+    readonly secretKeyFile: string;
+    readonly diskFloor: number;
+    /** False with `--no-create`: a missing store is refused instead of made. */
+    readonly create: boolean;
+  };
+  readonly retry: { readonly delays: readonly number[]; readonly timeout: number };
+  readonly delivery: {
+    /** 0: sending shares the main thread. */
+    readonly threads: number;
+    readonly maxInFlight: number;
+    readonly endpointMaxInFlight: number;
+  };
+  readonly limits: { readonly inFlightBytes: number; readonly commitQueue: number };
+  readonly egress: {
+    readonly allowHttp: boolean;
+    readonly allowCidrs: readonly string[];
+    readonly denyCidrs: readonly string[];
+    /** "any" stands for every port. */
+    readonly ports: readonly number[] | "any";
+    readonly allowIpHosts: boolean;
+    readonly resolver: "c-ares" | "system";
+    readonly caFile: string;
+  };
+  readonly signature: { readonly header: string; readonly standardWebhooks: boolean };
+  readonly endpoints: { readonly maxPerTenant: number };
+  readonly log: { readonly format: "auto" | "json" | "pretty"; readonly level: string };
+  readonly dev: boolean;
+}
+
+/** Throws a ConfigError that names every mistake. */
+export function loadConfig(inputs: ConfigInputs): Config {
+  const loaded = loadSettings(inputs);
+  const config = build(loaded.settings, inputs);
+  const mistakes = [...conflicts(config, loaded, inputs)];
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return config;
+}
+
+/** One sentence for each constant of the specification that this configuration changes. */
+export function departures(config: Config): string[] {
+  const sentences: string[] = [];
+  const { delays, timeout } = config.retry;
+  if (ladder(delays) !== ladder(SPECIFIED_LADDER)) {
+    sentences.push(`Retry delays are ${ladder(delays)}; specified are ${ladder(SPECIFIED_LADDER)}.`);
+  }
+  if (timeout !== 10_000) sentences.push(`Receivers have ${printDuration(timeout)} to answer; specified are 10s.`);
+  if (config.signature.header.toLowerCase() !== "x-service-signature") {
+    sentences.push(`The signature header is ${config.signature.header}; specified is X-Service-Signature.`);
+  }
+  if (config.egress.allowHttp) sentences.push("Endpoints may be plain http; specified is https only.");
+  return sentences;
+}
+
+function ladder(delays: readonly number[]): string {
+  return delays.map(printDuration).join(", ") || "none";
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
+}
+
+function build(settings: Settings, inputs: ConfigInputs): Config {
+  const dir = settings["data.dir"] || defaultDataDir(inputs);
+  const dev = inputs.flags.dev ?? false;
+  return {
+    server: {
+      listen: settings["server.listen"],
+      socket: settings["server.socket"] || defaultSocket(dir, inputs),
+      socketMode: settings["server.socket_mode"],
+      socketGroup: settings["server.socket_group"],
+      behindProxy: settings["server.behind_proxy"],
+      allowedHosts: settings["server.allowed_hosts"],
+      allowedOrigins: settings["server.allowed_origins"],
+      maxEventBytes: settings["server.max_event_bytes"],
+    },
+    data: {
+      dir,
+      secretKeyFile: settings["data.secret_key_file"] || defaultSecretKeyFile(dir, inputs),
+      diskFloor: settings["data.disk_floor"],
+      create: inputs.flags.create ?? true,
+    },
+    limits: { inFlightBytes: settings["limits.in_flight_bytes"], commitQueue: settings["limits.commit_queue"] },
+    retry: { delays: settings["retry.delays"], timeout: settings["retry.timeout"] },
+    delivery: {
+      threads: settings["delivery.threads"],
+      maxInFlight: settings["delivery.max_in_flight"],
+      endpointMaxInFlight: settings["delivery.endpoint_max_in_flight"],
+    },
+    egress: {
+      allowHttp: dev || settings["egress.allow_http"],
+      allowCidrs: settings["egress.allow_cidrs"],
+      denyCidrs: settings["egress.deny_cidrs"],
+      ports: dev ? "any" : settings["egress.ports"],
+      allowIpHosts: settings["egress.allow_ip_hosts"],
+      resolver: settings["egress.resolver"],
+      caFile: settings["egress.ca_file"],
+    },
+    signature: {
+      header: settings["signature.header"],
+      standardWebhooks: settings["signature.standard_webhooks"],
+    },
+    endpoints: { maxPerTenant: settings["endpoints.max_per_tenant"] },
+    log: { format: settings["log.format"], level: settings["log.level"] },
+    dev,
+  };
+}
+
+/** What no single value is to blame for. */
+function* conflicts(config: Config, { settings, origins }: LoadedSettings, inputs: ConfigInputs): Generator<Mistake> {
+  const { listen, behindProxy, maxEventBytes } = config.server;
+  const where = origins.get("server.listen")?.() ?? "[server] listen";
+  if (!isLoopback(listen.host)) {
+    if (config.dev) {
+      yield {
+        where,
+        what: `--dev and the address ${listen.host} exclude each other.`,
+        why: "With --dev endpoints may be services of this machine; whoever reaches the API could make webhookd call them.",
+        todo: "Drop --dev, or listen on 127.0.0.1.",
+      };
+    } else if (!behindProxy) {
+      yield {
+        where,
+        what: `${listen.host} can be reached from other machines, and keys and secrets would cross the network in the clear.`,
+        todo: "Put a proxy that speaks TLS in front and set [server] behind_proxy = true, or listen on 127.0.0.1.",
+      };
+    }
+  }
+  const socket = settings["server.socket"];
+  if (socket !== "" && !fitsSocket(socket, inputs.platform)) {
+    yield {
+      where: origins.get("server.socket")!(),
+      what: `${socket} is longer than the path of a socket can be.`,
+      todo: `Choose a shorter one, such as ${join("/run/webhookd", "webhookd.sock")}.`,
+    };
+  }
+  if (config.limits.inFlightBytes < maxEventBytes) {
+    yield {
+      where: (origins.get("limits.in_flight_bytes") ?? origins.get("server.max_event_bytes")!)(),
+      what: "[limits] in_flight_bytes is smaller than [server] max_event_bytes, so the largest events could never be taken.",
+      todo: "Raise the one or lower the other.",
+    };
+  }
+}

@@ -1,0 +1,31 @@
+import { nameOf, SETTINGS, writeSetting, type Settings } from "./schema.ts";
+
+const WIDTH = 112;
+
+const HEAD = `# webhookd. Every line shows its default. Flags win over WEBHOOKD_<SECTION>_<KEY> variables (lists with commas), those
+# over this file. Unknown keys are errors. Durations: 100ms 30s 2m 1h. Sizes: 256KiB 64MiB. Relative paths start here.
+`;
+
+/** A whole configuration file, every key with its comment; with the defaults it is config.example.toml. */
+export function renderConfig(settings: Settings): string {
+  const lines = [HEAD.trimEnd()];
+  let section = "";
+  for (const setting of SETTINGS) {
+    if (setting.section !== section) lines.push("", `[${(section = setting.section)}]`);
+    lines.push(...comment(setting.sentence), `${setting.key} = ${writeSetting(setting, settings[nameOf(setting)])}`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function comment(sentence: string): string[] {
+  const lines: string[] = [];
+  let line = "#";
+  for (const word of sentence.split(" ")) {
+    if (line.length + word.length > WIDTH) {
+      lines.push(line);
+      line = "#";
+    }
+    line += ` ${word}`;
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,55 @@
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { fileURLToPath } from "node:url";
+import { packed } from "../packed.ts";
+import type { SettingName } from "./schema.ts";
+
+export interface ConfigFlags {
+  /** `--config` */
+  readonly config?: string | undefined;
+  readonly dev?: boolean | undefined;
+  /** False with `--no-create`. */
+  readonly create?: boolean | undefined;
+  /** Flags that stand for a setting; the flag's name is for messages. */
+  readonly settings?: readonly { readonly name: SettingName; readonly flag: string; readonly text: string }[];
+}
+
+/** All that a configuration is made from, so that loading one is a function of it. */
+export interface ConfigInputs {
+  readonly flags: ConfigFlags;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly home: string;
+  readonly root: boolean;
+  readonly platform: NodeJS.Platform;
+  /** The checkout's folder; null for the executable. */
+  readonly checkout: string | null;
+  /** Null when there is no such file; throws when there is one that cannot be read. */
+  readFile(path: string): string | null;
+  exists(path: string): boolean;
+}
+
+/** The inputs of this process. */
+export function processInputs(flags: ConfigFlags): ConfigInputs {
+  return {
+    flags,
+    env: process.env,
+    cwd: process.cwd(),
+    // homedir() throws for a user without an entry in passwd.
+    home: process.env.HOME || (process.platform === "win32" ? homedir() : "/"),
+    root: process.getuid?.() === 0,
+    platform: process.platform,
+    checkout: packed ? null : fileURLToPath(new URL("../..", import.meta.url)),
+    readFile: readIfThere,
+    exists: existsSync,
+  };
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}

@@ -1,0 +1,208 @@
+/** The kinds of values that settings have: how each is read from TOML or from a variable's text, and written. */
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import { parseDuration, parseSize, printDuration, printSize } from "./units.ts";
+
+export interface Address {
+  /** An IP address without brackets, or a name. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Values {
+  readonly address: Address;
+  readonly bool: boolean;
+  readonly choice: string;
+  readonly cidrs: readonly string[];
+  readonly duration: number;
+  readonly durations: readonly number[];
+  readonly header: string;
+  readonly hosts: readonly string[];
+  readonly int: number;
+  readonly mode: number;
+  readonly origins: readonly string[];
+  /** Absolute, or "" where the setting leaves the choice to us. */
+  readonly path: string;
+  readonly ports: readonly number[] | "any";
+  readonly size: number;
+  readonly text: string;
+}
+
+export type KindName = keyof Values;
+
+export interface Bounds {
+  readonly min?: number;
+  readonly max?: number;
+  readonly options?: readonly string[];
+}
+
+interface Kind<T> {
+  /** How a flag's or variable's text is to be understood before `read` sees it. */
+  readonly form: "text" | "bool" | "int" | "list";
+  /** The value, or throws a `ValueFault`. `folder` is what relative paths start from. */
+  read(raw: unknown, bounds: Bounds, folder: string): T;
+  /** As TOML. */
+  write(value: T): string;
+}
+
+/** What a value should have been, as the end of "is not …". */
+export class ValueFault extends Error {}
+
+const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
+const HOST = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
+/** Headers that HTTP or the rest of the request needs for itself. */
+const TAKEN_HEADERS =
+  /^(host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|cookie|user-agent|webhook-.*|proxy-.*)$/;
+
+export const KINDS: { readonly [K in KindName]: Kind<Values[K]> } = {
+  address: { form: "text", read: (raw) => readAddress(text(raw)), write: (address) => quote(printAddress(address)) },
+  bool: {
+    form: "bool",
+    read: (raw) => (typeof raw === "boolean" ? raw : fault("true or false")),
+    write: String,
+  },
+  choice: {
+    form: "text",
+    read: (raw, { options = [] }) =>
+      options.includes(raw as string) ? (raw as string) : fault(`one of ${options.map(quote).join(", ")}`),
+    write: quote,
+  },
+  cidrs: { form: "list", read: (raw) => list(raw).map(readCidr), write: quoteAll },
+  duration: { form: "text", read: readDuration, write: (value) => quote(printDuration(value)) },
+  durations: {
+    form: "list",
+    read: (raw, bounds) => list(raw).map((item) => readDuration(item, bounds)),
+    write: (values) => quoteAll(values.map(printDuration)),
+  },
+  header: {
+    form: "text",
+    read(raw) {
+      const name = text(raw);
+      if (!TOKEN.test(name)) return fault("a header name (RFC 9110: letters, digits and !#$%&'*+.^_`|~-)");
+      return TAKEN_HEADERS.test(name.toLowerCase()) ? fault("free: every request has that header already") : name;
+    },
+    write: quote,
+  },
+  hosts: {
+    form: "list",
+    read: (raw) => list(raw).map((item) => readHost(item.toLowerCase()) ?? fault("a list of host names without ports")),
+    write: quoteAll,
+  },
+  int: {
+    form: "int",
+    read: (raw, bounds) => within(Number.isSafeInteger(raw) ? (raw as number) : null, bounds, "a whole number", String),
+    write: String,
+  },
+  mode: {
+    form: "text",
+    read(raw) {
+      if (!/^0?[0-7]{3}$/.test(text(raw))) return fault('a file mode such as "0600" or "0660"');
+      const mode = Number.parseInt(text(raw), 8);
+      // Whoever can open the socket needs no key.
+      return (mode & 0o007) === 0 ? mode : fault("closed to other users; give it a group and 0660 instead");
+    },
+    write: (mode) => quote(`0${mode.toString(8).padStart(3, "0")}`),
+  },
+  origins: { form: "list", read: (raw) => list(raw).map(readOrigin), write: quoteAll },
+  path: {
+    form: "text",
+    read: (raw, _bounds, folder) => (text(raw) === "" ? "" : resolve(folder, plain(text(raw)))),
+    write: quote,
+  },
+  ports: {
+    form: "list",
+    read(raw) {
+      const items = list(raw);
+      if (items.length === 1 && items[0] === "any") return "any";
+      return (items.length === 0 ? [""] : items).map(readPort);
+    },
+    write: (ports) => quoteAll(ports === "any" ? [ports] : ports.map(String)),
+  },
+  size: {
+    form: "text",
+    read: (raw, bounds) =>
+      within(typeof raw === "string" ? parseSize(raw) : null, bounds, 'a size such as "256KiB" or "64MiB"', printSize),
+    write: (value) => quote(printSize(value)),
+  },
+  text: { form: "text", read: (raw) => plain(text(raw)), write: quote },
+};
+
+export function printAddress({ host, port }: Address): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** What a flag or an environment variable says, in the form a TOML file would have it. */
+export function fromText(kind: KindName, given: string): unknown {
+  const { form } = KINDS[kind];
+  if (form === "bool") return given === "true" ? true : given === "false" ? false : given;
+  if (form === "int") return /^-?\d{1,15}$/.test(given) ? Number(given) : given;
+  if (form === "list") return given.trim() === "" ? [] : given.split(",").map((item) => item.trim());
+  return given;
+}
+
+function fault(wanted: string): never {
+  throw new ValueFault(wanted);
+}
+
+function text(raw: unknown): string {
+  return typeof raw === "string" ? raw : fault("text in quotes");
+}
+
+function list(raw: unknown): string[] {
+  return Array.isArray(raw) && raw.every((item) => typeof item === "string") ? raw : fault("a list of texts in quotes");
+}
+
+/** Such text gets into file names, headers and messages, where a control character ends something. */
+function plain(value: string): string {
+  return /\p{Cc}/u.test(value) ? fault("free of control characters") : value;
+}
+
+function within(value: number | null, bounds: Bounds, what: string, print: (value: number) => string): number {
+  const { min = 0, max = Number.MAX_SAFE_INTEGER } = bounds;
+  if (value !== null && value >= min && value <= max) return value;
+  return fault(max < Number.MAX_SAFE_INTEGER ? `${what} from ${print(min)} to ${print(max)}` : what);
+}
+
+function readDuration(raw: unknown, bounds: Bounds): number {
+  const value = typeof raw === "string" ? parseDuration(raw) : null;
+  return within(value, bounds, 'a duration such as "100ms", "30s", "2m" or "1h"', printDuration);
+}
+
+function readAddress(value: string): Address {
+  const [, bracketed, named, digits] = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(value) ?? [];
+  const host = bracketed === undefined ? readHost((named ?? "").toLowerCase()) : isIP(bracketed) === 6 && bracketed;
+  const port = Number(digits);
+  return host && port <= 65_535
+    ? { host, port }
+    : fault('an address and port such as "127.0.0.1:8420" or "[::1]:8420"');
+}
+
+function readHost(value: string): string | null {
+  return HOST.test(value) ? value : null;
+}
+
+function readCidr(value: string): string {
+  const [, address = "", bits] = /^([^/]+)\/(\d{1,3})$/.exec(value) ?? [];
+  const family = address.includes("%") ? 0 : isIP(address);
+  const fits = family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
+  return fits ? value : fault('a list of networks such as "10.0.0.0/8" or "fd00::/8"');
+}
+
+function readOrigin(value: string): string {
+  const url = URL.parse(value);
+  const fits = url !== null && (url.protocol === "https:" || url.protocol === "http:") && url.origin === value;
+  return fits ? value : fault('a list of origins such as "https://console.example.com"');
+}
+
+function readPort(value: string): number {
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : 0;
+  return port >= 1 && port <= 65_535 ? port : fault('a list of ports such as "443", or "any" alone');
+}
+
+function quote(value: string): string {
+  return JSON.stringify(value);
+}
+
+function quoteAll(values: readonly string[]): string {
+  return `[${values.map(quote).join(", ")}]`;
+}

@@ -1,0 +1,282 @@
+/**
+ * Every setting there is, as data: parsing, defaults, variable names, messages and config.example.toml come from here.
+ * Only settings that some code reads.
+ */
+import { KINDS, type Bounds, type KindName, type Values } from "./kinds.ts";
+
+interface SettingShape extends Bounds {
+  readonly section: string;
+  readonly key: string;
+  readonly kind: KindName;
+  /** As the file would have it. */
+  readonly default: string | boolean | number | readonly string[];
+  /** The comment in config.example.toml. */
+  readonly sentence: string;
+}
+
+const DAY = 86_400_000;
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+export const SETTINGS = [
+  {
+    section: "server",
+    key: "listen",
+    kind: "address",
+    default: "127.0.0.1:8420",
+    sentence:
+      "Where the API listens; port 0 takes any free one. An address that is not loopback needs behind_proxy = true.",
+  },
+  {
+    section: "server",
+    key: "socket",
+    kind: "path",
+    default: "",
+    sentence:
+      "The unix socket: whoever can open it needs no key. Empty: $RUNTIME_DIRECTORY/webhookd.sock, else webhookd.sock in the data directory.",
+  },
+  { section: "server", key: "socket_mode", kind: "mode", default: "0600", sentence: "Its file mode." },
+  {
+    section: "server",
+    key: "socket_group",
+    kind: "text",
+    default: "",
+    sentence: "Its group. Empty: the daemon's own.",
+  },
+  {
+    section: "server",
+    key: "behind_proxy",
+    kind: "bool",
+    default: false,
+    sentence:
+      "Says that a proxy in front of the daemon speaks TLS, because keys must not cross a network in the clear.",
+  },
+  {
+    section: "server",
+    key: "allowed_hosts",
+    kind: "hosts",
+    default: [],
+    sentence: "More names by which clients may call a loopback address, besides localhost.",
+  },
+  {
+    section: "server",
+    key: "allowed_origins",
+    kind: "origins",
+    default: [],
+    sentence: "Web pages that may call the API, such as https://console.example.com.",
+  },
+  {
+    section: "server",
+    key: "max_event_bytes",
+    kind: "size",
+    default: "256KiB",
+    min: KIB,
+    max: 16 * MIB,
+    sentence: "The largest body of one event.",
+  },
+  {
+    section: "data",
+    key: "dir",
+    kind: "path",
+    default: "",
+    sentence:
+      "Where everything is kept. Empty: ./data in a checkout, else $STATE_DIRECTORY, /var/lib/webhookd for root, $XDG_DATA_HOME/webhookd for others.",
+  },
+  {
+    section: "data",
+    key: "secret_key_file",
+    kind: "path",
+    default: "",
+    sentence:
+      "The key that seals signing secrets. Empty: $CREDENTIALS_DIRECTORY/secret.key if there is one, else secret.key in the data directory.",
+  },
+  {
+    section: "data",
+    key: "disk_floor",
+    kind: "size",
+    default: "512MiB",
+    sentence: "With less free space than this, publishes are refused (507) and deliveries go on.",
+  },
+  {
+    section: "limits",
+    key: "in_flight_bytes",
+    kind: "size",
+    default: "64MiB",
+    min: 64 * KIB,
+    sentence: "Request bodies held in memory at once; beyond it callers get 503.",
+  },
+  {
+    section: "limits",
+    key: "commit_queue",
+    kind: "int",
+    default: 2000,
+    min: 1,
+    max: 100_000,
+    sentence: "Publishes waiting for their commit; beyond it callers get 503.",
+  },
+  {
+    section: "retry",
+    key: "delays",
+    kind: "durations",
+    default: ["30s", "2m", "10m", "1h", "6h", "24h"],
+    max: 30 * DAY,
+    sentence:
+      "The ladder: how long after each failed attempt the next one starts. These delays are the specified ones.",
+  },
+  {
+    section: "retry",
+    key: "timeout",
+    kind: "duration",
+    default: "10s",
+    min: 1,
+    max: DAY,
+    sentence: "How long a receiver may take to answer. Ten seconds are specified.",
+  },
+  {
+    section: "delivery",
+    key: "threads",
+    kind: "int",
+    default: 1,
+    min: 0,
+    max: 64,
+    sentence: "Threads that send, each for its share of the endpoints; 0 sends on the main thread.",
+  },
+  {
+    section: "delivery",
+    key: "max_in_flight",
+    kind: "int",
+    default: 4096,
+    min: 1,
+    max: 65_536,
+    sentence: "Attempts at once, in all.",
+  },
+  {
+    section: "delivery",
+    key: "endpoint_max_in_flight",
+    kind: "int",
+    default: 256,
+    min: 1,
+    max: 65_536,
+    sentence: "Attempts at once to one endpoint: the ceiling of a cap that adapts to the receiver.",
+  },
+  {
+    section: "egress",
+    key: "allow_http",
+    kind: "bool",
+    default: false,
+    sentence: "Lets endpoints be plain http. For development.",
+  },
+  {
+    section: "egress",
+    key: "allow_cidrs",
+    kind: "cidrs",
+    default: [],
+    sentence:
+      'Networks that are not public and may be called all the same, such as "10.0.0.0/8". Metadata services and this machine\'s own addresses need an exact /32 or /128.',
+  },
+  {
+    section: "egress",
+    key: "deny_cidrs",
+    kind: "cidrs",
+    default: [],
+    sentence: "Networks that may never be called.",
+  },
+  {
+    section: "egress",
+    key: "ports",
+    kind: "ports",
+    default: ["443", "8443"],
+    sentence: 'Ports that endpoints may have, or ["any"].',
+  },
+  {
+    section: "egress",
+    key: "allow_ip_hosts",
+    kind: "bool",
+    default: true,
+    sentence: "Lets an endpoint's URL have an IP address in place of a name.",
+  },
+  {
+    section: "egress",
+    key: "resolver",
+    kind: "choice",
+    default: "c-ares",
+    options: ["c-ares", "system"],
+    sentence: 'How names are looked up: "c-ares" asks the DNS servers, "system" also reads /etc/hosts and is slower.',
+  },
+  {
+    section: "egress",
+    key: "ca_file",
+    kind: "path",
+    default: "",
+    sentence: "PEM file with more certificate authorities that receivers' certificates may come from.",
+  },
+  {
+    section: "signature",
+    key: "header",
+    kind: "header",
+    default: "X-Service-Signature",
+    sentence: "The header with the hex HMAC-SHA256 of the body. This name is the specified one.",
+  },
+  {
+    section: "signature",
+    key: "standard_webhooks",
+    kind: "bool",
+    default: true,
+    sentence: "Adds the headers of standardwebhooks.com.",
+  },
+  {
+    section: "endpoints",
+    key: "max_per_tenant",
+    kind: "int",
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    sentence: "Endpoints that one tenant may have.",
+  },
+  {
+    section: "log",
+    key: "format",
+    kind: "choice",
+    default: "auto",
+    options: ["auto", "json", "pretty"],
+    sentence: '"auto": short lines on a terminal, JSON lines otherwise.',
+  },
+  {
+    section: "log",
+    key: "level",
+    kind: "choice",
+    default: "info",
+    options: ["debug", "info", "warn", "error"],
+    sentence: "The least important lines to show: debug, info, warn or error.",
+  },
+] as const satisfies readonly SettingShape[];
+
+export type Setting = (typeof SETTINGS)[number];
+export type SettingName = NameOf<Setting>;
+type NameOf<S extends Setting> = S extends Setting ? `${S["section"]}.${S["key"]}` : never;
+
+/** A value for every setting. */
+export type Settings = { readonly [S in Setting as NameOf<S>]: ValueOf<S> };
+type ValueOf<S extends Setting> = S extends { options: readonly (infer O)[] } ? O : Values[S["kind"]];
+
+export function nameOf(setting: Setting): SettingName {
+  return `${setting.section}.${setting.key}` as SettingName;
+}
+
+export function variableOf(setting: Setting): string {
+  return `WEBHOOKD_${setting.section}_${setting.key}`.toUpperCase();
+}
+
+/** The value of a setting given as a file would have it; throws a `ValueFault`. */
+export function readSetting(setting: Setting, raw: unknown, folder: string): Settings[SettingName] {
+  return KINDS[setting.kind].read(raw, setting as Bounds, folder) as Settings[SettingName];
+}
+
+export function writeSetting(setting: Setting, value: Settings[SettingName]): string {
+  const write = KINDS[setting.kind].write as (value: unknown) => string;
+  return write(value);
+}
+
+export const DEFAULTS = Object.fromEntries(
+  SETTINGS.map((setting) => [nameOf(setting), readSetting(setting, setting.default, "/")]),
+) as unknown as Settings;

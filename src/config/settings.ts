@@ -1,0 +1,113 @@
+import { dirname, relative, resolve } from "node:path";
+import { ConfigError, type Mistake } from "./error.ts";
+import { readFileEntries, unknownKey } from "./file.ts";
+import type { ConfigInputs } from "./inputs.ts";
+import { fromText, ValueFault } from "./kinds.ts";
+import {
+  DEFAULTS,
+  nameOf,
+  readSetting,
+  SETTINGS,
+  variableOf,
+  type Setting,
+  type SettingName,
+  type Settings,
+} from "./schema.ts";
+
+export interface LoadedSettings {
+  readonly settings: Settings;
+  /** The file that was read, if there was one. */
+  readonly file: string | null;
+  /** Where each setting that is not at its default was given: `webhookd.toml:14`, a variable or a flag. */
+  readonly origins: ReadonlyMap<SettingName, () => string>;
+}
+
+interface Given {
+  readonly raw: unknown;
+  where(): string;
+  /** What a relative path in it starts from. */
+  readonly folder: string;
+}
+
+/** Kubernetes sets such variables for a service whose name begins with webhookd. */
+const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP)(_.*)?)?)$/;
+
+/** Flags over variables over the file over the defaults. Throws a ConfigError with every mistake in the values. */
+export function loadSettings(inputs: ConfigInputs): LoadedSettings {
+  const { file, given, mistakes } = readConfigFile(inputs);
+  mistakes.push(...addVariables(given, inputs));
+  for (const { name, flag, text } of inputs.flags.settings ?? []) {
+    const setting = SETTINGS.find((known) => nameOf(known) === name)!;
+    given.set(name, { raw: fromText(setting.kind, text), where: () => flag, folder: inputs.cwd });
+  }
+  const values: Partial<Record<SettingName, unknown>> = {};
+  const origins = new Map<SettingName, () => string>();
+  for (const setting of SETTINGS) {
+    const name = nameOf(setting);
+    const entry = given.get(name);
+    if (entry === undefined) continue;
+    try {
+      values[name] = readSetting(setting, entry.raw, entry.folder);
+      origins.set(name, entry.where);
+    } catch (error) {
+      if (!(error instanceof ValueFault)) throw error;
+      mistakes.push(wrongValue(setting, entry, error.message));
+    }
+  }
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return { settings: { ...DEFAULTS, ...values } as Settings, file, origins };
+}
+
+function readConfigFile(inputs: ConfigInputs) {
+  const given = new Map<SettingName, Given>();
+  const asked = inputs.flags.config;
+  const places = asked === undefined ? ["webhookd.toml", "/etc/webhookd/webhookd.toml"] : [asked];
+  for (const place of places) {
+    const file = resolve(inputs.cwd, place);
+    const text = readOrFail(inputs, file);
+    if (text === null) continue;
+    const found = readFileEntries(
+      text,
+      relative(inputs.cwd, file).startsWith("..") ? file : relative(inputs.cwd, file),
+    );
+    if (!(found instanceof Map)) return { file, given, mistakes: [...found] };
+    for (const [name, entry] of found) given.set(name, { ...entry, folder: dirname(file) });
+    return { file, given, mistakes: [] };
+  }
+  const mistakes: Mistake[] =
+    asked === undefined ? [] : [{ where: "--config", what: `there is no file ${resolve(inputs.cwd, asked)}.` }];
+  return { file: null, given, mistakes };
+}
+
+function readOrFail(inputs: ConfigInputs, file: string): string | null {
+  try {
+    return inputs.readFile(file);
+  } catch (error) {
+    throw new ConfigError([{ where: file, what: `cannot be read (${(error as NodeJS.ErrnoException).code}).` }]);
+  }
+}
+
+/** A misspelt variable would be a setting that silently does nothing, so those with the name of a section must be known. */
+function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs): Mistake[] {
+  const mistakes: Mistake[] = [];
+  const known = new Map(SETTINGS.map((setting) => [variableOf(setting), setting]));
+  const sections = new Set(SETTINGS.map((setting) => setting.section));
+  for (const [variable, text] of Object.entries(env)) {
+    if (!variable.startsWith("WEBHOOKD_") || text === undefined) continue;
+    const setting = known.get(variable);
+    if (setting !== undefined) {
+      given.set(nameOf(setting), { raw: fromText(setting.kind, text), where: () => variable, folder: cwd });
+      continue;
+    }
+    const [, section = "", key = ""] = /^WEBHOOKD_([A-Z]+)_(\w+)$/.exec(variable) ?? [];
+    const isSetting = [...sections].some((name) => name === section.toLowerCase()) && !SERVICE_LINK.test(variable);
+    if (isSetting) mistakes.push(unknownKey(variable, section.toLowerCase(), key.toLowerCase()));
+  }
+  return mistakes;
+}
+
+function wrongValue(setting: Setting, { raw, where }: Given, wanted: string): Mistake {
+  const shown = typeof raw === "string" ? `"${raw}"` : Array.isArray(raw) ? JSON.stringify(raw) : String(raw);
+  const cut = shown.length > 80 ? `${shown.slice(0, 80)}…` : shown;
+  return { where: where(), what: `[${setting.section}] ${setting.key} = ${cut} is not ${wanted}.` };
+}

@@ -1,0 +1,179 @@
+/**
+ * The composition root: the one place where the parts are joined. Config → store → dispatcher → API → schedule.
+ */
+import { networkInterfaces } from "node:os";
+import { createApi, type NodeHandler } from "./api/app.ts";
+import { openListener, openSocket, type Listener } from "./api/listen.ts";
+import { systemClock, type Clock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import { Dispatcher } from "./delivery/dispatcher.ts";
+import type { Network, SenderSettings } from "./delivery/open-sender.ts";
+import type { SenderThreadData } from "./delivery/sender-messages.ts";
+import type { Ended, Sending } from "./delivery/sending.ts";
+import type { StartThread } from "./delivery/thread-port.ts";
+import { ThreadedSending } from "./delivery/threaded-sending.ts";
+import type { Log } from "./log.ts";
+import { nativeBinding } from "./native.ts";
+import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
+import { openStore } from "./store/open.ts";
+import { startThread } from "./thread.ts";
+import { version } from "./version.ts";
+
+/** What a test may replace. */
+export interface DaemonParts {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Only with `threads = 0`: functions cannot be sent to a thread. */
+  readonly network: Network;
+  readonly startSender: StartThread;
+  readonly schedule: (chores: readonly Chore[], log: Log) => Schedule;
+}
+
+export interface Daemon {
+  readonly url: string;
+  readonly socket: string | null;
+  /** Whether the store was made by this start. */
+  readonly created: boolean;
+  readonly adminKeyFile: string | null;
+  /** Resolves when nothing is due, in flight or unrecorded. */
+  idle(): Promise<void>;
+  /** What the schedule does each second. */
+  tick(): void;
+  /** Ends attempts in flight, then stops listening and closes the store; publishes are taken until then. */
+  stop(): Promise<void>;
+  /** Ends attempts in flight as `interrupted`, so that `stop` resolves at once. */
+  abort(): void;
+  /** Resolves with the error after which the daemon cannot go on. */
+  readonly failed: Promise<Error>;
+}
+
+export async function startDaemon(
+  config: Config,
+  parts: Pick<DaemonParts, "log"> & Partial<DaemonParts>,
+): Promise<Daemon> {
+  const { log, clock = systemClock, schedule = startSchedule } = parts;
+  process.umask(0o077);
+  const fault = Promise.withResolvers<Error>();
+  const onFault = (error: unknown) => fault.resolve(error instanceof Error ? error : new Error(String(error)));
+
+  const { store, created, adminKeyFile } = await openStore({
+    dir: config.data.dir,
+    create: config.data.create,
+    secretKeyFile: config.data.secretKeyFile,
+    diskFloor: config.data.diskFloor,
+    clock,
+    log,
+    nativeBinding: nativeBinding(config.data.dir),
+    onFault,
+    defer: clock.nextTurn,
+  });
+
+  const openSending = await sendingFor(config, { ...parts, clock });
+  const dispatcher = new Dispatcher({
+    store,
+    clock,
+    log,
+    onFault,
+    ladder: config.retry.delays,
+    heldBytes: config.limits.inFlightBytes,
+    sending: openSending,
+  });
+  let phase: "serving" | "draining" | "stopped" = "serving";
+  const api = createApi({
+    store,
+    deliveries: dispatcher,
+    clock,
+    log,
+    config,
+    version,
+    phase: () => phase,
+    ownAddresses,
+  });
+
+  let listener: Listener;
+  let socket: Listener | null = null;
+  try {
+    await dispatcher.start();
+    listener = await openListener(api.handler(false), { ...config.server.listen, log });
+    socket = await openOptionalSocket(config, api.handler(true), log);
+  } catch (error) {
+    await dispatcher.stop();
+    await store.close();
+    throw error;
+  }
+
+  const running = schedule(
+    [
+      { name: "tick", pattern: "* * * * * *", run: () => dispatcher.tick() },
+      { name: "free space", pattern: "*/2 * * * * *", run: () => store.checkSpace().then(() => undefined) },
+    ],
+    log,
+  );
+  log.info({ url: listener.url, socket: socket?.url ?? null, version }, "listening");
+
+  let stopped: Promise<void> | null = null;
+  const stop = async () => {
+    phase = "draining";
+    log.info({}, "draining");
+    running.stop();
+    await dispatcher.stop();
+    phase = "stopped";
+    await Promise.all([listener.close(CLOSE_DEADLINE_MS), socket?.close(CLOSE_DEADLINE_MS)]);
+    await store.close();
+    log.info({}, "stopped");
+  };
+  return {
+    url: listener.url,
+    socket: socket?.url ?? null,
+    created,
+    adminKeyFile: adminKeyFile ?? null,
+    idle: () => dispatcher.idle(),
+    tick: () => dispatcher.tick(),
+    stop: () => (stopped ??= stop()),
+    abort: () => dispatcher.abort(),
+    failed: fault.promise,
+  };
+}
+
+async function openOptionalSocket(config: Config, handler: NodeHandler, log: Log): Promise<Listener | null> {
+  const { socket: path, socketMode: mode, socketGroup: group } = config.server;
+  const opened =
+    path === ""
+      ? { refused: "every path for it would be too long" }
+      : await openSocket(handler, { path, mode, group, log });
+  if (!("refused" in opened)) return opened;
+  log.warn({ path }, `there is no unix socket (${opened.refused}): CLI and TUI need --url`);
+  return null;
+}
+
+/** How long requests that are under way may take when the daemon stops listening. */
+const CLOSE_DEADLINE_MS = 2000;
+
+type OpenSending = (onEnded: (batch: readonly Ended[]) => void) => Sending;
+type SendingNeeds = Pick<DaemonParts, "log" | "clock"> & Partial<Pick<DaemonParts, "network" | "startSender">>;
+
+async function sendingFor(config: Config, { clock, log, network, startSender }: SendingNeeds): Promise<OpenSending> {
+  const { allowCidrs, denyCidrs, resolver, caFile } = config.egress;
+  const { threads, maxInFlight, endpointMaxInFlight } = config.delivery;
+  const settings: SenderSettings = {
+    timeoutMs: config.retry.timeout,
+    maxInFlight,
+    endpointMaxInFlight,
+    signature: { ...config.signature, version },
+    egress: { allowCidrs, denyCidrs, resolver, caFile },
+    ownAddresses: ownAddresses(),
+    dev: config.dev,
+  };
+  if (threads === 0) {
+    // Only here does the main thread load the HTTP client.
+    const { openSender } = await import("./delivery/open-sender.ts");
+    return (onEnded) => openSender(settings, { clock, onEnded, ...(network && { network }) });
+  }
+  const start = startSender ?? ((data: SenderThreadData) => startThread("sender", data));
+  return (onEnded) =>
+    new ThreadedSending({ threads, start, settings, log, onEnded, now: clock.now, nextTurn: clock.nextTurn });
+}
+
+function ownAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+}

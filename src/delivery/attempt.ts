@@ -1,0 +1,203 @@
+import type { Dispatcher } from "undici";
+import { type BodyError, noResponse, type Outcome, type Phases } from "../domain/attempt.ts";
+import type { Connection } from "./connection.ts";
+import type { Opening } from "./connector.ts";
+import { Timed } from "./deadline.ts";
+import type { Exchange } from "./exchange.ts";
+import { bodyErrorOf, Fault, faultOf, isReset } from "./fault.ts";
+import { KeptBody } from "./kept-body.ts";
+import type { SignedRequest } from "./request.ts";
+
+/** RFC 9110 sets no limit, and undici reads them for ever. */
+const MAX_INFORMATIONAL = 20;
+const MAX_BODY_BYTES = 16 * 1024;
+const SUCCESS_KEPT_BYTES = 256;
+const HEADER_KEPT_BYTES = 256;
+const KEPT_HEADERS = ["content-type", "retry-after", "server", "date", "location"] as const;
+const NO_BODY = new Uint8Array(0);
+const ENOUGH = new Fault("connection_closed", "the attempt has ended");
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+type Controller = Dispatcher.DispatchController;
+
+/**
+ * One POST on its way: undici's handler. The final header block decides it; the body comes after, is bounded in bytes
+ * and time, and changes nothing. Whatever happens after the end is ignored.
+ */
+export class Attempt extends Timed implements Dispatcher.DispatchHandler {
+  readonly request: SignedRequest;
+  connection: Connection;
+  /** Among the exchange's attempts in flight. */
+  place = 0;
+  readonly #exchange: Exchange;
+  readonly #resolve: (outcome: Outcome) => void;
+  readonly #startedAt: number;
+  /** How the connection that was kept for this attempt had been opened; null for a fresh one. */
+  readonly #kept: Opening | null;
+  #controller: Controller | null = null;
+  #firstByteAt: number | null = null;
+  #informational = 0;
+  #status: number | null = null;
+  #decidedAt = 0;
+  #headers: Headers = {};
+  #body: KeptBody | null = null;
+  #ended = false;
+
+  constructor(exchange: Exchange, request: SignedRequest, connection: Connection, resolve: (outcome: Outcome) => void) {
+    super();
+    this.#exchange = exchange;
+    this.request = request;
+    this.connection = connection;
+    this.#kept = connection.opening;
+    this.#resolve = resolve;
+    this.#startedAt = exchange.egress.clock.monotonic();
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller;
+    this.connection.serve();
+  }
+
+  onResponseStarted(): void {
+    this.#firstByteAt ??= this.#exchange.egress.clock.monotonic();
+  }
+
+  onResponseStart(controller: Controller, status: number, headers: Headers): void {
+    if (this.#ended) return;
+    if (status < 200) {
+      if (++this.#informational <= MAX_INFORMATIONAL) return;
+      this.#fail(
+        new Fault("too_many_informational", `the receiver sent more than ${MAX_INFORMATIONAL} informational responses`),
+      );
+      controller.abort(ENOUGH);
+      return;
+    }
+    const { egress } = this.#exchange;
+    this.#status = status;
+    this.#headers = headers;
+    this.#decidedAt = egress.clock.monotonic();
+    egress.attempts.remove(this);
+    egress.bodies.add(this);
+  }
+
+  onResponseData(controller: Controller, chunk: Uint8Array): void {
+    if (this.#ended) return;
+    this.#body ??= new KeptBody(this.#succeeded && !this.request.keepsAll ? SUCCESS_KEPT_BYTES : MAX_BODY_BYTES);
+    this.#body.add(chunk);
+    if (this.#body.seen <= MAX_BODY_BYTES) return;
+    this.#answer(null);
+    controller.abort(ENOUGH);
+  }
+
+  onResponseEnd(): void {
+    this.#exchange.release(this.connection);
+    this.#answer(null);
+  }
+
+  onResponseError(_controller: Controller | null, error: Error): void {
+    if (this.#ended) return;
+    if (this.#status !== null) this.#answer(bodyErrorOf(error));
+    else if (this.#maySendAgain(error)) this.#sendAgain();
+    else this.#fail(faultOf(error));
+  }
+
+  override expire(): void {
+    if (this.#status === null) this.#fail(this.#timeout());
+    else this.#answer("timeout");
+    this.#tearDown();
+  }
+
+  /** Shutting down: what has been decided counts, anything else is nobody's fault but ours. */
+  interrupt(): void {
+    if (this.#status === null) this.#fail(new Fault("interrupted", "webhookd was stopped during the attempt"));
+    else this.#answer(null);
+    this.#tearDown();
+  }
+
+  /** A kept connection that ends as it is used again lost a race: the receiver saw nothing of it, and is not to blame. */
+  #maySendAgain(error: Error): boolean {
+    return this.connection.opening === this.#kept && this.#firstByteAt === null && isReset(error);
+  }
+
+  #sendAgain(): void {
+    this.#controller = null;
+    this.connection = this.#exchange.connect();
+    this.connection.client.dispatch(this.request, this);
+  }
+
+  #tearDown(): void {
+    if (this.#controller === null) this.connection.close(ENOUGH);
+    else this.#controller.abort(ENOUGH);
+  }
+
+  get #succeeded(): boolean {
+    return this.#status !== null && this.#status < 300;
+  }
+
+  #answer(bodyError: BodyError | null): void {
+    const status = this.#status!;
+    const error = this.#succeeded ? null : status < 400 ? "redirect_not_followed" : "http_status";
+    this.#end({
+      outcome: this.#succeeded ? "succeeded" : "failed",
+      statusCode: status,
+      error,
+      bodyError,
+      detail:
+        error === "redirect_not_followed"
+          ? `the receiver answered ${status}, which is not followed`
+          : `the receiver answered ${status}`,
+      durationMs: this.#sinceStart(this.#decidedAt),
+      remoteAddress: this.connection.opening?.remoteAddress ?? null,
+      phases: this.#phases(),
+      responseHeaders: keptHeaders(this.#headers),
+      responseBody: this.#body?.bytes() ?? NO_BODY,
+      responseTruncated: this.#body?.truncated ?? false,
+      ours: false,
+    });
+  }
+
+  #fail(fault: Fault): void {
+    const duration = this.#sinceStart(this.#exchange.egress.clock.monotonic());
+    const remoteAddress = this.connection.opening?.remoteAddress ?? null;
+    this.#end(noResponse(fault.error, fault.message, duration, { remoteAddress, phases: this.#phases() }));
+  }
+
+  #end(outcome: Outcome): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.list?.remove(this);
+    this.#exchange.ended(this);
+    this.#resolve(outcome);
+  }
+
+  #timeout(): Fault {
+    const missing = this.#controller === null ? this.connection.opening?.waitingFor : "an answer";
+    return new Fault("timeout", `the time limit passed before there was ${missing ?? "a connection"}`);
+  }
+
+  #phases(): Phases {
+    const { opening } = this.connection;
+    const own = opening === this.#kept ? null : opening;
+    return {
+      dnsMs: this.#sinceStart(own?.resolvedAt ?? null),
+      connectMs: this.#sinceStart(own?.connectedAt ?? null),
+      tlsMs: this.#sinceStart(own?.securedAt ?? null),
+      firstByteMs: this.#sinceStart(this.#firstByteAt),
+    };
+  }
+
+  #sinceStart(at: number): number;
+  #sinceStart(at: number | null): number | null;
+  #sinceStart(at: number | null): number | null {
+    return at === null ? null : Math.round(at - this.#startedAt);
+  }
+}
+
+function keptHeaders(headers: Headers): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name of KEPT_HEADERS) {
+    const value = headers[name];
+    if (value !== undefined) kept[name] = (typeof value === "string" ? value : value[0]!).slice(0, HEADER_KEPT_BYTES);
+  }
+  return kept;
+}

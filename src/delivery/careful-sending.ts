@@ -1,0 +1,75 @@
+/**
+ * Marks each delivery on the disk before it is dialled, so that a process that dies leaves word of what was on the
+ * wire. It costs a commit for each hand-over: only for a process that has died twice in quick succession.
+ */
+import type { Job } from "../domain/delivery.ts";
+import type { Target } from "../domain/endpoint.ts";
+import { WebhookdError } from "../domain/errors.ts";
+import type { Store } from "../store/store.ts";
+import type { Sending } from "./sending.ts";
+
+export class CarefulSending implements Sending {
+  readonly #inner: Sending;
+  readonly #store: Pick<Store, "markStarted">;
+  readonly #onFault: (error: unknown) => void;
+  /** What the store would not mark (a full disk): it stays unsent until the next hand-over. */
+  #unmarked: Job[] = [];
+  #marking: Promise<void> = Promise.resolve();
+
+  constructor(inner: Sending, store: Pick<Store, "markStarted">, onFault: (error: unknown) => void) {
+    this.#inner = inner;
+    this.#store = store;
+    this.#onFault = onFault;
+  }
+
+  cap(endpoint: string): number {
+    return this.#inner.cap(endpoint);
+  }
+
+  setTarget(target: Target): Promise<void> {
+    return this.#inner.setTarget(target);
+  }
+
+  send(jobs: readonly Job[]): void {
+    this.#marking = this.#marking.then(() => this.#mark([...this.#unmarked.splice(0), ...jobs]));
+  }
+
+  async forget(endpoint: string): Promise<readonly string[]> {
+    await this.#marking;
+    const unmarked = this.#unmarked.filter((job) => job.endpoint === endpoint);
+    this.#unmarked = this.#unmarked.filter((job) => job.endpoint !== endpoint);
+    return [...unmarked.map(({ delivery }) => delivery), ...(await this.#inner.forget(endpoint))];
+  }
+
+  pause(): void {
+    this.#inner.pause();
+  }
+
+  resume(): void {
+    this.#inner.resume();
+    if (this.#unmarked.length > 0) this.send([]);
+  }
+
+  async drain(): Promise<void> {
+    await this.#marking;
+    await this.#inner.drain();
+  }
+
+  abort(): void {
+    this.#inner.abort();
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  async #mark(jobs: readonly Job[]): Promise<void> {
+    try {
+      await this.#store.markStarted(jobs);
+      this.#inner.send(jobs);
+    } catch (error) {
+      this.#unmarked.push(...jobs);
+      if (!(error instanceof WebhookdError)) this.#onFault(error);
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import type { Socket } from "node:net";
+import { Client } from "undici";
+import { type Destination, Opening } from "./connector.ts";
+import type { Egress } from "./egress.ts";
+import { Fault } from "./fault.ts";
+
+/** A receiver that keeps sending what never becomes a header or a body is cut off here, counted per attempt. */
+const READ_LIMIT = 1024 * 1024;
+const IDLE_MS = 2000;
+const LIFETIME_MS = 60_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** One connection to one endpoint: one socket, opened once, that carries one request at a time. */
+export class Connection {
+  readonly client: Client;
+  /** How the socket was opened, or is being opened. */
+  opening: Opening | null = null;
+  readonly #egress: Egress;
+  readonly #destination: Destination;
+  #socket: Socket | null = null;
+  #readBefore = 0;
+
+  constructor(egress: Egress, destination: Destination, onLost: (connection: Connection) => void) {
+    this.#egress = egress;
+    this.#destination = destination;
+    this.client = new Client(destination.origin, {
+      connect: (_options, callback) => this.#open(callback),
+      allowH2: false,
+      pipelining: 1,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: IDLE_MS,
+      keepAliveMaxTimeout: IDLE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    });
+    this.client.on("disconnect", () => onLost(this));
+  }
+
+  /** Whether another request may go out on this socket. */
+  get reusable(): boolean {
+    const socket = this.#socket;
+    const since = this.opening?.connectedAt ?? null;
+    if (socket === null || socket.destroyed || since === null) return false;
+    // An answer that came before its request was written leaves half a request on the wire.
+    return socket.writableLength === 0 && this.#egress.clock.monotonic() - since < LIFETIME_MS;
+  }
+
+  /** Called when a request is about to be written. */
+  serve(): void {
+    this.#readBefore = this.#socket?.bytesRead ?? 0;
+  }
+
+  /** Ends the connection in whatever state it is. */
+  close(fault: Fault): void {
+    if (this.#socket === null) this.opening?.cancel(fault);
+    else this.#socket.destroy();
+  }
+
+  #open(callback: (...args: [null, Socket] | [Error, null]) => void): void {
+    // undici would connect again, without end, for a request that waits while its socket is lost.
+    if (this.opening !== null) {
+      callback(new Fault("connection_closed", "the connection was lost before the request was written"), null);
+      return;
+    }
+    this.opening = new Opening(this.#egress, this.#destination, (result) => {
+      if (result instanceof Fault) callback(result, null);
+      else {
+        this.#socket = result.on("readable", this.#onReadable);
+        callback(null, result);
+      }
+    });
+    this.opening.start();
+  }
+
+  readonly #onReadable = (): void => {
+    if (this.#socket!.bytesRead - this.#readBefore > READ_LIMIT) {
+      this.#socket!.destroy(new Fault("bad_response", "the receiver sent more than 1 MiB"));
+    }
+  };
+}

@@ -1,0 +1,156 @@
+/**
+ * The egress guard: the only way to a receiver's socket. Names are looked up once, every answer is vetted, and only
+ * vetted addresses are dialled. It stands in undici's `connect`, because Node calls no `lookup` for literal addresses.
+ */
+import { isIP, SocketAddress, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { checkAddress, type AddressFault } from "../domain/address.ts";
+import { DialRace, type Dialled } from "./dial.ts";
+import type { Egress } from "./egress.ts";
+import { Fault, faultOf } from "./fault.ts";
+
+/** Where an endpoint lives; made from its URL once. */
+export class Destination {
+  readonly origin: string;
+  /** Without brackets, without the dot at the end of a fully qualified name. */
+  readonly hostname: string;
+  readonly port: number;
+  readonly secure: boolean;
+  /** The last TLS session: the next handshake with the same endpoint is shorter. Never shared between endpoints. */
+  session: Buffer | undefined;
+
+  constructor(url: URL) {
+    this.origin = url.origin;
+    this.hostname = url.hostname.replace(/^\[|\]$|\.$/g, "");
+    this.secure = url.protocol === "https:";
+    this.port = url.port === "" ? (this.secure ? 443 : 80) : Number(url.port);
+  }
+}
+
+const REFUSALS: Readonly<Record<AddressFault, string>> = {
+  address_not_public: "the host's address is not a public one",
+  address_metadata: "the host's address is a cloud metadata service",
+  address_denied: "the host's address is on the operator's deny list",
+  address_self: "the host's address is one of this machine's own",
+};
+
+/** A connection being opened: look up, vet, dial, check, secure. Ends once, in a socket or a fault. */
+export class Opening {
+  /** Monotonic milliseconds at which each step was done. */
+  resolvedAt: number | null = null;
+  connectedAt: number | null = null;
+  securedAt: number | null = null;
+  remoteAddress: string | null = null;
+  waitingFor: "an address" | "a connection" | "a TLS handshake" = "an address";
+  readonly #egress: Egress;
+  readonly #destination: Destination;
+  readonly #onEnd: (result: Socket | Fault) => void;
+  #hangUp: (() => void) | null = null;
+  #ended = false;
+
+  constructor(egress: Egress, destination: Destination, onEnd: (result: Socket | Fault) => void) {
+    this.#egress = egress;
+    this.#destination = destination;
+    this.#onEnd = onEnd;
+  }
+
+  start(): void {
+    const { hostname } = this.#destination;
+    if (isIP(hostname) === 0) void this.#lookUp(hostname);
+    else this.#dial([hostname]);
+  }
+
+  cancel(fault: Fault): void {
+    this.#end(fault);
+  }
+
+  async #lookUp(hostname: string): Promise<void> {
+    const ips = await this.#egress.resolve(hostname).catch((error: Error) => faultOf(error));
+    if (ips instanceof Fault) {
+      this.#end(ips);
+      return;
+    }
+    this.resolvedAt = this.#egress.clock.monotonic();
+    this.#dial(ips);
+  }
+
+  #dial(ips: readonly string[]): void {
+    if (this.#ended) return;
+    for (const ip of ips) {
+      // One bad answer refuses them all: a name that points inside is not to be trusted with its other addresses.
+      const refused = checkAddress(ip, this.#egress.policy);
+      if (refused !== null) {
+        this.#end(new Fault(refused, REFUSALS[refused]));
+        return;
+      }
+    }
+    this.waitingFor = "a connection";
+    const { dial, clock } = this.#egress;
+    const race = new DialRace(dial, clock, ips, this.#destination.port, (result) => {
+      if (result instanceof Fault) this.#end(result);
+      else this.#check(result);
+    });
+    this.#hangUp = () => race.cancel();
+    race.start();
+  }
+
+  /** Before the first byte: is the other side who was vetted? */
+  #check({ socket, ip }: Dialled): void {
+    this.#hangUp = () => socket.destroy();
+    if (canonical(socket.remoteAddress) !== canonical(ip)) {
+      this.#end(new Fault("address_not_public", "the connection did not lead to the address that was vetted"));
+      return;
+    }
+    this.connectedAt = this.#egress.clock.monotonic();
+    this.remoteAddress = ip;
+    if (this.#destination.secure) this.#secure(socket);
+    else this.#end(socket);
+  }
+
+  #secure(raw: Socket): void {
+    this.waitingFor = "a TLS handshake";
+    const { hostname, session } = this.#destination;
+    const socket = connectTls({
+      socket: raw,
+      host: hostname,
+      // No server name for a literal address (RFC 6066, section 3).
+      ...(isIP(hostname) === 0 && { servername: hostname }),
+      ...(session !== undefined && { session }),
+      secureContext: this.#egress.secureContext,
+      // Said aloud, or NODE_TLS_REJECT_UNAUTHORIZED would have a say.
+      rejectUnauthorized: true,
+      ALPNProtocols: ["http/1.1"],
+    });
+    this.#hangUp = () => socket.destroy();
+    socket.on("session", (next) => {
+      this.#destination.session = next;
+    });
+    socket.once("secureConnect", () => {
+      this.securedAt = this.#egress.clock.monotonic();
+      this.#end(socket);
+    });
+    socket.on("error", (error) => this.#end(handshakeFault(error)));
+    socket.once("close", () => this.#end(new Fault("connection_closed", CLOSED_IN_HANDSHAKE)));
+  }
+
+  #end(result: Socket | Fault): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    if (result instanceof Fault) this.#hangUp?.();
+    this.#hangUp = null;
+    this.#onEnd(result);
+  }
+}
+
+const CLOSED_IN_HANDSHAKE = "the receiver closed the connection during the TLS handshake";
+
+function handshakeFault(error: Error): Fault {
+  const fault = faultOf(error);
+  return fault.error === "connection_closed" ? new Fault("connection_closed", CLOSED_IN_HANDSHAKE) : fault;
+}
+
+/** One spelling for an address: a URL and the kernel write some IPv6 addresses differently. */
+function canonical(ip: string | undefined): string | undefined {
+  const family = ip === undefined ? 0 : isIP(ip);
+  return family === 6 ? new SocketAddress({ address: ip!, family: "ipv6" }).address : ip;
+}

@@ -1,0 +1,101 @@
+/** Connecting to the first of several vetted addresses that takes the call. */
+import { connect, isIPv6, type Socket } from "node:net";
+import type { Clock } from "../clock.ts";
+import { Fault, faultOf } from "./fault.ts";
+
+/** Starts to connect to an address (never a name) and returns at once. */
+export type Dial = (ip: string, port: number) => Socket;
+
+export const dialTcp: Dial = (ip, port) => connect({ host: ip, port, noDelay: true, autoSelectFamily: false });
+
+export interface Dialled {
+  readonly socket: Socket;
+  readonly ip: string;
+}
+
+/** How long an address may stay silent before the next one is tried beside it (RFC 8305, Connection Attempt Delay). */
+const NEXT_AFTER_MS = 250;
+/** A name with a thousand addresses must not make us knock at a thousand doors. */
+const MAX_CALLS = 8;
+
+/** Calls one address after the other, the next after 250 ms or an error; the first connection wins, the rest is dropped. */
+export class DialRace {
+  readonly #clock: Clock;
+  readonly #dial: Dial;
+  readonly #port: number;
+  readonly #waiting: string[];
+  readonly #calling = new Set<Socket>();
+  readonly #onEnd: (result: Dialled | Fault) => void;
+  #fault: Fault | null = null;
+  #cancelTimer: (() => void) | null = null;
+
+  constructor(
+    dial: Dial,
+    clock: Clock,
+    ips: readonly string[],
+    port: number,
+    onEnd: (result: Dialled | Fault) => void,
+  ) {
+    this.#dial = dial;
+    this.#clock = clock;
+    this.#port = port;
+    this.#waiting = alternate(ips).slice(0, MAX_CALLS);
+    this.#onEnd = onEnd;
+  }
+
+  start(): void {
+    this.#callNext();
+  }
+
+  /** Hangs up everywhere; nothing is reported any more. */
+  cancel(): void {
+    this.#cancelTimer?.();
+    this.#waiting.length = 0;
+    for (const socket of this.#calling) socket.destroy();
+    this.#calling.clear();
+  }
+
+  #callNext(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    const ip = this.#waiting.shift();
+    if (ip === undefined) return;
+    const socket = this.#dial(ip, this.#port);
+    this.#calling.add(socket);
+    socket.once("connect", () => this.#won(socket, ip));
+    // Stays for the socket's life: an error between two owners would end the process.
+    socket.on("error", (error) => this.#lost(socket, error));
+    if (this.#waiting.length > 0) this.#cancelTimer = this.#clock.after(NEXT_AFTER_MS, () => this.#callNext());
+  }
+
+  #won(socket: Socket, ip: string): void {
+    if (!this.#calling.delete(socket)) return;
+    this.cancel();
+    this.#onEnd({ socket, ip });
+  }
+
+  #lost(socket: Socket, error: Error): void {
+    if (!this.#calling.delete(socket)) return;
+    this.#fault = worse(this.#fault, faultOf(error));
+    if (this.#waiting.length > 0) this.#callNext();
+    else if (this.#calling.size === 0) this.#onEnd(this.#fault);
+  }
+}
+
+/** IPv4 first: hosts with half an IPv6 are common, and each would pay the 250 ms on every new connection. */
+function alternate(ips: readonly string[]): string[] {
+  const v4 = ips.filter((ip) => !isIPv6(ip));
+  const v6 = ips.filter((ip) => isIPv6(ip));
+  const rows = Array.from({ length: Math.max(v4.length, v6.length) }, (_, i) => [v4[i], v6[i]]);
+  return rows.flat().filter((ip) => ip !== undefined);
+}
+
+function worse(known: Fault | null, fault: Fault): Fault {
+  return known === null || weight(fault) > weight(known) ? fault : known;
+}
+
+/** Of several faults the one to report: what the receiver said, then our own trouble, then a route that is missing. */
+function weight(fault: Fault): number {
+  if (fault.error === "unreachable") return 0;
+  return fault.error === "interrupted" ? 1 : 2;
+}

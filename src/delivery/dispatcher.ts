@@ -1,0 +1,360 @@
+/**
+ * Which deliveries come next. It keeps a window of pending deliveries per endpoint in memory, reads what has fallen
+ * due behind them, hands them to the sender, and has recorded what came of each.
+ *
+ *   publish ──fresh──► window ──► sending ──ended──► recorder ──► released
+ *      └──waiting──► disk ──due──► window                └──retry──► disk
+ */
+import type { Clock } from "../clock.ts";
+import type { Claim } from "../domain/delivery.ts";
+import { WebhookdError } from "../domain/errors.ts";
+import type { Ladder } from "../domain/ladder.ts";
+import type { Log } from "../log.ts";
+import type { Handover, Store, Waiting } from "../store/store.ts";
+import { CarefulSending } from "./careful-sending.ts";
+import { ClockShift } from "./clock-shift.ts";
+import type { Deliveries } from "./deliveries.ts";
+import { Recorder, type EndedClaim } from "./recorder.ts";
+import type { Ended, Sending } from "./sending.ts";
+import { Suspects } from "./suspects.ts";
+import { Targets } from "./targets.ts";
+import { INITIAL_CAP } from "./turns.ts";
+import { Waker } from "./waker.ts";
+import type { Window } from "./window.ts";
+import { Windows } from "./windows.ts";
+
+type DispatcherStore = Pick<
+  Store,
+  | "due"
+  | "earliestDue"
+  | "record"
+  | "target"
+  | "park"
+  | "shiftDue"
+  | "clockUnsettled"
+  | "clockSettled"
+  | "lastInstant"
+  | "careful"
+  | "markStarted"
+  | "suspects"
+  | "outlived"
+>;
+
+export interface DispatcherParts {
+  readonly store: DispatcherStore;
+  readonly sending: (onEnded: (batch: readonly Ended[]) => void) => Sending;
+  readonly clock: Clock;
+  readonly ladder: Ladder;
+  readonly log: Log;
+  /** Bytes of bodies that memory may hold. */
+  readonly heldBytes: number;
+  /** Called where an error is our bug: the daemon must end rather than go on wrongly. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** Rows that are read in one turn of the event loop. */
+const READ_LIMIT = 256;
+/** What a read costs at least, in rows: so many reads go into one turn. */
+const READ_COST = 8;
+/** Deliveries that memory holds, in all; fresh ones of one endpoint; and what an endpoint may hold when it is full. */
+const HELD_LIMIT = 20_000;
+const HELD_FRESH_LIMIT = 4096;
+const HELD_FEW = 32;
+/** A death of the process after this long is no sign of a deadly delivery. */
+const YOUNG_MS = 60_000;
+const OUR_FAULT_PAUSE_MS = 1000;
+
+export class Dispatcher implements Deliveries {
+  readonly #parts: DispatcherParts;
+  readonly #sending: Sending;
+  readonly #windows = new Windows();
+  readonly #targets: Targets;
+  readonly #shift: ClockShift;
+  readonly #recorder: Recorder;
+  readonly #suspects: Suspects;
+  readonly #waker: Waker;
+  #youngUntil: number;
+  #makingRoom = false;
+  #stopping = false;
+  #idleWaiters: (() => void)[] = [];
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    this.#youngUntil = parts.clock.monotonic() + YOUNG_MS;
+    const sending = parts.sending((batch) => this.#ended(batch));
+    this.#sending = parts.store.careful ? new CarefulSending(sending, parts.store, parts.onFault) : sending;
+    this.#targets = new Targets(parts.store, this.#sending);
+    this.#shift = new ClockShift({
+      ...parts,
+      endpoints: () => this.#windows.endpoints(),
+      written: () => this.#recorder.written(),
+      onMoved: (waiting) => this.#windows.noteWaiting(waiting),
+      onStep: (by) => parts.log.warn({ step_ms: Math.round(by) }, "the clock was set; due times move with it"),
+    });
+    this.#recorder = new Recorder({
+      ...parts,
+      shift: this.#shift,
+      onRecorded: (claim, waiting) => this.#recorded(claim, waiting),
+      onCommitted: () => {
+        this.#waker.arm();
+        this.#settleIdle();
+      },
+      onStuck: () => this.#sending.pause(),
+      onFlowing: () => this.#resume(),
+    });
+    this.#suspects = new Suspects({
+      ...parts,
+      hold: (claim) => this.#windows.hold(claim),
+      send: (claim) => this.#send(claim.endpoint, [claim]),
+      urlOf: async (endpoint) => (await this.#targets.get(endpoint))?.url ?? "",
+      record: (ended) => this.#recorder.record([ended]),
+    });
+    this.#waker = new Waker({
+      clock: parts.clock,
+      pass: () => this.#pass(),
+      nextDueAt: () => this.#windows.nextDueAt,
+      onRest: () => this.#settleIdle(),
+      onError: (error) => this.#failed(error),
+    });
+  }
+
+  /** Finds out who is owed something. Nothing is read of what is owed until it is due. */
+  async start(): Promise<void> {
+    for (const [endpoint, dueAt] of await this.#parts.store.earliestDue()) {
+      const window = this.#windows.of(endpoint);
+      window.nextDueAt = dueAt;
+      this.#windows.plan(window);
+    }
+    if (this.#parts.store.lastInstant > this.#parts.clock.now()) this.#shift.clamp();
+    const suspects = await this.#parts.store.suspects();
+    const trial = suspects.length === 0 ? Promise.resolve() : this.#suspects.try(suspects);
+    void trial.then(
+      () => this.wake(),
+      (error: unknown) => this.#parts.onFault(error),
+    );
+  }
+
+  /** Each second: tries again what could not be recorded, reads what is due. */
+  tick(): void {
+    if (this.#parts.clock.monotonic() >= this.#youngUntil) {
+      this.#youngUntil = Number.POSITIVE_INFINITY;
+      // Not to have it written costs a little care after the next death.
+      this.#parts.store.outlived().catch(() => {});
+    }
+    this.#recorder.retry();
+    this.wake();
+  }
+
+  wake(): void {
+    this.#waker.wake();
+  }
+
+  // --- Deliveries ---
+
+  readonly hasRoom = (endpoint: string): boolean => {
+    if (this.#stopping || this.#suspects.onTrial) return false;
+    const held = this.#windows.heldOf(endpoint);
+    // When others fill the memory, one who holds little still gets its fresh deliveries sent straight away.
+    if (this.#isFull) return held < HELD_FEW;
+    const cap = this.#sending.cap(endpoint);
+    return held < (cap < INITIAL_CAP ? 2 * cap : HELD_FRESH_LIMIT);
+  };
+
+  accept(handover: Handover): void {
+    this.#shift.look();
+    for (const waiting of handover.waiting) {
+      // It was due at once: if that lies ahead now, the clock was set back while it was being committed.
+      if (waiting.dueAt > this.#parts.clock.now()) this.#shift.clamp([waiting.endpoint]);
+      this.#windows.noteWaiting(waiting);
+    }
+    for (const claim of handover.fresh) {
+      this.#windows.hold(claim);
+      this.#send(claim.endpoint, [claim]);
+    }
+    if (handover.waiting.length > 0) this.wake();
+    if (this.#isFull) this.#makeRoom();
+  }
+
+  async refresh(endpoint: string): Promise<void> {
+    if (!this.#targets.forget(endpoint)) return;
+    const target = await this.#targets.get(endpoint);
+    if (target === null) return this.drop(endpoint);
+    this.#windows.plan(this.#windows.of(endpoint));
+    this.wake();
+  }
+
+  async drop(endpoint: string): Promise<void> {
+    this.#targets.forget(endpoint);
+    this.#windows.of(endpoint).nextDueAt = Number.POSITIVE_INFINITY;
+    for (const delivery of await this.#sending.forget(endpoint)) this.#release(endpoint, delivery);
+    this.#settleIdle();
+  }
+
+  // --- the end ---
+
+  /** Resolves when nothing is due, in flight or unrecorded. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idleWaiters.push(resolve);
+      this.#settleIdle();
+    });
+  }
+
+  /** Starts no attempt from now on; resolves when those in flight have ended and are recorded. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#waker.stop();
+    await this.#sending.drain();
+    this.#recorder.end();
+    await this.idle();
+    await this.#sending.close();
+  }
+
+  /** Ends what is in flight as `interrupted`; `stop` then resolves soon. */
+  abort(): void {
+    this.#sending.abort();
+  }
+
+  // --- internal ---
+
+  get #isFull(): boolean {
+    return this.#windows.held >= HELD_LIMIT || this.#windows.bytes >= this.#parts.heldBytes;
+  }
+
+  async #pass(): Promise<void> {
+    if (this.#suspects.onTrial) return;
+    this.#shift.look();
+    await this.#shift.run();
+    const now = this.#parts.clock.now();
+    let readInThisTurn = 0;
+    for (let window = this.#windows.takeDue(now); window !== undefined; window = this.#windows.takeDue(now)) {
+      readInThisTurn += await this.#read(window);
+      if (this.#stopping) return;
+      if (readInThisTurn < READ_LIMIT) continue;
+      readInThisTurn = 0;
+      await new Promise<void>((resolve) => this.#parts.clock.nextTurn(resolve));
+    }
+  }
+
+  /**
+   * Reads what is due of one endpoint, as much as its window takes; the rest comes when there is room again. The
+   * answer is what the read cost, in rows.
+   */
+  async #read(window: Window): Promise<number> {
+    const room = 2 * this.#sending.cap(window.endpoint) - window.held.size;
+    if (room <= 0) return 0;
+    const target = await this.#targets.get(window.endpoint);
+    if (target === null || !target.enabled) return 1;
+    const limit = Math.min(room, READ_LIMIT);
+    const until = this.#parts.clock.now();
+    const after = window.beginRead();
+    let claims: Claim[];
+    try {
+      const page = await this.#parts.store.due(window.endpoint, after, until, limit);
+      claims = this.#windows.endRead(window, page, until, limit);
+    } catch (error) {
+      window.cancelRead();
+      throw error;
+    }
+    this.#send(window.endpoint, claims);
+    return Math.max(READ_COST, claims.length);
+  }
+
+  /** Hands claims that memory holds to the sender, once it knows their endpoint. */
+  #send(endpoint: string, claims: readonly Claim[]): void {
+    if (this.#targets.knows(endpoint)) {
+      this.#sending.send(claims);
+      return;
+    }
+    void this.#targets
+      .get(endpoint)
+      .then((target) => {
+        if (target !== null) this.#sending.send(claims);
+        else for (const { delivery } of claims) this.#release(endpoint, delivery);
+        this.#settleIdle();
+      })
+      .catch((error: unknown) => this.#parts.onFault(error));
+  }
+
+  #ended(batch: readonly Ended[]): void {
+    const claims: EndedClaim[] = [];
+    for (const ended of batch) {
+      const claim = this.#windows.find(ended.endpoint, ended.delivery);
+      if (claim === undefined) throw new Error(`${ended.delivery} ended and was not held`);
+      if (ended.outcome.ours && !this.#stopping) this.#waitForOurselves(claim, ended.outcome.detail);
+      else claims.push({ claim, ended });
+    }
+    if (claims.length > 0) this.#recorder.record(claims);
+  }
+
+  /** Nothing of the receiver's: the delivery takes its turn again, without a rung, once we had time to recover. */
+  #waitForOurselves(claim: Claim, detail: string): void {
+    this.#parts.log.error({ event: claim.event, endpoint: claim.endpoint }, `no attempt can be made: ${detail}`);
+    this.#sending.pause();
+    this.#sending.send([claim]);
+    this.#parts.clock.after(OUR_FAULT_PAUSE_MS, () => this.#resume());
+  }
+
+  #resume(): void {
+    if (!this.#stopping && !this.#recorder.stuck) this.#sending.resume();
+  }
+
+  /** Its end leaves room for what waits behind the window. */
+  #recorded({ endpoint, delivery }: Claim, waiting: Waiting | null): void {
+    this.#release(endpoint, delivery);
+    if (waiting !== null) this.#windows.noteWaiting(waiting);
+    const window = this.#windows.of(endpoint);
+    // Read in halves of a window, not row by row.
+    if (window.nextDueAt > this.#parts.clock.now() || window.held.size > this.#sending.cap(endpoint)) return;
+    this.#windows.plan(window);
+    this.wake();
+  }
+
+  #release(endpoint: string, delivery: string): void {
+    this.#windows.release(endpoint, delivery);
+    this.#suspects.released();
+  }
+
+  #makeRoom(): void {
+    if (this.#makingRoom) return;
+    this.#makingRoom = true;
+    void this.#forgetMost()
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#makingRoom = false;
+      });
+  }
+
+  /** Forgets what whoever holds most has not started; it is on the disk, and is read again when there is room. */
+  async #forgetMost(): Promise<void> {
+    const most = this.#windows.fullest();
+    if (most === undefined || most.held.size < HELD_FEW) return;
+    const given = await this.#sending.forget(most.endpoint);
+    const claims = given.flatMap((delivery) => most.held.get(delivery) ?? []);
+    try {
+      // Still held while it is written back: only a restart would read a fresh one.
+      await this.#parts.store.park(claims.filter(({ fresh }) => fresh));
+    } catch (error) {
+      this.#sending.send(claims);
+      throw error;
+    }
+    for (const claim of claims) {
+      this.#release(claim.endpoint, claim.delivery);
+      this.#windows.noteWaiting(claim);
+    }
+    this.wake();
+  }
+
+  /** A full disk moves and parks nothing; the next tick tries again. */
+  #failed(error: unknown): void {
+    if (!(error instanceof WebhookdError)) this.#parts.onFault(error);
+  }
+
+  #settleIdle(): void {
+    if (this.#idleWaiters.length === 0 || this.#waker.passing || this.#recorder.busy) return;
+    const owing =
+      this.#suspects.onTrial || this.#windows.held > 0 || this.#windows.nextDueAt <= this.#parts.clock.now();
+    if (owing && !this.#stopping) return;
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  }
+}

@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
+import type { Clock } from "../clock.ts";
+import type { AddressPolicy } from "../domain/address.ts";
+import { Deadlines } from "./deadline.ts";
+import { dialTcp, type Dial } from "./dial.ts";
+import type { Resolve } from "./resolver.ts";
+
+export interface EgressParts {
+  readonly clock: Clock;
+  readonly policy: AddressPolicy;
+  readonly resolve: Resolve;
+  /** From the start of an attempt to the end of the final header block. */
+  readonly timeoutMs: number;
+  /** PEM file of further authorities to trust; "" for none. */
+  readonly caFile?: string;
+  /** Instead of `caFile`, what `trust` made before. */
+  readonly secureContext?: SecureContext;
+  /** How long a body may take after its header block; 1,000 unless a test is in a hurry. */
+  readonly bodyMs?: number;
+  readonly dial?: Dial;
+}
+
+/** What the ways to all endpoints share. Proxies named in the environment play no part in it. */
+export class Egress {
+  readonly clock: Clock;
+  readonly policy: AddressPolicy;
+  readonly resolve: Resolve;
+  readonly dial: Dial;
+  readonly secureContext: SecureContext;
+  readonly attempts: Deadlines;
+  readonly bodies: Deadlines;
+
+  constructor(parts: EgressParts) {
+    this.clock = parts.clock;
+    this.policy = parts.policy;
+    this.resolve = parts.resolve;
+    this.dial = parts.dial ?? dialTcp;
+    this.attempts = new Deadlines(parts.clock, parts.timeoutMs);
+    this.bodies = new Deadlines(parts.clock, parts.bodyMs ?? 1000);
+    this.secureContext = parts.secureContext ?? trust(parts.caFile);
+  }
+
+  /** After every exchange was closed: leaves no timer behind. */
+  close(): void {
+    this.attempts.close();
+    this.bodies.close();
+  }
+}
+
+/** TLS 1.2 at least, the public authorities, and those of a PEM file if one is named. Costs 25 ms: make it once. */
+export function trust(caFile = ""): SecureContext {
+  const ca = caFile === "" ? undefined : [...getCACertificates("default"), readFileSync(caFile, "utf8")];
+  return createSecureContext({ minVersion: "TLSv1.2", ...(ca !== undefined && { ca }) });
+}

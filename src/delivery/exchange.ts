@@ -1,0 +1,85 @@
+import type { Outcome } from "../domain/attempt.ts";
+import { Attempt } from "./attempt.ts";
+import { Connection } from "./connection.ts";
+import { Destination } from "./connector.ts";
+import type { Egress } from "./egress.ts";
+import { Fault } from "./fault.ts";
+import type { SignedRequest } from "./request.ts";
+
+const CLOSED = new Fault("connection_closed", "the exchange was closed");
+
+/**
+ * The way to one endpoint, and its connections: never shared with another endpoint, so that no receiver can answer in
+ * another's name. How many there are at once is for the caller to say.
+ */
+export class Exchange {
+  readonly egress: Egress;
+  readonly #destination: Destination;
+  /** Kept connections; the one used last goes first, so that the others may fall idle. */
+  readonly #free: Connection[] = [];
+  /** In no order; each knows its place. A Set that churns like this keeps its past members alive for the collector. */
+  readonly #inFlight: Attempt[] = [];
+  #onDrained: (() => void) | null = null;
+  #closed = false;
+
+  constructor(egress: Egress, url: string) {
+    this.egress = egress;
+    this.#destination = new Destination(new URL(url));
+  }
+
+  /** One attempt. Never rejects: what the receiver, the network or this host do wrong is the outcome. */
+  post(request: SignedRequest): Promise<Outcome> {
+    return new Promise((resolve) => {
+      const attempt = new Attempt(this, request, this.#take(), resolve);
+      attempt.place = this.#inFlight.push(attempt) - 1;
+      this.egress.attempts.add(attempt);
+      attempt.connection.client.dispatch(request, attempt);
+    });
+  }
+
+  /** Ends everything on the wire now; what was not decided yet is `interrupted`. */
+  abort(): void {
+    for (const attempt of this.#inFlight.slice()) attempt.interrupt();
+  }
+
+  /** Lets what is on the wire end, and closes the connections. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const connection of this.#free.splice(0)) connection.close(CLOSED);
+    if (this.#inFlight.length > 0) await new Promise<void>((resolve) => (this.#onDrained = resolve));
+  }
+
+  /** For an attempt: a connection that nobody has used. */
+  connect(): Connection {
+    return new Connection(this.egress, this.#destination, this.#onLost);
+  }
+
+  /** For an attempt: the whole response was read. */
+  release(connection: Connection): void {
+    if (!this.#closed && connection.reusable) this.#free.push(connection);
+    else connection.close(CLOSED);
+  }
+
+  /** For an attempt: it has its outcome. */
+  ended(attempt: Attempt): void {
+    const last = this.#inFlight.pop()!;
+    if (last !== attempt) {
+      this.#inFlight[attempt.place] = last;
+      last.place = attempt.place;
+    }
+    if (this.#inFlight.length === 0) this.#onDrained?.();
+  }
+
+  #take(): Connection {
+    for (let connection = this.#free.pop(); connection !== undefined; connection = this.#free.pop()) {
+      if (connection.reusable) return connection;
+      connection.close(CLOSED);
+    }
+    return this.connect();
+  }
+
+  readonly #onLost = (connection: Connection): void => {
+    const at = this.#free.indexOf(connection);
+    if (at !== -1) this.#free.splice(at, 1);
+  };
+}

@@ -1,0 +1,96 @@
+/** What went wrong on the way to a receiver, in the words of an attempt. */
+import { errors } from "undici";
+import type { AttemptError, BodyError } from "../domain/attempt.ts";
+
+/** Carries an attempt's error through sockets and undici. Its message is a sentence for people, free of outside text. */
+export class Fault extends Error {
+  readonly error: AttemptError;
+
+  constructor(error: AttemptError, sentence: string) {
+    super(sentence);
+    this.error = error;
+  }
+}
+
+/** `interrupted` stands for our own faults: they use no rung of the ladder. */
+const BY_CODE: Readonly<Record<string, readonly [AttemptError, string]>> = {
+  ECONNREFUSED: ["connection_refused", "the receiver refused the connection"],
+  ECONNRESET: ["connection_closed", "the receiver reset the connection"],
+  ECONNABORTED: ["connection_closed", "the connection was aborted"],
+  EPIPE: ["connection_closed", "the receiver closed the connection"],
+  ETIMEDOUT: ["timeout", "the connection timed out"],
+  EHOSTUNREACH: ["unreachable", "no route to the receiver's host"],
+  EHOSTDOWN: ["unreachable", "the receiver's host is down"],
+  ENETUNREACH: ["unreachable", "no route to the receiver's network"],
+  EACCES: ["unreachable", "the connection was forbidden on this host"],
+  EPERM: ["unreachable", "the connection was forbidden on this host"],
+  EAFNOSUPPORT: ["unreachable", "this host does not speak the receiver's address family"],
+  EPROTO: ["tls_error", "the TLS connection failed"],
+  ERR_ASSERTION: ["bad_response", "the answer is not HTTP"],
+  EMFILE: ["interrupted", "this process has no file descriptor left"],
+  ENFILE: ["interrupted", "this host has no file descriptor left"],
+  ENOMEM: ["interrupted", "this host has no memory left"],
+  ENOBUFS: ["interrupted", "this host has no socket buffers left"],
+  ENETDOWN: ["interrupted", "this host's network is down"],
+  EADDRNOTAVAIL: ["interrupted", "this host has no local port or address left"],
+};
+
+/** OpenSSL's and Node's codes for a handshake or certificate that failed. */
+const TLS_CODE = /^(ERR_SSL_|ERR_TLS_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)|_CERT$|_CA$/;
+
+/** Any error of a socket, of TLS or of undici, as the attempt's fault. */
+export function faultOf(error: Error): Fault {
+  if (error instanceof Fault) return error;
+  if (error instanceof errors.HeadersOverflowError) {
+    return new Fault("response_headers_too_large", "the response headers exceed 16 KiB");
+  }
+  if (error instanceof errors.HTTPParserError || error instanceof errors.ResponseContentLengthMismatchError) {
+    return new Fault("bad_response", "the answer is not HTTP");
+  }
+  if (error instanceof errors.SocketError) {
+    // These two are undici's names for an answer out of turn (100 Continue included) and an upgrade nobody asked for.
+    return error.message === "bad response" || error.message === "bad upgrade"
+      ? new Fault("bad_response", "the answer does not fit the request")
+      : new Fault("connection_closed", "the receiver closed the connection");
+  }
+  const code = codeOf(error);
+  // A host without IPv6 says this of every IPv6 address: no shortage of ours.
+  if (code === "EADDRNOTAVAIL" && isIPv6Error(error)) {
+    return new Fault("unreachable", "this host has no route to the receiver's IPv6 address");
+  }
+  const known = BY_CODE[code];
+  if (known !== undefined) return new Fault(...known);
+  if (TLS_CODE.test(code)) return new Fault("tls_error", `the TLS connection failed (${code})`);
+  return new Fault("connection_closed", `the exchange failed (${code === "" ? "no code" : code})`);
+}
+
+/** The same, for trouble after the final header block had decided the attempt. */
+export function bodyErrorOf(error: Error): BodyError {
+  if (error instanceof errors.ResponseContentLengthMismatchError) return "connection_closed";
+  switch (faultOf(error).error) {
+    case "bad_response":
+      return "bad_response";
+    // Only trailers can be too large here: a body that would not end.
+    case "response_headers_too_large":
+    case "timeout":
+      return "timeout";
+    default:
+      return "connection_closed";
+  }
+}
+
+/** A connection that ended, as opposed to one that could not be made or that said something wrong. */
+export function isReset(error: Error): boolean {
+  return faultOf(error).error === "connection_closed";
+}
+
+/** The error's code if it has the shape of one; never text that came from outside. */
+export function codeOf(error: Error): string {
+  const { code } = error as NodeJS.ErrnoException;
+  return typeof code === "string" && /^[A-Z0-9_]{1,64}$/.test(code) ? code : "";
+}
+
+function isIPv6Error(error: Error): boolean {
+  const { address } = error as { address?: unknown };
+  return typeof address === "string" && address.includes(":");
+}

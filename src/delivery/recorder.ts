@@ -1,0 +1,150 @@
+/**
+ * Writes down what came of attempts, and decides by the ladder what becomes of their deliveries. What the store cannot
+ * take (a full disk) is kept and tried again; until then nothing may be started, because an attempt that cannot be
+ * recorded would be made again and again.
+ */
+import type { Clock } from "../clock.ts";
+import { settle, type Claim } from "../domain/delivery.ts";
+import type { Ladder } from "../domain/ladder.ts";
+import type { Log } from "../log.ts";
+import type { EndedAttempt, Store, Waiting } from "../store/store.ts";
+import type { ClockShift } from "./clock-shift.ts";
+import type { Ended } from "./sending.ts";
+
+export interface RecorderParts {
+  readonly store: Pick<Store, "record">;
+  readonly clock: Clock;
+  readonly ladder: Ladder;
+  readonly log: Log;
+  readonly shift: ClockShift;
+  /** Called for each recorded attempt; `waiting` says where its delivery now waits, if it does. */
+  readonly onRecorded: (claim: Claim, waiting: Waiting | null) => void;
+  /** Called once all calls of `onRecorded` for a commit were made. */
+  readonly onCommitted: () => void;
+  readonly onStuck: () => void;
+  readonly onFlowing: () => void;
+}
+
+export interface EndedClaim {
+  readonly claim: Claim;
+  readonly ended: Ended;
+}
+
+/** With what its due time was reckoned by: the clock's epoch, and when it ended in monotonic time. */
+interface SettledAttempt extends EndedAttempt {
+  readonly epoch: number;
+  readonly endedAtMonotonic: number;
+}
+
+export class Recorder {
+  readonly #parts: RecorderParts;
+  #unrecorded: SettledAttempt[] = [];
+  #recording = 0;
+  #stuck = false;
+  #ending = false;
+  /** Commits come in the order of their calls, so the last one stands for all. */
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
+  }
+
+  get busy(): boolean {
+    return this.#recording > 0 || this.#unrecorded.length > 0;
+  }
+
+  get stuck(): boolean {
+    return this.#stuck;
+  }
+
+  /** Resolves once all that was settled before this call is written, or has failed to be. */
+  written(): Promise<void> {
+    return this.#last;
+  }
+
+  record(batch: readonly EndedClaim[]): void {
+    const endedAt = this.#parts.clock.monotonic();
+    this.#write(
+      batch.map(({ claim, ended: { url, startedAt, secret, outcome } }) => {
+        const settled = this.#settle({ claim, url, startedAt, secret, outcome }, endedAt);
+        this.#log(settled);
+        return settled;
+      }),
+    );
+  }
+
+  /** Tries again what the store did not take. */
+  retry(): void {
+    const unrecorded = this.#unrecorded;
+    this.#unrecorded = [];
+    if (unrecorded.length === 0) return;
+    // Reckoned anew, because the clock may have been set while nothing could be recorded.
+    this.#write(unrecorded.map((attempt) => this.#settle(attempt, attempt.endedAtMonotonic)));
+  }
+
+  /** From now on what cannot be recorded is given up: it will be attempted again after the next start. */
+  end(): void {
+    this.#ending = true;
+    this.retry();
+  }
+
+  #settle(attempt: Omit<EndedAttempt, "verdict">, endedAtMonotonic: number): SettledAttempt {
+    const { clock, ladder, shift } = this.#parts;
+    const epoch = shift.look();
+    const endedAt = clock.now() - Math.floor(clock.monotonic() - endedAtMonotonic);
+    return { ...attempt, verdict: settle(attempt.claim, attempt.outcome, ladder, endedAt), epoch, endedAtMonotonic };
+  }
+
+  #write(attempts: readonly SettledAttempt[]): void {
+    const { store, shift } = this.#parts;
+    this.#recording++;
+    for (const { claim, epoch } of attempts) shift.noteWrite(claim, epoch);
+    this.#last = store.record(attempts).then(
+      (recorded) => {
+        this.#recording--;
+        attempts.forEach(({ claim }, at) => this.#parts.onRecorded(claim, recorded[at]!.waiting));
+        this.#flow();
+        this.#parts.onCommitted();
+      },
+      (error: unknown) => {
+        this.#recording--;
+        if (!this.#ending) this.#unrecorded.push(...attempts);
+        this.#stick(error);
+        this.#parts.onCommitted();
+      },
+    );
+  }
+
+  #stick(error: unknown): void {
+    if (this.#stuck) return;
+    this.#stuck = true;
+    this.#parts.log.error({ err: error }, "results cannot be recorded; no attempt is made until they can be");
+    this.#parts.onStuck();
+  }
+
+  #flow(): void {
+    if (!this.#stuck || this.#unrecorded.length > 0) return;
+    this.#stuck = false;
+    this.#parts.log.info({}, "results can be recorded again");
+    this.#parts.onFlowing();
+  }
+
+  #log({ claim, outcome, verdict }: SettledAttempt): void {
+    const level = outcome.outcome === "succeeded" ? "debug" : "info";
+    if (!this.#parts.log.isLevelEnabled(level)) return;
+    this.#parts.log[level](
+      {
+        event: claim.event,
+        delivery: claim.delivery,
+        endpoint: claim.endpoint,
+        attempt: claim.number,
+        outcome: outcome.outcome,
+        error: outcome.error,
+        status_code: outcome.statusCode,
+        duration_ms: Math.round(outcome.durationMs),
+        status: verdict.status,
+      },
+      "delivery.attempted",
+    );
+  }
+}

@@ -1,0 +1,54 @@
+/** From a name to addresses, in one lookup: one A and one AAAA query. */
+import { promises as dns } from "node:dns";
+import { codeOf, Fault, faultOf } from "./fault.ts";
+
+/** All addresses of a name, at least one; rejects with a `Fault`. Answers are not vetted here. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>;
+
+/** The resolver that the configuration names. With `dev`, `localhost` is this host without asking anybody. */
+export function createResolve(kind: "c-ares" | "system", dev: boolean): Resolve {
+  const resolve = kind === "system" ? systemResolve : caresResolve();
+  if (!dev) return resolve;
+  return (hostname) => (hostname === "localhost" ? Promise.resolve(["127.0.0.1", "::1"]) : resolve(hostname));
+}
+
+/**
+ * c-ares waits on its own sockets: getaddrinfo would hold one of four threads for every silent DNS server, and a few
+ * of them would stall everybody. It reads no /etc/hosts, which is one way less around the address rules.
+ */
+export function caresResolve(options: { timeout?: number; servers?: readonly string[] } = {}): Resolve {
+  const resolver = new dns.Resolver({ timeout: options.timeout ?? 1000, tries: 2 });
+  if (options.servers !== undefined) resolver.setServers(options.servers);
+  return async (hostname) => {
+    const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+    if (addresses.length > 0) return addresses;
+    throw dnsFault(answers.flatMap((answer) => (answer.status === "rejected" ? [codeOf(answer.reason as Error)] : [])));
+  };
+}
+
+async function systemResolve(hostname: string): Promise<readonly string[]> {
+  try {
+    const answers = await dns.lookup(hostname, { all: true, order: "verbatim" });
+    return answers.map((answer) => answer.address);
+  } catch (error) {
+    throw dnsFault([codeOf(error as Error)]);
+  }
+}
+
+/** What the failed queries for one name come to. No codes means that they all were answered with nothing. */
+export function dnsFault(codes: readonly string[]): Fault {
+  if (codes.includes("ENOTFOUND")) return new Fault("dns_failure", "the host name does not exist");
+  if (codes.includes("ETIMEOUT")) return new Fault("timeout", "the DNS did not answer in time");
+  // c-ares says so when not one of this host's own resolvers could be asked.
+  if (codes.includes("ECONNREFUSED")) return new Fault("interrupted", "no DNS resolver could be reached");
+  const ours = codes
+    .map((code) => faultOf(Object.assign(new Error(), { code })))
+    .find((f) => f.error === "interrupted");
+  if (ours !== undefined) return ours;
+  const code = codes.find((each) => each !== "ENODATA" && each !== "");
+  return new Fault(
+    "dns_failure",
+    code === undefined ? "the host name has no address" : `the DNS look-up failed (${code})`,
+  );
+}

@@ -1,0 +1,160 @@
+/**
+ * Sends what the dispatcher hands it: turns say which delivery may start, the request is signed and posted, and what
+ * came of it is reported. It knows no store and no ladder.
+ */
+import type { Clock } from "../clock.ts";
+import { noResponse, type Outcome } from "../domain/attempt.ts";
+import type { Job } from "../domain/delivery.ts";
+import type { Target } from "../domain/endpoint.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Signer } from "./request.ts";
+import type { Ended, Sending } from "./sending.ts";
+import { Turns, type Speed } from "./turns.ts";
+
+/** The wire to one endpoint: an exchange, or a simulated one. */
+export type Wire = Pick<Exchange, "post" | "abort" | "close">;
+
+export interface SenderParts {
+  readonly clock: Clock;
+  readonly signer: (target: Target) => Signer;
+  readonly open: (url: string) => Wire;
+  readonly maxInFlight: number;
+  readonly endpointMaxInFlight: number;
+  readonly onEnded: (batch: readonly Ended[]) => void;
+  /** Called before the first byte of an attempt. */
+  readonly onStart?: ((job: Job) => void) | undefined;
+  readonly onClosed?: () => void;
+}
+
+interface Line {
+  readonly target: Target;
+  readonly signer: Signer;
+  readonly wire: Wire;
+}
+
+/** An answer within this time is a sign that the receiver can take more at once. */
+const FAST_MS = 1000;
+const MAX_SLEEP_MS = 60_000;
+
+export class Sender implements Sending {
+  readonly #parts: SenderParts;
+  readonly #turns: Turns;
+  readonly #lines = new Map<string, Line>();
+  #paused = false;
+  /** Set while deliveries wait for nothing but their endpoint's rate. */
+  #cancelTimer: (() => void) | null = null;
+  #wakeAt = Number.POSITIVE_INFINITY;
+  #onDrained: (() => void)[] = [];
+
+  constructor(parts: SenderParts) {
+    this.#parts = parts;
+    this.#turns = new Turns(parts.endpointMaxInFlight, parts.maxInFlight);
+  }
+
+  cap(endpoint: string): number {
+    return this.#turns.cap(endpoint);
+  }
+
+  async setTarget(target: Target): Promise<void> {
+    const before = this.#lines.get(target.endpoint);
+    const sameUrl = before !== undefined && before.target.url === target.url;
+    if (before !== undefined && !sameUrl) void before.wire.close();
+    const wire = sameUrl ? before.wire : this.#parts.open(target.url);
+    this.#lines.set(target.endpoint, { target, signer: this.#parts.signer(target), wire });
+    this.#turns.setCeiling(target.endpoint, target.maxInFlight);
+    this.#turns.setRate(target.endpoint, target.ratePerSecond, this.#parts.clock.monotonic());
+    // What waits may go on by a higher rate, or by none.
+    this.#pump();
+  }
+
+  send(jobs: readonly Job[]): void {
+    for (const job of jobs) this.#turns.add(job);
+    this.#pump();
+  }
+
+  async forget(endpoint: string): Promise<readonly string[]> {
+    return this.#turns.forget(endpoint).map(({ delivery }) => delivery);
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#disarm();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#pump();
+  }
+
+  drain(): Promise<void> {
+    this.pause();
+    return this.#turns.inFlight === 0 ? Promise.resolve() : new Promise((resolve) => this.#onDrained.push(resolve));
+  }
+
+  abort(): void {
+    this.pause();
+    for (const line of this.#lines.values()) line.wire.abort();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#lines.values()].map((line) => line.wire.close()));
+    this.#lines.clear();
+    this.#parts.onClosed?.();
+  }
+
+  #pump(): void {
+    if (this.#paused) return;
+    const now = this.#parts.clock.monotonic();
+    for (let job = this.#turns.next(now); job !== undefined; job = this.#turns.next(now)) this.#start(job);
+    this.#arm(now);
+  }
+
+  #arm(now: number): void {
+    const at = this.#turns.nextAt();
+    if (at === this.#wakeAt) return;
+    this.#disarm();
+    if (at === Number.POSITIVE_INFINITY) return;
+    this.#wakeAt = at;
+    // Rounded up, because timers cut fractions off; and bounded, because they fire at once beyond 2^31 ms.
+    const delay = Math.min(MAX_SLEEP_MS, Math.ceil(at - now));
+    this.#cancelTimer = this.#parts.clock.after(delay, () => {
+      this.#disarm();
+      this.#pump();
+    });
+  }
+
+  #disarm(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#wakeAt = Number.POSITIVE_INFINITY;
+  }
+
+  #start(job: Job): void {
+    const line = this.#lines.get(job.endpoint);
+    if (line === undefined) throw new Error(`no target for ${job.endpoint}`);
+    this.#parts.onStart?.(job);
+    const startedAt = this.#parts.clock.now();
+    const end = (outcome: Outcome) => this.#end(job, line, startedAt, outcome);
+    if (job.corrupt) {
+      // Never sent: these are not the bytes that were accepted.
+      queueMicrotask(() => end(noResponse("payload_corrupt", "the stored payload does not match its checksum", 0)));
+      return;
+    }
+    void line.wire.post(line.signer.sign(job, Math.floor(startedAt / 1000))).then(end);
+  }
+
+  #end(job: Job, line: Line, startedAt: number, outcome: Outcome): void {
+    this.#turns.ended(job, speedOf(outcome));
+    const { delivery, endpoint } = job;
+    const secret = job.corrupt ? null : "current";
+    this.#parts.onEnded([{ delivery, endpoint, url: line.target.url, startedAt, secret, outcome }]);
+    if (this.#turns.inFlight === 0) for (const resolve of this.#onDrained.splice(0)) resolve();
+    this.#pump();
+  }
+}
+
+function speedOf(outcome: Outcome): Speed {
+  if (outcome.ours || outcome.error === "payload_corrupt") return "unknown";
+  if (outcome.error === "timeout") return "timeout";
+  return outcome.statusCode !== null && outcome.durationMs < FAST_MS ? "fast" : "slow";
+}

@@ -1,0 +1,33 @@
+/** What the dispatcher asks of whoever sends: a sender beside it, or threads of them. */
+import type { Outcome } from "../domain/attempt.ts";
+import type { Job } from "../domain/delivery.ts";
+import type { Target } from "../domain/endpoint.ts";
+
+export interface Sending {
+  /** How many attempts to this endpoint may be in flight at once, as far as is known here. */
+  cap(endpoint: string): number;
+  /** Attempts that start after it resolved use these settings; jobs that are sent after the call do so too. */
+  setTarget(target: Target): Promise<void>;
+  /** Their endpoints' targets must have been set. Each job ends, is forgotten, or waits while paused. */
+  send(jobs: readonly Job[]): void;
+  /** Starts nothing more of what the endpoint had waiting; the answer is what was given back, by delivery id. */
+  forget(endpoint: string): Promise<readonly string[]>;
+  pause(): void;
+  resume(): void;
+  /** Pauses, and resolves when nothing is in flight and every end was reported. */
+  drain(): Promise<void>;
+  /** Pauses, and ends what is in flight as `interrupted`. */
+  abort(): void;
+  /** After a drain. */
+  close(): Promise<void>;
+}
+
+/** One attempt that has ended. */
+export interface Ended {
+  readonly delivery: string;
+  readonly endpoint: string;
+  readonly url: string;
+  readonly startedAt: number;
+  readonly secret: "current" | "next" | null;
+  readonly outcome: Outcome;
+}

@@ -1,0 +1,60 @@
+/**
+ * After deaths of the process: what was on the wire then goes first and alone, so that another death names the guilty
+ * one. At three deaths its attempt counts as failed, and everything else goes on.
+ */
+import type { Clock } from "../clock.ts";
+import { deadly } from "../domain/attempt.ts";
+import type { Claim } from "../domain/delivery.ts";
+import type { Log } from "../log.ts";
+import type { Suspect } from "../store/store.ts";
+import type { EndedClaim } from "./recorder.ts";
+
+const DEATHS = 3;
+
+export interface SuspectsParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly hold: (claim: Claim) => void;
+  readonly send: (claim: Claim) => void;
+  readonly urlOf: (endpoint: string) => Promise<string>;
+  readonly record: (ended: EndedClaim) => void;
+}
+
+export class Suspects {
+  readonly #parts: SuspectsParts;
+  #onReleased: (() => void) | null = null;
+  /** Nothing else is handed to the sender meanwhile. */
+  onTrial = false;
+
+  constructor(parts: SuspectsParts) {
+    this.#parts = parts;
+  }
+
+  async try(suspects: readonly Suspect[]): Promise<void> {
+    const { log, hold, send } = this.#parts;
+    log.warn({ suspects: suspects.length }, "the process died while these were sent; each goes alone first");
+    this.onTrial = true;
+    for (const { claim, interruptions } of suspects) {
+      const released = new Promise<void>((resolve) => (this.#onReleased = resolve));
+      hold(claim);
+      if (interruptions >= DEATHS) await this.#convict(claim);
+      else send(claim);
+      await released;
+    }
+    this.onTrial = false;
+  }
+
+  /** Whatever was held alone has come to its end. */
+  released(): void {
+    this.#onReleased?.();
+  }
+
+  async #convict(claim: Claim): Promise<void> {
+    const { event, delivery, endpoint } = claim;
+    const detail = `the process died ${DEATHS} times while it made this attempt`;
+    this.#parts.log.error({ event, delivery, endpoint }, detail);
+    const outcome = deadly(detail);
+    const [url, startedAt] = [await this.#parts.urlOf(endpoint), this.#parts.clock.now()];
+    this.#parts.record({ claim, ended: { delivery, endpoint, url, startedAt, secret: null, outcome } });
+  }
+}

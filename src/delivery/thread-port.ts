@@ -1,0 +1,136 @@
+/**
+ * One sender's thread as the main thread sees it: what it was given and has not ended, and which of that was on the
+ * wire when it died.
+ */
+import type { Worker } from "node:worker_threads";
+import type { Job } from "../domain/delivery.ts";
+import { packJobs, type FromSender, type SenderThreadData, type SlottedJob, type ToSender } from "./sender-messages.ts";
+import type { SenderSettings } from "./open-sender.ts";
+import type { Ended } from "./sending.ts";
+
+/** More jobs than memory ever holds for one thread; without a slot, a job counts as on the wire. */
+const SLOTS = 65_536;
+
+export type StartThread = (data: SenderThreadData) => Pick<Worker, "postMessage" | "on" | "terminate">;
+
+export interface ThreadPortParts {
+  readonly start: StartThread;
+  readonly settings: SenderSettings;
+  readonly nextTurn: (run: () => void) => void;
+  readonly onEnded: (batch: readonly Ended[], caps: readonly (readonly [string, number])[]) => void;
+  readonly onError: (error: unknown) => void;
+  /** The thread is gone: `outstanding` was given to it and did not end. */
+  readonly onDeath: (outstanding: readonly Outstanding[]) => void;
+}
+
+export interface Outstanding {
+  readonly job: Job;
+  readonly onWire: boolean;
+}
+
+type Ask =
+  | { kind: "target"; target: Extract<ToSender, { kind: "target" }>["target"] }
+  | { kind: "forget"; endpoint: string }
+  | { kind: "drain" };
+
+export class ThreadPort {
+  readonly #parts: ThreadPortParts;
+  readonly #thread: ReturnType<StartThread>;
+  readonly #onWire = new Uint8Array(new SharedArrayBuffer(SLOTS));
+  readonly #outstanding = new Map<string, SlottedJob>();
+  readonly #freeSlots: number[] = [];
+  #nextSlot = 0;
+  /** Jobs of this turn, sent in one message. */
+  #gathered: SlottedJob[] = [];
+  readonly #calls = new Map<number, (result: unknown) => void>();
+  #lastCall = 0;
+  #closing = false;
+  readonly #exited = Promise.withResolvers<void>();
+
+  constructor(parts: ThreadPortParts) {
+    this.#parts = parts;
+    this.#thread = parts.start({ settings: parts.settings, onWire: this.#onWire.buffer });
+    this.#thread.on("message", (message: FromSender) => this.#receive(message));
+    // Its exit follows.
+    this.#thread.on("error", parts.onError);
+    this.#thread.on("exit", () => this.#exit());
+  }
+
+  get outstanding(): number {
+    return this.#outstanding.size;
+  }
+
+  send(jobs: readonly Job[]): void {
+    if (this.#gathered.length === 0) this.#parts.nextTurn(() => this.#flush());
+    for (const job of jobs) {
+      const slotted = { ...job, slot: this.#freeSlots.pop() ?? this.#nextSlot++ };
+      this.#onWire[slotted.slot] = 0;
+      this.#outstanding.set(job.delivery, slotted);
+      this.#gathered.push(slotted);
+    }
+  }
+
+  tell(message: { readonly kind: "pause" | "resume" | "abort" }): void {
+    this.#flush();
+    this.#thread.postMessage(message satisfies ToSender);
+  }
+
+  ask(question: Ask): Promise<unknown> {
+    this.#flush();
+    const call = ++this.#lastCall;
+    return new Promise((resolve) => {
+      this.#calls.set(call, resolve);
+      this.#thread.postMessage({ ...question, call } satisfies ToSender);
+    });
+  }
+
+  async forget(endpoint: string): Promise<readonly string[]> {
+    const given = ((await this.ask({ kind: "forget", endpoint })) ?? []) as readonly string[];
+    for (const delivery of given) this.#settle(delivery);
+    return given;
+  }
+
+  close(): Promise<void> {
+    this.#closing = true;
+    this.#thread.postMessage({ kind: "close" } satisfies ToSender);
+    return this.#exited.promise;
+  }
+
+  #flush(): void {
+    if (this.#gathered.length === 0) return;
+    const message = packJobs(this.#gathered);
+    this.#gathered = [];
+    this.#thread.postMessage(message, [message.bodies]);
+  }
+
+  #receive(message: FromSender): void {
+    if (message.kind === "answer") {
+      this.#calls.get(message.call)?.(message.result);
+      this.#calls.delete(message.call);
+    } else if (message.kind === "ended") {
+      for (const { delivery } of message.batch) this.#settle(delivery);
+      this.#parts.onEnded(message.batch, message.caps);
+    }
+  }
+
+  #settle(delivery: string): void {
+    const job = this.#outstanding.get(delivery);
+    if (job === undefined) return;
+    this.#outstanding.delete(delivery);
+    if (job.slot < SLOTS) this.#freeSlots.push(job.slot);
+  }
+
+  #exit(): void {
+    this.#exited.resolve();
+    // Whoever asked gets no answer any more, and must not wait for one.
+    for (const resolve of this.#calls.values()) resolve(undefined);
+    this.#calls.clear();
+    if (this.#closing) return;
+    this.#parts.onDeath(
+      [...this.#outstanding.values()].map((job) => ({
+        job,
+        onWire: job.slot >= SLOTS || this.#onWire[job.slot] === 1,
+      })),
+    );
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Senders on threads of their own; each endpoint belongs to one of them. A thread that dies is replaced and nothing is
+ * lost. What was on the wire then is suspected of having killed it and goes on in quarantine: a thread for one job at a
+ * time, so that the next death names the guilty one. Three deaths by the same delivery end its attempt as failed.
+ */
+import { deadly } from "../domain/attempt.ts";
+import type { Job } from "../domain/delivery.ts";
+import type { Target } from "../domain/endpoint.ts";
+import type { Log } from "../log.ts";
+import type { SenderSettings } from "./open-sender.ts";
+import type { Ended, Sending } from "./sending.ts";
+import { ThreadPort, type Outstanding, type StartThread } from "./thread-port.ts";
+import { INITIAL_CAP } from "./turns.ts";
+
+const DEATHS = 3;
+
+export interface ThreadedSendingParts {
+  readonly threads: number;
+  readonly start: StartThread;
+  readonly settings: SenderSettings;
+  readonly nextTurn: (run: () => void) => void;
+  readonly now: () => number;
+  readonly log: Log;
+  readonly onEnded: (batch: readonly Ended[]) => void;
+}
+
+export class ThreadedSending implements Sending {
+  readonly #parts: ThreadedSendingParts;
+  readonly #threads: ThreadPort[];
+  readonly #targets = new Map<string, Target>();
+  readonly #caps = new Map<string, number>();
+  #quarantine: ThreadPort | null = null;
+  readonly #suspects: Job[] = [];
+  #trying = false;
+  /** How many threads died while this delivery, alone or among others, was on the wire. */
+  readonly #deaths = new Map<string, number>();
+  #paused = false;
+
+  constructor(parts: ThreadedSendingParts) {
+    this.#parts = parts;
+    this.#threads = Array.from({ length: parts.threads }, (_, at) => this.#startThread(at));
+  }
+
+  cap(endpoint: string): number {
+    return this.#caps.get(endpoint) ?? Math.min(INITIAL_CAP, this.#parts.settings.endpointMaxInFlight);
+  }
+
+  async setTarget(target: Target): Promise<void> {
+    this.#targets.set(target.endpoint, target);
+    // Looked at anew at each start of a quarantine, so only a running one needs to hear of it.
+    void this.#quarantine?.ask({ kind: "target", target });
+    await this.#threadOf(target.endpoint).ask({ kind: "target", target });
+  }
+
+  send(jobs: readonly Job[]): void {
+    for (const job of jobs) this.#threadOf(job.endpoint).send([job]);
+  }
+
+  async forget(endpoint: string): Promise<readonly string[]> {
+    const suspects = this.#suspects.filter((job) => job.endpoint === endpoint);
+    for (const job of suspects) this.#suspects.splice(this.#suspects.indexOf(job), 1);
+    return [...suspects.map(({ delivery }) => delivery), ...(await this.#threadOf(endpoint).forget(endpoint))];
+  }
+
+  pause(): void {
+    this.#paused = true;
+    for (const thread of this.#all()) thread.tell({ kind: "pause" });
+  }
+
+  resume(): void {
+    this.#paused = false;
+    for (const thread of this.#all()) thread.tell({ kind: "resume" });
+    this.#nextSuspect();
+  }
+
+  async drain(): Promise<void> {
+    this.#paused = true;
+    await Promise.all([...this.#all()].map((thread) => thread.ask({ kind: "drain" })));
+  }
+
+  abort(): void {
+    this.#paused = true;
+    for (const thread of this.#all()) thread.tell({ kind: "abort" });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#all()].map((thread) => thread.close()));
+  }
+
+  *#all(): Generator<ThreadPort> {
+    yield* this.#threads;
+    if (this.#quarantine !== null) yield this.#quarantine;
+  }
+
+  #threadOf(endpoint: string): ThreadPort {
+    return this.#threads[placeOf(endpoint, this.#threads.length)]!;
+  }
+
+  #startThread(at: number): ThreadPort {
+    const { threads, settings } = this.#parts;
+    return this.#open(Math.ceil(settings.maxInFlight / threads), (outstanding) => this.#replace(at, outstanding));
+  }
+
+  #open(maxInFlight: number, onDeath: (outstanding: readonly Outstanding[]) => void): ThreadPort {
+    const { start, settings, nextTurn, onEnded } = this.#parts;
+    return new ThreadPort({
+      start,
+      settings: { ...settings, maxInFlight },
+      nextTurn,
+      onError: (error) => this.#parts.log.error({ err: error }, "an uncaught error in a sender thread"),
+      onDeath,
+      onEnded: (batch, caps) => {
+        for (const [endpoint, cap] of caps) this.#caps.set(endpoint, cap);
+        for (const { delivery } of batch) this.#deaths.delete(delivery);
+        onEnded(batch);
+      },
+    });
+  }
+
+  #replace(at: number, outstanding: readonly Outstanding[]): void {
+    const suspects = outstanding.filter(({ onWire }) => onWire).map(({ job }) => job);
+    this.#parts.log.error(
+      { in_flight: suspects.length, waiting: outstanding.length - suspects.length },
+      "a sender thread died and is replaced",
+    );
+    const thread = this.#startThread(at);
+    this.#threads[at] = thread;
+    if (this.#paused) thread.tell({ kind: "pause" });
+    for (const target of this.#targets.values()) {
+      if (placeOf(target.endpoint, this.#threads.length) === at) void thread.ask({ kind: "target", target });
+    }
+    thread.send(outstanding.filter(({ onWire }) => !onWire).map(({ job }) => job));
+    this.#suspect(suspects);
+  }
+
+  #suspect(jobs: readonly Job[]): void {
+    for (const job of jobs) {
+      const deaths = (this.#deaths.get(job.delivery) ?? 0) + 1;
+      this.#deaths.set(job.delivery, deaths);
+      if (deaths < DEATHS) this.#suspects.push(job);
+      else this.#convict(job);
+    }
+    this.#nextSuspect();
+  }
+
+  /** One after the other. At a drain nothing more is started: the next start of the daemon finds them on the disk. */
+  #nextSuspect(): void {
+    if (this.#paused || this.#trying) return;
+    const job = this.#suspects.shift();
+    if (job === undefined) {
+      void this.#quarantine?.close();
+      this.#quarantine = null;
+      return;
+    }
+    this.#trying = true;
+    const thread = (this.#quarantine ??= this.#open(1, (outstanding) => {
+      this.#quarantine = null;
+      this.#trying = false;
+      this.#suspect(outstanding.map((each) => each.job));
+    }));
+    void thread.ask({ kind: "target", target: this.#targets.get(job.endpoint)! });
+    thread.tell({ kind: "resume" });
+    thread.send([job]);
+    void thread.ask({ kind: "drain" }).then(() => {
+      // Answered as well when it died; then others see to it.
+      if (this.#quarantine !== thread || thread.outstanding > 0) return;
+      this.#trying = false;
+      this.#nextSuspect();
+    });
+  }
+
+  #convict(job: Job): void {
+    this.#deaths.delete(job.delivery);
+    const { delivery, endpoint } = job;
+    const detail = `the sender died ${DEATHS} times while it made this attempt`;
+    this.#parts.log.error({ event: job.event, delivery, endpoint }, detail);
+    const outcome = deadly(detail);
+    const url = this.#targets.get(endpoint)?.url ?? "";
+    this.#parts.onEnded([{ delivery, endpoint, url, startedAt: this.#parts.now(), secret: null, outcome }]);
+  }
+}
+
+/** FNV-1a over the id: the same endpoint always goes to the same thread. */
+function placeOf(endpoint: string, threads: number): number {
+  if (threads === 1) return 0;
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < endpoint.length; at++) hash = Math.imul(hash ^ endpoint.charCodeAt(at), 0x01000193);
+  return (hash >>> 0) % threads;
+}

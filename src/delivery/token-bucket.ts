@@ -1,0 +1,40 @@
+/**
+ * A rate limit: tokens come at an even pace, and at most `burst` of them are saved up while nobody takes any. So any
+ * window of time sees at most `burst` starts more than its length times the rate.
+ *
+ * What is stored is not the number of tokens but when the bucket will be full again, so nothing has to be refilled
+ * (the generic cell rate algorithm, ITU-T I.371). Times are monotonic milliseconds.
+ */
+export class TokenBucket {
+  #perSecond: number;
+  #fullAt = Number.NEGATIVE_INFINITY;
+
+  constructor(perSecond: number) {
+    this.#perSecond = perSecond;
+  }
+
+  get perSecond(): number {
+    return this.#perSecond;
+  }
+
+  /** From this instant on a token can be taken. */
+  readyAt(burst: number): number {
+    return this.#fullAt - (burst - 1) * this.#interval;
+  }
+
+  take(now: number): void {
+    this.#fullAt = Math.max(this.#fullAt, now) + this.#interval;
+  }
+
+  /** Changes the pace. As many tokens are missing afterwards as before, but no more than the new pace ever saves up. */
+  setRate(perSecond: number, now: number): void {
+    const missing = Math.min(Math.max(0, this.#fullAt - now) / this.#interval, Math.max(1, perSecond));
+    this.#perSecond = perSecond;
+    this.#fullAt = now + missing * this.#interval;
+  }
+
+  get #interval(): number {
+    // Never Infinity, however small the rate: the tokens missing would not be a number any more.
+    return Math.min(1000 / this.#perSecond, Number.MAX_SAFE_INTEGER);
+  }
+}

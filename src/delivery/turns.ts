@@ -1,0 +1,192 @@
+/**
+ * Whose turn it is: endpoints with something to send go round in a ring, one delivery a turn, each within its own cap
+ * of attempts in flight and its own rate. So one slow or dead endpoint fills its cap and delays nobody else.
+ *
+ *   add ──► ready ──next──► in flight ──ended──► ready | idle
+ *             │ └── no token ──► throttled ── its time ──► ready
+ *             └──── dead: a ring of their own, open while the dead hold less than their share
+ *
+ * Times are monotonic milliseconds.
+ */
+import type { Job } from "../domain/delivery.ts";
+import { INITIAL_CAP, Queue, type Speed } from "./queue.ts";
+import { Ring } from "./ring.ts";
+import { Throttled } from "./throttled.ts";
+import { TokenBucket } from "./token-bucket.ts";
+
+export { INITIAL_CAP, type Speed };
+
+/**
+ * Dead receivers hold at most this part of all that is in flight, between them; more only until what a receiver had in
+ * flight when it was found dead has ended.
+ */
+const DEAD_SHARE = 1 / 4;
+/** Idle endpoints that are remembered, with what was learnt of them: the cap, and whether they were dead. */
+const IDLE_LIMIT = 16_384;
+
+export class Turns {
+  /** Every endpoint with something waiting or in flight or with limits of its own, and the idle ones. */
+  readonly #queues = new Map<string, Queue>();
+  readonly #ready = new Ring<Queue>();
+  readonly #dead = new Ring<Queue>();
+  /** In the order in which they fell idle. */
+  readonly #idle = new Ring<Queue>();
+  readonly #throttled = new Throttled<Queue>();
+  readonly #defaultCeiling: number;
+  readonly #maxInFlight: number;
+  readonly #deadMaxInFlight: number;
+  #ticket = 0;
+  #waiting = 0;
+  #inFlight = 0;
+  #deadInFlight = 0;
+
+  /** At most `defaultCeiling` attempts are in flight for one endpoint, and `maxInFlight` in all. */
+  constructor(defaultCeiling: number, maxInFlight: number) {
+    this.#defaultCeiling = defaultCeiling;
+    this.#maxInFlight = maxInFlight;
+    this.#deadMaxInFlight = Math.max(1, Math.floor(maxInFlight * DEAD_SHARE));
+  }
+
+  /** How many deliveries wait for their turn. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** How many were started and have not ended. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** How many endpoints memory holds something of. */
+  get endpoints(): number {
+    return this.#queues.size;
+  }
+
+  /** How many attempts to this endpoint may be in flight at once, for now. */
+  cap(endpoint: string): number {
+    return this.#queues.get(endpoint)?.cap ?? Math.min(INITIAL_CAP, this.#defaultCeiling);
+  }
+
+  /** Null for no limit of its own. */
+  setCeiling(endpoint: string, maxInFlight: number | null): void {
+    const ceiling = Math.min(maxInFlight ?? this.#defaultCeiling, this.#defaultCeiling);
+    if (ceiling === this.#defaultCeiling && !this.#queues.has(endpoint)) return;
+    const queue = this.#queue(endpoint);
+    queue.setCeiling(ceiling);
+    this.#place(queue);
+  }
+
+  /** Null for no limit. */
+  setRate(endpoint: string, perSecond: number | null, now: number): void {
+    if (perSecond === null && !this.#queues.has(endpoint)) return;
+    const queue = this.#queue(endpoint);
+    if (perSecond === null) queue.bucket = null;
+    else if (queue.bucket === null) queue.bucket = new TokenBucket(perSecond);
+    else queue.bucket.setRate(perSecond, now);
+    // When it may go on was reckoned by the rate before.
+    this.#throttled.remove(queue);
+    this.#place(queue);
+  }
+
+  add(job: Job): void {
+    const queue = this.#queue(job.endpoint);
+    queue.add(job);
+    this.#waiting++;
+    this.#place(queue);
+  }
+
+  /** The next delivery to attempt; undefined when nobody who waits may start one more now. */
+  next(now: number): Job | undefined {
+    for (let queue = this.#throttled.take(now); queue !== undefined; queue = this.#throttled.take(now)) {
+      this.#place(queue);
+    }
+    if (this.#inFlight >= this.#maxInFlight) return undefined;
+    for (let queue = this.#first(); queue !== null; queue = this.#first()) {
+      queue.ring!.remove(queue);
+      const readyAt = queue.readyAt;
+      if (readyAt > now) this.#throttled.add(queue, readyAt);
+      else return this.#start(queue, now);
+    }
+    return undefined;
+  }
+
+  /**
+   * When to call `next` again though nothing was added and nothing ended: before that, no rate allows a start. It lies
+   * ahead once `next` answered undefined; Infinity when nobody waits for a rate.
+   */
+  nextAt(): number {
+    return this.#throttled.wakeAt;
+  }
+
+  ended(job: Job, speed: Speed): void {
+    const queue = this.#queues.get(job.endpoint);
+    if (queue === undefined) throw new Error(`ended without having started: ${job.delivery}`);
+    if (queue.dead) this.#deadInFlight -= queue.inFlight;
+    queue.ended(job, speed);
+    if (queue.dead) this.#deadInFlight += queue.inFlight;
+    this.#inFlight--;
+    this.#place(queue);
+  }
+
+  /** Takes back what the endpoint still had waiting; what is in flight stays counted until it ends. */
+  forget(endpoint: string): Job[] {
+    const queue = this.#queues.get(endpoint);
+    if (queue === undefined) return [];
+    const jobs = queue.drain();
+    this.#waiting -= jobs.length;
+    this.#place(queue);
+    return jobs;
+  }
+
+  #queue(endpoint: string): Queue {
+    let queue = this.#queues.get(endpoint);
+    if (queue === undefined) {
+      queue = new Queue(endpoint, this.#defaultCeiling);
+      this.#queues.set(endpoint, queue);
+    }
+    return queue;
+  }
+
+  /** Who came first of those who may start, if they have a token. */
+  #first(): Queue | null {
+    const ready = this.#ready.first;
+    const dead = this.#deadInFlight >= this.#deadMaxInFlight ? null : this.#dead.first;
+    if (ready === null || dead === null) return ready ?? dead;
+    return dead.ticket < ready.ticket ? dead : ready;
+  }
+
+  #start(queue: Queue, now: number): Job {
+    const job = queue.take(now);
+    this.#waiting--;
+    this.#inFlight++;
+    if (queue.dead) this.#deadInFlight++;
+    this.#place(queue);
+    return job;
+  }
+
+  /** Puts a queue where it belongs after a change. */
+  #place(queue: Queue): void {
+    if (!queue.mayStart) this.#throttled.remove(queue);
+    const ring = this.#ringOf(queue);
+    if (ring === queue.ring) return;
+    queue.ring?.remove(queue);
+    if (ring === null) return;
+    queue.ticket = this.#ticket++;
+    ring.push(queue);
+    if (this.#idle.size > IDLE_LIMIT) this.#dropIdlest();
+  }
+
+  #ringOf(queue: Queue): Ring<Queue> | null {
+    if (queue.heapAt !== -1) return null;
+    if (queue.mayStart) return queue.dead ? this.#dead : this.#ready;
+    // Limits of its own live in the queue and must not be lost.
+    const ordinary = queue.bucket === null && queue.ceiling === this.#defaultCeiling;
+    return ordinary && queue.waiting === 0 && queue.inFlight === 0 ? this.#idle : null;
+  }
+
+  #dropIdlest(): void {
+    const queue = this.#idle.first!;
+    this.#idle.remove(queue);
+    this.#queues.delete(queue.endpoint);
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * What memory holds of one endpoint's pending deliveries, and its horizon.
+ *
+ * The invariant: every waiting delivery at or below the horizon is held here. Only a read raises the horizon; whoever
+ * commits a waiting delivery that is not held says so (`noteWaiting`) in the same turn, and the horizon drops to just
+ * below it. So a replay due now, a late result, a clock set back are seen by the next read, and nothing is stuck.
+ * After a crash the horizon is at the beginning and everything due is read again: nothing is claimed on disk.
+ */
+import type { Claim, Position } from "../domain/delivery.ts";
+import type { DuePage } from "../store/store.ts";
+
+const BEGINNING: Position = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
+/** Sorts after every event id. */
+const AFTER_ALL = "~";
+
+export class Window {
+  readonly endpoint: string;
+  /** By delivery id: waiting for its turn, on the wire, or with its result on the way to the disk. */
+  readonly held = new Map<string, Claim>();
+  /** When the first delivery above the horizon falls due; Infinity when there is none. */
+  nextDueAt = Number.POSITIVE_INFINITY;
+  #horizon = BEGINNING;
+  #reading = false;
+  /** The lowest position noted while a read was under way: the read may not have seen it. */
+  #notedMeanwhile: Position | null = null;
+  /** Let go while a read was under way: the read may have seen them as they were before. */
+  readonly #releasedMeanwhile = new Set<string>();
+
+  constructor(endpoint: string) {
+    this.endpoint = endpoint;
+  }
+
+  hold(claim: Claim): void {
+    this.held.set(claim.delivery, claim);
+  }
+
+  release(delivery: string): void {
+    this.held.delete(delivery);
+    if (this.#reading) this.#releasedMeanwhile.add(delivery);
+  }
+
+  /** A delivery was committed as waiting at this position, and memory does not hold it. */
+  noteWaiting(position: Position): void {
+    if (this.#reading && (this.#notedMeanwhile === null || isBefore(position, this.#notedMeanwhile))) {
+      this.#notedMeanwhile = position;
+    }
+    this.#lower(position);
+  }
+
+  beginRead(): Position {
+    this.#reading = true;
+    return this.#horizon;
+  }
+
+  /** Takes in a page read up to `until`; the answer is what memory did not hold yet, and now does. */
+  endRead(page: DuePage, until: number, limit: number): Claim[] {
+    const last = page.claims.at(-1);
+    const short = page.claims.length < limit;
+    // Under a clock that was set back, `until` may lie below where the horizon already is.
+    const reached = short ? { dueAt: until, event: AFTER_ALL } : { dueAt: last!.dueAt, event: last!.event };
+    if (isBefore(this.#horizon, reached)) this.#horizon = reached;
+    this.nextDueAt = page.nextDueAt ?? Number.POSITIVE_INFINITY;
+    const added: Claim[] = [];
+    for (const claim of page.claims) {
+      if (this.held.has(claim.delivery) || this.#releasedMeanwhile.has(claim.delivery)) continue;
+      this.hold(claim);
+      added.push(claim);
+    }
+    this.#finishRead();
+    return added;
+  }
+
+  /** The read failed: nothing is known that was not known before. */
+  cancelRead(): void {
+    this.#finishRead();
+  }
+
+  #finishRead(): void {
+    this.#reading = false;
+    this.#releasedMeanwhile.clear();
+    if (this.#notedMeanwhile !== null) this.#lower(this.#notedMeanwhile);
+    this.#notedMeanwhile = null;
+  }
+
+  #lower(position: Position): void {
+    if (!isBefore(this.#horizon, position)) this.#horizon = { dueAt: position.dueAt, event: "" };
+    if (position.dueAt < this.nextDueAt) this.nextDueAt = position.dueAt;
+  }
+}
+
+function isBefore(a: Position, b: Position): boolean {
+  return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.event < b.event);
+}

@@ -1,0 +1,87 @@
+/** What one HTTP request to a receiver came to. A receiver's fault is a value here, never an exception. */
+
+/** Why an attempt failed; `interface.md` §6 calls this the attempt's `error`. */
+export type AttemptError =
+  | "http_status"
+  | "redirect_not_followed"
+  | "timeout"
+  | "dns_failure"
+  | "connection_refused"
+  | "connection_closed"
+  | "tls_error"
+  | "bad_response"
+  | "response_headers_too_large"
+  | "too_many_informational"
+  | "address_not_public"
+  | "address_metadata"
+  | "address_denied"
+  | "address_self"
+  | "unreachable"
+  | "payload_corrupt"
+  | "held_expired"
+  | "interrupted";
+
+/** What happened to the response body after a final header block had decided the attempt; it changes nothing. */
+export type BodyError = "timeout" | "connection_closed" | "bad_response";
+
+/** What made the attempt happen: the ladder, a replay's first attempt, an operator's single attempt, a test event. */
+export type Trigger = "ladder" | "replay" | "manual" | "test";
+
+/** Milliseconds since the attempt began at which each step was done; null where it did not happen. */
+export interface Phases {
+  readonly dnsMs: number | null;
+  readonly connectMs: number | null;
+  readonly tlsMs: number | null;
+  readonly firstByteMs: number | null;
+}
+
+export interface Outcome {
+  readonly outcome: "succeeded" | "failed" | "interrupted";
+  readonly statusCode: number | null;
+  readonly error: AttemptError | null;
+  readonly bodyError: BodyError | null;
+  /** One sentence for people; holds no text of the receiver's. */
+  readonly detail: string;
+  /** From the start of the attempt to its decision. */
+  readonly durationMs: number;
+  readonly remoteAddress: string | null;
+  readonly phases: Phases;
+  /** `content-type`, `retry-after`, `server`, `date` and `location` only, each cut to 256 bytes. Outside text. */
+  readonly responseHeaders: Readonly<Record<string, string>>;
+  /** At most the bytes that may be kept for this outcome. Outside bytes. */
+  readonly responseBody: Uint8Array;
+  readonly responseTruncated: boolean;
+  /** Our own fault (no file descriptors, no network at all, shutdown): uses no rung, the delivery is queued again. */
+  readonly ours: boolean;
+}
+
+export const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
+
+/** Whoever made this attempt died of it, again and again: it counts as the delivery's failure, although it is our fault. */
+export function deadly(detail: string): Outcome {
+  return noResponse("interrupted", detail, 0, { outcome: "failed", ours: false });
+}
+
+/** An outcome without a response: the request never left, or nothing that counts came back. */
+export function noResponse(
+  error: AttemptError,
+  detail: string,
+  durationMs: number,
+  more: Partial<Outcome> = {},
+): Outcome {
+  return {
+    outcome: error === "interrupted" ? "interrupted" : "failed",
+    statusCode: null,
+    error,
+    bodyError: null,
+    detail,
+    durationMs,
+    remoteAddress: null,
+    phases: NO_PHASES,
+    responseHeaders: {},
+    responseBody: new Uint8Array(0),
+    responseTruncated: false,
+    ours: error === "interrupted",
+    ...more,
+  };
+}

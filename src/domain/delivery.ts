@@ -1,0 +1,71 @@
+/**
+ * A delivery is one event owed to one endpoint, and carries the status.
+ *
+ *   pending ──2xx──────────────► delivered   (final, but for a forced replay)
+ *      │ ▲ └──failure, rung left─► pending    (due later)
+ *      │ └──replay── failed ◄──failure, no rung left
+ *      └──endpoint deleted, or an operator's cancel──► cancelled
+ *
+ * `held` is how a pending delivery of a disabled endpoint is shown; nothing is rewritten for it.
+ */
+import type { Outcome, Trigger } from "./attempt.ts";
+import { nextDelay, type Ladder } from "./ladder.ts";
+
+export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled";
+export type ShownStatus = DeliveryStatus | "held";
+export type EventStatus = ShownStatus | "unmatched";
+
+/** What one attempt is made from, beside the endpoint's own settings. */
+export interface Job {
+  readonly event: string;
+  readonly delivery: string;
+  readonly endpoint: string;
+  /** The envelope: the exact bytes that are signed and sent, the same on every attempt. */
+  readonly body: Uint8Array;
+  /** The number of the attempt to be made: 1 for the first, never restarting. */
+  readonly number: number;
+  readonly trigger: Trigger;
+  /** Never attempted and handed over with its commit: it goes by the lane for fresh deliveries. */
+  readonly fresh: boolean;
+  /** The stored bytes do not match their checksum: it must not be sent. */
+  readonly corrupt?: boolean;
+}
+
+/** A pending delivery in memory. */
+export interface Claim extends Job {
+  /** 1, and one more at each replay. */
+  readonly round: number;
+  /** The place on the ladder, 0 for the first attempt of a round. */
+  readonly retry: number;
+  readonly dueAt: number;
+}
+
+/** Where a pending delivery stands in its endpoint's order of due times. */
+export interface Position {
+  readonly dueAt: number;
+  readonly event: string;
+}
+
+/** What an attempt's outcome makes of its delivery. */
+export type Verdict =
+  | { readonly status: "delivered" }
+  | { readonly status: "failed" }
+  | { readonly status: "pending"; readonly retry: number; readonly dueAt: number };
+
+/** The state machine's one step. `endedAt` is when the attempt ended: every rung is counted from there. */
+export function settle(claim: Claim, outcome: Outcome, ladder: Ladder, endedAt: number): Verdict {
+  if (outcome.outcome === "succeeded") return { status: "delivered" };
+  if (outcome.outcome === "interrupted") return { status: "pending", retry: claim.retry, dueAt: endedAt };
+  if (claim.trigger === "test" || outcome.error === "payload_corrupt") return { status: "failed" };
+  const delay = nextDelay(ladder, claim.retry);
+  return delay === null ? { status: "failed" } : { status: "pending", retry: claim.retry + 1, dueAt: endedAt + delay };
+}
+
+/** How an event's status follows from its deliveries: one slow endpoint never hides another's failure. */
+export function eventStatus(deliveries: Iterable<ShownStatus>): EventStatus {
+  const seen = new Set(deliveries);
+  for (const status of ["failed", "pending", "held", "delivered", "cancelled"] as const) {
+    if (seen.has(status)) return status;
+  }
+  return "unmatched";
+}

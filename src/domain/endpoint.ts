@@ -1,0 +1,52 @@
+/** An endpoint: a registered HTTPS URL, the event types it chose, and the secrets that sign for it. */
+
+export interface Endpoint {
+  readonly id: string;
+  readonly tenant: string;
+  readonly uid: string | null;
+  /** The WHATWG form of the URL that was registered. */
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly description: string;
+  readonly enabled: boolean;
+  readonly disabledReason: string | null;
+  /** Whether deliveries for a disabled endpoint are kept (`hold`) or never made (`skip`). */
+  readonly whenDisabled: "hold" | "skip";
+  /** Names only: values are secrets and leave the store in a `Target` alone. */
+  readonly headerNames: readonly string[];
+  readonly ratePerSecond: number | null;
+  readonly maxInFlight: number | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** What a registration fixes; the store adds the number, the instants and the row. */
+export interface NewEndpoint {
+  readonly id: string;
+  readonly tenant: string;
+  readonly uid: string | null;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly description: string;
+  readonly enabled: boolean;
+  readonly whenDisabled: "hold" | "skip";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly ratePerSecond: number | null;
+  readonly maxInFlight: number | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly signingSecret: string;
+}
+
+/** An endpoint as the sender needs it, secrets in the clear: never logged, never answered. */
+export interface Target {
+  readonly endpoint: string;
+  readonly url: string;
+  readonly enabled: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signingSecret: string;
+  /** During a rotation, the secret that will take over. */
+  readonly nextSigningSecret: string | null;
+  readonly ratePerSecond: number | null;
+  readonly maxInFlight: number | null;
+}

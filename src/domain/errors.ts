@@ -1,0 +1,103 @@
+/** What a caller did wrong, or what we cannot do now: one list of codes for HTTP, CLI and documents. */
+
+/** The coarse codes, stable for ever: `interface.md` §2. */
+export const PROBLEMS = {
+  bad_request: { status: 400, title: "Malformed request" },
+  invalid_json: { status: 400, title: "Invalid JSON" },
+  unauthorized: { status: 401, title: "Authentication required" },
+  forbidden: { status: 403, title: "Forbidden" },
+  browser_origin: { status: 403, title: "Origin not allowed" },
+  not_found: { status: 404, title: "Not found" },
+  method_not_allowed: { status: 405, title: "Method not allowed" },
+  event_not_failed: { status: 409, title: "Event has not failed" },
+  endpoint_disabled: { status: 409, title: "Endpoint is disabled" },
+  endpoint_limit: { status: 409, title: "Too many endpoints" },
+  rotation_in_progress: { status: 409, title: "Rotation in progress" },
+  already_created: { status: 409, title: "Already created" },
+  plan_changed: { status: 409, title: "Plan has changed" },
+  gone: { status: 410, title: "Gone" },
+  payload_too_large: { status: 413, title: "Payload too large" },
+  unsupported_media_type: { status: 415, title: "Unsupported media type" },
+  misdirected: { status: 421, title: "Misdirected request" },
+  validation_failed: { status: 422, title: "Validation failed" },
+  invalid_query: { status: 422, title: "Invalid query" },
+  idempotency_mismatch: { status: 422, title: "Idempotency key reused" },
+  rate_limited: { status: 429, title: "Too many requests" },
+  internal: { status: 500, title: "Internal error" },
+  overloaded: { status: 503, title: "Overloaded" },
+  shutting_down: { status: 503, title: "Shutting down" },
+  storage_unavailable: { status: 503, title: "Storage unavailable" },
+  storage_full: { status: 507, title: "Storage full" },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ErrorCode = keyof typeof PROBLEMS;
+
+/** The fault of one field, in `errors[].code`. */
+export const FIELD_CODES = [
+  "invalid_utf8",
+  "duplicate_key",
+  "too_deep",
+  "too_many_values",
+  "unsupported_content_encoding",
+  "missing_field",
+  "unknown_field",
+  "invalid_type",
+  "invalid_body",
+  "too_long",
+  "too_few",
+  "forbidden_char",
+  "invalid_secret",
+  "fan_out_too_large",
+  "invalid_events",
+  "unknown_event_type",
+  "invalid_header",
+  "invalid_idempotency_key",
+  "url_invalid",
+  "url_too_long",
+  "url_scheme",
+  "url_userinfo",
+  "url_fragment",
+  "url_forbidden_char",
+  "host_invalid",
+  "host_noncanonical",
+  "host_single_label",
+  "host_special_use",
+  "host_metadata",
+  "host_trailing_dot",
+  "host_is_ip",
+  "port_not_allowed",
+  "address_not_public",
+  "address_metadata",
+  "address_denied",
+  "address_self",
+] as const;
+
+export type FieldCode = (typeof FIELD_CODES)[number];
+
+export interface FieldError {
+  /** RFC 6901 JSON pointer into the body, `""` for all of it; `?name` for a query parameter. */
+  readonly pointer: string;
+  readonly code: FieldCode;
+  readonly detail: string;
+}
+
+/** An error the caller can act on; anything else that is thrown is our bug or our disk. `detail` is shown to the caller. */
+export class WebhookdError extends Error {
+  override readonly name = "WebhookdError";
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly errors: readonly FieldError[];
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    detail: string,
+    more: { errors?: readonly FieldError[]; retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
+    super(`${code}: ${detail}`, "cause" in more ? { cause: more.cause } : undefined);
+    this.code = code;
+    this.detail = detail;
+    this.errors = more.errors ?? [];
+    this.retryAfterSeconds = more.retryAfterSeconds;
+  }
+}

@@ -1,0 +1,80 @@
+/** Ids: a prefix, `_`, and 26 characters of lower-case Crockford base32 whose text order is the order of their making. */
+
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+const BODY = /^[0-9a-hjkmnp-tv-z]{26}$/;
+
+/** Milliseconds in 10 characters, then 80 random bits in 16. `random` gives at least 10 bytes. */
+export function newId(prefix: "ep" | "key" | "job" | "req", now: number, random: Uint8Array): string {
+  if (random.length < 10) throw new RangeError("an id needs 10 random bytes");
+  return `${prefix}_${encodeBase32(now, 10)}${encodeBytes(random.subarray(0, 10))}`;
+}
+
+/** Whether the text is exactly `<prefix>_` and 26 characters; upper case and Crockford's aliases (o, i, l) are refused. */
+export function isId(prefix: string, text: string): boolean {
+  return text.length === prefix.length + 27 && text.startsWith(`${prefix}_`) && BODY.test(text.slice(-26));
+}
+
+/** A non-negative safe integer, most significant character first, padded with zeros to `chars`. */
+export function encodeBase32(value: number, chars: number): string {
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError("not a non-negative safe integer");
+  let text = "";
+  let rest = value;
+  // Division, not shifts: shifts would cut the value to 32 bits.
+  for (let index = 0; index < chars; index++) {
+    text = ALPHABET[rest % 32] + text;
+    rest = Math.floor(rest / 32);
+  }
+  if (rest > 0) throw new RangeError(`does not fit in ${chars} characters`);
+  return text;
+}
+
+/** The integer written by `encodeBase32`; null for other characters, no characters, or more than 53 bits. */
+export function decodeBase32(text: string): number | null {
+  if (text === "") return null;
+  let value = 0;
+  for (const char of text) {
+    const digit = ALPHABET.indexOf(char);
+    if (digit < 0) return null;
+    value = value * 32 + digit;
+    if (value > Number.MAX_SAFE_INTEGER) return null;
+  }
+  return value;
+}
+
+/** Bytes as base32, five bits a character, the last one padded with zero bits: 32 bytes make 52 characters. */
+export function encodeBytes(bytes: Uint8Array): string {
+  let text = "";
+  let held = 0;
+  let bits = 0;
+  for (const byte of bytes) {
+    held = (held << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += ALPHABET[(held >> bits) & 31];
+    }
+    held &= (1 << bits) - 1;
+  }
+  return bits === 0 ? text : text + ALPHABET[(held << (5 - bits)) & 31];
+}
+
+/** The bytes written by `encodeBytes`; null for any text it would not have written. */
+export function decodeBytes(text: string): Uint8Array | null {
+  const bytes = new Uint8Array(Math.floor((text.length * 5) / 8));
+  let held = 0;
+  let bits = 0;
+  let length = 0;
+  for (const char of text) {
+    const digit = ALPHABET.indexOf(char);
+    if (digit < 0) return null;
+    held = (held << 5) | digit;
+    bits += 5;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes[length++] = held >> bits;
+      held &= (1 << bits) - 1;
+    }
+  }
+  // Five or more bits left make a character too many; bits that are not zero would be a second spelling.
+  return bits >= 5 || held !== 0 ? null : bytes;
+}

@@ -1,0 +1,144 @@
+/**
+ * Opens the store of a data directory, and makes it on the first start.
+ *
+ * The order, all under the lock: `secret.key`, `admin.key`, the database's first transaction with what checks the one
+ * and the hash of the other, the marker `STORE`. A start that is killed at any point leaves what the next one finishes.
+ * Only once the marker is there is a missing database a loss, which must not be papered over with an empty one.
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Clock } from "../clock.ts";
+import { readOrMakeAdminKey } from "./admin-key.ts";
+import { syncDirectory, writeDurably } from "./durable-file.ts";
+import { StoreRefused } from "./refused.ts";
+import { readOrMakeSecretKey } from "./secret-key.ts";
+import { Box } from "./sqlite/box.ts";
+import type { StatFs } from "./sqlite/condition.ts";
+import { Keys } from "./sqlite/keys.ts";
+import { takeLock } from "./sqlite/lock.ts";
+import { Meta } from "./sqlite/meta.ts";
+import { openDatabase, openingRefusal } from "./sqlite/open-database.ts";
+import type { NativeBinding } from "./sqlite/open-file.ts";
+import { SqliteStore } from "./sqlite/sqlite-store.ts";
+import type { Store } from "./store.ts";
+
+export interface OpenOptions {
+  readonly dir: string;
+  /** False refuses to make a new store. */
+  readonly create: boolean;
+  /** `secret.key` in the data directory if not given or empty. */
+  readonly secretKeyFile?: string;
+  /** Bytes of free space under which publishes are refused. */
+  readonly diskFloor: number;
+  readonly clock: Clock;
+  readonly log?: { warn(fields: object, message: string): void };
+  readonly nativeBinding?: NativeBinding | undefined;
+  /** An error after which nothing is known of the disk: the process must end (exit code 74). Called at most once. */
+  readonly onFault: (error: Error) => void;
+  /** A later turn of the event loop; the clock's if not given. */
+  readonly defer?: (run: () => void) => void;
+  readonly random?: (bytes: number) => Uint8Array;
+  readonly statfs?: StatFs;
+}
+
+export interface OpenedStore {
+  readonly store: Store;
+  readonly created: boolean;
+  /** Where a new store's admin key is kept. */
+  readonly adminKeyFile?: string;
+}
+
+/** Throws `StoreRefused`, for people, when there is no using this directory. */
+export async function openStore(options: OpenOptions): Promise<OpenedStore> {
+  const { dir, clock } = options;
+  makeDirectory(options);
+  const lock = takeLock(dir, clock.now(), options.nativeBinding);
+  try {
+    return await openLocked(options, () => lock.release());
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function openLocked(options: OpenOptions, release: () => void): Promise<OpenedStore> {
+  const { dir, clock, random = randomBytes } = options;
+  const database = join(dir, "webhookd.db");
+  const marker = join(dir, "STORE");
+  const adminKeyFile = join(dir, "admin.key");
+  const created = !existsSync(marker);
+  // A look at its size opens nothing.
+  const isEmpty = (statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  if (isEmpty) refuseLoss(created, options, database);
+
+  const keyFile = options.secretKeyFile || join(dir, "secret.key");
+  const box = new Box(readOrMakeSecretKey({ file: keyFile, mayCreate: isEmpty, random }), random);
+  const db = openDatabase(database, {
+    nativeBinding: options.nativeBinding,
+    mayCreate: created,
+    seed: (empty) => {
+      new Meta(empty).setKey(box);
+      new Keys(empty).add(readOrMakeAdminKey(adminKeyFile, clock.now(), random), clock.now());
+    },
+  });
+  try {
+    new Meta(db).requireKey(box, keyFile);
+    const store = new SqliteStore(db, {
+      dir,
+      diskFloor: options.diskFloor,
+      box,
+      clock,
+      random,
+      statfs: options.statfs ?? statfs,
+      defer: options.defer ?? ((run) => clock.nextTurn(run)),
+      onFault: options.onFault,
+      onClosed: release,
+    });
+    await store.start();
+    if (!created) return { store, created };
+    writeDurably(marker, "This directory holds a store of webhookd: the database is webhookd.db.\n");
+    options.log?.warn({ dir }, "made a new store");
+    return { store, created, adminKeyFile };
+  } catch (error) {
+    db.close();
+    throw openingRefusal(error, database);
+  }
+}
+
+function makeDirectory({ dir, create }: OpenOptions): void {
+  const found = statSync(dir, { throwIfNoEntry: false });
+  if (found?.isDirectory()) return;
+  if (found !== undefined)
+    throw new StoreRefused(1, `${dir} is a file, not a directory`, "choose another with --data-dir");
+  if (!create) throw new StoreRefused(1, `there is no store in ${dir}`, "leave out --no-create to make one");
+  try {
+    makeWithParents(dir);
+    syncDirectory(dirname(dir));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreRefused(
+      74,
+      `the data directory ${dir} cannot be made: ${reason}`,
+      "look at its parent's owner and mode",
+      error,
+    );
+  }
+}
+
+/** Node's own `recursive` never returns where a parent is there and cannot be written to (seen below /proc). */
+function makeWithParents(dir: string): void {
+  if (existsSync(dir)) return;
+  if (dirname(dir) !== dir) makeWithParents(dirname(dir));
+  mkdirSync(dir, { mode: 0o700 });
+}
+
+/** There is no database, or nothing in it. */
+function refuseLoss(mayBeNew: boolean, { dir, create }: OpenOptions, database: string): void {
+  if (!mayBeNew) {
+    const what = `${dir} held a store, and its database ${database} is missing or empty`;
+    throw new StoreRefused(65, what, "restore a backup with: webhookd restore <file>");
+  }
+  if (!create) throw new StoreRefused(1, `there is no store in ${dir}`, "leave out --no-create to make one");
+}

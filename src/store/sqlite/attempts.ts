@@ -1,0 +1,141 @@
+/** Attempt rows. A plain success keeps times, status and the beginning of the answer; the rest only of what failed. */
+import type { Database, Statement } from "better-sqlite3";
+import { NO_PHASES, type AttemptError, type BodyError, type Outcome } from "../../domain/attempt.ts";
+import type { Attempt, AttemptQuery, EndedAttempt, Page } from "../store.ts";
+import { outcomeCode, outcomeOf, secretCode, secretOf, triggerCode, triggerOf } from "./codes.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import type { EndpointIndex } from "./endpoint-index.ts";
+import { attemptId, deliveryId } from "./ids.ts";
+import type { Interned } from "./interned.ts";
+
+interface Row {
+  readonly endpoint: number;
+  readonly number: number;
+  readonly url: number;
+  readonly trigger: number;
+  readonly round: number;
+  readonly retry: number;
+  readonly started_at: number;
+  readonly duration_ms: number;
+  readonly outcome: number;
+  readonly status_code: number | null;
+  readonly error: AttemptError | null;
+  readonly body_error: BodyError | null;
+  readonly secret: number | null;
+  readonly truncated: number;
+  readonly body: Buffer | null;
+  readonly details: string | null;
+}
+
+type Details = Pick<Outcome, "detail" | "remoteAddress" | "phases" | "responseHeaders">;
+
+const NO_BODY = new Uint8Array(0);
+
+export class Attempts {
+  readonly #index: EndpointIndex;
+  readonly #urls: Interned;
+  readonly #insert: Statement<unknown[]>;
+  readonly #last: Statement<[number, number], Row>;
+  readonly #pages: { readonly newest: Statement<number[], Row>; readonly oldest: Statement<number[], Row> };
+
+  constructor(db: Database, parts: { index: EndpointIndex; urls: Interned }) {
+    this.#index = parts.index;
+    this.#urls = parts.urls;
+    this.#insert = db.prepare(
+      `INSERT OR IGNORE INTO attempt
+       (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome, status_code, error,
+        body_error, secret, truncated, body, details)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#last = db.prepare("SELECT * FROM attempt WHERE event = ? AND endpoint = ? ORDER BY number DESC LIMIT 1");
+    const page = (compare: string, direction: string) =>
+      db.prepare<number[], Row>(
+        `SELECT * FROM attempt WHERE event = ? AND (started_at, endpoint, number) ${compare} (?, ?, ?)
+         ORDER BY started_at ${direction}, endpoint ${direction}, number ${direction} LIMIT ?`,
+      );
+    this.#pages = { newest: page("<", "DESC"), oldest: page(">", "ASC") };
+  }
+
+  /** An attempt that is there already stays as it is. */
+  add(event: number, endpoint: number, { claim, url, startedAt, outcome, secret }: EndedAttempt): void {
+    const plain = outcome.outcome === "succeeded" && claim.trigger !== "test";
+    this.#insert.run(
+      event,
+      endpoint,
+      claim.number,
+      this.#urls.number(url),
+      triggerCode(claim.trigger),
+      claim.round,
+      claim.retry,
+      Math.round(startedAt),
+      Math.round(outcome.durationMs),
+      outcomeCode(outcome.outcome),
+      outcome.statusCode,
+      outcome.error,
+      outcome.bodyError,
+      secretCode(secret),
+      outcome.responseTruncated ? 1 : 0,
+      outcome.responseBody.length === 0 ? null : outcome.responseBody,
+      plain ? null : JSON.stringify(detailsOf(outcome)),
+    );
+  }
+
+  lastOf(event: string, key: number, endpoint: number): Attempt | null {
+    const row = this.#last.get(key, endpoint);
+    return row === undefined ? null : this.#view(event, row);
+  }
+
+  /** In order of their starts. */
+  list(event: string, key: number, query: AttemptQuery): Page<Attempt> {
+    const list = `attempts-${key}`;
+    const { order, limit } = query;
+    const beginning = order === "oldest" ? [-1, -1, -1] : Array<number>(3).fill(Number.MAX_SAFE_INTEGER);
+    const from = query.cursor === undefined ? beginning : decodeCursor(query.cursor, list, order, 3);
+    const rows = this.#pages[order].all(key, ...from, limit + 1);
+    const data = rows.slice(0, limit);
+    const last = data.at(-1);
+    return {
+      data: data.map((row) => this.#view(event, row)),
+      nextCursor:
+        last === undefined || rows.length <= limit
+          ? null
+          : encodeCursor(list, order, [last.started_at, last.endpoint, last.number]),
+    };
+  }
+
+  #view(event: string, row: Row): Attempt {
+    const trigger = triggerOf(row.trigger);
+    const onLadder = trigger === "ladder" || trigger === "replay";
+    const details = row.details === null ? plainDetails(row.status_code) : (JSON.parse(row.details) as Details);
+    return {
+      id: attemptId(event, row.endpoint, row.number),
+      event,
+      delivery: deliveryId(event, row.endpoint),
+      endpoint: this.#index.byNumber(row.endpoint).id,
+      url: this.#urls.name(row.url),
+      number: row.number,
+      trigger,
+      round: row.round,
+      retry: onLadder ? row.retry : null,
+      startedAt: row.started_at,
+      durationMs: row.duration_ms,
+      outcome: outcomeOf(row.outcome),
+      statusCode: row.status_code,
+      error: row.error,
+      bodyError: row.body_error,
+      secret: secretOf(row.secret),
+      ...details,
+      responseBody: row.body ?? NO_BODY,
+      responseTruncated: row.truncated === 1,
+    };
+  }
+}
+
+function detailsOf({ detail, remoteAddress, phases, responseHeaders }: Outcome): Details {
+  return { detail, remoteAddress, phases, responseHeaders };
+}
+
+function plainDetails(statusCode: number | null): Details {
+  const detail = `the receiver answered ${statusCode}`;
+  return { detail, remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
+}

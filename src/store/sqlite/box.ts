@@ -1,0 +1,43 @@
+/**
+ * Seals secrets for the disk: AES-256-GCM with a fresh 96-bit nonce, bound to where it is kept, so that a sealed text
+ * moved to another endpoint or field does not open (ASVS 11.3.4).
+ */
+import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
+
+const TAG_BYTES = 16;
+
+export class Box {
+  /** Names the key without telling anything of it; kept beside what it sealed, so that keys can be changed one day. */
+  readonly keyId: string;
+  readonly #key: Uint8Array;
+  readonly #random: (bytes: number) => Uint8Array;
+
+  constructor(key: Uint8Array, random: (bytes: number) => Uint8Array) {
+    this.#key = key;
+    this.#random = random;
+    this.keyId = createHmac("sha256", key).update("webhookd secret.key id").digest("hex").slice(0, 8);
+  }
+
+  /** `v1:<key id>:<nonce>:<cipher text and tag>`, base64url. `place` says whose and which field it is. */
+  seal(text: string, place: string): string {
+    const nonce = this.#random(12);
+    const cipher = createCipheriv("aes-256-gcm", this.#key, nonce);
+    cipher.setAAD(Buffer.from(`${place}:${this.keyId}`));
+    const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
+    return `v1:${this.keyId}:${Buffer.from(nonce).toString("base64url")}:${sealed.toString("base64url")}`;
+  }
+
+  /** Throws when the text was sealed with another key or for another place, or was changed. */
+  open(sealed: string, place: string): string {
+    const [version, keyId, nonce, text] = sealed.split(":");
+    if (version !== "v1" || keyId !== this.keyId || nonce === undefined || text === undefined) {
+      throw new Error("not sealed with this key");
+    }
+    const bytes = Buffer.from(text, "base64url");
+    const options = { authTagLength: TAG_BYTES };
+    const decipher = createDecipheriv("aes-256-gcm", this.#key, Buffer.from(nonce, "base64url"), options);
+    decipher.setAAD(Buffer.from(`${place}:${keyId}`));
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    return decipher.update(bytes.subarray(0, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8");
+  }
+}

@@ -1,0 +1,191 @@
+/** Endpoints: their rows, and their secrets sealed. */
+import type { Database, Statement } from "better-sqlite3";
+import type { Endpoint, NewEndpoint, Target } from "../../domain/endpoint.ts";
+import { WebhookdError } from "../../domain/errors.ts";
+import type { EndpointQuery, Page } from "../store.ts";
+import type { Box } from "./box.ts";
+import type { EndpointIndex } from "./endpoint-index.ts";
+import type { Interned } from "./interned.ts";
+import { boundsOf, pageOf } from "./page.ts";
+
+interface Row {
+  readonly number: number;
+  readonly id: string;
+  readonly tenant: number;
+  readonly uid: string | null;
+  readonly url: string;
+  readonly events: string;
+  readonly description: string;
+  readonly enabled: number;
+  readonly disabled_reason: string | null;
+  readonly when_disabled: "hold" | "skip";
+  readonly header_names: string;
+  readonly headers: string | null;
+  readonly secret: string | null;
+  readonly next_secret: string | null;
+  readonly rate_per_second: number | null;
+  readonly max_in_flight: number | null;
+  readonly metadata: string;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
+
+const INSERT = `INSERT INTO endpoint
+  (id, tenant, uid, url, events, description, enabled, when_disabled, header_names, headers, secret,
+   rate_per_second, max_in_flight, metadata, created_at, updated_at)
+  VALUES (@id, @tenant, @uid, @url, @events, @description, @enabled, @when_disabled, @header_names, @headers, @secret,
+   @rate_per_second, @max_in_flight, @metadata, @now, @now)`;
+
+export class Endpoints {
+  readonly #db: Database;
+  readonly #tenants: Interned;
+  readonly #types: Interned;
+  readonly #index: EndpointIndex;
+  readonly #box: Box;
+  readonly #insert: Statement<[Record<string, unknown>]>;
+  readonly #subscribe: Statement<[number, number, number]>;
+  readonly #unsubscribe: Statement<[number]>;
+  readonly #count: Statement<[number], number>;
+  readonly #selectUid: Statement<[string, number], string>;
+  readonly #select: Statement<[string], Row>;
+  readonly #softDelete: Statement<[number, number]>;
+  readonly #lists = new Map<string, Statement<unknown[], Row>>();
+
+  constructor(db: Database, parts: { tenants: Interned; types: Interned; index: EndpointIndex; box: Box }) {
+    this.#db = db;
+    this.#tenants = parts.tenants;
+    this.#types = parts.types;
+    this.#index = parts.index;
+    this.#box = parts.box;
+    this.#insert = db.prepare(INSERT);
+    this.#subscribe = db.prepare("INSERT INTO subscription (tenant, type, endpoint) VALUES (?, ?, ?)");
+    this.#unsubscribe = db.prepare("DELETE FROM subscription WHERE endpoint = ?");
+    this.#count = db
+      .prepare<[number], number>("SELECT count(*) FROM endpoint WHERE tenant = ? AND deleted_at IS NULL")
+      .pluck();
+    this.#selectUid = db
+      .prepare<[string, number], string>("SELECT id FROM endpoint WHERE uid = ? AND tenant = ? AND deleted_at IS NULL")
+      .pluck();
+    this.#select = db.prepare("SELECT * FROM endpoint WHERE id = ? AND deleted_at IS NULL");
+    this.#softDelete = db.prepare(
+      `UPDATE endpoint SET deleted_at = ?, sweep = 1, headers = NULL, secret = NULL, next_secret = NULL
+       WHERE number = ?`,
+    );
+  }
+
+  /** A refusal is answered, not thrown: it must not undo the work of others in the transaction. */
+  add(endpoint: NewEndpoint, maxPerTenant: number, now: number): Endpoint | WebhookdError {
+    const tenant = this.#tenants.number(endpoint.tenant);
+    if (this.#count.get(tenant)! >= maxPerTenant) {
+      return new WebhookdError("endpoint_limit", `the tenant has ${maxPerTenant} endpoints already`);
+    }
+    const taken = endpoint.uid === null ? undefined : this.#selectUid.get(endpoint.uid, tenant);
+    if (taken !== undefined) return new WebhookdError("already_created", `the uid belongs to endpoint ${taken}`);
+    const { lastInsertRowid } = this.#insert.run({
+      id: endpoint.id,
+      tenant,
+      uid: endpoint.uid,
+      url: endpoint.url,
+      events: JSON.stringify(endpoint.events),
+      description: endpoint.description,
+      enabled: endpoint.enabled ? 1 : 0,
+      when_disabled: endpoint.whenDisabled,
+      header_names: JSON.stringify(Object.keys(endpoint.headers)),
+      headers: this.#box.seal(JSON.stringify(endpoint.headers), `${endpoint.id}:headers`),
+      secret: this.#box.seal(endpoint.signingSecret, `${endpoint.id}:secret`),
+      rate_per_second: endpoint.ratePerSecond,
+      max_in_flight: endpoint.maxInFlight,
+      metadata: JSON.stringify(endpoint.metadata),
+      now,
+    });
+    for (const type of endpoint.events) {
+      this.#subscribe.run(tenant, this.#types.number(type), Number(lastInsertRowid));
+    }
+    this.#index.changed(endpoint.tenant, endpoint.id);
+    return this.#view(this.#select.get(endpoint.id)!);
+  }
+
+  get(tenant: string | null, id: string): Endpoint | null {
+    const row = this.#select.get(id);
+    return row === undefined || !this.#isOf(tenant, row) ? null : this.#view(row);
+  }
+
+  list(query: EndpointQuery): Page<Endpoint> {
+    const [low, high] = boundsOf("endpoints", query, 0, Number.MAX_SAFE_INTEGER);
+    const tenant = query.tenant === null ? null : this.#tenants.find(query.tenant);
+    if (tenant === undefined) return { data: [], nextCursor: null };
+    const values = { low, high, tenant, uid: query.uid ?? null };
+    const statement = this.#listStatement(query);
+    return pageOf(
+      "endpoints",
+      query,
+      statement.iterate(values),
+      (row) => row.number,
+      (row) => {
+        const endpoint = this.#view(row);
+        const wanted =
+          (query.enabled === undefined || query.enabled === endpoint.enabled) &&
+          (query.eventType === undefined || endpoint.events.includes(query.eventType));
+        return { item: wanted ? endpoint : null, rows: 0 };
+      },
+    );
+  }
+
+  /** Makes it as if it were not there, but for its history; its number, or null when there is no such endpoint. */
+  softDelete(tenant: string | null, id: string, now: number): number | null {
+    const row = this.#select.get(id);
+    if (row === undefined || !this.#isOf(tenant, row)) return null;
+    this.#softDelete.run(now, row.number);
+    this.#unsubscribe.run(row.number);
+    this.#index.changed(this.#tenants.name(row.tenant), id);
+    return row.number;
+  }
+
+  target(id: string): Target | null {
+    const row = this.#select.get(id);
+    if (row === undefined) return null;
+    return {
+      endpoint: row.id,
+      url: row.url,
+      enabled: row.enabled === 1,
+      headers: JSON.parse(this.#box.open(row.headers!, `${row.id}:headers`)) as Record<string, string>,
+      signingSecret: this.#box.open(row.secret!, `${row.id}:secret`),
+      nextSigningSecret: row.next_secret === null ? null : this.#box.open(row.next_secret, `${row.id}:next_secret`),
+      ratePerSecond: row.rate_per_second,
+      maxInFlight: row.max_in_flight,
+    };
+  }
+
+  #listStatement(query: EndpointQuery): Statement<unknown[], Row> {
+    const sql = `SELECT * FROM endpoint WHERE number > @low AND number < @high AND deleted_at IS NULL
+      ${query.tenant === null ? "" : "AND tenant = @tenant"} ${query.uid === undefined ? "" : "AND uid = @uid"}
+      ORDER BY number ${query.order === "oldest" ? "ASC" : "DESC"}`;
+    let statement = this.#lists.get(sql);
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
+    return statement;
+  }
+
+  #isOf(tenant: string | null, row: Row): boolean {
+    return tenant === null || this.#tenants.name(row.tenant) === tenant;
+  }
+
+  #view(row: Row): Endpoint {
+    return {
+      id: row.id,
+      tenant: this.#tenants.name(row.tenant),
+      uid: row.uid,
+      url: row.url,
+      events: JSON.parse(row.events) as string[],
+      description: row.description,
+      enabled: row.enabled === 1,
+      disabledReason: row.disabled_reason,
+      whenDisabled: row.when_disabled,
+      headerNames: JSON.parse(row.header_names) as string[],
+      ratePerSecond: row.rate_per_second,
+      maxInFlight: row.max_in_flight,
+      metadata: JSON.parse(row.metadata) as Record<string, unknown>,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    };
+  }
+}

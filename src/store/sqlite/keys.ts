@@ -1,0 +1,96 @@
+import type { Database, Statement } from "better-sqlite3";
+import type { ApiKey, NewApiKey, Scope } from "../../domain/key.ts";
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly hash: Buffer;
+  readonly scopes: string;
+  readonly tenant: string;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly last_used_at: number | null;
+  readonly revoked_at: number | null;
+}
+
+const TOUCH_EVERY_MS = 60_000;
+/** Keys that live for minutes come and go; past this many the memory of them, or of their use, starts anew. */
+const MAX_REMEMBERED = 10_000;
+
+export class Keys {
+  readonly #insert: Statement<unknown[]>;
+  readonly #select: Statement<[string], Row>;
+  readonly #selectAll: Statement<[], Row>;
+  readonly #revoke: Statement<[number, string]>;
+  readonly #touch: Statement<[number, string]>;
+  readonly #touched = new Map<string, number>();
+  /** Every request asks for its key. Only this process writes keys, and what it writes it forgets here. */
+  readonly #known = new Map<string, ApiKey>();
+
+  constructor(db: Database) {
+    this.#insert = db.prepare(
+      "INSERT INTO api_key (id, name, hash, scopes, tenant, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#select = db.prepare("SELECT * FROM api_key WHERE id = ?");
+    this.#selectAll = db.prepare("SELECT * FROM api_key ORDER BY id");
+    this.#revoke = db.prepare("UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL");
+    this.#touch = db.prepare("UPDATE api_key SET last_used_at = ? WHERE id = ?");
+  }
+
+  add({ id, name, hash, scopes, tenant, expiresAt }: NewApiKey, now: number): void {
+    this.#insert.run(id, name, hash, JSON.stringify(scopes), tenant, now, expiresAt);
+  }
+
+  get(id: string): ApiKey | null {
+    const known = this.#known.get(id);
+    if (known !== undefined) return known;
+    const row = this.#select.get(id);
+    if (row === undefined) return null;
+    const key = view(row);
+    if (this.#known.size >= MAX_REMEMBERED) this.forget();
+    this.#known.set(id, key);
+    return key;
+  }
+
+  list(): ApiKey[] {
+    return this.#selectAll.all().map(view);
+  }
+
+  revoke(id: string, now: number): boolean {
+    this.#known.delete(id);
+    return this.#revoke.run(now, id).changes === 1 || this.#select.get(id) !== undefined;
+  }
+
+  /** Whether this use is to be written: one a minute for each key. */
+  isWorthNoting(id: string, now: number): boolean {
+    const last = this.#touched.get(id);
+    if (last !== undefined && Math.abs(now - last) < TOUCH_EVERY_MS) return false;
+    if (this.#touched.size >= MAX_REMEMBERED) this.#touched.clear();
+    this.#touched.set(id, now);
+    return true;
+  }
+
+  touch(id: string, now: number): void {
+    this.#known.delete(id);
+    this.#touch.run(now, id);
+  }
+
+  /** What was read may have been undone. */
+  forget(): void {
+    this.#known.clear();
+  }
+}
+
+function view(row: Row): ApiKey {
+  return {
+    id: row.id,
+    name: row.name,
+    hash: row.hash,
+    scopes: JSON.parse(row.scopes) as Scope[],
+    tenant: row.tenant,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    revokedAt: row.revoked_at,
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * One daemon for one data directory: a SQLite file held in `BEGIN EXCLUSIVE`, which the system lets go of with the
+ * process, kill -9 included. Nothing but SQLite may open that file: closing it would drop the lock.
+ */
+import { chmodSync, readFileSync, rmSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { Database } from "better-sqlite3";
+import { writeDurably } from "../durable-file.ts";
+import { StoreRefused } from "../refused.ts";
+import { openFile, type NativeBinding } from "./open-file.ts";
+import { storageFault } from "./faults.ts";
+
+export interface Lock {
+  release(): void;
+}
+
+export function takeLock(dir: string, now: number, nativeBinding?: NativeBinding): Lock {
+  const holderFile = join(dir, "webhookd.pid");
+  const file = join(dir, "webhookd.lock");
+  let db: Database | undefined;
+  try {
+    db = openFile(file, { timeout: 0, nativeBinding });
+    // Through its name, which opens nothing.
+    chmodSync(file, 0o600);
+    db.exec("BEGIN EXCLUSIVE");
+    writeDurably(
+      holderFile,
+      `${JSON.stringify({ pid: process.pid, started_at: new Date(now).toISOString(), host: hostname() })}\n`,
+    );
+  } catch (error) {
+    db?.close();
+    throw refusal(error, dir, holderFile);
+  }
+  const held = db;
+  return {
+    release() {
+      rmSync(holderFile, { force: true });
+      held.close();
+    },
+  };
+}
+
+function refusal(error: unknown, dir: string, holderFile: string): unknown {
+  if (error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY")) {
+    return new StoreRefused(
+      75,
+      `another webhookd (${holder(holderFile)}) holds ${dir}`,
+      "stop that one first, or choose another directory with --data-dir or [data] dir",
+    );
+  }
+  if (storageFault(error) === "fatal") {
+    return new StoreRefused(65, `${join(dir, "webhookd.lock")} is not a lock file of webhookd`, "move it away", error);
+  }
+  return new StoreRefused(74, `the data directory ${dir} cannot be written`, "look at its owner, mode and disk", error);
+}
+
+function holder(file: string): string {
+  try {
+    const { pid, started_at, host } = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
+    return `process ${String(pid)} on ${String(host)}, started ${String(started_at)}`;
+  } catch {
+    // It has the lock and has not written its file yet, or the file is not ours to read.
+    return "its process is not known";
+  }
+}

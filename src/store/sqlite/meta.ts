@@ -1,0 +1,85 @@
+/** Facts about the store as a whole, by name. */
+import type { Database, Statement } from "better-sqlite3";
+import { StoreRefused } from "../refused.ts";
+import type { Box } from "./box.ts";
+
+const KEY_CHECK = "webhookd key check";
+const NOTE_EVERY_MS = 1000;
+
+export class Meta {
+  readonly #select: Statement<[string], string | number>;
+  readonly #upsert: Statement<[string, string | number]>;
+  /** The instant on disk; null when it must be read again. */
+  #noted: number | null = null;
+
+  constructor(db: Database) {
+    this.#select = db.prepare<[string], string | number>("SELECT value FROM meta WHERE name = ?").pluck();
+    this.#upsert = db.prepare(
+      "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    );
+  }
+
+  /** What lets a later start tell that it has the right key, before a thousand signatures are wrong. */
+  setKey(box: Box): void {
+    this.#upsert.run("key_id", box.keyId);
+    this.#upsert.run("key_check", box.seal(KEY_CHECK, "meta:key_check"));
+  }
+
+  requireKey(box: Box, file: string): void {
+    let check: string | null = null;
+    try {
+      check = box.open(String(this.#select.get("key_check")), "meta:key_check");
+    } catch {
+      // Another key does not open it.
+    }
+    if (check === KEY_CHECK) return;
+    throw new StoreRefused(
+      1,
+      `the secret key ${file} is not the one this database was sealed with (its key id is ${this.keyId})`,
+      "put the right key file back from your copy",
+    );
+  }
+
+  get keyId(): string {
+    return String(this.#select.get("key_id"));
+  }
+
+  /** The latest wall clock that a commit has seen, within a second; 0 in a new store. */
+  get lastInstant(): number {
+    return Number(this.#select.get("last_instant") ?? 0);
+  }
+
+  /** Inside a transaction; writes at most once a second, and not at all while the clock is behind what it was. */
+  noteInstant(now: number): void {
+    this.#noted ??= this.lastInstant;
+    if (now >= this.#noted + NOTE_EVERY_MS) this.setInstant(now);
+  }
+
+  setInstant(now: number): void {
+    this.#upsert.run("last_instant", now);
+    this.#noted = now;
+  }
+
+  /** Whether the process that had the store last died within its first minute. */
+  get young(): boolean {
+    return this.#select.get("young") === 1;
+  }
+
+  get quickDeaths(): number {
+    return Number(this.#select.get("quick_deaths") ?? 0);
+  }
+
+  beginLife(quickDeaths: number): void {
+    this.#upsert.run("young", 1);
+    this.#upsert.run("quick_deaths", quickDeaths);
+  }
+
+  outlive(): void {
+    this.#upsert.run("young", 0);
+  }
+
+  /** What was written last was undone. */
+  forget(): void {
+    this.#noted = null;
+  }
+}

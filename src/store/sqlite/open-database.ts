@@ -1,0 +1,130 @@
+/** Opens the database file: ours and no newer than we know, or not at all; durable settings on every open. */
+import { chmodSync } from "node:fs";
+import { basename } from "node:path";
+import type { Database } from "better-sqlite3";
+import { StoreRefused } from "../refused.ts";
+import { storageFault } from "./faults.ts";
+import { openFile, type NativeBinding } from "./open-file.ts";
+import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
+
+/** Before 3.51.3 a checkpoint beside a write of another connection could corrupt the file (the WAL-reset bug). */
+const OLDEST_SQLITE = [3, 51, 3] as const;
+const BUSY_MS = 50;
+
+export interface DatabaseOptions {
+  readonly nativeBinding?: NativeBinding | undefined;
+  /** Whether a file without anything in it may become a store: a first start that was cut short leaves one. */
+  readonly mayCreate: boolean;
+  /** Runs in the transaction that makes the schema. */
+  readonly seed: (db: Database) => void;
+}
+
+export function openDatabase(file: string, options: DatabaseOptions): Database {
+  let db: Database | undefined;
+  try {
+    db = openFile(file, { timeout: BUSY_MS, nativeBinding: options.nativeBinding });
+    requireSqlite(db);
+    const version = schemaOf(db, file, options.mayCreate);
+    // Through its name, which opens nothing; SQLite gives `-wal` and `-shm` the same mode.
+    chmodSync(file, 0o600);
+    configure(db);
+    migrate(db, version, options.seed);
+    requireDurable(db);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw openingRefusal(error, file);
+  }
+}
+
+/** The schema's number, 0 for an empty file. Only reads: what is not ours must not be changed. */
+function schemaOf(db: Database, file: string, mayCreate: boolean): number {
+  const id = pragma(db, "application_id");
+  const version = pragma(db, "user_version");
+  const objects = db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get();
+  if (id === 0 && version === 0 && objects === 0) {
+    if (mayCreate) return 0;
+    throw new StoreRefused(65, `the database ${file} is empty`, "restore a backup with: webhookd restore <file>");
+  }
+  if (id !== APPLICATION_ID || version < 1) {
+    throw new StoreRefused(65, `${file} is not a database of webhookd`, "move it away, or choose another [data] dir");
+  }
+  if (version > SCHEMA_VERSION) {
+    throw new StoreRefused(
+      65,
+      `${file} has schema ${version}, and this webhookd knows schemas up to ${SCHEMA_VERSION}`,
+      "use the newer webhookd that last ran on it, or restore a backup made before that upgrade",
+    );
+  }
+  return version;
+}
+
+function configure(db: Database): void {
+  // Takes effect in an empty file only, and before the journal mode.
+  db.pragma("page_size = 8192");
+  if (db.pragma("journal_mode = WAL", { simple: true }) !== "wal") {
+    throw new StoreRefused(74, "the data directory's file system has no shared memory", "use a local disk");
+  }
+  // The library's default for WAL is NORMAL, under which a commit that was answered may be lost with the power.
+  db.pragma("synchronous = FULL");
+  // A checkpoint runs inside a commit: small ones keep the longest commit short.
+  db.pragma("wal_autocheckpoint = 500");
+  db.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
+  db.pragma("cache_size = -65536");
+  db.pragma("temp_store = MEMORY");
+  db.pragma("foreign_keys = ON");
+}
+
+function migrate(db: Database, version: number, seed: (db: Database) => void): void {
+  if (version === SCHEMA_VERSION) return;
+  const steps = db.transaction(() => {
+    for (const step of MIGRATIONS.slice(version)) db.exec(step);
+    db.pragma(`application_id = ${APPLICATION_ID}`);
+    db.pragma(`user_version = ${SCHEMA_VERSION}`);
+    if (version === 0) seed(db);
+  });
+  steps.immediate();
+}
+
+/** Looked at after a transaction, because the library says FULL before the first one and means NORMAL. */
+function requireDurable(db: Database): void {
+  db.exec("BEGIN IMMEDIATE; COMMIT");
+  if (pragma(db, "synchronous") !== 2) {
+    throw new StoreRefused(74, "SQLite does not run with synchronous=FULL, so commits could be lost", "report this");
+  }
+}
+
+function requireSqlite(db: Database): void {
+  const text = db.prepare("SELECT sqlite_version()").pluck().get() as string;
+  const parts = text.split(".").map(Number);
+  const differs = OLDEST_SQLITE.findIndex((part, index) => parts[index] !== part);
+  if (differs === -1 || parts[differs]! > OLDEST_SQLITE[differs]!) return;
+  throw new StoreRefused(1, `SQLite ${text} can corrupt a database`, `use ${OLDEST_SQLITE.join(".")} or newer`);
+}
+
+function pragma(db: Database, name: string): number {
+  return db.pragma(name, { simple: true }) as number;
+}
+
+/** What an error while the store opens is to people; any error that is not the storage's stays as it is. */
+export function openingRefusal(error: unknown, file: string): unknown {
+  if (error instanceof StoreRefused) return error;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
+    const what = code.startsWith("SQLITE_NOTADB") ? "is not a SQLite database" : "is damaged";
+    return new StoreRefused(65, `${file} ${what}`, "restore a backup with: webhookd restore <file>", error);
+  }
+  if (code.startsWith("SQLITE_BUSY")) {
+    return new StoreRefused(75, `another program is writing ${file}`, "close it (a sqlite3 shell?)", error);
+  }
+  if (storageFault(error) !== null || code.startsWith("E")) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return new StoreRefused(
+      74,
+      `${basename(file)} cannot be opened: ${reason}`,
+      "look at the disk and its mode",
+      error,
+    );
+  }
+  return error;
+}

@@ -1,0 +1,99 @@
+/** An event, and what it is owed to, in one transaction. */
+import { hash } from "node:crypto";
+import type { Database, Statement } from "better-sqlite3";
+import type { Trigger } from "../../domain/attempt.ts";
+import type { Claim } from "../../domain/delivery.ts";
+import { envelope, type EventDraft } from "../../domain/event.ts";
+import type { HasRoom, Publication, Waiting } from "../store.ts";
+import { FRESH, triggerCode, WAITING } from "./codes.ts";
+import type { EndpointEntry, EndpointIndex, Route } from "./endpoint-index.ts";
+import { deliveryId, eventId, type EventKeys, type RandomChars } from "./ids.ts";
+
+type EventRow = [
+  key: number,
+  random: string,
+  tenant: number,
+  type: number,
+  createdAt: number,
+  test: number,
+  unmatched: number,
+  bodyHash: Uint8Array,
+  body: Uint8Array,
+];
+
+type DeliveryRow = [event: number, endpoint: number, status: number, trigger: number, dueAt: number];
+
+export class Publish {
+  readonly #index: EndpointIndex;
+  readonly #keys: EventKeys;
+  readonly #random: RandomChars;
+  readonly #insertEvent: Statement<EventRow>;
+  readonly #insertDelivery: Statement<DeliveryRow>;
+
+  constructor(db: Database, parts: { index: EndpointIndex; keys: EventKeys; random: RandomChars }) {
+    this.#index = parts.index;
+    this.#keys = parts.keys;
+    this.#random = parts.random;
+    this.#insertEvent = db.prepare(
+      `INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, body_hash, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#insertDelivery = db.prepare(
+      `INSERT INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at)
+       VALUES (?, ?, ?, 0, 1, 0, ?, ?)`,
+    );
+  }
+
+  publish(drafts: readonly EventDraft[], now: number, hasRoom: HasRoom): Publication[] {
+    return drafts.map((draft) => this.#publish(draft, now, hasRoom));
+  }
+
+  #publish(draft: EventDraft, now: number, hasRoom: HasRoom): Publication {
+    const { type, createdAt, testFor } = draft;
+    const route = this.#index.route(draft.tenant, type);
+    const endpoints = this.#recipients(route, testFor);
+    const key = this.#keys.next(now);
+    const random = this.#random.next();
+    const event = eventId(key, random);
+    const body = envelope(event, type, createdAt, draft.data);
+    const test = testFor !== undefined;
+    const unmatched = endpoints.length === 0;
+    const bodyHash = hash("sha256", body, "buffer");
+    const row: EventRow = [key, random, route.tenant, route.type, createdAt, +test, +unmatched, bodyHash, body];
+    this.#insertEvent.run(...row);
+    const fresh: Claim[] = [];
+    const waiting: Waiting[] = [];
+    const trigger: Trigger = test ? "test" : "ladder";
+    for (const endpoint of endpoints) {
+      // Someone waits for a test's answer, and a disabled endpoint's queue is not read.
+      const isFresh = test || (endpoint.enabled && hasRoom(endpoint.id));
+      this.#insertDelivery.run(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
+      if (isFresh) fresh.push(firstClaim(event, endpoint, body, trigger, now));
+      else waiting.push({ endpoint: endpoint.id, event, dueAt: now });
+    }
+    return { id: event, type, createdAt, deliveries: endpoints.length, fresh, waiting };
+  }
+
+  #recipients(route: Route, testFor: string | undefined): readonly EndpointEntry[] {
+    if (testFor !== undefined) {
+      const endpoint = this.#index.byId(testFor);
+      return endpoint === undefined || endpoint.deleted ? [] : [endpoint];
+    }
+    return route.endpoints.filter((endpoint) => endpoint.enabled || endpoint.whenDisabled === "hold");
+  }
+}
+
+function firstClaim(event: string, endpoint: EndpointEntry, body: Buffer, trigger: Trigger, now: number): Claim {
+  return {
+    event,
+    delivery: deliveryId(event, endpoint.number),
+    endpoint: endpoint.id,
+    body,
+    number: 1,
+    round: 1,
+    retry: 0,
+    trigger,
+    dueAt: now,
+    fresh: true,
+  };
+}

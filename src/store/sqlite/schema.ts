@@ -1,0 +1,137 @@
+/**
+ * The schema, as numbered steps that only go forward. A step that was released is never edited.
+ *
+ * Keys are integers: a public id holds them and says so to nobody (`ids.ts`). A delivery's `status` is 0 fresh,
+ * 1 waiting (both shown as pending), 2 delivered, 3 failed, 4 cancelled. Two partial indexes hold what is owed and
+ * nothing else, so their size follows the backlog and not the history.
+ */
+
+/** "whkd": what tells our file from any other SQLite database. */
+export const APPLICATION_ID = 0x77686b64;
+
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+
+  -- Names that would repeat in every row.
+  CREATE TABLE tenant (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+  CREATE TABLE event_type (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+  CREATE TABLE url (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+
+  -- A deleted endpoint keeps its row, for its history, but none of its secrets.
+  CREATE TABLE endpoint (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    tenant INTEGER NOT NULL REFERENCES tenant,
+    uid TEXT,
+    url TEXT NOT NULL,
+    events TEXT NOT NULL,
+    description TEXT NOT NULL,
+    enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+    disabled_reason TEXT,
+    when_disabled TEXT NOT NULL CHECK (when_disabled IN ('hold', 'skip')),
+    header_names TEXT NOT NULL,
+    headers TEXT,
+    secret TEXT,
+    next_secret TEXT,
+    rate_per_second REAL,
+    max_in_flight INTEGER,
+    metadata TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    deleted_at INTEGER,
+    -- Whether deliveries of a deleted endpoint may still be open.
+    sweep INTEGER NOT NULL DEFAULT 0 CHECK (sweep IN (0, 1)),
+    CHECK (deleted_at IS NOT NULL OR (secret IS NOT NULL AND headers IS NOT NULL))
+  ) STRICT;
+  CREATE INDEX endpoint_tenant ON endpoint (tenant, deleted_at);
+  CREATE UNIQUE INDEX endpoint_uid ON endpoint (uid, tenant) WHERE uid IS NOT NULL AND deleted_at IS NULL;
+  CREATE INDEX endpoint_sweep ON endpoint (number) WHERE sweep = 1;
+
+  CREATE TABLE subscription (
+    tenant INTEGER NOT NULL REFERENCES tenant,
+    type INTEGER NOT NULL REFERENCES event_type,
+    endpoint INTEGER NOT NULL REFERENCES endpoint,
+    PRIMARY KEY (tenant, type, endpoint)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX subscription_endpoint ON subscription (endpoint);
+
+  -- The body is NULL once it was erased.
+  CREATE TABLE event (
+    key INTEGER PRIMARY KEY,
+    random TEXT NOT NULL,
+    tenant INTEGER NOT NULL,
+    type INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    test INTEGER NOT NULL,
+    unmatched INTEGER NOT NULL,
+    body_hash BLOB NOT NULL,
+    body BLOB
+  ) STRICT;
+  CREATE INDEX event_tenant ON event (tenant);
+  CREATE INDEX event_unmatched ON event (unmatched) WHERE unmatched = 1;
+
+  CREATE TABLE delivery (
+    event INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    status INTEGER NOT NULL CHECK (status BETWEEN 0 AND 4),
+    attempts INTEGER NOT NULL CHECK (attempts >= 0),
+    round INTEGER NOT NULL CHECK (round >= 1),
+    retry INTEGER NOT NULL CHECK (retry >= 0),
+    trigger INTEGER NOT NULL CHECK (trigger BETWEEN 0 AND 3),
+    due_at INTEGER,
+    PRIMARY KEY (event, endpoint),
+    CHECK ((status <= 1) = (due_at IS NOT NULL)),
+    CHECK (status <> 0 OR attempts = 0)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX delivery_fresh ON delivery (event) WHERE status = 0;
+  CREATE INDEX delivery_waiting ON delivery (endpoint, due_at, event) WHERE status = 1;
+  CREATE INDEX delivery_failed ON delivery (event) WHERE status = 3;
+  CREATE INDEX delivery_endpoint ON delivery (endpoint, event);
+
+  -- details is NULL for a plain success.
+  CREATE TABLE attempt (
+    event INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    number INTEGER NOT NULL CHECK (number >= 1),
+    url INTEGER NOT NULL,
+    trigger INTEGER NOT NULL CHECK (trigger BETWEEN 0 AND 3),
+    round INTEGER NOT NULL,
+    retry INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    duration_ms INTEGER NOT NULL,
+    outcome INTEGER NOT NULL CHECK (outcome BETWEEN 0 AND 2),
+    status_code INTEGER,
+    error TEXT,
+    body_error TEXT,
+    secret INTEGER CHECK (secret BETWEEN 0 AND 1),
+    truncated INTEGER NOT NULL,
+    body BLOB,
+    details TEXT,
+    PRIMARY KEY (event, endpoint, number)
+  ) STRICT, WITHOUT ROWID;
+
+  -- What careful mode has dialled and has not recorded: in this life of the process, or in one that died of it.
+  CREATE TABLE started (
+    event INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    interruptions INTEGER NOT NULL,
+    dialled INTEGER NOT NULL CHECK (dialled IN (0, 1)),
+    PRIMARY KEY (event, endpoint)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE api_key (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    scopes TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    last_used_at INTEGER,
+    revoked_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  `,
+];
+
+export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -1,0 +1,295 @@
+/** The store on one SQLite file: one connection, one writer, its verbs put together from the files beside this one. */
+import type { Database } from "better-sqlite3";
+import type { Clock } from "../../clock.ts";
+import type { Claim, Job, Position } from "../../domain/delivery.ts";
+import type { Endpoint, NewEndpoint, Target } from "../../domain/endpoint.ts";
+import { WebhookdError } from "../../domain/errors.ts";
+import type { EventDraft } from "../../domain/event.ts";
+import type { ApiKey, NewApiKey } from "../../domain/key.ts";
+import type {
+  Attempt,
+  AttemptQuery,
+  DuePage,
+  EndedAttempt,
+  EndpointQuery,
+  EventQuery,
+  EventSummary,
+  EventView,
+  HasRoom,
+  Page,
+  Publication,
+  Recorded,
+  Replay as Replayed,
+  ReplayScope,
+  Shift,
+  Shifted,
+  Space,
+  Store,
+  Suspect,
+  Waiting,
+} from "../store.ts";
+import { Attempts } from "./attempts.ts";
+import type { Box } from "./box.ts";
+import { Condition, type StatFs } from "./condition.ts";
+import { Due } from "./due.ts";
+import { EndpointIndex } from "./endpoint-index.ts";
+import { Endpoints } from "./endpoints.ts";
+import { Events } from "./events.ts";
+import { GroupCommit } from "./group-commit.ts";
+import { EventKeys, RandomChars } from "./ids.ts";
+import { Interned } from "./interned.ts";
+import { Keys } from "./keys.ts";
+import { Meta } from "./meta.ts";
+import { Publish } from "./publish.ts";
+import { RecordAttempts } from "./record.ts";
+import { Replay } from "./replay.ts";
+import { ShiftDue } from "./shift.ts";
+import { Started } from "./started.ts";
+import { CHUNK, Sweep } from "./sweep.ts";
+
+/** Deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it. */
+const MAX_FAN_OUT = 20_000;
+
+export interface SqliteStoreOptions {
+  readonly dir: string;
+  readonly diskFloor: number;
+  readonly box: Box;
+  readonly clock: Clock;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly statfs: StatFs;
+  readonly defer: (run: () => void) => void;
+  readonly onFault: (error: Error) => void;
+  /** Runs when the database is closed. */
+  readonly onClosed: () => void;
+}
+
+export class SqliteStore implements Store {
+  readonly lastInstant: number;
+  readonly careful: boolean;
+  readonly #db: Database;
+  readonly #options: SqliteStoreOptions;
+  readonly #condition: Condition;
+  readonly #commit: GroupCommit;
+  readonly #meta: Meta;
+  readonly #index: EndpointIndex;
+  readonly #endpoints: Endpoints;
+  readonly #publish: Publish;
+  readonly #due: Due;
+  readonly #record: RecordAttempts;
+  readonly #started: Started;
+  readonly #shift: ShiftDue;
+  readonly #replay: Replay;
+  readonly #sweep: Sweep;
+  readonly #events: Events;
+  readonly #attempts: Attempts;
+  readonly #keys: Keys;
+  #closed = false;
+
+  constructor(db: Database, options: SqliteStoreOptions) {
+    const { box, clock, defer, diskFloor, dir, onFault, random, statfs } = options;
+    const tenants = new Interned(db, "tenant");
+    const types = new Interned(db, "event_type");
+    const urls = new Interned(db, "url");
+    const index = new EndpointIndex(db, tenants, types);
+    this.#db = db;
+    this.#options = options;
+    this.#condition = new Condition(db, { dir, floorBytes: diskFloor, statfs, onFault });
+    this.#meta = new Meta(db);
+    this.lastInstant = this.#meta.lastInstant;
+    this.#keys = new Keys(db);
+    this.#commit = new GroupCommit(db, {
+      clock,
+      defer,
+      condition: this.#condition,
+      onBegin: () => this.#meta.noteInstant(clock.now()),
+      onRollback: () => [tenants, types, urls, index, this.#meta, this.#keys].forEach((memory) => memory.forget()),
+    });
+    this.#index = index;
+    this.#endpoints = new Endpoints(db, { tenants, types, index, box });
+    const lastKey = db.prepare<[], number | null>("SELECT max(key) FROM event").pluck().get() ?? 0;
+    this.#publish = new Publish(db, { index, keys: new EventKeys(lastKey), random: new RandomChars(random) });
+    this.#attempts = new Attempts(db, { index, urls });
+    this.#due = new Due(db, index);
+    this.#started = new Started(db, { meta: this.#meta, index, due: this.#due });
+    this.careful = this.#started.careful;
+    this.#record = new RecordAttempts(db, { index, attempts: this.#attempts, started: this.#started });
+    this.#shift = new ShiftDue(db, index);
+    this.#replay = new Replay(db, index);
+    this.#sweep = new Sweep(db);
+    this.#events = new Events(db, { tenants, types, index, attempts: this.#attempts });
+  }
+
+  /** Takes up what the last process left; nothing here grows with the backlog. */
+  async start(): Promise<void> {
+    this.#sweep.releaseFresh();
+    await this.checkSpace();
+    // A stop meanwhile is no loss: the next start goes on.
+    for (const endpoint of this.#sweep.unswept()) this.#cancelOpen(endpoint).catch(() => {});
+  }
+
+  async addEndpoint(endpoint: NewEndpoint, maxPerTenant: number, now: number): Promise<Endpoint> {
+    const added = await this.#commit.run(() => this.#endpoints.add(endpoint, maxPerTenant, now));
+    if (added instanceof WebhookdError) throw added;
+    return added;
+  }
+
+  async getEndpoint(tenant: string | null, id: string): Promise<Endpoint | null> {
+    return this.#read(() => this.#endpoints.get(tenant, id));
+  }
+
+  async listEndpoints(query: EndpointQuery): Promise<Page<Endpoint>> {
+    return this.#read(() => this.#endpoints.list(query));
+  }
+
+  async deleteEndpoint(tenant: string | null, id: string, now: number): Promise<boolean> {
+    const number = await this.#commit.run(() => this.#endpoints.softDelete(tenant, id, now));
+    if (number === null) return false;
+    await this.#cancelOpen(number);
+    return true;
+  }
+
+  async target(endpoint: string): Promise<Target | null> {
+    return this.#read(() => this.#endpoints.target(endpoint));
+  }
+
+  async publish(drafts: readonly EventDraft[], now: number, hasRoom: HasRoom): Promise<Publication[]> {
+    this.#condition.requireSpace();
+    const deliveries = this.#read(() =>
+      drafts.reduce((sum, { tenant, type }) => sum + this.#index.fanOut(tenant, type), 0),
+    );
+    if (deliveries > MAX_FAN_OUT) throw fanOutTooLarge(deliveries);
+    const size = { events: drafts.length, deliveries };
+    return this.#commit.run(() => this.#publish.publish(drafts, now, hasRoom), size);
+  }
+
+  async due(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage> {
+    return this.#read(() => this.#due.page(endpoint, after, until, limit));
+  }
+
+  async earliestDue(): Promise<Map<string, number>> {
+    return this.#read(() => this.#due.earliest());
+  }
+
+  async record(attempts: readonly EndedAttempt[]): Promise<Recorded[]> {
+    const size = { events: 0, deliveries: attempts.length, patient: true };
+    return this.#commit.run(() => attempts.map((attempt) => this.#record.record(attempt)), size);
+  }
+
+  async shiftDue(endpoint: string, shift: Shift, from: Position | null): Promise<Shifted> {
+    return this.#commit.run(() => this.#shift.shift(endpoint, shift, from));
+  }
+
+  async clockUnsettled(): Promise<void> {
+    await this.#commit.run(() => this.#meta.setInstant(Number.MAX_SAFE_INTEGER));
+  }
+
+  async clockSettled(now: number): Promise<void> {
+    await this.#commit.run(() => this.#meta.setInstant(now));
+  }
+
+  async park(claims: readonly Claim[]): Promise<Waiting[]> {
+    return this.#commit.run(() => this.#record.park(claims), { events: 0, deliveries: claims.length });
+  }
+
+  async replay(tenant: string | null, event: string, scope: ReplayScope, now: number): Promise<Replayed> {
+    return this.#commit.run(() => {
+      const found = this.#events.find(tenant, event);
+      return found === null ? { result: "not_found" } : this.#replay.replay(found, scope, now);
+    });
+  }
+
+  async markStarted(jobs: readonly Job[]): Promise<void> {
+    await this.#commit.run(() => this.#started.mark(jobs), { events: 0, deliveries: jobs.length });
+  }
+
+  async suspects(): Promise<Suspect[]> {
+    return this.#commit.run(() => this.#started.suspects());
+  }
+
+  async outlived(): Promise<void> {
+    await this.#commit.run(() => this.#started.outlive());
+  }
+
+  async getEvent(tenant: string | null, id: string): Promise<EventView | null> {
+    return this.#read(() => this.#events.get(tenant, id));
+  }
+
+  async listEvents(query: EventQuery): Promise<Page<EventSummary>> {
+    return this.#read(() => this.#events.list(query));
+  }
+
+  async listAttempts(query: AttemptQuery): Promise<Page<Attempt> | null> {
+    return this.#read(() => {
+      const found = this.#events.find(query.tenant, query.event);
+      return found === null ? null : this.#attempts.list(found.id, found.key, query);
+    });
+  }
+
+  async addKey(key: NewApiKey, now: number): Promise<void> {
+    await this.#commit.run(() => this.#keys.add(key, now));
+  }
+
+  async getKey(id: string): Promise<ApiKey | null> {
+    return this.#read(() => this.#keys.get(id));
+  }
+
+  async listKeys(): Promise<ApiKey[]> {
+    return this.#read(() => this.#keys.list());
+  }
+
+  async revokeKey(id: string, now: number): Promise<boolean> {
+    return this.#commit.run(() => this.#keys.revoke(id, now));
+  }
+
+  touchKey(id: string, now: number): void {
+    if (!this.#keys.isWorthNoting(id, now)) return;
+    const work = this.#commit.run(() => this.#keys.touch(id, now), { events: 0, deliveries: 1, patient: true });
+    // Whoever published or recorded beside it hears of the fault.
+    work.catch(() => {});
+  }
+
+  async checkSpace(): Promise<Space> {
+    return this.#condition.look();
+  }
+
+  state(): "ready" | "disk_full" | "store_unavailable" {
+    return this.#condition.state;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    // A death from here on was no sign of a deadly delivery.
+    this.#commit.run(() => this.#started.outlive()).catch(() => {});
+    this.#closed = true;
+    this.#commit.flush();
+    const usable = this.#condition.close();
+    try {
+      if (usable) this.#db.pragma("wal_checkpoint(TRUNCATE)");
+    } finally {
+      this.#db.close();
+      this.#options.onClosed();
+    }
+  }
+
+  /** A chunk a turn, so that a million deliveries delay nobody else's commit. */
+  async #cancelOpen(endpoint: number): Promise<void> {
+    const size = { events: 0, deliveries: CHUNK };
+    while (!(await this.#commit.run(() => this.#sweep.cancelOpen(endpoint), size)));
+  }
+
+  #read<T>(work: () => T): T {
+    this.#condition.requireUsable();
+    try {
+      return work();
+    } catch (error) {
+      throw this.#condition.failed(error) ?? error;
+    }
+  }
+}
+
+function fanOutTooLarge(deliveries: number): WebhookdError {
+  const detail = `these events would make ${deliveries} deliveries, at most ${MAX_FAN_OUT} fit into one publish; send smaller batches`;
+  return new WebhookdError("validation_failed", detail, {
+    errors: [{ pointer: "/events", code: "fan_out_too_large", detail }],
+  });
+}

@@ -1,0 +1,278 @@
+/**
+ * The store, in domain verbs: one method per atomic transition. No connection, transaction or row key shows through,
+ * so that an embedded SQLite file and a PostgreSQL shared by several nodes can keep the same contract
+ * (`test/store/conformance/`).
+ *
+ * - Every verb resolves only once what it did is durable (fsync'd), and rejects with a `WebhookdError`
+ *   (`storage_full`, `storage_unavailable`) when nothing was done.
+ * - `now` is epoch milliseconds; a store shared by nodes may use its own clock instead.
+ * - `tenant` null means any tenant. What belongs to another tenant is as if it were not there.
+ * - Event ids sort as text in the order in which their events were committed.
+ */
+import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../domain/attempt.ts";
+import type { Claim, EventStatus, Job, Position, ShownStatus, Verdict } from "../domain/delivery.ts";
+import type { Endpoint, NewEndpoint, Target } from "../domain/endpoint.ts";
+import type { EventDraft } from "../domain/event.ts";
+import type { ApiKey, NewApiKey } from "../domain/key.ts";
+
+export interface Store {
+  // --- endpoints ---
+
+  /** Rejects with `endpoint_limit` when the tenant has `maxPerTenant` endpoints that are not deleted. */
+  addEndpoint(endpoint: NewEndpoint, maxPerTenant: number, now: number): Promise<Endpoint>;
+  getEndpoint(tenant: string | null, id: string): Promise<Endpoint | null>;
+  listEndpoints(query: EndpointQuery): Promise<Page<Endpoint>>;
+  /** Its open deliveries become `cancelled`, its history stays. False when there is no such endpoint. */
+  deleteEndpoint(tenant: string | null, id: string, now: number): Promise<boolean>;
+  /** The endpoint as the sender needs it; null when it was deleted. */
+  target(endpoint: string): Promise<Target | null>;
+
+  // --- the way of an event ---
+
+  /**
+   * Commits the events and one delivery for each endpoint that chose their type, all or nothing, in this order.
+   * A delivery whose endpoint `hasRoom` is `fresh`: it must be handed over at once, because only a restart reads it
+   * again. The others wait on disk, due now. Rejects with `fan_out_too_large` over 20,000 deliveries.
+   */
+  publish(drafts: readonly EventDraft[], now: number, hasRoom: HasRoom): Promise<Publication[]>;
+  /**
+   * The waiting deliveries of one endpoint that come after `after` and are due by `until`, in order of (due, event).
+   * A page shorter than `limit` means there are no more of them; `nextDueAt` is when the first one that is not in the
+   * page falls due.
+   */
+  due(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage>;
+  /** For each endpoint with waiting deliveries, when the earliest of them falls due. */
+  earliestDue(): Promise<Map<string, number>>;
+  /**
+   * Adds the attempts and moves their deliveries. An attempt that its delivery has moved on from (`superseded`) is
+   * kept and changes nothing, except that a success always wins.
+   */
+  record(attempts: readonly EndedAttempt[]): Promise<Recorded[]>;
+  /**
+   * After the clock was set: moves the due times of at most 500 of the endpoint's waiting deliveries. `next` is where
+   * to go on, null when all were moved; `moved` says where they wait now.
+   */
+  shiftDue(endpoint: string, shift: Shift, from: Position | null): Promise<Shifted>;
+  /** Due times are about to be moved: until `clockSettled`, an open finds `lastInstant` ahead of any clock. */
+  clockUnsettled(): Promise<void>;
+  /** All due times are reckoned by the clock as it is now: later instants that were known before are forgotten. */
+  clockSettled(now: number): Promise<void>;
+  /** The latest instant known when the store was opened; it lies ahead of now if the clock was set back meanwhile. */
+  readonly lastInstant: number;
+  /** Writes back, as waiting, fresh deliveries that memory forgot. */
+  park(claims: readonly Claim[]): Promise<Waiting[]>;
+  /** Starts a new round for the event's failed deliveries; with `force` for the delivered ones too. */
+  replay(tenant: string | null, event: string, scope: ReplayScope, now: number): Promise<Replay>;
+
+  // --- careful mode ---
+
+  /**
+   * True after the process died in the first minute of its life twice in a row: then each delivery must be marked
+   * before it is dialled. Recording its attempt takes the mark away.
+   */
+  readonly careful: boolean;
+  markStarted(jobs: readonly Job[]): Promise<void>;
+  /** Deliveries that were marked when the process died, and at how many deaths. */
+  suspects(): Promise<Suspect[]>;
+  /** The process has lived for a minute. */
+  outlived(): Promise<void>;
+
+  // --- reads ---
+
+  getEvent(tenant: string | null, id: string): Promise<EventView | null>;
+  listEvents(query: EventQuery): Promise<Page<EventSummary>>;
+  /** Null when there is no such event. */
+  listAttempts(query: AttemptQuery): Promise<Page<Attempt> | null>;
+
+  // --- keys ---
+
+  addKey(key: NewApiKey, now: number): Promise<void>;
+  getKey(id: string): Promise<ApiKey | null>;
+  listKeys(): Promise<ApiKey[]>;
+  /** False when there is no such key. */
+  revokeKey(id: string, now: number): Promise<boolean>;
+  /** Notes that the key was used; written at most once a minute for each key. */
+  touchKey(id: string, now: number): void;
+
+  // --- upkeep ---
+
+  /** Looks at the free space again; publishes are refused under the floor, deliveries go on. */
+  checkSpace(): Promise<Space>;
+  /** Whether publishes would be taken now. */
+  state(): "ready" | "disk_full" | "store_unavailable";
+  close(): Promise<void>;
+}
+
+/** Whether memory can take one more delivery of this endpoint. */
+export type HasRoom = (endpoint: string) => boolean;
+
+/** A committed delivery that waits on disk: whoever keeps the horizon must hear of it in the same turn. */
+export interface Waiting extends Position {
+  readonly endpoint: string;
+}
+
+/** What a commit made that somebody must now deliver. */
+export interface Handover {
+  readonly fresh: readonly Claim[];
+  readonly waiting: readonly Waiting[];
+}
+
+export interface Suspect {
+  readonly claim: Claim;
+  readonly interruptions: number;
+}
+
+export interface Publication extends Handover {
+  readonly id: string;
+  readonly type: string;
+  readonly createdAt: number;
+  readonly deliveries: number;
+}
+
+export interface DuePage {
+  readonly claims: readonly Claim[];
+  readonly nextDueAt: number | null;
+}
+
+/** A change of due times that moves all of them the same way. */
+export interface Shift {
+  readonly later: boolean;
+  /** What is due by this instant stays where it is. */
+  readonly after: number;
+  /** Where a delivery at this place of the ladder goes. */
+  readonly move: (dueAt: number, retry: number) => number;
+  /** Ids of events whose deliveries to this endpoint are right already. */
+  readonly except: ReadonlySet<string>;
+}
+
+export interface Shifted {
+  readonly moved: readonly Waiting[];
+  readonly next: Position | null;
+}
+
+export interface EndedAttempt {
+  readonly claim: Claim;
+  /** The URL the attempt went to, as it was then. */
+  readonly url: string;
+  readonly startedAt: number;
+  readonly outcome: Outcome;
+  readonly verdict: Verdict;
+  /** Which secret signed the specified header; null when nothing was signed. */
+  readonly secret: "current" | "next" | null;
+}
+
+export interface Recorded {
+  readonly result: "applied" | "superseded";
+  /** Set when the delivery now waits for its next attempt. */
+  readonly waiting: Waiting | null;
+}
+
+export interface ReplayScope {
+  readonly endpoint?: string;
+  readonly force?: boolean;
+}
+
+export type Replay =
+  | { readonly result: "not_found" | "not_failed" }
+  | { readonly result: "endpoint_disabled"; readonly left: readonly LeftAlone[] }
+  | { readonly result: "replayed"; readonly waiting: readonly Waiting[]; readonly left: readonly LeftAlone[] };
+
+/** A failed delivery that a replay did not touch, and why. */
+export interface LeftAlone {
+  readonly delivery: string;
+  readonly endpoint: string;
+  readonly reason: "endpoint_disabled" | "endpoint_deleted";
+}
+
+// --- lists ---
+
+export interface Page<T> {
+  readonly data: readonly T[];
+  /** Opaque; null at the end of the list. A page may be short, even empty, while it is set. */
+  readonly nextCursor: string | null;
+}
+
+export interface PageQuery {
+  readonly tenant: string | null;
+  readonly limit: number;
+  readonly order: "newest" | "oldest";
+  readonly cursor?: string;
+}
+
+export interface EndpointQuery extends PageQuery {
+  readonly enabled?: boolean;
+  readonly eventType?: string;
+  readonly uid?: string;
+}
+
+export interface EventQuery extends PageQuery {
+  readonly since?: number;
+  readonly until?: number;
+  readonly status?: EventStatus;
+  readonly type?: string;
+  readonly endpoint?: string;
+  readonly test?: boolean;
+}
+
+export interface AttemptQuery extends PageQuery {
+  readonly event: string;
+}
+
+export interface EventSummary {
+  readonly id: string;
+  readonly type: string;
+  readonly createdAt: number;
+  readonly receivedAt: number;
+  readonly tenant: string;
+  readonly test: boolean;
+  readonly status: EventStatus;
+}
+
+export interface EventView extends EventSummary {
+  /** The bytes of `data` as they were published; null once they were erased. */
+  readonly data: Uint8Array | null;
+  /** At most 100 of them. */
+  readonly deliveries: readonly DeliveryView[];
+}
+
+export interface DeliveryView {
+  readonly id: string;
+  readonly event: string;
+  readonly endpoint: string;
+  readonly status: ShownStatus;
+  readonly attempts: number;
+  /** Null unless the delivery is pending. */
+  readonly nextAttemptAt: number | null;
+  readonly lastAttempt: Attempt | null;
+}
+
+export interface Attempt {
+  readonly id: string;
+  readonly event: string;
+  readonly delivery: string;
+  readonly endpoint: string;
+  readonly url: string;
+  readonly number: number;
+  readonly trigger: Trigger;
+  readonly round: number;
+  /** Null for attempts outside the ladder. */
+  readonly retry: number | null;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly outcome: "succeeded" | "failed" | "interrupted";
+  readonly statusCode: number | null;
+  readonly error: AttemptError | null;
+  readonly bodyError: BodyError | null;
+  readonly detail: string;
+  readonly remoteAddress: string | null;
+  readonly secret: "current" | "next" | null;
+  readonly phases: Phases;
+  readonly responseHeaders: Readonly<Record<string, string>>;
+  readonly responseBody: Uint8Array;
+  readonly responseTruncated: boolean;
+}
+
+export interface Space {
+  readonly freeBytes: number;
+  readonly floorBytes: number;
+}

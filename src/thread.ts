@@ -1,0 +1,20 @@
+import { Worker } from "node:worker_threads";
+
+/** The modules that run on threads of their own; scripts/build.ts puts each into the executable as text. */
+export const THREADS = { sender: "./delivery/sender-thread.ts" } as const;
+
+export type ThreadName = keyof typeof THREADS;
+
+/** Each thread's bundled source; set by scripts/build.ts. */
+declare const __THREADS__: Readonly<Record<ThreadName, string>> | undefined;
+
+/**
+ * Starts a thread. `workerData` is structured-cloned; a thread that opens SQLite needs the main thread's
+ * `nativeBinding` in it. Under `node --watch` the thread's own imports arrive as messages too: have a `kind` in yours.
+ */
+export function startThread(name: ThreadName, workerData: unknown): Worker {
+  // Threads would inherit --import and --watch otherwise.
+  const options = { name, workerData, execArgv: [] };
+  if (typeof __THREADS__ === "undefined") return new Worker(new URL(THREADS[name], import.meta.url), options);
+  return new Worker(__THREADS__[name], { ...options, eval: true });
+}

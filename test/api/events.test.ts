@@ -1,0 +1,216 @@
+import { describe, expect, it } from "vitest";
+import { aStore, anEvent } from "./sqlite.ts";
+import { ApiServer } from "./server.ts";
+
+const EVENTS = "/v1/webhooks/events";
+const DATA = '{"n":9007199254740993,"m":1.0,"h":1e400, "2":1,"1":"\\u0041é"}';
+
+async function serve() {
+  return ApiServer.start(await aStore());
+}
+
+async function register(api: ApiServer, more: Record<string, unknown> = {}, query = ""): Promise<string> {
+  const url = "https://example.com/h";
+  const { body } = await api.post(`/v1/webhooks${query}`, { url, events: ["budget.exceeded"], ...more });
+  return body.id;
+}
+
+describe("an event", () => {
+  it("comes back with the bytes of its data, its status and its deliveries", async () => {
+    const api = await serve();
+    const endpoint = await register(api);
+    const { id } = (await api.post(EVENTS, `{"type":"budget.exceeded","data":${DATA}}`)).body;
+    const { status, text, body } = await api.get(`${EVENTS}/${id}`);
+    expect(status).toBe(200);
+    expect(text).toContain(`"data":${DATA},"deliveries":`);
+    expect({ ...body, data: null }).toEqual({
+      id,
+      type: "budget.exceeded",
+      created_at: "2026-11-20T09:55:00.000Z",
+      received_at: "2026-11-20T09:55:00.000Z",
+      tenant: "default",
+      test: false,
+      status: "pending",
+      data: null,
+      deliveries: [
+        {
+          id: expect.stringMatching(/^dlv_/),
+          endpoint,
+          status: "pending",
+          attempts: 0,
+          next_attempt_at: "2026-11-20T09:55:00.000Z",
+          last_attempt: null,
+        },
+      ],
+    });
+  });
+
+  it("shows what came back, decoded as far as it goes", async () => {
+    const api = await serve();
+    const endpoint = await register(api);
+    const id = await anEvent(api.store, api.clock.now(), "failed");
+    const { deliveries, status } = (await api.get(`${EVENTS}/${id}`)).body;
+    expect(status).toBe("failed");
+    const { body } = await api.get(`${EVENTS}/${id}/attempts`);
+    expect(body).toEqual({ data: [deliveries[0].last_attempt], next_cursor: null });
+    expect(body.data[0]).toEqual({
+      id: expect.stringMatching(/^att_/),
+      event: id,
+      delivery: deliveries[0].id,
+      endpoint,
+      url: "https://example.com/h",
+      number: 1,
+      trigger: "ladder",
+      started_at: "2026-11-20T09:55:00.000Z",
+      duration_ms: 12,
+      round: 1,
+      retry: 0,
+      outcome: "failed",
+      status_code: 503,
+      error: "http_status",
+      body_error: null,
+      detail: "the receiver answered 503",
+      remote_address: null,
+      secret: "current",
+      phases: { dns_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null },
+      response_headers: { "content-type": "text/plain" },
+      response_body: "ok\ufffd",
+      response_truncated: false,
+    });
+  });
+
+  it("of another tenant is as if it were not there", async () => {
+    const api = await serve();
+    const id = await anEvent(api.store, api.clock.now(), "failed", { tenant: "acme" });
+    const key = await api.addKey(["manage"], "globex");
+    for (const path of [`${EVENTS}/${id}`, `${EVENTS}/${id}/attempts`]) {
+      expect((await api.get(path, { key })).status).toBe(404);
+      expect((await api.get(path)).status).toBe(200);
+    }
+    expect((await api.request("POST", `${EVENTS}/${id}/retry`, { key })).status).toBe(404);
+    expect((await api.get(EVENTS, { key })).body.data).toEqual([]);
+  });
+});
+
+describe("the list of events", () => {
+  it("leaves out data and deliveries unless they are asked for", async () => {
+    const api = await serve();
+    await register(api);
+    const { id } = (await api.post(EVENTS, `{"type":"budget.exceeded","data":${DATA}}`)).body;
+    const [plain] = (await api.get(EVENTS)).body.data;
+    expect(Object.keys(plain)).toEqual(["id", "type", "created_at", "received_at", "tenant", "test", "status"]);
+    expect((await api.get(`${EVENTS}?include=data`)).text).toContain(`"data":${DATA}}]`);
+    const whole = (await api.get(`${EVENTS}?include=data,deliveries`)).body.data[0];
+    expect(whole).toEqual((await api.get(`${EVENTS}/${id}`)).body);
+    expect((await api.get(`${EVENTS}?include=secrets`)).body.code).toBe("invalid_query");
+  });
+
+  it("is filtered and walked to its end", async () => {
+    const api = await serve();
+    const endpoint = await register(api);
+    const failed = await anEvent(api.store, api.clock.now(), "failed");
+    api.clock.advance("1h");
+    const delivered = await anEvent(api.store, api.clock.now(), "delivered");
+    const unmatched = await anEvent(api.store, api.clock.now(), "delivered", { type: "goal.achieved" });
+    const ids = async (query: string) =>
+      (await api.get(`${EVENTS}?${query}`)).body.data.map(({ id }: { id: string }) => id);
+    expect(await ids("")).toEqual([unmatched, delivered, failed]);
+    expect(await ids("status=failed")).toEqual([failed]);
+    expect(await ids("status=unmatched")).toEqual([unmatched]);
+    expect(await ids(`endpoint=${endpoint}&order=oldest`)).toEqual([failed, delivered]);
+    expect(await ids("type=goal.achieved")).toEqual([unmatched]);
+    expect(await ids("since=2026-11-20T10:00:00Z&until=2026-11-20T12:00:00%2B01:00")).toEqual([unmatched, delivered]);
+    const walked: string[] = [];
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const { body } = await api.get(`${EVENTS}?limit=1${cursor && `&cursor=${cursor}`}`);
+      walked.push(...body.data.map(({ id }: { id: string }) => id));
+      cursor = body.next_cursor;
+    }
+    expect(walked).toEqual([unmatched, delivered, failed]);
+  });
+
+  it.each([
+    "limit=0",
+    "limit=101",
+    "limit=1e3",
+    "limit=",
+    "limit=1&limit=2",
+    "cursor=AAAA",
+    "cursor=%00",
+    "status=nope",
+    "sort=id;drop",
+    "since=2026-13-45T00:00:00Z",
+    "since=%ff",
+    "%ff=1",
+    "__proto__=1",
+    "order=up",
+    "test=yes",
+    "endpoint=ep_1",
+  ])("refuses ?%s", async (query) => {
+    const api = await serve();
+    const { status, body } = await api.get(`${EVENTS}?${query}`);
+    expect({ status, code: body.code }).toEqual({ status: 422, code: "invalid_query" });
+  });
+});
+
+describe("a retry", () => {
+  it("starts a new round for what failed, hands it over and answers the event", async () => {
+    const api = await serve();
+    const endpoint = await register(api);
+    const id = await anEvent(api.store, api.clock.now(), "failed");
+    const { status, body } = await api.request("POST", `${EVENTS}/${id}/retry`);
+    expect(status).toBe(202);
+    expect(body).toMatchObject({ id, status: "pending", left_alone: [] });
+    expect(api.accepted).toEqual([{ fresh: [], waiting: [{ endpoint, event: id, dueAt: api.clock.now() }] }]);
+    const again = await api.request("POST", `${EVENTS}/${id}/retry`);
+    expect({ status: again.status, code: again.body.code }).toEqual({ status: 409, code: "event_not_failed" });
+  });
+
+  it("makes one round of twenty at once", async () => {
+    const api = await serve();
+    await register(api);
+    const id = await anEvent(api.store, api.clock.now(), "failed");
+    const answers = await Promise.all(Array.from({ length: 20 }, () => api.request("POST", `${EVENTS}/${id}/retry`)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, ...Array<number>(19).fill(409)]);
+    expect(api.accepted).toHaveLength(1);
+  });
+
+  it("sends a delivered event again only by force", async () => {
+    const api = await serve();
+    await register(api);
+    const id = await anEvent(api.store, api.clock.now(), "delivered");
+    expect((await api.post(`${EVENTS}/${id}/retry`, {})).body.code).toBe("event_not_failed");
+    expect((await api.post(`${EVENTS}/${id}/retry`, { force: true })).status).toBe(202);
+  });
+
+  it("stays within the endpoint that it names", async () => {
+    const api = await serve();
+    const [one, other] = [await register(api), await register(api)];
+    const id = await anEvent(api.store, api.clock.now(), "failed");
+    expect((await api.post(`${EVENTS}/${id}/retry`, { endpoint: one })).body.status).toBe("failed");
+    expect(api.accepted.flatMap(({ waiting }) => waiting)).toMatchObject([{ endpoint: one }]);
+    expect((await api.post(`${EVENTS}/${id}/retry`, { endpoint: other })).body.status).toBe("pending");
+  });
+
+  it("leaves alone what is owed to a deleted endpoint, and says so", async () => {
+    const api = await serve();
+    const [kept, deleted] = [await register(api), await register(api)];
+    const both = await anEvent(api.store, api.clock.now(), "failed");
+    await api.request("DELETE", `/v1/webhooks/${deleted}`);
+    const { body } = await api.request("POST", `${EVENTS}/${both}/retry`);
+    expect(body.left_alone).toEqual([
+      { delivery: expect.stringMatching(/^dlv_/), endpoint: deleted, reason: "endpoint_deleted" },
+    ]);
+    await api.request("DELETE", `/v1/webhooks/${kept}`);
+    const refused = await api.post(`${EVENTS}/${both}/retry`, { endpoint: deleted });
+    expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 409, code: "endpoint_disabled" });
+    expect(refused.body.detail).toContain(deleted);
+  });
+
+  it("refuses what it does not know", async () => {
+    const api = await serve();
+    const id = await anEvent(api.store, api.clock.now(), "failed");
+    expect((await api.post(`${EVENTS}/${id}/retry`, { fource: true })).body.errors[0].code).toBe("unknown_field");
+    expect((await api.post(`${EVENTS}/evt_1/retry`, {})).status).toBe(404);
+  });
+});

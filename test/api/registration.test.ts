@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { headerFaults, isPlainText, lengthOf } from "../../src/api/registration.ts";
+
+const faults = (headers: Record<string, unknown>) => headerFaults(headers, "X-Signature");
+
+describe("extra headers", () => {
+  it("may be any token with visible ASCII", () => {
+    expect(faults({ "X-Api-Key": "a b~!", authorization: "Bearer x", "x-a": "y".repeat(4096) })).toEqual([]);
+  });
+
+  it.each(["", "x a", "x:a", "é", "x\n", "(x)"])("are not named %j", (name) => {
+    expect(faults({ [name]: "1" })).toMatchObject([{ name }]);
+  });
+
+  it.each(["", " a", "a ", "a\tb", "é", "a\r\nb", "y".repeat(4097), 1, null, ["1"]])("do not hold %j", (value) => {
+    expect(faults({ "x-a": value })).toMatchObject([{ name: "x-a" }]);
+  });
+
+  it.each([
+    "Host",
+    "Cookie",
+    "Expect",
+    "TE",
+    "Proxy-Authorization",
+    "Content-Length",
+    "X-Webhookd-Attempt",
+    "webhook-id",
+    "x-service-signature",
+    "X-Signature",
+    "x-signature",
+    "__proto__",
+  ])("cannot replace %s", (name) => {
+    expect(faults(Object.fromEntries([[name, "1"]]))).toHaveLength(1);
+  });
+
+  it("are told apart without case, and are sixteen at most", () => {
+    expect(faults({ "X-A": "1", "x-a": "2" })).toMatchObject([{ name: "x-a" }]);
+    const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`x-${index}`, "1"]));
+    expect(faults(many)).toEqual([{ detail: "at most 16 headers" }]);
+  });
+});
+
+describe("a label", () => {
+  it("is one line that reads as it is written", () => {
+    for (const text of ["日本語 😀 é", "=HYPERLINK()", "👨‍👩‍👧", ""]) expect(isPlainText(text)).toBe(true);
+    for (const text of ["\0", "a\nb", "\u001b[2J", "\u0085", "a\u202eb", "\u2066", "\u2028"]) {
+      expect(isPlainText(text)).toBe(false);
+    }
+  });
+
+  it("is measured in characters", () => {
+    expect(lengthOf("😀é")).toBe(2);
+  });
+});

@@ -1,0 +1,198 @@
+import { request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http";
+import { connect } from "node:net";
+import { afterAll } from "vitest";
+import { createApi } from "../../src/api/app.ts";
+import { openListener, openSocket } from "../../src/api/listen.ts";
+import type { ApiParts } from "../../src/api/parts.ts";
+import { loadConfig, type Config } from "../../src/config.ts";
+import { newId } from "../../src/domain/id.ts";
+import type { NewApiKey, Scope } from "../../src/domain/key.ts";
+import { createToken, hashSecret, parseToken } from "../../src/domain/token.ts";
+import { silentLog, type Log } from "../../src/log.ts";
+import type { Deliveries } from "../../src/delivery/deliveries.ts";
+import type { Handover, Store } from "../../src/store/store.ts";
+import { ManualClock } from "../harness/clock.ts";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  /** The JSON body; `undefined` for another. */
+  readonly body: ReturnType<typeof JSON.parse>;
+}
+
+export interface RequestOptions {
+  readonly key?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** Sends the body in pieces, without a content-length. */
+  readonly chunked?: boolean;
+}
+
+export interface ServeOptions extends Partial<Pick<ApiParts, "config" | "ownAddresses">> {
+  /** Opens a unix socket there too. */
+  readonly socket?: string;
+}
+
+/** The API on a real port, over the store that the test brings. */
+export class ApiServer {
+  readonly store: Store;
+  readonly clock = new ManualClock();
+  readonly accepted: Handover[] = [];
+  readonly dropped: string[] = [];
+  readonly logged: { level: string; fields: object; message: string }[] = [];
+  phase: "serving" | "draining" | "stopped" = "serving";
+  server!: Server;
+  port!: number;
+  adminKey!: string;
+
+  private constructor(store: Store) {
+    this.store = store;
+  }
+
+  static async start(store: Store, options: ServeOptions = {}) {
+    const server = new ApiServer(store);
+    const api = createApi({
+      store,
+      deliveries: server.#deliveries(),
+      clock: server.clock,
+      log: server.#log(),
+      config: options.config ?? aConfig(),
+      version: "0.0.0",
+      phase: () => server.phase,
+      ownAddresses: options.ownAddresses ?? (() => []),
+    });
+    const listener = await openListener(api.handler(false), { host: "127.0.0.1", port: 0, log: silentLog });
+    running.add(() => listener.close(100));
+    if (options.socket !== undefined) {
+      const socket = await openSocket(api.handler(true), { path: options.socket, mode: 0o600, log: silentLog });
+      if ("refused" in socket) throw new Error(socket.refused);
+      running.add(() => socket.close(100));
+    }
+    server.server = listener.server;
+    server.port = Number(new URL(listener.url).port);
+    server.adminKey = await server.addKey(["admin"], "*");
+    return server;
+  }
+
+  /** The token of a new key. */
+  async addKey(scopes: readonly Scope[], tenant = "default", more: Partial<NewApiKey> = {}): Promise<string> {
+    const id = newId("key", this.clock.now(), crypto.getRandomValues(new Uint8Array(10)));
+    const token = createToken(id.slice(4), crypto.getRandomValues(new Uint8Array(32)));
+    const hash = hashSecret(parseToken(token)!.secret);
+    await this.store.addKey({ id, name: "", hash, scopes, tenant, expiresAt: null, ...more }, this.clock.now());
+    return token;
+  }
+
+  /** With the admin key of every tenant unless the options say otherwise. */
+  request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const key = options.key === undefined ? this.adminKey : options.key;
+    const headers: Record<string, string> = {
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+      ...(options.body !== undefined && { "content-type": "application/json" }),
+      ...options.headers,
+    };
+    return send(this.port, method, path, headers, options.body, options.chunked);
+  }
+
+  post(path: string, body: unknown, options: Omit<RequestOptions, "body"> = {}): Promise<Answer> {
+    return this.request("POST", path, { ...options, body: typeof body === "string" ? body : JSON.stringify(body) });
+  }
+
+  get(path: string, options: RequestOptions = {}): Promise<Answer> {
+    return this.request("GET", path, options);
+  }
+
+  #deliveries(): Deliveries {
+    return {
+      hasRoom: () => true,
+      accept: (handover) => void this.accepted.push(handover),
+      refresh: async () => {},
+      drop: async (endpoint) => void this.dropped.push(endpoint),
+    };
+  }
+
+  #log(): Log {
+    const at = (level: string) => (fields: object, message: string) =>
+      void this.logged.push({ level, fields, message });
+    return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), isLevelEnabled: () => true };
+  }
+}
+
+/** Node's own client, because fetch rewrites headers, methods and targets that these tests are about. */
+export function send(
+  port: number,
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body: string | Uint8Array = "",
+  chunked = false,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const length = Buffer.byteLength(body);
+    const framing = chunked ? { "transfer-encoding": "chunked" } : length > 0 ? { "content-length": length } : {};
+    const all = { ...framing, ...headers };
+    const req = httpRequest({
+      host: "127.0.0.1",
+      port,
+      method,
+      path,
+      headers: all,
+      agent: false,
+      insecureHTTPParser: false,
+    });
+    req.on("response", (res) => {
+      const chunks: Buffer[] = [];
+      res.on("data", (chunk) => chunks.push(chunk));
+      res.on("end", () => resolve(answerOf(res.statusCode!, res.headers, Buffer.concat(chunks).toString())));
+      res.on("error", reject);
+    });
+    req.on("error", reject);
+    req.end(body);
+  });
+}
+
+/** Sends raw bytes and reads until the server closes, or has been quiet after an answer. */
+export function sendRaw(port: number, bytes: string | Uint8Array, until: (text: string) => boolean): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    let text = "";
+    const end = () => {
+      socket.destroy();
+      resolve(text);
+    };
+    socket.on("data", (chunk) => {
+      text += chunk.toString("latin1");
+      if (until(text)) end();
+    });
+    socket.on("close", end);
+    socket.on("error", end);
+    socket.write(bytes);
+  });
+}
+
+export function aConfig(settings: Readonly<Record<string, string>> = {}, dir = "/nonexistent"): Config {
+  const all = { DATA_DIR: dir, SERVER_LISTEN: "127.0.0.1:0", ...settings };
+  return loadConfig({
+    flags: {},
+    env: Object.fromEntries(Object.entries(all).map(([name, value]) => [`WEBHOOKD_${name}`, value])),
+    cwd: "/",
+    home: "/",
+    root: false,
+    platform: process.platform,
+    checkout: null,
+    readFile: () => null,
+    exists: () => false,
+  });
+}
+
+function answerOf(status: number, headers: IncomingHttpHeaders, text: string): Answer {
+  const isJson = headers["content-type"]?.endsWith("json") === true;
+  return { status, headers, text, body: isJson && text !== "" ? JSON.parse(text) : undefined };
+}
+
+const running = new Set<() => Promise<void>>();
+
+afterAll(async () => {
+  for (const stop of running) await stop();
+});

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import { noResponse } from "../../src/domain/attempt.ts";
+import type { EventDraft } from "../../src/domain/event.ts";
+import { openStore, type OpenOptions } from "../../src/store/open.ts";
+import type { Store } from "../../src/store/store.ts";
+import { ManualClock } from "../harness/clock.ts";
+
+/** The real store in a directory of its own, gone when the file's tests end. */
+export async function aStore(clock = new ManualClock(), more: Partial<OpenOptions> = {}): Promise<Store> {
+  const dir = mkdtempSync(join(tmpdir(), "webhookd-api-"));
+  const { store } = await openStore({ dir, create: true, diskFloor: 0, clock, onFault: fail, ...more });
+  open.push({ dir, store });
+  return store;
+}
+
+/** Publishes an event and ends the attempts of all its deliveries. */
+export async function anEvent(
+  store: Store,
+  now: number,
+  end: "delivered" | "failed",
+  draft: Partial<EventDraft> = {},
+): Promise<string> {
+  const data = Buffer.from('{"a":1}');
+  const whole = { tenant: "default", type: "budget.exceeded", createdAt: now, data, ...draft };
+  const [publication] = await store.publish([whole], now, () => true);
+  await store.record(
+    publication!.fresh.map((claim) => ({
+      claim,
+      url: "https://example.com/h",
+      startedAt: now,
+      outcome: end === "failed" ? FAILURE : { ...FAILURE, outcome: "succeeded", statusCode: 204, error: null },
+      verdict: { status: end },
+      secret: "current",
+    })),
+  );
+  return publication!.id;
+}
+
+const FAILURE = {
+  ...noResponse("http_status", "the receiver answered 503", 12),
+  statusCode: 503,
+  responseHeaders: { "content-type": "text/plain" },
+  responseBody: Buffer.from([0x6f, 0x6b, 0xff]),
+};
+
+function fail(error: Error): never {
+  throw error;
+}
+
+const open: { dir: string; store: Store }[] = [];
+
+afterAll(async () => {
+  for (const { dir, store } of open) {
+    await store.close();
+    rmSync(dir, { recursive: true });
+  }
+});

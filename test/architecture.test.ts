@@ -1,0 +1,154 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const ROOT = resolve(import.meta.dirname, "..");
+
+/**
+ * Who may import whom: the first rule whose `from` matches a file decides. Paths are prefixes of files of ours, other
+ * names are packages; `types` may be imported as types only, so that nothing of them is loaded.
+ */
+interface Rule {
+  from: string;
+  may: string[];
+  types?: string[];
+  why: string;
+}
+
+const NODE = "node:";
+const RULES: Rule[] = [
+  { from: "src/domain/address", may: ["src/domain", "ipaddr.js", "node:net"], why: "pure" },
+  {
+    from: "src/domain",
+    may: ["src/domain", "node:crypto", "node:net", "node:buffer"],
+    why: "pure: no I/O, no clock, no store",
+  },
+  { from: "src/store/store.ts", may: ["src/domain"], why: "the contract names domain types only" },
+  {
+    from: "src/store/sqlite",
+    may: ["src/store", "src/domain", "src/clock.ts", NODE, "better-sqlite3"],
+    types: ["src/log.ts"],
+    why: "the embedded store",
+  },
+  {
+    from: "src/store",
+    may: ["src/store", "src/domain", "src/clock.ts", NODE],
+    types: ["src/log.ts"],
+    why: "opening a store",
+  },
+  {
+    from: "src/delivery",
+    may: ["src/delivery", "src/domain", "src/clock.ts", NODE, "undici"],
+    types: ["src/store/store.ts", "src/log.ts"],
+    why: "delivery knows neither the API nor which store there is",
+  },
+  {
+    from: "src/api/listen.ts",
+    may: ["src/api", "src/domain", NODE, "listhen"],
+    types: ["src/log.ts"],
+    why: "listhen, and only here",
+  },
+  {
+    from: "src/api",
+    may: ["src/api", "src/domain", NODE, "h3", "srvx", "valibot"],
+    types: ["src/store/store.ts", "src/delivery/deliveries.ts", "src/clock.ts", "src/log.ts", "src/config.ts"],
+    why: "the API knows delivery by its contract alone",
+  },
+  {
+    from: "src/upkeep",
+    may: ["src/domain", "src/clock.ts"],
+    types: ["src/store/store.ts", "src/log.ts"],
+    why: "a chore",
+  },
+  { from: "src/schedule.ts", may: ["croner"], types: ["src/log.ts"], why: "croner, and only here" },
+  { from: "src/config", may: ["src/config", "src/domain", "src/packed.ts", NODE, "smol-toml"], why: "settings" },
+  {
+    from: "src/client",
+    may: ["src/domain", NODE],
+    types: ["src/config.ts", "src/store/store.ts"],
+    why: "a client of the HTTP API",
+  },
+  { from: "src/daemon.ts", may: ["src", NODE], why: "the only place where parts are joined" },
+  { from: "src/log.ts", may: ["src/domain", "pino"], why: "logs" },
+  { from: "src/native.ts", may: ["src/packed.ts", "src/store/refused.ts", NODE], why: "the addon" },
+  { from: "src/thread.ts", may: [NODE], why: "threads" },
+  { from: "src", may: ["src/packed.ts", NODE], why: "small leaves" },
+  {
+    from: "cli",
+    may: ["cli", "src/client", "src/config", "src/domain", "src/version.ts", "src/packed.ts", NODE, "citty"],
+    types: ["src/daemon.ts", "src/store/store.ts"],
+    why: "commands are clients of the HTTP API; serve loads the daemon lazily",
+  },
+];
+/** `await import()` of ours that the rules above would refuse. */
+const LAZY: Record<string, string[]> = { "cli/serve.ts": ["src/daemon.ts", "src/log.ts"] };
+
+interface Import {
+  target: string;
+  typeOnly: boolean;
+  lazy: boolean;
+}
+
+const IMPORT = /^\s*(?:import|export)\s+(type\s)?[^"';]*?from\s+"([^"]+)"|^\s*import\s+"([^"]+)"|import\("([^"]+)"\)/gm;
+
+function importsOf(file: string): Import[] {
+  const found: Import[] = [];
+  for (const [, type, from, bare, lazy] of readFileSync(join(ROOT, file), "utf8").matchAll(IMPORT)) {
+    const name = (from ?? bare ?? lazy)!;
+    const target = name.startsWith(".") ? relative(ROOT, resolve(ROOT, dirname(file), name)) : name;
+    found.push({ target, typeOnly: type !== undefined, lazy: lazy !== undefined });
+  }
+  return found;
+}
+
+function filesOf(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.tsx?$/.test(name))
+    .map((name) => `${folder}/${name}`);
+}
+
+const sources = ["src", "cli", "tui"].filter((folder) => existsSync(join(ROOT, folder))).flatMap(filesOf);
+
+function allowed(target: string, list: string[]): boolean {
+  return list.some((entry) =>
+    entry === NODE
+      ? target.startsWith(NODE)
+      : target === entry || target.startsWith(`${entry}/`) || (entry.startsWith("src") && target.startsWith(entry)),
+  );
+}
+
+describe("the house", () => {
+  it.each(sources)("%s imports only what its rule allows", (file) => {
+    const rule = RULES.find(({ from }) => file.startsWith(from));
+    expect(rule, `no rule for ${file}`).toBeDefined();
+    for (const { target, typeOnly, lazy } of importsOf(file)) {
+      const list = [...rule!.may, ...(typeOnly ? (rule!.types ?? []) : []), ...(lazy ? (LAZY[file] ?? []) : [])];
+      expect(allowed(target, list), `${file} imports ${target}; ${rule!.from} is ${rule!.why}`).toBe(true);
+    }
+  });
+
+  it("reads the clock in src/clock.ts alone", () => {
+    const readers = sources.filter(
+      (file) =>
+        file.startsWith("src/") &&
+        /\bDate\.now\(|new Date\(\)|performance\.now\(|\bsetTimeout\(|\bsetInterval\(/.test(
+          readFileSync(join(ROOT, file), "utf8"),
+        ),
+    );
+    expect(readers).toEqual(["src/clock.ts"]);
+  });
+
+  it("keeps chance out of the domain", () => {
+    const offenders = sources.filter(
+      (file) =>
+        file.startsWith("src/domain/") &&
+        /Math\.random|randomBytes|randomUUID/.test(readFileSync(join(ROOT, file), "utf8")),
+    );
+    expect(offenders).toEqual([]);
+  });
+
+  it("loads no test code into the program", () => {
+    for (const file of sources)
+      for (const { target } of importsOf(file)) expect(target.startsWith("test/"), file).toBe(false);
+  });
+});

@@ -1,0 +1,40 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { Ledger } from "../../scripts/bench/ledger.ts";
+import { SCENARIOS } from "../../scripts/bench/scenarios.ts";
+
+const run = (...args: string[]) => promisify(execFile)(process.execPath, ["scripts/bench/main.ts", ...args]);
+
+describe("the bench", () => {
+  it("knows a scenario for each goal that it measures", () => {
+    const names = "bare batch single relay flat hang backlog overrun lanes idle";
+    expect(SCENARIOS).toEqual(names.split(" "));
+  });
+
+  it("takes an event for lost that was acked and has not arrived", () => {
+    const ledger = new Ledger();
+    ledger.count("submitted", 3);
+    ledger.ackedAt.set([0, 1, 1]);
+    ledger.arrive(1, 2);
+    ledger.arrive(1, 3);
+    expect([...ledger.missing()]).toEqual([2]);
+    expect(ledger.get("duplicates")).toBe(1);
+  });
+
+  it("refuses a scenario that there is not, and says which there are", async () => {
+    await expect(run("fastest")).rejects.toMatchObject({
+      code: 64,
+      stderr: expect.stringMatching(/no scenario "fastest"[^]*bare, batch, single/),
+    });
+  });
+
+  it("measures the smallest one: nothing lost, every sampled signature verified", async () => {
+    const { stdout } = await run("bare", "--json", "--seconds", "0.2", "--rounds", "1");
+    const { measures } = JSON.parse(stdout) as { measures: { measure: string; median: number }[] };
+    const valueOf = (name: string) => measures.find(({ measure }) => measure === name)?.median;
+    expect(valueOf("lost, forged or broken")).toBe(0);
+    expect(valueOf("delivered")).toBeGreaterThan(0);
+    expect(valueOf("CPU an event")).toBeGreaterThan(0);
+  });
+});

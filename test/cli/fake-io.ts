@@ -1,0 +1,62 @@
+import type { ConfigInputs } from "../../src/config/inputs.ts";
+import type { Io } from "../../cli/io.ts";
+import { inputs } from "../config/inputs.ts";
+
+/** A process that only remembers: its clock moves when somebody sleeps, its signals come when the test sends them. */
+export class FakeIo implements Io {
+  out = "";
+  err = "";
+  exits: number[] = [];
+  readonly env: Record<string, string | undefined>;
+  readonly #machine: Partial<ConfigInputs>;
+  #time = 1_700_000_000_000;
+  #signals = new Set<(signal: "SIGINT" | "SIGTERM") => void>();
+  readonly #isTTY: boolean;
+
+  constructor({
+    env = {},
+    machine = {},
+    isTTY = false,
+  }: { env?: Record<string, string>; machine?: Partial<ConfigInputs>; isTTY?: boolean } = {}) {
+    this.env = env;
+    this.#machine = machine;
+    this.#isTTY = isTTY;
+  }
+
+  get stdout() {
+    return { write: (text: string) => void (this.out += text), isTTY: this.#isTTY };
+  }
+
+  get stderr() {
+    return { write: (text: string) => void (this.err += text), isTTY: this.#isTTY };
+  }
+
+  configInputs = (flags: ConfigInputs["flags"]) => inputs({ env: this.env, ...this.#machine, flags });
+  now = () => this.#time;
+  monotonic = () => this.#time;
+
+  /** As long as a turn of the event loop, whatever the clock says. */
+  sleep = async (ms: number) => {
+    this.#time += ms;
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  onSignal = (run: (signal: "SIGINT" | "SIGTERM") => void) => {
+    this.#signals.add(run);
+    return () => void this.#signals.delete(run);
+  };
+
+  onHangup = () => {};
+
+  exit = (code: number) => void this.exits.push(code);
+
+  /** A second after the last, as a person sends them. */
+  signal(signal: "SIGINT" | "SIGTERM", { echoes = 0 } = {}): void {
+    this.#time += 1000;
+    for (let sent = 0; sent <= echoes; sent++) for (const run of this.#signals) run(signal);
+  }
+
+  get watchesSignals(): boolean {
+    return this.#signals.size > 0;
+  }
+}

@@ -1,0 +1,132 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { EXIT } from "../../cli/exit-code.ts";
+import { fakeDaemon, problem } from "./fake-daemon.ts";
+import { FakeIo } from "./fake-io.ts";
+import { webhookd } from "./runs.ts";
+
+const KEY = {
+  id: "key_01m7w8bx02jeyjr53r14y5rmma",
+  name: "billing",
+  scopes: ["publish", "read"],
+  tenant: "default",
+  created_at: "2023-11-14T22:13:20.000Z",
+  expires_at: null as string | null,
+  last_used_at: null,
+  revoked_at: null as string | null,
+};
+const TOKEN = "whk_secret";
+
+const created = () => fakeDaemon(() => ({ status: 201, body: { ...KEY, key: TOKEN } }));
+
+describe("webhookd keys create", () => {
+  it("prints the token alone on stdout", async () => {
+    const [io, daemon] = [new FakeIo(), await created()];
+    const words = ["--name", "billing", "--scope", "publish, read", "--socket", daemon.socket];
+    expect(await webhookd(io, "keys", "create", ...words)).toBe(EXIT.ok);
+    expect(io.out).toBe(`${TOKEN}\n`);
+    expect(io.err).toContain("shown once");
+    expect(io.err).not.toContain(TOKEN);
+    expect(daemon.seen).toMatchObject([
+      { method: "POST", path: "/v1/keys", body: { name: "billing", scopes: ["publish", "read"], tenant: "default" } },
+    ]);
+    expect(daemon.seen[0]!.body).not.toHaveProperty("expires_at");
+  });
+
+  it("counts --expires from now, and answers --json with the whole key", async () => {
+    const [io, daemon] = [new FakeIo(), await created()];
+    const words = ["--name=n", "--scope=read", "--tenant=*", "--expires=30d", "--json", `--socket=${daemon.socket}`];
+    expect(await webhookd(io, "keys", "create", ...words)).toBe(EXIT.ok);
+    expect(JSON.parse(io.out)).toEqual({ ...KEY, key: TOKEN });
+    expect(daemon.seen[0]!.body).toMatchObject({ tenant: "*", expires_at: "2023-12-14T22:13:20.000Z" });
+  });
+
+  it.each([
+    ["--scope", "reed", "Did you mean read?"],
+    ["--scope", "read,", 'there is no scope ""'],
+    ["--expires", "tomorrow", "--expires tomorrow is no duration"],
+    ["--expires", "0s", "is no duration"],
+    ["--expires", "99999999d", "is no duration"],
+  ])("refuses %s %s", async (flag, value, message) => {
+    const [io, daemon] = [new FakeIo(), await created()];
+    const scope = flag === "--scope" ? [] : ["--scope", "read"];
+    const words = ["--name", "n", ...scope, flag, value, "--socket", daemon.socket];
+    expect(await webhookd(io, "keys", "create", ...words)).toBe(EXIT.usage);
+    expect(io.err).toContain(message);
+    expect(daemon.seen).toEqual([]);
+  });
+});
+
+describe("webhookd keys list", () => {
+  it("shows every key and its state, outside text made harmless", async () => {
+    const io = new FakeIo();
+    const daemon = await fakeDaemon(() => ({
+      status: 200,
+      body: {
+        data: [
+          { ...KEY, name: "a\x1b[2Jb\nc" },
+          { ...KEY, expires_at: "2099-01-01T00:00:00.000Z" },
+          { ...KEY, expires_at: "2020-01-01T00:00:00.000Z" },
+          { ...KEY, revoked_at: "2021-01-01T00:00:00.000Z" },
+        ],
+      },
+    }));
+    expect(await webhookd(io, "keys", "list", "--socket", daemon.socket)).toBe(EXIT.ok);
+    const lines = io.out.trimEnd().split("\n");
+    expect(lines).toHaveLength(5);
+    expect(lines[1]).toContain("a<U+001B>[2Jb<U+000A>c");
+    expect(lines.map((line) => line.slice(lines[0]!.indexOf("STATE")))).toEqual([
+      "STATE",
+      "works",
+      "until 2099-01-01T00:00:00.000Z",
+      "expired 2020-01-01T00:00:00.000Z",
+      "revoked 2021-01-01T00:00:00.000Z",
+    ]);
+  });
+
+  it("answers --json in ASCII", async () => {
+    const io = new FakeIo();
+    const daemon = await fakeDaemon(() => ({ status: 200, body: { data: [{ ...KEY, name: "é\u202e" }] } }));
+    expect(await webhookd(io, "keys", "list", "--json", "--socket", daemon.socket)).toBe(EXIT.ok);
+    expect(io.out).toContain("\\u00e9\\u202e");
+    expect(JSON.parse(io.out)).toEqual({ data: [{ ...KEY, name: "é\u202e" }], next_cursor: null });
+  });
+});
+
+describe("webhookd keys revoke", () => {
+  it("ends the key", async () => {
+    const [io, daemon] = [new FakeIo(), await fakeDaemon(() => ({ status: 204 }))];
+    expect(await webhookd(io, "keys", "revoke", KEY.id, "--socket", daemon.socket)).toBe(EXIT.ok);
+    expect(daemon.seen).toMatchObject([{ method: "DELETE", path: `/v1/keys/${KEY.id}` }]);
+    expect(io.out).toContain(`${KEY.id} is revoked`);
+  });
+
+  it("says when there is no such key", async () => {
+    const [io, daemon] = [new FakeIo(), await fakeDaemon(() => problem(404, "not_found", "there is nothing here"))];
+    expect(await webhookd(io, "keys", "revoke", "key_1/../x", "--socket", daemon.socket)).toBe(EXIT.not_found);
+    expect(daemon.seen[0]!.path).toBe("/v1/keys/key_1%2F..%2Fx");
+  });
+
+  it("does not repeat a token that was typed in place of an id", async () => {
+    const io = new FakeIo();
+    expect(await webhookd(io, "keys", "revoke", TOKEN)).toBe(EXIT.usage);
+    expect(io.err).not.toContain(TOKEN);
+  });
+});
+
+it("over TCP the key of the key file is sent, and named when it is refused", async () => {
+  const daemon = await fakeDaemon(({ headers }) =>
+    headers.authorization === "Bearer whk_good"
+      ? { status: 200, body: { data: [] } }
+      : problem(401, "unauthorized", "no such key"),
+  );
+  const [good, bad] = ["good", "bad"].map((name) => join(daemon.dir, name));
+  writeFileSync(good!, "whk_good\n");
+  writeFileSync(bad!, "whk_bad\n");
+  const io = new FakeIo();
+  expect(await webhookd(io, "keys", "list", "--url", daemon.url, "--key-file", good!)).toBe(EXIT.ok);
+  expect(await webhookd(io, "keys", "list", "--url", `${daemon.url}/base/`, "--key-file", bad!)).toBe(EXIT.not_allowed);
+  expect(daemon.seen[1]!.path).toBe("/base/v1/keys");
+  expect(io.err).toBe(`webhookd: no such key\n  The key in ${bad} was used.\n`);
+});

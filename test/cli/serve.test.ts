@@ -1,0 +1,203 @@
+import { describe, expect, it } from "vitest";
+import { COMMANDS, type Args } from "../../cli/commands.ts";
+import { EXIT } from "../../cli/exit-code.ts";
+import { report } from "../../cli/failure.ts";
+import { parse } from "../../cli/parse.ts";
+import { run } from "../../cli/serve.ts";
+import type { Config } from "../../src/config.ts";
+import type { Daemon, startDaemon } from "../../src/daemon.ts";
+import { StoreRefused } from "../../src/store/refused.ts";
+import { FakeIo } from "./fake-io.ts";
+
+type Start = typeof startDaemon;
+
+/** A daemon that says what is asked of it and ends when the test lets it. */
+function fakeDaemon(created = false) {
+  const calls: string[] = [];
+  const [stopped, failed, started] = [
+    Promise.withResolvers<void>(),
+    Promise.withResolvers<Error>(),
+    Promise.withResolvers<Config>(),
+  ];
+  const daemon: Daemon = {
+    url: "http://127.0.0.1:8420",
+    socket: "unix:/d/webhookd.sock",
+    created,
+    adminKeyFile: created ? "/d/admin.key" : null,
+    idle: () => Promise.resolve(),
+    tick() {},
+    stop: () => (calls.push("stop"), stopped.promise),
+    abort: () => void calls.push("abort"),
+    failed: failed.promise,
+  };
+  const start: Start = async (config) => {
+    started.resolve(config);
+    return daemon;
+  };
+  return { calls, stopped, failed, started: started.promise, start };
+}
+
+/** Runs `webhookd serve`; the code is what the process would exit with. */
+function serve(io: FakeIo, start: Start, ...words: string[]): Promise<number> {
+  const attempt = async () => {
+    const args = parse("webhookd serve", COMMANDS.serve.args, words) as Args<"serve">;
+    return run(args, io, async () => start);
+  };
+  return attempt().catch((error: unknown) => report(error, io, false));
+}
+
+/** Until the daemon has started and its command waits for signals. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("webhookd serve", () => {
+  it("stops at the first signal and exits 0", async () => {
+    const [io, daemon] = [new FakeIo(), fakeDaemon()];
+    const code = serve(io, daemon.start);
+    await daemon.started;
+    await turns();
+    expect(daemon.calls).toEqual([]);
+    io.signal("SIGTERM");
+    await turns();
+    expect(daemon.calls).toEqual(["stop"]);
+    daemon.stopped.resolve();
+    expect(await code).toBe(EXIT.ok);
+    expect(io.watchesSignals).toBe(false);
+  });
+
+  it.each([
+    ["SIGINT", EXIT.sigint],
+    ["SIGTERM", EXIT.sigterm],
+  ] as const)("aborts at the second signal: %s exits %s, even if the daemon hangs", async (signal, exit) => {
+    const [io, daemon] = [new FakeIo(), fakeDaemon()];
+    const code = serve(io, daemon.start);
+    await daemon.started;
+    await turns();
+    io.signal("SIGTERM");
+    io.signal(signal);
+    const abortedAt = io.monotonic();
+    expect(await code).toBe(exit);
+    expect(daemon.calls).toEqual(["stop", "abort"]);
+    expect(io.monotonic() - abortedAt).toBe(1000);
+  });
+
+  it("takes a signal that comes twice at once, as under npm, for one", async () => {
+    const [io, daemon] = [new FakeIo(), fakeDaemon()];
+    const code = serve(io, daemon.start);
+    await daemon.started;
+    await turns();
+    io.signal("SIGINT", { echoes: 1 });
+    await turns();
+    expect(daemon.calls).toEqual(["stop"]);
+    io.signal("SIGINT");
+    expect(await code).toBe(EXIT.sigint);
+  });
+
+  it("ends on the spot at the third", async () => {
+    const [io, daemon] = [new FakeIo(), fakeDaemon()];
+    const code = serve(io, daemon.start);
+    await daemon.started;
+    await turns();
+    for (const signal of ["SIGINT", "SIGINT", "SIGINT"] as const) io.signal(signal);
+    expect(io.exits).toEqual([EXIT.sigint]);
+    await code;
+  });
+
+  it("that is still starting stops once it has started, or ends on the spot at the second signal", async () => {
+    const [io, daemon] = [new FakeIo(), fakeDaemon()];
+    const gate = Promise.withResolvers<void>();
+    const code = serve(io, async (config, parts) => (await gate.promise, daemon.start(config, parts)));
+    await turns();
+    io.signal("SIGTERM");
+    expect(io.exits).toEqual([]);
+    io.signal("SIGTERM");
+    expect(io.exits).toEqual([EXIT.sigterm]);
+    gate.resolve();
+    daemon.stopped.resolve();
+    expect(await code).toBe(EXIT.ok);
+    expect(daemon.calls).toEqual(["stop"]);
+  });
+
+  it.each([
+    ["its disk", new Error("disk I/O error"), EXIT.storage_failed],
+    ["a mistake in the program", new TypeError("x is not a function"), EXIT.bug],
+    ["what names its own code", new StoreRefused(65, "corrupt", "restore"), EXIT.data_corrupt],
+  ])("ends when the daemon cannot go on for %s", async (_, error, exit) => {
+    const [io, daemon] = [new FakeIo(), fakeDaemon()];
+    const code = serve(io, daemon.start);
+    await daemon.started;
+    daemon.failed.resolve(error);
+    expect(await code).toBe(exit);
+    expect(daemon.calls).toEqual(["abort", "stop"]);
+    expect(io.err).toContain(error.message);
+  });
+
+  it.each([1, 65, 74, 75] as const)("exits %s when the store is refused so", async (exitCode) => {
+    const io = new FakeIo();
+    const start: Start = () => Promise.reject(new StoreRefused(exitCode, "the store \x1b[0m", "type this"));
+    expect(await serve(io, start)).toBe(exitCode);
+    expect(io.err).toBe("webhookd: the store <U+001B>[0m\n  type this\n");
+  });
+
+  it("exits 1 when it cannot listen, and 2 for a wrong configuration, naming every mistake", async () => {
+    const io = new FakeIo();
+    const refusal = Object.assign(new Error("cannot listen on 127.0.0.1:1"), { name: "ListenError" });
+    expect(await serve(io, () => Promise.reject(refusal))).toBe(EXIT.refused);
+    const wrong = new FakeIo({ env: { WEBHOOKD_RETRY_TIMEOT: "1s" } });
+    expect(await serve(wrong, fakeDaemon().start, "--listen", "x", "--log-level", "loud")).toBe(EXIT.usage);
+    expect(wrong.err.match(/^webhookd: /gm)).toHaveLength(3);
+    expect(wrong.err).toContain("webhookd: --listen: [server] listen");
+  });
+
+  async function startedWith(io: FakeIo, created: boolean, ...words: string[]): Promise<Config> {
+    const daemon = fakeDaemon(created);
+    const code = serve(io, daemon.start, ...words);
+    const config = await daemon.started;
+    await turns();
+    io.signal("SIGTERM");
+    daemon.stopped.resolve();
+    expect(await code).toBe(EXIT.ok);
+    return config;
+  }
+
+  it("gives its flags to the configuration", async () => {
+    const words = ["--listen=127.0.0.1:1", "--data-dir=d", "--socket=s", "--log-level=debug", "--log-format=json"];
+    const config = await startedWith(new FakeIo(), false, ...words, "--dev", "--no-create");
+    expect(config).toMatchObject({
+      server: { listen: { host: "127.0.0.1", port: 1 }, socket: "/srv/app/s" },
+      data: { dir: "/srv/app/d", create: false },
+      log: { level: "debug", format: "json" },
+      dev: true,
+    });
+  });
+
+  it("writes JSON lines where no person reads, and says how it departs from the specification", async () => {
+    const io = new FakeIo({ env: { WEBHOOKD_RETRY_TIMEOUT: "1s" } });
+    await startedWith(io, true);
+    const lines = io.out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { msg: string; level: string; file?: string });
+    expect(lines.map(({ msg, file }) => file ?? msg)).toEqual([
+      "Receivers have 1s to answer; specified are 10s.",
+      "/d/admin.key",
+      "/home/ana/.local/share/webhookd/secret.key",
+      "what to type next",
+    ]);
+  });
+
+  it("tells a person on a terminal where things are and what to type next", async () => {
+    const io = new FakeIo({ isTTY: true });
+    await startedWith(io, true, "--data-dir", "/it's here");
+    expect(io.out).toContain("key     /d/admin.key");
+    expect(io.out).toContain("Copy /it's here/secret.key off this host");
+    const [, next = ""] = io.out.split("Next, in another terminal and in this folder:\n");
+    expect(next.split("\n").filter((line) => line.startsWith("  "))).toHaveLength(4);
+    expect(next).toContain("keys create --name app --scope publish,read --socket /d/webhookd.sock\n");
+    const again = new FakeIo({ isTTY: true });
+    await startedWith(again, false);
+    expect(again.out).not.toContain("Copy");
+    expect(again.out).toContain("keys create --name app --scope publish,read\n");
+  });
+});

@@ -1,0 +1,176 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { EXIT } from "../../cli/exit-code.ts";
+import { Failure } from "../../cli/failure.ts";
+import { findTarget, type TargetArgs } from "../../cli/target.ts";
+import { createClient } from "../../src/client.ts";
+import { fakeDaemon } from "./fake-daemon.ts";
+import { FakeIo } from "./fake-io.ts";
+import { webhookd } from "./runs.ts";
+
+const dir = mkdtempSync(join(tmpdir(), "webhookd-target-"));
+afterAll(() => rmSync(dir, { recursive: true }));
+const adminKey = join(dir, "admin.key");
+const otherKey = join(dir, "other.key");
+writeFileSync(adminKey, "whk_admin\n");
+writeFileSync(otherKey, "whk_other\n");
+
+const NONE: TargetArgs = { url: undefined, socket: undefined, "key-file": undefined, config: undefined };
+const SYSTEM = "/run/webhookd/webhookd.sock";
+const FILE = "/etc/webhookd/webhookd.toml";
+
+interface Case {
+  args?: Partial<TargetArgs>;
+  env?: Record<string, string>;
+  files?: Record<string, string>;
+  /** Sockets and files that are there. */
+  there?: string[];
+}
+
+function find({ args = {}, env = {}, files = {}, there = [] }: Case): string {
+  const machine = { readFile: (path: string) => files[path] ?? null, exists: (path: string) => there.includes(path) };
+  const io = new FakeIo({ env: { WEBHOOKD_DATA_DIR: dir, ...env }, machine });
+  const target = findTarget({ ...NONE, ...args }, io);
+  return "socket" in target ? target.socket : `${target.url.href} ${target.key}`;
+}
+
+describe("the daemon is the one", () => {
+  const own = join(dir, "webhookd.sock");
+  const cases: [string, Case, string][] = [
+    ["of --socket, there or not", { args: { socket: "/s" }, env: { WEBHOOKD_SOCKET: "/e" }, there: [SYSTEM] }, "/s"],
+    [
+      "of --url with --key-file",
+      { args: { url: "http://h:1", "key-file": otherKey }, env: { WEBHOOKD_SOCKET: "/e" } },
+      "http://h:1/ whk_other",
+    ],
+    ["of WEBHOOKD_SOCKET", { env: { WEBHOOKD_SOCKET: "/e" }, there: [SYSTEM] }, "/e"],
+    [
+      "of WEBHOOKD_URL with WEBHOOKD_KEY_FILE",
+      { env: { WEBHOOKD_URL: "https://h/x", WEBHOOKD_KEY_FILE: otherKey } },
+      "https://h/x whk_other",
+    ],
+    ["of --url with this host's own admin key", { args: { url: "http://[::1]:1" } }, "http://[::1]:1/ whk_admin"],
+    [
+      "of the configuration file",
+      { files: { [FILE]: '[server]\nsocket = "/f.sock"\n' }, there: ["/f.sock", SYSTEM] },
+      "/f.sock",
+    ],
+    [
+      "of the system",
+      { env: { WEBHOOKD_DATA_DIR: "" }, there: [SYSTEM, "/home/ana/.local/share/webhookd/webhookd.sock"] },
+      SYSTEM,
+    ],
+    ["of the data directory that a variable names", { there: [SYSTEM, own] }, own],
+    [
+      "of the data directory",
+      { env: { WEBHOOKD_DATA_DIR: "" }, there: ["/home/ana/.local/share/webhookd/webhookd.sock"] },
+      "/home/ana/.local/share/webhookd/webhookd.sock",
+    ],
+    [
+      "at the listen address, if no socket is there",
+      { env: { WEBHOOKD_SERVER_LISTEN: "[::1]:9" }, there: [adminKey] },
+      "http://[::1]:9/ whk_admin",
+    ],
+    [
+      "at the listen address, if only a key is named",
+      { args: { "key-file": otherKey }, there: [own] },
+      "http://127.0.0.1:8420/ whk_other",
+    ],
+    [
+      "on this host, if it listens everywhere",
+      { env: { WEBHOOKD_SERVER_LISTEN: "0.0.0.0:9", WEBHOOKD_SERVER_BEHIND_PROXY: "true" }, there: [adminKey] },
+      "http://127.0.0.1:9/ whk_admin",
+    ],
+  ];
+  it.each(cases)("%s", (_, given, target) => {
+    expect(find(given)).toBe(target);
+  });
+});
+
+describe("no daemon is chosen", () => {
+  const cases: [string, Case, Failure["failure"], string][] = [
+    ["when two are named", { args: { url: "http://h", socket: "/s" } }, "usage", "--url and --socket"],
+    [
+      "when two variables name two",
+      { env: { WEBHOOKD_URL: "http://h", WEBHOOKD_SOCKET: "/s" } },
+      "usage",
+      "WEBHOOKD_URL and WEBHOOKD_SOCKET",
+    ],
+    ["for an address that is none", { args: { url: "h:8420" } }, "usage", "--url"],
+    ["for an address with a password", { env: { WEBHOOKD_URL: "http://u:p@h" } }, "usage", "WEBHOOKD_URL"],
+    [
+      "when a remote one would get this host's key",
+      { args: { url: "https://remote.example" } },
+      "not_allowed",
+      "needs a key",
+    ],
+    [
+      "when the key file is missing",
+      { args: { url: "http://h", "key-file": join(dir, "no") } },
+      "not_allowed",
+      "there is no",
+    ],
+    ["when the key file is a folder", { args: { url: "http://h", "key-file": dir } }, "not_allowed", "EISDIR"],
+    [
+      "when none is to be found",
+      { env: { WEBHOOKD_SERVER_SOCKET: "/x.sock" } },
+      "unreachable",
+      `tried /x.sock, ${SYSTEM}, ${adminKey}`,
+    ],
+  ];
+  it.each(cases)("%s", (_, given, failure, message) => {
+    const refusal = (() => {
+      try {
+        return find(given);
+      } catch (error) {
+        return error;
+      }
+    })();
+    expect(refusal).toMatchObject({ failure });
+    expect((refusal as Failure).message).toContain(message);
+  });
+
+  it("when the configuration is wrong", async () => {
+    const io = new FakeIo({ env: { WEBHOOKD_LOG_LEVEL: "loud" } });
+    expect(await webhookd(io, "keys", "list")).toBe(EXIT.usage);
+    expect(io.err).toContain('WEBHOOKD_LOG_LEVEL: [log] level = "loud" is not one of');
+  });
+});
+
+describe("a daemon that does not answer", () => {
+  it("is exit 5 and named, with what to type", async () => {
+    const io = new FakeIo();
+    const socket = join(dir, "nobody.sock");
+    expect(await webhookd(io, "keys", "list", "--socket", socket)).toBe(EXIT.unreachable);
+    expect(io.err).toBe(
+      `webhookd: cannot reach the daemon at ${socket} (no such file)\n  Is \`webhookd serve\` running there? Name another one: --socket PATH, or --url URL --key-file FILE.\n`,
+    );
+  });
+
+  it("is exit 5 when nothing listens on its port, or what does is not webhookd", async () => {
+    const daemon = await fakeDaemon(({ path }) =>
+      path.startsWith("/html") ? { status: 200, body: "<html>", type: "text/html" } : { status: 502, body: "not JSON" },
+    );
+    const closed = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => closed.once("listening", resolve));
+    const { port } = closed.address() as { port: number };
+    await new Promise((resolve) => closed.close(resolve));
+    for (const url of [`http://127.0.0.1:${port}`, `${daemon.url}/html`, daemon.url]) {
+      const io = new FakeIo();
+      expect(await webhookd(io, "keys", "list", "--url", url, "--key-file", otherKey)).toBe(EXIT.unreachable);
+      expect(io.err).toMatch(/nothing listens there|is not webhookd \(status (200|502)\)/);
+    }
+  });
+
+  it("in time is given up", async () => {
+    // Reads on, so that it hears when the client hangs up.
+    const silent = createServer((connection) => connection.resume()).listen(join(dir, "silent.sock"));
+    await new Promise((resolve) => silent.once("listening", resolve));
+    const client = createClient({ socket: join(dir, "silent.sock") }, { version: "0", timeoutMs: 20 });
+    await expect(client.listKeys()).rejects.toMatchObject({ failure: "unreachable", message: /no answer in time/ });
+    await new Promise((resolve) => silent.close(resolve));
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { departures, loadConfig } from "../../src/config.ts";
+import { inputs } from "./inputs.ts";
+
+const env = (variables: Record<string, string>) => inputs({ env: variables });
+
+describe("the data directory", () => {
+  const long = `/${"d".repeat(120)}`;
+  it.each([
+    [
+      "is ./data of a checkout, whoever runs it",
+      { checkout: "/src/webhookd", root: true, env: { STATE_DIRECTORY: "/s" } },
+      "/src/webhookd/data",
+    ],
+    [
+      "is the service manager's",
+      { root: true, env: { STATE_DIRECTORY: "/var/lib/private/w:/x" } },
+      "/var/lib/private/w",
+    ],
+    ["is that of the system for root", { root: true }, "/var/lib/webhookd"],
+    ["is the user's", {}, "/home/ana/.local/share/webhookd"],
+    ["is where XDG says", { env: { XDG_DATA_HOME: "/xdg" } }, "/xdg/webhookd"],
+    ["ignores a relative XDG path", { env: { XDG_DATA_HOME: "xdg" } }, "/home/ana/.local/share/webhookd"],
+    ["starts from the working directory in a variable", { env: { WEBHOOKD_DATA_DIR: "d" } }, "/srv/app/d"],
+    [
+      "starts from the file in a file",
+      { files: { "/etc/webhookd/webhookd.toml": '[data]\ndir = "d"' } },
+      "/etc/webhookd/d",
+    ],
+  ])("%s", (_, change, dir) => {
+    const config = loadConfig(inputs(change));
+    expect(config.data.dir).toBe(dir);
+    expect(config.data.secretKeyFile).toBe(`${dir}/secret.key`);
+  });
+
+  it("holds the socket, unless the service manager has a place or the path would be too long", () => {
+    expect(loadConfig(env({ WEBHOOKD_DATA_DIR: "/d" })).server.socket).toBe("/d/webhookd.sock");
+    expect(loadConfig(env({ RUNTIME_DIRECTORY: "/run/webhookd" })).server.socket).toBe("/run/webhookd/webhookd.sock");
+    expect(loadConfig(env({ WEBHOOKD_DATA_DIR: long })).server.socket).toBe("");
+    const user = loadConfig(env({ WEBHOOKD_DATA_DIR: long, XDG_RUNTIME_DIR: "/run/user/1" })).server.socket;
+    expect(user).toMatch(/^\/run\/user\/1\/webhookd-[0-9a-f]{12}\.sock$/);
+    expect(() => loadConfig(env({ WEBHOOKD_SERVER_SOCKET: long }))).toThrow("WEBHOOKD_SERVER_SOCKET");
+  });
+
+  it("yields to the service manager's credentials for secret.key, if they have one", () => {
+    const variables = { CREDENTIALS_DIRECTORY: "/creds", WEBHOOKD_DATA_DIR: "/d" };
+    expect(loadConfig(env(variables)).data.secretKeyFile).toBe("/d/secret.key");
+    const files = { "/creds/secret.key": "" };
+    expect(loadConfig(inputs({ env: variables, files })).data.secretKeyFile).toBe("/creds/secret.key");
+  });
+});
+
+describe("the listen address", () => {
+  it.each(["127.0.0.1:0", "127.9.9.9:1", "localhost:1", "[::1]:8420"])("%s is loopback", (listen) => {
+    expect(() => loadConfig(env({ WEBHOOKD_SERVER_LISTEN: listen }))).not.toThrow();
+  });
+
+  it.each(["0.0.0.0:8420", "[::]:8420", "10.0.0.1:1", "web.example:1", "127.example:1"])(
+    "%s needs a proxy",
+    (listen) => {
+      expect(() => loadConfig(env({ WEBHOOKD_SERVER_LISTEN: listen }))).toThrow("behind_proxy = true");
+      const config = loadConfig(env({ WEBHOOKD_SERVER_LISTEN: listen, WEBHOOKD_SERVER_BEHIND_PROXY: "true" }));
+      expect(config.server.behindProxy).toBe(true);
+    },
+  );
+
+  it("is given without brackets", () => {
+    expect(loadConfig(env({ WEBHOOKD_SERVER_LISTEN: "[::1]:5" })).server.listen).toEqual({ host: "::1", port: 5 });
+  });
+});
+
+describe("--dev", () => {
+  it("allows plain http to any port of this machine, whatever else is configured", () => {
+    const config = loadConfig(inputs({ flags: { dev: true }, env: { WEBHOOKD_EGRESS_PORTS: "443" } }));
+    expect(config.dev).toBe(true);
+    expect(config.egress).toMatchObject({ allowHttp: true, ports: "any" });
+  });
+
+  it("is refused with an address that others can reach, proxy or not", () => {
+    const variables = { WEBHOOKD_SERVER_LISTEN: "0.0.0.0:1", WEBHOOKD_SERVER_BEHIND_PROXY: "true" };
+    expect(() => loadConfig(inputs({ flags: { dev: true }, env: variables }))).toThrow("Drop --dev");
+  });
+});
+
+describe("departures", () => {
+  it("has nothing to say about the defaults", () => {
+    expect(departures(loadConfig(inputs()))).toEqual([]);
+  });
+
+  it("has a sentence for each given constant that was changed", () => {
+    const variables = {
+      WEBHOOKD_RETRY_DELAYS: "100ms, 1s",
+      WEBHOOKD_RETRY_TIMEOUT: "2s",
+      WEBHOOKD_SIGNATURE_HEADER: "X-Mine",
+      WEBHOOKD_EGRESS_ALLOW_HTTP: "true",
+    };
+    expect(departures(loadConfig(env(variables)))).toEqual([
+      "Retry delays are 100ms, 1s; specified are 30s, 2m, 10m, 1h, 6h, 24h.",
+      "Receivers have 2s to answer; specified are 10s.",
+      "The signature header is X-Mine; specified is X-Service-Signature.",
+      "Endpoints may be plain http; specified is https only.",
+    ]);
+  });
+});
+
+it("an event must fit in the memory for bodies", () => {
+  const variables = { WEBHOOKD_LIMITS_IN_FLIGHT_BYTES: "1MiB", WEBHOOKD_SERVER_MAX_EVENT_BYTES: "2MiB" };
+  expect(() => loadConfig(env(variables))).toThrow("could never be taken");
+});
+
+it("--no-create refuses a new store", () => {
+  expect(loadConfig(inputs()).data.create).toBe(true);
+  expect(loadConfig(inputs({ flags: { create: false } })).data.create).toBe(false);
+});

@@ -1,0 +1,18 @@
+import type { ConfigInputs } from "../../src/config/inputs.ts";
+
+/** A machine without files, variables or flags, where the executable runs as an ordinary user. */
+export function inputs(change: Partial<ConfigInputs> & { files?: Record<string, string> } = {}): ConfigInputs {
+  const { files = {}, ...rest } = change;
+  return {
+    flags: {},
+    env: {},
+    cwd: "/srv/app",
+    home: "/home/ana",
+    root: false,
+    platform: "linux",
+    checkout: null,
+    readFile: (path) => files[path] ?? null,
+    exists: (path) => path in files,
+    ...rest,
+  };
+}

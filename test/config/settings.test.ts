@@ -1,0 +1,241 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ConfigError } from "../../src/config/error.ts";
+import { renderConfig } from "../../src/config/example.ts";
+import { KINDS, type KindName } from "../../src/config/kinds.ts";
+import { DEFAULTS, nameOf, SETTINGS, variableOf, type Setting, type Settings } from "../../src/config/schema.ts";
+import { loadSettings } from "../../src/config/settings.ts";
+import { inputs } from "./inputs.ts";
+
+const FILE = "/srv/app/webhookd.toml";
+
+function withFile(text: string) {
+  return inputs({ files: { [FILE]: text } });
+}
+
+function mistakesOf(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return "";
+}
+
+describe("config.example.toml", () => {
+  it("is the schema with its defaults (vitest -u writes it)", async () => {
+    await expect(renderConfig(DEFAULTS)).toMatchFileSnapshot("../../config.example.toml");
+  });
+
+  it("changes nothing when it is used as the configuration", () => {
+    expect(loadSettings(withFile(renderConfig(DEFAULTS))).settings).toEqual(DEFAULTS);
+  });
+
+  it("shows every default as the schema has it", () => {
+    for (const setting of SETTINGS) {
+      const shown = KINDS[setting.kind].write as (value: unknown) => string;
+      expect(shown(DEFAULTS[nameOf(setting)]).replaceAll(", ", ",")).toBe(JSON.stringify(setting.default));
+    }
+  });
+});
+
+describe("a file with any settings", () => {
+  const ip = fc.oneof(fc.ipV4(), fc.ipV6());
+  const number = (setting: Setting) => {
+    const { min = 0, max = Number.MAX_SAFE_INTEGER } = setting as { min?: number; max?: number };
+    return fc.maxSafeInteger().map((any) => min + (Math.abs(any) % (max - min + 1)));
+  };
+  const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?$/);
+  const text = fc.string({ unit: "grapheme" }).filter((value) => !/\p{Cc}/u.test(value));
+  const kinds: Record<KindName, (setting: Setting) => fc.Arbitrary<unknown>> = {
+    address: () => fc.record({ host: fc.oneof(ip, label), port: fc.nat(65_535) }),
+    bool: () => fc.boolean(),
+    choice: (setting) => fc.constantFrom(...(setting as { options: readonly string[] }).options),
+    cidrs: () => fc.array(fc.oneof(fc.ipV4(), fc.ipV6()).map((address) => `${address}/32`)),
+    duration: number,
+    durations: (setting) => fc.array(number(setting)),
+    header: () => label.map((name) => `X-${name}`),
+    hosts: () => fc.array(label),
+    int: number,
+    mode: () => fc.nat(0o77).map((mode) => mode << 3),
+    origins: () => fc.array(label.map((name) => `https://a${name}.example:8443`)),
+    path: () => text.map((name) => (name === "" ? "" : `/${name.replaceAll(/[/.]/g, "")}x`)),
+    ports: () => fc.oneof(fc.constant("any"), fc.array(fc.integer({ min: 1, max: 65_535 }), { minLength: 1 })),
+    size: number,
+    text: () => text,
+  };
+  const settings = fc.record(
+    Object.fromEntries(SETTINGS.map((setting) => [nameOf(setting), kinds[setting.kind](setting)])),
+  ) as unknown as fc.Arbitrary<Settings>;
+
+  it("is read back as it was written", () => {
+    fc.assert(
+      fc.property(settings, (any) => {
+        expect(loadSettings(withFile(renderConfig(any))).settings).toEqual(any);
+      }),
+      { numRuns: 200, interruptAfterTimeLimit: 10_000, endOnFailure: true },
+    );
+  });
+
+  it("is read the same from variables", () => {
+    const env = (any: Settings) => {
+      const table = renderConfig(any).matchAll(/^(\w+) = (.*)$/gm);
+      const texts = [...table].map(([, , value]) => JSON.parse(value!) as unknown);
+      return Object.fromEntries(SETTINGS.map((setting, index) => [variableOf(setting), String(texts[index])]));
+    };
+    expect(loadSettings(inputs({ env: env(DEFAULTS) })).settings).toEqual(DEFAULTS);
+    fc.assert(
+      fc.property(settings, (any) => {
+        expect(loadSettings(inputs({ env: env(any) })).settings).toEqual(any);
+      }),
+      { numRuns: 100, endOnFailure: true },
+    );
+  });
+});
+
+describe("precedence", () => {
+  const files = {
+    [FILE]: '[log]\nlevel = "warn"\nformat = "json"\n[server]\nlisten = "127.0.0.1:1"\n',
+    "/etc/webhookd/webhookd.toml": '[endpoints]\nmax_per_tenant = 7\n[log]\nlevel = "error"\n',
+    "/srv/app/other.toml": "[endpoints]\nmax_per_tenant = 8\n",
+  };
+  const env = { WEBHOOKD_LOG_LEVEL: "debug", WEBHOOKD_SERVER_LISTEN: "127.0.0.1:2" };
+
+  it("is flags, variables, file, defaults", () => {
+    const settings = [{ name: "server.listen", flag: "--listen", text: "127.0.0.1:3" }] as const;
+    const loaded = loadSettings(inputs({ files, env, flags: { settings } }));
+    expect(loaded.settings["server.listen"].port).toBe(3);
+    expect(loaded.settings["log.level"]).toBe("debug");
+    expect(loaded.settings["log.format"]).toBe("json");
+    expect(loaded.settings["endpoints.max_per_tenant"]).toBe(10_000);
+    expect(Object.fromEntries([...loaded.origins].map(([name, where]) => [name, where()]))).toEqual({
+      "server.listen": "--listen",
+      "log.level": "WEBHOOKD_LOG_LEVEL",
+      "log.format": "webhookd.toml:3",
+    });
+  });
+
+  it("reads one file: the named one, else that of the folder, else that of the system", () => {
+    const { [FILE]: _, ...others } = files;
+    expect(loadSettings(inputs({ files })).file).toBe(FILE);
+    expect(loadSettings(inputs({ files: others })).file).toBe("/etc/webhookd/webhookd.toml");
+    const named = loadSettings(inputs({ files, flags: { config: "other.toml" } }));
+    expect(named.file).toBe("/srv/app/other.toml");
+    expect(named.settings["endpoints.max_per_tenant"]).toBe(8);
+    expect(named.settings["log.level"]).toBe("info");
+  });
+});
+
+describe("mistakes", () => {
+  const where: [string, string, string][] = [
+    [
+      "an unknown key",
+      '# one\n[server]\n\nlistn = "x"\n',
+      "webhookd.toml:4: [server] listn is not known.\n  Did you mean listen?",
+    ],
+    [
+      "a key after a list over several lines",
+      '[retry]\ndelays = [\n "1s",\n]\n# x\ntimout = "1s"',
+      "webhookd.toml:6: [retry] timout is not known.\n  Did you mean timeout?",
+    ],
+    ["a list over several lines", '[retry]\n\ndelays = [\n "1s",\n "2x",\n]\n', "webhookd.toml:3: [retry] delays"],
+    ["a dotted key", 'server.listn = "x"', "webhookd.toml:1: [server] listn"],
+    [
+      "an inline table",
+      '\nlog = { level = "info", leevl = "x" }',
+      "webhookd.toml:2: [log] leevl is not known.\n  Did you mean level?",
+    ],
+    ["a key of another section", '[server]\ntimeout = "1s"', "It belongs to [retry]."],
+    [
+      "an unknown section",
+      '[egres]\nresolver = "system"',
+      "webhookd.toml:1: [egres] is not known.\n  Did you mean [egress]?",
+    ],
+    [
+      "a key outside the sections",
+      'listen = "127.0.0.1:1"',
+      "webhookd.toml:1: listen stands outside the sections.\n  It belongs to [server].",
+    ],
+    ["a section given as a value", "server = 1", "webhookd.toml:1: server is a section, not a value."],
+    ["a list of tables", "[[server]]\n", "webhookd.toml:1: server is a section"],
+    ["broken TOML", "[server]\nlisten = \n", "webhookd.toml:2: is not valid TOML"],
+    ["a key given twice", '[log]\nlevel = "info"\nlevel = "warn"\n', "webhookd.toml:3: is not valid TOML"],
+    ["a name of Object's", "[constructor]\nx = 1\n[server]\n__proto__ = 1\n", "[server] __proto__ is not known"],
+  ];
+  it.each(where)("%s is named with its line", (_, text, message) => {
+    expect(mistakesOf(() => loadSettings(withFile(text)))).toContain(message);
+  });
+
+  const values: [string, string][] = [
+    ['[server]\nlisten = "8420"', "an address and port"],
+    ['[server]\nlisten = ":8420"', "an address and port"],
+    ['[server]\nlisten = "::1:8420"', "an address and port"],
+    ['[server]\nlisten = "127.0.0.1:65536"', "an address and port"],
+    ['[server]\nsocket_mode = "0666"', "closed to other users"],
+    ['[server]\nallowed_origins = ["https://a.example/"]', "a list of origins"],
+    ['[server]\nallowed_origins = ["null"]', "a list of origins"],
+    ['[server]\nmax_event_bytes = "256KB"', 'a size such as "256KiB" or "64MiB" from 1KiB to 16MiB'],
+    ["[server]\nmax_event_bytes = 262144", "a size"],
+    ['[server]\nmax_event_bytes = "17MiB"', "from 1KiB to 16MiB"],
+    ['[server]\nbehind_proxy = "yes"', "true or false"],
+    ["[retry]\ntimeout = 10", "a duration"],
+    ['[retry]\ntimeout = "0s"', "from 1ms to 24h"],
+    ['[retry]\ntimeout = "1.5s"', "a duration"],
+    ['[retry]\ndelays = "30s"', "a list"],
+    ["[limits]\ncommit_queue = 1.5", "a whole number from 1 to 100000"],
+    ['[egress]\nports = ["any", "443"]', "a list of ports"],
+    ["[egress]\nports = [443]", "a list of texts"],
+    ["[egress]\nports = []", "a list of ports"],
+    ['[egress]\nallow_cidrs = ["10.0.0.0"]', "a list of networks"],
+    ['[egress]\nallow_cidrs = ["10.0.0.0/33"]', "a list of networks"],
+    ['[egress]\nresolver = "dns"', 'one of "c-ares", "system"'],
+    ['[signature]\nheader = "X Sig"', "a header name"],
+    ['[signature]\nheader = "Content-Type"', "already"],
+    ['[data]\ndir = "a\\u0000b"', "free of control characters"],
+  ];
+  it.each(values)("%j is refused", (text, wanted) => {
+    const message = mistakesOf(() => loadSettings(withFile(text)));
+    expect(message).toContain(wanted);
+    expect(message).toMatch(/^webhookd\.toml:2: /);
+  });
+
+  it("are all told at once", () => {
+    const message = mistakesOf(() =>
+      loadSettings(
+        inputs({ files: { [FILE]: "[log]\nlevel = 1\nformat = 2\n" }, env: { WEBHOOKD_RETRY_TIMEOUT: "x" } }),
+      ),
+    );
+    expect(message.match(/ is not /g)).toHaveLength(3);
+  });
+
+  it("of a variable or a flag are named by it", () => {
+    expect(mistakesOf(() => loadSettings(inputs({ env: { WEBHOOKD_LOG_LEVEL: "loud" } })))).toContain(
+      "WEBHOOKD_LOG_LEVEL: [log] level",
+    );
+    const settings = [{ name: "log.level", flag: "--log-level", text: "loud" }] as const;
+    expect(mistakesOf(() => loadSettings(inputs({ flags: { settings } })))).toContain("--log-level: [log] level");
+  });
+
+  it("include variables that name a section and no setting, but not what Kubernetes or the client set", () => {
+    expect(mistakesOf(() => loadSettings(inputs({ env: { WEBHOOKD_RETRY_TIMEOT: "1s" } })))).toBe(
+      "WEBHOOKD_RETRY_TIMEOT: [retry] timeot is not known.\n  Did you mean timeout?",
+    );
+    const env = {
+      WEBHOOKD_URL: "x",
+      WEBHOOKD_KEY_FILE: "x",
+      WEBHOOKD_SERVICE_HOST: "x",
+      WEBHOOKD_SERVER_SERVICE_HOST: "x",
+      WEBHOOKD_SERVER_PORT_8420_TCP_ADDR: "x",
+    };
+    expect(mistakesOf(() => loadSettings(inputs({ env })))).toBe("");
+  });
+
+  it("include a named file that is not there or cannot be read", () => {
+    expect(mistakesOf(() => loadSettings(inputs({ flags: { config: "no.toml" } })))).toContain("/srv/app/no.toml");
+    const readFile = () => {
+      throw Object.assign(new Error("no"), { code: "EACCES" });
+    };
+    expect(mistakesOf(() => loadSettings(inputs({ readFile })))).toBe(`${FILE}: cannot be read (EACCES).`);
+  });
+});

@@ -1,0 +1,234 @@
+import { describe, expect, it } from "vitest";
+import { violations } from "../../scripts/crash/run.ts";
+import { Story } from "./story.ts";
+
+/** Lists of the findings that are not empty. */
+function faultsOf(story: Story): string[] {
+  const { lost, falseDelivered, duplicates, wrong } = story.verdict();
+  const lists = { lost, falseDelivered, unexplained: duplicates.unexplained, wrong };
+  return Object.entries(lists).flatMap(([name, list]) => (list.length > 0 ? name : []));
+}
+
+describe("the crash oracle", () => {
+  it("finds nothing wrong with a story in which nothing is wrong", () => {
+    const findings = new Story().verdict();
+    expect(findings).toMatchObject({ acked: 1, deliveries: 3, requests: 3 });
+    expect(violations({ failedOpens: [], findings })).toBe(0);
+  });
+
+  it("misses an acked event, also when only the status of its answer was seen", () => {
+    const story = new Story();
+    story.driver[1] = { kind: "ack", batch: 1, answered: null, generation: 1, sentAt: 980, ackedAt: 990 };
+    story.shown.events.length = 0;
+    story.receivers.length = 0;
+    expect(faultsOf(story)).toEqual(["lost"]);
+  });
+
+  it("misses nothing that was never acked, as long as a batch is there as a whole or not at all", () => {
+    const story = new Story();
+    const items = [
+      { marker: "m2", data: "{}" },
+      { marker: "m3", data: "{}" },
+    ];
+    story.driver.push({ kind: "intent", batch: 2, type: "goal.achieved", items });
+    expect(faultsOf(story)).toEqual([]);
+    story.shown.events.push({ ...story.shown.events[0]!, id: "evt_2", data: { marker: "m2" }, deliveries: [] });
+    expect(faultsOf(story)).toContain("wrong");
+  });
+
+  it("misses a delivery that the event is owed", () => {
+    const story = new Story();
+    story.deliveries.pop();
+    expect(faultsOf(story)).toContain("lost");
+  });
+
+  it("does not believe delivered without a receiver's 2xx", () => {
+    const story = new Story();
+    story.receivers.splice(0, 3, { ...story.receivers[0]!, kind: "request" } as never);
+    expect(faultsOf(story)).toEqual(["falseDelivered"]);
+  });
+
+  it("does not believe a recorded answer that no receiver gave", () => {
+    const story = new Story();
+    story.recorded({ status_code: 503 }, { outcome: "succeeded", status_code: 200 });
+    expect(faultsOf(story)).toEqual(["falseDelivered", "wrong"]);
+  });
+
+  it("does not believe that more attempts killed the process than deaths can tell apart", () => {
+    const story = new Story();
+    const blamed = { error: "interrupted", status_code: null };
+    story.recorded(blamed);
+    expect(faultsOf(story)).toEqual(["wrong"]);
+    story.killed(5000);
+    story.killed(6000, 2);
+    expect(faultsOf(story)).toEqual([]);
+  });
+
+  it("wants exactly seven counted attempts of a failed delivery", () => {
+    const story = new Story();
+    story.deliveries[0]!.status = "failed";
+    story.recorded({}, {}, {}, {}, {}, {});
+    expect(faultsOf(story)).toEqual(["wrong"]);
+    story.recorded({}, {}, {}, {}, {}, {}, { outcome: "interrupted" }, {});
+    expect(faultsOf(story)).toEqual([]);
+  });
+
+  it("wants a pending delivery to be due some time that has not long passed", () => {
+    const story = new Story();
+    Object.assign(story.deliveries[0]!, { status: "pending", next_attempt_at: new Date(10_500).toISOString() });
+    expect(faultsOf(story)).toEqual([]);
+    story.deliveries[0]!.next_attempt_at = new Date(1000).toISOString();
+    expect(faultsOf(story)).toEqual(["lost"]);
+    story.deliveries[0]!.next_attempt_at = null;
+    expect(faultsOf(story)).toEqual(["wrong"]);
+  });
+
+  it("misses a replay that was acked", () => {
+    const story = new Story();
+    story.deliveries[0]!.status = "failed";
+    story.recorded({}, {}, {}, {}, {}, {}, {});
+    story.driver.push({ kind: "replay-intent", event: "evt_1" }, { kind: "replay-ack", event: "evt_1" });
+    expect(faultsOf(story)).toEqual(["lost"]);
+  });
+
+  it("notices a status that was taken back", () => {
+    const story = new Story();
+    const settled = { delivery: "dlv_1", event: "evt_1", status: "failed" } as const;
+    story.driver.push({ kind: "settled", generation: 1, at: 2000, deliveries: [settled] });
+    expect(faultsOf(story)).toEqual(["lost"]);
+  });
+
+  it("notices other bytes, a signature that does not verify, and what is sent but not stored", () => {
+    for (const change of [{ body: "00" }, { verified: false }, { delivery: "dlv_9" }]) {
+      const story = new Story();
+      Object.assign(story.receivers[0]!, change);
+      expect(faultsOf(story), JSON.stringify(change)).toContain("wrong");
+    }
+  });
+
+  it("notices a retry before its time", () => {
+    const story = new Story();
+    story.receivers.splice(0, 3);
+    story.request({ at: 1000 }, 500);
+    story.request({ at: 1051, attempt: 2 }, 200);
+    story.recorded({ status_code: 500 }, { outcome: "succeeded", status_code: 200 });
+    expect(faultsOf(story)).toEqual([]);
+    Object.assign(story.receivers.at(-3)!, { at: 1040 });
+    expect(faultsOf(story)).toEqual(["wrong"]);
+  });
+});
+
+describe("a duplicate", () => {
+  it("is explained by a kill in the moments after its answer", () => {
+    const story = new Story();
+    story.killed(1040);
+    story.request({ at: 1500, generation: 2 }, 200);
+    expect(faultsOf(story)).toEqual([]);
+    expect(story.verdict().duplicates).toMatchObject({ explained: 1, resent: 0, longestMs: 40 });
+  });
+
+  it("is not explained by a clean stop", () => {
+    const story = new Story();
+    story.stopped(1040);
+    story.request({ at: 1500, generation: 2 }, 200);
+    expect(faultsOf(story)).toEqual(["unexplained"]);
+  });
+
+  it("is explained by a kill while it was in flight, and not when it had ended long before", () => {
+    for (const [killedAt, faults] of [
+      [1010, []],
+      [5000, ["unexplained"]],
+    ] as const) {
+      const story = new Story();
+      story.receivers.splice(0, 3);
+      story.request({ at: 1000 });
+      story.killed(killedAt);
+      story.request({ at: 6000, generation: 2 }, 200);
+      expect(faultsOf(story), `killed at ${killedAt}`).toEqual(faults);
+    }
+  });
+
+  it("is not explained when publishes went on being committed after its answer", () => {
+    for (const [commits, faults] of [
+      [20, []],
+      [21, ["unexplained"]],
+    ] as const) {
+      const story = new Story();
+      for (let commit = 0; commit < commits; commit++) {
+        const sentAt = 1000 + 4 * commit;
+        const ack = {
+          kind: "ack",
+          batch: 2 + commit,
+          answered: null,
+          generation: 1,
+          sentAt,
+          ackedAt: sentAt + 3,
+        } as const;
+        story.driver.push({ kind: "intent", batch: ack.batch, type: "goal.achieved", items: [] }, ack);
+      }
+      story.killed(1100);
+      story.request({ at: 1500, generation: 2 }, 200);
+      expect(faultsOf(story), `${commits} commits`).toEqual(faults);
+    }
+  });
+
+  it("is not explained without a kill, except once where a kept connection was reset", () => {
+    const story = new Story();
+    story.receivers.splice(0, 3);
+    story.request({ at: 1000, reused: true }, "reset");
+    story.request({ at: 1001 }, 200);
+    expect(faultsOf(story)).toEqual([]);
+    expect(story.verdict().duplicates).toMatchObject({ explained: 0, resent: 1 });
+    story.request({ at: 1002 }, 200);
+    expect(faultsOf(story)).toEqual(["unexplained"]);
+  });
+
+  it("is not explained once the API has shown the delivery as delivered", () => {
+    const story = new Story();
+    const settled = { delivery: "dlv_1", event: "evt_1", status: "delivered" } as const;
+    story.driver.push({ kind: "settled", generation: 1, at: 1020, deliveries: [settled] });
+    story.killed(1040);
+    story.request({ at: 1500, generation: 2 }, 200);
+    expect(faultsOf(story)).toEqual(["unexplained"]);
+  });
+
+  it("is not explained when a later attempt was made before", () => {
+    const story = new Story();
+    story.receivers.splice(0, 3);
+    story.request({ at: 1000 }, 500);
+    story.request({ at: 1060, attempt: 2 }, 500);
+    story.killed(1070);
+    story.request({ at: 1500, generation: 2 }, 200);
+    expect(faultsOf(story)).toEqual(["unexplained"]);
+  });
+
+  it("is none when a receiver reads late what has timed out", () => {
+    const story = new Story();
+    story.receivers.splice(0, 3);
+    story.request({ at: 1600, attempt: 2 }, 200);
+    story.request({ at: 1700, attempt: 1 }, 200);
+    const settled = { delivery: "dlv_1", event: "evt_1", status: "delivered" } as const;
+    story.driver.push({ kind: "settled", generation: 1, at: 1650, deliveries: [settled] });
+    story.recorded({ error: "timeout", duration_ms: 501 }, { outcome: "succeeded", status_code: 200 });
+    expect(faultsOf(story)).toEqual([]);
+  });
+
+  it("is explained by kills when careful mode gave the attempt up", () => {
+    const story = new Story();
+    story.killed(1040);
+    story.killed(1900, 2);
+    story.request({ at: 2000, generation: 3, attempt: 2 }, 200);
+    story.recorded({ error: "interrupted" }, { outcome: "succeeded", status_code: 200 });
+    expect(faultsOf(story)).toEqual([]);
+    expect(story.verdict().duplicates).toMatchObject({ explained: 1 });
+  });
+
+  it("is an attempt after a 2xx too, unless that came after the time limit", () => {
+    const story = new Story();
+    story.request({ at: 2000, attempt: 2 }, 200);
+    story.recorded({}, { outcome: "succeeded", status_code: 200 });
+    expect(faultsOf(story)).toEqual(["unexplained"]);
+    story.recorded({ error: "timeout", duration_ms: 501 }, { outcome: "succeeded", status_code: 200 });
+    expect(faultsOf(story)).toEqual([]);
+  });
+});

@@ -1,0 +1,86 @@
+/** A plain story for the oracle: one event, acked and delivered to three endpoints, and one that failed. */
+import { createHash } from "node:crypto";
+import type { ShownAttempt, ShownDelivery, ShownEvent } from "../../scripts/crash/api.ts";
+import type { DriverEntry, ReceiverEntry, SeenRequest } from "../../scripts/crash/entries.ts";
+import { historyOf, type Shown } from "../../scripts/crash/history.ts";
+import { judge, type Findings } from "../../scripts/crash/judge.ts";
+
+const EVENT = "evt_1";
+const CREATED_AT = "2026-11-20T09:55:00.123Z";
+const DATA = `{"marker":"m1"}`;
+const ENVELOPE = `{"id":"${EVENT}","type":"budget.exceeded","created_at":"${CREATED_AT}","data":${DATA}}`;
+const NOW = 10_000;
+const ACK = { generation: 1, sentAt: 980, ackedAt: 990 };
+
+interface Mutable<T> extends Omit<Shown, "events" | "attempts"> {
+  events: T[];
+  attempts: Map<string, ShownAttempt[]>;
+}
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** What a test may change before it asks for the verdict. */
+export class Story {
+  readonly driver: DriverEntry[] = [
+    { kind: "intent", batch: 1, type: "budget.exceeded", items: [{ marker: "m1", data: DATA }] },
+    { kind: "ack", batch: 1, answered: [{ id: EVENT, created_at: CREATED_AT, deliveries: 3 }], ...ACK },
+  ];
+  readonly receivers: ReceiverEntry[] = [];
+  readonly deliveries: Writable<ShownDelivery>[] = [];
+  readonly shown: Mutable<ShownEvent> = { now: NOW, events: [], attempts: new Map() };
+
+  constructor() {
+    for (const delivery of ["dlv_1", "dlv_2", "dlv_3"]) {
+      this.request({ delivery, at: 1000 }, 200);
+      this.deliveries.push({ id: delivery, endpoint: "ep", status: "delivered", attempts: 1, next_attempt_at: null });
+    }
+    const { deliveries } = this;
+    this.shown.events.push({ id: EVENT, type: "budget.exceeded", data: { marker: "m1" }, deliveries });
+  }
+
+  /** A complete request, answered at once unless it was not. */
+  request(of: Partial<SeenRequest>, answer?: number | "reset"): void {
+    const nth = this.receivers.length;
+    const request: SeenRequest = {
+      nth,
+      generation: 1,
+      at: 1000,
+      event: EVENT,
+      delivery: "dlv_1",
+      attempt: 1,
+      body: createHash("sha256").update(ENVELOPE).digest("hex"),
+      verified: true,
+      reused: false,
+      ...of,
+    };
+    this.receivers.push({ kind: "request", ...request });
+    if (answer === undefined) return;
+    this.receivers.push({ kind: "answer", nth, answer }, { kind: "sent", nth, at: request.at });
+  }
+
+  /** Attempts of dlv_1 as the API shows them. */
+  recorded(...attempts: Partial<ShownAttempt>[]): void {
+    const all = attempts.map((attempt, index) => ({
+      delivery: "dlv_1",
+      number: index + 1,
+      round: 1,
+      outcome: "failed" as const,
+      status_code: null,
+      error: "connection_closed",
+      duration_ms: 1,
+      ...attempt,
+    }));
+    this.shown.attempts.set("dlv_1", all);
+  }
+
+  killed(at: number, generation = 1): void {
+    this.driver.push({ kind: "ended", generation, at, clean: false });
+  }
+
+  stopped(at: number): void {
+    this.driver.push({ kind: "ended", generation: 1, at, clean: true });
+  }
+
+  verdict(): Findings {
+    return judge(historyOf(this.driver, this.receivers), this.shown);
+  }
+}

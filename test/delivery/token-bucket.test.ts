@@ -1,0 +1,71 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { TokenBucket } from "../../src/delivery/token-bucket.ts";
+
+/** How many can be taken now. */
+function takeAll(bucket: TokenBucket, burst: number, now: number): number {
+  let taken = 0;
+  for (; bucket.readyAt(burst) <= now; taken++) bucket.take(now);
+  return taken;
+}
+
+describe("a token bucket", () => {
+  it("is full at first, and fills up again to its burst at the given pace", () => {
+    const bucket = new TokenBucket(10);
+    expect(takeAll(bucket, 10, 0)).toBe(10);
+    expect(bucket.readyAt(10)).toBe(100);
+    expect(takeAll(bucket, 10, 99)).toBe(0);
+    expect(takeAll(bucket, 10, 350)).toBe(3);
+    expect(takeAll(bucket, 10, 60_000)).toBe(10);
+  });
+
+  it("gives one token in five seconds at a rate of 0.2", () => {
+    const bucket = new TokenBucket(0.2);
+    expect(takeAll(bucket, 1, 1000)).toBe(1);
+    expect(bucket.readyAt(1)).toBe(6000);
+    expect(takeAll(bucket, 1, 5999)).toBe(0);
+    expect(takeAll(bucket, 1, 6000)).toBe(1);
+  });
+
+  it("carries what is missing over to a new rate, at most as much as that would save up", () => {
+    const faster = new TokenBucket(0.001);
+    faster.take(0);
+    faster.setRate(10, 0);
+    expect(faster.readyAt(1)).toBe(100);
+    const slower = new TokenBucket(100);
+    expect(takeAll(slower, 100, 0)).toBe(100);
+    slower.setRate(0.5, 0);
+    expect(slower.readyAt(1)).toBe(2000);
+  });
+
+  it("takes the smallest rate there is for one token and no more", () => {
+    const bucket = new TokenBucket(Number.MIN_VALUE);
+    bucket.take(0);
+    expect(bucket.readyAt(1)).toBeGreaterThan(1e15);
+    bucket.setRate(1, 0);
+    expect(bucket.readyAt(1)).toBe(1000);
+  });
+
+  it("never gives more in any window of time than the rate and one burst, and no less when asked all the time", () => {
+    const rate = fc.oneof(fc.double({ min: 0.01, max: 2, noNaN: true }), fc.double({ min: 1, max: 500, noNaN: true }));
+    const pauses = fc.array(fc.double({ min: 0, max: 3000, noNaN: true }), { maxLength: 40 });
+    fc.assert(
+      fc.property(rate, pauses, (perSecond, pauses) => {
+        const bucket = new TokenBucket(perSecond);
+        const burst = Math.max(1, perSecond);
+        let now = 0;
+        // A bucket as one would draw it: tokens that are added as time goes by.
+        let tokens = burst;
+        for (const pause of pauses) {
+          now += pause;
+          tokens = Math.min(burst, tokens + (pause * perSecond) / 1000);
+          const taken = takeAll(bucket, burst, now);
+          expect(taken).toBeLessThanOrEqual(tokens + 1e-6);
+          expect(taken).toBeGreaterThan(tokens - 1 - 1e-6);
+          tokens -= taken;
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,109 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Window } from "../../src/delivery/window.ts";
+import type { Claim, Position } from "../../src/domain/delivery.ts";
+import type { DuePage } from "../../src/store/store.ts";
+
+const ENDPOINT = "ep_1";
+
+function claimAt({ dueAt, event }: Position): Claim {
+  return {
+    event,
+    delivery: `dlv_${event}`,
+    endpoint: ENDPOINT,
+    body: new Uint8Array(0),
+    number: 1,
+    round: 1,
+    retry: 0,
+    trigger: "ladder",
+    dueAt,
+    fresh: false,
+  };
+}
+
+/** The disk, as plainly as it can be said: waiting deliveries by event, read in order of (due, event). */
+class Disk {
+  readonly waiting = new Map<string, number>();
+
+  due(after: Position, until: number, limit: number): DuePage {
+    const rows = [...this.waiting]
+      .map(([event, dueAt]) => ({ event, dueAt }))
+      .filter((row) => row.dueAt > after.dueAt || (row.dueAt === after.dueAt && row.event > after.event))
+      .sort((a, b) => a.dueAt - b.dueAt || (a.event < b.event ? -1 : 1));
+    const due = rows.filter((row) => row.dueAt <= until).slice(0, limit);
+    return { claims: due.map(claimAt), nextDueAt: rows[due.length]?.dueAt ?? null };
+  }
+}
+
+type Step =
+  | { kind: "commit"; event: number; delay: number }
+  | { kind: "beginRead"; limit: number }
+  | { kind: "endRead" }
+  | { kind: "finish"; pick: number; retryIn: number | null }
+  | { kind: "time"; by: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ kind: fc.constant("commit" as const), event: fc.nat(5), delay: fc.integer({ min: -20, max: 10 }) }),
+  fc.record({ kind: fc.constant("beginRead" as const), limit: fc.integer({ min: 1, max: 6 }) }),
+  fc.record({ kind: fc.constant("endRead" as const) }),
+  fc.record({
+    kind: fc.constant("finish" as const),
+    pick: fc.nat(5),
+    retryIn: fc.option(fc.integer({ min: 0, max: 20 }), { nil: null }),
+  }),
+  fc.record({ kind: fc.constant("time" as const), by: fc.integer({ min: -10, max: 10 }) }),
+);
+
+describe("a window's horizon", () => {
+  it("never leaves a waiting delivery behind, nor takes one in that has ended, whatever is committed meanwhile", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80, size: "max" }), (steps) => {
+        const disk = new Disk();
+        const window = new Window(ENDPOINT);
+        let now = 100;
+        let read: { page: DuePage; until: number; limit: number } | null = null;
+
+        const commit = (event: string, dueAt: number) => {
+          disk.waiting.set(event, dueAt);
+          window.noteWaiting({ event, dueAt });
+        };
+        const beginRead = (limit: number) => {
+          if (read !== null) return;
+          read = { page: disk.due(window.beginRead(), now, limit), until: now, limit };
+        };
+        const endRead = () => {
+          if (read === null) return;
+          for (const claim of window.endRead(read.page, read.until, read.limit)) {
+            expect(disk.waiting.has(claim.event), `${claim.event} had ended`).toBe(true);
+          }
+          read = null;
+        };
+
+        for (const action of steps) {
+          if (action.kind === "time") now += action.by;
+          else if (action.kind === "beginRead") beginRead(action.limit);
+          else if (action.kind === "endRead") endRead();
+          else if (action.kind === "commit") {
+            const event = `evt_${String(action.event).padStart(2, "0")}`;
+            if (!disk.waiting.has(event)) commit(event, now + action.delay);
+          } else {
+            const claim = [...window.held.values()][action.pick % Math.max(1, window.held.size)];
+            if (claim === undefined) continue;
+            disk.waiting.delete(claim.event);
+            window.release(claim.delivery);
+            if (action.retryIn !== null) commit(claim.event, now + action.retryIn);
+          }
+        }
+
+        endRead();
+        now = 10_000;
+        for (let reads = 0; window.nextDueAt <= now && reads < 200; reads++) {
+          beginRead(4);
+          endRead();
+        }
+        expect([...window.held.keys()].sort()).toEqual([...disk.waiting.keys()].map((event) => `dlv_${event}`).sort());
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

@@ -1,0 +1,56 @@
+/** The SSRF corpus as cases for the domain: what registration decides, and what each resolved address is. */
+import corpus from "../corpora/ssrf-corpus.json" with { type: "json" };
+import type { AddressPolicy } from "../../src/domain/address.ts";
+import type { UrlPolicy } from "../../src/domain/url.ts";
+
+interface Entry {
+  readonly id: string;
+  readonly input: {
+    readonly url: string;
+    /** One list of answers per lookup. */
+    readonly dns?: readonly (readonly string[])[];
+    readonly config?: EgressConfig;
+  };
+  readonly expect: { readonly verdict: string; readonly stage: string; readonly code: string | null };
+  readonly why: string;
+}
+
+interface EgressConfig {
+  readonly allow_cidrs?: readonly string[];
+  readonly deny_cidrs?: readonly string[];
+  readonly own_addresses?: readonly string[];
+  readonly allow_ip_hosts?: boolean;
+  readonly allow_http?: boolean;
+  readonly allowed_ports?: readonly number[] | "any";
+}
+
+export const ssrfCorpus = corpus as readonly Entry[];
+
+export function anAddressPolicy(fields: Partial<AddressPolicy> = {}): AddressPolicy {
+  return { allowCidrs: [], denyCidrs: [], ownAddresses: [], allowLoopback: false, ...fields };
+}
+
+/** The defaults of `[egress]`. */
+export function aUrlPolicy(fields: Partial<UrlPolicy> = {}): UrlPolicy {
+  return {
+    allowHttp: false,
+    ports: [443, 8443],
+    allowIpHosts: true,
+    address: anAddressPolicy(),
+    dev: false,
+    ...fields,
+  };
+}
+
+export function policyOf({ input: { config = {} } }: Entry): UrlPolicy {
+  return aUrlPolicy({
+    allowHttp: config.allow_http ?? false,
+    ports: config.allowed_ports ?? [443, 8443],
+    allowIpHosts: config.allow_ip_hosts ?? true,
+    address: anAddressPolicy({
+      allowCidrs: config.allow_cidrs ?? [],
+      denyCidrs: config.deny_cidrs ?? [],
+      ownAddresses: config.own_addresses ?? [],
+    }),
+  });
+}

@@ -1,0 +1,110 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { noResponse, type Outcome } from "../../src/domain/attempt.ts";
+import { eventStatus, settle, type Claim, type ShownStatus } from "../../src/domain/delivery.ts";
+import { SPECIFIED_LADDER } from "../../src/domain/ladder.ts";
+
+const NOW = Date.UTC(2026, 10, 20);
+const FAILED = noResponse("timeout", "no answer within 10 s", 10_000);
+const INTERRUPTED = noResponse("interrupted", "webhookd stopped", 12);
+const SUCCEEDED: Outcome = { ...FAILED, outcome: "succeeded", error: null, statusCode: 204 };
+
+function aClaim(fields: Partial<Claim> = {}): Claim {
+  return {
+    event: "evt_1",
+    delivery: "dlv_1",
+    endpoint: "ep_1",
+    body: Buffer.from("{}"),
+    number: 1,
+    round: 1,
+    retry: 0,
+    trigger: "ladder",
+    dueAt: NOW,
+    fresh: true,
+    ...fields,
+  };
+}
+
+describe("settle", () => {
+  it("delivers on success, at any place of the ladder", () => {
+    fc.assert(
+      fc.property(fc.nat(6), fc.constantFrom("ladder", "replay", "manual", "test"), (retry, trigger) => {
+        expect(settle(aClaim({ retry, trigger }), SUCCEEDED, SPECIFIED_LADDER, NOW)).toEqual({ status: "delivered" });
+      }),
+    );
+  });
+
+  it.each([
+    [0, 30],
+    [1, 120],
+    [2, 600],
+    [3, 3600],
+    [4, 21_600],
+    [5, 86_400],
+  ])("waits after the failure of attempt %i of a round for %i s, counted from its end", (retry, seconds) => {
+    const verdict = settle(aClaim({ retry }), FAILED, SPECIFIED_LADDER, NOW);
+    expect(verdict).toEqual({ status: "pending", retry: retry + 1, dueAt: NOW + seconds * 1000 });
+  });
+
+  it("fails when the seventh attempt failed", () => {
+    expect(settle(aClaim({ retry: 6 }), FAILED, SPECIFIED_LADDER, NOW)).toEqual({ status: "failed" });
+  });
+
+  it("begins the ladder anew in a replay's round", () => {
+    const claim = aClaim({ number: 8, round: 2, retry: 0, trigger: "replay" });
+    expect(settle(claim, FAILED, SPECIFIED_LADDER, NOW)).toEqual({ status: "pending", retry: 1, dueAt: NOW + 30_000 });
+  });
+
+  it("uses no rung for an attempt that we interrupted", () => {
+    expect(settle(aClaim({ retry: 6 }), INTERRUPTED, SPECIFIED_LADDER, NOW)).toMatchObject({
+      status: "pending",
+      retry: 6,
+    });
+  });
+
+  it("fails at once what cannot get better: a damaged payload, a test event", () => {
+    const corrupt = noResponse("payload_corrupt", "the stored body does not match its hash", 0);
+    expect(settle(aClaim(), corrupt, SPECIFIED_LADDER, NOW)).toEqual({ status: "failed" });
+    expect(settle(aClaim({ trigger: "test" }), FAILED, SPECIFIED_LADDER, NOW)).toEqual({ status: "failed" });
+  });
+
+  it("makes at most seven attempts that count, and none too early, for any run of outcomes", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(SUCCEEDED, FAILED, INTERRUPTED), { maxLength: 30 }), (outcomes) => {
+        let claim = aClaim();
+        let counted = 0;
+        for (const outcome of outcomes) {
+          const endedAt = claim.dueAt + 5;
+          const verdict = settle(claim, outcome, SPECIFIED_LADDER, endedAt);
+          if (outcome !== INTERRUPTED) counted++;
+          if (verdict.status !== "pending") break;
+          const delay = outcome === INTERRUPTED ? 0 : SPECIFIED_LADDER[claim.retry];
+          expect(verdict.dueAt).toBe(endedAt + (delay ?? Number.NaN));
+          claim = aClaim({ retry: verdict.retry, dueAt: verdict.dueAt });
+        }
+        expect(counted).toBeLessThanOrEqual(7);
+      }),
+    );
+  });
+});
+
+describe("an event's status", () => {
+  it.each<[ShownStatus[], string]>([
+    [[], "unmatched"],
+    [["delivered"], "delivered"],
+    [["cancelled"], "cancelled"],
+    [["cancelled", "delivered"], "delivered"],
+    [["delivered", "held"], "held"],
+    [["held", "pending"], "pending"],
+    [["delivered", "pending", "failed"], "failed"],
+  ])("of %j is %s", (deliveries, status) => {
+    expect(eventStatus(deliveries)).toBe(status);
+  });
+
+  it("does not depend on the order of its deliveries", () => {
+    const status = fc.constantFrom<ShownStatus[]>("pending", "delivered", "failed", "cancelled", "held");
+    fc.assert(
+      fc.property(fc.array(status), (deliveries) => eventStatus(deliveries) === eventStatus(deliveries.toReversed())),
+    );
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { catalogue, EVENT_TYPES, isAddableType, type EventType } from "../../src/domain/event-type.ts";
+
+const ORDER: EventType = { name: "order.created", description: "An order.", source: "example", sample: { id: 1 } };
+
+describe("event types", () => {
+  it("are the six of the specification", () => {
+    expect(EVENT_TYPES.map((type) => type.name)).toEqual([
+      "transaction.enriched",
+      "transaction.refund_matched",
+      "subscription.detected",
+      "budget.exceeded",
+      "goal.achieved",
+      "carbon.threshold",
+    ]);
+  });
+
+  it("claim specified data for transaction.enriched alone", () => {
+    const specified = EVENT_TYPES.filter((type) => type.source === "specified");
+    expect(specified.map((type) => type.name)).toEqual(["transaction.enriched"]);
+    expect(specified[0]?.sample).toMatchObject({
+      transaction_id: expect.stringMatching(/^txn_/) as string,
+      merchant: expect.any(Object) as object,
+      category: expect.stringMatching(/^[a-z_]+(\.[a-z_]+)+$/) as string,
+    });
+  });
+
+  it("have samples that JSON carries unchanged", () => {
+    for (const { sample } of EVENT_TYPES) expect(JSON.parse(JSON.stringify(sample))).toEqual(sample);
+  });
+
+  it("can be added to, under new names", () => {
+    expect(catalogue().size).toBe(6);
+    expect(catalogue([ORDER]).get("order.created")).toBe(ORDER);
+  });
+
+  it("are found by own names only", () => {
+    expect(catalogue().has("__proto__")).toBe(false);
+    expect(catalogue().has("constructor")).toBe(false);
+  });
+
+  it.each([
+    "",
+    "budget.exceeded",
+    "webhookd.endpoint_failing",
+    "a b",
+    'a"b',
+    "a\\b",
+    "a.",
+    ".a",
+    "a..b",
+    "é",
+    "a\n",
+    "a*",
+    "x".repeat(129),
+  ])("cannot be added as %j", (name) => {
+    expect(isAddableType(name)).toBe(false);
+    expect(() => catalogue([{ ...ORDER, name }])).toThrow(RangeError);
+  });
+
+  it("cannot be added twice", () => {
+    expect(() => catalogue([ORDER, ORDER])).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,84 @@
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { TestDaemon } from "../harness/daemon.ts";
+import { TestReceiver, type Answer } from "../harness/receiver.ts";
+
+/** The limit of an attempt in these tests, so that a hang ends soon. */
+const TIMEOUT = "250ms";
+
+async function deliverTo(url: string, more: { dev?: boolean } = {}) {
+  const daemon = await TestDaemon.start({
+    clock: systemClock,
+    settings: { RETRY_DELAYS: "20ms", RETRY_TIMEOUT: TIMEOUT },
+    ...more,
+  });
+  await daemon.register(url);
+  const id = await daemon.publish();
+  // Idle means that nothing is due now; a retry in 20 ms is not.
+  while ((await daemon.event(id)).status === "pending") await daemon.daemon.idle();
+  const attempts = await daemon.attempts(id);
+  const healthy = await daemon.request("GET", "/readyz").catch((error: unknown) => error);
+  return { daemon, id, attempts, healthy };
+}
+
+describe("a receiver's fault is recorded with its own error and retried, and the daemon is unharmed:", () => {
+  const script: [string, Answer, string, number | null][] = [
+    ["a redirect", { redirect: "http://169.254.169.254/latest/meta-data/" }, "redirect_not_followed", 302],
+    ["a 404", 404, "http_status", 404],
+    ["a 410", 410, "http_status", 410],
+    ["a 503", 503, "http_status", 503],
+    ["a hang past the limit", "hang", "timeout", null],
+    [
+      "a body that drips past the limit, with a failure's status",
+      { status: 500, body: "x".repeat(500), dripMs: 5 },
+      "http_status",
+      500,
+    ],
+  ];
+  it.each(script)("%s", async (_name, answer, error, status) => {
+    const receiver = await TestReceiver.start([answer, answer]);
+    const { attempts, daemon, id } = await deliverTo(receiver.url);
+    expect(receiver.requests).toHaveLength(2);
+    expect(attempts).toHaveLength(2);
+    for (const attempt of attempts) expect(attempt).toMatchObject({ outcome: "failed", error, status_code: status });
+    expect(await daemon.event(id)).toMatchObject({ status: "failed" });
+    await receiver.close();
+  });
+
+  it("a closed port", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as { port: number };
+    server.close();
+    await once(server, "close");
+    const { attempts } = await deliverTo(`http://127.0.0.1:${port}/`);
+    expect(attempts).toHaveLength(2);
+    expect(attempts[0]).toMatchObject({ outcome: "failed", error: "connection_refused", status_code: null });
+  });
+
+  it("a header block that drips past the limit", async () => {
+    const sockets: NodeJS.Timeout[] = [];
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.write("HTTP/1.1 200 OK\r\n");
+      sockets.push(setInterval(() => socket.write("x-a: 1\r\n"), 30));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { attempts } = await deliverTo(`http://127.0.0.1:${(server.address() as { port: number }).port}/`);
+    expect(attempts).toHaveLength(2);
+    expect(attempts[0]).toMatchObject({ outcome: "failed", error: "timeout", status_code: null });
+    for (const timer of sockets) clearInterval(timer);
+    server.close();
+  });
+
+  it("a certificate that nobody vouches for", async () => {
+    const receiver = await TestReceiver.start([], { tls: true });
+    const { attempts } = await deliverTo(receiver.url);
+    expect(attempts).toHaveLength(2);
+    expect(attempts[0]).toMatchObject({ outcome: "failed", error: "tls_error" });
+    expect(receiver.requests).toHaveLength(0);
+    await receiver.close();
+  });
+});

@@ -1,0 +1,133 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach } from "vitest";
+import type { Clock } from "../../src/clock.ts";
+import { loadConfig, type Config } from "../../src/config.ts";
+import { startDaemon, type Daemon, type DaemonParts } from "../../src/daemon.ts";
+import { silentLog } from "../../src/log.ts";
+import { ManualClock } from "./clock.ts";
+
+export interface TestDaemonOptions {
+  readonly clock?: Clock;
+  readonly network?: DaemonParts["network"];
+  readonly startSender?: DaemonParts["startSender"];
+  /** Settings as variables: `{ RETRY_DELAYS: "10ms,20ms" }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly dev?: boolean;
+  readonly dir?: string;
+}
+
+/** The real daemon in this process, on a free port and a data directory of its own; the test moves the time. */
+export class TestDaemon {
+  readonly dir: string;
+  readonly config: Config;
+  readonly daemon: Daemon;
+  readonly #key: string;
+
+  private constructor(dir: string, config: Config, daemon: Daemon) {
+    this.dir = dir;
+    this.config = config;
+    this.daemon = daemon;
+    this.#key = readFileSync(join(dir, "admin.key"), "utf8").trim();
+  }
+
+  static async start(options: TestDaemonOptions = {}): Promise<TestDaemon> {
+    const dir = options.dir ?? aDirectory();
+    const config = testConfig(dir, options);
+    const daemon = await startDaemon(config, {
+      log: silentLog,
+      clock: options.clock ?? new ManualClock(),
+      // A test that moves the time by hand ticks by hand.
+      ...(options.clock === undefined || options.clock instanceof ManualClock
+        ? { schedule: () => ({ stop() {} }) }
+        : {}),
+      ...(options.network !== undefined && { network: options.network }),
+      ...(options.startSender !== undefined && { startSender: options.startSender }),
+    });
+    const started = new TestDaemon(dir, config, daemon);
+    running.add(started);
+    return started;
+  }
+
+  get url(): string {
+    return this.daemon.url;
+  }
+
+  async request(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }> {
+    const response = await fetch(new URL(path, this.url), {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#key}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text === "" ? null : JSON.parse(text) };
+  }
+
+  async register(url: string, more: Record<string, unknown> = {}): Promise<{ id: string; signing_secret: string }> {
+    const { status, body } = await this.request("POST", "/v1/webhooks", { url, events: ["budget.exceeded"], ...more });
+    if (status !== 201) throw new Error(`registration was answered ${status}: ${JSON.stringify(body)}`);
+    return body;
+  }
+
+  /** `data` as text is sent byte for byte. */
+  async publish(data: unknown = { budget_id: "bud_1" }, type = "budget.exceeded"): Promise<string> {
+    const text = typeof data === "string" ? data : JSON.stringify(data);
+    const { status, body } = await this.request("POST", "/v1/webhooks/events", `{"type":"${type}","data":${text}}`);
+    if (status !== 202) throw new Error(`the publish was answered ${status}: ${JSON.stringify(body)}`);
+    return body.id;
+  }
+
+  async event(id: string): Promise<any> {
+    return (await this.request("GET", `/v1/webhooks/events/${id}`)).body;
+  }
+
+  async attempts(id: string): Promise<any[]> {
+    return (await this.request("GET", `/v1/webhooks/events/${id}/attempts?order=oldest`)).body.data;
+  }
+
+  async stop(): Promise<void> {
+    running.delete(this);
+    await this.daemon.stop();
+  }
+}
+
+export function testConfig(dir: string, options: TestDaemonOptions = {}): Config {
+  const settings = {
+    DATA_DIR: dir,
+    SERVER_LISTEN: "127.0.0.1:0",
+    DATA_DISK_FLOOR: "1MiB",
+    DELIVERY_THREADS: "0",
+    ...options.settings,
+  };
+  return loadConfig({
+    flags: { dev: options.dev ?? true },
+    env: Object.fromEntries(Object.entries(settings).map(([name, value]) => [`WEBHOOKD_${name}`, value])),
+    cwd: dir,
+    home: dir,
+    root: false,
+    platform: process.platform,
+    checkout: null,
+    readFile: () => null,
+    exists: () => false,
+  });
+}
+
+/** A temporary directory that goes when the test ends. */
+export function aDirectory(): string {
+  const dir = mkdtempSync(join(tmpdir(), "webhookd-test-"));
+  directories.add(dir);
+  return dir;
+}
+
+const running = new Set<TestDaemon>();
+const directories = new Set<string>();
+
+afterEach(async () => {
+  for (const daemon of running) await daemon.stop();
+  for (const dir of directories) rmSync(dir, { recursive: true, force: true });
+  directories.clear();
+});

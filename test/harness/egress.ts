@@ -1,0 +1,47 @@
+import { systemClock } from "../../src/clock.ts";
+import type { AddressPolicy } from "../../src/domain/address.ts";
+import type { Claim } from "../../src/domain/delivery.ts";
+import { Egress, trust, type EgressParts } from "../../src/delivery/egress.ts";
+import type { SignedRequest } from "../../src/delivery/request.ts";
+import { caFile } from "./tls.ts";
+
+export const PUBLIC_ONLY: AddressPolicy = { allowCidrs: [], denyCidrs: [], ownAddresses: [], allowLoopback: false };
+export const LOOPBACK_TOO: AddressPolicy = { ...PUBLIC_ONLY, allowLoopback: true };
+
+/** Trusts the authority of tls/ as well. */
+export const testTrust = trust(caFile);
+
+/** An egress that may reach this host, looks nothing up, and is in a hurry. */
+export function testEgress(parts: Partial<EgressParts> = {}): Egress {
+  return new Egress({
+    clock: systemClock,
+    policy: LOOPBACK_TOO,
+    resolve: (hostname) => Promise.reject(new Error(`nobody should look up ${hostname}`)),
+    secureContext: testTrust,
+    timeoutMs: 1000,
+    bodyMs: 100,
+    ...parts,
+  });
+}
+
+export function signedRequest(more: Partial<SignedRequest> = {}): SignedRequest {
+  const headers = ["content-type", "application/json", "X-Service-Signature", "0".repeat(64)];
+  return { method: "POST", path: "/hook", headers, body: Buffer.from(`{"id":"evt_1"}`), keepsAll: false, ...more };
+}
+
+export function claim(more: Partial<Claim> = {}): Claim {
+  return {
+    event: "evt_01",
+    delivery: "dlv_01",
+    endpoint: "ep_01",
+    body: Buffer.from("Hello, World!"),
+    corrupt: false,
+    number: 1,
+    round: 1,
+    retry: 0,
+    trigger: "ladder",
+    dueAt: 0,
+    fresh: true,
+    ...more,
+  } as Claim;
+}

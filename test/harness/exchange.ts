@@ -1,0 +1,49 @@
+/** Receivers and ways to them that are closed when the test that asked for them ends. */
+import { afterEach } from "vitest";
+import type { Egress, EgressParts } from "../../src/delivery/egress.ts";
+import { Exchange } from "../../src/delivery/exchange.ts";
+import { testEgress } from "./egress.ts";
+import { RawReceiver, type Step } from "./raw-receiver.ts";
+import { TestReceiver, type Answer } from "./receiver.ts";
+
+export const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+const closers: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+export function closeAfter(close: () => unknown): void {
+  closers.push(close);
+}
+
+export function egressOf(parts: Partial<EgressParts> = {}): Egress {
+  const egress = testEgress(parts);
+  closeAfter(() => egress.close());
+  return egress;
+}
+
+export function exchangeTo(url: string, egress: Egress = egressOf()): Exchange {
+  const exchange = new Exchange(egress, url);
+  closeAfter(() => {
+    exchange.abort();
+    return exchange.close();
+  });
+  return exchange;
+}
+
+export async function receiverOf(...script: Answer[]): Promise<TestReceiver> {
+  const receiver = await TestReceiver.start(script);
+  closeAfter(() => receiver.close());
+  return receiver;
+}
+
+export async function rawReceiverOf(...steps: Step[]): Promise<RawReceiver> {
+  const receiver = await RawReceiver.start({ steps }, 10);
+  closeAfter(() => receiver.close());
+  return receiver;
+}
+
+export function urlOf(receiver: RawReceiver): string {
+  return `http://127.0.0.1:${receiver.port}/hook`;
+}

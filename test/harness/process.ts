@@ -1,0 +1,240 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { it as base } from "vitest";
+import { TestReceiver, type Answer } from "./receiver.ts";
+
+const CHECKOUT = resolve(import.meta.dirname, "../..");
+export const MAIN = join(CHECKOUT, "cli/main.ts");
+export const SCRIPT = join(CHECKOUT, "scripts/webhookd");
+
+/** Tests with a machine of their own; they may run at the same time. */
+export const it = base.extend<{ machine: Machine }>({
+  // oxlint-disable-next-line no-empty-pattern -- vitest reads what a fixture needs from this pattern.
+  machine: async ({}, use) => {
+    const machine = new Machine();
+    await use(machine);
+    await machine.end();
+  },
+});
+
+export interface SpawnOptions {
+  /** Settings as variables: `{ RETRY_DELAYS: "10ms,20ms" }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** As another user. */
+  readonly uid?: number;
+}
+
+export interface ServeOptions extends SpawnOptions {
+  readonly dir?: string;
+  /** Lets endpoints be plain http on this host, as the receivers here are; true if not given. */
+  readonly dev?: boolean;
+  readonly flags?: readonly string[];
+  /** `scripts/webhookd`, or a link to it, in place of the program itself. */
+  readonly script?: string;
+}
+
+/** A home directory, and the processes and receivers that one test starts; `end` leaves nothing of them behind. */
+export class Machine {
+  readonly home = mkdtempSync(join(tmpdir(), "webhookd-process-"));
+  /** The data directory of every command that is not told another. */
+  readonly dir = join(this.home, "data");
+  readonly #processes: TestProcess[] = [];
+  readonly #receivers: TestReceiver[] = [];
+
+  /** Any program. No variable of the test run reaches it but PATH. */
+  spawn(file: string, args: readonly string[], { settings = {}, ...options }: SpawnOptions = {}): TestProcess {
+    const env: Record<string, string> = {
+      HOME: this.home,
+      PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ""}`,
+      WEBHOOKD_DATA_DIR: this.dir,
+      // Halves what a start costs; nearly all of it is compiling the same modules again.
+      NODE_COMPILE_CACHE: join(CHECKOUT, ".cache/compile"),
+    };
+    for (const [name, value] of Object.entries(settings)) env[`WEBHOOKD_${name}`] = value;
+    const started = new TestProcess(spawn(file, args, { cwd: this.home, ...options, env }));
+    this.#processes.push(started);
+    return started;
+  }
+
+  /** `webhookd serve` on any free port; may be dead before it listens. */
+  start({ dir = this.dir, dev = true, flags = [], script, ...options }: ServeOptions = {}): TestProcess {
+    const words = ["serve", "--data-dir", dir, ...(dev ? ["--dev"] : []), ...flags];
+    if (!words.includes("--listen")) words.push("--listen", "127.0.0.1:0");
+    return script ? this.spawn(script, words, options) : this.spawn(process.execPath, [MAIN, ...words], options);
+  }
+
+  async serve(options: ServeOptions = {}): Promise<DaemonProcess> {
+    const process = this.start(options);
+    const { url } = await process.json(({ msg }) => msg === "listening");
+    return new DaemonProcess(process, String(url), options.dir ?? this.dir);
+  }
+
+  /** A command, to its end. */
+  async webhookd(...words: string[]): Promise<Ended> {
+    const process = this.spawn(globalThis.process.execPath, [MAIN, ...words]);
+    return { code: await process.exit, stdout: process.stdout, stderr: process.stderr };
+  }
+
+  async receiver(...script: Answer[]): Promise<TestReceiver> {
+    const receiver = await TestReceiver.start(script);
+    this.#receivers.push(receiver);
+    return receiver;
+  }
+
+  async end(): Promise<void> {
+    for (const process of this.#processes) process.kill("SIGKILL");
+    await Promise.all(this.#processes.map(({ exit }) => exit));
+    for (const receiver of this.#receivers) await receiver.close();
+    rmSync(this.home, { recursive: true, force: true });
+  }
+}
+
+/** An exit code, or the signal that nobody caught. */
+export type Exit = number | NodeJS.Signals;
+
+export interface Ended {
+  readonly code: Exit;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Waiter {
+  readonly matches: (line: string) => boolean;
+  readonly resolve: (line: string) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A real process: what it prints, and how it ends. */
+export class TestProcess {
+  readonly child: ChildProcess;
+  /** Resolves when it is gone and all that it printed is here. */
+  readonly exit: Promise<Exit>;
+  readonly lines: string[] = [];
+  stdout = "";
+  stderr = "";
+  #waiters: Waiter[] = [];
+  #ended = false;
+
+  constructor(child: ChildProcess) {
+    this.child = child;
+    child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
+    child.stderr!.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
+    createInterface({ input: child.stdout! }).on("line", (line) => this.#read(line));
+    this.exit = new Promise((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (code, signal) => resolve(code ?? signal!));
+    });
+    void this.exit.finally(() => this.#end()).catch(() => {});
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** The first line, of those printed already or later, that matches; rejects if the process ends without it. */
+  line(matches: (line: string) => boolean): Promise<string> {
+    const line = this.lines.find(matches);
+    if (line !== undefined) return Promise.resolve(line);
+    if (this.#ended) return Promise.reject(this.#endedEarly());
+    return new Promise((resolve, reject) => this.#waiters.push({ matches, resolve, reject }));
+  }
+
+  /** The same for lines of JSON. */
+  async json(matches: (fields: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
+    return JSON.parse(await this.line((line) => line.startsWith("{") && matches(JSON.parse(line))));
+  }
+
+  #read(line: string): void {
+    this.lines.push(line);
+    const matching = this.#waiters.filter(({ matches }) => matches(line));
+    this.#waiters = this.#waiters.filter((waiter) => !matching.includes(waiter));
+    for (const { resolve } of matching) resolve(line);
+  }
+
+  #end(): void {
+    this.#ended = true;
+    for (const { reject } of this.#waiters) reject(this.#endedEarly());
+  }
+
+  #endedEarly(): Error {
+    return new Error(`the process ended without the line; it printed\n${this.stdout}${this.stderr}`);
+  }
+}
+
+/** A daemon that listens, and a client of it with its admin's key. */
+export class DaemonProcess {
+  readonly process: TestProcess;
+  readonly url: string;
+  readonly dir: string;
+  /** The admin's. */
+  readonly key: string;
+
+  constructor(process: TestProcess, url: string, dir: string) {
+    this.process = process;
+    this.url = url;
+    this.dir = dir;
+    this.key = readFileSync(join(dir, "admin.key"), "utf8").trim();
+  }
+
+  async request(method: string, path: string, body?: unknown, key = this.key): Promise<{ status: number; body: any }> {
+    const response = await fetch(new URL(path, this.url), {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { "content-type": "application/json" }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.includes("json") === true;
+    return { status: response.status, body: isJson ? JSON.parse(text) : text };
+  }
+
+  async register(url: string, more: object = {}): Promise<{ id: string; signing_secret: string }> {
+    const { status, body } = await this.request("POST", "/v1/webhooks", { url, events: ["budget.exceeded"], ...more });
+    if (status !== 201) throw new Error(`registration was answered ${status}: ${JSON.stringify(body)}`);
+    return body;
+  }
+
+  /** The new event's id. */
+  async publish(data: object = { budget_id: "bud_1" }): Promise<string> {
+    const { status, body } = await this.request("POST", "/v1/webhooks/events", { type: "budget.exceeded", data });
+    if (status !== 202) throw new Error(`the publish was answered ${status}: ${JSON.stringify(body)}`);
+    return body.id;
+  }
+
+  async event(id: string): Promise<any> {
+    return (await this.request("GET", `/v1/webhooks/events/${id}`)).body;
+  }
+
+  /** The event, once it is no longer pending. */
+  async settled(id: string): Promise<any> {
+    for (;;) {
+      const event = await this.event(id);
+      if (event.status !== "pending") return event;
+    }
+  }
+
+  /** Oldest first. */
+  async attempts(id: string): Promise<any[]> {
+    return (await this.request("GET", `/v1/webhooks/events/${id}/attempts?order=oldest`)).body.data;
+  }
+
+  /** Sends the signal and waits until it has begun to stop. */
+  async beginStop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+    this.process.kill(signal);
+    await this.process.json(({ msg }) => msg === "draining");
+  }
+
+  /** Its exit code. */
+  stop(): Promise<Exit> {
+    this.process.kill("SIGTERM");
+    return this.process.exit;
+  }
+
+  kill9(): Promise<Exit> {
+    this.process.kill("SIGKILL");
+    return this.process.exit;
+  }
+}

@@ -1,0 +1,194 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { once } from "node:events";
+import type { AddressInfo, Socket } from "node:net";
+import { signingKeys, verifyBody, verifyStandard } from "../../src/domain/signature.ts";
+import { certificate } from "./tls.ts";
+
+/** One answer: a status, never (`hang`), or in detail. `dripMs` sends the body's bytes one by one, that far apart. */
+export type Answer =
+  | number
+  | "hang"
+  | {
+      readonly status?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: string | Uint8Array;
+      readonly delayMs?: number;
+      readonly dripMs?: number;
+      readonly redirect?: string;
+    };
+
+export interface Received {
+  readonly method: string;
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Names and values by turns, as they came. */
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+  readonly at: number;
+  /** Counts connections from 1. */
+  readonly connection: number;
+}
+
+/** A real HTTP receiver on a free port of 127.0.0.1 that answers from a script and then with 200, and keeps what came. */
+export class TestReceiver {
+  readonly requests: Received[] = [];
+  /** Called with each request before it is answered. */
+  onRequest: (request: Received) => void = () => {};
+  readonly #script: Answer[];
+  readonly #tls: boolean;
+  readonly #server: Server;
+  readonly #sockets = new Map<Socket, number>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #waiting: ((request: Received) => void)[] = [];
+  #unread = 0;
+  #connections = 0;
+
+  private constructor(script: readonly Answer[], tls: boolean) {
+    this.#script = [...script];
+    this.#tls = tls;
+    const listener: RequestListener = (request, response) => void this.#serve(request, response);
+    this.#server = tls ? createTlsServer(certificate("good"), listener) : createServer(listener);
+    this.#server.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
+      this.#sockets.set(socket, ++this.#connections);
+      socket.on("error", () => {}).on("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  static async start(
+    script: readonly Answer[] = [],
+    options: { tls?: boolean; port?: number } = {},
+  ): Promise<TestReceiver> {
+    const receiver = new TestReceiver(script, options.tls ?? false);
+    receiver.#server.listen(options.port ?? 0, "127.0.0.1");
+    await once(receiver.#server, "listening");
+    return receiver;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `${this.#tls ? "https" : "http"}://127.0.0.1:${this.port}/hook`;
+  }
+
+  get connections(): number {
+    return this.#connections;
+  }
+
+  /** Adds answers to the end of the script. */
+  answer(...answers: Answer[]): void {
+    this.#script.push(...answers);
+  }
+
+  /** The oldest request that no call of this has given yet; waits for it if need be. */
+  next(): Promise<Received> {
+    const request = this.requests[this.#unread];
+    if (request === undefined) return new Promise((resolve) => this.#waiting.push(resolve));
+    this.#unread++;
+    return Promise.resolve(request);
+  }
+
+  /** As a receiver checks it: the body's signature, and Standard Webhooks where it was sent. */
+  verify(request: Received, secret: string, header = "x-service-signature"): boolean {
+    const keys = signingKeys(secret);
+    const { headers, body } = request;
+    const timestamp = Number(headers["webhook-timestamp"]);
+    const standard = headers["webhook-signature"];
+    return (
+      verifyBody(keys.specified, body, headers[header.toLowerCase()] ?? "") &&
+      (standard === undefined || verifyStandard(keys.standard, headers["webhook-id"] ?? "", timestamp, body, standard))
+    );
+  }
+
+  /** Bytes that no HTTP server would send, on every connection. */
+  sendRaw(text: string): void {
+    for (const socket of this.#sockets.keys()) socket.write(text);
+  }
+
+  /** Ends every connection, as a receiver that is restarted does. */
+  dropConnections(how: "fin" | "rst" = "rst"): void {
+    for (const socket of this.#sockets.keys()) {
+      if (how === "fin") socket.end();
+      else socket.resetAndDestroy();
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#server.closeAllConnections();
+    for (const socket of this.#sockets.keys()) socket.destroy();
+    if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      return; // The sender went away in the middle.
+    }
+    const received: Received = {
+      method: request.method ?? "",
+      path: request.url ?? "",
+      headers: request.headers as Record<string, string>,
+      rawHeaders: request.rawHeaders,
+      body: Buffer.concat(chunks),
+      at: Date.now(),
+      connection: this.#sockets.get(request.socket) ?? 0,
+    };
+    this.requests.push(received);
+    this.onRequest(received);
+    const waiting = this.#waiting.shift();
+    if (waiting !== undefined) {
+      this.#unread++;
+      waiting(received);
+    }
+    this.#answer(this.#script.shift() ?? 200, response);
+  }
+
+  #answer(answer: Answer, response: ServerResponse): void {
+    if (answer === "hang") return;
+    const {
+      status,
+      headers = {},
+      body = "",
+      delayMs = 0,
+      dripMs = 0,
+      redirect,
+    } = typeof answer === "number" ? { status: answer } : answer;
+    const bytes = Buffer.from(body as string);
+    this.#later(delayMs, () => {
+      response.writeHead(status ?? (redirect === undefined ? 200 : 302), {
+        "content-length": bytes.length,
+        ...(redirect !== undefined && { location: redirect }),
+        ...headers,
+      });
+      if (dripMs > 0) this.#drip(response, bytes, dripMs);
+      else response.end(bytes);
+    });
+  }
+
+  #drip(response: ServerResponse, bytes: Buffer, everyMs: number): void {
+    if (bytes.length === 0) {
+      response.end();
+      return;
+    }
+    response.write(bytes.subarray(0, 1));
+    this.#later(everyMs, () => this.#drip(response, bytes.subarray(1), everyMs));
+  }
+
+  #later(delayMs: number, run: () => void): void {
+    if (delayMs === 0) {
+      run();
+      return;
+    }
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      run();
+    }, delayMs);
+    this.#timers.add(timer);
+  }
+}

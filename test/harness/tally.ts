@@ -1,0 +1,14 @@
+import type { Reporter, TestModule } from "vitest/node";
+
+/** Ends the run with one line that CI reads: `N passed, N failed`, and `, N skipped` where there are any. */
+export default class Tally implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
+    const count = { passed: 0, failed: errors.length, skipped: 0, pending: 0 };
+    for (const module of modules) {
+      if (module.errors().length > 0) count.failed++;
+      for (const test of module.children.allTests()) count[test.result().state]++;
+    }
+    const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : "";
+    process.stdout.write(`${count.passed} passed, ${count.failed} failed${skipped}\n`);
+  }
+}

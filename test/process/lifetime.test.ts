@@ -1,0 +1,56 @@
+import { once } from "node:events";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { describe, expect } from "vitest";
+import { it, SCRIPT } from "../harness/process.ts";
+
+describe.concurrent("scripts/webhookd", () => {
+  it("serves from any directory, through a link, and gets its signals", async ({ machine }) => {
+    const cwd = join(machine.home, "elsewhere");
+    mkdirSync(cwd);
+    const link = join(machine.home, "webhookd");
+    symlinkSync(SCRIPT, link);
+    const daemon = await machine.serve({ script: link, cwd });
+    await daemon.publish();
+    expect(await daemon.stop()).toBe(0);
+  });
+});
+
+describe.concurrent("a daemon outlives", () => {
+  it("the reader of what it prints", async ({ machine }) => {
+    const receiver = await machine.receiver(500);
+    const daemon = await machine.serve({ settings: { RETRY_DELAYS: "1ms" } });
+    await daemon.register(receiver.url);
+    daemon.process.child.stdout!.destroy();
+    daemon.process.child.stderr!.destroy();
+    // A failed attempt is logged, and each of these lines breaks the pipe anew.
+    expect(await daemon.settled(await daemon.publish())).toMatchObject({ status: "delivered" });
+    expect(await daemon.settled(await daemon.publish())).toMatchObject({ status: "delivered" });
+    expect(await daemon.stop()).toBe(0);
+  });
+
+  it("SIGHUP, and says what it did not do", async ({ machine }) => {
+    const daemon = await machine.serve();
+    daemon.process.kill("SIGHUP");
+    expect(await daemon.process.json(({ msg }) => String(msg).includes("SIGHUP"))).toMatchObject({ level: "warn" });
+    await daemon.publish();
+    expect(await daemon.stop()).toBe(0);
+  });
+});
+
+describe.concurrent("a stop", () => {
+  it("cuts off a client that never ends its request, and is clean all the same", async ({ machine }) => {
+    const daemon = await machine.serve();
+    const { hostname, port } = new URL(daemon.url);
+    const socket = connect(Number(port), hostname);
+    const head = `authorization: Bearer ${daemon.key}\r\ncontent-type: application/json\r\nhost: ${hostname}\r\n`;
+    socket.write(`GET /healthz HTTP/1.1\r\nhost: ${hostname}\r\n\r\n`);
+    socket.write(`POST /v1/webhooks/events HTTP/1.1\r\n${head}content-length: 100\r\n\r\n{`);
+    await once(socket, "data");
+    socket.on("error", () => {});
+    const closed = once(socket, "close");
+    expect(await daemon.stop()).toBe(0);
+    await closed;
+  });
+});

@@ -1,0 +1,76 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect } from "vitest";
+import { it, MAIN, type TestProcess } from "../harness/process.ts";
+
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+/** Root may write everywhere, so the test must be somebody else, who must be able to read the checkout. */
+const canBeNobody = () => spawnSync(process.execPath, [MAIN, "version"], { uid: NOBODY, cwd: "/" }).status === 0;
+
+describe.concurrent("serve refuses, in one sentence and with what to do next,", () => {
+  it("a flag that it does not know", async ({ machine }) => {
+    const refused = await refusal(machine.start({ flags: ["--listn", "127.0.0.1:1"] }), 2);
+    expect(refused.what).toContain("--listn");
+    expect(refused.todo).toContain("--help");
+    expect(existsSync(machine.dir)).toBe(false);
+  });
+
+  it("a port that another program has", async ({ machine }) => {
+    const { port } = await machine.receiver();
+    const { what } = await refusal(machine.start({ flags: ["--listen", `127.0.0.1:${port}`] }), 1);
+    expect(what).toContain(`127.0.0.1:${port}`);
+    expect(what).toContain("--listen");
+    // And lets go of the data directory.
+    await machine.serve();
+  });
+
+  it("a data directory that cannot be made", async ({ machine }) => {
+    const file = join(machine.home, "file");
+    writeFileSync(file, "");
+    const { what } = await refusal(machine.start({ dir: join(file, "data") }), 74);
+    expect(what).toContain(join(file, "data"));
+  });
+
+  it.skipIf(isRoot && !canBeNobody())("a data directory that it may not write", async ({ machine }) => {
+    mkdirSync(machine.dir);
+    chmodSync(machine.home, 0o755);
+    if (isRoot) chownSync(machine.dir, NOBODY, -1);
+    chmodSync(machine.dir, 0o500);
+    const { what } = await refusal(machine.start(isRoot ? { uid: NOBODY } : {}), 74);
+    expect(what).toContain(machine.dir);
+  });
+
+  it("a data directory that has lost its database", async ({ machine }) => {
+    await (await machine.serve()).stop();
+    rmSync(join(machine.dir, "webhookd.db"));
+    const { what, todo } = await refusal(machine.start(), 65);
+    expect(what).toContain(join(machine.dir, "webhookd.db"));
+    expect(todo).toContain("restore");
+  });
+
+  it("to make a store with --no-create", async ({ machine }) => {
+    const { what } = await refusal(machine.start({ flags: ["--no-create"] }), 1);
+    expect(what).toContain(machine.dir);
+    expect(existsSync(machine.dir)).toBe(false);
+  });
+
+  it("a configuration file with a key that it does not know, by file and line", async ({ machine }) => {
+    const file = join(machine.home, "webhookd.toml");
+    writeFileSync(file, '[server]\nlisten = "127.0.0.1:0"\n\n[retry]\ntimeot = "10s"\n');
+    const { what, todo } = await refusal(machine.start({ flags: ["--config", file] }), 2);
+    expect(what).toContain("webhookd.toml:5: [retry] timeot");
+    expect(todo).toContain("timeout");
+    expect(existsSync(machine.dir)).toBe(false);
+  });
+});
+
+/** The two lines that a person gets; anything else, a stack above all, would be noise. */
+async function refusal(process: TestProcess, code: number): Promise<{ what: string; todo: string }> {
+  expect(await process.exit, process.stderr).toBe(code);
+  const [, what, todo] = /^webhookd: ([^\n]+)\n(?: {2}([^\n]+)\n)?$/.exec(process.stderr) ?? [];
+  expect(what, process.stderr).toBeDefined();
+  expect(process.stdout).not.toContain("listening");
+  return { what: what!, todo: todo ?? "" };
+}

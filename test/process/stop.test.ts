@@ -1,0 +1,170 @@
+import { describe, expect } from "vitest";
+import { Client } from "undici";
+import { it, type DaemonProcess } from "../harness/process.ts";
+
+describe.concurrent("SIGTERM", () => {
+  it("while eight connections publish: what was acknowledged is stored and delivered, what was refused is not stored", async ({
+    machine,
+  }) => {
+    const receiver = await machine.receiver();
+    const before = await machine.serve();
+    await before.register(receiver.url);
+    const publishers = Array.from({ length: 8 }, (_, index) => new Publisher(before, `p${index}`));
+    const runs = publishers.map((publisher) => publisher.run());
+    await Promise.all(publishers.map((publisher) => publisher.warm));
+    expect(await before.stop()).toBe(0);
+    await Promise.all(runs);
+
+    const after = await machine.serve();
+    const stored = await storedMarkers(after);
+    const acknowledged = publishers.flatMap((publisher) => publisher.acknowledged);
+    expect(acknowledged.length).toBeGreaterThanOrEqual(8 * WARM);
+    expect(acknowledged.filter((marker) => !stored.has(marker))).toEqual([]);
+    const refused = publishers.flatMap((publisher) => publisher.refused);
+    expect(refused.filter((marker) => stored.has(marker))).toEqual([]);
+    for (const marker of acknowledged) {
+      expect(await after.settled(stored.get(marker)!)).toMatchObject({ status: "delivered" });
+    }
+  });
+
+  it("while attempts are in flight lets them end and records them", async ({ machine }) => {
+    const slow = { delayMs: 300 };
+    const receiver = await machine.receiver(slow, slow, slow, slow, slow);
+    const before = await machine.serve();
+    await before.register(receiver.url);
+    const ids = await Promise.all(Array.from({ length: 5 }, () => before.publish()));
+    for (const _ of ids) await receiver.next();
+    expect(await before.stop()).toBe(0);
+
+    const after = await machine.serve();
+    for (const id of ids) {
+      expect(await after.settled(id)).toMatchObject({ status: "delivered" });
+      expect(await after.attempts(id)).toHaveLength(1);
+    }
+    expect(receiver.requests).toHaveLength(5);
+  });
+
+  it("is answered by /readyz with draining, while publishes are taken for the next start", async ({ machine }) => {
+    const receiver = await machine.receiver({ delayMs: 1000 });
+    const before = await machine.serve();
+    await before.register(receiver.url);
+    const first = await before.publish();
+    await receiver.next();
+    await before.beginStop();
+    expect(await before.request("GET", "/readyz")).toMatchObject({ status: 503, body: "draining" });
+    expect(await before.request("GET", "/healthz")).toMatchObject({ status: 200 });
+    const second = await before.publish();
+    expect(await before.process.exit).toBe(0);
+    expect(receiver.requests.map(({ headers }) => headers["webhook-id"])).toEqual([first]);
+
+    const after = await machine.serve();
+    expect(await after.settled(first)).toMatchObject({ status: "delivered", deliveries: [{ attempts: 1 }] });
+    expect(await after.settled(second)).toMatchObject({ status: "delivered", deliveries: [{ attempts: 1 }] });
+  });
+
+  it("leaves retries that are not due for the next start", async ({ machine }) => {
+    const receiver = await machine.receiver(500);
+    const before = await machine.serve({ settings: { RETRY_DELAYS: "1h" } });
+    await before.register(receiver.url);
+    const id = await before.publish();
+    await before.process.json(({ msg }) => msg === "delivery.attempted");
+    expect(await before.stop()).toBe(0);
+    const after = await machine.serve({ settings: { RETRY_DELAYS: "1h" } });
+    expect(await after.event(id)).toMatchObject({ status: "pending", deliveries: [{ attempts: 1 }] });
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  it.for([
+    ["SIGTERM", 143],
+    ["SIGINT", 130],
+  ] as const)(
+    "and then %s interrupts what hangs: recorded, and attempted again without a rung",
+    async ([signal, code], { machine }) => {
+      const receiver = await machine.receiver("hang");
+      const before = await machine.serve();
+      await before.register(receiver.url);
+      const id = await before.publish();
+      await receiver.next();
+      await before.beginStop();
+      const began = performance.now();
+      before.process.kill(signal);
+      expect(await before.process.exit).toBe(code);
+      expect(performance.now() - began).toBeLessThan(1500);
+
+      const after = await machine.serve();
+      expect(await after.settled(id)).toMatchObject({ status: "delivered" });
+      expect(await after.attempts(id)).toEqual([
+        expect.objectContaining({ number: 1, round: 1, retry: 0, outcome: "interrupted" }),
+        expect.objectContaining({ number: 2, round: 1, retry: 0, outcome: "succeeded" }),
+      ]);
+    },
+  );
+});
+
+/** Each publisher has got this many answers before the test goes on. */
+const WARM = 15;
+
+/** One connection that publishes one event after the other until it is refused or cut off. */
+class Publisher {
+  readonly acknowledged: string[] = [];
+  readonly refused: string[] = [];
+  readonly warm: Promise<void>;
+  readonly #client: Client;
+  readonly #key: string;
+  readonly #name: string;
+  #isWarm!: () => void;
+
+  constructor(daemon: DaemonProcess, name: string) {
+    this.#client = new Client(daemon.url);
+    this.#key = daemon.key;
+    this.#name = name;
+    this.warm = new Promise((resolve) => (this.#isWarm = resolve));
+  }
+
+  async run(): Promise<void> {
+    for (;;) {
+      const marker = `${this.#name}-${this.acknowledged.length}`;
+      const status = await this.#publish(marker);
+      expect(status, marker).not.toBe("unanswered");
+      if (status !== 202) {
+        if (status === "refused") this.refused.push(marker);
+        await this.#client.destroy();
+        return;
+      }
+      this.acknowledged.push(marker);
+      if (this.acknowledged.length === WARM) this.#isWarm();
+    }
+  }
+
+  async #publish(marker: string): Promise<202 | "refused" | "unanswered"> {
+    try {
+      const { statusCode, body } = await this.#client.request({
+        method: "POST",
+        path: "/v1/webhooks/events",
+        headers: { authorization: `Bearer ${this.#key}`, "content-type": "application/json" },
+        body: JSON.stringify({ type: "budget.exceeded", data: { marker } }),
+      });
+      await body.dump();
+      if (statusCode === 202) return 202;
+      expect(statusCode).toBe(503);
+      return "refused";
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === "ECONNREFUSED" ? "refused" : "unanswered";
+    }
+  }
+}
+
+/** Markers of all stored events, with the events' ids. */
+async function storedMarkers(daemon: DaemonProcess): Promise<Map<string, string>> {
+  const stored = new Map<string, string>();
+  let cursor = "";
+  do {
+    const { body } = await daemon.request("GET", `/v1/webhooks/events?limit=100&include=data${cursor}`);
+    for (const { id, data } of body.data) {
+      expect(stored.has(data.marker), `${data.marker} is stored once`).toBe(false);
+      stored.set(data.marker, id);
+    }
+    cursor = body.next_cursor === null ? "" : `&cursor=${body.next_cursor}`;
+  } while (cursor !== "");
+  return stored;
+}

@@ -1,0 +1,83 @@
+import { createHmac } from "node:crypto";
+import { noResponse, type Outcome } from "../../src/domain/attempt.ts";
+import type { SignedRequest } from "../../src/delivery/request.ts";
+import type { Random } from "./random.ts";
+
+export const BEHAVIOURS = ["ok", "error", "hang", "reset", "reset-after", "late"] as const;
+export type Behaviour = (typeof BEHAVIOURS)[number];
+
+/** A complete request that the receiver has processed, whatever the sender made of the answer. */
+export interface Processed {
+  readonly event: string;
+  readonly body: string;
+  /** Answered 2xx within the limit. */
+  readonly inTime: boolean;
+}
+
+/** What will come of one request: the outcome, how long it takes, and whether the receiver has seen it whole. */
+export interface Exchange {
+  readonly outcome: Outcome;
+  readonly afterMs: number;
+  readonly processed: Processed | null;
+}
+
+/** A receiver as a model: it behaves as its seed says, until it is healed. */
+export class SimReceiver {
+  readonly url: string;
+  readonly processed: Processed[] = [];
+  readonly violations: string[] = [];
+  secret = "";
+  behaviour: Behaviour = "ok";
+  readonly #timeoutMs: number;
+
+  constructor(url: string, timeoutMs: number) {
+    this.url = url;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  answer(request: SignedRequest, random: Random): Exchange {
+    const body = Buffer.from(request.body).toString();
+    const event = String((JSON.parse(body) as { id: string }).id);
+    this.#verify(request, event);
+    const quick = random.between(1, 50);
+    const limit = this.#timeoutMs;
+    switch (this.behaviour) {
+      case "ok":
+        return { outcome: response(200, quick), afterMs: quick, processed: { event, body, inTime: true } };
+      case "error":
+        return { outcome: response(500, quick), afterMs: quick, processed: { event, body, inTime: false } };
+      case "late":
+        return {
+          outcome: noResponse("timeout", "late", limit),
+          afterMs: limit,
+          processed: { event, body, inTime: false },
+        };
+      case "hang":
+        return { outcome: noResponse("timeout", "silent", limit), afterMs: limit, processed: null };
+      case "reset-after":
+        return {
+          outcome: noResponse("connection_closed", "reset", quick),
+          afterMs: quick,
+          processed: { event, body, inTime: false },
+        };
+      case "reset":
+        return { outcome: noResponse("connection_closed", "reset", quick), afterMs: quick, processed: null };
+    }
+  }
+
+  #verify(request: SignedRequest, event: string): void {
+    const at = request.headers.indexOf("X-Service-Signature");
+    const expected = createHmac("sha256", this.secret).update(request.body).digest("hex");
+    if (request.headers[at + 1] !== expected) this.violations.push(`V3: ${event} came with a wrong signature`);
+  }
+}
+
+function response(statusCode: number, durationMs: number): Outcome {
+  const succeeded = statusCode < 300;
+  return {
+    ...noResponse("http_status", `the receiver answered ${statusCode}`, durationMs),
+    outcome: succeeded ? "succeeded" : "failed",
+    error: succeeded ? null : "http_status",
+    statusCode,
+  };
+}

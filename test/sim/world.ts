@@ -1,0 +1,277 @@
+/**
+ * One seed: an application publishes, operators replay and delete, receivers misbehave, the process dies, the disk
+ * fills, the clock is set; then everything is healed and has time to end. What must hold is checked along the way and
+ * at the end. The code under test is the real one; only time, chance and the network are simulated.
+ */
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { publish } from "../../src/api/publish.ts";
+import type { ApiParts } from "../../src/api/parts.ts";
+import { newId } from "../../src/domain/id.ts";
+import { newSigningSecret } from "../../src/domain/secret.ts";
+import { newEndpoint } from "../store/fixtures.ts";
+import { VirtualClock } from "./clock.ts";
+import { checkEnd, checkGaps, StatusWatch, type Acked, type Run } from "./invariants.ts";
+import { LADDER } from "./ladder.ts";
+import { DEADLY, Process, type Faults, type SeenAttempt } from "./process.ts";
+import { Random } from "./random.ts";
+import { BEHAVIOURS, SimReceiver } from "./receiver.ts";
+
+const TIMEOUT_MS = 1000;
+const FAULTY_MS = 120_000;
+const LADDER_MS = LADDER.reduce((sum, delay) => sum + delay, 0);
+const TYPES = ["budget.exceeded", "goal.achieved", "carbon.threshold"];
+
+/** A bug put in on purpose, to see that the simulation can see. */
+export type Plant = "none" | "ack-before-commit" | "early-retry";
+
+export interface Report {
+  readonly seed: number;
+  readonly violations: readonly string[];
+  /** The same seed gives the same trace. */
+  readonly trace: string;
+  readonly acked: number;
+  readonly crashes: number;
+  readonly attempts: number;
+  readonly faults: readonly string[];
+}
+
+export async function simulate(seed: number, plant: Plant = "none"): Promise<Report> {
+  const world = new World(seed, plant);
+  try {
+    return await world.run();
+  } finally {
+    await world.close();
+  }
+}
+
+export class World implements Run {
+  readonly clock = new VirtualClock();
+  readonly random: Random;
+  readonly receivers = new Map<string, SimReceiver>();
+  readonly endpoints = new Map<string, { url: string; types: readonly string[]; deleted: boolean }>();
+  readonly acked: Acked[] = [];
+  readonly attempts: SeenAttempt[] = [];
+  readonly violations: string[] = [];
+  process: Process | null = null;
+  crashes = 0;
+  clockSteps = 0;
+  diskWasFull = false;
+  poisoned = false;
+  readonly faults: Faults = { crashAtAwait: 0, diskFull: false };
+  readonly #seed: number;
+  readonly #plant: Plant;
+  readonly #root = mkdtempSync(join(tmpdir(), "webhookd-sim-"));
+  readonly #trace = createHash("sha256");
+  readonly #watch = new StatusWatch(this.violations);
+  /** Which kinds of fault this seed has at all: few at a time find what all at once would hide. */
+  readonly kinds: {
+    crash: boolean;
+    crashAtAwait: boolean;
+    disk: boolean;
+    clock: boolean;
+    receivers: boolean;
+    operators: boolean;
+    deadly: boolean;
+  };
+  #ending: Promise<void> = Promise.resolve();
+
+  constructor(seed: number, plant: Plant) {
+    this.#seed = seed;
+    this.#plant = plant;
+    this.random = new Random(seed);
+    const kind = () => this.random.chance(0.5);
+    this.kinds = {
+      crash: kind(),
+      crashAtAwait: kind(),
+      disk: kind(),
+      clock: kind(),
+      receivers: kind(),
+      operators: kind(),
+      deadly: this.random.chance(0.2),
+    };
+  }
+
+  async run(): Promise<Report> {
+    await this.#boot();
+    await this.#registerAll();
+    this.faults.crashAtAwait = this.kinds.crashAtAwait ? 0.002 : 0;
+    for (let at = 0; at < FAULTY_MS; at += this.random.between(100, 3000))
+      this.clock.at(at, () => this.#somethingHappens());
+    await this.#runUntil(FAULTY_MS);
+    this.#heal();
+    await this.#runUntil(FAULTY_MS + LADDER_MS + 300_000);
+    if (this.process === null) this.violations.push("the process did not come back");
+    else {
+      await checkEnd(this, this.process.store);
+      await checkGaps(this, this.process.store);
+    }
+    for (const receiver of this.receivers.values()) this.violations.push(...receiver.violations);
+    return {
+      seed: this.#seed,
+      violations: this.violations,
+      trace: this.#trace.digest("hex").slice(0, 16),
+      acked: this.acked.length,
+      crashes: this.crashes,
+      attempts: this.attempts.length,
+      faults: Object.entries(this.kinds).flatMap(([name, on]) => (on ? [name] : [])),
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#ending;
+    await this.process?.stop();
+    rmSync(this.#root, { recursive: true, force: true });
+  }
+
+  /** A receiver that never answers 2xx, so that some deliveries fail for good. */
+  isDead(url: string): boolean {
+    return url.endsWith("dead");
+  }
+
+  async #boot(): Promise<void> {
+    this.process = await Process.start({
+      dir: join(this.#root, String(this.crashes)),
+      clock: this.clock,
+      random: this.random,
+      ladder: this.#plant === "early-retry" ? LADDER.map((delay) => delay - 100) : LADDER,
+      faults: this.faults,
+      losesLastPublish: this.#plant === "ack-before-commit",
+      receiverOf: (url) => this.receivers.get(url)!,
+      onCrash: () => this.#crash(),
+      onAttempt: (attempt) => {
+        this.attempts.push(attempt);
+        this.#trace.update(`${attempt.startedAt} ${attempt.delivery} ${attempt.number}\n`);
+      },
+    });
+  }
+
+  #crash(): void {
+    const process = this.process;
+    if (process === null) return;
+    this.process = null;
+    this.crashes++;
+    const dir = join(this.#root, String(this.crashes));
+    this.#ending = process.crash(dir);
+    // Back after a while, as a supervisor does it; opening the store takes no virtual time.
+    this.clock.at(this.clock.monotonic + this.random.between(0, 3000), () => {
+      this.#ending = this.#ending.then(() => this.#boot());
+    });
+  }
+
+  /** Runs event after event, letting everything that each has set going come to rest. */
+  async #runUntil(instant: number): Promise<void> {
+    while (this.clock.runNext(instant)) {
+      await this.#ending;
+      await new Promise(setImmediate);
+    }
+  }
+
+  async #registerAll(): Promise<void> {
+    const count = this.random.between(2, 5);
+    for (let at = 0; at < count; at++) {
+      const url = `https://receiver-${at}.example.com/${at === 0 && this.random.chance(0.4) ? "dead" : "hook"}`;
+      const receiver = new SimReceiver(url, TIMEOUT_MS);
+      receiver.secret = newSigningSecret(this.random.bytes(32));
+      if (this.isDead(url)) receiver.behaviour = "error";
+      this.receivers.set(url, receiver);
+      const id = newId("ep", 0, this.random.bytes(10));
+      const types = TYPES.filter(() => this.random.chance(0.6));
+      this.endpoints.set(id, { url, types, deleted: false });
+      const added = this.process!.store.addEndpoint(
+        newEndpoint({ id, url, events: types, signingSecret: receiver.secret }),
+        100,
+        0,
+      );
+      await this.#runUntil(this.clock.monotonic + 20);
+      await added;
+    }
+  }
+
+  #somethingHappens(): void {
+    const { random } = this;
+    const kinds = this.kinds;
+    if (this.process === null) return;
+    if (random.chance(0.6)) this.#publish();
+    if (kinds.crash && random.chance(0.03)) this.#crash();
+    if (kinds.disk && random.chance(0.05)) {
+      this.faults.diskFull = true;
+      this.diskWasFull = true;
+      this.clock.at(this.clock.monotonic + random.between(10, 5000), () => (this.faults.diskFull = false));
+    }
+    if (kinds.clock && random.chance(0.03)) {
+      this.clockSteps++;
+      this.clock.step(random.pick([-1, 1]) * random.between(3000, 3_600_000));
+    }
+    if (kinds.receivers && random.chance(0.3)) {
+      const receiver = random.pick([...this.receivers.values()]);
+      if (!this.isDead(receiver.url)) receiver.behaviour = random.pick(BEHAVIOURS);
+    }
+    if (kinds.operators && random.chance(0.1) && this.process !== null) this.#operate();
+  }
+
+  #heal(): void {
+    this.faults.crashAtAwait = 0;
+    this.faults.diskFull = false;
+    for (const receiver of this.receivers.values()) if (!this.isDead(receiver.url)) receiver.behaviour = "ok";
+  }
+
+  /** As the API does it: the answer is what the application believes. */
+  #publish(): void {
+    const { random } = this;
+    const process = this.process!;
+    const now = this.clock.now();
+    const drafts = Array.from({ length: random.chance(0.2) ? random.between(2, 30) : 1 }, () => ({
+      tenant: "default",
+      type: random.pick(TYPES),
+      createdAt: now,
+      data: Buffer.from(`{"n":9007199254740993,"r":${random.between(0, 1_000_000)}${this.#poison()}}`),
+    }));
+    const parts = { store: process.store, deliveries: process.dispatcher } as unknown as ApiParts;
+    const wanted = drafts.map(({ type }) => this.#subscribers(type));
+    const ack = (ids: readonly string[]) => {
+      ids.forEach((id, at) => this.acked.push({ id, endpoints: wanted[at]! }));
+      for (const id of ids) this.#trace.update(`ack ${id}\n`);
+    };
+    publish(parts, drafts, now).then(
+      (publications) => process.alive && ack(publications.map(({ id }) => id)),
+      () => {},
+    );
+  }
+
+  /** One event of a deadly run kills whatever process sends it. */
+  #poison(): string {
+    if (!this.kinds.deadly || this.poisoned || this.clock.monotonic < 5000) return "";
+    this.poisoned = true;
+    return `,${DEADLY}`;
+  }
+
+  #subscribers(type: string): string[] {
+    return [...this.endpoints].filter(([, { types, deleted }]) => !deleted && types.includes(type)).map(([id]) => id);
+  }
+
+  #operate(): void {
+    const process = this.process!;
+    const now = this.clock.now();
+    if (this.random.chance(0.8) && this.acked.length > 0) {
+      const { id } = this.random.pick(this.acked);
+      process.store.replay(null, id, {}, now).then(
+        (replay) => {
+          if (replay.result !== "replayed") return;
+          this.#watch.replayed(id);
+          process.dispatcher.accept({ fresh: [], waiting: replay.waiting });
+        },
+        () => {},
+      );
+    }
+    if (this.acked.length > 0) {
+      const { id } = this.random.pick(this.acked);
+      process.store.getEvent(null, id).then(
+        (event) => event !== null && this.#watch.saw(event),
+        () => {},
+      );
+    }
+  }
+}

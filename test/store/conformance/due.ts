@@ -1,0 +1,84 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Position } from "../../../src/domain/delivery.ts";
+import { addEndpoint, again, BEGINNING, draft, dueNow, noRoom, publishOne, room, START } from "../fixtures.ts";
+import type { OpenFresh } from "../stores.ts";
+
+export function reading(openFresh: OpenFresh): void {
+  describe("reading what is due", () => {
+    it("reads in order of due time and event, and says when the next one falls due", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const published = await store.publish(Array(3).fill(draft()), START, room);
+      const [a, b, c] = published.flatMap((publication) => publication.fresh);
+      await store.record([again(a!, START + 500), again(b!, START + 100), again(c!, START + 100)]);
+      const page = await store.due(endpoint, BEGINNING, START + 100, 10);
+      expect(page.claims.map((claim) => claim.event)).toEqual([b!.event, c!.event]);
+      expect(page.nextDueAt).toBe(START + 500);
+      const short = await store.due(endpoint, BEGINNING, START + 100, 1);
+      expect(short.nextDueAt).toBe(START + 100);
+      const { claims } = await store.due(endpoint, { dueAt: START + 100, event: b!.event }, START + 1000, 10);
+      expect(claims.map((claim) => claim.event)).toEqual([c!.event, a!.event]);
+    });
+
+    it("takes positions before and after all events of an instant", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      await store.publish([draft()], START, noRoom);
+      const read = async (after: Position) => (await store.due(endpoint, after, Infinity, 10)).claims.length;
+      expect(await read({ dueAt: START, event: "" })).toBe(1);
+      expect(await read({ dueAt: START, event: "~" })).toBe(0);
+      expect(await read({ dueAt: START - 1, event: "~" })).toBe(1);
+    });
+
+    it("reads each waiting delivery once, whatever the size of the pages", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      await addEndpoint(store);
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 12 }),
+          fc.integer({ min: 1, max: 5 }),
+          async (delays, limit) => {
+            for (const delay of delays) await store.publish([draft()], START + delay, noRoom);
+            const all = await dueNow(store, endpoint);
+            const seen: string[] = [];
+            let after: Position = BEGINNING;
+            for (;;) {
+              const { claims } = await store.due(endpoint, after, START + 3, limit);
+              seen.push(...claims.map((claim) => claim.event));
+              if (claims.length < limit) break;
+              after = claims.at(-1)!;
+            }
+            expect(seen).toEqual(all.map((claim) => claim.event));
+          },
+        ),
+        { numRuns: 15 },
+      );
+    });
+
+    it("knows the earliest due time of each endpoint that is owed something", async () => {
+      const { store } = await openFresh();
+      const first = await addEndpoint(store);
+      const second = await addEndpoint(store, { events: ["goal.achieved"] });
+      await addEndpoint(store, { events: ["carbon.threshold"] });
+      await publishOne(store, { type: "carbon.threshold" });
+      for (const now of [START + 20, START + 10]) await store.publish([draft()], now, noRoom);
+      await store.publish([draft({ type: "goal.achieved" })], START + 30, noRoom);
+      expect([...(await store.earliestDue())].sort()).toEqual(
+        [
+          [first, START + 10],
+          [second, START + 30],
+        ].sort(),
+      );
+    });
+
+    it("has nothing for an endpoint it does not know", async () => {
+      const { store } = await openFresh();
+      expect(await store.due("ep_00000000000000000000000000", BEGINNING, START, 10)).toEqual({
+        claims: [],
+        nextDueAt: null,
+      });
+    });
+  });
+}

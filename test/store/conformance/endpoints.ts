@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { addEndpoint, draft, dueNow, EVERYTHING, newEndpoint, noRoom, publishOne, START } from "../fixtures.ts";
+import type { OpenFresh } from "../stores.ts";
+
+export function endpoints(openFresh: OpenFresh): void {
+  describe("endpoints", () => {
+    it("reads back as it was registered, without its secrets", async () => {
+      const { store } = await openFresh();
+      const headers = { Authorization: "Bearer canary" };
+      const more = { uid: "u1", headers, metadata: { a: [1] }, ratePerSecond: 0.5, maxInFlight: 3, description: "d" };
+      const added = await store.addEndpoint(newEndpoint(more), 10, START);
+      expect(added).toMatchObject({
+        tenant: "default",
+        uid: "u1",
+        headerNames: ["Authorization"],
+        metadata: { a: [1] },
+        enabled: true,
+        ratePerSecond: 0.5,
+        maxInFlight: 3,
+        createdAt: START,
+        updatedAt: START,
+        disabledReason: null,
+      });
+      expect(await store.getEndpoint("default", added.id)).toEqual(added);
+      expect(JSON.stringify(added)).not.toMatch(/canary|whsec/);
+    });
+
+    it("gives the sender its secrets, after a restart too", async () => {
+      const harness = await openFresh();
+      const id = await addEndpoint(harness.store, { headers: { "X-Key": "v" }, signingSecret: "whsec_abc" });
+      const store = await harness.reopen();
+      expect(await store.target(id)).toEqual({
+        endpoint: id,
+        url: "https://receiver.example/hook",
+        enabled: true,
+        headers: { "X-Key": "v" },
+        signingSecret: "whsec_abc",
+        nextSigningSecret: null,
+        ratePerSecond: null,
+        maxInFlight: null,
+      });
+      expect(await store.target("ep_00000000000000000000000000")).toBeNull();
+    });
+
+    it("refuses more than the tenant may have, not counting deleted ones", async () => {
+      const { store } = await openFresh();
+      const first = await store.addEndpoint(newEndpoint(), 1, START);
+      await expect(store.addEndpoint(newEndpoint(), 1, START)).rejects.toMatchObject({ code: "endpoint_limit" });
+      await store.addEndpoint(newEndpoint({ tenant: "other" }), 1, START);
+      await store.deleteEndpoint(null, first.id, START);
+      await store.addEndpoint(newEndpoint(), 1, START);
+    });
+
+    it("refuses a uid that the tenant uses already", async () => {
+      const { store } = await openFresh();
+      const first = await addEndpoint(store, { uid: "mine" });
+      await expect(addEndpoint(store, { uid: "mine" })).rejects.toMatchObject({ code: "already_created" });
+      await addEndpoint(store, { uid: "mine", tenant: "other" });
+      await store.deleteEndpoint(null, first, START);
+      await addEndpoint(store, { uid: "mine" });
+    });
+
+    it("is as if it were not there for another tenant", async () => {
+      const { store } = await openFresh();
+      const id = await addEndpoint(store);
+      expect(await store.getEndpoint("other", id)).toBeNull();
+      expect(await store.deleteEndpoint("other", id, START)).toBe(false);
+      expect((await store.listEndpoints({ ...EVERYTHING, tenant: "other" })).data).toEqual([]);
+      expect(await store.getEndpoint("default", id)).not.toBeNull();
+    });
+
+    it("lists by what is asked, in order of registration", async () => {
+      const { store } = await openFresh();
+      const a = await addEndpoint(store, { uid: "a" });
+      const b = await addEndpoint(store, { enabled: false });
+      const c = await addEndpoint(store, { tenant: "other", uid: "a", events: ["goal.achieved"] });
+      const list = async (more: object) =>
+        (await store.listEndpoints({ ...EVERYTHING, ...more })).data.map(({ id }) => id);
+      expect(await list({})).toEqual([a, b, c]);
+      expect(await list({ order: "newest" })).toEqual([c, b, a]);
+      expect(await list({ enabled: false })).toEqual([b]);
+      expect(await list({ uid: "a" })).toEqual([a, c]);
+      expect(await list({ uid: "a", tenant: "other" })).toEqual([c]);
+      expect(await list({ eventType: "goal.achieved" })).toEqual([c]);
+    });
+
+    it("cancels what a deleted endpoint was owed, however much, and sends it nothing more", async () => {
+      const { store } = await openFresh();
+      const id = await addEndpoint(store);
+      const other = await addEndpoint(store);
+      const published = await store.publish(Array(1203).fill(draft()), START, noRoom);
+      const fresh = await publishOne(store);
+      expect(await store.deleteEndpoint("default", id, START + 1)).toBe(true);
+      expect(await store.deleteEndpoint("default", id, START + 1)).toBe(false);
+      expect(await dueNow(store, id)).toEqual([]);
+      expect([...(await store.earliestDue()).keys()]).toEqual([other]);
+      for (const event of [published[0]!.id, published[1202]!.id, fresh.id]) {
+        const view = await store.getEvent(null, event);
+        expect(view!.deliveries.map(({ endpoint, status }) => [endpoint, status])).toEqual([
+          [id, "cancelled"],
+          [other, "pending"],
+        ]);
+      }
+      expect(await store.target(id)).toBeNull();
+      expect(await store.getEndpoint(null, id)).toBeNull();
+      expect((await publishOne(store)).deliveries).toBe(1);
+    });
+  });
+}

@@ -1,0 +1,23 @@
+import { describe } from "vitest";
+import { careful } from "./conformance/careful.ts";
+import { clockSet } from "./conformance/clock.ts";
+import { endpoints } from "./conformance/endpoints.ts";
+import { keys } from "./conformance/keys.ts";
+import { lists } from "./conformance/lists.ts";
+import { publishing } from "./conformance/publish.ts";
+import { reading } from "./conformance/due.ts";
+import { recording } from "./conformance/record.ts";
+import { replaying } from "./conformance/replay.ts";
+import { openSqlite } from "./stores.ts";
+
+describe("the SQLite store", () => {
+  publishing(openSqlite);
+  reading(openSqlite);
+  recording(openSqlite);
+  replaying(openSqlite);
+  endpoints(openSqlite);
+  lists(openSqlite);
+  keys(openSqlite);
+  clockSet(openSqlite);
+  careful(openSqlite);
+});

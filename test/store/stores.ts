@@ -1,0 +1,70 @@
+/** Opens the stores that the conformance suites run against; another kind of store adds a function here. */
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { openStore, type OpenOptions } from "../../src/store/open.ts";
+import type { Store } from "../../src/store/store.ts";
+import { ManualClock } from "../harness/clock.ts";
+
+export interface StoreUnderTest {
+  readonly store: Store;
+  readonly clock: ManualClock;
+  /** Closes the store and opens it again, as a restart does. */
+  reopen(): Promise<Store>;
+  /** Opens what the disk holds now, as the start after a kill -9 does. */
+  crash(): Promise<Store>;
+}
+
+/** A fresh store that ends with the test. */
+export type OpenFresh = () => Promise<StoreUnderTest>;
+
+export const openSqlite: OpenFresh = async () => {
+  let dir = temporaryDirectory();
+  const clock = new ManualClock();
+  let store = await open({ dir, clock });
+  return {
+    get store() {
+      return store;
+    },
+    clock,
+    async reopen() {
+      await store.close();
+      store = await open({ dir, clock });
+      return store;
+    },
+    async crash() {
+      const copy = temporaryDirectory();
+      for (const name of ["webhookd.db", "webhookd.db-wal", "secret.key", "STORE"])
+        cpSync(join(dir, name), join(copy, name));
+      dir = copy;
+      store = await open({ dir, clock });
+      return store;
+    },
+  };
+};
+
+export function temporaryDirectory(): string {
+  const dir = mkdtempSync(join(tmpdir(), "webhookd-store-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** Closed at the end of the test, unless it was before. */
+export async function open(options: Partial<OpenOptions> & { dir: string }): Promise<Store> {
+  const { store } = await openStore(optionsOf(options));
+  onTestFinished(() => store.close());
+  return store;
+}
+
+export function optionsOf(options: Partial<OpenOptions> & { dir: string }): OpenOptions {
+  return {
+    create: true,
+    diskFloor: 0,
+    clock: new ManualClock(),
+    onFault: (error) => {
+      throw error;
+    },
+    ...options,
+  };
+}

@@ -1,0 +1,16 @@
+import { defineConfig } from "vitest/config";
+
+// Called by hand, vitest would run on whatever `node` is first in PATH, and the SQLite addon crashes on an old one.
+if (Number(process.versions.node.split(".")[0]) < 24) {
+  throw new Error(`the tests need the pinned Node, this is ${process.version}: use npm test`);
+}
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    restoreMocks: true,
+    reporters: ["default", "./test/harness/tally.ts"],
+  },
+});
