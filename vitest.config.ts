@@ -11,6 +11,7 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 20_000,
     restoreMocks: true,
+    setupFiles: ["./test/harness/properties.ts"],
     reporters: ["default", "./test/harness/tally.ts"],
   },
 });

@@ -63,6 +63,7 @@ export class Model {
   setCeiling(name: string, maxInFlight: number | null): void {
     this.turns.setCeiling(name, maxInFlight);
     expect(this.turns.cap(name)).toBeLessThanOrEqual(Math.min(maxInFlight ?? this.#ceiling, this.#ceiling));
+    this.#checkCounts();
   }
 
   setRate(name: string, rate: number | null): void {
@@ -174,6 +175,8 @@ export class Model {
   }
 
   #checkCounts(): void {
+    // Whoever could not start for a while, between two starts too, came back to the end of the ring.
+    for (const receiver of this.#receivers.values()) if (!this.#mayStart(receiver)) receiver.overtakenBy.clear();
     expect(this.turns.waiting).toBe(this.waiting);
     expect(this.turns.inFlight).toBe(this.inFlight);
     expect(this.inFlight).toBeLessThanOrEqual(this.#maxInFlight);
@@ -183,10 +186,15 @@ export class Model {
   #ready(): Receiver[] {
     if (this.inFlight >= this.#maxInFlight) return [];
     const deadShareUsed = this.#deadShareUsed();
-    return [...this.#receivers.values()].filter((receiver) => {
-      if (receiver.fresh.length + receiver.backlog.length === 0) return false;
-      return receiver.inFlight.length < this.turns.cap(receiver.name) && !(deadShareUsed && isDead(receiver));
-    });
+    return [...this.#receivers.values()].filter(
+      (receiver) => this.#mayStart(receiver) && !(deadShareUsed && isDead(receiver)),
+    );
+  }
+
+  /** Whether something waits and the receiver's own cap has room. */
+  #mayStart(receiver: Receiver): boolean {
+    const waiting = receiver.fresh.length + receiver.backlog.length;
+    return waiting > 0 && receiver.inFlight.length < this.turns.cap(receiver.name);
   }
 
   #deadShareUsed(): boolean {
