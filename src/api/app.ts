@@ -29,6 +29,7 @@ export type NodeHandler = (req: IncomingMessage, res: ServerResponse) => void;
 export interface Api {
   /** `trusted` is for the unix socket alone: no key is asked for, and no Host is compared. */
   handler(trusted: boolean): NodeHandler;
+  readonly routes: readonly Route[];
 }
 
 /** The routes of one path, by method. */
@@ -60,6 +61,7 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
     ...endpointRoutes(parts, types),
     ...keyRoutes(parts),
   ];
+  const known = new Map(table.map((route) => [route, parameterNames(route)]));
   for (const [path, resource] of byPath(table)) app.all(path, (event) => answer(event, resource));
   app.all("/**", (event) => answer(event, undefined));
 
@@ -81,7 +83,7 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
       context.allow = [...resource.keys()].join(", ");
       throw new WebhookdError("method_not_allowed", `this path takes ${context.allow}`);
     }
-    if (route.access !== "open" && !allows(principal, route.access)) {
+    if (!allows(principal, route.access)) {
       throw new WebhookdError("forbidden", `this key lacks the scope "${route.access}"`);
     }
     const reply = await perform(req, event, route, principal);
@@ -98,7 +100,7 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
       if (route.body === undefined && body.length > 0) {
         throw new WebhookdError("bad_request", "this route takes no body");
       }
-      const query = parseQuery(event.url.search, route.query ?? []);
+      const query = parseQuery(event.url.search, known.get(route) ?? []);
       const params = event.context.params ?? {};
       return await route.handle({ principal, params, query, body, now: clock.now() });
     } finally {
@@ -133,6 +135,7 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
   }
 
   return {
+    routes: table,
     handler: (trusted) =>
       toNodeHandler((request) => {
         const context: Context = { trusted };
@@ -148,6 +151,10 @@ function byPath(routes: readonly Route[]): Map<string, Map<string, Route>> {
     resources.set(route.path, resource.set(route.method, route));
   }
   return resources;
+}
+
+function parameterNames({ query = [] }: Route): string[] {
+  return query.map((parameter) => (typeof parameter === "string" ? parameter : parameter.name));
 }
 
 /** srvx's own response: headers go to Node as they are, without a Headers object that costs more than the rest. */

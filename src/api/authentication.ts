@@ -57,7 +57,8 @@ export class Authentication {
   }
 }
 
-export function allows(principal: Principal, scope: Scope): boolean {
+export function allows(principal: Principal, scope: Scope | "any" | "open"): boolean {
+  if (scope === "any" || scope === "open") return true;
   const { scopes } = principal;
   if (scopes.includes(scope) || scopes.includes("admin")) return true;
   return scope === "read" && scopes.includes("manage");

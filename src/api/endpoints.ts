@@ -6,17 +6,22 @@ import { isId, newId } from "../domain/id.ts";
 import { newSigningSecret } from "../domain/secret.ts";
 import type { UrlPolicy } from "../domain/url.ts";
 import { registrationSchema } from "./endpoint-schema.ts";
+import { flagParameter, textParameter } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentEndpoint } from "./present.ts";
 import { notFound } from "./problem.ts";
 import { presentPublication, publish } from "./publish.ts";
-import { flag, linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
-import { namedTenant, tenantToRead, tenantToWrite } from "./tenant.ts";
+import { namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "./tenant.ts";
 import { readJson, validationFailed } from "./validation.ts";
 
 const PATH = "/v1/webhooks";
 const SMALL_BODY = { maxBytes: 64 * 1024 };
+
+const Enabled = flagParameter("enabled", "Only endpoints that are enabled, or that are not.");
+const ChosenType = textParameter("event_type", "Only endpoints that chose this event type.");
+const Uid = textParameter("uid", "Only the endpoint with this `uid`.");
 
 const TestBody = v.strictObject({ type: v.optional(v.string()) });
 
@@ -57,9 +62,9 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
   async function list({ principal, query }: Call): Promise<Reply> {
     const page = await store.listEndpoints({
       ...pageOf(query, tenantToRead(principal, namedTenant(query))),
-      enabled: flag(query, "enabled"),
-      eventType: query.get("event_type"),
-      uid: query.get("uid"),
+      enabled: Enabled.read(query),
+      eventType: ChosenType.read(query),
+      uid: Uid.read(query),
     });
     const answer = { data: page.data.map(presentEndpoint), next_cursor: page.nextCursor };
     return json(200, answer, linkTo(PATH, query, page.nextCursor));
@@ -93,27 +98,27 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
   }
 
   return [
-    { method: "POST", path: PATH, access: "manage", query: ["tenant"], body: SMALL_BODY, handle: register },
+    { method: "POST", path: PATH, access: "manage", query: [TenantParameter], body: SMALL_BODY, handle: register },
     {
       method: "GET",
       path: PATH,
       access: "read",
-      query: [...PAGE_PARAMETERS, "enabled", "event_type", "uid"],
+      query: [...PAGE_PARAMETERS, Enabled, ChosenType, Uid],
       handle: list,
     },
     {
       method: "GET",
       path: `${PATH}/:id`,
       access: "read",
-      query: ["tenant"],
+      query: [TenantParameter],
       handle: async (call) => json(200, presentEndpoint(await found(call))),
     },
-    { method: "DELETE", path: `${PATH}/:id`, access: "manage", query: ["tenant"], handle: remove },
+    { method: "DELETE", path: `${PATH}/:id`, access: "manage", query: [TenantParameter], handle: remove },
     {
       method: "POST",
       path: `${PATH}/:id/test`,
       access: "manage",
-      query: ["tenant"],
+      query: [TenantParameter],
       body: SMALL_BODY,
       handle: sendTest,
     },

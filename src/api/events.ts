@@ -3,18 +3,39 @@ import * as v from "valibot";
 import { WebhookdError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import type { EventQuery, EventSummary, EventView, LeftAlone } from "../store/store.ts";
+import {
+  choiceParameter,
+  flagParameter,
+  idParameter,
+  instantParameter,
+  textParameter,
+  type Query,
+} from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { eventText, pageText, presentAttempt, type EventParts } from "./present.ts";
 import { notFound } from "./problem.ts";
-import { choice, flag, instant, invalidQuery, linkTo, PAGE_PARAMETERS, pageOf, type Query } from "./query.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { json, jsonText, type Call, type Reply, type Route } from "./route.ts";
-import { namedTenant, tenantToRead } from "./tenant.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
 import { readJson } from "./validation.ts";
 
 const PATH = "/v1/webhooks/events";
 const WHOLE: EventParts = { data: true, deliveries: true };
 const STATUSES = ["pending", "held", "delivered", "failed", "cancelled", "unmatched"] as const;
-const FILTERS = ["status", "type", "endpoint", "since", "until", "test", "include"];
+
+const Status = choiceParameter("status", STATUSES, "Only events of this status; with `endpoint`, of that delivery's.");
+const Type = textParameter("type", "Only events of this type.");
+const OwedTo = idParameter("endpoint", "ep", "Only events with a delivery to this endpoint.");
+const Since = instantParameter("since", "Only what was received at this instant or later.");
+const Until = instantParameter("until", "Only what was received before this instant.");
+const Test = flagParameter("test", "Test events, which other lists leave out, and nothing else.", false);
+const Include = textParameter(
+  "include",
+  "What each event carries beside its summary: `data`, `deliveries` or `data,deliveries`.",
+  /^(?:data|deliveries)(?:,(?:data|deliveries))*$/,
+  "is data, deliveries or data,deliveries",
+);
+const FILTERS = [Status, Type, OwedTo, Since, Until, Test, Include];
 
 const RetryBody = v.strictObject({ endpoint: v.optional(v.string()), force: v.optional(v.boolean()) });
 
@@ -66,7 +87,7 @@ export function eventRoutes({ store, deliveries }: ApiParts): Route[] {
       method: "GET",
       path: `${PATH}/:id`,
       access: "read",
-      query: ["tenant"],
+      query: [TenantParameter],
       async handle({ principal, params, query }) {
         const event = await found(tenantToRead(principal, namedTenant(query)), eventId(params));
         return jsonText(200, eventText(event, WHOLE));
@@ -77,7 +98,7 @@ export function eventRoutes({ store, deliveries }: ApiParts): Route[] {
       method: "POST",
       path: `${PATH}/:id/retry`,
       access: "manage",
-      query: ["tenant"],
+      query: [TenantParameter],
       body: { maxBytes: 64 * 1024 },
       handle: retry,
     },
@@ -90,26 +111,20 @@ function eventId({ id = "" }: Call["params"]): string {
 }
 
 function eventQuery(query: Query, tenant: string | null): EventQuery {
-  const endpoint = query.get("endpoint");
-  if (endpoint !== undefined && !isId("ep", endpoint)) throw invalidQuery("endpoint", "is no endpoint's id");
   return {
     ...pageOf(query, tenant),
-    since: instant(query, "since"),
-    until: instant(query, "until"),
-    status: choice(query, "status", STATUSES),
-    type: query.get("type"),
-    endpoint,
-    test: flag(query, "test") ?? false,
+    since: Since.read(query),
+    until: Until.read(query),
+    status: Status.read(query),
+    type: Type.read(query),
+    endpoint: OwedTo.read(query),
+    test: Test.read(query) ?? false,
   };
 }
 
 function included(query: Query): EventParts | null {
-  const names = query.get("include")?.split(",");
-  if (names === undefined) return null;
-  if (names.some((name) => name !== "data" && name !== "deliveries")) {
-    throw invalidQuery("include", "is data, deliveries or data,deliveries");
-  }
-  return { data: names.includes("data"), deliveries: names.includes("deliveries") };
+  const names = Include.read(query)?.split(",");
+  return names === undefined ? null : { data: names.includes("data"), deliveries: names.includes("deliveries") };
 }
 
 function notFailed(): WebhookdError {

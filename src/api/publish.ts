@@ -6,7 +6,7 @@ import { readBatch, readEvent, type DraftRules } from "./event-draft.ts";
 import { formatInstant } from "./instant.ts";
 import type { ApiParts } from "./parts.ts";
 import { json, type Call, type Route } from "./route.ts";
-import { namedTenant, tenantToWrite } from "./tenant.ts";
+import { namedTenant, TenantParameter, tenantToWrite } from "./tenant.ts";
 
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
@@ -24,7 +24,7 @@ export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventT
       method: "POST",
       path: "/v1/webhooks/events",
       access: "publish",
-      query: ["tenant"],
+      query: [TenantParameter],
       body: { maxBytes: maxEventBytes, metered: true },
       async handle(call) {
         const [publication] = await publish(parts, [readEvent(call.body, rulesFor(call))], call.now);
@@ -35,7 +35,7 @@ export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventT
       method: "POST",
       path: "/v1/webhooks/events/batch",
       access: "publish",
-      query: ["tenant"],
+      query: [TenantParameter],
       body: { maxBytes: MAX_BATCH_BYTES, metered: true },
       async handle(call) {
         const publications = await publish(parts, readBatch(call.body, rulesFor(call)), call.now);

@@ -1,13 +1,29 @@
 /** Query strings, strictly: a parameter is known, given once, and decodes, or the request is refused. */
-import { WebhookdError, type FieldCode } from "../domain/errors.ts";
+import { WebhookdError } from "../domain/errors.ts";
 import type { PageQuery } from "../store/store.ts";
-import { parseInstant } from "./instant.ts";
+import {
+  choiceParameter,
+  flagParameter,
+  instantParameter,
+  invalidQuery,
+  numberParameter,
+  textParameter,
+  type Query,
+} from "./parameter.ts";
 import type { Header } from "./route.ts";
+import { TenantParameter } from "./tenant.ts";
 
-export type Query = ReadonlyMap<string, string>;
+const Limit = numberParameter("limit", [1, 100], "The most that one page may hold.", 20);
+const Order = choiceParameter("order", ["newest", "oldest"], "Which end of the list comes first.", "newest");
+const Cursor = textParameter(
+  "cursor",
+  "Where to go on: `next_cursor` of the page before, with the other parameters unchanged.",
+  /^[\w.~-]{1,512}$/,
+  "is not one we gave out",
+);
 
 /** The parameters that every list takes. */
-export const PAGE_PARAMETERS = ["tenant", "limit", "cursor", "order"] as const;
+export const PAGE_PARAMETERS = [TenantParameter, Limit, Cursor, Order];
 
 const NONE: Query = new Map();
 
@@ -31,37 +47,14 @@ export function parseQuery(search: string, known: readonly string[]): Query {
   return query;
 }
 
-export function invalidQuery(name: string, detail: string, code: FieldCode = "invalid_type"): WebhookdError {
-  return new WebhookdError("invalid_query", `${name} ${detail}`, { errors: [{ pointer: `?${name}`, code, detail }] });
-}
-
 export function pageOf(query: Query, tenant: string | null): PageQuery {
-  const limit = query.get("limit") ?? "20";
-  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > 100) throw invalidQuery("limit", "is a number from 1 to 100");
-  const cursor = query.get("cursor");
-  if (cursor !== undefined && !/^[\w.~-]{1,512}$/.test(cursor)) throw invalidQuery("cursor", "is not one we gave out");
-  const order = choice(query, "order", ["newest", "oldest"]) ?? "newest";
-  return { tenant, limit: Number(limit), order, ...(cursor !== undefined && { cursor }) };
-}
-
-export function choice<const T extends string>(query: Query, name: string, of: readonly T[]): T | undefined {
-  const value = query.get(name);
-  const found = of.find((each) => each === value);
-  if (value !== undefined && found === undefined) throw invalidQuery(name, `is one of ${of.join(", ")}`);
-  return found;
-}
-
-export function flag(query: Query, name: string): boolean | undefined {
-  const value = choice(query, name, ["true", "false"]);
-  return value === undefined ? undefined : value === "true";
-}
-
-export function instant(query: Query, name: string): number | undefined {
-  const value = query.get(name);
-  if (value === undefined) return undefined;
-  const parsed = parseInstant(value);
-  if (parsed === null) throw invalidQuery(name, "is an instant such as 2026-11-20T09:55:00Z");
-  return parsed;
+  const cursor = Cursor.read(query);
+  return {
+    tenant,
+    limit: Limit.read(query) ?? 20,
+    order: Order.read(query) ?? "newest",
+    ...(cursor !== undefined && { cursor }),
+  };
 }
 
 /** `Link: rel="next"`, relative, because the host a client names is not to be trusted. */
@@ -82,4 +75,18 @@ function decode(text: string): string | null {
 
 function list(known: readonly string[]): string {
   return known.length === 0 ? "no query parameters" : `only ${known.join(", ")}`;
+}
+
+export { invalidQuery, type Query };
+
+export function choice<const T extends string>(query: Query, name: string, of: readonly T[]): T | undefined {
+  return choiceParameter(name, of, "").read(query);
+}
+
+export function flag(query: Query, name: string): boolean | undefined {
+  return flagParameter(name, "").read(query);
+}
+
+export function instant(query: Query, name: string): number | undefined {
+  return instantParameter(name, "").read(query);
 }

@@ -1,22 +1,36 @@
-/** What a route needs, said as data, so that one pipeline (app.ts) checks every request in the same order. */
+/**
+ * What a route needs, said as data, so that one pipeline (app.ts) checks every request in the same order.
+ *
+ * To add one: its rules and `handle` in the file of its noun, its `operation` in `operations/<noun>.ts`, the shapes of
+ * its answers in `schemas/<noun>.ts`, parameters from parameter.ts, and the schema that reads the body as `body.schema`.
+ * `/openapi.json` and `/docs` follow by themselves; `test/api/operations.test.ts` names what is missing.
+ */
+import type * as v from "valibot";
 import type { Scope } from "../domain/key.ts";
 import type { Principal } from "./authentication.ts";
+import type { Operation } from "./operation.ts";
+import type { Parameter } from "./parameter.ts";
 
 export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** In h3's notation: `/v1/webhooks/:id`. */
   readonly path: string;
-  /** The scope a key must have; `open` asks for no key at all. */
-  readonly access: Scope | "open";
+  /** The scope a key must have; `any` takes every key, `open` asks for none at all. */
+  readonly access: Scope | "any" | "open";
   /** The query parameters it takes; any other is refused. */
-  readonly query?: readonly string[];
+  readonly query?: readonly (Parameter | string)[];
   /** Absent: the route takes no body. */
   readonly body?: BodyRule;
+  readonly operation?: Operation;
   handle(call: Call): Reply | Promise<Reply>;
 }
 
 export interface BodyRule {
   readonly maxBytes: number;
+  /** What the handler reads the body by. */
+  readonly schema?: v.GenericSchema;
+  /** Whether the body may be left out. */
+  readonly optional?: boolean;
   /** Whether it counts against `[limits]`: what is published is held in memory until it is durable. */
   readonly metered?: boolean;
 }

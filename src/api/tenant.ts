@@ -1,15 +1,23 @@
 /** Whose data a request is about: the key's tenant, or, for a key of `*`, the tenant it names. */
 import { WebhookdError } from "../domain/errors.ts";
 import type { Principal } from "./authentication.ts";
-import { invalidQuery, type Query } from "./query.ts";
+import { textParameter, type Query } from "./parameter.ts";
 
 export const DEFAULT_TENANT = "default";
 export const EVERY_TENANT = "*";
 
-const NAME = /^[A-Za-z0-9_.:-]{1,64}$/;
+/** `interface.md` §1. */
+export const TENANT = /^[A-Za-z0-9_.:-]{1,64}$/;
+
+export const TenantParameter = textParameter(
+  "tenant",
+  "For a key of every tenant, the one it acts for; another key may only name its own.",
+  TENANT,
+  "is no tenant's name",
+);
 
 export function isTenant(text: string): boolean {
-  return NAME.test(text);
+  return TENANT.test(text);
 }
 
 /** Where something new belongs. */
@@ -27,7 +35,5 @@ export function tenantToRead(principal: Principal, named: string | undefined): s
 }
 
 export function namedTenant(query: Query): string | undefined {
-  const named = query.get("tenant");
-  if (named !== undefined && !isTenant(named)) throw invalidQuery("tenant", "is no tenant's name");
-  return named;
+  return TenantParameter.read(query);
 }

@@ -1,25 +1,28 @@
 /** What one HTTP request to a receiver came to. A receiver's fault is a value here, never an exception. */
 
 /** Why an attempt failed; `interface.md` §6 calls this the attempt's `error`. */
-export type AttemptError =
-  | "http_status"
-  | "redirect_not_followed"
-  | "timeout"
-  | "dns_failure"
-  | "connection_refused"
-  | "connection_closed"
-  | "tls_error"
-  | "bad_response"
-  | "response_headers_too_large"
-  | "too_many_informational"
-  | "address_not_public"
-  | "address_metadata"
-  | "address_denied"
-  | "address_self"
-  | "unreachable"
-  | "payload_corrupt"
-  | "held_expired"
-  | "interrupted";
+export const ATTEMPT_ERRORS = [
+  "http_status",
+  "redirect_not_followed",
+  "timeout",
+  "dns_failure",
+  "connection_refused",
+  "connection_closed",
+  "tls_error",
+  "bad_response",
+  "response_headers_too_large",
+  "too_many_informational",
+  "address_not_public",
+  "address_metadata",
+  "address_denied",
+  "address_self",
+  "unreachable",
+  "payload_corrupt",
+  "held_expired",
+  "interrupted",
+] as const;
+
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
 /** What happened to the response body after a final header block had decided the attempt; it changes nothing. */
 export type BodyError = "timeout" | "connection_closed" | "bad_response";

@@ -14,6 +14,11 @@ export function isId(prefix: string, text: string): boolean {
   return text.length === prefix.length + 27 && text.startsWith(`${prefix}_`) && BODY.test(text.slice(-26));
 }
 
+/** What `isId` takes, for those who describe it. */
+export function idPattern(prefix: string): RegExp {
+  return new RegExp(`^${prefix}_${BODY.source.slice(1)}`);
+}
+
 /** A non-negative safe integer, most significant character first, padded with zeros to `chars`. */
 export function encodeBase32(value: number, chars: number): string {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError("not a non-negative safe integer");

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeBase32, decodeBytes, encodeBase32, encodeBytes, isId, newId } from "../../src/domain/id.ts";
+import { decodeBase32, decodeBytes, encodeBase32, encodeBytes, idPattern, isId, newId } from "../../src/domain/id.ts";
 
 const MAX_MS = 2 ** 48 - 1;
 const random = fc.uint8Array({ minLength: 10, maxLength: 10 });
@@ -10,6 +10,13 @@ describe("ids", () => {
   it("are the prefix, ten characters of time and sixteen of randomness", () => {
     expect(newId("ep", 0, new Uint8Array(10))).toBe(`ep_${"0".repeat(26)}`);
     expect(newId("key", MAX_MS, new Uint8Array(10).fill(255))).toBe(`key_7zzzzzzzzz${"z".repeat(16)}`);
+  });
+
+  it("are described by a pattern", () => {
+    const id = newId("ep", 0, new Uint8Array(10));
+    for (const text of [id, `x${id}`, `${id}0`, id.slice(0, -1), id.replace("0", "o"), id.replace("ep_", "key_")]) {
+      expect(idPattern("ep").test(text), text).toBe(isId("ep", text));
+    }
   });
 
   it("sort by the time they were made", () => {

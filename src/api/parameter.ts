@@ -1,0 +1,92 @@
+/** Query parameters: each is described and read in one place. */
+import { WebhookdError, type FieldCode } from "../domain/errors.ts";
+import { idPattern, isId } from "../domain/id.ts";
+import { parseInstant } from "./instant.ts";
+
+/** The decoded parameters of a request, by name. */
+export type Query = ReadonlyMap<string, string>;
+
+export interface Parameter<T = unknown> {
+  readonly name: string;
+  readonly description: string;
+  /** The JSON Schema of its value. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Undefined when it is not given; throws `invalid_query`. */
+  read(query: Query): T | undefined;
+}
+
+export function invalidQuery(name: string, detail: string, code: FieldCode = "invalid_type"): WebhookdError {
+  return new WebhookdError("invalid_query", `${name} ${detail}`, { errors: [{ pointer: `?${name}`, code, detail }] });
+}
+
+export function choiceParameter<const T extends string>(
+  name: string,
+  values: readonly T[],
+  description: string,
+  fallback?: T,
+): Parameter<T> {
+  const schema = { type: "string", enum: values, ...(fallback !== undefined && { default: fallback }) };
+  const parse = (text: string) => values.find((value) => value === text);
+  return parameter(name, description, schema, `is one of ${values.join(", ")}`, parse);
+}
+
+export function flagParameter(name: string, description: string, fallback?: boolean): Parameter<boolean> {
+  const schema = { type: "boolean", ...(fallback !== undefined && { default: fallback }) };
+  const parse = (text: string) => (text === "true" ? true : text === "false" ? false : undefined);
+  return parameter(name, description, schema, "is one of true, false", parse);
+}
+
+/** Epoch milliseconds. */
+export function instantParameter(name: string, description: string): Parameter<number> {
+  const schema = { type: "string", format: "date-time" };
+  const parse = (text: string) => parseInstant(text) ?? undefined;
+  return parameter(name, description, schema, "is an instant such as 2026-11-20T09:55:00Z", parse);
+}
+
+export function numberParameter(
+  name: string,
+  [minimum, maximum]: readonly [number, number],
+  description: string,
+  fallback?: number,
+): Parameter<number> {
+  const schema = { type: "integer", minimum, maximum, ...(fallback !== undefined && { default: fallback }) };
+  const parse = (text: string) => {
+    const value = /^(?:0|[1-9]\d{0,14})$/.test(text) ? Number(text) : Number.NaN;
+    return value >= minimum && value <= maximum ? value : undefined;
+  };
+  return parameter(name, description, schema, `is a number from ${minimum} to ${maximum}`, parse);
+}
+
+/** Without a pattern any text is taken: what it names may simply not be there. `detail` says what it has to be. */
+export function textParameter(name: string, description: string, pattern?: RegExp, detail = ""): Parameter<string> {
+  const schema = { type: "string", ...(pattern !== undefined && { pattern: pattern.source }) };
+  const parse = (text: string) => (pattern === undefined || pattern.test(text) ? text : undefined);
+  return parameter(name, description, schema, detail, parse);
+}
+
+export function idParameter(name: string, prefix: "ep" | "evt" | "dlv", description: string): Parameter<string> {
+  const schema = { type: "string", pattern: idPattern(prefix).source };
+  const parse = (text: string) => (isId(prefix, text) ? text : undefined);
+  return parameter(name, description, schema, `is no id of the form ${prefix}_…`, parse);
+}
+
+function parameter<T>(
+  name: string,
+  description: string,
+  schema: Parameter["schema"],
+  detail: string,
+  parse: (text: string) => T | undefined,
+): Parameter<T> {
+  return {
+    name,
+    description,
+    schema,
+    read(query) {
+      const text = query.get(name);
+      if (text === undefined) return undefined;
+      const value = parse(text);
+      if (value === undefined) throw invalidQuery(name, detail);
+      return value;
+    },
+  };
+}
