@@ -11,6 +11,8 @@ import { WebhookdError } from "../domain/errors.ts";
 import { catalogue } from "../domain/event-type.ts";
 import { newId } from "../domain/id.ts";
 import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./authentication.ts";
+import { auditRoutes } from "./audit.ts";
+import { AuditTrail } from "./audit-trail.ts";
 import { checkMediaType, ClientGone, hasBody, readBody } from "./body.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes } from "./events.ts";
@@ -48,6 +50,7 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
   const parts: ApiParts = { random: pooledRandom(), ...given };
   const { clock, config, log } = parts;
   const authentication = new Authentication(parts.store, clock);
+  const trail = new AuditTrail(parts.store, log);
   const intake = new Intake(config.limits.commitQueue, config.limits.inFlightBytes);
   const checkHost = hostCheck(config.server);
   const checkOrigin = originCheck(config.server.allowedOrigins);
@@ -60,6 +63,7 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
     ...eventRoutes(parts),
     ...endpointRoutes(parts, types),
     ...keyRoutes(parts),
+    ...auditRoutes(parts),
   ];
   const known = new Map(table.map((route) => [route, parameterNames(route)]));
   for (const [path, resource] of byPath(table)) app.all(path, (event) => answer(event, resource));
@@ -83,14 +87,16 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
       context.allow = [...resource.keys()].join(", ");
       throw new WebhookdError("method_not_allowed", `this path takes ${context.allow}`);
     }
-    if (!allows(principal, route.access)) {
-      throw new WebhookdError("forbidden", `this key lacks the scope "${route.access}"`);
-    }
-    const reply = await perform(req, event, route, principal);
-    return respond(reply, requestIdOf(context));
+    const requestId = requestIdOf(context);
+    if (route.audit === undefined) return respond(await perform(req, event, route, principal), requestId);
+    const act = { action: route.audit, principal, object: event.context.params?.id, requestId, now: clock.now() };
+    return respond(await trail.keep(act, () => perform(req, event, route, principal)), requestId);
   }
 
   async function perform(req: IncomingMessage, event: H3Event, route: Route, principal: Principal): Promise<Reply> {
+    if (!allows(principal, route.access)) {
+      throw new WebhookdError("forbidden", `this key lacks the scope "${route.access}"`);
+    }
     const filled = hasBody(req);
     if (filled) checkMediaType(req);
     const ticket = route.body?.metered ? intake.enter() : undefined;

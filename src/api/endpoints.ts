@@ -98,7 +98,15 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
   }
 
   return [
-    { method: "POST", path: PATH, access: "manage", query: [TenantParameter], body: SMALL_BODY, handle: register },
+    {
+      method: "POST",
+      path: PATH,
+      access: "manage",
+      query: [TenantParameter],
+      body: SMALL_BODY,
+      audit: "endpoint.register",
+      handle: register,
+    },
     {
       method: "GET",
       path: PATH,
@@ -113,13 +121,21 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       query: [TenantParameter],
       handle: async (call) => json(200, presentEndpoint(await found(call))),
     },
-    { method: "DELETE", path: `${PATH}/:id`, access: "manage", query: [TenantParameter], handle: remove },
+    {
+      method: "DELETE",
+      path: `${PATH}/:id`,
+      access: "manage",
+      query: [TenantParameter],
+      audit: "endpoint.delete",
+      handle: remove,
+    },
     {
       method: "POST",
       path: `${PATH}/:id/test`,
       access: "manage",
       query: [TenantParameter],
       body: SMALL_BODY,
+      audit: "endpoint.test",
       handle: sendTest,
     },
   ];

@@ -100,6 +100,7 @@ export function eventRoutes({ store, deliveries }: ApiParts): Route[] {
       access: "manage",
       query: [TenantParameter],
       body: { maxBytes: 64 * 1024 },
+      audit: "event.retry",
       handle: retry,
     },
   ];

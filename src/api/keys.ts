@@ -78,7 +78,7 @@ export function keyRoutes({ store, random }: ApiParts): Route[] {
         return json(200, { data: visible.map(presentKey), next_cursor: null });
       },
     },
-    { method: "POST", path: PATH, access: "admin", body: { maxBytes: 64 * 1024 }, handle: create },
+    { method: "POST", path: PATH, access: "admin", body: { maxBytes: 64 * 1024 }, audit: "key.create", handle: create },
     {
       method: "GET",
       path: `${PATH}/:id`,
@@ -89,6 +89,7 @@ export function keyRoutes({ store, random }: ApiParts): Route[] {
       method: "DELETE",
       path: `${PATH}/:id`,
       access: "admin",
+      audit: "key.revoke",
       async handle(call) {
         const key = await found(call);
         if (!(await store.revokeKey(key.id, call.now))) throw notFound();

@@ -6,6 +6,7 @@
  * `/openapi.json` and `/docs` follow by themselves; `test/api/operations.test.ts` names what is missing.
  */
 import type * as v from "valibot";
+import type { AuditAction } from "../domain/audit.ts";
 import type { Scope } from "../domain/key.ts";
 import type { Principal } from "./authentication.ts";
 import type { Operation } from "./operation.ts";
@@ -22,6 +23,11 @@ export interface Route {
   /** Absent: the route takes no body. */
   readonly body?: BodyRule;
   readonly operation?: Operation;
+  /**
+   * What a call of it is in the audit log. Every route has one that changes something or shows a secret, except for
+   * publishes. Its object is the `:id` of the path, else the id at the end of the answer's `location`.
+   */
+  readonly audit?: AuditAction;
   handle(call: Call): Reply | Promise<Reply>;
 }
 

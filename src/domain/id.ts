@@ -1,6 +1,7 @@
 /** Ids: a prefix, `_`, and 26 characters of lower-case Crockford base32 whose text order is the order of their making. */
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+const ANY = /^(?:ep|evt|dlv|att|job|key)_[0-9a-hjkmnp-tv-z]{26}$/;
 const BODY = /^[0-9a-hjkmnp-tv-z]{26}$/;
 
 /** Milliseconds in 10 characters, then 80 random bits in 16. `random` gives at least 10 bytes. */
@@ -17,6 +18,11 @@ export function isId(prefix: string, text: string): boolean {
 /** What `isId` takes, for those who describe it. */
 export function idPattern(prefix: string): RegExp {
   return new RegExp(`^${prefix}_${BODY.source.slice(1)}`);
+}
+
+/** Whether the text has the form of any of our ids. */
+export function isAnyId(text: string): boolean {
+  return ANY.test(text);
 }
 
 /** A non-negative safe integer, most significant character first, padded with zeros to `chars`. */

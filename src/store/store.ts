@@ -9,6 +9,7 @@
  * - `tenant` null means any tenant. What belongs to another tenant is as if it were not there.
  * - Event ids sort as text in the order in which their events were committed.
  */
+import type { AuditAction, AuditEntry, AuditRecord } from "../domain/audit.ts";
 import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../domain/attempt.ts";
 import type { Claim, EventStatus, Job, Position, ShownStatus, Verdict } from "../domain/delivery.ts";
 import type { Endpoint, NewEndpoint, Target } from "../domain/endpoint.ts";
@@ -93,6 +94,15 @@ export interface Store {
   revokeKey(id: string, now: number): Promise<boolean>;
   /** Notes that the key was used; written at most once a minute for each key. */
   touchKey(id: string, now: number): void;
+
+  // --- audit ---
+
+  /** A tenant left open becomes that of the object, if it is or was in the store, else `*`. */
+  addAudit(entry: AuditEntry, now: number): Promise<void>;
+  /** In the order in which they were written down. A tenant's page leaves out those of `*`. */
+  listAudit(query: AuditQuery): Promise<Page<AuditRecord>>;
+  /** Removes at most 500 of the entries from before that instant, oldest first; how many. Fewer: there are no more. */
+  pruneAudit(before: number): Promise<number>;
 
   // --- upkeep ---
 
@@ -212,6 +222,12 @@ export interface EventQuery extends PageQuery {
   readonly type?: string;
   readonly endpoint?: string;
   readonly test?: boolean;
+}
+
+export interface AuditQuery extends PageQuery {
+  readonly since?: number;
+  readonly until?: number;
+  readonly action?: AuditAction;
 }
 
 export interface AttemptQuery extends PageQuery {

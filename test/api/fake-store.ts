@@ -1,9 +1,11 @@
+import type { AuditEntry } from "../../src/domain/audit.ts";
 import type { EventDraft } from "../../src/domain/event.ts";
 import type { ApiKey } from "../../src/domain/key.ts";
 import type { Publication, Store } from "../../src/store/store.ts";
 
 /** Keeps keys and drafts only: for tests of what happens before and around the store. Other verbs throw. */
 export class FakeStore {
+  readonly audited: AuditEntry[] = [];
   readonly drafts: EventDraft[] = [];
   readonly keys = new Map<string, ApiKey>();
   readonly touched: string[] = [];
@@ -20,6 +22,7 @@ export class FakeStore {
         return true;
       },
       touchKey: (id) => void this.touched.push(id),
+      addAudit: async (entry) => void this.audited.push(entry),
       state: () => this.ready,
       publish: async (drafts) => {
         await this.publishing(drafts);

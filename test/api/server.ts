@@ -4,6 +4,7 @@ import { afterAll } from "vitest";
 import { createApi } from "../../src/api/app.ts";
 import { openListener, openSocket } from "../../src/api/listen.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
+import type { Route } from "../../src/api/route.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { newId } from "../../src/domain/id.ts";
 import type { NewApiKey, Scope } from "../../src/domain/key.ts";
@@ -42,6 +43,7 @@ export class ApiServer {
   readonly dropped: string[] = [];
   readonly logged: { level: string; fields: object; message: string }[] = [];
   phase: "serving" | "draining" | "stopped" = "serving";
+  routes!: readonly Route[];
   server!: Server;
   port!: number;
   adminKey!: string;
@@ -69,6 +71,7 @@ export class ApiServer {
       if ("refused" in socket) throw new Error(socket.refused);
       running.add(() => socket.close(100));
     }
+    server.routes = api.routes;
     server.server = listener.server;
     server.port = Number(new URL(listener.url).port);
     server.adminKey = await server.addKey(["admin"], "*");

@@ -1,4 +1,5 @@
 import { describe } from "vitest";
+import { audit } from "./conformance/audit.ts";
 import { careful } from "./conformance/careful.ts";
 import { clockSet } from "./conformance/clock.ts";
 import { endpoints } from "./conformance/endpoints.ts";
@@ -18,6 +19,7 @@ describe("the SQLite store", () => {
   endpoints(openSqlite);
   lists(openSqlite);
   keys(openSqlite);
+  audit(openSqlite);
   clockSet(openSqlite);
   careful(openSqlite);
 });

@@ -131,6 +131,18 @@ export const MIGRATIONS: readonly string[] = [
     last_used_at INTEGER,
     revoked_at INTEGER
   ) STRICT, WITHOUT ROWID;
+
+  -- Who did what. The key holds the instant, as an event's does.
+  CREATE TABLE audit (
+    key INTEGER PRIMARY KEY,
+    actor TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    action TEXT NOT NULL,
+    object TEXT,
+    request TEXT NOT NULL,
+    outcome TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX audit_tenant ON audit (tenant);
   `,
 ];
 

@@ -1,6 +1,7 @@
 /** The store on one SQLite file: one connection, one writer, its verbs put together from the files beside this one. */
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
+import type { AuditEntry, AuditRecord } from "../../domain/audit.ts";
 import type { Claim, Job, Position } from "../../domain/delivery.ts";
 import type { Endpoint, NewEndpoint, Target } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -9,6 +10,7 @@ import type { ApiKey, NewApiKey } from "../../domain/key.ts";
 import type {
   Attempt,
   AttemptQuery,
+  AuditQuery,
   DuePage,
   EndedAttempt,
   EndpointQuery,
@@ -29,6 +31,7 @@ import type {
   Waiting,
 } from "../store.ts";
 import { Attempts } from "./attempts.ts";
+import { Audit } from "./audit.ts";
 import type { Box } from "./box.ts";
 import { Condition, type StatFs } from "./condition.ts";
 import { Due } from "./due.ts";
@@ -83,6 +86,7 @@ export class SqliteStore implements Store {
   readonly #events: Events;
   readonly #attempts: Attempts;
   readonly #keys: Keys;
+  readonly #audit: Audit;
   #closed = false;
 
   constructor(db: Database, options: SqliteStoreOptions) {
@@ -117,6 +121,7 @@ export class SqliteStore implements Store {
     this.#replay = new Replay(db, index);
     this.#sweep = new Sweep(db);
     this.#events = new Events(db, { tenants, types, index, attempts: this.#attempts });
+    this.#audit = new Audit(db);
   }
 
   /** Takes up what the last process left; nothing here grows with the backlog. */
@@ -246,6 +251,18 @@ export class SqliteStore implements Store {
     const work = this.#commit.run(() => this.#keys.touch(id, now), { events: 0, deliveries: 1, patient: true });
     // Whoever published or recorded beside it hears of the fault.
     work.catch(() => {});
+  }
+
+  async addAudit(entry: AuditEntry, now: number): Promise<void> {
+    await this.#commit.run(() => this.#audit.add(entry, now));
+  }
+
+  async listAudit(query: AuditQuery): Promise<Page<AuditRecord>> {
+    return this.#read(() => this.#audit.list(query));
+  }
+
+  async pruneAudit(before: number): Promise<number> {
+    return this.#commit.run(() => this.#audit.prune(before), { events: 0, deliveries: CHUNK });
   }
 
   async checkSpace(): Promise<Space> {

@@ -1,0 +1,49 @@
+/** The audit log: who asked for what change, and what came of it. Never what the change held: no secret, no payload. */
+import type { ErrorCode } from "./errors.ts";
+
+/** A route that changes something, or shows a secret, names one of these. Publishes are not audited. */
+export const AUDIT_ACTIONS = [
+  "endpoint.register",
+  "endpoint.update",
+  "endpoint.delete",
+  "endpoint.test",
+  "secret.read",
+  "secret.rotate",
+  "secret.complete",
+  "secret.abandon",
+  "event.retry",
+  "event.cancel",
+  "event.erase",
+  "delivery.attempt",
+  "job.create",
+  "job.pause",
+  "job.resume",
+  "job.cancel",
+  "key.create",
+  "key.revoke",
+  "daemon.pause",
+  "daemon.resume",
+  "backup.create",
+] as const;
+
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+export interface AuditEntry {
+  /** `key_…`, or `socket` for whoever opened the unix socket. */
+  readonly actor: string;
+  /** Whose data it was about, one name or `*`; null where only the object can tell. */
+  readonly tenant: string | null;
+  readonly action: AuditAction;
+  /** The id of what it was done to; null for the daemon as a whole, and for what never came to be. */
+  readonly object: string | null;
+  readonly requestId: string;
+  /** `ok`, or the code of the refusal. */
+  readonly outcome: "ok" | ErrorCode;
+}
+
+/** As it was written down. */
+export interface AuditRecord extends AuditEntry {
+  /** `*` where nobody could tell. */
+  readonly tenant: string;
+  readonly at: number;
+}

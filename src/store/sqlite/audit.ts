@@ -1,0 +1,97 @@
+/** Who did what: rows that are only added, and removed when they are old. */
+import type { Database, Statement } from "better-sqlite3";
+import type { AuditAction, AuditEntry, AuditRecord } from "../../domain/audit.ts";
+import type { AuditQuery, Page } from "../store.ts";
+import { EventKeys, firstKeyAt, instantOf, parseEventId } from "./ids.ts";
+import { boundsOf, pageOf } from "./page.ts";
+import { CHUNK } from "./sweep.ts";
+
+interface Row {
+  readonly key: number;
+  readonly actor: string;
+  readonly tenant: string;
+  readonly action: AuditAction;
+  readonly object: string | null;
+  readonly request: string;
+  readonly outcome: AuditEntry["outcome"];
+}
+
+const UNKNOWN = "*";
+
+export class Audit {
+  readonly #db: Database;
+  readonly #keys: EventKeys;
+  readonly #insert: Statement<unknown[]>;
+  readonly #prune: Statement<[number, number]>;
+  /** By the prefix of an id: the tenant that it belongs to. */
+  readonly #owners: ReadonlyMap<string, (id: string) => string | undefined>;
+  readonly #lists = new Map<string, Statement<unknown[], Row>>();
+
+  constructor(db: Database) {
+    this.#db = db;
+    const last = db.prepare<[], number | null>("SELECT max(key) FROM audit").pluck().get() ?? 0;
+    this.#keys = new EventKeys(last);
+    this.#insert = db.prepare(
+      "INSERT INTO audit (key, actor, tenant, action, object, request, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#prune = db.prepare(
+      "DELETE FROM audit WHERE key IN (SELECT key FROM audit WHERE key < ? ORDER BY key LIMIT ?)",
+    );
+    const owner = (sql: string) => db.prepare<(string | number)[], string>(sql).pluck();
+    const endpoint = owner("SELECT t.name FROM endpoint e JOIN tenant t ON t.num = e.tenant WHERE e.id = ?");
+    const event = owner(
+      "SELECT t.name FROM event e JOIN tenant t ON t.num = e.tenant WHERE e.key = ? AND e.random = ?",
+    );
+    const key = owner("SELECT tenant FROM api_key WHERE id = ?");
+    this.#owners = new Map([
+      ["ep", (id) => endpoint.get(id)],
+      ["key", (id) => key.get(id)],
+      ["evt", (id) => eventOwner(id, event)],
+    ]);
+  }
+
+  add(entry: AuditEntry, now: number): void {
+    const { actor, action, object, requestId, outcome } = entry;
+    const tenant = entry.tenant ?? (object === null ? undefined : this.#ownerOf(object)) ?? UNKNOWN;
+    this.#insert.run(this.#keys.next(now), actor, tenant, action, object, requestId, outcome);
+  }
+
+  list(query: AuditQuery): Page<AuditRecord> {
+    const first = query.since === undefined ? -1 : firstKeyAt(query.since) - 1;
+    const end = query.until === undefined ? Number.MAX_SAFE_INTEGER : firstKeyAt(query.until);
+    const [low, high] = boundsOf("audit", query, first, end);
+    const rows = this.#listStatement(query).iterate({ low, high, tenant: query.tenant });
+    return pageOf(
+      "audit",
+      query,
+      rows,
+      (row) => row.key,
+      (row) => ({ item: query.action === undefined || query.action === row.action ? view(row) : null, rows: 0 }),
+    );
+  }
+
+  prune(before: number): number {
+    return this.#prune.run(firstKeyAt(before), CHUNK).changes;
+  }
+
+  #ownerOf(object: string): string | undefined {
+    return this.#owners.get(object.slice(0, object.indexOf("_")))?.(object);
+  }
+
+  #listStatement({ tenant, order }: AuditQuery): Statement<unknown[], Row> {
+    const sql = `SELECT * FROM audit WHERE key > @low AND key < @high ${tenant === null ? "" : "AND tenant = @tenant"}
+      ORDER BY key ${order === "oldest" ? "ASC" : "DESC"}`;
+    let statement = this.#lists.get(sql);
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
+    return statement;
+  }
+}
+
+function eventOwner(id: string, select: Statement<(string | number)[], string>): string | undefined {
+  const parsed = parseEventId(id);
+  return parsed === null ? undefined : select.get(parsed.key, parsed.random);
+}
+
+function view({ key, actor, tenant, action, object, request, outcome }: Row): AuditRecord {
+  return { at: instantOf(key), actor, tenant, action, object, requestId: request, outcome };
+}
