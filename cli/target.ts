@@ -87,9 +87,9 @@ function readUrl(text: string, where: string): URL {
   throw new Failure("usage", `${where} is not an address such as http://127.0.0.1:8420`, "Keys go into a --key-file.");
 }
 
-function listenUrl({ server: { listen } }: Config): URL {
+function listenUrl({ server: { listen, tls } }: Config): URL {
   const anywhere = { "0.0.0.0": "127.0.0.1", "::": "::1" }[listen.host];
-  return new URL(`http://${printAddress({ ...listen, host: anywhere ?? listen.host })}`);
+  return new URL(`${tls === null ? "http" : "https"}://${printAddress({ ...listen, host: anywhere ?? listen.host })}`);
 }
 
 function adminKeyFile({ data }: Config): string {

@@ -17,6 +17,8 @@ export interface Config {
     readonly socket: string;
     readonly socketMode: number;
     readonly socketGroup: string;
+    /** Null: the API is plain HTTP. */
+    readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
     readonly behindProxy: boolean;
     readonly allowedHosts: readonly string[];
     readonly allowedOrigins: readonly string[];
@@ -52,6 +54,8 @@ export interface Config {
   readonly log: { readonly format: "auto" | "json" | "pretty"; readonly level: string };
   readonly dev: boolean;
 }
+
+const TLS_PAIR = ["server.tls_cert", "server.tls_key"] as const;
 
 /** Throws a ConfigError that names every mistake. */
 export function loadConfig(inputs: ConfigInputs): Config {
@@ -94,6 +98,7 @@ function build(settings: Settings, inputs: ConfigInputs): Config {
       socket: settings["server.socket"] || defaultSocket(dir, inputs),
       socketMode: settings["server.socket_mode"],
       socketGroup: settings["server.socket_group"],
+      tls: tlsFiles(settings),
       behindProxy: settings["server.behind_proxy"],
       allowedHosts: settings["server.allowed_hosts"],
       allowedOrigins: settings["server.allowed_origins"],
@@ -131,9 +136,14 @@ function build(settings: Settings, inputs: ConfigInputs): Config {
   };
 }
 
+function tlsFiles(settings: Settings): Config["server"]["tls"] {
+  const [certFile, keyFile] = [settings["server.tls_cert"], settings["server.tls_key"]];
+  return certFile === "" ? null : { certFile, keyFile };
+}
+
 /** What no single value is to blame for. */
 function* conflicts(config: Config, { settings, origins }: LoadedSettings, inputs: ConfigInputs): Generator<Mistake> {
-  const { listen, behindProxy, maxEventBytes } = config.server;
+  const { listen, tls, behindProxy, maxEventBytes } = config.server;
   const where = origins.get("server.listen")?.() ?? "[server] listen";
   if (!isLoopback(listen.host)) {
     if (config.dev) {
@@ -143,13 +153,21 @@ function* conflicts(config: Config, { settings, origins }: LoadedSettings, input
         why: "With --dev endpoints may be services of this machine; whoever reaches the API could make webhookd call them.",
         todo: "Drop --dev, or listen on 127.0.0.1.",
       };
-    } else if (!behindProxy) {
+    } else if (tls === null && !behindProxy) {
       yield {
         where,
         what: `${listen.host} can be reached from other machines, and keys and secrets would cross the network in the clear.`,
-        todo: "Put a proxy that speaks TLS in front and set [server] behind_proxy = true, or listen on 127.0.0.1.",
+        todo: "Set [server] tls_cert and tls_key, or put a proxy that speaks TLS in front and set behind_proxy = true, or listen on 127.0.0.1.",
       };
     }
+  }
+  const half = TLS_PAIR.find((name) => settings[name] !== "");
+  if (half !== undefined && TLS_PAIR.some((name) => settings[name] === "")) {
+    yield {
+      where: origins.get(half)!(),
+      what: "[server] tls_cert and tls_key belong together, and only one of them is given.",
+      todo: "Name the other file as well.",
+    };
   }
   const socket = settings["server.socket"];
   if (socket !== "" && !fitsSocket(socket, inputs.platform)) {

@@ -2,8 +2,11 @@
  * The composition root: the one place where the parts are joined. Config → store → dispatcher → API → schedule.
  */
 import { networkInterfaces } from "node:os";
+import { datesOf, readCertificate } from "./api/certificate.ts";
 import { createApi, type NodeHandler } from "./api/app.ts";
-import { openListener, openSocket, type Listener } from "./api/listen.ts";
+import { openListener, type TcpListener } from "./api/listen.ts";
+import type { Listener, ListenerParts } from "./api/listener.ts";
+import { openSocket } from "./api/socket.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
@@ -53,6 +56,9 @@ export async function startDaemon(
 ): Promise<Daemon> {
   const { log, clock = systemClock, schedule = startSchedule } = parts;
   process.umask(0o077);
+  const certificate = config.server.tls && readCertificate(config.server.tls);
+  const dates = certificate && datesOf(certificate, clock.now());
+  if (dates) log.warn({ file: config.server.tls!.certFile }, dates);
   const fault = Promise.withResolvers<Error>();
   const onFault = (error: unknown) => fault.resolve(error instanceof Error ? error : new Error(String(error)));
 
@@ -90,12 +96,13 @@ export async function startDaemon(
     ownAddresses,
   });
 
-  let listener: Listener;
+  const web: ListenerParts = { log, reject: api.reject };
+  let listener: TcpListener;
   let socket: Listener | null = null;
   try {
     await dispatcher.start();
-    listener = await openListener(api.handler(false), { ...config.server.listen, log });
-    socket = await openOptionalSocket(config, api.handler(true), log);
+    listener = await openListener(api.handler(false), { ...config.server.listen, ...web, certificate });
+    socket = await openOptionalSocket(config, api.handler(true), web);
   } catch (error) {
     await dispatcher.stop();
     await store.close();
@@ -135,14 +142,14 @@ export async function startDaemon(
   };
 }
 
-async function openOptionalSocket(config: Config, handler: NodeHandler, log: Log): Promise<Listener | null> {
+async function openOptionalSocket(config: Config, handler: NodeHandler, web: ListenerParts): Promise<Listener | null> {
   const { socket: path, socketMode: mode, socketGroup: group } = config.server;
   const opened =
     path === ""
       ? { refused: "every path for it would be too long" }
-      : await openSocket(handler, { path, mode, group, log });
+      : await openSocket(handler, { path, mode, group, ...web });
   if (!("refused" in opened)) return opened;
-  log.warn({ path }, `there is no unix socket (${opened.refused}): CLI and TUI need --url`);
+  web.log.warn({ path }, `there is no unix socket (${opened.refused}): CLI and TUI need --url`);
   return null;
 }
 

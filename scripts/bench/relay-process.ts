@@ -111,6 +111,11 @@ const api = createApi({
   phase: () => "serving",
   ownAddresses: () => [],
 });
-const listener = await openListener(api.handler(false), { host: "127.0.0.1", port: 0, log: silentLog });
+const listener = await openListener(api.handler(false), {
+  host: "127.0.0.1",
+  port: 0,
+  log: silentLog,
+  reject: api.reject,
+});
 process.once("disconnect", () => process.exit());
 process.send!({ port: Number(new URL(listener.url).port), key: token });

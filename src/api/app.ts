@@ -24,6 +24,7 @@ import type { ApiParts } from "./parts.ts";
 import { notFound, problem } from "./problem.ts";
 import { publishRoutes } from "./publish.ts";
 import { parseQuery } from "./query.ts";
+import { rejection, type Reject } from "./rejection.ts";
 import type { Header, Reply, Route } from "./route.ts";
 
 export type NodeHandler = (req: IncomingMessage, res: ServerResponse) => void;
@@ -32,6 +33,8 @@ export interface Api {
   /** `trusted` is for the unix socket alone: no key is asked for, and no Host is compared. */
   handler(trusted: boolean): NodeHandler;
   readonly routes: readonly Route[];
+  /** For what never becomes a request. */
+  readonly reject: Reject;
 }
 
 /** The routes of one path, by method. */
@@ -136,12 +139,15 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
     return new WebhookdError("internal", "something went wrong on our side; the log has more under this request id");
   }
 
+  const newRequestId = () => newId("req", clock.now(), parts.random(10));
+
   function requestIdOf(context: Context): string {
-    return (context.requestId ??= newId("req", clock.now(), parts.random(10)));
+    return (context.requestId ??= newRequestId());
   }
 
   return {
     routes: table,
+    reject: rejection(newRequestId),
     handler: (trusted) =>
       toNodeHandler((request) => {
         const context: Context = { trusted };

@@ -15,6 +15,7 @@ export function checkFraming(req: IncomingMessage): void {
     if (seen.has(name)) throw new WebhookdError("bad_request", `there are two ${name} headers`);
     seen.add(name);
   }
+  if (req.httpVersion === "1.1" && !seen.has("host")) throw new WebhookdError("bad_request", "there is no host header");
 }
 
 export type RequestCheck = (req: IncomingMessage) => void;

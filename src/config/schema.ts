@@ -25,7 +25,7 @@ export const SETTINGS = [
     kind: "address",
     default: "127.0.0.1:8420",
     sentence:
-      "Where the API listens; port 0 takes any free one. An address that is not loopback needs behind_proxy = true.",
+      "Where the API listens; port 0 takes any free one. An address that is not loopback needs tls_cert and tls_key, or behind_proxy = true.",
   },
   {
     section: "server",
@@ -43,6 +43,14 @@ export const SETTINGS = [
     default: "",
     sentence: "Its group. Empty: the daemon's own.",
   },
+  {
+    section: "server",
+    key: "tls_cert",
+    kind: "path",
+    default: "",
+    sentence: "PEM file with the API's certificate, and its chain after it. Empty: the API is plain HTTP.",
+  },
+  { section: "server", key: "tls_key", kind: "path", default: "", sentence: "PEM file with the certificate's key." },
   {
     section: "server",
     key: "behind_proxy",

@@ -1,8 +1,10 @@
-import { request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http";
+import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { afterAll } from "vitest";
+import type { Bounds, WebServer } from "../../src/api/bounds.ts";
 import { createApi } from "../../src/api/app.ts";
-import { openListener, openSocket } from "../../src/api/listen.ts";
+import { openListener } from "../../src/api/listen.ts";
+import { openSocket } from "../../src/api/socket.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
 import type { Route } from "../../src/api/route.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
@@ -33,6 +35,7 @@ export interface RequestOptions {
 export interface ServeOptions extends Partial<Pick<ApiParts, "config" | "ownAddresses">> {
   /** Opens a unix socket there too. */
   readonly socket?: string;
+  readonly bounds?: Partial<Bounds>;
 }
 
 /** The API on a real port, over the store that the test brings. */
@@ -44,7 +47,7 @@ export class ApiServer {
   readonly logged: { level: string; fields: object; message: string }[] = [];
   phase: "serving" | "draining" | "stopped" = "serving";
   routes!: readonly Route[];
-  server!: Server;
+  server!: WebServer;
   port!: number;
   adminKey!: string;
 
@@ -64,10 +67,11 @@ export class ApiServer {
       phase: () => server.phase,
       ownAddresses: options.ownAddresses ?? (() => []),
     });
-    const listener = await openListener(api.handler(false), { host: "127.0.0.1", port: 0, log: silentLog });
+    const web = { log: silentLog, reject: api.reject, bounds: options.bounds ?? {} };
+    const listener = await openListener(api.handler(false), { host: "127.0.0.1", port: 0, ...web });
     running.add(() => listener.close(100));
     if (options.socket !== undefined) {
-      const socket = await openSocket(api.handler(true), { path: options.socket, mode: 0o600, log: silentLog });
+      const socket = await openSocket(api.handler(true), { path: options.socket, mode: 0o600, ...web });
       if ("refused" in socket) throw new Error(socket.refused);
       running.add(() => socket.close(100));
     }

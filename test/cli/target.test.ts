@@ -80,6 +80,11 @@ describe("the daemon is the one", () => {
       "http://127.0.0.1:8420/ whk_other",
     ],
     [
+      "over TLS, if the daemon has a certificate",
+      { env: { WEBHOOKD_SERVER_TLS_CERT: "/c.pem", WEBHOOKD_SERVER_TLS_KEY: "/k.pem" }, there: [adminKey] },
+      "https://127.0.0.1:8420/ whk_admin",
+    ],
+    [
       "on this host, if it listens everywhere",
       { env: { WEBHOOKD_SERVER_LISTEN: "0.0.0.0:9", WEBHOOKD_SERVER_BEHIND_PROXY: "true" }, there: [adminKey] },
       "http://127.0.0.1:9/ whk_admin",

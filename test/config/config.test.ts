@@ -56,13 +56,21 @@ describe("the listen address", () => {
   });
 
   it.each(["0.0.0.0:8420", "[::]:8420", "10.0.0.1:1", "web.example:1", "127.example:1"])(
-    "%s needs a proxy",
+    "%s needs TLS, or a proxy that speaks it",
     (listen) => {
       expect(() => loadConfig(env({ WEBHOOKD_SERVER_LISTEN: listen }))).toThrow("behind_proxy = true");
       const config = loadConfig(env({ WEBHOOKD_SERVER_LISTEN: listen, WEBHOOKD_SERVER_BEHIND_PROXY: "true" }));
       expect(config.server.behindProxy).toBe(true);
+      const tls = { WEBHOOKD_SERVER_TLS_CERT: "/c.pem", WEBHOOKD_SERVER_TLS_KEY: "/k.pem" };
+      const secure = loadConfig(env({ WEBHOOKD_SERVER_LISTEN: listen, ...tls }));
+      expect(secure.server).toMatchObject({ tls: { certFile: "/c.pem", keyFile: "/k.pem" }, behindProxy: false });
     },
   );
+
+  it.each(["CERT", "KEY"])("is refused with half of a certificate: tls_%s alone", (name) => {
+    const half = () => loadConfig(env({ [`WEBHOOKD_SERVER_TLS_${name}`]: "/x.pem" }));
+    expect(half).toThrow(`WEBHOOKD_SERVER_TLS_${name}: [server] tls_cert and tls_key belong together`);
+  });
 
   it("is given without brackets", () => {
     expect(loadConfig(env({ WEBHOOKD_SERVER_LISTEN: "[::1]:5" })).server.listen).toEqual({ host: "::1", port: 5 });

@@ -1,8 +1,10 @@
 import { spawnSync } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, chownSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { it, MAIN, type TestProcess } from "../harness/process.ts";
+import { tlsFile } from "../harness/tls.ts";
 
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
@@ -63,6 +65,31 @@ describe.concurrent("serve refuses, in one sentence and with what to do next,", 
     expect(what).toContain("webhookd.toml:5: [retry] timeot");
     expect(todo).toContain("timeout");
     expect(existsSync(machine.dir)).toBe(false);
+  });
+});
+
+describe.concurrent("serve with TLS", () => {
+  it("refuses a certificate that is not there, and one that does not fit its key, before it makes anything", async ({
+    machine,
+  }) => {
+    const settings = { SERVER_TLS_CERT: tlsFile("good"), SERVER_TLS_KEY: join(machine.home, "none.pem") };
+    const missing = await refusal(machine.start({ settings }), 2);
+    expect(missing.what).toBe(`[server] tls_key: ${settings.SERVER_TLS_KEY} cannot be read (ENOENT)`);
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    writeFileSync(settings.SERVER_TLS_KEY, privateKey.export({ type: "pkcs8", format: "pem" }));
+    const { what, todo } = await refusal(machine.start({ settings }), 2);
+    expect(what).toContain(`does not belong to the first certificate in ${settings.SERVER_TLS_CERT}`);
+    expect(todo).toContain("chain");
+    expect(existsSync(machine.dir)).toBe(false);
+  });
+
+  it("only warns of an expired one", async ({ machine }) => {
+    const settings = { SERVER_TLS_CERT: tlsFile("expired"), SERVER_TLS_KEY: tlsFile("leaf.key") };
+    const daemon = await machine.serve({ settings });
+    expect(daemon.url).toMatch(/^https:/);
+    const warning = await daemon.process.json(({ msg }) => String(msg).includes("expired at 2020-02-01"));
+    expect(warning).toMatchObject({ level: "warn", file: settings.SERVER_TLS_CERT });
+    expect(await daemon.stop()).toBe(0);
   });
 });
 

@@ -1,0 +1,32 @@
+/** What opens connections to the API has in common: a TCP listener (listen.ts), the unix socket (socket.ts). */
+import type { Log } from "../log.ts";
+import { bound, type Bounds, type WebServer } from "./bounds.ts";
+import type { Reject } from "./rejection.ts";
+
+export interface Listener {
+  /** With the port that was really bound, without a slash at the end; `unix:` and the path for a socket. */
+  readonly url: string;
+  readonly server: WebServer;
+  /** Takes no more connections, waits for running requests, and cuts what is left at the deadline. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+export interface ListenerParts {
+  readonly log: Log;
+  /** Answers what Node's parser refuses. */
+  readonly reject: Reject;
+  /** Only a test has its own. */
+  readonly bounds?: Partial<Bounds>;
+}
+
+/** Before the server listens. */
+export function prepare(server: WebServer, { log, reject, bounds }: ListenerParts): void {
+  bound(server, log, bounds);
+  // Node would answer these by itself, without a body; now they go the way of all requests, and app.ts sees to them.
+  Object.assign(server, { requireHostHeader: false });
+  server.on("checkExpectation", (req, res) => server.emit("request", req, res));
+  server.on("connect", (_req, socket) => reject(new Error("CONNECT"), socket));
+  // Where TLS has failed, no HTTP can be said.
+  server.removeAllListeners("tlsClientError").on("tlsClientError", (_error, socket) => socket.destroy());
+  server.on("clientError", reject);
+}
