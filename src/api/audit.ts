@@ -1,6 +1,7 @@
 /** Reading who did what. */
 import { AUDIT_ACTIONS, type AuditRecord } from "../domain/audit.ts";
 import { formatInstant } from "./instant.ts";
+import { listAudit } from "./operations/daemon.ts";
 import type { ApiParts } from "./parts.ts";
 import { choiceParameter, instantParameter } from "./parameter.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
@@ -26,7 +27,7 @@ export function auditRoutes({ store }: ApiParts): Route[] {
   }
 
   const query = [...PAGE_PARAMETERS, Action, Since, Until];
-  return [{ method: "GET", path: PATH, access: "admin", query, handle: list }];
+  return [{ method: "GET", path: PATH, access: "admin", query, operation: listAudit, handle: list }];
 }
 
 function presentRecord({ at, actor, tenant, action, object, requestId, outcome }: AuditRecord) {

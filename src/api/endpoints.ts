@@ -6,6 +6,7 @@ import { isId, newId } from "../domain/id.ts";
 import { newSigningSecret } from "../domain/secret.ts";
 import type { UrlPolicy } from "../domain/url.ts";
 import { registrationSchema } from "./endpoint-schema.ts";
+import { deleteEndpoint, getEndpoint, listEndpoints, registerEndpoint, sendTestEvent } from "./operations/endpoints.ts";
 import { flagParameter, textParameter } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentEndpoint } from "./present.ts";
@@ -13,6 +14,7 @@ import { notFound } from "./problem.ts";
 import { presentPublication, publish } from "./publish.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
+import { described } from "./schemas/wire.ts";
 import { namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "./tenant.ts";
 import { readJson, validationFailed } from "./validation.ts";
 
@@ -23,7 +25,9 @@ const Enabled = flagParameter("enabled", "Only endpoints that are enabled, or th
 const ChosenType = textParameter("event_type", "Only endpoints that chose this event type.");
 const Uid = textParameter("uid", "Only the endpoint with this `uid`.");
 
-const TestBody = v.strictObject({ type: v.optional(v.string()) });
+const TestBody = v.strictObject({
+  type: v.optional(described(v.string(), "An event type; by default the first that the endpoint chose.")),
+});
 
 export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
   const { store, deliveries, config, random } = parts;
@@ -103,8 +107,9 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       path: PATH,
       access: "manage",
       query: [TenantParameter],
-      body: SMALL_BODY,
+      body: { ...SMALL_BODY, schema: Registration },
       audit: "endpoint.register",
+      operation: registerEndpoint,
       handle: register,
     },
     {
@@ -112,6 +117,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       path: PATH,
       access: "read",
       query: [...PAGE_PARAMETERS, Enabled, ChosenType, Uid],
+      operation: listEndpoints,
       handle: list,
     },
     {
@@ -119,6 +125,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       path: `${PATH}/:id`,
       access: "read",
       query: [TenantParameter],
+      operation: getEndpoint,
       handle: async (call) => json(200, presentEndpoint(await found(call))),
     },
     {
@@ -127,6 +134,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       access: "manage",
       query: [TenantParameter],
       audit: "endpoint.delete",
+      operation: deleteEndpoint,
       handle: remove,
     },
     {
@@ -134,8 +142,9 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       path: `${PATH}/:id/test`,
       access: "manage",
       query: [TenantParameter],
-      body: SMALL_BODY,
+      body: { ...SMALL_BODY, schema: TestBody, optional: true },
       audit: "endpoint.test",
+      operation: sendTestEvent,
       handle: sendTest,
     },
   ];

@@ -3,11 +3,10 @@ import { WebhookdError } from "../domain/errors.ts";
 import type { EventDraft } from "../domain/event.ts";
 import { parseSpan, scanJson, scanObject, type JsonKind, type JsonNode } from "../domain/json.ts";
 import { parseInstant } from "./instant.ts";
+import { DRAFT_FIELDS, MAX_BATCH } from "./schemas/event-draft.ts";
 import { isTenant } from "./tenant.ts";
 import { Faults, memberPointer, validationFailed } from "./validation.ts";
 
-const FIELDS = new Set(["type", "data", "created_at", "tenant"]);
-const MAX_BATCH = 1000;
 const MAX_AHEAD_MS = 5 * 60_000;
 
 type Members = ReadonlyMap<string, JsonNode>;
@@ -62,7 +61,8 @@ function draftOf(
   rules: DraftRules,
   faults: Faults,
 ): EventDraft | null {
-  for (const name of members.keys()) if (!FIELDS.has(name)) faults.add(memberPointer(pointer, name), "unknown_field");
+  for (const name of members.keys())
+    if (!DRAFT_FIELDS.has(name)) faults.add(memberPointer(pointer, name), "unknown_field");
   const type = text(body, field(members, "type", "string", pointer, faults));
   if (type !== undefined && !rules.knows(type)) faults.add(`${pointer}/type`, "unknown_event_type");
   const data = field(members, "data", "object", pointer, faults);

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { WebhookdError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import type { EventQuery, EventSummary, EventView, LeftAlone } from "../store/store.ts";
+import { getEvent, listEventAttempts, listEvents, retryEvent } from "./operations/events.ts";
 import {
   choiceParameter,
   flagParameter,
@@ -16,14 +17,19 @@ import { eventText, pageText, presentAttempt, type EventParts } from "./present.
 import { notFound } from "./problem.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { json, jsonText, type Call, type Reply, type Route } from "./route.ts";
+import { EVENT_STATUSES } from "./schemas/event.ts";
+import { described } from "./schemas/wire.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
 import { readJson } from "./validation.ts";
 
 const PATH = "/v1/webhooks/events";
 const WHOLE: EventParts = { data: true, deliveries: true };
-const STATUSES = ["pending", "held", "delivered", "failed", "cancelled", "unmatched"] as const;
 
-const Status = choiceParameter("status", STATUSES, "Only events of this status; with `endpoint`, of that delivery's.");
+const Status = choiceParameter(
+  "status",
+  EVENT_STATUSES,
+  "Only events of this status; with `endpoint`, of that delivery's.",
+);
 const Type = textParameter("type", "Only events of this type.");
 const OwedTo = idParameter("endpoint", "ep", "Only events with a delivery to this endpoint.");
 const Since = instantParameter("since", "Only what was received at this instant or later.");
@@ -37,7 +43,10 @@ const Include = textParameter(
 );
 const FILTERS = [Status, Type, OwedTo, Since, Until, Test, Include];
 
-const RetryBody = v.strictObject({ endpoint: v.optional(v.string()), force: v.optional(v.boolean()) });
+const RetryBody = v.strictObject({
+  endpoint: v.optional(described(v.string(), "Only the delivery to this endpoint.")),
+  force: v.optional(described(v.boolean(), "Send delivered ones again too.")),
+});
 
 export function eventRoutes({ store, deliveries }: ApiParts): Route[] {
   async function list({ principal, query }: Call): Promise<Reply> {
@@ -82,25 +91,41 @@ export function eventRoutes({ store, deliveries }: ApiParts): Route[] {
   }
 
   return [
-    { method: "GET", path: PATH, access: "read", query: [...PAGE_PARAMETERS, ...FILTERS], handle: list },
+    {
+      method: "GET",
+      path: PATH,
+      access: "read",
+      query: [...PAGE_PARAMETERS, ...FILTERS],
+      operation: listEvents,
+      handle: list,
+    },
     {
       method: "GET",
       path: `${PATH}/:id`,
       access: "read",
       query: [TenantParameter],
+      operation: getEvent,
       async handle({ principal, params, query }) {
         const event = await found(tenantToRead(principal, namedTenant(query)), eventId(params));
         return jsonText(200, eventText(event, WHOLE));
       },
     },
-    { method: "GET", path: `${PATH}/:id/attempts`, access: "read", query: PAGE_PARAMETERS, handle: attempts },
+    {
+      method: "GET",
+      path: `${PATH}/:id/attempts`,
+      access: "read",
+      query: PAGE_PARAMETERS,
+      operation: listEventAttempts,
+      handle: attempts,
+    },
     {
       method: "POST",
       path: `${PATH}/:id/retry`,
       access: "manage",
       query: [TenantParameter],
-      body: { maxBytes: 64 * 1024 },
+      body: { maxBytes: 64 * 1024, schema: RetryBody, optional: true },
       audit: "event.retry",
+      operation: retryEvent,
       handle: retry,
     },
   ];

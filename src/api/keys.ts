@@ -5,6 +5,7 @@ import { SCOPES, type ApiKey } from "../domain/key.ts";
 import { createToken, hashSecret, parseToken } from "../domain/token.ts";
 import { line } from "./endpoint-schema.ts";
 import { parseInstant } from "./instant.ts";
+import { createKey, getKey, listKeys, revokeKey } from "./operations/keys.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentKey } from "./present.ts";
 import { notFound } from "./problem.ts";
@@ -72,17 +73,27 @@ export function keyRoutes({ store, random }: ApiParts): Route[] {
       method: "GET",
       path: PATH,
       access: "admin",
+      operation: listKeys,
       async handle({ principal }) {
         const keys = await store.listKeys();
         const visible = keys.filter(({ tenant }) => principal.tenant === EVERY_TENANT || principal.tenant === tenant);
         return json(200, { data: visible.map(presentKey), next_cursor: null });
       },
     },
-    { method: "POST", path: PATH, access: "admin", body: { maxBytes: 64 * 1024 }, audit: "key.create", handle: create },
+    {
+      method: "POST",
+      path: PATH,
+      access: "admin",
+      body: { maxBytes: 64 * 1024, schema: KeyBody },
+      audit: "key.create",
+      operation: createKey,
+      handle: create,
+    },
     {
       method: "GET",
       path: `${PATH}/:id`,
       access: "admin",
+      operation: getKey,
       handle: async (call) => json(200, presentKey(await found(call))),
     },
     {
@@ -90,6 +101,7 @@ export function keyRoutes({ store, random }: ApiParts): Route[] {
       path: `${PATH}/:id`,
       access: "admin",
       audit: "key.revoke",
+      operation: revokeKey,
       async handle(call) {
         const key = await found(call);
         if (!(await store.revokeKey(key.id, call.now))) throw notFound();

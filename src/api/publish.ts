@@ -4,8 +4,10 @@ import type { EventType } from "../domain/event-type.ts";
 import type { Publication } from "../store/store.ts";
 import { readBatch, readEvent, type DraftRules } from "./event-draft.ts";
 import { formatInstant } from "./instant.ts";
+import { publishBatch, publishEvent } from "./operations/publishing.ts";
 import type { ApiParts } from "./parts.ts";
 import { json, type Call, type Route } from "./route.ts";
+import { eventBatch, eventDraft } from "./schemas/event-draft.ts";
 import { namedTenant, TenantParameter, tenantToWrite } from "./tenant.ts";
 
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
@@ -25,7 +27,8 @@ export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventT
       path: "/v1/webhooks/events",
       access: "publish",
       query: [TenantParameter],
-      body: { maxBytes: maxEventBytes, metered: true },
+      body: { maxBytes: maxEventBytes, metered: true, schema: eventDraft(types.keys()) },
+      operation: publishEvent,
       async handle(call) {
         const [publication] = await publish(parts, [readEvent(call.body, rulesFor(call))], call.now);
         return json(202, presentPublication(publication!));
@@ -36,7 +39,8 @@ export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventT
       path: "/v1/webhooks/events/batch",
       access: "publish",
       query: [TenantParameter],
-      body: { maxBytes: MAX_BATCH_BYTES, metered: true },
+      body: { maxBytes: MAX_BATCH_BYTES, metered: true, schema: eventBatch(types.keys()) },
+      operation: publishBatch,
       async handle(call) {
         const publications = await publish(parts, readBatch(call.body, rulesFor(call)), call.now);
         return json(202, { data: publications.map(presentPublication) });

@@ -1,0 +1,65 @@
+import type { Operation } from "../operation.ts";
+import { anEndpoint, Endpoint, EndpointPage, RegisteredEndpoint } from "../schemas/endpoint.ts";
+import { aPublication, Publication } from "../schemas/event.ts";
+import { aPageOf } from "../schemas/wire.ts";
+
+const params = { id: "ep" };
+
+export const registerEndpoint: Operation = {
+  id: "registerEndpoint",
+  tag: "Endpoints",
+  summary: "Register an endpoint",
+  description:
+    "From now on events of its types go to this URL. The answer is the only one that holds `signing_secret` without " +
+    "scope `secrets`: give it to whoever verifies what arrives.",
+  example: { url: "https://example.com/hook", events: ["budget.exceeded"] },
+  replies: {
+    201: {
+      description: "It is registered.",
+      schema: RegisteredEndpoint,
+      example: { ...anEndpoint, headers: {}, signing_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=" },
+      headers: ["location"],
+    },
+  },
+  problems: ["endpoint_limit"],
+};
+
+export const listEndpoints: Operation = {
+  id: "listEndpoints",
+  tag: "Endpoints",
+  summary: "List endpoints",
+  replies: {
+    200: { description: "A page of them.", schema: EndpointPage, example: aPageOf(anEndpoint), headers: ["link"] },
+  },
+};
+
+export const getEndpoint: Operation = {
+  id: "getEndpoint",
+  tag: "Endpoints",
+  summary: "Look at one endpoint",
+  params,
+  replies: { 200: { description: "The endpoint.", schema: Endpoint, example: anEndpoint } },
+};
+
+export const deleteEndpoint: Operation = {
+  id: "deleteEndpoint",
+  tag: "Endpoints",
+  summary: "Delete an endpoint",
+  description:
+    "Answered once nothing more is started for it. Its open deliveries become `cancelled`; its history stays until " +
+    "retention takes it.",
+  params,
+  replies: { 204: { description: "It is gone." } },
+};
+
+export const sendTestEvent: Operation = {
+  id: "sendTestEvent",
+  tag: "Endpoints",
+  summary: "Send a test event",
+  description:
+    "The sample of an event type, by default the first that the endpoint chose, goes to this endpoint alone: one " +
+    "attempt, outside the ladder, on a disabled endpoint too. Lists and statistics leave it out.",
+  params,
+  example: { type: "budget.exceeded" },
+  replies: { 202: { description: "It is on its way.", schema: Publication, example: aPublication } },
+};

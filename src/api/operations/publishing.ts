@@ -1,0 +1,25 @@
+import type { Operation } from "../operation.ts";
+import { aDraft } from "../schemas/event-draft.ts";
+import { aPublication, BatchPublication, Publication } from "../schemas/event.ts";
+
+export const publishEvent: Operation = {
+  id: "publishEvent",
+  tag: "Publishing",
+  summary: "Publish an event",
+  description: "Answered once the event and its deliveries are on the disk (fsync'd); the attempts begin at once.",
+  example: aDraft,
+  replies: { 202: { description: "It is durable.", schema: Publication, example: aPublication } },
+};
+
+export const publishBatch: Operation = {
+  id: "publishBatch",
+  tag: "Publishing",
+  summary: "Publish many events at once",
+  description:
+    "All or nothing: a bad event is named by its index and none is stored. At most 4 MiB, and at most 20,000 " +
+    "deliveries (`fan_out_too_large`).",
+  example: { events: [aDraft] },
+  replies: {
+    202: { description: "All are durable.", schema: BatchPublication, example: { data: [aPublication] } },
+  },
+};

@@ -1,0 +1,73 @@
+/** Attempts as callers see them: `interface.md` §7. */
+import * as v from "valibot";
+import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
+import { Count, described, id, Instant, pageOf, titled } from "./wire.ts";
+
+const Phase = v.nullable(v.number());
+
+export const Attempt = titled(
+  "Attempt",
+  v.object({
+    id: id("att"),
+    event: id("evt"),
+    delivery: id("dlv"),
+    endpoint: id("ep"),
+    url: described(v.string(), "Where it went, as the endpoint's URL was then."),
+    number: described(Count, "Counts the delivery's attempts from 1 and never restarts."),
+    trigger: v.picklist(["ladder", "replay", "manual", "test"]),
+    started_at: Instant,
+    duration_ms: described(v.number(), "From the start of the attempt to its decision."),
+    round: described(Count, "1, and one more at each replay."),
+    retry: described(
+      v.nullable(Count),
+      "The place on the ladder, 0 for the first attempt of a round; null outside it.",
+    ),
+    outcome: v.picklist(["succeeded", "failed", "interrupted"]),
+    status_code: described(v.nullable(v.pipe(v.number(), v.integer())), "What the receiver answered, if it did."),
+    error: described(v.nullable(v.picklist(ATTEMPT_ERRORS)), "Why it failed; null when it succeeded."),
+    body_error: described(
+      v.nullable(v.picklist(["timeout", "connection_closed", "bad_response"])),
+      "What happened to the answer's body after its status had decided the attempt; it changes nothing.",
+    ),
+    detail: described(v.string(), "One sentence for people."),
+    remote_address: v.nullable(v.string()),
+    secret: described(v.nullable(v.picklist(["current", "next"])), "Which signing secret signed it."),
+    phases: described(
+      v.object({ dns_ms: Phase, connect_ms: Phase, tls_ms: Phase, first_byte_ms: Phase }),
+      "Milliseconds since the attempt began at which each step was done; null where it did not happen.",
+    ),
+    response_headers: described(
+      v.record(v.string(), v.string()),
+      "A few of the answer's headers, each cut to 256 bytes.",
+    ),
+    response_body: described(v.string(), "The beginning of what the receiver answered, read as UTF-8. Outside text."),
+    response_truncated: v.boolean(),
+  }),
+);
+
+export const AttemptPage = pageOf(Attempt);
+
+export const anAttempt = {
+  id: "att_06fbqxw6w0a1b2c3d4e5f6g7h8",
+  event: "evt_06fbqxw6v8s2d4f6g8h0j2k4m6",
+  delivery: "dlv_06fbqxw6v8s2d4f6g8h0j2k4n0",
+  endpoint: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
+  url: "https://example.com/hook",
+  number: 1,
+  trigger: "ladder",
+  started_at: "2026-11-20T09:55:00.130Z",
+  duration_ms: 12,
+  round: 1,
+  retry: 0,
+  outcome: "failed",
+  status_code: 503,
+  error: "http_status",
+  body_error: null,
+  detail: "the receiver answered 503",
+  remote_address: "93.184.216.34",
+  secret: "current",
+  phases: { dns_ms: 1, connect_ms: 3, tls_ms: 7, first_byte_ms: 12 },
+  response_headers: { "content-type": "text/plain" },
+  response_body: "try again later",
+  response_truncated: false,
+};

@@ -1,0 +1,39 @@
+/**
+ * The bodies of a publish. event-draft.ts reads them with one scan and by the same field names, because `data` must not
+ * be parsed; `test/api/described-drafts.test.ts` holds the two together.
+ */
+import * as v from "valibot";
+import { AnyObject, described, Tenant, titled } from "./wire.ts";
+
+export const MAX_BATCH = 1000;
+
+export function eventDraft(types: Iterable<string>) {
+  return titled(
+    "EventDraft",
+    v.strictObject({
+      type: v.pipe(v.string(), v.values([...types])),
+      data: described(
+        AnyObject,
+        "Delivered byte for byte as it is here. At most `[server] max_event_bytes` with the whole event.",
+      ),
+      created_at: v.optional(
+        described(
+          v.pipe(v.string(), v.metadata({ format: "date-time" })),
+          "When it happened: RFC 3339, not more than 5 minutes ahead. Without it, now.",
+        ),
+      ),
+      tenant: v.optional(described(Tenant, "For a key of every tenant, whose event it is.")),
+    }),
+  );
+}
+
+export function eventBatch(types: Iterable<string>) {
+  return titled(
+    "EventBatch",
+    v.strictObject({ events: v.pipe(v.array(eventDraft(types)), v.minLength(1), v.maxLength(MAX_BATCH)) }),
+  );
+}
+
+export const DRAFT_FIELDS: ReadonlySet<string> = new Set(Object.keys(eventDraft([]).entries));
+
+export const aDraft = { type: "budget.exceeded", data: { budget_id: "bud_1", spent: 512.4 } };

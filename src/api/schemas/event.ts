@@ -1,0 +1,78 @@
+/** Events as callers publish and see them: `interface.md` §3 and §7. */
+import * as v from "valibot";
+import { aDelivery, Delivery } from "./delivery.ts";
+import { AnyObject, Count, described, id, Instant, pageOf, Tenant, titled } from "./wire.ts";
+
+export const EVENT_STATUSES = ["pending", "held", "delivered", "failed", "cancelled", "unmatched"] as const;
+
+const SUMMARY = {
+  id: id("evt"),
+  type: v.string(),
+  created_at: described(Instant, "When it happened, as the publisher says."),
+  received_at: described(Instant, "When webhookd committed it; orders lists and retention."),
+  tenant: Tenant,
+  test: v.boolean(),
+  status: described(
+    v.picklist(EVENT_STATUSES),
+    "`failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`; " +
+      "`unmatched` if no endpoint chose it.",
+  ),
+};
+
+const Data = described(v.nullable(AnyObject), "Byte for byte as it was published; null once it was erased.");
+const Deliveries = described(v.array(Delivery), "At most 100 of them.");
+
+export const Event = titled("Event", v.object({ ...SUMMARY, data: Data, deliveries: Deliveries }));
+
+/** An event in a list. */
+export const EventSummary = titled(
+  "EventSummary",
+  v.object({ ...SUMMARY, data: v.optional(Data), deliveries: v.optional(Deliveries) }),
+);
+
+export const EventPage = pageOf(EventSummary);
+
+export const RetriedEvent = titled(
+  "RetriedEvent",
+  v.object({
+    ...Event.entries,
+    left_alone: described(
+      v.array(
+        v.object({
+          delivery: id("dlv"),
+          endpoint: id("ep"),
+          reason: v.picklist(["endpoint_disabled", "endpoint_deleted"]),
+        }),
+      ),
+      "Failed deliveries that were not sent again, and why.",
+    ),
+  }),
+);
+
+export const Publication = titled(
+  "Publication",
+  v.object({
+    id: id("evt"),
+    type: v.string(),
+    created_at: Instant,
+    deliveries: described(Count, "To how many endpoints it goes."),
+  }),
+);
+
+export const BatchPublication = v.object({ data: described(v.array(Publication), "In the order of the request.") });
+
+const summary = {
+  id: "evt_06fbqxw6v8s2d4f6g8h0j2k4m6",
+  type: "budget.exceeded",
+  created_at: "2026-11-20T09:55:00.123Z",
+  received_at: "2026-11-20T09:55:00.123Z",
+  tenant: "default",
+  test: false,
+  status: "pending",
+};
+
+export const anEventSummary = summary;
+
+export const anEvent = { ...summary, data: { budget_id: "bud_1", spent: 512.4 }, deliveries: [aDelivery] };
+
+export const aPublication = { id: summary.id, type: summary.type, created_at: summary.created_at, deliveries: 1 };

@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import * as v from "valibot";
+import type { Route } from "../../src/api/route.ts";
+import { FakeStore } from "./fake-store.ts";
+import { ApiServer } from "./server.ts";
+
+const { routes } = await ApiServer.start(new FakeStore().asStore());
+const named = (route: Route) => [`${route.method} ${route.path}`, route] as const;
+
+describe.each(routes.map(named))("%s", (_, { path, query = [], body, operation }) => {
+  it("says what it is for and what it answers", () => {
+    expect(operation, "has no operation: see src/api/route.ts").toBeDefined();
+    expect(Object.keys(operation!.replies).length).toBeGreaterThan(0);
+  });
+
+  it("describes its parameters", () => {
+    expect(query.filter((parameter) => typeof parameter === "string")).toEqual([]);
+    const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name);
+    expect(Object.keys(operation?.params ?? {})).toEqual(inPath);
+  });
+
+  it("shows a body that it takes", () => {
+    if (body === undefined) return expect(operation?.example).toBeUndefined();
+    expect(body.schema).toBeDefined();
+    expect(v.safeParse(body.schema!, operation?.example).issues ?? []).toEqual([]);
+  });
+
+  it("shows each of its answers", () => {
+    for (const [status, { schema, example }] of Object.entries(operation?.replies ?? {})) {
+      if (schema === undefined) expect(example, status).toBeUndefined();
+      else expect(v.parse(schema, example), status).toEqual(example);
+    }
+  });
+});
+
+it("no two routes share an operation's id", () => {
+  const ids = routes.flatMap(({ operation }) => operation?.id ?? []);
+  expect(ids).toEqual([...new Set(ids)]);
+});
