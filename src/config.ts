@@ -31,7 +31,7 @@ export interface Config {
     /** False with `--no-create`: a missing store is refused instead of made. */
     readonly create: boolean;
   };
-  readonly retry: { readonly delays: readonly number[]; readonly timeout: number };
+  readonly retry: { readonly delays: readonly number[]; readonly timeout: number; readonly maxRetryAfter: number };
   readonly delivery: {
     /** 0: sending shares the main thread. */
     readonly threads: number;
@@ -69,9 +69,14 @@ export function loadConfig(inputs: ConfigInputs): Config {
 /** One sentence for each constant of the specification that this configuration changes. */
 export function departures(config: Config): string[] {
   const sentences: string[] = [];
-  const { delays, timeout } = config.retry;
+  const { delays, timeout, maxRetryAfter } = config.retry;
   if (ladder(delays) !== ladder(SPECIFIED_LADDER)) {
     sentences.push(`Retry delays are ${ladder(delays)}; specified are ${ladder(SPECIFIED_LADDER)}.`);
+  }
+  if (maxRetryAfter > 0) {
+    sentences.push(
+      `A Retry-After may put a retry off by up to ${printDuration(maxRetryAfter)}; specified is the ladder.`,
+    );
   }
   if (timeout !== 10_000) sentences.push(`Receivers have ${printDuration(timeout)} to answer; specified are 10s.`);
   if (config.signature.header.toLowerCase() !== "x-service-signature") {
@@ -111,7 +116,11 @@ function build(settings: Settings, inputs: ConfigInputs): Config {
       create: inputs.flags.create ?? true,
     },
     limits: { inFlightBytes: settings["limits.in_flight_bytes"], commitQueue: settings["limits.commit_queue"] },
-    retry: { delays: settings["retry.delays"], timeout: settings["retry.timeout"] },
+    retry: {
+      delays: settings["retry.delays"],
+      timeout: settings["retry.timeout"],
+      maxRetryAfter: settings["retry.max_retry_after"],
+    },
     delivery: {
       threads: settings["delivery.threads"],
       maxInFlight: settings["delivery.max_in_flight"],

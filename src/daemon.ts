@@ -81,6 +81,7 @@ export async function startDaemon(
     log,
     onFault,
     ladder: config.retry.delays,
+    maxRetryAfter: config.retry.maxRetryAfter,
     heldBytes: config.limits.inFlightBytes,
     sending: openSending,
   });

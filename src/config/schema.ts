@@ -141,6 +141,15 @@ export const SETTINGS = [
     sentence: "How long a receiver may take to answer. Ten seconds are specified.",
   },
   {
+    section: "retry",
+    key: "max_retry_after",
+    kind: "duration",
+    default: "0s",
+    max: 30 * DAY,
+    sentence:
+      "How far a receiver's Retry-After (on 429 and 503) may put off the next attempt. It never brings one forward; 0s keeps exactly to the ladder.",
+  },
+  {
     section: "delivery",
     key: "threads",
     kind: "int",

@@ -1,6 +1,7 @@
 /**
  * Moves due times along when the wall clock was set, so that a retry still comes its rung after the attempt before it:
- * never early, never later. Until an endpoint's deliveries are moved, nothing of it is read.
+ * never early, never later. Until an endpoint's deliveries are moved, nothing of it is read. A longer wait that a
+ * receiver asked for may be cut to its rung by this: no row says which of the two it waits for.
  */
 import type { Clock } from "../clock.ts";
 import { delayBefore, type Ladder } from "../domain/ladder.ts";

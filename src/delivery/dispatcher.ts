@@ -45,6 +45,7 @@ export interface DispatcherParts {
   readonly sending: (onEnded: (batch: readonly Ended[]) => void) => Sending;
   readonly clock: Clock;
   readonly ladder: Ladder;
+  readonly maxRetryAfter?: number;
   readonly log: Log;
   /** Bytes of bodies that memory may hold. */
   readonly heldBytes: number;

@@ -15,6 +15,8 @@ export interface RecorderParts {
   readonly store: Pick<Store, "record">;
   readonly clock: Clock;
   readonly ladder: Ladder;
+  /** Milliseconds by which a receiver may put off its next attempt; 0 keeps the ladder exact. */
+  readonly maxRetryAfter?: number;
   readonly log: Log;
   readonly shift: ClockShift;
   /** Called for each recorded attempt; `waiting` says where its delivery now waits, if it does. */
@@ -89,10 +91,11 @@ export class Recorder {
   }
 
   #settle(attempt: Omit<EndedAttempt, "verdict">, endedAtMonotonic: number): SettledAttempt {
-    const { clock, ladder, shift } = this.#parts;
+    const { clock, ladder, maxRetryAfter, shift } = this.#parts;
     const epoch = shift.look();
     const endedAt = clock.now() - Math.floor(clock.monotonic() - endedAtMonotonic);
-    return { ...attempt, verdict: settle(attempt.claim, attempt.outcome, ladder, endedAt), epoch, endedAtMonotonic };
+    const verdict = settle(attempt.claim, attempt.outcome, ladder, endedAt, maxRetryAfter);
+    return { ...attempt, verdict, epoch, endedAtMonotonic };
   }
 
   #write(attempts: readonly SettledAttempt[]): void {

@@ -10,6 +10,7 @@
  */
 import type { Outcome, Trigger } from "./attempt.ts";
 import { nextDelay, type Ladder } from "./ladder.ts";
+import { askedDelay } from "./retry-after.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled";
 export type ShownStatus = DeliveryStatus | "held";
@@ -52,13 +53,24 @@ export type Verdict =
   | { readonly status: "failed" }
   | { readonly status: "pending"; readonly retry: number; readonly dueAt: number };
 
-/** The state machine's one step. `endedAt` is when the attempt ended: every rung is counted from there. */
-export function settle(claim: Claim, outcome: Outcome, ladder: Ladder, endedAt: number): Verdict {
+/**
+ * The state machine's one step. `endedAt` is when the attempt ended: every rung is counted from there. A receiver's
+ * `Retry-After` makes the wait longer, never shorter, and never longer than `maxRetryAfter` (`interface.md` §6).
+ */
+export function settle(
+  claim: Claim,
+  outcome: Outcome,
+  ladder: Ladder,
+  endedAt: number,
+  maxRetryAfter: number = 0,
+): Verdict {
   if (outcome.outcome === "succeeded") return { status: "delivered" };
   if (outcome.outcome === "interrupted") return { status: "pending", retry: claim.retry, dueAt: endedAt };
   if (claim.trigger === "test" || outcome.error === "payload_corrupt") return { status: "failed" };
   const delay = nextDelay(ladder, claim.retry);
-  return delay === null ? { status: "failed" } : { status: "pending", retry: claim.retry + 1, dueAt: endedAt + delay };
+  if (delay === null) return { status: "failed" };
+  const asked = maxRetryAfter > delay ? Math.min(askedDelay(outcome, endedAt), maxRetryAfter) : 0;
+  return { status: "pending", retry: claim.retry + 1, dueAt: endedAt + Math.max(delay, asked) };
 }
 
 /** How an event's status follows from its deliveries: one slow endpoint never hides another's failure. */

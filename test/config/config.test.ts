@@ -99,11 +99,13 @@ describe("departures", () => {
     const variables = {
       WEBHOOKD_RETRY_DELAYS: "100ms, 1s",
       WEBHOOKD_RETRY_TIMEOUT: "2s",
+      WEBHOOKD_RETRY_MAX_RETRY_AFTER: "1h",
       WEBHOOKD_SIGNATURE_HEADER: "X-Mine",
       WEBHOOKD_EGRESS_ALLOW_HTTP: "true",
     };
     expect(departures(loadConfig(env(variables)))).toEqual([
       "Retry delays are 100ms, 1s; specified are 30s, 2m, 10m, 1h, 6h, 24h.",
+      "A Retry-After may put a retry off by up to 1h; specified is the ladder.",
       "Receivers have 2s to answer; specified are 10s.",
       "The signature header is X-Mine; specified is X-Service-Signature.",
       "Endpoints may be plain http; specified is https only.",

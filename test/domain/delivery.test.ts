@@ -68,6 +68,31 @@ describe("settle", () => {
     expect(settle(aClaim({ trigger: "test" }), FAILED, SPECIFIED_LADDER, NOW)).toEqual({ status: "failed" });
   });
 
+  it("lengthens a wait by Retry-After, up to the limit, and never shortens one", () => {
+    const asks = fc.record({
+      statusCode: fc.constantFrom(429, 500, 503),
+      seconds: fc.nat(200_000),
+      date: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.nat(6), asks, fc.nat(100_000_000), (retry, { statusCode, seconds, date }, max) => {
+        const text = date ? new Date(NOW + seconds * 1000).toUTCString() : String(seconds);
+        const outcome: Outcome = {
+          ...FAILED,
+          error: "http_status",
+          statusCode,
+          responseHeaders: { "retry-after": text },
+        };
+        const verdict = settle(aClaim({ retry }), outcome, SPECIFIED_LADDER, NOW, max);
+        const exact = settle(aClaim({ retry }), outcome, SPECIFIED_LADDER, NOW);
+        expect(exact).toEqual(settle(aClaim({ retry }), FAILED, SPECIFIED_LADDER, NOW));
+        const asked = statusCode === 500 ? 0 : Math.min(seconds * 1000, max);
+        const dueAt = exact.status === "pending" && Math.max(exact.dueAt, NOW + asked);
+        expect(verdict).toEqual(exact.status === "pending" ? { ...exact, dueAt } : exact);
+      }),
+    );
+  });
+
   it("makes at most seven attempts that count, and none too early, for any run of outcomes", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(SUCCEEDED, FAILED, INTERRUPTED), { maxLength: 30 }), (outcomes) => {

@@ -107,6 +107,27 @@ describe("the ladder", () => {
     },
   );
 
+  it("waits as long as Retry-After asks, within max_retry_after, and no longer than the ladder without it", async () => {
+    const busy = { status: 503, headers: { "retry-after": "300" } };
+    const seconds = async (limit: string) => {
+      const clock = new ManualClock();
+      const receiver = await TestReceiver.start([busy]);
+      const daemon = await TestDaemon.start({
+        clock,
+        settings: { RETRY_MAX_RETRY_AFTER: limit, DELIVERY_THREADS: "1" },
+      });
+      await daemon.register(receiver.url);
+      const id = await daemon.publish();
+      await daemon.daemon.idle();
+      const [{ next_attempt_at }] = (await daemon.event(id)).deliveries;
+      await receiver.close();
+      return (Date.parse(next_attempt_at) - clock.now()) / 1000;
+    };
+    expect(await seconds("0s")).toBe(30);
+    expect(await seconds("1m")).toBe(60);
+    expect(await seconds("1h")).toBe(300);
+  });
+
   it("goes on after a restart with the clock set back meanwhile", async () => {
     const clock = new ManualClock();
     const receiver = await TestReceiver.start([500]);
