@@ -22,6 +22,7 @@ export interface Config {
     readonly behindProxy: boolean;
     readonly allowedHosts: readonly string[];
     readonly allowedOrigins: readonly string[];
+    readonly trustedProxies: readonly string[];
     readonly maxEventBytes: number;
   };
   readonly data: {
@@ -107,6 +108,7 @@ function build(settings: Settings, inputs: ConfigInputs): Config {
       behindProxy: settings["server.behind_proxy"],
       allowedHosts: settings["server.allowed_hosts"],
       allowedOrigins: settings["server.allowed_origins"],
+      trustedProxies: settings["server.trusted_proxies"],
       maxEventBytes: settings["server.max_event_bytes"],
     },
     data: {

@@ -23,6 +23,7 @@ import { checkFraming, hostCheck, originCheck } from "./origin.ts";
 import type { ApiParts } from "./parts.ts";
 import { notFound, problem } from "./problem.ts";
 import { publishRoutes } from "./publish.ts";
+import { Proxies } from "./proxies.ts";
 import { parseQuery } from "./query.ts";
 import { rejection, type Reject } from "./rejection.ts";
 import type { Header, Reply, Route } from "./route.ts";
@@ -52,10 +53,11 @@ const BODILESS_MAX_BYTES = 64 * 1024;
 export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiParts, "random">>): Api {
   const parts: ApiParts = { random: pooledRandom(), ...given };
   const { clock, config, log } = parts;
-  const authentication = new Authentication(parts.store, clock);
+  const proxies = new Proxies(config.server.trustedProxies);
+  const authentication = new Authentication(parts, proxies);
   const trail = new AuditTrail(parts.store, log);
   const intake = new Intake(config.limits.commitQueue, config.limits.inFlightBytes);
-  const checkHost = hostCheck(config.server);
+  const checkHost = hostCheck(config.server, proxies);
   const checkOrigin = originCheck(config.server.allowedOrigins);
 
   const app = new H3({ silent: true, onError });
@@ -120,22 +122,23 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
   function onError(error: HTTPError, event: H3Event): Response {
     const context = event.context as unknown as Context;
     const requestId = requestIdOf(context);
-    const shown = errorToShow(error.unhandled ? error.cause : error, requestId);
+    const cause = error.unhandled ? error.cause : error;
+    const shown = cause instanceof WebhookdError ? cause : errorToShow(cause, event, requestId);
     return respond(problem(shown, requestId, context.allow === undefined ? [] : [["allow", context.allow]]), requestId);
   }
 
   /** What nobody foresaw is named in the log alone, in one line: a stack or a message could hold what it worked on. */
-  function errorToShow(error: unknown, requestId: string): WebhookdError {
-    if (error instanceof WebhookdError) return error;
+  function errorToShow(error: unknown, event: H3Event, requestId: string): WebhookdError {
+    const fields = { request_id: requestId, client: proxies.clientOf(event.runtime!.node!.req as IncomingMessage) };
     if (error instanceof ClientGone) {
-      log.info({ request_id: requestId }, "a client went away before its request was complete");
+      log.info(fields, "a client went away before its request was complete");
       return new WebhookdError("bad_request", "the request is not complete");
     }
     if (HTTPError.isError(error) && error.status < 500) {
       return new WebhookdError("bad_request", "the request target is malformed");
     }
     const { name, message } = error instanceof Error ? error : { name: typeof error, message: "" };
-    log.error({ request_id: requestId, error: `${name}: ${message}` }, "a request failed by our own fault");
+    log.error({ ...fields, error: `${name}: ${message}` }, "a request failed by our own fault");
     return new WebhookdError("internal", "something went wrong on our side; the log has more under this request id");
   }
 

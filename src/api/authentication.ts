@@ -4,7 +4,10 @@ import type { Clock } from "../clock.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Scope } from "../domain/key.ts";
 import { matchesHash, parseToken } from "../domain/token.ts";
+import type { Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
+import type { ApiParts } from "./parts.ts";
+import type { Proxies } from "./proxies.ts";
 import { FailureThrottle } from "./throttle.ts";
 
 export interface Principal {
@@ -26,11 +29,15 @@ const NO_HASH = new Uint8Array(32);
 export class Authentication {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #proxies: Proxies;
   readonly #throttle = new FailureThrottle();
 
-  constructor(store: Store, clock: Clock) {
+  constructor({ store, clock, log }: Pick<ApiParts, "store" | "clock" | "log">, proxies: Proxies) {
     this.#store = store;
     this.#clock = clock;
+    this.#log = log;
+    this.#proxies = proxies;
   }
 
   /** Throws `unauthorized`, or `rate_limited` for a peer that failed too often; a valid key is never throttled. */
@@ -49,11 +56,12 @@ export class Authentication {
   }
 
   #failure(req: IncomingMessage): WebhookdError {
-    const wait = this.#throttle.fail(req.socket.remoteAddress ?? "", this.#clock.monotonic());
-    if (wait === null) return unauthorized();
-    return new WebhookdError("rate_limited", "too many failed authentications from this address", {
-      retryAfterSeconds: wait,
-    });
+    const client = this.#proxies.clientOf(req);
+    const throttled = this.#throttle.fail(client, this.#clock.monotonic());
+    if (throttled === null) return unauthorized();
+    const detail = "too many failed authentications from this address";
+    if (throttled.isNews) this.#log.warn({ client }, detail);
+    return new WebhookdError("rate_limited", detail, { retryAfterSeconds: throttled.seconds });
   }
 }
 

@@ -1,4 +1,6 @@
 /** What opens connections to the API has in common: a TCP listener (listen.ts), the unix socket (socket.ts). */
+import type { Socket } from "node:net";
+import { Server as TlsServer } from "node:tls";
 import type { Log } from "../log.ts";
 import { bound, type Bounds, type WebServer } from "./bounds.ts";
 import type { Reject } from "./rejection.ts";
@@ -29,4 +31,6 @@ export function prepare(server: WebServer, { log, reject, bounds }: ListenerPart
   // Where TLS has failed, no HTTP can be said.
   server.removeAllListeners("tlsClientError").on("tlsClientError", (_error, socket) => socket.destroy());
   server.on("clientError", reject);
+  // Node keeps the answer; of a connection that is lost it could no longer be had, and the log would not know whose.
+  server.on(server instanceof TlsServer ? "secureConnection" : "connection", (socket: Socket) => socket.remoteAddress);
 }

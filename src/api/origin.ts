@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import type { Config } from "../config.ts";
 import { WebhookdError } from "../domain/errors.ts";
+import type { Proxies } from "./proxies.ts";
 
 /** Given twice, two readers could choose different ones (RFC 9110 5.3); Node itself refuses a second content-length. */
 const SINGLE = new Set(["host", "authorization", "content-type", "content-encoding", "origin"]);
@@ -30,16 +31,21 @@ export function originCheck(allowed: readonly string[]): RequestCheck {
 }
 
 /**
- * Throws `misdirected` for a Host that is not ours (DNS rebinding makes a page's own name resolve to 127.0.0.1). A
- * loopback bind knows its names; any other is reached by names that only `allowed_hosts` can tell.
+ * Throws `misdirected` for a name that is not ours (DNS rebinding makes a page's own name resolve to 127.0.0.1). A
+ * loopback bind knows its names; any other is reached by names that only `allowed_hosts` can tell. Of the names that a
+ * chain of proxies was called by, each must be ours: nobody says which of them added which.
  */
-export function hostCheck({ listen, allowedHosts }: Config["server"]): RequestCheck {
+export function hostCheck({ listen, allowedHosts }: Config["server"], proxies: Proxies): RequestCheck {
   const loopback = isLoopback(listen.host);
   if (!loopback && allowedHosts.length === 0) return () => {};
   const known = new Set(["localhost", "127.0.0.1", "[::1]", bracketed(listen.host), ...allowedHosts.map(lower)]);
+  const isOurs = (host: string) => {
+    const authority = lower(host);
+    return known.has(authority) || known.has(authority.replace(/:\d+$/, ""));
+  };
   return (req) => {
-    const authority = lower(authorityOf(req));
-    if (known.has(authority) || known.has(authority.replace(/:\d+$/, ""))) return;
+    const forwarded = proxies.hostsOf(req);
+    if (forwarded === null ? isOurs(authorityOf(req)) : forwarded.every(isOurs)) return;
     throw new WebhookdError("misdirected", "this host name is not served here; see [server] allowed_hosts");
   };
 }

@@ -10,11 +10,17 @@ interface Window {
   readonly endsAt: number;
 }
 
+export interface Throttled {
+  readonly seconds: number;
+  /** Whether this failure is the first one over the limit, which is worth a line in the log. */
+  readonly isNews: boolean;
+}
+
 export class FailureThrottle {
   readonly #windows = new Map<string, Window>();
 
-  /** Notes a failure; the seconds to wait when the peer has used up its failures, else null. `now` is monotonic. */
-  fail(address: string, now: number): number | null {
+  /** Notes a failure; how long to wait when the peer has used up its failures, else null. `now` is monotonic. */
+  fail(address: string, now: number): Throttled | null {
     const peer = peerOf(address);
     let window = this.#windows.get(peer);
     if (window === undefined || window.endsAt <= now) {
@@ -25,7 +31,8 @@ export class FailureThrottle {
       this.#windows.set(peer, window);
     }
     window.failures += 1;
-    return window.failures > LIMIT ? Math.max(1, Math.ceil((window.endsAt - now) / 1000)) : null;
+    if (window.failures <= LIMIT) return null;
+    return { seconds: Math.max(1, Math.ceil((window.endsAt - now) / 1000)), isNews: window.failures === LIMIT + 1 };
   }
 }
 

@@ -75,6 +75,14 @@ export const SETTINGS = [
   },
   {
     section: "server",
+    key: "trusted_proxies",
+    kind: "cidrs",
+    default: [],
+    sentence:
+      "Networks of proxies whose X-Forwarded-For and X-Forwarded-Host are believed. Empty: these headers are ignored.",
+  },
+  {
+    section: "server",
     key: "max_event_bytes",
     kind: "size",
     default: "256KiB",

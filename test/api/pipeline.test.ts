@@ -48,7 +48,8 @@ describe("every answer", () => {
     expect({ status, code: body.code }).toEqual({ status: 500, code: "internal" });
     expect(text).not.toMatch(/SELECT|secret|\/var|at /);
     const [line] = api.logged.filter(({ level }) => level === "error");
-    expect(line!.fields).toEqual({ request_id: body.request_id, error: "Error: SELECT secret FROM /var/lib" });
+    const error = "Error: SELECT secret FROM /var/lib";
+    expect(line!.fields).toEqual({ request_id: body.request_id, client: "127.0.0.1", error });
   });
 });
 
@@ -174,6 +175,10 @@ describe("keys", () => {
     const { status, headers } = await api.get("/nope", { key: "x" });
     expect({ status, wait: headers["retry-after"] }).toEqual({ status: 429, wait: "60" });
     expect((await api.get("/nope")).status).toBe(404);
+    expect((await api.get("/nope", { key: "x" })).status).toBe(429);
+    expect(api.logged).toEqual([
+      { level: "warn", fields: { client: "127.0.0.1" }, message: expect.stringContaining("too many failed") },
+    ]);
     api.clock.advance("1m");
     expect((await api.get("/nope", { key: "x" })).status).toBe(401);
   });
@@ -233,7 +238,11 @@ describe("bodies", () => {
       });
     });
     await expect.poll(() => api.logged.length).toBe(1);
-    expect(api.logged[0]).toMatchObject({ level: "info", message: expect.stringContaining("went away") });
+    expect(api.logged[0]).toMatchObject({
+      level: "info",
+      fields: { client: "127.0.0.1" },
+      message: expect.stringContaining("went away"),
+    });
     expect(fake.drafts).toEqual([]);
   });
 });
