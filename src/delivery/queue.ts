@@ -15,10 +15,10 @@ export const INITIAL_CAP = 16;
 const DEAD_AFTER = 3;
 
 /**
- * What an attempt's end says about the receiver: it answered soon; it answered late, or refused; it let the time run
- * out; nothing, because the fault was ours or nothing was sent.
+ * What an attempt's end says about the receiver: it answered and could take more at once; it answered; no answer came
+ * (refused, unreachable, out of time); nothing, because the fault was ours or nothing was sent.
  */
-export type Speed = "fast" | "slow" | "timeout" | "unknown";
+export type Speed = "fast" | "slow" | "silent" | "unknown";
 
 interface Lane {
   readonly jobs: Fifo<Job>;
@@ -42,7 +42,7 @@ export class Queue implements Member<Queue>, Sleeper {
   readonly #fresh: Lane = { jobs: new Fifo(), inFlight: 0 };
   readonly #backlog: Lane = { jobs: new Fifo(), inFlight: 0 };
   #lastTaken = this.#backlog;
-  #timeouts = 0;
+  #silences = 0;
 
   constructor(endpoint: string, ceiling: number) {
     this.endpoint = endpoint;
@@ -63,9 +63,9 @@ export class Queue implements Member<Queue>, Sleeper {
     return this.waiting > 0 && this.inFlight < this.cap;
   }
 
-  /** Whether the last three attempts to end all timed out. */
+  /** Whether the last three attempts to end all went without an answer. */
   get dead(): boolean {
-    return this.#timeouts >= DEAD_AFTER;
+    return this.#silences >= DEAD_AFTER;
   }
 
   /** From this instant on the rate allows a start. A second's worth may start at once, if the cap is as large. */
@@ -96,11 +96,11 @@ export class Queue implements Member<Queue>, Sleeper {
     const usedUp = this.inFlight >= this.cap;
     (job.fresh ? this.#fresh : this.#backlog).inFlight--;
     if (speed === "unknown") return;
-    if (speed === "timeout") {
-      this.#timeouts++;
+    if (speed === "silent") {
+      this.#silences++;
       this.cap = Math.max(1, this.cap >> 1);
     } else {
-      this.#timeouts = 0;
+      this.#silences = 0;
       if (usedUp) this.cap = Math.min(this.ceiling, grown(this.cap, speed));
     }
   }

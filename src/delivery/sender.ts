@@ -9,7 +9,8 @@ import type { Target } from "../domain/endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Signer } from "./request.ts";
 import type { Ended, Sending } from "./sending.ts";
-import { Turns, type Speed } from "./turns.ts";
+import { Pace } from "./pace.ts";
+import { Turns } from "./turns.ts";
 
 /** The wire to one endpoint: an exchange, or a simulated one. */
 export type Wire = Pick<Exchange, "post" | "abort" | "close">;
@@ -30,10 +31,9 @@ interface Line {
   readonly target: Target;
   readonly signer: Signer;
   readonly wire: Wire;
+  readonly pace: Pace;
 }
 
-/** An answer within this time is a sign that the receiver can take more at once. */
-const FAST_MS = 1000;
 const MAX_SLEEP_MS = 60_000;
 
 export class Sender implements Sending {
@@ -60,7 +60,8 @@ export class Sender implements Sending {
     const sameUrl = before !== undefined && before.target.url === target.url;
     if (before !== undefined && !sameUrl) void before.wire.close();
     const wire = sameUrl ? before.wire : this.#parts.open(target.url);
-    this.#lines.set(target.endpoint, { target, signer: this.#parts.signer(target), wire });
+    const pace = sameUrl ? before.pace : new Pace();
+    this.#lines.set(target.endpoint, { target, signer: this.#parts.signer(target), wire, pace });
     this.#turns.setCeiling(target.endpoint, target.maxInFlight);
     this.#turns.setRate(target.endpoint, target.ratePerSecond, this.#parts.clock.monotonic());
     // What waits may go on by a higher rate, or by none.
@@ -144,17 +145,11 @@ export class Sender implements Sending {
   }
 
   #end(job: Job, line: Line, startedAt: number, outcome: Outcome): void {
-    this.#turns.ended(job, speedOf(outcome));
+    this.#turns.ended(job, line.pace.speedOf(outcome, this.#parts.clock.monotonic()));
     const { delivery, endpoint } = job;
     const secret = job.corrupt ? null : "current";
     this.#parts.onEnded([{ delivery, endpoint, url: line.target.url, startedAt, secret, outcome }]);
     if (this.#turns.inFlight === 0) for (const resolve of this.#onDrained.splice(0)) resolve();
     this.#pump();
   }
-}
-
-function speedOf(outcome: Outcome): Speed {
-  if (outcome.ours || outcome.error === "payload_corrupt") return "unknown";
-  if (outcome.error === "timeout") return "timeout";
-  return outcome.statusCode !== null && outcome.durationMs < FAST_MS ? "fast" : "slow";
 }

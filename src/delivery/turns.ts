@@ -4,7 +4,7 @@
  *
  *   add ──► ready ──next──► in flight ──ended──► ready | idle
  *             │ └── no token ──► throttled ── its time ──► ready
- *             └──── dead: a ring of their own, open while the dead hold less than their share
+ *             └──── dead: a ring of their own, open while the dead hold less than their share and start at their pace
  *
  * Times are monotonic milliseconds.
  */
@@ -21,6 +21,11 @@ export { INITIAL_CAP, type Speed };
  * flight when it was found dead has ended.
  */
 const DEAD_SHARE = 1 / 4;
+/**
+ * Attempts a second to all dead receivers. Without it, one that refuses in microseconds would burn its backlog's rungs
+ * and a whole core.
+ */
+const DEAD_PER_SECOND = 500;
 /** Idle endpoints that are remembered, with what was learnt of them: the cap, and whether they were dead. */
 const IDLE_LIMIT = 16_384;
 
@@ -35,6 +40,7 @@ export class Turns {
   readonly #defaultCeiling: number;
   readonly #maxInFlight: number;
   readonly #deadMaxInFlight: number;
+  readonly #deadPace = new TokenBucket(DEAD_PER_SECOND);
   #ticket = 0;
   #waiting = 0;
   #inFlight = 0;
@@ -101,7 +107,7 @@ export class Turns {
       this.#place(queue);
     }
     if (this.#inFlight >= this.#maxInFlight) return undefined;
-    for (let queue = this.#first(); queue !== null; queue = this.#first()) {
+    for (let queue = this.#first(now); queue !== null; queue = this.#first(now)) {
       queue.ring!.remove(queue);
       const readyAt = queue.readyAt;
       if (readyAt > now) this.#throttled.add(queue, readyAt);
@@ -111,11 +117,12 @@ export class Turns {
   }
 
   /**
-   * When to call `next` again though nothing was added and nothing ended: before that, no rate allows a start. It lies
-   * ahead once `next` answered undefined; Infinity when nobody waits for a rate.
+   * When to call `next` again though nothing was added and nothing ended: before that, no rate and no pace allows a
+   * start. It lies ahead once `next` answered undefined; Infinity when nobody waits for one.
    */
   nextAt(): number {
-    return this.#throttled.wakeAt;
+    const paced = this.#deadMayStart && this.#inFlight < this.#maxInFlight && this.#dead.first !== null;
+    return Math.min(this.#throttled.wakeAt, paced ? this.#deadReadyAt : Number.POSITIVE_INFINITY);
   }
 
   ended(job: Job, speed: Speed): void {
@@ -148,18 +155,29 @@ export class Turns {
   }
 
   /** Who came first of those who may start, if they have a token. */
-  #first(): Queue | null {
+  #first(now: number): Queue | null {
     const ready = this.#ready.first;
-    const dead = this.#deadInFlight >= this.#deadMaxInFlight ? null : this.#dead.first;
+    const dead = this.#deadMayStart && this.#deadReadyAt <= now ? this.#dead.first : null;
     if (ready === null || dead === null) return ready ?? dead;
     return dead.ticket < ready.ticket ? dead : ready;
+  }
+
+  get #deadMayStart(): boolean {
+    return this.#deadInFlight < this.#deadMaxInFlight;
+  }
+
+  get #deadReadyAt(): number {
+    return this.#deadPace.readyAt(DEAD_PER_SECOND);
   }
 
   #start(queue: Queue, now: number): Job {
     const job = queue.take(now);
     this.#waiting--;
     this.#inFlight++;
-    if (queue.dead) this.#deadInFlight++;
+    if (queue.dead) {
+      this.#deadInFlight++;
+      this.#deadPace.take(now);
+    }
     this.#place(queue);
     return job;
   }

@@ -226,5 +226,5 @@ export class Model {
 }
 
 function isDead({ speeds }: Receiver): boolean {
-  return speeds.length >= 3 && speeds.slice(-3).every((speed) => speed === "timeout");
+  return speeds.length >= 3 && speeds.slice(-3).every((speed) => speed === "silent");
 }

@@ -37,7 +37,7 @@ describe("turns", () => {
       inFlight.push(...takeAll(turns));
     }
     expect(turns.cap("ep_a")).toBe(20);
-    for (let i = 0; i < 5; i++) turns.ended(inFlight.shift()!, "timeout");
+    for (let i = 0; i < 5; i++) turns.ended(inFlight.shift()!, "silent");
     expect(turns.cap("ep_a")).toBe(1);
   });
 
@@ -79,7 +79,7 @@ describe("turns", () => {
     const turns = new Turns(256, 1000);
     for (let i = 0; i < 100; i++) turns.add(aJob("ep_a"));
     const inFlight = takeAll(turns);
-    for (const job of inFlight.splice(0, 15)) turns.ended(job, "timeout");
+    for (const job of inFlight.splice(0, 15)) turns.ended(job, "silent");
     const caps = (["fast", "slow", "fast", "unknown", "fast", "fast", "slow", "fast"] as const).map((speed) => {
       turns.ended(inFlight.shift()!, speed);
       inFlight.push(...takeAll(turns));
@@ -94,7 +94,7 @@ describe("turns", () => {
     for (const endpoint of dead) {
       for (let i = 0; i < 3; i++) {
         turns.add(aJob(endpoint));
-        turns.ended(turns.next(0)!, "timeout");
+        turns.ended(turns.next(0)!, "silent");
       }
     }
     for (const endpoint of dead) for (let i = 0; i < 5; i++) turns.add(aJob(endpoint));
@@ -102,10 +102,27 @@ describe("turns", () => {
     expect(hanging).toHaveLength(10);
     for (let i = 0; i < 20; i++) turns.add(aJob(`ep_live_${i}`));
     expect(takeAll(turns)).toHaveLength(20);
-    turns.ended(hanging[0]!, "timeout");
+    turns.ended(hanging[0]!, "silent");
     expect(takeAll(turns)).toHaveLength(1);
     turns.ended(hanging[1]!, "fast");
     expect(takeAll(turns).map(({ endpoint }) => endpoint)).toContain(hanging[1]!.endpoint);
+  });
+
+  it("start 500 attempts a second to dead receivers at most, however soon those end, and say when to go on", () => {
+    const turns = new Turns(16, 1000);
+    for (let i = 0; i < 2000; i++) turns.add(aJob("ep_refusing"));
+    const startAll = (now: number): number => {
+      let started = 0;
+      for (let job = turns.next(now); job !== undefined; job = turns.next(now), started++) turns.ended(job, "silent");
+      return started;
+    };
+    expect(startAll(0)).toBe(3 + 500);
+    expect(turns.nextAt()).toBe(2);
+    turns.add(aJob("ep_live"));
+    expect(turns.next(0)?.endpoint).toBe("ep_live");
+    expect(startAll(100)).toBe(50);
+    turns.forget("ep_refusing");
+    expect(turns.nextAt()).toBe(Number.POSITIVE_INFINITY);
   });
 
   it("hold an endpoint to its rate after one second's worth, and say when it may go on", () => {
