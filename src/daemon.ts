@@ -175,7 +175,8 @@ async function sendingFor(config: Config, { clock, log, network, startSender }: 
   if (threads === 0) {
     // Only here does the main thread load the HTTP client.
     const { openSender } = await import("./delivery/open-sender.ts");
-    return (onEnded) => openSender(settings, { clock, onEnded, ...(network && { network }) });
+    return (onEnded) =>
+      openSender(settings, { clock, onEnded: (ended) => onEnded([ended]), ...(network && { network }) });
   }
   const start = startSender ?? ((data: SenderThreadData) => startThread("sender", data));
   return (onEnded) =>

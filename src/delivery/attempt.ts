@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import { type BodyError, noResponse, type Outcome, type Phases } from "../domain/attempt.ts";
+import { answered, type BodyError, noResponse, type Outcome, type Phases } from "../domain/attempt.ts";
 import type { Connection } from "./connection.ts";
 import type { Opening } from "./connector.ts";
 import { Timed } from "./deadline.ts";
@@ -142,10 +142,7 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
       statusCode: status,
       error,
       bodyError,
-      detail:
-        error === "redirect_not_followed"
-          ? `the receiver answered ${status}, which is not followed`
-          : `the receiver answered ${status}`,
+      detail: error === "redirect_not_followed" ? `${answered(status)}, which is not followed` : answered(status),
       durationMs: this.#sinceStart(this.#decidedAt),
       remoteAddress: this.connection.opening?.remoteAddress ?? null,
       phases: this.#phases(),

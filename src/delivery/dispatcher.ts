@@ -168,10 +168,9 @@ export class Dispatcher implements Deliveries {
       if (waiting.dueAt > this.#parts.clock.now()) this.#shift.clamp([waiting.endpoint]);
       this.#windows.noteWaiting(waiting);
     }
-    for (const claim of handover.fresh) {
-      this.#windows.hold(claim);
-      this.#send(claim.endpoint, [claim]);
-    }
+    for (const claim of handover.fresh) this.#windows.hold(claim);
+    if (handover.fresh.every(({ endpoint }) => this.#targets.knows(endpoint))) this.#sending.send(handover.fresh);
+    else for (const claim of handover.fresh) this.#send(claim.endpoint, [claim]);
     if (handover.waiting.length > 0) this.wake();
     if (this.#isFull) this.#makeRoom();
   }

@@ -3,36 +3,40 @@ import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import { systemClock } from "../clock.ts";
 import { openSender } from "./open-sender.ts";
 import {
+  packEnds,
   unpackJobs,
   type FromSender,
   type SenderThreadData,
+  type SlottedEnd,
   type SlottedJob,
   type ToSender,
 } from "./sender-messages.ts";
-import type { Ended } from "./sending.ts";
 
 serve(parentPort!, workerData as SenderThreadData);
 
 function serve(port: MessagePort, { settings, onWire }: SenderThreadData): void {
   const wire = new Uint8Array(onWire);
-  let batch: Ended[] = [];
+  let ends: SlottedEnd[] = [];
 
   const report = () => {
-    const caps = [...new Set(batch.map(({ endpoint }) => endpoint))].map(
-      (endpoint) => [endpoint, sender.cap(endpoint)] as const,
-    );
-    post({ kind: "ended", batch, caps });
-    batch = [];
+    const endpoints = new Set(ends.map(({ ended }) => ended.endpoint));
+    const caps = [...endpoints].map((endpoint) => [endpoint, sender.cap(endpoint)] as const);
+    const packed = packEnds(ends);
+    ends = [];
+    port.postMessage({ kind: "ended", ends: packed, caps } satisfies FromSender, [
+      packed.rows.buffer,
+      packed.bodies.buffer,
+    ]);
   };
   const sender = openSender(settings, {
     clock: systemClock,
     onStart: (job) => {
       wire[(job as SlottedJob).slot] = 1;
     },
-    onEnded: (ended) => {
+    onEnded: (ended, job) => {
       // What ends in one turn of the event loop goes in one message.
-      if (batch.length === 0) setImmediate(report);
-      for (const end of ended) batch.push(compact(end));
+      if (ends.length === 0) setImmediate(report);
+      ends.push({ slot: (job as SlottedJob).slot, trigger: job.trigger, ended });
     },
   });
   const post = (message: FromSender) => port.postMessage(message);
@@ -42,7 +46,7 @@ function serve(port: MessagePort, { settings, onWire }: SenderThreadData): void 
   port.on("message", (message: ToSender) => {
     switch (message.kind) {
       case "jobs":
-        return sender.send(unpackJobs(message));
+        return sender.send(unpackJobs(message.jobs));
       case "target":
         return answer(message.call, sender.setTarget(message.target));
       case "forget":
@@ -64,11 +68,4 @@ function serve(port: MessagePort, { settings, onWire }: SenderThreadData): void 
         return void sender.close().then(() => port.close());
     }
   });
-}
-
-/** A small body may be a window into a large buffer, and all of that would be copied with it. */
-function compact(ended: Ended): Ended {
-  const { responseBody } = ended.outcome;
-  if (responseBody.byteLength === responseBody.buffer.byteLength) return ended;
-  return { ...ended, outcome: { ...ended.outcome, responseBody: new Uint8Array(responseBody) } };
 }

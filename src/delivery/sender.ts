@@ -21,7 +21,7 @@ export interface SenderParts {
   readonly open: (url: string) => Wire;
   readonly maxInFlight: number;
   readonly endpointMaxInFlight: number;
-  readonly onEnded: (batch: readonly Ended[]) => void;
+  readonly onEnded: (ended: Ended, job: Job) => void;
   /** Called before the first byte of an attempt. */
   readonly onStart?: ((job: Job) => void) | undefined;
   readonly onClosed?: () => void;
@@ -148,7 +148,7 @@ export class Sender implements Sending {
     this.#turns.ended(job, line.pace.speedOf(outcome, this.#parts.clock.monotonic()));
     const { delivery, endpoint } = job;
     const secret = job.corrupt ? null : "current";
-    this.#parts.onEnded([{ delivery, endpoint, url: line.target.url, startedAt, secret, outcome }]);
+    this.#parts.onEnded({ delivery, endpoint, url: line.target.url, startedAt, secret, outcome }, job);
     if (this.#turns.inFlight === 0) for (const resolve of this.#onDrained.splice(0)) resolve();
     this.#pump();
   }

@@ -4,7 +4,7 @@
  */
 import type { Worker } from "node:worker_threads";
 import type { Job } from "../domain/delivery.ts";
-import { packJobs, type FromSender, type SenderThreadData, type SlottedJob, type ToSender } from "./sender-messages.ts";
+import { packJobs, unpackEnds, type FromSender, type SenderThreadData, type ToSender } from "./sender-messages.ts";
 import type { SenderSettings } from "./open-sender.ts";
 import type { Ended } from "./sending.ts";
 
@@ -37,11 +37,12 @@ export class ThreadPort {
   readonly #parts: ThreadPortParts;
   readonly #thread: ReturnType<StartThread>;
   readonly #onWire = new Uint8Array(new SharedArrayBuffer(SLOTS));
-  readonly #outstanding = new Map<string, SlottedJob>();
+  /** By slot: what was given to the thread and has not ended. */
+  readonly #jobs: (Job | undefined)[] = [];
   readonly #freeSlots: number[] = [];
-  #nextSlot = 0;
-  /** Jobs of this turn, sent in one message. */
-  #gathered: SlottedJob[] = [];
+  /** Jobs of this turn, sent in one message, and their slots. */
+  #gathered: Job[] = [];
+  #gatheredSlots: number[] = [];
   readonly #calls = new Map<number, (result: unknown) => void>();
   #lastCall = 0;
   #closing = false;
@@ -57,16 +58,17 @@ export class ThreadPort {
   }
 
   get outstanding(): number {
-    return this.#outstanding.size;
+    return this.#jobs.length - this.#freeSlots.length;
   }
 
   send(jobs: readonly Job[]): void {
     if (this.#gathered.length === 0) this.#parts.nextTurn(() => this.#flush());
     for (const job of jobs) {
-      const slotted = { ...job, slot: this.#freeSlots.pop() ?? this.#nextSlot++ };
-      this.#onWire[slotted.slot] = 0;
-      this.#outstanding.set(job.delivery, slotted);
-      this.#gathered.push(slotted);
+      const slot = this.#freeSlots.pop() ?? this.#jobs.length;
+      this.#jobs[slot] = job;
+      this.#onWire[slot] = 0;
+      this.#gathered.push(job);
+      this.#gatheredSlots.push(slot);
     }
   }
 
@@ -86,7 +88,7 @@ export class ThreadPort {
 
   async forget(endpoint: string): Promise<readonly string[]> {
     const given = ((await this.ask({ kind: "forget", endpoint })) ?? []) as readonly string[];
-    for (const delivery of given) this.#settle(delivery);
+    if (given.length > 0) this.#settleAll(new Set(given));
     return given;
   }
 
@@ -98,26 +100,36 @@ export class ThreadPort {
 
   #flush(): void {
     if (this.#gathered.length === 0) return;
-    const message = packJobs(this.#gathered);
+    const jobs = packJobs(this.#gathered, this.#gatheredSlots);
     this.#gathered = [];
-    this.#thread.postMessage(message, [message.bodies]);
+    this.#gatheredSlots = [];
+    this.#thread.postMessage({ kind: "jobs", jobs } satisfies ToSender, [jobs.rows.buffer, jobs.bodies.buffer]);
   }
 
   #receive(message: FromSender): void {
     if (message.kind === "answer") {
       this.#calls.get(message.call)?.(message.result);
       this.#calls.delete(message.call);
-    } else if (message.kind === "ended") {
-      for (const { delivery } of message.batch) this.#settle(delivery);
-      this.#parts.onEnded(message.batch, message.caps);
+    } else {
+      const { ends, caps } = message;
+      const batch = unpackEnds(ends, (slot) => this.#settle(slot));
+      for (const { slot } of ends.unusual) this.#settle(slot);
+      this.#parts.onEnded(batch, caps);
     }
   }
 
-  #settle(delivery: string): void {
-    const job = this.#outstanding.get(delivery);
-    if (job === undefined) return;
-    this.#outstanding.delete(delivery);
-    if (job.slot < SLOTS) this.#freeSlots.push(job.slot);
+  #settle(slot: number): Job | undefined {
+    const job = this.#jobs[slot];
+    if (job === undefined) return undefined;
+    this.#jobs[slot] = undefined;
+    this.#freeSlots.push(slot);
+    return job;
+  }
+
+  #settleAll(deliveries: ReadonlySet<string>): void {
+    this.#jobs.forEach((job, slot) => {
+      if (job !== undefined && deliveries.has(job.delivery)) this.#settle(slot);
+    });
   }
 
   #exit(): void {
@@ -127,10 +139,9 @@ export class ThreadPort {
     this.#calls.clear();
     if (this.#closing) return;
     this.#parts.onDeath(
-      [...this.#outstanding.values()].map((job) => ({
-        job,
-        onWire: job.slot >= SLOTS || this.#onWire[job.slot] === 1,
-      })),
+      this.#jobs.flatMap((job, slot) =>
+        job === undefined ? [] : [{ job, onWire: slot >= SLOTS || this.#onWire[slot] === 1 }],
+      ),
     );
   }
 }

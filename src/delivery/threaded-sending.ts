@@ -53,7 +53,8 @@ export class ThreadedSending implements Sending {
   }
 
   send(jobs: readonly Job[]): void {
-    for (const job of jobs) this.#threadOf(job.endpoint).send([job]);
+    if (this.#threads.length === 1) this.#threads[0]!.send(jobs);
+    else for (const job of jobs) this.#threadOf(job.endpoint).send([job]);
   }
 
   async forget(endpoint: string): Promise<readonly string[]> {

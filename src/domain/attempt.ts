@@ -60,9 +60,44 @@ export interface Outcome {
 
 export const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
 
+const NO_HEADERS: Outcome["responseHeaders"] = {};
+
 /** Whoever made this attempt died of it, again and again: it counts as the delivery's failure, although it is our fault. */
 export function deadly(detail: string): Outcome {
   return noResponse("interrupted", detail, 0, { outcome: "failed", ours: false });
+}
+
+/** Whether `plainSuccess` says all that is worth keeping of it. */
+export function isPlain(outcome: Outcome): boolean {
+  return outcome.outcome === "succeeded" && outcome.bodyError === null;
+}
+
+/** A success without the details that only matter where something went wrong. */
+export function plainSuccess(
+  statusCode: number,
+  durationMs: number,
+  responseBody: Uint8Array,
+  responseTruncated: boolean,
+): Outcome {
+  return {
+    outcome: "succeeded",
+    statusCode,
+    error: null,
+    bodyError: null,
+    detail: answered(statusCode),
+    durationMs,
+    remoteAddress: null,
+    phases: NO_PHASES,
+    responseHeaders: NO_HEADERS,
+    responseBody,
+    responseTruncated,
+    ours: false,
+  };
+}
+
+/** The detail of an attempt that was answered. */
+export function answered(statusCode: number | null): string {
+  return `the receiver answered ${statusCode}`;
 }
 
 /** An outcome without a response: the request never left, or nothing that counts came back. */

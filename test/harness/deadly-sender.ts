@@ -5,6 +5,6 @@ import type { ToSender } from "../../src/delivery/sender-messages.ts";
 await import("../../src/delivery/sender-thread.ts");
 
 parentPort!.on("message", (message: ToSender) => {
-  if (message.kind === "jobs" && Buffer.from(message.bodies).includes("kill the sender"))
+  if (message.kind === "jobs" && Buffer.from(message.jobs.bodies).includes("kill the sender"))
     setImmediate(() => process.exit(1));
 });

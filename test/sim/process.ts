@@ -70,7 +70,7 @@ export class Process {
       sending: (onEnded) =>
         new Sender({
           clock,
-          onEnded,
+          onEnded: (ended) => onEnded([ended]),
           signer: (target) =>
             new Signer(target, { header: "X-Service-Signature", standardWebhooks: true, version: "0" }),
           open: (url) => ({ post: (request) => this.#post(url, request), abort() {}, close: async () => {} }),

@@ -1,6 +1,6 @@
 /** Attempt rows. A plain success keeps times, status and the beginning of the answer; the rest only of what failed. */
 import type { Database, Statement } from "better-sqlite3";
-import { NO_PHASES, type AttemptError, type BodyError, type Outcome } from "../../domain/attempt.ts";
+import { answered, NO_PHASES, type AttemptError, type BodyError, type Outcome } from "../../domain/attempt.ts";
 import type { Attempt, AttemptQuery, EndedAttempt, Page } from "../store.ts";
 import { outcomeCode, outcomeOf, secretCode, secretOf, triggerCode, triggerOf } from "./codes.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
@@ -136,6 +136,5 @@ function detailsOf({ detail, remoteAddress, phases, responseHeaders }: Outcome):
 }
 
 function plainDetails(statusCode: number | null): Details {
-  const detail = `the receiver answered ${statusCode}`;
-  return { detail, remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
+  return { detail: answered(statusCode), remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
 }
