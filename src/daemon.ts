@@ -113,6 +113,7 @@ export async function startDaemon(
   const running = schedule(
     [
       { name: "tick", pattern: "* * * * * *", run: () => dispatcher.tick() },
+      { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
       { name: "free space", pattern: "*/2 * * * * *", run: () => store.checkSpace().then(() => undefined) },
     ],
     log,

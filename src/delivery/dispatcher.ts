@@ -14,6 +14,7 @@ import type { Handover, Store, Waiting } from "../store/store.ts";
 import { CarefulSending } from "./careful-sending.ts";
 import { ClockShift } from "./clock-shift.ts";
 import type { Deliveries } from "./deliveries.ts";
+import { endpointsOwed, HorizonSweep } from "./horizon-sweep.ts";
 import { Recorder, type EndedClaim } from "./recorder.ts";
 import type { Ended, Sending } from "./sending.ts";
 import { Suspects } from "./suspects.ts";
@@ -27,6 +28,8 @@ type DispatcherStore = Pick<
   Store,
   | "due"
   | "earliestDue"
+  | "waiting"
+  | "fresh"
   | "record"
   | "target"
   | "park"
@@ -74,6 +77,7 @@ export class Dispatcher implements Deliveries {
   readonly #recorder: Recorder;
   readonly #suspects: Suspects;
   readonly #waker: Waker;
+  readonly #sweep: HorizonSweep;
   #youngUntil: number;
   #makingRoom = false;
   #stopping = false;
@@ -110,6 +114,12 @@ export class Dispatcher implements Deliveries {
       urlOf: async (endpoint) => (await this.#targets.get(endpoint))?.url ?? "",
       record: (ended) => this.#recorder.record([ended]),
     });
+    this.#sweep = new HorizonSweep({
+      ...parts,
+      windows: this.#windows,
+      isSentTo: async (endpoint) => (await this.#targets.get(endpoint))?.enabled === true,
+      onRepaired: () => this.wake(),
+    });
     this.#waker = new Waker({
       clock: parts.clock,
       pass: () => this.#pass(),
@@ -121,7 +131,7 @@ export class Dispatcher implements Deliveries {
 
   /** Finds out who is owed something. Nothing is read of what is owed until it is due. */
   async start(): Promise<void> {
-    for (const [endpoint, dueAt] of await this.#parts.store.earliestDue()) {
+    for await (const [endpoint, dueAt] of endpointsOwed(this.#parts.store)) {
       const window = this.#windows.of(endpoint);
       window.nextDueAt = dueAt;
       this.#windows.plan(window);
@@ -148,6 +158,16 @@ export class Dispatcher implements Deliveries {
 
   wake(): void {
     this.#waker.wake();
+  }
+
+  /** Each minute: finds deliveries that memory has lost, of which there must be none, and has them sent. */
+  async sweep(): Promise<void> {
+    await this.#sweep.run().catch((error: unknown) => this.#failed(error));
+  }
+
+  /** How many deliveries sweeps found lost since the start: anything but 0 is a bug of ours. */
+  get lost(): number {
+    return this.#sweep.found;
   }
 
   // --- Deliveries ---
@@ -342,6 +362,8 @@ export class Dispatcher implements Deliveries {
       this.#release(claim.endpoint, claim.delivery);
       this.#windows.noteWaiting(claim);
     }
+    // With nothing on the wire, no end would have it read again.
+    this.#windows.plan(most);
     this.wake();
   }
 

@@ -1,13 +1,16 @@
 /**
  * What memory holds of one endpoint's pending deliveries, and its horizon.
  *
- * The invariant: every waiting delivery at or below the horizon is held here. Only a read raises the horizon; whoever
- * commits a waiting delivery that is not held says so (`noteWaiting`) in the same turn, and the horizon drops to just
- * below it. So a replay due now, a late result, a clock set back are seen by the next read, and nothing is stuck.
- * After a crash the horizon is at the beginning and everything due is read again: nothing is claimed on disk.
+ * The invariant, for each delivery that waits on disk: at or below the horizon it is held here; above it, it falls due
+ * no earlier than `nextDueAt`, and while something is held or `planned` somebody will read it then. (A fresh delivery
+ * is always held.) Only a read raises the horizon; whoever commits a waiting delivery that is not held, or lets go of
+ * one that waits, says so (`noteWaiting`) in the same turn, and the horizon drops to just below it. So a replay due now,
+ * a late result, an enable, a clock set back are seen by the next read, and nothing is stuck. After a crash the horizon
+ * is at the beginning and everything due is read again: nothing is claimed on disk. `horizon-sweep.ts` looks once a
+ * minute whether all of this is so.
  */
 import type { Claim, Position } from "../domain/delivery.ts";
-import type { DuePage } from "../store/store.ts";
+import type { DuePage, Owed } from "../store/store.ts";
 
 const BEGINNING: Position = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
 /** Sorts after every event id. */
@@ -19,6 +22,8 @@ export class Window {
   readonly held = new Map<string, Claim>();
   /** When the first delivery above the horizon falls due; Infinity when there is none. */
   nextDueAt = Number.POSITIVE_INFINITY;
+  /** When the agenda names this window; Infinity when it does not. */
+  plannedAt = Number.POSITIVE_INFINITY;
   #horizon = BEGINNING;
   #reading = false;
   /** The lowest position noted while a read was under way: the read may not have seen it. */
@@ -45,6 +50,23 @@ export class Window {
       this.#notedMeanwhile = position;
     }
     this.#lower(position);
+  }
+
+  /** Whether something due at this instant may lie at or below the horizon. */
+  reaches(dueAt: number): boolean {
+    return dueAt <= this.#horizon.dueAt;
+  }
+
+  /** Whether something above the horizon that falls due at this instant will be read then. */
+  awaits(dueAt: number): boolean {
+    // What is held comes to its end, and then its room is filled.
+    return this.nextDueAt <= dueAt && (this.plannedAt < Number.POSITIVE_INFINITY || this.held.size > 0);
+  }
+
+  /** Whether the invariant does not hold for a delivery that waits on disk: memory has lost it. */
+  misses(owed: Owed): boolean {
+    if (this.held.has(owed.delivery)) return false;
+    return !isBefore(this.#horizon, owed) || !this.awaits(owed.dueAt);
   }
 
   beginRead(): Position {

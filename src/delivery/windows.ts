@@ -69,7 +69,10 @@ export class Windows {
   }
 
   /** Has the window named again when its next delivery is due. */
-  plan({ endpoint, nextDueAt: dueAt }: Window): void {
+  plan(window: Window): void {
+    const { endpoint, nextDueAt: dueAt } = window;
+    if (dueAt === window.plannedAt) return;
+    window.plannedAt = dueAt;
     if (dueAt < Number.POSITIVE_INFINITY) this.#agenda.add({ endpoint, dueAt });
   }
 
@@ -77,6 +80,7 @@ export class Windows {
   takeDue(now: number): Window | undefined {
     for (let entry = this.#agenda.take(now); entry !== undefined; entry = this.#agenda.take(now)) {
       const window = this.#windows.get(entry.endpoint)!;
+      if (window.plannedAt === entry.dueAt) window.plannedAt = Number.POSITIVE_INFINITY;
       if (window.nextDueAt === entry.dueAt) return window;
     }
     return undefined;

@@ -42,11 +42,19 @@ export interface Store {
    * page falls due.
    */
   due(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage>;
-  /** For each endpoint with waiting deliveries, when the earliest of them falls due. */
-  earliestDue(): Promise<Map<string, number>>;
+  /**
+   * For each endpoint with waiting deliveries, when the earliest of them falls due: in the store's own order, at most
+   * `limit` endpoints that come after `after` (the last one of the page before; null for the first page).
+   */
+  earliestDue(after: string | null, limit: number): Promise<Map<string, number>>;
+  /** What waits for one endpoint after this position, due or not, without the bodies; at most 500 of them. */
+  waiting(endpoint: string, after: Position, limit: number): Promise<readonly Owed[]>;
+  /** What was handed over with its commit and has no attempt recorded yet, in the store's own order; at most 500. */
+  fresh(after: Owed | null, limit: number): Promise<readonly Owed[]>;
   /**
    * Adds the attempts and moves their deliveries. An attempt that its delivery has moved on from (`superseded`) is
-   * kept and changes nothing, except that a success always wins.
+   * kept and changes nothing, except that a success always wins; where its delivery waits now is said all the same,
+   * because whoever held it for this attempt holds it no more.
    */
   record(attempts: readonly EndedAttempt[]): Promise<Recorded[]>;
   /**
@@ -61,7 +69,7 @@ export interface Store {
   /** The latest instant known when the store was opened; it lies ahead of now if the clock was set back meanwhile. */
   readonly lastInstant: number;
   /** Writes back, as waiting, fresh deliveries that memory forgot. */
-  park(claims: readonly Claim[]): Promise<Waiting[]>;
+  park(deliveries: readonly Waiting[]): Promise<Waiting[]>;
   /** Starts a new round for the event's failed deliveries; with `force` for the delivered ones too. */
   replay(tenant: string | null, event: string, scope: ReplayScope, now: number): Promise<Replay>;
 
@@ -121,6 +129,11 @@ export interface Waiting extends Position {
   readonly endpoint: string;
 }
 
+/** A pending delivery, by its id too. */
+export interface Owed extends Waiting {
+  readonly delivery: string;
+}
+
 /** What a commit made that somebody must now deliver. */
 export interface Handover {
   readonly fresh: readonly Claim[];
@@ -173,7 +186,7 @@ export interface EndedAttempt {
 
 export interface Recorded {
   readonly result: "applied" | "superseded";
-  /** Set when the delivery now waits for its next attempt. */
+  /** Where the delivery waits for its next attempt, if it does. */
   readonly waiting: Waiting | null;
 }
 

@@ -60,6 +60,8 @@ describe("a window's horizon", () => {
       fc.property(fc.array(step, { maxLength: 80, size: "max" }), (steps) => {
         const disk = new Disk();
         const window = new Window(ENDPOINT);
+        // The agenda's part.
+        window.plannedAt = 0;
         let now = 100;
         let read: { page: DuePage; until: number; limit: number } | null = null;
 
@@ -92,6 +94,10 @@ describe("a window's horizon", () => {
             disk.waiting.delete(claim.event);
             window.release(claim.delivery);
             if (action.retryIn !== null) commit(claim.event, now + action.retryIn);
+          }
+          for (const [event, dueAt] of disk.waiting) {
+            const owed = { endpoint: ENDPOINT, event, delivery: `dlv_${event}`, dueAt };
+            expect(read === null && window.misses(owed), `${event} is lost`).toBe(false);
           }
         }
 

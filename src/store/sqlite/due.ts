@@ -2,8 +2,8 @@
 import { hash } from "node:crypto";
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Position } from "../../domain/delivery.ts";
-import type { DuePage } from "../store.ts";
-import { triggerOf, WAITING } from "./codes.ts";
+import type { DuePage, Owed } from "../store.ts";
+import { FRESH, triggerOf, WAITING } from "./codes.ts";
 import type { EndpointEntry, EndpointIndex } from "./endpoint-index.ts";
 import { deliveryId, eventId, positionKey } from "./ids.ts";
 
@@ -19,6 +19,13 @@ interface Row {
   readonly body: Buffer | null;
 }
 
+interface OwedRow {
+  readonly event: number;
+  readonly due_at: number;
+  readonly random: string;
+}
+
+const CHUNK = 500;
 const NOTHING: DuePage = { claims: [], nextDueAt: null };
 
 export class Due {
@@ -27,6 +34,8 @@ export class Due {
   readonly #one: Statement<[number, number], Row>;
   readonly #next: Statement<[number, number, number], number>;
   readonly #earliest: Statement<[number], { endpoint: number; due_at: number }>;
+  readonly #waiting: Statement<[number, number, number, number], OwedRow>;
+  readonly #fresh: Statement<[number, number, number], OwedRow & { endpoint: number }>;
 
   constructor(db: Database, index: EndpointIndex) {
     this.#index = index;
@@ -51,6 +60,17 @@ export class Due {
       `SELECT endpoint, due_at FROM delivery INDEXED BY delivery_waiting
        WHERE status = ${WAITING} AND endpoint > ? ORDER BY endpoint, due_at LIMIT 1`,
     );
+    this.#waiting = db.prepare(
+      `SELECT d.event, d.due_at, e.random
+       FROM delivery d INDEXED BY delivery_waiting CROSS JOIN event e ON e.key = d.event
+       WHERE d.status = ${WAITING} AND d.endpoint = ? AND (d.due_at, d.event) > (?, ?)
+       ORDER BY d.due_at, d.event LIMIT ?`,
+    );
+    this.#fresh = db.prepare(
+      `SELECT d.event, d.endpoint, d.due_at, e.random
+       FROM delivery d INDEXED BY delivery_fresh CROSS JOIN event e ON e.key = d.event
+       WHERE d.status = ${FRESH} AND (d.event, d.endpoint) > (?, ?) ORDER BY d.event, d.endpoint LIMIT ?`,
+    );
   }
 
   page(endpointId: string, after: Position, until: number, limit: number): DuePage {
@@ -70,13 +90,36 @@ export class Due {
   }
 
   /** Hops from endpoint to endpoint along the index: as many steps as endpoints, however much is waiting. */
-  earliest(): Map<string, number> {
+  earliest(after: string | null, limit: number): Map<string, number> {
     const earliest = new Map<string, number>();
-    for (let row = this.#earliest.get(-1); row !== undefined; row = this.#earliest.get(row.endpoint)) {
-      earliest.set(this.#index.byNumber(row.endpoint).id, row.due_at);
+    let last = after === null ? -1 : (this.#index.byId(after)?.number ?? Number.MAX_SAFE_INTEGER);
+    while (earliest.size < limit) {
+      const row = this.#earliest.get(last);
+      if (row === undefined) break;
+      last = row.endpoint;
+      earliest.set(this.#index.byNumber(last).id, row.due_at);
     }
     return earliest;
   }
+
+  waiting(endpointId: string, after: Position, limit: number): Owed[] {
+    const endpoint = this.#index.byId(endpointId);
+    if (endpoint === undefined) return [];
+    const rows = this.#waiting.all(endpoint.number, after.dueAt, positionKey(after.event), Math.min(limit, CHUNK));
+    return rows.map((row) => owedOf(endpoint, row));
+  }
+
+  fresh(after: Owed | null, limit: number): Owed[] {
+    const event = after === null ? -1 : positionKey(after.event);
+    const endpoint = after === null ? -1 : (this.#index.byId(after.endpoint)?.number ?? -1);
+    const rows = this.#fresh.all(event, endpoint, Math.min(limit, CHUNK));
+    return rows.map((row) => owedOf(this.#index.byNumber(row.endpoint), row));
+  }
+}
+
+function owedOf(endpoint: EndpointEntry, { event: key, random, due_at: dueAt }: OwedRow): Owed {
+  const event = eventId(key, random);
+  return { endpoint: endpoint.id, event, delivery: deliveryId(event, endpoint.number), dueAt };
 }
 
 function claimOf(endpoint: EndpointEntry, row: Row): Claim {

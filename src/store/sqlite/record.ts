@@ -1,6 +1,5 @@
 /** What became of deliveries: attempts and the states they lead to; fresh deliveries that memory gave back. */
 import type { Database, Statement } from "better-sqlite3";
-import type { Claim } from "../../domain/delivery.ts";
 import type { EndedAttempt, Recorded, Waiting } from "../store.ts";
 import type { Attempts } from "./attempts.ts";
 import { DELIVERED, FAILED, FRESH, triggerCode, WAITING } from "./codes.ts";
@@ -34,7 +33,7 @@ export class RecordAttempts {
   readonly #attempts: Attempts;
   readonly #started: Started;
   readonly #move: Statement<Move>;
-  readonly #current: Statement<[number, number], { status: number; attempts: number }>;
+  readonly #current: Statement<[number, number], { status: number; due_at: number | null }>;
   readonly #win: Statement<[number, number, number]>;
   readonly #count: Statement<[number, number, number]>;
   readonly #park: Statement<[number, number]>;
@@ -47,7 +46,7 @@ export class RecordAttempts {
       `UPDATE delivery SET status = ?, attempts = ?, retry = ?, trigger = ?, due_at = ?
        WHERE event = ? AND endpoint = ? AND attempts = ? AND status <= ${WAITING}`,
     );
-    this.#current = db.prepare("SELECT status, attempts FROM delivery WHERE event = ? AND endpoint = ?");
+    this.#current = db.prepare("SELECT status, due_at FROM delivery WHERE event = ? AND endpoint = ?");
     this.#win = db.prepare(
       `UPDATE delivery SET status = ${DELIVERED}, attempts = max(attempts, ?), due_at = NULL
        WHERE event = ? AND endpoint = ?`,
@@ -73,8 +72,8 @@ export class RecordAttempts {
     return { result: "applied", waiting: { endpoint: claim.endpoint, event: claim.event, dueAt } };
   }
 
-  park(claims: readonly Claim[]): Waiting[] {
-    return claims
+  park(deliveries: readonly Waiting[]): Waiting[] {
+    return deliveries
       .filter(({ event, endpoint }) => {
         const number = this.#index.byId(endpoint)?.number;
         return number !== undefined && this.#park.run(keyOf(event), number).changes === 1;
@@ -93,7 +92,9 @@ export class RecordAttempts {
     }
     // Or the next replay would give its first attempt a number that is taken.
     if (current.status > WAITING) this.#count.run(ended.claim.number, event, endpoint);
-    return SUPERSEDED;
+    if (current.status !== WAITING) return SUPERSEDED;
+    const { endpoint: id, event: eventOf } = ended.claim;
+    return { result: "superseded", waiting: { endpoint: id, event: eventOf, dueAt: current.due_at! } };
   }
 }
 

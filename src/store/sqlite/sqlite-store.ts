@@ -2,7 +2,7 @@
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import type { AuditEntry, AuditRecord } from "../../domain/audit.ts";
-import type { Claim, Job, Position } from "../../domain/delivery.ts";
+import type { Job, Position } from "../../domain/delivery.ts";
 import type { Endpoint, NewEndpoint, Target } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { EventDraft } from "../../domain/event.ts";
@@ -18,6 +18,7 @@ import type {
   EventSummary,
   EventView,
   HasRoom,
+  Owed,
   Page,
   Publication,
   Recorded,
@@ -171,8 +172,16 @@ export class SqliteStore implements Store {
     return this.#read(() => this.#due.page(endpoint, after, until, limit));
   }
 
-  async earliestDue(): Promise<Map<string, number>> {
-    return this.#read(() => this.#due.earliest());
+  async earliestDue(after: string | null, limit: number): Promise<Map<string, number>> {
+    return this.#read(() => this.#due.earliest(after, limit));
+  }
+
+  async waiting(endpoint: string, after: Position, limit: number): Promise<readonly Owed[]> {
+    return this.#read(() => this.#due.waiting(endpoint, after, limit));
+  }
+
+  async fresh(after: Owed | null, limit: number): Promise<readonly Owed[]> {
+    return this.#read(() => this.#due.fresh(after, limit));
   }
 
   async record(attempts: readonly EndedAttempt[]): Promise<Recorded[]> {
@@ -192,8 +201,8 @@ export class SqliteStore implements Store {
     await this.#commit.run(() => this.#meta.setInstant(now));
   }
 
-  async park(claims: readonly Claim[]): Promise<Waiting[]> {
-    return this.#commit.run(() => this.#record.park(claims), { events: 0, deliveries: claims.length });
+  async park(deliveries: readonly Waiting[]): Promise<Waiting[]> {
+    return this.#commit.run(() => this.#record.park(deliveries), { events: 0, deliveries: deliveries.length });
   }
 
   async replay(tenant: string | null, event: string, scope: ReplayScope, now: number): Promise<Replayed> {

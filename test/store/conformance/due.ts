@@ -65,12 +65,52 @@ export function reading(openFresh: OpenFresh): void {
       await publishOne(store, { type: "carbon.threshold" });
       for (const now of [START + 20, START + 10]) await store.publish([draft()], now, noRoom);
       await store.publish([draft({ type: "goal.achieved" })], START + 30, noRoom);
-      expect([...(await store.earliestDue())].sort()).toEqual(
+      const all = await store.earliestDue(null, 9);
+      expect([...all].sort()).toEqual(
         [
           [first, START + 10],
           [second, START + 30],
         ].sort(),
       );
+      const [one, other] = [...all.keys()];
+      expect([...(await store.earliestDue(null, 1)).keys()]).toEqual([one]);
+      expect([...(await store.earliestDue(one!, 1)).keys()]).toEqual([other]);
+      expect([...(await store.earliestDue(other!, 1)).keys()]).toEqual([]);
+    });
+
+    it("lists what waits after a position, due or not, in pages of at most 500", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      await addEndpoint(store, { events: ["goal.achieved"] });
+      await store.publish([draft({ type: "goal.achieved" })], START, noRoom);
+      const published = await store.publish(Array(501).fill(draft()), START, noRoom);
+      const page = await store.waiting(endpoint, BEGINNING, 1000);
+      expect(page.map(({ event }) => event)).toEqual(published.slice(0, 500).map(({ id }) => id));
+      const [claim] = await dueNow(store, endpoint);
+      expect(page[0]).toEqual({ endpoint, event: claim!.event, delivery: claim!.delivery, dueAt: START });
+      expect((await store.waiting(endpoint, page.at(-1)!, 1000)).map(({ event }) => event)).toEqual([
+        published[500]!.id,
+      ]);
+      expect(await store.waiting(endpoint, { dueAt: START, event: "~" }, 10)).toEqual([]);
+    });
+
+    it("lists what was handed over and not recorded, and nothing else, page by page", async () => {
+      const { store } = await openFresh();
+      const [first, second] = [await addEndpoint(store), await addEndpoint(store)];
+      await store.publish([draft()], START, noRoom);
+      const a = (await publishOne(store)).fresh;
+      const b = (await publishOne(store)).fresh;
+      await store.record([again(a[0]!, START)]);
+      const expected = [...a.slice(1), ...b].map(({ endpoint, event, delivery, dueAt }) => ({
+        endpoint,
+        event,
+        delivery,
+        dueAt,
+      }));
+      expect(new Set(expected.map(({ endpoint }) => endpoint))).toEqual(new Set([first, second]));
+      expect(await store.fresh(null, 9)).toEqual(expected);
+      expect(await store.fresh(expected[0]!, 1)).toEqual([expected[1]]);
+      expect(await store.fresh(expected[2]!, 9)).toEqual([]);
     });
 
     it("has nothing for an endpoint it does not know", async () => {

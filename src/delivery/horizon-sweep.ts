@@ -1,0 +1,144 @@
+/**
+ * Looks once a minute whether memory has lost anything that the disk still owes (`window.ts` states what must hold),
+ * and must find nothing. What it finds is a bug of ours: it is logged as an error, and repaired, so that the event
+ * still goes out.
+ *
+ * A commit and the news of it are two things, and a look may fall between them. So only what two looks a second apart
+ * both find lost is lost.
+ */
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { Owed, Store } from "../store/store.ts";
+import type { Windows } from "./windows.ts";
+
+/** Rows, or endpoints, that one turn of the event loop looks at. */
+const CHUNK = 500;
+const CONFIRM_MS = 1000;
+
+export interface HorizonSweepParts {
+  readonly store: Pick<Store, "earliestDue" | "waiting" | "fresh" | "park">;
+  readonly windows: Windows;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Deliveries of a disabled or deleted endpoint wait for nobody. */
+  readonly isSentTo: (endpoint: string) => Promise<boolean>;
+  readonly onRepaired: () => void;
+}
+
+/** What memory has lost, by delivery id. A million lost at once count as the first 500 of each endpoint. */
+interface Lost {
+  readonly waiting: Map<string, Owed>;
+  readonly fresh: Map<string, Owed>;
+}
+
+export class HorizonSweep {
+  /** Lost deliveries found since the start. */
+  found = 0;
+  readonly #parts: HorizonSweepParts;
+
+  constructor(parts: HorizonSweepParts) {
+    this.#parts = parts;
+  }
+
+  async run(): Promise<void> {
+    const { clock } = this.#parts;
+    const suspected = await this.#look();
+    if (suspected.waiting.size + suspected.fresh.size === 0) return;
+    await new Promise<void>((resolve) => void clock.after(CONFIRM_MS, resolve));
+    const again = await this.#look();
+    const lost = { waiting: both(suspected.waiting, again.waiting), fresh: both(suspected.fresh, again.fresh) };
+    if (lost.waiting.size + lost.fresh.size > 0) await this.#repair(lost);
+  }
+
+  async #look(): Promise<Lost> {
+    const lost: Lost = { waiting: new Map(), fresh: new Map() };
+    await this.#turn();
+    let seen = 0;
+    for await (const [endpoint, dueAt] of endpointsOwed(this.#parts.store)) {
+      const { missed, rows } = await this.#lookAt(endpoint, dueAt);
+      if (missed.length > 0 && (await this.#parts.isSentTo(endpoint))) note(lost.waiting, missed);
+      if ((seen += rows + 1) < CHUNK) continue;
+      seen = 0;
+      await this.#turn();
+    }
+    for (let after: Owed | null = null; ;) {
+      const page: readonly Owed[] = await this.#parts.store.fresh(after, CHUNK);
+      for (const owed of page) if (await this.#isLost(owed)) lost.fresh.set(owed.delivery, owed);
+      if (page.length < CHUNK) return lost;
+      after = page.at(-1)!;
+      await this.#turn();
+    }
+  }
+
+  /** Only what lies at or below the horizon needs reading, and that is what memory holds, if nothing is wrong. */
+  async #lookAt(endpoint: string, dueAt: number): Promise<{ missed: readonly Owed[]; rows: number }> {
+    const window = this.#parts.windows.of(endpoint);
+    if (!window.reaches(dueAt) && window.awaits(dueAt)) return { missed: [], rows: 0 };
+    let after = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
+    for (let rows = 0; ;) {
+      // The row after those that are held is the first one above the horizon.
+      const limit = Math.min(CHUNK, window.held.size + 1);
+      const page = await this.#parts.store.waiting(endpoint, after, limit);
+      rows += page.length;
+      if (page.some((owed) => window.misses(owed))) {
+        const all = await this.#parts.store.waiting(endpoint, after, CHUNK);
+        return { missed: all.filter((owed) => window.misses(owed)), rows: rows + all.length };
+      }
+      if (page.length < limit || !window.reaches(page.at(-1)!.dueAt)) return { missed: [], rows };
+      after = page.at(-1)!;
+      await this.#turn();
+    }
+  }
+
+  async #isLost({ endpoint, delivery }: Owed): Promise<boolean> {
+    return this.#parts.windows.find(endpoint, delivery) === undefined && (await this.#parts.isSentTo(endpoint));
+  }
+
+  async #repair({ waiting, fresh }: Lost): Promise<void> {
+    const { log, store, windows, onRepaired } = this.#parts;
+    this.found += waiting.size + fresh.size;
+    const all = [...waiting.values(), ...fresh.values()];
+    log.error(
+      {
+        deliveries: all.length,
+        fresh: fresh.size,
+        endpoints: new Set(all.map(({ endpoint }) => endpoint)).size,
+        first: all[0]!.delivery,
+      },
+      "deliveries were lost from memory and are sent now; this is a bug in webhookd, please report it with this line",
+    );
+    const lostFresh = [...fresh.values()];
+    for (let at = 0; at < lostFresh.length; at += CHUNK) {
+      for (const parked of await store.park(lostFresh.slice(at, at + CHUNK))) windows.noteWaiting(parked);
+    }
+    for (const owed of waiting.values()) {
+      windows.noteWaiting(owed);
+      windows.plan(windows.of(owed.endpoint));
+    }
+    onRepaired();
+  }
+
+  /** A turn of the event loop of its own: every commit before it has been heard of. */
+  #turn(): Promise<void> {
+    return new Promise((resolve) => this.#parts.clock.nextTurn(resolve));
+  }
+}
+
+/** Each endpoint with waiting deliveries, and when the earliest of them falls due. */
+export async function* endpointsOwed(store: Pick<Store, "earliestDue">): AsyncGenerator<[string, number]> {
+  for (let after: string | null = null; ;) {
+    const page: Map<string, number> = await store.earliestDue(after, CHUNK);
+    yield* page;
+    if (page.size < CHUNK) return;
+    after = [...page.keys()].at(-1)!;
+  }
+}
+
+function note(lost: Map<string, Owed>, missed: readonly Owed[]): void {
+  for (const owed of missed) lost.set(owed.delivery, owed);
+}
+
+/** Lost in both looks, at the same place. */
+function both(first: ReadonlyMap<string, Owed>, second: ReadonlyMap<string, Owed>): Map<string, Owed> {
+  return new Map([...second].filter(([delivery, { dueAt }]) => first.get(delivery)?.dueAt === dueAt));
+}
