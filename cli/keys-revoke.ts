@@ -14,7 +14,8 @@ export async function run(args: Args<"keys revoke">, io: Io): Promise<number> {
       "Ids begin with key_; see `webhookd keys list`. Nothing was done.",
     );
   }
-  await connect(args, io).revokeKey(args.key);
+  const note = await connect(args, io).revokeKey(args.key);
+  if (note !== null) say({ ...io, stdout: io.stderr }, note);
   if (args.json) sayJson(io, { id: args.key, revoked: true });
   else say(io, `${args.key} is revoked: requests with it get 401 from now on.`);
   return EXIT.ok;

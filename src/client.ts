@@ -66,8 +66,10 @@ export interface Client {
   replay(id: string, scope: { readonly endpoint?: string; readonly force?: boolean }): Promise<ReplayedEvent>;
   /** `key` in the answer is the token; it is in no other answer. */
   createKey(key: NewClientKey): Promise<ClientKey & { readonly key: string }>;
+  /** All of them, the first made first. */
   listKeys(): Promise<readonly ClientKey[]>;
-  revokeKey(id: string): Promise<void>;
+  /** Answers what the daemon has to say about it, if anything. */
+  revokeKey(id: string): Promise<string | null>;
 }
 
 /** What kind of failure: names of exit codes. */
@@ -110,11 +112,26 @@ export function createClient(target: Target, options: ClientOptions): Client {
       return (await call({ method: "POST", path: `${path}/retry`, what, body })) as ReplayedEvent;
     },
     createKey: async (body) => (await call({ method: "POST", path: KEYS, body })) as ClientKey & { key: string },
-    listKeys: async () => ((await call({ method: "GET", path: KEYS })) as { data: ClientKey[] }).data,
+    listKeys: () => everyPage(call, KEYS),
     async revokeKey(id) {
-      await call({ method: "DELETE", path: `${KEYS}/${encodeURIComponent(id)}`, what: `key ${id}` });
+      const asked = { method: "DELETE", path: `${KEYS}/${encodeURIComponent(id)}`, what: `key ${id}` };
+      const answer = (await call(asked)) as { note?: string } | null;
+      return answer?.note ?? null;
     },
   };
+}
+
+/** A list to its end. */
+async function everyPage<T>(call: (asked: Asked) => Promise<unknown>, path: string): Promise<T[]> {
+  const items: T[] = [];
+  for (let cursor: string | null = ""; cursor !== null;) {
+    const more = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const page = await call({ method: "GET", path: `${path}?order=oldest&limit=100${more}` });
+    const { data, next_cursor } = page as { data: T[]; next_cursor?: string | null };
+    items.push(...data);
+    cursor = next_cursor ?? null;
+  }
+  return items;
 }
 
 interface Asked {

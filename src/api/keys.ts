@@ -1,5 +1,6 @@
 /** API keys. The token is in the answer to its creation and nowhere else. */
 import * as v from "valibot";
+import type { Config } from "../config.ts";
 import { isId, newId } from "../domain/id.ts";
 import { SCOPES, type ApiKey } from "../domain/key.ts";
 import { createToken, hashSecret, parseToken } from "../domain/token.ts";
@@ -9,8 +10,9 @@ import { createKey, getKey, listKeys, revokeKey } from "./operations/keys.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentKey } from "./present.ts";
 import { notFound } from "./problem.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
-import { EVERY_TENANT, isTenant, tenantToWrite } from "./tenant.ts";
+import { EVERY_TENANT, isTenant, namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "./tenant.ts";
 import { readJson, validationFailed } from "./validation.ts";
 
 const PATH = "/v1/keys";
@@ -40,8 +42,8 @@ const KeyBody = v.strictObject({
   ),
 });
 
-export function keyRoutes({ store, random }: ApiParts): Route[] {
-  async function create({ principal, body, now }: Call): Promise<Reply> {
+export function keyRoutes({ store, config, random }: ApiParts): Route[] {
+  async function create({ principal, query, body, now }: Call): Promise<Reply> {
     const given = readJson(body, KeyBody);
     if (given.expires_at !== null && given.expires_at <= now) {
       throw validationFailed([{ pointer: "/expires_at", code: "invalid_type", detail: "must be in the future" }]);
@@ -53,7 +55,7 @@ export function keyRoutes({ store, random }: ApiParts): Route[] {
       name: given.name,
       hash: hashSecret(parseToken(token)!.secret),
       scopes: given.scopes,
-      tenant: tenantToWrite(principal, given.tenant),
+      tenant: tenantToWrite(principal, given.tenant ?? namedTenant(query)),
       expiresAt: given.expires_at,
     };
     await store.addKey(key, now);
@@ -61,10 +63,25 @@ export function keyRoutes({ store, random }: ApiParts): Route[] {
     return json(201, { ...shown, key: token }, [["location", `${PATH}/${id}`]]);
   }
 
+  async function list({ principal, query }: Call): Promise<Reply> {
+    const page = await store.listKeys(pageOf(query, tenantToRead(principal, namedTenant(query))));
+    const answer = { data: page.data.map(presentKey), next_cursor: page.nextCursor };
+    return json(200, answer, linkTo(PATH, query, page.nextCursor));
+  }
+
+  async function revoke(call: Call): Promise<Reply> {
+    const key = await found(call);
+    if (!(await store.revokeKey(key.id, call.now))) throw notFound();
+    const mattered = key.tenant === EVERY_TENANT && key.scopes.includes("admin");
+    if (!mattered || (await store.hasAdminKey(call.now))) return NO_CONTENT;
+    return json(200, { id: key.id, note: lastAdminNote(config) });
+  }
+
   /** An admin of one tenant sees that tenant's keys alone. */
-  async function found({ principal, params: { id = "" } }: Call): Promise<ApiKey> {
+  async function found({ principal, query, params: { id = "" } }: Call): Promise<ApiKey> {
+    const tenant = tenantToRead(principal, namedTenant(query));
     const key = isId("key", id) ? await store.getKey(id) : null;
-    if (key === null || !(principal.tenant === EVERY_TENANT || principal.tenant === key.tenant)) throw notFound();
+    if (key === null || (tenant !== null && tenant !== key.tenant)) throw notFound();
     return key;
   }
 
@@ -73,17 +90,15 @@ export function keyRoutes({ store, random }: ApiParts): Route[] {
       method: "GET",
       path: PATH,
       access: "admin",
+      query: PAGE_PARAMETERS,
       operation: listKeys,
-      async handle({ principal }) {
-        const keys = await store.listKeys();
-        const visible = keys.filter(({ tenant }) => principal.tenant === EVERY_TENANT || principal.tenant === tenant);
-        return json(200, { data: visible.map(presentKey), next_cursor: null });
-      },
+      handle: list,
     },
     {
       method: "POST",
       path: PATH,
       access: "admin",
+      query: [TenantParameter],
       body: { maxBytes: 64 * 1024, schema: KeyBody },
       audit: "key.create",
       operation: createKey,
@@ -93,6 +108,7 @@ export function keyRoutes({ store, random }: ApiParts): Route[] {
       method: "GET",
       path: `${PATH}/:id`,
       access: "admin",
+      query: [TenantParameter],
       operation: getKey,
       handle: async (call) => json(200, presentKey(await found(call))),
     },
@@ -100,13 +116,16 @@ export function keyRoutes({ store, random }: ApiParts): Route[] {
       method: "DELETE",
       path: `${PATH}/:id`,
       access: "admin",
+      query: [TenantParameter],
       audit: "key.revoke",
       operation: revokeKey,
-      async handle(call) {
-        const key = await found(call);
-        if (!(await store.revokeKey(key.id, call.now))) throw notFound();
-        return NO_CONTENT;
-      },
+      handle: revoke,
     },
   ];
+}
+
+/** Nobody is locked out: the file system says who may open the socket. */
+function lastAdminNote({ server: { socket } }: Config): string {
+  const way = socket === "" ? "set [server] socket and restart; that socket" : `the unix socket ${socket}`;
+  return `no admin key for every tenant is left; ${way} needs none: webhookd keys create --name admin --scope admin --tenant '*'`;
 }

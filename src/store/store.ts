@@ -97,7 +97,10 @@ export interface Store {
 
   addKey(key: NewApiKey, now: number): Promise<void>;
   getKey(id: string): Promise<ApiKey | null>;
-  listKeys(): Promise<ApiKey[]>;
+  /** In the order in which they were made. A tenant's page leaves out keys of `*`. */
+  listKeys(query: PageQuery): Promise<Page<ApiKey>>;
+  /** Whether a key works that has scope `admin` for every tenant. */
+  hasAdminKey(now: number): Promise<boolean>;
   /** False when there is no such key. */
   revokeKey(id: string, now: number): Promise<boolean>;
   /** Notes that the key was used; written at most once a minute for each key. */

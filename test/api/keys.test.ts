@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aStore } from "./sqlite.ts";
-import { ApiServer } from "./server.ts";
+import { aConfig, ApiServer } from "./server.ts";
 
 const PATH = "/v1/keys";
 
@@ -58,6 +58,48 @@ describe("keys", () => {
     expect((await api.request("DELETE", `${PATH}/${other.id}`)).status).toBe(204);
     expect((await api.get("/v1/webhooks", { key: other.key })).status).toBe(401);
     expect((await api.request("DELETE", `${PATH}/key_00000000000000000000000000`)).status).toBe(404);
+  });
+
+  it("say when they were used last", async () => {
+    const api = await serve();
+    const { id, key } = (await api.post(PATH, { scopes: ["read"] })).body;
+    api.clock.advance("1h");
+    await api.get("/v1/webhooks", { key });
+    await expect.poll(async () => (await api.get(`${PATH}/${id}`)).body.last_used_at).toBe("2026-11-20T10:55:00.000Z");
+  });
+
+  it("end for requests that come after the answer, whatever was known of them before", async () => {
+    const api = await serve();
+    const { id, key } = (await api.post(PATH, { scopes: ["read"] })).body;
+    const before = Array.from({ length: 5 }, () => api.get("/v1/webhooks", { key }));
+    expect((await Promise.all(before)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect((await api.request("DELETE", `${PATH}/${id}`)).status).toBe(204);
+    const after = Array.from({ length: 5 }, () => api.get("/v1/webhooks", { key }));
+    expect((await Promise.all(after)).map(({ status }) => status)).toEqual([401, 401, 401, 401, 401]);
+    expect((await api.request("DELETE", `${PATH}/${id}`)).status).toBe(204);
+  });
+
+  it("may all be revoked: the answer for the last admin's says what the way in is", async () => {
+    const store = await aStore();
+    const [first] = (await store.listKeys({ tenant: null, limit: 1, order: "oldest" })).data;
+    const api = await ApiServer.start(store, { config: aConfig({ SERVER_SOCKET: "/run/w.sock" }) });
+    expect((await api.request("DELETE", `${PATH}/${first!.id}`)).status).toBe(204);
+    const { id } = (await api.post(PATH, { scopes: ["read"] })).body;
+    expect((await api.request("DELETE", `${PATH}/${id}`)).status).toBe(204);
+    const { status, body } = await api.request("DELETE", `${PATH}/key_${api.adminKey.slice(4, 30)}`);
+    expect(status).toBe(200);
+    expect(body.note).toMatch(/no admin key .*\/run\/w\.sock needs none: webhookd keys create /);
+    expect((await api.get(PATH)).status).toBe(401);
+  });
+
+  it("are listed in pages, for one tenant if it is named", async () => {
+    const api = await serve();
+    for (const name of ["a", "b", "c"]) await api.post(`${PATH}?tenant=acme`, { name, scopes: ["read"] });
+    const first = await api.get(`${PATH}?tenant=acme&limit=2&order=oldest`);
+    expect(first.body.data).toMatchObject([{ name: "a", tenant: "acme" }, { name: "b" }]);
+    const next = /<(.*)>; rel="next"/.exec(String(first.headers.link))![1]!;
+    expect((await api.get(next)).body).toMatchObject({ data: [{ name: "c" }], next_cursor: null });
+    expect((await api.get(PATH)).body.data).toHaveLength(5);
   });
 
   it.each([

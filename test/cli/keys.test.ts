@@ -85,6 +85,19 @@ describe("webhookd keys list", () => {
     ]);
   });
 
+  it("shows every page", async () => {
+    const io = new FakeIo();
+    const daemon = await fakeDaemon(({ path }) => ({
+      status: 200,
+      body: path.endsWith("cursor=next%3D")
+        ? { data: [{ ...KEY, name: "second" }], next_cursor: null }
+        : { data: [{ ...KEY, name: "first" }], next_cursor: "next=" },
+    }));
+    expect(await webhookd(io, "keys", "list", "--socket", daemon.socket)).toBe(EXIT.ok);
+    expect(io.out).toMatch(/first[^]*second/);
+    expect(daemon.seen).toHaveLength(2);
+  });
+
   it("answers --json in ASCII", async () => {
     const io = new FakeIo();
     const daemon = await fakeDaemon(() => ({ status: 200, body: { data: [{ ...KEY, name: "é\u202e" }] } }));
@@ -100,6 +113,14 @@ describe("webhookd keys revoke", () => {
     expect(await webhookd(io, "keys", "revoke", KEY.id, "--socket", daemon.socket)).toBe(EXIT.ok);
     expect(daemon.seen).toMatchObject([{ method: "DELETE", path: `/v1/keys/${KEY.id}` }]);
     expect(io.out).toContain(`${KEY.id} is revoked`);
+  });
+
+  it("passes on what the daemon has to say about it", async () => {
+    const note = "no admin key for every tenant is left";
+    const [io, daemon] = [new FakeIo(), await fakeDaemon(() => ({ status: 200, body: { id: KEY.id, note } }))];
+    expect(await webhookd(io, "keys", "revoke", KEY.id, "--json", "--socket", daemon.socket)).toBe(EXIT.ok);
+    expect(io.err).toContain(note);
+    expect(JSON.parse(io.out)).toEqual({ id: KEY.id, revoked: true });
   });
 
   it("says when there is no such key", async () => {
@@ -127,6 +148,6 @@ it("over TCP the key of the key file is sent, and named when it is refused", asy
   const io = new FakeIo();
   expect(await webhookd(io, "keys", "list", "--url", daemon.url, "--key-file", good!)).toBe(EXIT.ok);
   expect(await webhookd(io, "keys", "list", "--url", `${daemon.url}/base/`, "--key-file", bad!)).toBe(EXIT.not_allowed);
-  expect(daemon.seen[1]!.path).toBe("/base/v1/keys");
+  expect(daemon.seen[1]!.path).toMatch(/^\/base\/v1\/keys\?/);
   expect(io.err).toBe(`webhookd: no such key\n  The key in ${bad} was used.\n`);
 });

@@ -1,5 +1,5 @@
 import type { Operation } from "../operation.ts";
-import { aKey, CreatedKey, Key, KeyPage } from "../schemas/key.ts";
+import { aKey, aLastAdminKey, CreatedKey, Key, KeyPage, LastAdminKey } from "../schemas/key.ts";
 import { aPageOf } from "../schemas/wire.ts";
 
 const params = { id: "key" };
@@ -9,7 +9,12 @@ export const listKeys: Operation = {
   tag: "Keys",
   summary: "List keys",
   replies: {
-    200: { description: "All of them, without the keys themselves.", schema: KeyPage, example: aPageOf(aKey) },
+    200: {
+      description: "A page of them, without the keys themselves.",
+      schema: KeyPage,
+      example: aPageOf(aKey),
+      headers: ["link"],
+    },
   },
 };
 
@@ -41,7 +46,10 @@ export const revokeKey: Operation = {
   id: "revokeKey",
   tag: "Keys",
   summary: "Revoke a key",
-  description: "It opens nothing from this answer on.",
+  description: "It opens nothing from this answer on. Nobody is locked out by it: the unix socket needs no key.",
   params,
-  replies: { 204: { description: "It is revoked." } },
+  replies: {
+    200: { description: "It is revoked, and was the last of its kind.", schema: LastAdminKey, example: aLastAdminKey },
+    204: { description: "It is revoked." },
+  },
 };

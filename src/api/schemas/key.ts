@@ -23,6 +23,19 @@ export const CreatedKey = titled(
 
 export const KeyPage = pageOf(Key);
 
+export const LastAdminKey = titled(
+  "LastAdminKey",
+  v.object({
+    id: id("key"),
+    note: described(v.string(), "That no admin key for every tenant is left, and what the way in is now."),
+  }),
+);
+
+export const aLastAdminKey = {
+  id: "key_06fbqxv0d8r2s4t6v8w0x2y4z6",
+  note: "no admin key for every tenant is left; the unix socket /run/webhookd/webhookd.sock needs none",
+};
+
 export const aKey = {
   id: "key_06fbqxv0d8r2s4t6v8w0x2y4z6",
   name: "billing service",

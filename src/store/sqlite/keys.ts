@@ -1,7 +1,10 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { ApiKey, NewApiKey, Scope } from "../../domain/key.ts";
+import type { Page, PageQuery } from "../store.ts";
+import { boundsOf, pageOf } from "./page.ts";
 
 interface Row {
+  readonly number: number;
   readonly id: string;
   readonly name: string;
   readonly hash: Buffer;
@@ -18,9 +21,11 @@ const TOUCH_EVERY_MS = 60_000;
 const MAX_REMEMBERED = 10_000;
 
 export class Keys {
+  readonly #db: Database;
   readonly #insert: Statement<unknown[]>;
   readonly #select: Statement<[string], Row>;
-  readonly #selectAll: Statement<[], Row>;
+  readonly #hasAdmin: Statement<[number], number>;
+  readonly #lists = new Map<string, Statement<unknown[], Row>>();
   readonly #revoke: Statement<[number, string]>;
   readonly #touch: Statement<[number, string]>;
   readonly #touched = new Map<string, number>();
@@ -28,11 +33,17 @@ export class Keys {
   readonly #known = new Map<string, ApiKey>();
 
   constructor(db: Database) {
+    this.#db = db;
     this.#insert = db.prepare(
       "INSERT INTO api_key (id, name, hash, scopes, tenant, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
     this.#select = db.prepare("SELECT * FROM api_key WHERE id = ?");
-    this.#selectAll = db.prepare("SELECT * FROM api_key ORDER BY id");
+    this.#hasAdmin = db
+      .prepare<[number], number>(
+        `SELECT EXISTS (SELECT 1 FROM api_key WHERE tenant = '*' AND scopes LIKE '%"admin"%' AND revoked_at IS NULL
+           AND (expires_at IS NULL OR expires_at > ?))`,
+      )
+      .pluck();
     this.#revoke = db.prepare("UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL");
     this.#touch = db.prepare("UPDATE api_key SET last_used_at = ? WHERE id = ?");
   }
@@ -52,8 +63,20 @@ export class Keys {
     return key;
   }
 
-  list(): ApiKey[] {
-    return this.#selectAll.all().map(view);
+  list(query: PageQuery): Page<ApiKey> {
+    const [low, high] = boundsOf("keys", query, 0, Number.MAX_SAFE_INTEGER);
+    const rows = this.#listStatement(query).iterate({ low, high, tenant: query.tenant });
+    return pageOf(
+      "keys",
+      query,
+      rows,
+      (row) => row.number,
+      (row) => ({ item: view(row), rows: 0 }),
+    );
+  }
+
+  hasAdmin(now: number): boolean {
+    return this.#hasAdmin.get(now) === 1;
   }
 
   revoke(id: string, now: number): boolean {
@@ -73,6 +96,14 @@ export class Keys {
   touch(id: string, now: number): void {
     this.#known.delete(id);
     this.#touch.run(now, id);
+  }
+
+  #listStatement({ tenant, order }: PageQuery): Statement<unknown[], Row> {
+    const sql = `SELECT * FROM api_key WHERE number > @low AND number < @high
+      ${tenant === null ? "" : "AND tenant = @tenant"} ORDER BY number ${order === "oldest" ? "ASC" : "DESC"}`;
+    let statement = this.#lists.get(sql);
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
+    return statement;
   }
 
   /** What was read may have been undone. */

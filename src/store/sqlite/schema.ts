@@ -121,7 +121,8 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE api_key (
-    id TEXT PRIMARY KEY,
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
     name TEXT NOT NULL,
     hash BLOB NOT NULL,
     scopes TEXT NOT NULL,
@@ -130,7 +131,8 @@ export const MIGRATIONS: readonly string[] = [
     expires_at INTEGER,
     last_used_at INTEGER,
     revoked_at INTEGER
-  ) STRICT, WITHOUT ROWID;
+  ) STRICT;
+  CREATE INDEX api_key_tenant ON api_key (tenant);
 
   -- Who did what. The key holds the instant, as an event's does.
   CREATE TABLE audit (

@@ -20,6 +20,7 @@ import type {
   HasRoom,
   Owed,
   Page,
+  PageQuery,
   Publication,
   Recorded,
   Replay as Replayed,
@@ -247,8 +248,12 @@ export class SqliteStore implements Store {
     return this.#read(() => this.#keys.get(id));
   }
 
-  async listKeys(): Promise<ApiKey[]> {
-    return this.#read(() => this.#keys.list());
+  async listKeys(query: PageQuery): Promise<Page<ApiKey>> {
+    return this.#read(() => this.#keys.list(query));
+  }
+
+  async hasAdminKey(now: number): Promise<boolean> {
+    return this.#read(() => this.#keys.hasAdmin(now));
   }
 
   async revokeKey(id: string, now: number): Promise<boolean> {

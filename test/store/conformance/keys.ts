@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { START } from "../fixtures.ts";
+import { EVERYTHING, START } from "../fixtures.ts";
+import type { NewApiKey } from "../../../src/domain/key.ts";
 import type { OpenFresh } from "../stores.ts";
 
 const KEY = {
@@ -17,7 +18,7 @@ export function keys(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await store.addKey(KEY, START);
       expect(await store.getKey(KEY.id)).toEqual({ ...KEY, createdAt: START, lastUsedAt: null, revokedAt: null });
-      expect((await store.listKeys()).map(({ name }) => name).sort()).toEqual(["admin", "publisher"]);
+      expect((await store.listKeys(EVERYTHING)).data.map(({ name }) => name)).toEqual(["admin", "publisher"]);
       expect(await store.getKey("key_00000000000000000000000002")).toBeNull();
     });
 
@@ -29,6 +30,36 @@ export function keys(openFresh: OpenFresh): void {
       expect(await store.revokeKey(KEY.id, START + 2)).toBe(true);
       expect(await store.revokeKey("key_00000000000000000000000002", START)).toBe(false);
       expect(await store.getKey(KEY.id)).toMatchObject({ revokedAt: START + 1 });
+    });
+
+    it("are listed by tenant, in pages, the way they were made", async () => {
+      const { store } = await openFresh();
+      for (const [index, tenant] of ["acme", "globex", "acme", "*"].entries()) {
+        await store.addKey({ ...KEY, id: `key_0000000000000000000000000${9 - index}`, tenant }, START);
+      }
+      const ends = (keys: readonly { id: string }[]) => keys.map(({ id }) => id.slice(-1));
+      const first = await store.listKeys({ tenant: "acme", limit: 1, order: "oldest" });
+      const second = await store.listKeys({ tenant: "acme", limit: 1, order: "oldest", cursor: first.nextCursor! });
+      expect([ends(first.data), ends(second.data), second.nextCursor]).toEqual([["9"], ["7"], null]);
+      const newest = await store.listKeys({ ...EVERYTHING, order: "newest" });
+      expect(ends(newest.data.slice(0, 4))).toEqual(["6", "7", "8", "9"]);
+    });
+
+    it("tell whether one is left that may do everything", async () => {
+      const { store } = await openFresh();
+      const [first] = (await store.listKeys(EVERYTHING)).data;
+      expect(await store.hasAdminKey(START)).toBe(true);
+      await store.revokeKey(first!.id, START);
+      const add = (id: number, more: Partial<NewApiKey>) =>
+        store.addKey(
+          { ...KEY, id: `key_0000000000000000000000000${id}`, scopes: ["admin"], tenant: "*", ...more },
+          START,
+        );
+      await add(1, { tenant: "acme" });
+      await add(2, { scopes: ["manage"], expiresAt: null });
+      await add(3, { expiresAt: START + 1000 });
+      expect(await store.hasAdminKey(START + 999)).toBe(true);
+      expect(await store.hasAdminKey(START + 1000)).toBe(false);
     });
 
     it("note their use, at most once a minute", async () => {

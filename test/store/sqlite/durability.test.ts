@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/open.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
-import { addEndpoint, BEGINNING, draft, noRoom, publishOne, START } from "../fixtures.ts";
+import { addEndpoint, BEGINNING, draft, EVERYTHING, noRoom, publishOne, START } from "../fixtures.ts";
 import { open, optionsOf, temporaryDirectory } from "../stores.ts";
 
 /** A store that was used and closed. */
@@ -79,7 +79,7 @@ describe("a store opened again", () => {
     await store.close();
     await store.close();
     await expect(publishOne(store)).rejects.toMatchObject({ code: "storage_unavailable" });
-    await expect(store.listKeys()).rejects.toMatchObject({ code: "storage_unavailable" });
+    await expect(store.listKeys(EVERYTHING)).rejects.toMatchObject({ code: "storage_unavailable" });
     expect(store.state()).toBe("store_unavailable");
   });
 

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { hashSecret, parseToken } from "../../../src/domain/token.ts";
 import { openStore } from "../../../src/store/open.ts";
-import { addEndpoint } from "../fixtures.ts";
+import { addEndpoint, EVERYTHING } from "../fixtures.ts";
 import { open, optionsOf, temporaryDirectory } from "../stores.ts";
 
 const DATABASE = ["webhookd.db", "webhookd.db-wal", "webhookd.db-shm"];
@@ -58,7 +58,7 @@ describe("the first start", () => {
     const store = await open({ dir });
     const token = parseToken(readFileSync(join(dir, "admin.key"), "utf8").trim())!;
     expect(await store.getKey(token.keyId)).toMatchObject({ name: "admin" });
-    expect(await store.listKeys()).toHaveLength(1);
+    expect((await store.listKeys(EVERYTHING)).data).toHaveLength(1);
     if (!missing.includes("admin.key")) expect(readFileSync(join(dir, "admin.key"), "utf8")).toBe(adminKey);
     expect(existsSync(join(dir, "STORE"))).toBe(true);
     await addEndpoint(store);
@@ -71,7 +71,7 @@ describe("the first start", () => {
       remove(dir, "STORE", ...DATABASE);
       writeFileSync(join(dir, "webhookd.db"), leave());
       writeFileSync(join(dir, "secret.key.tmp"), "half");
-      expect(await (await open({ dir })).listKeys()).toHaveLength(1);
+      expect((await (await open({ dir })).listKeys(EVERYTHING)).data).toHaveLength(1);
     }
   });
 
