@@ -20,6 +20,7 @@ import { nativeBinding } from "./native.ts";
 import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
 import { openStore } from "./store/open.ts";
 import { startThread } from "./thread.ts";
+import { switchSecrets } from "./upkeep/secret-switch.ts";
 import { version } from "./version.ts";
 
 /** What a test may replace. */
@@ -41,7 +42,7 @@ export interface Daemon {
   /** Resolves when nothing is due, in flight or unrecorded. */
   idle(): Promise<void>;
   /** What the schedule does each second. */
-  tick(): void;
+  tick(): Promise<void>;
   /** Ends attempts in flight, then stops listening and closes the store; publishes are taken until then. */
   stop(): Promise<void>;
   /** Ends attempts in flight as `interrupted`, so that `stop` resolves at once. */
@@ -98,9 +99,11 @@ export async function startDaemon(
   });
 
   const web: ListenerParts = { log, reject: api.reject };
+  const endOverlaps = () => switchSecrets({ store, clock, refresh: (endpoint) => dispatcher.refresh(endpoint) });
   let listener: TcpListener;
   let socket: Listener | null = null;
   try {
+    await endOverlaps();
     await dispatcher.start();
     listener = await openListener(api.handler(false), { ...config.server.listen, ...web, certificate });
     socket = await openOptionalSocket(config, api.handler(true), web);
@@ -114,6 +117,7 @@ export async function startDaemon(
     [
       { name: "tick", pattern: "* * * * * *", run: () => dispatcher.tick() },
       { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
+      { name: "secret switch", pattern: "* * * * * *", run: endOverlaps },
       { name: "free space", pattern: "*/2 * * * * *", run: () => store.checkSpace().then(() => undefined) },
     ],
     log,
@@ -137,7 +141,10 @@ export async function startDaemon(
     created,
     adminKeyFile: adminKeyFile ?? null,
     idle: () => dispatcher.idle(),
-    tick: () => dispatcher.tick(),
+    tick: () => {
+      dispatcher.tick();
+      return endOverlaps();
+    },
     stop: () => (stopped ??= stop()),
     abort: () => dispatcher.abort(),
     failed: fault.promise,

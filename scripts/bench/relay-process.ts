@@ -39,6 +39,7 @@ const target: Target = {
   enabled: true,
   headers: {},
   signingSecret,
+  secretVersion: 1,
   nextSigningSecret: null,
   ratePerSecond: null,
   maxInFlight: null,

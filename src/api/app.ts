@@ -27,6 +27,7 @@ import { Proxies } from "./proxies.ts";
 import { parseQuery } from "./query.ts";
 import { rejection, type Reject } from "./rejection.ts";
 import type { Header, Reply, Route } from "./route.ts";
+import { secretRoutes } from "./secrets.ts";
 
 export type NodeHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
@@ -67,6 +68,7 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
     ...publishRoutes(parts, types),
     ...eventRoutes(parts),
     ...endpointRoutes(parts, types),
+    ...secretRoutes(parts),
     ...keyRoutes(parts),
     ...auditRoutes(parts),
   ];

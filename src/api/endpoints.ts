@@ -150,7 +150,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
   ];
 }
 
-function endpointId({ id = "" }: Call["params"]): string {
+export function endpointId({ id = "" }: Call["params"]): string {
   if (!isId("ep", id)) throw notFound();
   return id;
 }

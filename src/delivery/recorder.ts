@@ -67,8 +67,8 @@ export class Recorder {
   record(batch: readonly EndedClaim[]): void {
     const endedAt = this.#parts.clock.monotonic();
     this.#write(
-      batch.map(({ claim, ended: { url, startedAt, secret, outcome } }) => {
-        const settled = this.#settle({ claim, url, startedAt, secret, outcome }, endedAt);
+      batch.map(({ claim, ended: { url, startedAt, secretVersion, outcome } }) => {
+        const settled = this.#settle({ claim, url, startedAt, secretVersion, outcome }, endedAt);
         this.#log(settled);
         return settled;
       }),

@@ -111,7 +111,6 @@ export interface PackedEnds {
 }
 
 const END_ROW = 8;
-const SECRETS = [null, "current", "next"] as const;
 
 export function packEnds(ends: readonly SlottedEnd[]): PackedEnds {
   const urls = new Places();
@@ -119,14 +118,15 @@ export function packEnds(ends: readonly SlottedEnd[]): PackedEnds {
   const bodies: Uint8Array[] = [];
   const unusual: SlottedEnd[] = [];
   for (const end of ends) {
-    const { outcome, startedAt, secret, url } = end.ended;
+    const { outcome, startedAt, secretVersion, url } = end.ended;
     if (end.trigger === "test" || !isPlain(outcome)) {
       unusual.push(compact(end));
       continue;
     }
     const { durationMs, statusCode, responseTruncated, responseBody: body } = outcome;
-    const place = SECRETS.indexOf(secret);
-    rows.push(end.slot, startedAt, durationMs, statusCode!, place, urls.of(url), +responseTruncated, body.byteLength);
+    // Versions count from 1.
+    const version = secretVersion ?? 0;
+    rows.push(end.slot, startedAt, durationMs, statusCode!, version, urls.of(url), +responseTruncated, body.byteLength);
     if (body.byteLength > 0) bodies.push(body);
   }
   return { rows: new Float64Array(rows), urls: urls.all, bodies: new Uint8Array(Buffer.concat(bodies)), unusual };
@@ -150,7 +150,7 @@ export function unpackEnds(
       endpoint: job.endpoint,
       url: urls[rows[row + 5]!]!,
       startedAt: rows[row + 1]!,
-      secret: SECRETS[rows[row + 4]!]!,
+      secretVersion: rows[row + 4]! || null,
       outcome: plainSuccess(rows[row + 3]!, rows[row + 2]!, body, rows[row + 6] === 1),
     });
   }

@@ -147,8 +147,8 @@ export class Sender implements Sending {
   #end(job: Job, line: Line, startedAt: number, outcome: Outcome): void {
     this.#turns.ended(job, line.pace.speedOf(outcome, this.#parts.clock.monotonic()));
     const { delivery, endpoint } = job;
-    const secret = job.corrupt ? null : "current";
-    this.#parts.onEnded({ delivery, endpoint, url: line.target.url, startedAt, secret, outcome }, job);
+    const secretVersion = job.corrupt ? null : line.target.secretVersion;
+    this.#parts.onEnded({ delivery, endpoint, url: line.target.url, startedAt, secretVersion, outcome }, job);
     if (this.#turns.inFlight === 0) for (const resolve of this.#onDrained.splice(0)) resolve();
     this.#pump();
   }

@@ -28,6 +28,7 @@ export interface Ended {
   readonly endpoint: string;
   readonly url: string;
   readonly startedAt: number;
-  readonly secret: "current" | "next" | null;
+  /** Of the secret that signed; null when nothing was signed. */
+  readonly secretVersion: number | null;
   readonly outcome: Outcome;
 }

@@ -55,6 +55,6 @@ export class Suspects {
     this.#parts.log.error({ event, delivery, endpoint }, detail);
     const outcome = deadly(detail);
     const [url, startedAt] = [await this.#parts.urlOf(endpoint), this.#parts.clock.now()];
-    this.#parts.record({ claim, ended: { delivery, endpoint, url, startedAt, secret: null, outcome } });
+    this.#parts.record({ claim, ended: { delivery, endpoint, url, startedAt, secretVersion: null, outcome } });
   }
 }

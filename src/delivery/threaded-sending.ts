@@ -48,8 +48,8 @@ export class ThreadedSending implements Sending {
   async setTarget(target: Target): Promise<void> {
     this.#targets.set(target.endpoint, target);
     // Looked at anew at each start of a quarantine, so only a running one needs to hear of it.
-    void this.#quarantine?.ask({ kind: "target", target });
-    await this.#threadOf(target.endpoint).ask({ kind: "target", target });
+    const threads = [this.#threadOf(target.endpoint), this.#quarantine];
+    await Promise.all(threads.map((thread) => thread?.ask({ kind: "target", target })));
   }
 
   send(jobs: readonly Job[]): void {
@@ -177,7 +177,7 @@ export class ThreadedSending implements Sending {
     this.#parts.log.error({ event: job.event, delivery, endpoint }, detail);
     const outcome = deadly(detail);
     const url = this.#targets.get(endpoint)?.url ?? "";
-    this.#parts.onEnded([{ delivery, endpoint, url, startedAt: this.#parts.now(), secret: null, outcome }]);
+    this.#parts.onEnded([{ delivery, endpoint, url, startedAt: this.#parts.now(), secretVersion: null, outcome }]);
   }
 }
 

@@ -38,6 +38,19 @@ export interface NewEndpoint {
   readonly signingSecret: string;
 }
 
+/** The secrets of an endpoint in the clear: never logged, answered only in scope `secrets`. */
+export interface SigningSecrets {
+  readonly current: string;
+  /** Null unless a rotation is under way. */
+  readonly next: NextSecret | null;
+}
+
+export interface NextSecret {
+  readonly secret: string;
+  /** When it takes over, epoch milliseconds. */
+  readonly switchesAt: number;
+}
+
 /** An endpoint as the sender needs it, secrets in the clear: never logged, never answered. */
 export interface Target {
   readonly endpoint: string;
@@ -45,6 +58,8 @@ export interface Target {
   readonly enabled: boolean;
   readonly headers: Readonly<Record<string, string>>;
   readonly signingSecret: string;
+  /** Counts the secrets that the endpoint has had. */
+  readonly secretVersion: number;
   /** During a rotation, the secret that will take over. */
   readonly nextSigningSecret: string | null;
   readonly ratePerSecond: number | null;

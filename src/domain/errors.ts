@@ -14,6 +14,7 @@ export const PROBLEMS = {
   endpoint_disabled: { status: 409, title: "Endpoint is disabled" },
   endpoint_limit: { status: 409, title: "Too many endpoints" },
   rotation_in_progress: { status: 409, title: "Rotation in progress" },
+  not_rotating: { status: 409, title: "No rotation in progress" },
   already_created: { status: 409, title: "Already created" },
   plan_changed: { status: 409, title: "Plan has changed" },
   gone: { status: 410, title: "Gone" },

@@ -12,7 +12,7 @@
 import type { AuditAction, AuditEntry, AuditRecord } from "../domain/audit.ts";
 import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../domain/attempt.ts";
 import type { Claim, EventStatus, Job, Position, ShownStatus, Verdict } from "../domain/delivery.ts";
-import type { Endpoint, NewEndpoint, Target } from "../domain/endpoint.ts";
+import type { Endpoint, NewEndpoint, NextSecret, SigningSecrets, Target } from "../domain/endpoint.ts";
 import type { EventDraft } from "../domain/event.ts";
 import type { ApiKey, NewApiKey } from "../domain/key.ts";
 
@@ -27,6 +27,21 @@ export interface Store {
   deleteEndpoint(tenant: string | null, id: string, now: number): Promise<boolean>;
   /** The endpoint as the sender needs it; null when it was deleted. */
   target(endpoint: string): Promise<Target | null>;
+
+  // --- rotation: `interface.md` §5 ---
+
+  signingSecrets(tenant: string | null, id: string): Promise<SigningSecrets | null>;
+  /** Puts the next secret beside the current one; it takes over at once if that is due by `now`. */
+  rotateSecret(tenant: string | null, id: string, next: NextSecret, now: number): Promise<Rotation>;
+  /** The next secret takes over. */
+  completeRotation(tenant: string | null, id: string): Promise<Rotation>;
+  /** The next secret is forgotten. */
+  abandonRotation(tenant: string | null, id: string): Promise<Rotation>;
+  /**
+   * Lets the next secrets take over that are due by `now`, at most 500, and names their endpoints: whoever signs must
+   * hear of it. A later `now` that lies behind takes nothing back.
+   */
+  switchSecrets(now: number): Promise<readonly string[]>;
 
   // --- the way of an event ---
 
@@ -124,6 +139,10 @@ export interface Store {
   close(): Promise<void>;
 }
 
+export type Rotation =
+  | { readonly result: "not_found" | "rotation_in_progress" | "not_rotating" }
+  | { readonly result: "done"; readonly secrets: SigningSecrets };
+
 /** Whether memory can take one more delivery of this endpoint. */
 export type HasRoom = (endpoint: string) => boolean;
 
@@ -183,8 +202,8 @@ export interface EndedAttempt {
   readonly startedAt: number;
   readonly outcome: Outcome;
   readonly verdict: Verdict;
-  /** Which secret signed the specified header; null when nothing was signed. */
-  readonly secret: "current" | "next" | null;
+  /** Of the secret that signed the specified header; null when nothing was signed. */
+  readonly secretVersion: number | null;
 }
 
 export interface Recorded {
@@ -297,7 +316,8 @@ export interface Attempt {
   readonly bodyError: BodyError | null;
   readonly detail: string;
   readonly remoteAddress: string | null;
-  readonly secret: "current" | "next" | null;
+  /** Whether the specified header was signed by the secret that the endpoint has now; null when nothing was signed. */
+  readonly secret: "current" | "previous" | null;
   readonly phases: Phases;
   readonly responseHeaders: Readonly<Record<string, string>>;
   readonly responseBody: Uint8Array;

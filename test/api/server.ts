@@ -44,6 +44,7 @@ export class ApiServer {
   readonly clock = new ManualClock();
   readonly accepted: Handover[] = [];
   readonly dropped: string[] = [];
+  refreshing: (endpoint: string) => Promise<void> = async () => {};
   readonly logged: { level: string; fields: object; message: string }[] = [];
   phase: "serving" | "draining" | "stopped" = "serving";
   routes!: readonly Route[];
@@ -114,7 +115,7 @@ export class ApiServer {
     return {
       hasRoom: () => true,
       accept: (handover) => void this.accepted.push(handover),
-      refresh: async () => {},
+      refresh: (endpoint) => this.refreshing(endpoint),
       drop: async (endpoint) => void this.dropped.push(endpoint),
     };
   }

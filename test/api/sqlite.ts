@@ -33,7 +33,7 @@ export async function anEvent(
       startedAt: now,
       outcome: end === "failed" ? FAILURE : { ...FAILURE, outcome: "succeeded", statusCode: 204, error: null },
       verdict: { status: end },
-      secret: "current",
+      secretVersion: 1,
     })),
   );
   return publication!.id;

@@ -25,7 +25,7 @@ function fakeDaemon(created = false) {
     created,
     adminKeyFile: created ? "/d/admin.key" : null,
     idle: () => Promise.resolve(),
-    tick() {},
+    tick: () => Promise.resolve(),
     stop: () => (calls.push("stop"), stopped.promise),
     abort: () => void calls.push("abort"),
     failed: failed.promise,

@@ -14,7 +14,14 @@ describe("one exchange with a receiver", () => {
     const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     const target = { endpoint: "ep_1", url: `${receiver.url}?a=b`, enabled: true, headers: { "X-Own": "1" } };
     const signer = new Signer(
-      { ...target, signingSecret: secret, nextSigningSecret: null, ratePerSecond: null, maxInFlight: null },
+      {
+        ...target,
+        signingSecret: secret,
+        secretVersion: 1,
+        nextSigningSecret: null,
+        ratePerSecond: null,
+        maxInFlight: null,
+      },
       { header: "X-Service-Signature", standardWebhooks: true, version: "1" },
     );
     const body = Buffer.from(`{"id":"evt_1","data":{"n":9007199254740993,"p":1.10,"é":"\\u00e9"}}`);

@@ -15,6 +15,7 @@ function target(more: Partial<Target> = {}): Target {
     enabled: true,
     headers: {},
     signingSecret: SECRET,
+    secretVersion: 1,
     nextSigningSecret: null,
     ratePerSecond: null,
     maxInFlight: null,

@@ -72,7 +72,7 @@ export function ended(claim: Claim, verdict: Verdict, more: Partial<EndedAttempt
     startedAt: START,
     outcome,
     verdict,
-    secret: "current",
+    secretVersion: 1,
     ...more,
   };
 }

@@ -9,6 +9,7 @@ import { publishing } from "./conformance/publish.ts";
 import { reading } from "./conformance/due.ts";
 import { recording } from "./conformance/record.ts";
 import { replaying } from "./conformance/replay.ts";
+import { rotating } from "./conformance/rotation.ts";
 import { openSqlite } from "./stores.ts";
 
 describe("the SQLite store", () => {
@@ -17,6 +18,7 @@ describe("the SQLite store", () => {
   recording(openSqlite);
   replaying(openSqlite);
   endpoints(openSqlite);
+  rotating(openSqlite);
   lists(openSqlite);
   keys(openSqlite);
   audit(openSqlite);

@@ -31,7 +31,10 @@ export const Attempt = titled(
     ),
     detail: described(v.string(), "One sentence for people."),
     remote_address: v.nullable(v.string()),
-    secret: described(v.nullable(v.picklist(["current", "next"])), "Which signing secret signed it."),
+    secret: described(
+      v.nullable(v.picklist(["current", "previous"])),
+      "Whether the secret that signed it is still the one that signs.",
+    ),
     phases: described(
       v.object({ dns_ms: Phase, connect_ms: Phase, tls_ms: Phase, first_byte_ms: Phase }),
       "Milliseconds since the attempt began at which each step was done; null where it did not happen.",

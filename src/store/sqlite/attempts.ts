@@ -2,7 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import { answered, NO_PHASES, type AttemptError, type BodyError, type Outcome } from "../../domain/attempt.ts";
 import type { Attempt, AttemptQuery, EndedAttempt, Page } from "../store.ts";
-import { outcomeCode, outcomeOf, secretCode, secretOf, triggerCode, triggerOf } from "./codes.ts";
+import { outcomeCode, outcomeOf, triggerCode, triggerOf } from "./codes.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import { attemptId, deliveryId } from "./ids.ts";
@@ -21,7 +21,7 @@ interface Row {
   readonly status_code: number | null;
   readonly error: AttemptError | null;
   readonly body_error: BodyError | null;
-  readonly secret: number | null;
+  readonly secret_version: number | null;
   readonly truncated: number;
   readonly body: Buffer | null;
   readonly details: string | null;
@@ -44,7 +44,7 @@ export class Attempts {
     this.#insert = db.prepare(
       `INSERT OR IGNORE INTO attempt
        (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome, status_code, error,
-        body_error, secret, truncated, body, details)
+        body_error, secret_version, truncated, body, details)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#last = db.prepare("SELECT * FROM attempt WHERE event = ? AND endpoint = ? ORDER BY number DESC LIMIT 1");
@@ -57,7 +57,7 @@ export class Attempts {
   }
 
   /** An attempt that is there already stays as it is. */
-  add(event: number, endpoint: number, { claim, url, startedAt, outcome, secret }: EndedAttempt): void {
+  add(event: number, endpoint: number, { claim, url, startedAt, outcome, secretVersion }: EndedAttempt): void {
     const plain = outcome.outcome === "succeeded" && claim.trigger !== "test";
     this.#insert.run(
       event,
@@ -73,7 +73,7 @@ export class Attempts {
       outcome.statusCode,
       outcome.error,
       outcome.bodyError,
-      secretCode(secret),
+      secretVersion,
       outcome.responseTruncated ? 1 : 0,
       outcome.responseBody.length === 0 ? null : outcome.responseBody,
       plain ? null : JSON.stringify(detailsOf(outcome)),
@@ -104,6 +104,7 @@ export class Attempts {
   }
 
   #view(event: string, row: Row): Attempt {
+    const endpoint = this.#index.byNumber(row.endpoint);
     const trigger = triggerOf(row.trigger);
     const onLadder = trigger === "ladder" || trigger === "replay";
     const details = row.details === null ? plainDetails(row.status_code) : (JSON.parse(row.details) as Details);
@@ -111,7 +112,7 @@ export class Attempts {
       id: attemptId(event, row.endpoint, row.number),
       event,
       delivery: deliveryId(event, row.endpoint),
-      endpoint: this.#index.byNumber(row.endpoint).id,
+      endpoint: endpoint.id,
       url: this.#urls.name(row.url),
       number: row.number,
       trigger,
@@ -123,12 +124,17 @@ export class Attempts {
       statusCode: row.status_code,
       error: row.error,
       bodyError: row.body_error,
-      secret: secretOf(row.secret),
+      secret: secretOf(row.secret_version, endpoint.secretVersion),
       ...details,
       responseBody: row.body ?? NO_BODY,
       responseTruncated: row.truncated === 1,
     };
   }
+}
+
+function secretOf(version: number | null, now: number): Attempt["secret"] {
+  if (version === null) return null;
+  return version === now ? "current" : "previous";
 }
 
 function detailsOf({ detail, remoteAddress, phases, responseHeaders }: Outcome): Details {

@@ -11,13 +11,9 @@ export const CANCELLED = 4;
 const STATUSES: readonly DeliveryStatus[] = ["pending", "pending", "delivered", "failed", "cancelled"];
 const TRIGGERS: readonly Trigger[] = ["ladder", "replay", "manual", "test"];
 const OUTCOMES: readonly Outcome["outcome"][] = ["succeeded", "failed", "interrupted"];
-const SECRETS = ["current", "next"] as const;
 
 export const statusOf = (code: number): DeliveryStatus => STATUSES[code]!;
 export const triggerCode = (trigger: Trigger): number => TRIGGERS.indexOf(trigger);
 export const triggerOf = (code: number): Trigger => TRIGGERS[code]!;
 export const outcomeCode = (outcome: Outcome["outcome"]): number => OUTCOMES.indexOf(outcome);
 export const outcomeOf = (code: number): Outcome["outcome"] => OUTCOMES[code]!;
-export const secretCode = (secret: "current" | "next" | null): number | null =>
-  secret === null ? null : SECRETS.indexOf(secret);
-export const secretOf = (code: number | null): "current" | "next" | null => (code === null ? null : SECRETS[code]!);

@@ -10,6 +10,7 @@ export interface EndpointEntry {
   readonly enabled: boolean;
   readonly deleted: boolean;
   readonly whenDisabled: "hold" | "skip";
+  readonly secretVersion: number;
 }
 
 /** Where the events of one type of one tenant go. */
@@ -25,12 +26,13 @@ interface Row {
   readonly enabled: number;
   readonly deleted_at: number | null;
   readonly when_disabled: "hold" | "skip";
+  readonly secret_version: number;
 }
 
 /** Tenants whose routes are remembered. */
 const MAX_TENANTS = 10_000;
 
-const COLUMNS = "e.number, e.id, e.enabled, e.deleted_at, e.when_disabled";
+const COLUMNS = "e.number, e.id, e.enabled, e.deleted_at, e.when_disabled, e.secret_version";
 
 export class EndpointIndex {
   readonly #tenants: Interned;
@@ -118,6 +120,7 @@ export class EndpointIndex {
       enabled: row.enabled === 1,
       deleted: row.deleted_at !== null,
       whenDisabled: row.when_disabled,
+      secretVersion: row.secret_version,
     };
     this.#byId.set(entry.id, entry);
     this.#byNumber.set(entry.number, entry);

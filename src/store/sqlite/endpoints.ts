@@ -7,6 +7,7 @@ import type { Box } from "./box.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import type { Interned } from "./interned.ts";
 import { boundsOf, pageOf } from "./page.ts";
+import { nextSecretPlace, secretPlace } from "./rotation.ts";
 
 interface Row {
   readonly number: number;
@@ -22,6 +23,7 @@ interface Row {
   readonly header_names: string;
   readonly headers: string | null;
   readonly secret: string | null;
+  readonly secret_version: number;
   readonly next_secret: string | null;
   readonly rate_per_second: number | null;
   readonly max_in_flight: number | null;
@@ -68,8 +70,8 @@ export class Endpoints {
       .pluck();
     this.#select = db.prepare("SELECT * FROM endpoint WHERE id = ? AND deleted_at IS NULL");
     this.#softDelete = db.prepare(
-      `UPDATE endpoint SET deleted_at = ?, sweep = 1, headers = NULL, secret = NULL, next_secret = NULL
-       WHERE number = ?`,
+      `UPDATE endpoint SET deleted_at = ?, sweep = 1, headers = NULL, secret = NULL, next_secret = NULL,
+       switches_at = NULL WHERE number = ?`,
     );
   }
 
@@ -92,7 +94,7 @@ export class Endpoints {
       when_disabled: endpoint.whenDisabled,
       header_names: JSON.stringify(Object.keys(endpoint.headers)),
       headers: this.#box.seal(JSON.stringify(endpoint.headers), `${endpoint.id}:headers`),
-      secret: this.#box.seal(endpoint.signingSecret, `${endpoint.id}:secret`),
+      secret: this.#box.seal(endpoint.signingSecret, secretPlace(endpoint.id)),
       rate_per_second: endpoint.ratePerSecond,
       max_in_flight: endpoint.maxInFlight,
       metadata: JSON.stringify(endpoint.metadata),
@@ -149,8 +151,9 @@ export class Endpoints {
       url: row.url,
       enabled: row.enabled === 1,
       headers: JSON.parse(this.#box.open(row.headers!, `${row.id}:headers`)) as Record<string, string>,
-      signingSecret: this.#box.open(row.secret!, `${row.id}:secret`),
-      nextSigningSecret: row.next_secret === null ? null : this.#box.open(row.next_secret, `${row.id}:next_secret`),
+      signingSecret: this.#box.open(row.secret!, secretPlace(row.id)),
+      secretVersion: row.secret_version,
+      nextSigningSecret: row.next_secret === null ? null : this.#box.open(row.next_secret, nextSecretPlace(row.id)),
       ratePerSecond: row.rate_per_second,
       maxInFlight: row.max_in_flight,
     };

@@ -33,7 +33,11 @@ export const MIGRATIONS: readonly string[] = [
     header_names TEXT NOT NULL,
     headers TEXT,
     secret TEXT,
+    -- Counts the secrets that the endpoint has had: attempts name theirs by it.
+    secret_version INTEGER NOT NULL DEFAULT 1,
+    -- Only while a rotation is under way.
     next_secret TEXT,
+    switches_at INTEGER,
     rate_per_second REAL,
     max_in_flight INTEGER,
     metadata TEXT NOT NULL,
@@ -42,11 +46,13 @@ export const MIGRATIONS: readonly string[] = [
     deleted_at INTEGER,
     -- Whether deliveries of a deleted endpoint may still be open.
     sweep INTEGER NOT NULL DEFAULT 0 CHECK (sweep IN (0, 1)),
-    CHECK (deleted_at IS NOT NULL OR (secret IS NOT NULL AND headers IS NOT NULL))
+    CHECK (deleted_at IS NOT NULL OR (secret IS NOT NULL AND headers IS NOT NULL)),
+    CHECK ((next_secret IS NULL) = (switches_at IS NULL))
   ) STRICT;
   CREATE INDEX endpoint_tenant ON endpoint (tenant, deleted_at);
   CREATE UNIQUE INDEX endpoint_uid ON endpoint (uid, tenant) WHERE uid IS NOT NULL AND deleted_at IS NULL;
   CREATE INDEX endpoint_sweep ON endpoint (number) WHERE sweep = 1;
+  CREATE INDEX endpoint_switch ON endpoint (switches_at) WHERE switches_at IS NOT NULL;
 
   CREATE TABLE subscription (
     tenant INTEGER NOT NULL REFERENCES tenant,
@@ -89,7 +95,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX delivery_failed ON delivery (event) WHERE status = 3;
   CREATE INDEX delivery_endpoint ON delivery (endpoint, event);
 
-  -- details is NULL for a plain success.
+  -- details is NULL for a plain success, secret_version where nothing was signed.
   CREATE TABLE attempt (
     event INTEGER NOT NULL,
     endpoint INTEGER NOT NULL,
@@ -104,7 +110,7 @@ export const MIGRATIONS: readonly string[] = [
     status_code INTEGER,
     error TEXT,
     body_error TEXT,
-    secret INTEGER CHECK (secret BETWEEN 0 AND 1),
+    secret_version INTEGER,
     truncated INTEGER NOT NULL,
     body BLOB,
     details TEXT,

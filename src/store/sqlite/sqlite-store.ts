@@ -3,7 +3,7 @@ import type { Database } from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import type { AuditEntry, AuditRecord } from "../../domain/audit.ts";
 import type { Job, Position } from "../../domain/delivery.ts";
-import type { Endpoint, NewEndpoint, Target } from "../../domain/endpoint.ts";
+import type { Endpoint, NewEndpoint, NextSecret, SigningSecrets, Target } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { EventDraft } from "../../domain/event.ts";
 import type { ApiKey, NewApiKey } from "../../domain/key.ts";
@@ -25,6 +25,7 @@ import type {
   Recorded,
   Replay as Replayed,
   ReplayScope,
+  Rotation as Rotated,
   Shift,
   Shifted,
   Space,
@@ -48,6 +49,7 @@ import { Meta } from "./meta.ts";
 import { Publish } from "./publish.ts";
 import { RecordAttempts } from "./record.ts";
 import { Replay } from "./replay.ts";
+import { Rotation } from "./rotation.ts";
 import { ShiftDue } from "./shift.ts";
 import { Started } from "./started.ts";
 import { CHUNK, Sweep } from "./sweep.ts";
@@ -78,6 +80,7 @@ export class SqliteStore implements Store {
   readonly #meta: Meta;
   readonly #index: EndpointIndex;
   readonly #endpoints: Endpoints;
+  readonly #rotation: Rotation;
   readonly #publish: Publish;
   readonly #due: Due;
   readonly #record: RecordAttempts;
@@ -112,6 +115,7 @@ export class SqliteStore implements Store {
     });
     this.#index = index;
     this.#endpoints = new Endpoints(db, { tenants, types, index, box });
+    this.#rotation = new Rotation(db, { tenants, index, box });
     const lastKey = db.prepare<[], number | null>("SELECT max(key) FROM event").pluck().get() ?? 0;
     this.#publish = new Publish(db, { index, keys: new EventKeys(lastKey), random: new RandomChars(random) });
     this.#attempts = new Attempts(db, { index, urls });
@@ -157,6 +161,28 @@ export class SqliteStore implements Store {
 
   async target(endpoint: string): Promise<Target | null> {
     return this.#read(() => this.#endpoints.target(endpoint));
+  }
+
+  async signingSecrets(tenant: string | null, id: string): Promise<SigningSecrets | null> {
+    return this.#read(() => this.#rotation.secrets(tenant, id));
+  }
+
+  async rotateSecret(tenant: string | null, id: string, next: NextSecret, now: number): Promise<Rotated> {
+    return this.#commit.run(() => this.#rotation.begin(tenant, id, next, now));
+  }
+
+  async completeRotation(tenant: string | null, id: string): Promise<Rotated> {
+    return this.#commit.run(() => this.#rotation.complete(tenant, id));
+  }
+
+  async abandonRotation(tenant: string | null, id: string): Promise<Rotated> {
+    return this.#commit.run(() => this.#rotation.abandon(tenant, id));
+  }
+
+  async switchSecrets(now: number): Promise<readonly string[]> {
+    // Asked each second: a commit, which writes, is only for when there is something to do.
+    if (!this.#read(() => this.#rotation.isDue(now))) return [];
+    return this.#commit.run(() => this.#rotation.switchDue(now, CHUNK));
   }
 
   async publish(drafts: readonly EventDraft[], now: number, hasRoom: HasRoom): Promise<Publication[]> {

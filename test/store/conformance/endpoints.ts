@@ -35,6 +35,7 @@ export function endpoints(openFresh: OpenFresh): void {
         enabled: true,
         headers: { "X-Key": "v" },
         signingSecret: "whsec_abc",
+        secretVersion: 1,
         nextSigningSecret: null,
         ratePerSecond: null,
         maxInFlight: null,

@@ -1,0 +1,124 @@
+/** Looking at an endpoint's signing secrets, and rotating them without an outage: `interface.md` §5. */
+import * as v from "valibot";
+import type { SigningSecrets } from "../domain/endpoint.ts";
+import { WebhookdError } from "../domain/errors.ts";
+import { isSigningSecret, newSigningSecret } from "../domain/secret.ts";
+import type { Rotation } from "../store/store.ts";
+import { endpointId } from "./endpoints.ts";
+import { formatInstant } from "./instant.ts";
+import { abandonRotation, completeRotation, getSecret, rotateSecret } from "./operations/secrets.ts";
+import type { ApiParts } from "./parts.ts";
+import { notFound } from "./problem.ts";
+import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
+import { described } from "./schemas/wire.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
+import { readJson } from "./validation.ts";
+
+const PATH = "/v1/webhooks/:id";
+const ROTATION = `${PATH}/rotate-secret`;
+const DAY_SECONDS = 86_400;
+const NOTHING = Buffer.from("{}");
+
+const RotateBody = v.strictObject({
+  overlap_seconds: v.optional(
+    described(
+      v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(7 * DAY_SECONDS)),
+      "How long the current secret goes on signing, so that receivers can be given the next one; 0 switches at once.",
+    ),
+    DAY_SECONDS,
+  ),
+  secret: v.optional(
+    described(
+      v.pipe(
+        v.string(),
+        v.check(
+          isSigningSecret,
+          "invalid_secret: must be whsec_ and the base64 of 24 to 64 bytes, or 16 to 256 visible ASCII characters",
+        ),
+      ),
+      "One brought along from another provider; a new one is made if there is none.",
+    ),
+  ),
+});
+
+export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
+  async function show(call: Call): Promise<Reply> {
+    const secrets = await store.signingSecrets(...whose(call));
+    if (secrets === null) throw notFound();
+    return json(200, presentSecrets(secrets));
+  }
+
+  async function rotate(call: Call): Promise<Reply> {
+    const { now } = call;
+    const given = readJson(call.body.length === 0 ? NOTHING : call.body, RotateBody);
+    const secret = given.secret ?? newSigningSecret(random(32));
+    const next = { secret, switchesAt: now + given.overlap_seconds * 1000 };
+    return json(200, presentSecrets(await changed(call, store.rotateSecret(...whose(call), next, now))));
+  }
+
+  async function complete(call: Call): Promise<Reply> {
+    return json(200, presentSecrets(await changed(call, store.completeRotation(...whose(call)))));
+  }
+
+  async function abandon(call: Call): Promise<Reply> {
+    await changed(call, store.abandonRotation(...whose(call)));
+    return NO_CONTENT;
+  }
+
+  /** Answers only once nothing is signed without the secrets that the answer shows. */
+  async function changed({ params }: Call, done: Promise<Rotation>): Promise<SigningSecrets> {
+    const rotation = await done;
+    if (rotation.result !== "done") throw refusal(rotation.result);
+    await deliveries.refresh(endpointId(params));
+    return rotation.secrets;
+  }
+
+  const rules = { access: "secrets", query: [TenantParameter] } as const;
+  const body = { maxBytes: 64 * 1024, schema: RotateBody, optional: true };
+  return [
+    { ...rules, method: "GET", path: `${PATH}/secret`, audit: "secret.read", operation: getSecret, handle: show },
+    { ...rules, method: "POST", path: ROTATION, body, audit: "secret.rotate", operation: rotateSecret, handle: rotate },
+    {
+      ...rules,
+      method: "POST",
+      path: `${ROTATION}/complete`,
+      audit: "secret.complete",
+      operation: completeRotation,
+      handle: complete,
+    },
+    {
+      ...rules,
+      method: "DELETE",
+      path: ROTATION,
+      audit: "secret.abandon",
+      operation: abandonRotation,
+      handle: abandon,
+    },
+  ];
+}
+
+function whose({ principal, params, query }: Call): [tenant: string | null, id: string] {
+  return [tenantToRead(principal, namedTenant(query)), endpointId(params)];
+}
+
+function presentSecrets({ current, next }: SigningSecrets) {
+  if (next === null) return { signing_secret: current };
+  return { signing_secret: current, next_signing_secret: next.secret, switches_at: formatInstant(next.switchesAt) };
+}
+
+function refusal(result: Exclude<Rotation["result"], "done">): WebhookdError {
+  switch (result) {
+    case "not_found":
+      return notFound();
+    case "rotation_in_progress":
+      return new WebhookdError(
+        "rotation_in_progress",
+        "the next secret has not taken over yet; complete that rotation, or abandon it, before another one",
+      );
+    case "not_rotating":
+      return new WebhookdError(
+        "not_rotating",
+        "no rotation is under way: its secret took over already, or it was abandoned; GET secret shows what signs",
+      );
+  }
+}

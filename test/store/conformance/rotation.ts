@@ -1,0 +1,181 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { SigningSecrets } from "../../../src/domain/endpoint.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { addEndpoint, delivered, ended, publishOne, START } from "../fixtures.ts";
+import type { OpenFresh } from "../stores.ts";
+
+const OLD = "whsec_b2xkIHNlY3JldCBvZiAyNCBieXRl";
+const NEW = "whsec_bmV3IHNlY3JldCBvZiAyNCBieXRl";
+const OTHER = "whsec_b3RoZXIgc2VjcmV0IG9mIDI0IGJ5";
+const HOUR = 3_600_000;
+const LATER = { secret: NEW, switchesAt: START + HOUR };
+
+export function rotating(openFresh: OpenFresh): void {
+  describe("rotating a secret", () => {
+    const prepared = async () => {
+      const harness = await openFresh();
+      return { harness, id: await addEndpoint(harness.store, { signingSecret: OLD }) };
+    };
+    const signs = async (store: Store, id: string) => {
+      const { signingSecret, nextSigningSecret } = (await store.target(id))!;
+      return [signingSecret, nextSigningSecret];
+    };
+
+    it("puts the next one beside the current one, for whoever signs and whoever asks", async () => {
+      const { harness, id } = await prepared();
+      expect(await harness.store.signingSecrets(null, id)).toEqual({ current: OLD, next: null });
+      const secrets = { current: OLD, next: LATER };
+      expect(await harness.store.rotateSecret("default", id, LATER, START)).toEqual({ result: "done", secrets });
+      expect(await harness.store.signingSecrets("default", id)).toEqual(secrets);
+      const store = await harness.crash();
+      expect(await store.signingSecrets("default", id)).toEqual(secrets);
+      expect(await signs(store, id)).toEqual([OLD, NEW]);
+    });
+
+    it("lets it take over when it is due, not before, and for good", async () => {
+      const { harness, id } = await prepared();
+      await harness.store.rotateSecret(null, id, LATER, START);
+      expect(await harness.store.switchSecrets(START + HOUR - 1)).toEqual([]);
+      expect(await signs(harness.store, id)).toEqual([OLD, NEW]);
+      expect(await harness.store.switchSecrets(START + HOUR)).toEqual([id]);
+      const store = await harness.crash();
+      // The clock may have been set back since.
+      expect(await store.switchSecrets(START)).toEqual([]);
+      expect(await store.switchSecrets(START + 2 * HOUR)).toEqual([]);
+      expect(await signs(store, id)).toEqual([NEW, null]);
+      expect(await store.signingSecrets(null, id)).toEqual({ current: NEW, next: null });
+    });
+
+    it("is done at once without an overlap", async () => {
+      const { harness, id } = await prepared();
+      const secrets = { current: NEW, next: null };
+      const next = { secret: NEW, switchesAt: START };
+      expect(await harness.store.rotateSecret(null, id, next, START)).toEqual({ result: "done", secrets });
+      expect(await signs(harness.store, id)).toEqual([NEW, null]);
+    });
+
+    it("can be completed early, and abandoned, but only while it is under way", async () => {
+      const { harness, id } = await prepared();
+      const { store } = harness;
+      expect(await store.completeRotation(null, id)).toEqual({ result: "not_rotating" });
+      expect(await store.abandonRotation(null, id)).toEqual({ result: "not_rotating" });
+      await store.rotateSecret(null, id, LATER, START);
+      expect(await store.abandonRotation(null, id)).toEqual({
+        result: "done",
+        secrets: { current: OLD, next: null },
+      });
+      expect(await store.switchSecrets(START + HOUR)).toEqual([]);
+      await store.rotateSecret(null, id, LATER, START);
+      expect(await store.completeRotation(null, id)).toEqual({
+        result: "done",
+        secrets: { current: NEW, next: null },
+      });
+      expect(await store.abandonRotation(null, id)).toEqual({ result: "not_rotating" });
+      expect(await signs(await harness.crash(), id)).toEqual([NEW, null]);
+    });
+
+    it("refuses a second one meanwhile, and changes nothing by it", async () => {
+      const { harness, id } = await prepared();
+      await harness.store.rotateSecret(null, id, LATER, START);
+      for (const switchesAt of [START, START + 2 * HOUR]) {
+        const second = await harness.store.rotateSecret(null, id, { secret: OTHER, switchesAt }, START);
+        expect(second).toEqual({ result: "rotation_in_progress" });
+      }
+      expect(await harness.store.signingSecrets(null, id)).toEqual({ current: OLD, next: LATER });
+    });
+
+    it("is nobody's but the tenant's, and ends with the endpoint", async () => {
+      const { harness, id } = await prepared();
+      const { store } = harness;
+      const nothing = { result: "not_found" };
+      const refused = async (tenant: string | null) => {
+        expect(await store.signingSecrets(tenant, id)).toBeNull();
+        expect(await store.rotateSecret(tenant, id, LATER, START)).toEqual(nothing);
+        expect(await store.completeRotation(tenant, id)).toEqual(nothing);
+        expect(await store.abandonRotation(tenant, id)).toEqual(nothing);
+      };
+      await refused("other");
+      await store.rotateSecret(null, id, LATER, START);
+      await store.deleteEndpoint(null, id, START);
+      expect(await store.switchSecrets(START + HOUR)).toEqual([]);
+      await refused(null);
+    });
+
+    it("switches at most 500 in one call, the earliest first", async () => {
+      const { store } = (await prepared()).harness;
+      const ids = await Promise.all(Array.from({ length: 503 }, () => addEndpoint(store)));
+      await Promise.all(
+        ids.map((id, at) => store.rotateSecret(null, id, { secret: NEW, switchesAt: START + 1 + at }, START)),
+      );
+      expect(await store.switchSecrets(START + HOUR)).toEqual(ids.slice(0, 500));
+      expect(await store.switchSecrets(START + HOUR)).toEqual(ids.slice(500));
+      expect(await store.switchSecrets(START + HOUR)).toEqual([]);
+    });
+
+    it("tells attempts that the present secret signed from those that one before it did", async () => {
+      const { harness, id } = await prepared();
+      const { store } = harness;
+      const attempt = async () => {
+        const { id: event, fresh } = await publishOne(store);
+        const { secretVersion } = (await store.target(id))!;
+        await store.record([{ ...delivered(fresh[0]!), secretVersion }]);
+        return async () => (await store.getEvent(null, event))!.deliveries[0]!.lastAttempt!.secret;
+      };
+      const before = await attempt();
+      await store.rotateSecret(null, id, LATER, START);
+      const during = await attempt();
+      expect([await before(), await during()]).toEqual(["current", "current"]);
+      await store.completeRotation(null, id);
+      const after = await attempt();
+      expect([await before(), await during(), await after()]).toEqual(["previous", "previous", "current"]);
+      const { id: unsigned, fresh } = await publishOne(store);
+      await store.record([ended(fresh[0]!, { status: "failed" }, { secretVersion: null })]);
+      expect((await store.getEvent(null, unsigned))!.deliveries[0]!.lastAttempt!.secret).toBeNull();
+    });
+
+    it("is as a model of it says, whatever the order of things", async () => {
+      const { harness, id } = await prepared();
+      let names = 0;
+      let now = START;
+      const step = fc.oneof(
+        fc.record({ do: fc.constant("rotate" as const), overlap: fc.nat(3) }),
+        fc.record({ do: fc.constantFrom("complete" as const, "abandon" as const, "switch" as const) }),
+        fc.record({ do: fc.constant("pass" as const), by: fc.integer({ min: -2, max: 3 }) }),
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+          const { store } = harness;
+          let model: SigningSecrets = (await store.signingSecrets(null, id))!;
+          for (const one of steps) {
+            const { next } = model;
+            const taken = next === null ? model : { current: next.secret, next: null };
+            if (one.do === "pass") now += one.by;
+            if (one.do === "rotate") {
+              const given = { secret: `a secret of many ${names++}`, switchesAt: now + one.overlap };
+              const { result } = await store.rotateSecret(null, id, given, now);
+              expect(result).toBe(next === null ? "done" : "rotation_in_progress");
+              if (next === null) {
+                model = one.overlap === 0 ? { current: given.secret, next } : { ...model, next: given };
+              }
+            }
+            if (one.do === "complete" || one.do === "abandon") {
+              const { result } = await (one.do === "complete"
+                ? store.completeRotation(null, id)
+                : store.abandonRotation(null, id));
+              expect(result).toBe(next === null ? "not_rotating" : "done");
+              model = one.do === "complete" ? taken : { ...model, next: null };
+            }
+            if (one.do === "switch") {
+              const due = next !== null && next.switchesAt <= now;
+              expect(await store.switchSecrets(now)).toEqual(due ? [id] : []);
+              if (due) model = taken;
+            }
+            expect(await store.signingSecrets(null, id)).toEqual(model);
+          }
+        }),
+        { numRuns: 40 },
+      );
+    });
+  });
+}
