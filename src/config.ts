@@ -24,6 +24,10 @@ export interface Config {
     readonly allowedOrigins: readonly string[];
     readonly trustedProxies: readonly string[];
     readonly maxEventBytes: number;
+    /** How long keys are known. */
+    readonly idempotency: number;
+    /** Requests a second of each key; 0: any number. */
+    readonly rateLimit: number;
   };
   readonly data: {
     readonly dir: string;
@@ -110,6 +114,8 @@ function build(settings: Settings, inputs: ConfigInputs): Config {
       allowedOrigins: settings["server.allowed_origins"],
       trustedProxies: settings["server.trusted_proxies"],
       maxEventBytes: settings["server.max_event_bytes"],
+      idempotency: settings["server.idempotency"],
+      rateLimit: settings["server.rate_limit"],
     },
     data: {
       dir,

@@ -20,6 +20,7 @@ import { nativeBinding } from "./native.ts";
 import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
 import { openStore } from "./store/open.ts";
 import { startThread } from "./thread.ts";
+import { forgetIdempotencyKeys } from "./upkeep/idempotency.ts";
 import { switchSecrets } from "./upkeep/secret-switch.ts";
 import { version } from "./version.ts";
 
@@ -119,6 +120,7 @@ export async function startDaemon(
       { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
       { name: "secret switch", pattern: "* * * * * *", run: endOverlaps },
       { name: "free space", pattern: "*/2 * * * * *", run: () => store.checkSpace().then(() => undefined) },
+      { name: "idempotency keys", pattern: "30 * * * * *", run: () => forgetIdempotencyKeys(store, clock) },
     ],
     log,
   );

@@ -77,7 +77,7 @@ function publication({ type, createdAt, data }: EventDraft, now: number): Public
     dueAt: now,
     fresh: true,
   };
-  return { id: event, type, createdAt, deliveries: 1, fresh: [claim], waiting: [] };
+  return { id: event, type, createdAt, deliveries: 1, fresh: [claim], waiting: [], duplicate: false };
 }
 
 const store: Pick<Store, "publish" | "getKey" | "touchKey"> = {

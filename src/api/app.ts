@@ -13,7 +13,7 @@ import { newId } from "../domain/id.ts";
 import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./authentication.ts";
 import { auditRoutes } from "./audit.ts";
 import { AuditTrail } from "./audit-trail.ts";
-import { checkMediaType, ClientGone, hasBody, readBody } from "./body.ts";
+import { ClientGone, hasBody, mediaTypeOf, readBody } from "./body.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
@@ -26,6 +26,8 @@ import { publishRoutes } from "./publish.ts";
 import { Proxies } from "./proxies.ts";
 import { parseQuery } from "./query.ts";
 import { rejection, type Reject } from "./rejection.ts";
+import { RateLimit } from "./rate-limit.ts";
+import { idempotencyKeyOf, Repeats } from "./repeats.ts";
 import type { Header, Reply, Route } from "./route.ts";
 import { secretRoutes } from "./secrets.ts";
 
@@ -59,6 +61,9 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
   const trail = new AuditTrail(parts.store, log);
   const intake = new Intake(config.limits.commitQueue, config.limits.inFlightBytes);
   const checkHost = hostCheck(config.server, proxies);
+  const { idempotency, rateLimit: perSecond } = config.server;
+  const rateLimit = perSecond === 0 ? null : new RateLimit(perSecond);
+  const repeats = new Repeats(parts.store, idempotency);
   const checkOrigin = originCheck(config.server.allowedOrigins);
 
   const app = new H3({ silent: true, onError });
@@ -89,6 +94,7 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
     if (!open && parts.phase() === "stopped") {
       throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
     }
+    if (principal.keyId !== null) rateLimit?.take(principal.keyId, clock.monotonic());
     if (resource === undefined) throw notFound();
     if (route === undefined) {
       context.allow = [...resource.keys()].join(", ");
@@ -105,7 +111,7 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
       throw new WebhookdError("forbidden", `this key lacks the scope "${route.access}"`);
     }
     const filled = hasBody(req);
-    if (filled) checkMediaType(req);
+    const type = filled ? mediaTypeOf(req, route.body?.types) : "";
     const ticket = route.body?.metered ? intake.enter() : undefined;
     try {
       const maxBytes = route.body?.maxBytes ?? BODILESS_MAX_BYTES;
@@ -115,7 +121,9 @@ export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiPart
       }
       const query = parseQuery(event.url.search, known.get(route) ?? []);
       const params = event.context.params ?? {};
-      return await route.handle({ principal, params, query, body, now: clock.now() });
+      const call = { principal, params, query, body, type, now: clock.now() };
+      const key = idempotencyKeyOf(req);
+      return await (key === undefined ? route.handle(call) : repeats.answer(route, call, key, event.url.pathname));
     } finally {
       ticket?.leave();
     }

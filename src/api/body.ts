@@ -15,8 +15,13 @@ export function hasBody(req: IncomingMessage): boolean {
   return length === undefined ? req.headers["transfer-encoding"] !== undefined : Number(length) > 0;
 }
 
-/** Only JSON in UTF-8, as it is: a form or plain text could be sent by any web page without a preflight. */
-export function checkMediaType(req: IncomingMessage): void {
+const JSON_ALONE = ["application/json"];
+
+/**
+ * The media type, in lower case, if it is one of `known`, in UTF-8 and not encoded: a form or plain text could be sent
+ * by any web page without a preflight.
+ */
+export function mediaTypeOf(req: IncomingMessage, known: readonly string[] = JSON_ALONE): string {
   const encoding = req.headers["content-encoding"];
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
     throw new WebhookdError("unsupported_media_type", "send the body without a content-encoding", {
@@ -26,9 +31,8 @@ export function checkMediaType(req: IncomingMessage): void {
   const [type = "", ...parameters] = (req.headers["content-type"] ?? "").split(";").map((part) => part.trim());
   const charset = parameters.find((parameter) => /^charset\s*=/i.test(parameter));
   const utf8 = charset === undefined || /^charset="?utf-8"?$/i.test(charset);
-  if (type.toLowerCase() !== "application/json" || !utf8) {
-    throw new WebhookdError("unsupported_media_type", "send JSON in UTF-8, with content-type: application/json");
-  }
+  if (known.includes(type.toLowerCase()) && utf8) return type.toLowerCase();
+  throw new WebhookdError("unsupported_media_type", `send JSON in UTF-8, with content-type: ${known.join(" or ")}`);
 }
 
 /**

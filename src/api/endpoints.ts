@@ -2,9 +2,11 @@
 import * as v from "valibot";
 import type { Endpoint } from "../domain/endpoint.ts";
 import type { EventType } from "../domain/event-type.ts";
+import { WebhookdError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { newSigningSecret } from "../domain/secret.ts";
 import type { UrlPolicy } from "../domain/url.ts";
+import { allows } from "./authentication.ts";
 import { registrationSchema } from "./endpoint-schema.ts";
 import { deleteEndpoint, getEndpoint, listEndpoints, registerEndpoint, sendTestEvent } from "./operations/endpoints.ts";
 import { flagParameter, textParameter } from "./parameter.ts";
@@ -37,7 +39,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     urlPolicy: () => urlPolicy(parts),
   });
 
-  async function register({ principal, query, body, now }: Call): Promise<Reply> {
+  async function register({ principal, query, body, now, request }: Call): Promise<Reply> {
     const given = readJson(body, Registration);
     const signingSecret = newSigningSecret(random(32));
     const endpoint = await store.addEndpoint(
@@ -58,9 +60,21 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       },
       config.endpoints.maxPerTenant,
       now,
+      request && { ...request, answer: ({ id }) => JSON.stringify([id, principal.keyId]) },
     );
-    const answer = { ...presentEndpoint(endpoint), signing_secret: signingSecret };
-    return json(201, answer, [["location", `${PATH}/${endpoint.id}`]]);
+    return registered(endpoint, signingSecret);
+  }
+
+  /** Rebuilt from the row, where the secret is sealed; for whoever was shown that before, or may read it. */
+  async function registeredBefore({ principal, query }: Call, remembered: string): Promise<Reply> {
+    const [id, keyId] = JSON.parse(remembered) as [string, string | null];
+    const endpoint = await store.getEndpoint(tenantToRead(principal, namedTenant(query)), id);
+    const target = await store.target(id);
+    if (endpoint === null || target === null) throw new WebhookdError("gone", `${id} was deleted since`);
+    if (principal.keyId !== keyId && !allows(principal, "secrets")) {
+      throw new WebhookdError("already_created", `${id} was registered with another key, which was shown its secret`);
+    }
+    return registered(endpoint, target.signingSecret);
   }
 
   async function list({ principal, query }: Call): Promise<Reply> {
@@ -110,6 +124,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       body: { ...SMALL_BODY, schema: Registration },
       audit: "endpoint.register",
       operation: registerEndpoint,
+      again: registeredBefore,
       handle: register,
     },
     {
@@ -148,6 +163,11 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       handle: sendTest,
     },
   ];
+}
+
+function registered(endpoint: Endpoint, signingSecret: string): Reply {
+  const answer = { ...presentEndpoint(endpoint), signing_secret: signingSecret };
+  return json(201, answer, [["location", `${PATH}/${endpoint.id}`]]);
 }
 
 export function endpointId({ id = "" }: Call["params"]): string {

@@ -1,9 +1,10 @@
 /** From the bytes of a publish to drafts: one scan, no parsing of `data`, which goes on exactly as it came. */
 import { WebhookdError } from "../domain/errors.ts";
 import type { EventDraft } from "../domain/event.ts";
-import { parseSpan, scanJson, scanObject, type JsonKind, type JsonNode } from "../domain/json.ts";
+import { eventFingerprint, isIdempotencyKey } from "../domain/idempotency.ts";
+import { jsonLines, parseSpan, scanJson, scanObject, type JsonKind, type JsonNode, type Span } from "../domain/json.ts";
 import { parseInstant } from "./instant.ts";
-import { DRAFT_FIELDS, MAX_BATCH } from "./schemas/event-draft.ts";
+import { DRAFT_FIELDS, ITEM_FIELDS, MAX_BATCH } from "./schemas/event-draft.ts";
 import { isTenant } from "./tenant.ts";
 import { Faults, memberPointer, validationFailed } from "./validation.ts";
 
@@ -17,12 +18,22 @@ export interface DraftRules {
   /** The tenant for what an event names, or leaves out; throws `forbidden`. */
   readonly tenantFor: (named: string | undefined) => string;
   readonly now: number;
+  /** When the idempotency keys expire that are used now. */
+  readonly expiresAt: number;
+}
+
+/** Where an event stands in a request. */
+interface Place {
+  readonly pointer: string;
+  readonly fields: ReadonlySet<string>;
+  /** Of the request, if the event is all of it. */
+  readonly idempotencyKey?: string | undefined;
 }
 
 /** `{type, data, created_at?, tenant?}` */
-export function readEvent(body: Uint8Array, rules: DraftRules): EventDraft {
+export function readEvent(body: Uint8Array, rules: DraftRules, idempotencyKey?: string): EventDraft {
   const faults = new Faults();
-  const draft = draftOf(body, scanObject(body), "", rules, faults);
+  const draft = draftOf(body, scanObject(body), { pointer: "", fields: DRAFT_FIELDS, idempotencyKey }, rules, faults);
   faults.throwAny();
   return draft!;
 }
@@ -36,20 +47,43 @@ export function readBatch(body: Uint8Array, rules: DraftRules): EventDraft[] {
   const faults = new Faults();
   for (const name of members.keys()) if (name !== "events") faults.add(memberPointer("", name), "unknown_field");
   const events = field(members, "events", "array", "", faults);
-  if (events?.items?.length === 0) faults.add("/events", "too_few", "there must be at least one event");
-  if ((events?.items?.length ?? 0) > MAX_BATCH) faults.add("/events", "too_long", `at most ${MAX_BATCH} events`);
+  if (events?.items) countItems(events.items.length, "/events", faults);
   faults.throwAny();
   const drafts = events!.items!.map((item, index) => itemOf(body, item, `/events/${index}`, rules, faults));
   faults.throwAny();
   return drafts as EventDraft[];
 }
 
+/** One event a line (`application/x-ndjson`): all of them, or an error that names the indices at fault, `/3` the fourth. */
+export function readLines(body: Uint8Array, rules: DraftRules): EventDraft[] {
+  const faults = new Faults();
+  const lines = jsonLines(body, MAX_BATCH + 1);
+  countItems(lines.length, "", faults);
+  faults.throwAny();
+  const drafts = lines.map((span, index) => {
+    const pointer = `/${index}`;
+    checkSize(span, pointer, rules);
+    const line = body.subarray(span.start, span.end);
+    return draftOf(line, scanObject(line, { pointer }), { pointer, fields: ITEM_FIELDS }, rules, faults);
+  });
+  faults.throwAny();
+  return drafts as EventDraft[];
+}
+
+function countItems(count: number, pointer: string, faults: Faults): void {
+  if (count === 0) faults.add(pointer, "too_few", "there must be at least one event");
+  if (count > MAX_BATCH) faults.add(pointer, "too_long", `at most ${MAX_BATCH} events`);
+}
+
+function checkSize(span: Span, pointer: string, { maxEventBytes }: DraftRules): void {
+  if (span.end - span.start <= maxEventBytes) return;
+  const detail = `an event is larger than ${maxEventBytes} bytes`;
+  throw new WebhookdError("payload_too_large", detail, { errors: [{ pointer, code: "too_long", detail }] });
+}
+
 function itemOf(body: Uint8Array, item: JsonNode, pointer: string, rules: DraftRules, faults: Faults) {
-  if (item.end - item.start > rules.maxEventBytes) {
-    const detail = `an event is larger than ${rules.maxEventBytes} bytes`;
-    throw new WebhookdError("payload_too_large", detail, { errors: [{ pointer, code: "too_long", detail }] });
-  }
-  if (item.members !== null) return draftOf(body, item.members, pointer, rules, faults);
+  checkSize(item, pointer, rules);
+  if (item.members !== null) return draftOf(body, item.members, { pointer, fields: ITEM_FIELDS }, rules, faults);
   faults.add(pointer, "invalid_type", "an event must be an object");
   return null;
 }
@@ -57,21 +91,31 @@ function itemOf(body: Uint8Array, item: JsonNode, pointer: string, rules: DraftR
 function draftOf(
   body: Uint8Array,
   members: Members,
-  pointer: string,
+  { pointer, fields, idempotencyKey }: Place,
   rules: DraftRules,
   faults: Faults,
 ): EventDraft | null {
-  for (const name of members.keys())
-    if (!DRAFT_FIELDS.has(name)) faults.add(memberPointer(pointer, name), "unknown_field");
+  for (const name of members.keys()) if (!fields.has(name)) faults.add(memberPointer(pointer, name), "unknown_field");
   const type = text(body, field(members, "type", "string", pointer, faults));
   if (type !== undefined && !rules.knows(type)) faults.add(`${pointer}/type`, "unknown_event_type");
   const data = field(members, "data", "object", pointer, faults);
   const createdAt = createdAtOf(body, members, pointer, rules.now, faults);
   const tenant = text(body, optional(members, "tenant", "string", pointer, faults));
   if (tenant !== undefined && !isTenant(tenant)) faults.add(`${pointer}/tenant`, "forbidden_char", "no tenant's name");
+  const key = members.has("idempotency_key") ? keyOf(body, members, pointer, faults) : idempotencyKey;
   if (type === undefined || data === undefined || faults.some) return null;
   // A view of the request's own buffer: the store copies it into the envelope, and nobody holds it longer.
-  return { tenant: rules.tenantFor(tenant), type, createdAt, data: body.subarray(data.start, data.end) };
+  const draft = { tenant: rules.tenantFor(tenant), type, createdAt, data: body.subarray(data.start, data.end) };
+  if (key === undefined) return draft;
+  const fingerprint = eventFingerprint(type, members.has("created_at") ? createdAt : null, draft.data);
+  return { ...draft, idempotency: { key, fingerprint, expiresAt: rules.expiresAt } };
+}
+
+function keyOf(body: Uint8Array, members: Members, pointer: string, faults: Faults): string | undefined {
+  const key = text(body, optional(members, "idempotency_key", "string", pointer, faults));
+  if (key === undefined || isIdempotencyKey(key)) return key;
+  faults.add(`${pointer}/idempotency_key`, "invalid_idempotency_key", "takes 1 to 255 visible ASCII characters");
+  return undefined;
 }
 
 function createdAtOf(body: Uint8Array, members: Members, pointer: string, now: number, faults: Faults): number {

@@ -2,8 +2,8 @@
 import * as v from "valibot";
 import { WebhookdError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
-import type { EventQuery, EventSummary, EventView, LeftAlone } from "../store/store.ts";
 import { getEvent, listEventAttempts, listEvents, retryEvent } from "./operations/events.ts";
+import type { EventQuery, EventSummary, EventView, LeftAlone, Replay } from "../store/store.ts";
 import {
   choiceParameter,
   flagParameter,
@@ -72,16 +72,23 @@ export function eventRoutes({ store, deliveries }: ApiParts): Route[] {
     );
   }
 
-  async function retry({ principal, params, query, body, now }: Call): Promise<Reply> {
+  async function retry({ principal, params, query, body, now, request }: Call): Promise<Reply> {
     const id = eventId(params);
     const scope = body.length === 0 ? {} : readJson(body, RetryBody);
     const tenant = tenantToRead(principal, namedTenant(query));
-    const replay = await store.replay(tenant, id, scope, now);
+    const once = request && { ...request, answer: leftAloneText };
+    const replay = await store.replay(tenant, id, scope, now, once);
     if (replay.result === "endpoint_disabled") throw onlyDisabled(replay.left);
     if (replay.result !== "replayed") throw replay.result === "not_found" ? notFound() : notFailed();
     deliveries.accept({ fresh: [], waiting: replay.waiting });
     const event = await found(tenant, id);
     return jsonText(202, eventText(event, WHOLE, { left_alone: replay.left }));
+  }
+
+  /** As the event is by now: its data is kept in one place, where it can be erased. */
+  async function retriedBefore({ principal, params, query }: Call, leftAlone: string): Promise<Reply> {
+    const event = await found(tenantToRead(principal, namedTenant(query)), eventId(params));
+    return jsonText(202, eventText(event, WHOLE, { left_alone: JSON.parse(leftAlone) as LeftAlone[] }));
   }
 
   async function found(tenant: string | null, id: string): Promise<EventView> {
@@ -126,6 +133,7 @@ export function eventRoutes({ store, deliveries }: ApiParts): Route[] {
       body: { maxBytes: 64 * 1024, schema: RetryBody, optional: true },
       audit: "event.retry",
       operation: retryEvent,
+      again: retriedBefore,
       handle: retry,
     },
   ];
@@ -158,6 +166,10 @@ function notFailed(): WebhookdError {
     "event_not_failed",
     "none of its deliveries in scope has failed; force sends delivered ones too",
   );
+}
+
+function leftAloneText(replay: Replay): string | null {
+  return replay.result === "replayed" ? JSON.stringify(replay.left) : null;
 }
 
 function onlyDisabled(left: readonly LeftAlone[]): WebhookdError {

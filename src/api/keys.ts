@@ -1,6 +1,7 @@
 /** API keys. The token is in the answer to its creation and nowhere else. */
 import * as v from "valibot";
 import type { Config } from "../config.ts";
+import { WebhookdError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { SCOPES, type ApiKey } from "../domain/key.ts";
 import { createToken, hashSecret, parseToken } from "../domain/token.ts";
@@ -42,8 +43,13 @@ const KeyBody = v.strictObject({
   ),
 });
 
+/** The token was shown once, and is kept nowhere. */
+function createdBefore(_call: Call, id: string): never {
+  throw new WebhookdError("already_created", `this request made ${id} before; revoke it if its token was lost`);
+}
+
 export function keyRoutes({ store, config, random }: ApiParts): Route[] {
-  async function create({ principal, query, body, now }: Call): Promise<Reply> {
+  async function create({ principal, query, body, now, request }: Call): Promise<Reply> {
     const given = readJson(body, KeyBody);
     if (given.expires_at !== null && given.expires_at <= now) {
       throw validationFailed([{ pointer: "/expires_at", code: "invalid_type", detail: "must be in the future" }]);
@@ -58,7 +64,7 @@ export function keyRoutes({ store, config, random }: ApiParts): Route[] {
       tenant: tenantToWrite(principal, given.tenant ?? namedTenant(query)),
       expiresAt: given.expires_at,
     };
-    await store.addKey(key, now);
+    await store.addKey(key, now, request && { ...request, answer: () => id });
     const shown = presentKey({ ...key, createdAt: now, lastUsedAt: null, revokedAt: null });
     return json(201, { ...shown, key: token }, [["location", `${PATH}/${id}`]]);
   }
@@ -102,6 +108,7 @@ export function keyRoutes({ store, config, random }: ApiParts): Route[] {
       body: { maxBytes: 64 * 1024, schema: KeyBody },
       audit: "key.create",
       operation: createKey,
+      again: createdBefore,
       handle: create,
     },
     {

@@ -1,24 +1,45 @@
 /** The way in for events. What this answers with 202 is durable. */
+import { WebhookdError } from "../domain/errors.ts";
 import type { EventDraft } from "../domain/event.ts";
 import type { EventType } from "../domain/event-type.ts";
+import { IdempotencyMismatch, type Once } from "../domain/idempotency.ts";
 import type { Publication } from "../store/store.ts";
-import { readBatch, readEvent, type DraftRules } from "./event-draft.ts";
+import { readBatch, readEvent, readLines, type DraftRules } from "./event-draft.ts";
 import { formatInstant } from "./instant.ts";
 import { publishBatch, publishEvent } from "./operations/publishing.ts";
 import type { ApiParts } from "./parts.ts";
-import { json, type Call, type Route } from "./route.ts";
 import { eventBatch, eventDraft } from "./schemas/event-draft.ts";
+import { REPLAYED } from "./repeats.ts";
+import { json, jsonText, type Call, type Reply, type Route } from "./route.ts";
 import { namedTenant, TenantParameter, tenantToWrite } from "./tenant.ts";
 
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+const LINES = "application/x-ndjson";
 
 export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
-  const { maxEventBytes } = parts.config.server;
+  const { maxEventBytes, idempotency } = parts.config.server;
 
   function rulesFor({ principal, query, now }: Call): DraftRules {
     const fallback = namedTenant(query);
     const tenantFor = (named: string | undefined) => tenantToWrite(principal, named ?? fallback);
-    return { knows: (type) => types.has(type), maxEventBytes, tenantFor, now };
+    return { knows: (type) => types.has(type), maxEventBytes, tenantFor, now, expiresAt: now + idempotency };
+  }
+
+  async function one(call: Call): Promise<Reply> {
+    const draft = readEvent(call.body, rulesFor(call), call.idempotencyKey);
+    const [publication] = await publish(parts, [draft], call.now);
+    return json(202, presentPublication(publication!), publication!.duplicate ? REPLAYED : undefined);
+  }
+
+  async function batch(call: Call): Promise<Reply> {
+    const inLines = call.type === LINES;
+    const drafts = inLines ? readLines(call.body, rulesFor(call)) : readBatch(call.body, rulesFor(call));
+    const once = call.request && { ...call.request, answer: batchText };
+    try {
+      return jsonText(202, batchText(await publish(parts, drafts, call.now, once)));
+    } catch (error) {
+      throw error instanceof IdempotencyMismatch ? mismatchOf(error, inLines ? "" : "/events") : error;
+    }
   }
 
   return [
@@ -29,22 +50,23 @@ export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventT
       query: [TenantParameter],
       body: { maxBytes: maxEventBytes, metered: true, schema: eventDraft(types.keys()) },
       operation: publishEvent,
-      async handle(call) {
-        const [publication] = await publish(parts, [readEvent(call.body, rulesFor(call))], call.now);
-        return json(202, presentPublication(publication!));
-      },
+      again: "itself",
+      handle: one,
     },
     {
       method: "POST",
       path: "/v1/webhooks/events/batch",
       access: "publish",
       query: [TenantParameter],
-      body: { maxBytes: MAX_BATCH_BYTES, metered: true, schema: eventBatch(types.keys()) },
-      operation: publishBatch,
-      async handle(call) {
-        const publications = await publish(parts, readBatch(call.body, rulesFor(call)), call.now);
-        return json(202, { data: publications.map(presentPublication) });
+      body: {
+        maxBytes: MAX_BATCH_BYTES,
+        metered: true,
+        schema: eventBatch(types.keys()),
+        types: ["application/json", LINES],
       },
+      operation: publishBatch,
+      again: (_call, remembered) => jsonText(202, remembered),
+      handle: batch,
     },
   ];
 }
@@ -54,12 +76,28 @@ export async function publish(
   { store, deliveries }: ApiParts,
   drafts: readonly EventDraft[],
   now: number,
+  once?: Once<readonly Publication[]>,
 ): Promise<Publication[]> {
-  const publications = await store.publish(drafts, now, deliveries.hasRoom);
+  const publications = await store.publish(drafts, now, deliveries.hasRoom, once);
   for (const publication of publications) deliveries.accept(publication);
   return publications;
 }
 
 export function presentPublication({ id, type, createdAt, deliveries }: Publication) {
   return { id, type, created_at: formatInstant(createdAt), deliveries };
+}
+
+function batchText(publications: readonly Publication[]): string {
+  const data = publications.map((publication) => {
+    const shown = presentPublication(publication);
+    return publication.duplicate ? { ...shown, duplicate: true } : shown;
+  });
+  return JSON.stringify({ data });
+}
+
+function mismatchOf(error: IdempotencyMismatch, parent: string): WebhookdError {
+  if (error.index === null) return error;
+  const pointer = `${parent}/${error.index}/idempotency_key`;
+  const errors = [{ pointer, code: "invalid_idempotency_key" as const, detail: error.detail }];
+  return new WebhookdError(error.code, error.detail, { errors });
 }

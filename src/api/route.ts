@@ -7,6 +7,7 @@
  */
 import type * as v from "valibot";
 import type { AuditAction } from "../domain/audit.ts";
+import type { KeyedRequest } from "../domain/idempotency.ts";
 import type { Scope } from "../domain/key.ts";
 import type { Principal } from "./authentication.ts";
 import type { Operation } from "./operation.ts";
@@ -28,6 +29,12 @@ export interface Route {
    * publishes. Its object is the `:id` of the path, else the id at the end of the answer's `location`.
    */
   readonly audit?: AuditAction;
+  /**
+   * How a POST whose Idempotency-Key was answered before is answered again, from what its verb remembered (the `once`
+   * made of `call.request`). Absent: the first answer is kept and given again, so it may hold neither a secret nor an
+   * event's data. "itself": `handle` sees to it.
+   */
+  readonly again?: "itself" | ((call: Call, remembered: string) => Reply | Promise<Reply>);
   handle(call: Call): Reply | Promise<Reply>;
 }
 
@@ -39,6 +46,8 @@ export interface BodyRule {
   readonly optional?: boolean;
   /** Whether it counts against `[limits]`: what is published is held in memory until it is durable. */
   readonly metered?: boolean;
+  /** Media types it takes; `application/json` alone if absent. */
+  readonly types?: readonly string[];
 }
 
 /** A request that passed every check which needs no knowledge of the route's noun. */
@@ -50,6 +59,12 @@ export interface Call {
   readonly body: Uint8Array;
   /** Epoch milliseconds at which the request was read. */
   readonly now: number;
+  /** The body's media type, in lower case; "" without a body. */
+  readonly type: string;
+  /** Given with an Idempotency-Key, for verbs that do what they do once. */
+  readonly request?: KeyedRequest;
+  /** The key alone, where the route sees to it `itself`. */
+  readonly idempotencyKey?: string;
 }
 
 export type Header = readonly [name: string, value: string];

@@ -8,7 +8,7 @@ import type { Job } from "../domain/delivery.ts";
 import { Fifo } from "./fifo.ts";
 import type { Member, Ring } from "./ring.ts";
 import type { Sleeper } from "./throttled.ts";
-import type { TokenBucket } from "./token-bucket.ts";
+import type { TokenBucket } from "../domain/token-bucket.ts";
 
 /** What an endpoint may have in flight before anything is known of it. */
 export const INITIAL_CAP = 16;

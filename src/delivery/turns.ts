@@ -12,7 +12,7 @@ import type { Job } from "../domain/delivery.ts";
 import { INITIAL_CAP, Queue, type Speed } from "./queue.ts";
 import { Ring } from "./ring.ts";
 import { Throttled } from "./throttled.ts";
-import { TokenBucket } from "./token-bucket.ts";
+import { TokenBucket } from "../domain/token-bucket.ts";
 
 export { INITIAL_CAP, type Speed };
 

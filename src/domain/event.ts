@@ -1,4 +1,5 @@
 /** An event: one thing that happened. Immutable; its body bytes are fixed at publish and the same on every attempt. */
+import type { Idempotency } from "./idempotency.ts";
 
 export interface EventDraft {
   readonly tenant: string;
@@ -9,6 +10,8 @@ export interface EventDraft {
   readonly data: Uint8Array;
   /** Given for a test event: it goes to this endpoint alone, enabled or not, once. */
   readonly testFor?: string;
+  /** Given when the publish may come again; known per tenant. */
+  readonly idempotency?: Idempotency;
 }
 
 const COMMA_DATA = Buffer.from(',"data":');

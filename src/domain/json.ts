@@ -68,10 +68,13 @@ export function parseSpan(bytes: Uint8Array, span: Span): unknown {
   return JSON.parse(bufferOf(bytes).toString("utf8", span.start, span.end));
 }
 
-/** The lines of an NDJSON text that are not blank; each is scanned by itself. A raw line break cannot be in a string. */
-export function jsonLines(bytes: Uint8Array): Span[] {
+/**
+ * The lines of an NDJSON text that are not blank, the first `limit` of them; each is scanned by itself. A raw line break
+ * cannot be in a string.
+ */
+export function jsonLines(bytes: Uint8Array, limit = Number.POSITIVE_INFINITY): Span[] {
   const lines: Span[] = [];
-  for (let start = skipSpace(bytes, 0); start < bytes.length;) {
+  for (let start = skipSpace(bytes, 0); start < bytes.length && lines.length < limit;) {
     const newline = bytes.indexOf(0x0a, start);
     const end = newline < 0 ? bytes.length : newline;
     lines.push({ start, end });

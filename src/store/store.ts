@@ -14,13 +14,14 @@ import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../domai
 import type { Claim, EventStatus, Job, Position, ShownStatus, Verdict } from "../domain/delivery.ts";
 import type { Endpoint, NewEndpoint, NextSecret, SigningSecrets, Target } from "../domain/endpoint.ts";
 import type { EventDraft } from "../domain/event.ts";
+import type { KeyedRequest, Once } from "../domain/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../domain/key.ts";
 
 export interface Store {
   // --- endpoints ---
 
   /** Rejects with `endpoint_limit` when the tenant has `maxPerTenant` endpoints that are not deleted. */
-  addEndpoint(endpoint: NewEndpoint, maxPerTenant: number, now: number): Promise<Endpoint>;
+  addEndpoint(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint>;
   getEndpoint(tenant: string | null, id: string): Promise<Endpoint | null>;
   listEndpoints(query: EndpointQuery): Promise<Page<Endpoint>>;
   /** Its open deliveries become `cancelled`, its history stays. False when there is no such endpoint. */
@@ -49,8 +50,15 @@ export interface Store {
    * Commits the events and one delivery for each endpoint that chose their type, all or nothing, in this order.
    * A delivery whose endpoint `hasRoom` is `fresh`: it must be handed over at once, because only a restart reads it
    * again. The others wait on disk, due now. Rejects with `fan_out_too_large` over 20,000 deliveries.
+   * A draft with an idempotency key that the tenant has used makes no event: it is answered as the first one was, or
+   * all are refused with `idempotency_mismatch`.
    */
-  publish(drafts: readonly EventDraft[], now: number, hasRoom: HasRoom): Promise<Publication[]>;
+  publish(
+    drafts: readonly EventDraft[],
+    now: number,
+    hasRoom: HasRoom,
+    once?: Once<readonly Publication[]>,
+  ): Promise<Publication[]>;
   /**
    * The waiting deliveries of one endpoint that come after `after` and are due by `until`, in order of (due, event).
    * A page shorter than `limit` means there are no more of them; `nextDueAt` is when the first one that is not in the
@@ -86,7 +94,7 @@ export interface Store {
   /** Writes back, as waiting, fresh deliveries that memory forgot. */
   park(deliveries: readonly Waiting[]): Promise<Waiting[]>;
   /** Starts a new round for the event's failed deliveries; with `force` for the delivered ones too. */
-  replay(tenant: string | null, event: string, scope: ReplayScope, now: number): Promise<Replay>;
+  replay(tenant: string | null, event: string, scope: ReplayScope, now: number, once?: Once<Replay>): Promise<Replay>;
 
   // --- careful mode ---
 
@@ -110,7 +118,7 @@ export interface Store {
 
   // --- keys ---
 
-  addKey(key: NewApiKey, now: number): Promise<void>;
+  addKey(key: NewApiKey, now: number, once?: Once<void>): Promise<void>;
   getKey(id: string): Promise<ApiKey | null>;
   /** In the order in which they were made. A tenant's page leaves out keys of `*`. */
   listKeys(query: PageQuery): Promise<Page<ApiKey>>;
@@ -129,6 +137,15 @@ export interface Store {
   listAudit(query: AuditQuery): Promise<Page<AuditRecord>>;
   /** Removes at most 500 of the entries from before that instant, oldest first; how many. Fewer: there are no more. */
   pruneAudit(before: number): Promise<number>;
+
+  // --- requests that come again ---
+
+  /** The answer remembered for the request, or null; rejects with `idempotency_mismatch` if it was another request's. */
+  recall(request: KeyedRequest, now: number): Promise<string | null>;
+  /** For what was done by verbs that take no `once`. */
+  remember(request: KeyedRequest, answer: string): Promise<void>;
+  /** Forgets at most 500 keys that have expired; how many. Fewer: there are no more. */
+  pruneIdempotency(now: number): Promise<number>;
 
   // --- upkeep ---
 
@@ -172,6 +189,8 @@ export interface Publication extends Handover {
   readonly type: string;
   readonly createdAt: number;
   readonly deliveries: number;
+  /** Published before, under the same idempotency key: nothing was made, and there is nothing to hand over. */
+  readonly duplicate: boolean;
 }
 
 export interface DuePage {

@@ -32,6 +32,11 @@ export interface Input {
   readonly connections?: number;
   readonly each?: string;
   readonly state?: string;
+  /** One after the other; the last one's answer counts. */
+  readonly sequence?: readonly Input[];
+  /** So many of it at once. */
+  readonly parallel?: number;
+  readonly burst?: { readonly count: number; readonly within_ms: number; readonly key_limit_per_s: number };
 }
 
 interface Gen {

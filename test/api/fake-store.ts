@@ -35,6 +35,14 @@ export class FakeStore {
   #publication(draft: EventDraft): Publication {
     this.drafts.push(draft);
     const id = `evt_${String(this.drafts.length).padStart(26, "0")}`;
-    return { id, type: draft.type, createdAt: draft.createdAt, deliveries: 0, fresh: [], waiting: [] };
+    return {
+      id,
+      type: draft.type,
+      createdAt: draft.createdAt,
+      deliveries: 0,
+      fresh: [],
+      waiting: [],
+      duplicate: false,
+    };
   }
 }

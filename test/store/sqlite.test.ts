@@ -3,6 +3,7 @@ import { audit } from "./conformance/audit.ts";
 import { careful } from "./conformance/careful.ts";
 import { clockSet } from "./conformance/clock.ts";
 import { endpoints } from "./conformance/endpoints.ts";
+import { idempotency } from "./conformance/idempotency.ts";
 import { keys } from "./conformance/keys.ts";
 import { lists } from "./conformance/lists.ts";
 import { publishing } from "./conformance/publish.ts";
@@ -22,6 +23,7 @@ describe("the SQLite store", () => {
   lists(openSqlite);
   keys(openSqlite);
   audit(openSqlite);
+  idempotency(openSqlite);
   clockSet(openSqlite);
   careful(openSqlite);
 });

@@ -3,6 +3,7 @@
  * be parsed; `test/api/described-drafts.test.ts` holds the two together.
  */
 import * as v from "valibot";
+import { IDEMPOTENCY_KEY } from "../../domain/idempotency.ts";
 import { AnyObject, described, Tenant, titled } from "./wire.ts";
 
 export const MAX_BATCH = 1000;
@@ -27,13 +28,26 @@ export function eventDraft(types: Iterable<string>) {
   );
 }
 
+/** One of a batch, or a line of it. */
+export function batchItem(types: Iterable<string>) {
+  const key = v.pipe(v.string(), v.regex(IDEMPOTENCY_KEY));
+  return titled(
+    "BatchItem",
+    v.strictObject({
+      ...eventDraft(types).entries,
+      idempotency_key: v.optional(described(key, "The same key and event again make no second event.")),
+    }),
+  );
+}
+
 export function eventBatch(types: Iterable<string>) {
   return titled(
     "EventBatch",
-    v.strictObject({ events: v.pipe(v.array(eventDraft(types)), v.minLength(1), v.maxLength(MAX_BATCH)) }),
+    v.strictObject({ events: v.pipe(v.array(batchItem(types)), v.minLength(1), v.maxLength(MAX_BATCH)) }),
   );
 }
 
 export const DRAFT_FIELDS: ReadonlySet<string> = new Set(Object.keys(eventDraft([]).entries));
+export const ITEM_FIELDS: ReadonlySet<string> = new Set(Object.keys(batchItem([]).entries));
 
 export const aDraft = { type: "budget.exceeded", data: { budget_id: "bud_1", spent: 512.4 } };

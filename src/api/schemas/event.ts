@@ -59,7 +59,17 @@ export const Publication = titled(
   }),
 );
 
-export const BatchPublication = v.object({ data: described(v.array(Publication), "In the order of the request.") });
+const BatchedPublication = titled(
+  "BatchedPublication",
+  v.object({
+    ...Publication.entries,
+    duplicate: v.optional(described(v.boolean(), "Published before under the same key: this is the first answer.")),
+  }),
+);
+
+export const BatchPublication = v.object({
+  data: described(v.array(BatchedPublication), "In the order of the request."),
+});
 
 const summary = {
   id: "evt_06fbqxw6v8s2d4f6g8h0j2k4m6",

@@ -3,10 +3,12 @@ import { hash } from "node:crypto";
 import type { Database, Statement } from "better-sqlite3";
 import type { Trigger } from "../../domain/attempt.ts";
 import type { Claim } from "../../domain/delivery.ts";
+import { WebhookdError } from "../../domain/errors.ts";
 import { envelope, type EventDraft } from "../../domain/event.ts";
 import type { HasRoom, Publication, Waiting } from "../store.ts";
 import { FRESH, triggerCode, WAITING } from "./codes.ts";
 import type { EndpointEntry, EndpointIndex, Route } from "./endpoint-index.ts";
+import type { IdempotencyKeys } from "./idempotency.ts";
 import { deliveryId, eventId, type EventKeys, type RandomChars } from "./ids.ts";
 
 type EventRow = [
@@ -23,15 +25,24 @@ type EventRow = [
 
 type DeliveryRow = [event: number, endpoint: number, status: number, trigger: number, dueAt: number];
 
+interface Parts {
+  readonly index: EndpointIndex;
+  readonly keys: EventKeys;
+  readonly random: RandomChars;
+  readonly idempotency: IdempotencyKeys;
+}
+
 export class Publish {
   readonly #index: EndpointIndex;
+  readonly #idempotency: IdempotencyKeys;
   readonly #keys: EventKeys;
   readonly #random: RandomChars;
   readonly #insertEvent: Statement<EventRow>;
   readonly #insertDelivery: Statement<DeliveryRow>;
 
-  constructor(db: Database, parts: { index: EndpointIndex; keys: EventKeys; random: RandomChars }) {
+  constructor(db: Database, parts: Parts) {
     this.#index = parts.index;
+    this.#idempotency = parts.idempotency;
     this.#keys = parts.keys;
     this.#random = parts.random;
     this.#insertEvent = db.prepare(
@@ -44,8 +55,25 @@ export class Publish {
     );
   }
 
-  publish(drafts: readonly EventDraft[], now: number, hasRoom: HasRoom): Publication[] {
-    return drafts.map((draft) => this.#publish(draft, now, hasRoom));
+  /** A refusal is answered, not thrown: it must not undo the work of others in the transaction. */
+  publish(drafts: readonly EventDraft[], now: number, hasRoom: HasRoom): Publication[] | WebhookdError {
+    if (!drafts.some(isKeyed)) return drafts.map((draft) => this.#publish(draft, now, hasRoom));
+    const repeats = this.#idempotency.repeats(drafts, now);
+    if (repeats instanceof WebhookdError) return repeats;
+    const publications: Publication[] = [];
+    for (const [at, draft] of drafts.entries()) {
+      const repeated = repeats[at] ?? null;
+      if (repeated === null) {
+        const publication = this.#publish(draft, now, hasRoom);
+        this.#idempotency.published(draft, publication);
+        publications.push(publication);
+      } else if (typeof repeated === "number") {
+        publications.push({ ...publications[repeated]!, fresh: [], waiting: [], duplicate: true });
+      } else {
+        publications.push(repeated);
+      }
+    }
+    return publications;
   }
 
   #publish(draft: EventDraft, now: number, hasRoom: HasRoom): Publication {
@@ -71,7 +99,7 @@ export class Publish {
       if (isFresh) fresh.push(firstClaim(event, endpoint, body, trigger, now));
       else waiting.push({ endpoint: endpoint.id, event, dueAt: now });
     }
-    return { id: event, type, createdAt, deliveries: endpoints.length, fresh, waiting };
+    return { id: event, type, createdAt, deliveries: endpoints.length, fresh, waiting, duplicate: false };
   }
 
   #recipients(route: Route, testFor: string | undefined): readonly EndpointEntry[] {
@@ -81,6 +109,10 @@ export class Publish {
     }
     return route.endpoints.filter((endpoint) => endpoint.enabled || endpoint.whenDisabled === "hold");
   }
+}
+
+function isKeyed({ idempotency }: EventDraft): boolean {
+  return idempotency !== undefined;
 }
 
 function firstClaim(event: string, endpoint: EndpointEntry, body: Buffer, trigger: Trigger, now: number): Claim {

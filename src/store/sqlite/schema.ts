@@ -126,6 +126,17 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (event, endpoint)
   ) STRICT, WITHOUT ROWID;
 
+  -- What was done for a caller who may ask again. The answer holds no secret and nothing of an event's data.
+  CREATE TABLE idempotency (
+    tenant INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    fingerprint BLOB NOT NULL,
+    expires_at INTEGER NOT NULL,
+    answer TEXT NOT NULL,
+    PRIMARY KEY (tenant, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX idempotency_expires ON idempotency (expires_at);
+
   CREATE TABLE api_key (
     number INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,

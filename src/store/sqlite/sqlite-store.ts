@@ -6,6 +6,7 @@ import type { Job, Position } from "../../domain/delivery.ts";
 import type { Endpoint, NewEndpoint, NextSecret, SigningSecrets, Target } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { EventDraft } from "../../domain/event.ts";
+import type { KeyedRequest, Once } from "../../domain/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../../domain/key.ts";
 import type {
   Attempt,
@@ -41,7 +42,8 @@ import { Due } from "./due.ts";
 import { EndpointIndex } from "./endpoint-index.ts";
 import { Endpoints } from "./endpoints.ts";
 import { Events } from "./events.ts";
-import { GroupCommit } from "./group-commit.ts";
+import { GroupCommit, type WorkSize } from "./group-commit.ts";
+import { IdempotencyKeys } from "./idempotency.ts";
 import { EventKeys, RandomChars } from "./ids.ts";
 import { Interned } from "./interned.ts";
 import { Keys } from "./keys.ts";
@@ -56,6 +58,7 @@ import { CHUNK, Sweep } from "./sweep.ts";
 
 /** Deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it. */
 const MAX_FAN_OUT = 20_000;
+const CHUNK_SIZE: WorkSize = { events: 0, deliveries: CHUNK };
 
 export interface SqliteStoreOptions {
   readonly dir: string;
@@ -92,6 +95,7 @@ export class SqliteStore implements Store {
   readonly #attempts: Attempts;
   readonly #keys: Keys;
   readonly #audit: Audit;
+  readonly #idempotency: IdempotencyKeys;
   #closed = false;
 
   constructor(db: Database, options: SqliteStoreOptions) {
@@ -117,7 +121,9 @@ export class SqliteStore implements Store {
     this.#endpoints = new Endpoints(db, { tenants, types, index, box });
     this.#rotation = new Rotation(db, { tenants, index, box });
     const lastKey = db.prepare<[], number | null>("SELECT max(key) FROM event").pluck().get() ?? 0;
-    this.#publish = new Publish(db, { index, keys: new EventKeys(lastKey), random: new RandomChars(random) });
+    this.#idempotency = new IdempotencyKeys(db, tenants);
+    const ids = { keys: new EventKeys(lastKey), random: new RandomChars(random) };
+    this.#publish = new Publish(db, { index, idempotency: this.#idempotency, ...ids });
     this.#attempts = new Attempts(db, { index, urls });
     this.#due = new Due(db, index);
     this.#started = new Started(db, { meta: this.#meta, index, due: this.#due });
@@ -138,10 +144,8 @@ export class SqliteStore implements Store {
     for (const endpoint of this.#sweep.unswept()) this.#cancelOpen(endpoint).catch(() => {});
   }
 
-  async addEndpoint(endpoint: NewEndpoint, maxPerTenant: number, now: number): Promise<Endpoint> {
-    const added = await this.#commit.run(() => this.#endpoints.add(endpoint, maxPerTenant, now));
-    if (added instanceof WebhookdError) throw added;
-    return added;
+  addEndpoint(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint> {
+    return this.#once(once, now, () => this.#endpoints.add(endpoint, maxPerTenant, now));
   }
 
   async getEndpoint(tenant: string | null, id: string): Promise<Endpoint | null> {
@@ -185,14 +189,19 @@ export class SqliteStore implements Store {
     return this.#commit.run(() => this.#rotation.switchDue(now, CHUNK));
   }
 
-  async publish(drafts: readonly EventDraft[], now: number, hasRoom: HasRoom): Promise<Publication[]> {
+  async publish(
+    drafts: readonly EventDraft[],
+    now: number,
+    hasRoom: HasRoom,
+    once?: Once<readonly Publication[]>,
+  ): Promise<Publication[]> {
     this.#condition.requireSpace();
     const deliveries = this.#read(() =>
       drafts.reduce((sum, { tenant, type }) => sum + this.#index.fanOut(tenant, type), 0),
     );
     if (deliveries > MAX_FAN_OUT) throw fanOutTooLarge(deliveries);
     const size = { events: drafts.length, deliveries };
-    return this.#commit.run(() => this.#publish.publish(drafts, now, hasRoom), size);
+    return this.#once(once, now, () => this.#publish.publish(drafts, now, hasRoom), size);
   }
 
   async due(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage> {
@@ -232,8 +241,14 @@ export class SqliteStore implements Store {
     return this.#commit.run(() => this.#record.park(deliveries), { events: 0, deliveries: deliveries.length });
   }
 
-  async replay(tenant: string | null, event: string, scope: ReplayScope, now: number): Promise<Replayed> {
-    return this.#commit.run(() => {
+  async replay(
+    tenant: string | null,
+    event: string,
+    scope: ReplayScope,
+    now: number,
+    once?: Once<Replayed>,
+  ): Promise<Replayed> {
+    return this.#once(once, now, () => {
       const found = this.#events.find(tenant, event);
       return found === null ? { result: "not_found" } : this.#replay.replay(found, scope, now);
     });
@@ -266,8 +281,8 @@ export class SqliteStore implements Store {
     });
   }
 
-  async addKey(key: NewApiKey, now: number): Promise<void> {
-    await this.#commit.run(() => this.#keys.add(key, now));
+  async addKey(key: NewApiKey, now: number, once?: Once<void>): Promise<void> {
+    await this.#once(once, now, () => this.#keys.add(key, now));
   }
 
   async getKey(id: string): Promise<ApiKey | null> {
@@ -302,7 +317,23 @@ export class SqliteStore implements Store {
   }
 
   async pruneAudit(before: number): Promise<number> {
-    return this.#commit.run(() => this.#audit.prune(before), { events: 0, deliveries: CHUNK });
+    return this.#commit.run(() => this.#audit.prune(before), CHUNK_SIZE);
+  }
+
+  async recall(request: KeyedRequest, now: number): Promise<string | null> {
+    const known = this.#read(() => this.#idempotency.find(request.tenant, request, now));
+    if (known instanceof WebhookdError) throw known;
+    return known;
+  }
+
+  async remember(request: KeyedRequest, answer: string): Promise<void> {
+    await this.#commit.run(() => this.#idempotency.remember(request.tenant, request, answer));
+  }
+
+  async pruneIdempotency(now: number): Promise<number> {
+    // Asked each minute: a commit, which writes, is only for when there is something to do.
+    if (!this.#read(() => this.#idempotency.hasExpired(now))) return 0;
+    return this.#commit.run(() => this.#idempotency.prune(now), CHUNK_SIZE);
   }
 
   async checkSpace(): Promise<Space> {
@@ -330,8 +361,14 @@ export class SqliteStore implements Store {
 
   /** A chunk a turn, so that a million deliveries delay nobody else's commit. */
   async #cancelOpen(endpoint: number): Promise<void> {
-    const size = { events: 0, deliveries: CHUNK };
-    while (!(await this.#commit.run(() => this.#sweep.cancelOpen(endpoint), size)));
+    while (!(await this.#commit.run(() => this.#sweep.cancelOpen(endpoint), CHUNK_SIZE)));
+  }
+
+  /** A commit of what may be refused, and is done once under an idempotency key. */
+  async #once<T>(once: Once<T> | undefined, now: number, work: () => T | WebhookdError, size?: WorkSize): Promise<T> {
+    const result = await this.#commit.run(() => this.#idempotency.once(once, now, work), size);
+    if (result instanceof WebhookdError) throw result;
+    return result;
   }
 
   #read<T>(work: () => T): T {
