@@ -1,6 +1,9 @@
-import { departures, loadConfig } from "../src/config.ts";
+import { departures, loadConfig, rereadConfig, type Config } from "../src/config.ts";
+import { ConfigError } from "../src/config/error.ts";
+import type { ConfigInputs } from "../src/config/inputs.ts";
 import type { SettingName } from "../src/config/schema.ts";
 import type { Daemon } from "../src/daemon.ts";
+import type { LevelledLog } from "../src/log.ts";
 import { banner, nextSteps } from "./banner.ts";
 import type { Args } from "./commands.ts";
 import { EXIT } from "./exit-code.ts";
@@ -28,7 +31,7 @@ async function loadDaemon(): Promise<StartDaemon> {
 }
 
 export async function run(args: Args<"serve">, io: Io, load: () => Promise<StartDaemon> = loadDaemon): Promise<number> {
-  const config = loadConfig(
+  const inputs = () =>
     io.configInputs({
       config: args.config,
       dev: args.dev,
@@ -37,18 +40,20 @@ export async function run(args: Args<"serve">, io: Io, load: () => Promise<Start
         const text = args[flag];
         return typeof text === "string" ? [{ name, flag: `--${flag}`, text }] : [];
       }),
-    }),
-  );
+    });
+  const config = loadConfig(inputs());
   const signals = watchSignals(io);
   try {
     const { createLog } = await import("../src/log.ts");
     const format = config.log.format === "auto" ? (io.stdout.isTTY ? "pretty" : "json") : config.log.format;
     const log = createLog({ format, level: config.log.level, write: (line) => io.stdout.write(line) });
-    io.onHangup(() => log.warn({}, "SIGHUP: nothing is re-read while the daemon runs; restart it to apply changes"));
+    const reload = rereader(config, inputs, log);
+    io.onHangup(() => log.warn({}, "SIGHUP: the daemon is still starting, so nothing was read again; send it later"));
     for (const sentence of departures(config)) log.warn({}, sentence);
     const startDaemon = await load();
     const daemon = await startDaemon(config, { log });
     signals.running();
+    io.onHangup(() => reload(daemon));
     if (io.stdout.isTTY && format === "pretty") io.stdout.write(banner(config, daemon, args));
     else if (daemon.created) {
       log.info({ file: daemon.adminKeyFile }, "this file holds the first API key, an admin's");
@@ -59,6 +64,28 @@ export async function run(args: Args<"serve">, io: Io, load: () => Promise<Start
   } finally {
     signals.end();
   }
+}
+
+/** What SIGHUP does: a configuration with mistakes changes nothing. */
+function rereader(start: Config, inputs: () => ConfigInputs, log: LevelledLog): (daemon: Daemon) => void {
+  let config = start;
+  return (daemon) => {
+    try {
+      const reread = rereadConfig(config, inputs());
+      const level = reread.config.log.level;
+      // The line about the change is to be seen if either level shows it.
+      if (!log.isLevelEnabled("info")) log.level = level;
+      daemon.reload(reread);
+      log.level = level;
+      config = reread.config;
+      if (reread.changed.includes("egress.allow_http"))
+        for (const sentence of departures(config)) log.warn({}, sentence);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const mistakes = error.mistakes.map(({ where, what, todo = "" }) => `${where}: ${what} ${todo}`.trimEnd());
+      log.error({ mistakes }, "SIGHUP: nothing was changed, because the configuration has mistakes");
+    }
+  };
 }
 
 /** The first signal stops, the second aborts, the third ends the process on the spot. */

@@ -1,10 +1,11 @@
 import { isIPv4 } from "node:net";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { ConfigError, type Mistake } from "./config/error.ts";
 import type { ConfigInputs } from "./config/inputs.ts";
 import type { Address } from "./config/kinds.ts";
 import { defaultDataDir, defaultSecretKeyFile, defaultSocket, fitsSocket } from "./config/places.ts";
-import type { Settings } from "./config/schema.ts";
+import { isLive, nameOf, SETTINGS, type SettingName, type Settings } from "./config/schema.ts";
 import { loadSettings, type LoadedSettings } from "./config/settings.ts";
 import { printDuration } from "./config/units.ts";
 import { SPECIFIED_LADDER } from "./domain/ladder.ts";
@@ -58,6 +59,8 @@ export interface Config {
   readonly endpoints: { readonly maxPerTenant: number };
   readonly log: { readonly format: "auto" | "json" | "pretty"; readonly level: string };
   readonly dev: boolean;
+  /** All of it as the operator gave it, by the names that the operator knows. */
+  readonly settings: Settings;
 }
 
 const TLS_PAIR = ["server.tls_cert", "server.tls_key"] as const;
@@ -69,6 +72,34 @@ export function loadConfig(inputs: ConfigInputs): Config {
   const mistakes = [...conflicts(config, loaded, inputs)];
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return config;
+}
+
+/** What a configuration that is read again changes in a daemon that runs. */
+export interface Reread {
+  /** What holds from now on: as it was, with the changes that need no restart. */
+  readonly config: Config;
+  readonly changed: readonly SettingName[];
+  readonly needsRestart: readonly SettingName[];
+}
+
+/** Throws a ConfigError, as at a start, when the new one could not be used as a whole. */
+export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
+  const next = loadConfig(inputs);
+  const changed: SettingName[] = [];
+  const needsRestart: SettingName[] = [];
+  for (const setting of SETTINGS) {
+    const name = nameOf(setting);
+    if (isDeepStrictEqual(current.settings[name], next.settings[name])) continue;
+    // A listener speaks TLS or does not, for as long as it lives.
+    const live = isLive(setting) && (!name.startsWith("server.tls") || isSameScheme(current, next));
+    (live ? changed : needsRestart).push(name);
+  }
+  const taken = Object.fromEntries(changed.map((name) => [name, next.settings[name]]));
+  return { config: build({ ...current.settings, ...taken }, inputs), changed, needsRestart };
+}
+
+function isSameScheme(one: Config, other: Config): boolean {
+  return (one.server.tls === null) === (other.server.tls === null);
 }
 
 /** One sentence for each constant of the specification that this configuration changes. */
@@ -150,6 +181,7 @@ function build(settings: Settings, inputs: ConfigInputs): Config {
     endpoints: { maxPerTenant: settings["endpoints.max_per_tenant"] },
     log: { format: settings["log.format"], level: settings["log.level"] },
     dev,
+    settings,
   };
 }
 

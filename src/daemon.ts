@@ -2,13 +2,19 @@
  * The composition root: the one place where the parts are joined. Config → store → dispatcher → API → schedule.
  */
 import { networkInterfaces } from "node:os";
-import { datesOf, readCertificate } from "./api/certificate.ts";
+import {
+  CertificateError,
+  datesOf,
+  readCertificate,
+  type Certificate,
+  type CertificateFiles,
+} from "./api/certificate.ts";
 import { createApi, type NodeHandler } from "./api/app.ts";
 import { openListener, type TcpListener } from "./api/listen.ts";
 import type { Listener, ListenerParts } from "./api/listener.ts";
 import { openSocket } from "./api/socket.ts";
 import { systemClock, type Clock } from "./clock.ts";
-import type { Config } from "./config.ts";
+import type { Config, Reread } from "./config.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import type { Network, SenderSettings } from "./delivery/open-sender.ts";
 import type { SenderThreadData } from "./delivery/sender-messages.ts";
@@ -42,6 +48,8 @@ export interface Daemon {
   readonly adminKeyFile: string | null;
   /** Resolves when nothing is due, in flight or unrecorded. */
   idle(): Promise<void>;
+  /** Takes up what was read at SIGHUP, and says in one line of the log what changed and what did not. */
+  reload(reread: Reread): void;
   /** What the schedule does each second. */
   tick(): Promise<void>;
   /** Ends attempts in flight, then stops listening and closes the store; publishes are taken until then. */
@@ -58,9 +66,7 @@ export async function startDaemon(
 ): Promise<Daemon> {
   const { log, clock = systemClock, schedule = startSchedule } = parts;
   process.umask(0o077);
-  const certificate = config.server.tls && readCertificate(config.server.tls);
-  const dates = certificate && datesOf(certificate, clock.now());
-  if (dates) log.warn({ file: config.server.tls!.certFile }, dates);
+  const certificate = config.server.tls && usableCertificate(config.server.tls, { log, now: clock.now() });
   const fault = Promise.withResolvers<Error>();
   const onFault = (error: unknown) => fault.resolve(error instanceof Error ? error : new Error(String(error)));
 
@@ -76,6 +82,7 @@ export async function startDaemon(
     defer: clock.nextTurn,
   });
 
+  let sending: Sending | null = null;
   const openSending = await sendingFor(config, { ...parts, clock });
   const dispatcher = new Dispatcher({
     store,
@@ -85,8 +92,9 @@ export async function startDaemon(
     ladder: config.retry.delays,
     maxRetryAfter: config.retry.maxRetryAfter,
     heldBytes: config.limits.inFlightBytes,
-    sending: openSending,
+    sending: (onEnded) => (sending = openSending(onEnded)),
   });
+  let egress = config.egress;
   let phase: "serving" | "draining" | "stopped" = "serving";
   const api = createApi({
     store,
@@ -96,6 +104,7 @@ export async function startDaemon(
     config,
     version,
     phase: () => phase,
+    egress: () => egress,
     ownAddresses,
   });
 
@@ -142,6 +151,12 @@ export async function startDaemon(
     socket: socket?.url ?? null,
     created,
     adminKeyFile: adminKeyFile ?? null,
+    reload({ config: next, changed, needsRestart }) {
+      egress = next.egress;
+      sending?.setEgress(egress);
+      const tls = next.server.tls && { certificate: renewed(listener, next.server.tls, { log, now: clock.now() }) };
+      log.info({ changed, needs_restart: needsRestart, ...tls }, "SIGHUP: the configuration was read again");
+    },
     idle: () => dispatcher.idle(),
     tick: () => {
       dispatcher.tick();
@@ -151,6 +166,30 @@ export async function startDaemon(
     abort: () => dispatcher.abort(),
     failed: fault.promise,
   };
+}
+
+/** What became of the certificate: one that cannot be used leaves the one that is served. */
+function renewed(
+  listener: TcpListener,
+  files: CertificateFiles,
+  { log, now }: { log: Log; now: number },
+): "renewed" | "kept" {
+  try {
+    listener.renew(usableCertificate(files, { log, now }));
+    return "renewed";
+  } catch (error) {
+    if (!(error instanceof CertificateError)) throw error;
+    log.error({ fault: error.message }, "the certificate stays the one that was served before");
+    return "kept";
+  }
+}
+
+/** Throws a `CertificateError`; one that is only too old or too new is used all the same. */
+function usableCertificate(files: CertificateFiles, { log, now }: { log: Log; now: number }): Certificate {
+  const certificate = readCertificate(files);
+  const dates = datesOf(certificate, now);
+  if (dates !== null) log.warn({ file: files.certFile }, dates);
+  return certificate;
 }
 
 async function openOptionalSocket(config: Config, handler: NodeHandler, web: ListenerParts): Promise<Listener | null> {

@@ -10,10 +10,19 @@ export interface Log {
   isLevelEnabled(level: string): boolean;
 }
 
+export interface LevelledLog extends Log {
+  /** The least important lines to write; may be set at any time. */
+  level: string;
+}
+
 /** Whatever happens to a log line, these never appear in it. */
 const SECRET_FIELDS = ["authorization", "token", "secret", "signing_secret", "headers.authorization"];
 
-export function createLog(options: { format: "json" | "pretty"; level: string; write: (line: string) => void }): Log {
+export function createLog(options: {
+  format: "json" | "pretty";
+  level: string;
+  write: (line: string) => void;
+}): LevelledLog {
   const stream = { write: options.format === "json" ? options.write : (line: string) => options.write(pretty(line)) };
   return pino(
     {

@@ -76,7 +76,7 @@ const RULES: Rule[] = [
   {
     from: "cli",
     may: ["cli", "src/client", "src/config", "src/domain", "src/version.ts", "src/packed.ts", NODE, "citty"],
-    types: ["src/daemon.ts", "src/store/store.ts"],
+    types: ["src/daemon.ts", "src/log.ts", "src/store/store.ts"],
     why: "commands are clients of the HTTP API; serve loads the daemon lazily",
   },
 ];

@@ -53,8 +53,10 @@ interface Context {
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
 
-export function createApi(given: Omit<ApiParts, "random"> & Partial<Pick<ApiParts, "random">>): Api {
-  const parts: ApiParts = { random: pooledRandom(), ...given };
+type Optional = "random" | "egress";
+
+export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiParts, Optional>>): Api {
+  const parts: ApiParts = { random: pooledRandom(), egress: () => given.config.egress, ...given };
   const { clock, config, log } = parts;
   const proxies = new Proxies(config.server.trustedProxies);
   const authentication = new Authentication(parts, proxies);

@@ -175,8 +175,8 @@ export function endpointId({ id = "" }: Call["params"]): string {
   return id;
 }
 
-function urlPolicy({ config, ownAddresses }: ApiParts): UrlPolicy {
-  const { allowHttp, allowCidrs, denyCidrs, ports, allowIpHosts } = config.egress;
+function urlPolicy({ config, egress, ownAddresses }: ApiParts): UrlPolicy {
+  const { allowHttp, allowCidrs, denyCidrs, ports, allowIpHosts } = egress();
   const address = { allowCidrs, denyCidrs, ownAddresses: ownAddresses(), allowLoopback: config.dev };
   return { allowHttp, ports, allowIpHosts, address, dev: config.dev };
 }

@@ -14,6 +14,8 @@ export interface ApiParts {
   readonly version: string;
   /** `draining` still takes publishes, because they are durable; `stopped` takes nothing. */
   readonly phase: () => "serving" | "draining" | "stopped";
+  /** As the last SIGHUP left it; what else is in `config` holds until a restart. */
+  readonly egress: () => Config["egress"];
   /** This host's own addresses, which endpoints may not name. */
   readonly ownAddresses: () => readonly string[];
   /** Cryptographically secure bytes, for ids and secrets. */

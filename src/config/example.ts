@@ -1,4 +1,4 @@
-import { nameOf, SETTINGS, writeSetting, type Settings } from "./schema.ts";
+import { isLive, nameOf, SETTINGS, writeSetting, type Settings } from "./schema.ts";
 
 const WIDTH = 112;
 
@@ -12,7 +12,8 @@ export function renderConfig(settings: Settings): string {
   let section = "";
   for (const setting of SETTINGS) {
     if (setting.section !== section) lines.push("", `[${(section = setting.section)}]`);
-    lines.push(...comment(setting.sentence), `${setting.key} = ${writeSetting(setting, settings[nameOf(setting)])}`);
+    const sentence = isLive(setting) ? `${setting.sentence} Re-read at SIGHUP.` : setting.sentence;
+    lines.push(...comment(sentence), `${setting.key} = ${writeSetting(setting, settings[nameOf(setting)])}`);
   }
   return `${lines.join("\n")}\n`;
 }

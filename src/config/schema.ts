@@ -12,6 +12,8 @@ interface SettingShape extends Bounds {
   readonly default: string | boolean | number | readonly string[];
   /** The comment in config.example.toml. */
   readonly sentence: string;
+  /** Whether a running daemon takes up a change of it at SIGHUP. */
+  readonly live?: true;
 }
 
 const DAY = 86_400_000;
@@ -49,8 +51,16 @@ export const SETTINGS = [
     kind: "path",
     default: "",
     sentence: "PEM file with the API's certificate, and its chain after it. Empty: the API is plain HTTP.",
+    live: true,
   },
-  { section: "server", key: "tls_key", kind: "path", default: "", sentence: "PEM file with the certificate's key." },
+  {
+    section: "server",
+    key: "tls_key",
+    kind: "path",
+    default: "",
+    sentence: "PEM file with the certificate's key.",
+    live: true,
+  },
   {
     section: "server",
     key: "behind_proxy",
@@ -208,6 +218,7 @@ export const SETTINGS = [
     kind: "bool",
     default: false,
     sentence: "Lets endpoints be plain http. For development.",
+    live: true,
   },
   {
     section: "egress",
@@ -216,6 +227,7 @@ export const SETTINGS = [
     default: [],
     sentence:
       'Networks that are not public and may be called all the same, such as "10.0.0.0/8". Metadata services and this machine\'s own addresses need an exact /32 or /128.',
+    live: true,
   },
   {
     section: "egress",
@@ -223,6 +235,7 @@ export const SETTINGS = [
     kind: "cidrs",
     default: [],
     sentence: "Networks that may never be called.",
+    live: true,
   },
   {
     section: "egress",
@@ -230,6 +243,7 @@ export const SETTINGS = [
     kind: "ports",
     default: ["443", "8443"],
     sentence: 'Ports that endpoints may have, or ["any"].',
+    live: true,
   },
   {
     section: "egress",
@@ -237,6 +251,7 @@ export const SETTINGS = [
     kind: "bool",
     default: true,
     sentence: "Lets an endpoint's URL have an IP address in place of a name.",
+    live: true,
   },
   {
     section: "egress",
@@ -291,6 +306,7 @@ export const SETTINGS = [
     default: "info",
     options: ["debug", "info", "warn", "error"],
     sentence: "The least important lines to show: debug, info, warn or error.",
+    live: true,
   },
 ] as const satisfies readonly SettingShape[];
 
@@ -301,6 +317,10 @@ type NameOf<S extends Setting> = S extends Setting ? `${S["section"]}.${S["key"]
 /** A value for every setting. */
 export type Settings = { readonly [S in Setting as NameOf<S>]: ValueOf<S> };
 type ValueOf<S extends Setting> = S extends { options: readonly (infer O)[] } ? O : Values[S["kind"]];
+
+export function isLive(setting: SettingShape): boolean {
+  return setting.live === true;
+}
 
 export function nameOf(setting: Setting): SettingName {
   return `${setting.section}.${setting.key}` as SettingName;

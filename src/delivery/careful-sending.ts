@@ -6,7 +6,7 @@ import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Store } from "../store/store.ts";
-import type { Sending } from "./sending.ts";
+import type { EgressRules, Sending } from "./sending.ts";
 
 export class CarefulSending implements Sending {
   readonly #inner: Sending;
@@ -28,6 +28,10 @@ export class CarefulSending implements Sending {
 
   setTarget(target: Target): Promise<void> {
     return this.#inner.setTarget(target);
+  }
+
+  setEgress(rules: EgressRules): void {
+    this.#inner.setEgress(rules);
   }
 
   send(jobs: readonly Job[]): void {

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { Client } from "undici";
+import type { AddressPolicy } from "../domain/address.ts";
 import { type Destination, Opening } from "./connector.ts";
 import type { Egress } from "./egress.ts";
 import { Fault } from "./fault.ts";
@@ -16,12 +17,14 @@ export class Connection {
   /** How the socket was opened, or is being opened. */
   opening: Opening | null = null;
   readonly #egress: Egress;
+  readonly #policy: AddressPolicy;
   readonly #destination: Destination;
   #socket: Socket | null = null;
   #readBefore = 0;
 
   constructor(egress: Egress, destination: Destination, onLost: (connection: Connection) => void) {
     this.#egress = egress;
+    this.#policy = egress.policy;
     this.#destination = destination;
     this.client = new Client(destination.origin, {
       connect: (_options, callback) => this.#open(callback),
@@ -40,7 +43,7 @@ export class Connection {
   get reusable(): boolean {
     const socket = this.#socket;
     const since = this.opening?.connectedAt ?? null;
-    if (socket === null || socket.destroyed || since === null) return false;
+    if (socket === null || socket.destroyed || since === null || this.#policy !== this.#egress.policy) return false;
     // An answer that came before its request was written leaves half a request on the wire.
     return socket.writableLength === 0 && this.#egress.clock.monotonic() - since < LIFETIME_MS;
   }

@@ -24,7 +24,8 @@ export interface EgressParts {
 /** What the ways to all endpoints share. Proxies named in the environment play no part in it. */
 export class Egress {
   readonly clock: Clock;
-  readonly policy: AddressPolicy;
+  /** Replaced as a whole when the rules change: a connection keeps the one it was vetted by. */
+  policy: AddressPolicy;
   readonly resolve: Resolve;
   readonly dial: Dial;
   readonly secureContext: SecureContext;

@@ -4,6 +4,7 @@ import { Exchange } from "./exchange.ts";
 import { Signer, type SignatureOptions } from "./request.ts";
 import { createResolve } from "./resolver.ts";
 import { Sender, type SenderParts } from "./sender.ts";
+import type { EgressRules } from "./sending.ts";
 
 /** All that a sender is made from, as plain data, so that it can be sent to a thread. */
 export interface SenderSettings {
@@ -11,9 +12,7 @@ export interface SenderSettings {
   readonly maxInFlight: number;
   readonly endpointMaxInFlight: number;
   readonly signature: SignatureOptions;
-  readonly egress: {
-    readonly allowCidrs: readonly string[];
-    readonly denyCidrs: readonly string[];
+  readonly egress: EgressRules & {
     readonly resolver: "c-ares" | "system";
     readonly caFile: string;
   };
@@ -33,10 +32,13 @@ export interface OpenSenderParts extends Pick<SenderParts, "onEnded" | "onStart"
 /** A sender on this thread, with its way out. */
 export function openSender(settings: SenderSettings, { clock, network, ...hooks }: OpenSenderParts): Sender {
   const { ownAddresses, timeoutMs, dev } = settings;
-  const { allowCidrs, denyCidrs, resolver, caFile } = settings.egress;
+  const { resolver, caFile } = settings.egress;
+  const policyOf = ({ allowCidrs, denyCidrs }: EgressRules) => {
+    return { allowCidrs, denyCidrs, ownAddresses, allowLoopback: dev };
+  };
   const egress = new Egress({
     clock,
-    policy: { allowCidrs, denyCidrs, ownAddresses, allowLoopback: dev },
+    policy: policyOf(settings.egress),
     resolve: createResolve(resolver, dev),
     timeoutMs,
     caFile,
@@ -49,6 +51,9 @@ export function openSender(settings: SenderSettings, { clock, network, ...hooks 
     signer: (target) => new Signer(target, settings.signature),
     maxInFlight: settings.maxInFlight,
     endpointMaxInFlight: settings.endpointMaxInFlight,
+    onEgress: (rules) => {
+      egress.policy = policyOf(rules);
+    },
     onClosed: () => egress.close(),
   });
 }

@@ -7,7 +7,7 @@ import { isPlain, plainSuccess, type Trigger } from "../domain/attempt.ts";
 import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import type { SenderSettings } from "./open-sender.ts";
-import type { Ended } from "./sending.ts";
+import type { EgressRules, Ended } from "./sending.ts";
 
 export interface SenderThreadData {
   readonly settings: SenderSettings;
@@ -18,6 +18,7 @@ export interface SenderThreadData {
 export type ToSender =
   | { readonly kind: "jobs"; readonly jobs: PackedJobs }
   | { readonly kind: "target"; readonly target: Target; readonly call: number }
+  | { readonly kind: "egress"; readonly rules: EgressRules }
   | { readonly kind: "forget"; readonly endpoint: string; readonly call: number }
   | { readonly kind: "drain"; readonly call: number }
   | { readonly kind: "pause" | "resume" | "abort" | "close" };

@@ -49,6 +49,8 @@ function serve(port: MessagePort, { settings, onWire }: SenderThreadData): void 
         return sender.send(unpackJobs(message.jobs));
       case "target":
         return answer(message.call, sender.setTarget(message.target));
+      case "egress":
+        return sender.setEgress(message.rules);
       case "forget":
         return answer(message.call, sender.forget(message.endpoint));
       case "pause":

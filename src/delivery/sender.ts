@@ -8,7 +8,7 @@ import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Signer } from "./request.ts";
-import type { Ended, Sending } from "./sending.ts";
+import type { EgressRules, Ended, Sending } from "./sending.ts";
 import { Pace } from "./pace.ts";
 import { Turns } from "./turns.ts";
 
@@ -24,6 +24,7 @@ export interface SenderParts {
   readonly onEnded: (ended: Ended, job: Job) => void;
   /** Called before the first byte of an attempt. */
   readonly onStart?: ((job: Job) => void) | undefined;
+  readonly onEgress?: (rules: EgressRules) => void;
   readonly onClosed?: () => void;
 }
 
@@ -66,6 +67,10 @@ export class Sender implements Sending {
     this.#turns.setRate(target.endpoint, target.ratePerSecond, this.#parts.clock.monotonic());
     // What waits may go on by a higher rate, or by none.
     this.#pump();
+  }
+
+  setEgress(rules: EgressRules): void {
+    this.#parts.onEgress?.(rules);
   }
 
   send(jobs: readonly Job[]): void {

@@ -3,11 +3,19 @@ import type { Outcome } from "../domain/attempt.ts";
 import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 
+/** Networks beside the public ones that may be called, and networks that may never be. */
+export interface EgressRules {
+  readonly allowCidrs: readonly string[];
+  readonly denyCidrs: readonly string[];
+}
+
 export interface Sending {
   /** How many attempts to this endpoint may be in flight at once, as far as is known here. */
   cap(endpoint: string): number;
   /** Attempts that start after it resolved use these settings; jobs that are sent after the call do so too. */
   setTarget(target: Target): Promise<void>;
+  /** Every connection that is opened after it, and every request but those on the wire, keeps to these rules. */
+  setEgress(rules: EgressRules): void;
   /** Their endpoints' targets must have been set. Each job ends, is forgotten, or waits while paused. */
   send(jobs: readonly Job[]): void;
   /** Starts nothing more of what the endpoint had waiting; the answer is what was given back, by delivery id. */

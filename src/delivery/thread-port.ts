@@ -72,7 +72,7 @@ export class ThreadPort {
     }
   }
 
-  tell(message: { readonly kind: "pause" | "resume" | "abort" }): void {
+  tell(message: Exclude<ToSender, { kind: "jobs" } | { call: number }>): void {
     this.#flush();
     this.#thread.postMessage(message satisfies ToSender);
   }

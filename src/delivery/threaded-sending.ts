@@ -8,7 +8,7 @@ import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import type { Log } from "../log.ts";
 import type { SenderSettings } from "./open-sender.ts";
-import type { Ended, Sending } from "./sending.ts";
+import type { EgressRules, Ended, Sending } from "./sending.ts";
 import { ThreadPort, type Outstanding, type StartThread } from "./thread-port.ts";
 import { INITIAL_CAP } from "./turns.ts";
 
@@ -26,6 +26,8 @@ export interface ThreadedSendingParts {
 
 export class ThreadedSending implements Sending {
   readonly #parts: ThreadedSendingParts;
+  /** For threads that are started later. */
+  #settings: SenderSettings;
   readonly #threads: ThreadPort[];
   readonly #targets = new Map<string, Target>();
   readonly #caps = new Map<string, number>();
@@ -38,6 +40,7 @@ export class ThreadedSending implements Sending {
 
   constructor(parts: ThreadedSendingParts) {
     this.#parts = parts;
+    this.#settings = parts.settings;
     this.#threads = Array.from({ length: parts.threads }, (_, at) => this.#startThread(at));
   }
 
@@ -50,6 +53,11 @@ export class ThreadedSending implements Sending {
     // Looked at anew at each start of a quarantine, so only a running one needs to hear of it.
     const threads = [this.#threadOf(target.endpoint), this.#quarantine];
     await Promise.all(threads.map((thread) => thread?.ask({ kind: "target", target })));
+  }
+
+  setEgress(rules: EgressRules): void {
+    this.#settings = { ...this.#settings, egress: { ...this.#settings.egress, ...rules } };
+    for (const thread of this.#all()) thread.tell({ kind: "egress", rules });
   }
 
   send(jobs: readonly Job[]): void {
@@ -103,10 +111,10 @@ export class ThreadedSending implements Sending {
   }
 
   #open(maxInFlight: number, onDeath: (outstanding: readonly Outstanding[]) => void): ThreadPort {
-    const { start, settings, nextTurn, onEnded } = this.#parts;
+    const { start, nextTurn, onEnded } = this.#parts;
     return new ThreadPort({
       start,
-      settings: { ...settings, maxInFlight },
+      settings: { ...this.#settings, maxInFlight },
       nextTurn,
       onError: (error) => this.#parts.log.error({ err: error }, "an uncaught error in a sender thread"),
       onDeath,

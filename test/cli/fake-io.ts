@@ -46,7 +46,9 @@ export class FakeIo implements Io {
     return () => void this.#signals.delete(run);
   };
 
-  onHangup = () => {};
+  #hangup = () => {};
+  onHangup = (run: () => void) => void (this.#hangup = run);
+  hangUp = () => this.#hangup();
 
   exit = (code: number) => void this.exits.push(code);
 

@@ -4,7 +4,7 @@ import { EXIT } from "../../cli/exit-code.ts";
 import { report } from "../../cli/failure.ts";
 import { parse } from "../../cli/parse.ts";
 import { run } from "../../cli/serve.ts";
-import type { Config } from "../../src/config.ts";
+import type { Config, Reread } from "../../src/config.ts";
 import type { Daemon, startDaemon } from "../../src/daemon.ts";
 import { StoreRefused } from "../../src/store/refused.ts";
 import { FakeIo } from "./fake-io.ts";
@@ -14,6 +14,7 @@ type Start = typeof startDaemon;
 /** A daemon that says what is asked of it and ends when the test lets it. */
 function fakeDaemon(created = false) {
   const calls: string[] = [];
+  const rereads: Reread[] = [];
   const [stopped, failed, started] = [
     Promise.withResolvers<void>(),
     Promise.withResolvers<Error>(),
@@ -26,6 +27,7 @@ function fakeDaemon(created = false) {
     adminKeyFile: created ? "/d/admin.key" : null,
     idle: () => Promise.resolve(),
     tick: () => Promise.resolve(),
+    reload: (reread) => void rereads.push(reread),
     stop: () => (calls.push("stop"), stopped.promise),
     abort: () => void calls.push("abort"),
     failed: failed.promise,
@@ -34,7 +36,7 @@ function fakeDaemon(created = false) {
     started.resolve(config);
     return daemon;
   };
-  return { calls, stopped, failed, started: started.promise, start };
+  return { calls, rereads, stopped, failed, started: started.promise, start };
 }
 
 /** Runs `webhookd serve`; the code is what the process would exit with. */
@@ -199,5 +201,60 @@ describe("webhookd serve", () => {
     await startedWith(again, false);
     expect(again.out).not.toContain("Copy");
     expect(again.out).toContain("keys create --name app --scope publish,read\n");
+  });
+
+  describe("at SIGHUP", () => {
+    const files: Record<string, string> = {};
+    const lines = (io: FakeIo) => io.out.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+
+    async function running(toml: string, ...words: string[]) {
+      files["/srv/app/webhookd.toml"] = toml;
+      const [io, daemon] = [new FakeIo({ machine: { readFile: (path) => files[path] ?? null } }), fakeDaemon()];
+      const code = serve(io, daemon.start, ...words);
+      await daemon.started;
+      await turns();
+      const end = async () => {
+        io.signal("SIGTERM");
+        daemon.stopped.resolve();
+        expect(await code).toBe(EXIT.ok);
+      };
+      return { io, daemon, end };
+    }
+
+    it("reads the file again, gives the daemon what changed, and takes up the log's level", async () => {
+      const { io, daemon, end } = await running('[log]\nlevel = "error"\n', "--listen=127.0.0.1:5");
+      files["/srv/app/webhookd.toml"] =
+        '[log]\nlevel = "debug"\n[server]\nlisten = "127.0.0.1:6"\n[limits]\ncommit_queue = 5\n';
+      io.hangUp();
+      io.hangUp();
+      const [first, second] = daemon.rereads;
+      // The flag still wins over the file.
+      expect(first).toMatchObject({ changed: ["log.level"], needsRestart: ["limits.commit_queue"] });
+      expect(first!.config).toMatchObject({ log: { level: "debug" }, limits: { commitQueue: 2000 } });
+      // What waits for a restart is said again, what was taken up is not.
+      expect(second).toMatchObject({ changed: [], needsRestart: ["limits.commit_queue"] });
+      await end();
+    });
+
+    it("says that endpoints may now be plain http", async () => {
+      const { io, end } = await running("");
+      files["/srv/app/webhookd.toml"] = "[egress]\nallow_http = true\n";
+      io.hangUp();
+      expect(lines(io)).toMatchObject([
+        { level: "warn", msg: "Endpoints may be plain http; specified is https only." },
+      ]);
+      await end();
+    });
+
+    it("keeps what it has when the file has mistakes, and names them all", async () => {
+      const { io, daemon, end } = await running("");
+      files["/srv/app/webhookd.toml"] = '[log]\nlevle = "debug"\n[server]\nlisten = "0.0.0.0:1"\n';
+      io.hangUp();
+      expect(daemon.rereads).toEqual([]);
+      const [line] = lines(io);
+      expect(line).toMatchObject({ level: "error", msg: expect.stringContaining("nothing was changed") });
+      expect(line.mistakes[0]).toContain("webhookd.toml:2: [log] levle");
+      await end();
+    });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { departures, loadConfig } from "../../src/config.ts";
+import { departures, loadConfig, rereadConfig } from "../../src/config.ts";
 import { inputs } from "./inputs.ts";
 
 const env = (variables: Record<string, string>) => inputs({ env: variables });
@@ -87,6 +87,58 @@ describe("--dev", () => {
   it("is refused with an address that others can reach, proxy or not", () => {
     const variables = { WEBHOOKD_SERVER_LISTEN: "0.0.0.0:1", WEBHOOKD_SERVER_BEHIND_PROXY: "true" };
     expect(() => loadConfig(inputs({ flags: { dev: true }, env: variables }))).toThrow("Drop --dev");
+  });
+});
+
+describe("a configuration that is read again", () => {
+  const TLS = { WEBHOOKD_SERVER_TLS_CERT: "/c.pem", WEBHOOKD_SERVER_TLS_KEY: "/k.pem" };
+  const reread = (before: Record<string, string>, after: Record<string, string>) =>
+    rereadConfig(loadConfig(env(before)), env(after));
+
+  it("that is the same changes nothing", () => {
+    const { config, changed, needsRestart } = reread(TLS, TLS);
+    expect({ changed, needsRestart }).toEqual({ changed: [], needsRestart: [] });
+    expect(config).toEqual(loadConfig(env(TLS)));
+  });
+
+  it("takes up what a running daemon can, and leaves the rest as it was", () => {
+    const { config, changed, needsRestart } = reread(
+      {},
+      {
+        WEBHOOKD_EGRESS_DENY_CIDRS: "192.0.2.0/24",
+        WEBHOOKD_EGRESS_RESOLVER: "system",
+        WEBHOOKD_LOG_LEVEL: "debug",
+        WEBHOOKD_RETRY_TIMEOUT: "5s",
+      },
+    );
+    expect(changed).toEqual(["egress.deny_cidrs", "log.level"]);
+    expect(needsRestart).toEqual(["retry.timeout", "egress.resolver"]);
+    expect(config).toMatchObject({
+      egress: { denyCidrs: ["192.0.2.0/24"], resolver: "c-ares" },
+      log: { level: "debug" },
+      retry: { timeout: 10_000 },
+    });
+  });
+
+  it("has another certificate at once, but TLS itself only after a restart", () => {
+    const other = { ...TLS, WEBHOOKD_SERVER_TLS_KEY: "/other.pem" };
+    expect(reread(TLS, other)).toMatchObject({
+      config: { server: { tls: { certFile: "/c.pem", keyFile: "/other.pem" } } },
+      changed: ["server.tls_key"],
+    });
+    const both = ["server.tls_cert", "server.tls_key"];
+    expect(reread({}, TLS)).toMatchObject({ config: { server: { tls: null } }, changed: [], needsRestart: both });
+    expect(reread(TLS, {})).toMatchObject({ config: { server: { tls: {} } }, changed: [], needsRestart: both });
+  });
+
+  it("must be right as a whole", () => {
+    expect(() => reread({}, { WEBHOOKD_SERVER_LISTEN: "0.0.0.0:1", WEBHOOKD_LOG_LEVEL: "debug" })).toThrow("0.0.0.0");
+  });
+
+  it("keeps what --dev opens", () => {
+    const dev = (variables: Record<string, string>) => inputs({ flags: { dev: true }, env: variables });
+    const { config } = rereadConfig(loadConfig(dev({})), dev({ WEBHOOKD_EGRESS_PORTS: "8443" }));
+    expect(config.egress).toMatchObject({ allowHttp: true, ports: "any" });
   });
 });
 

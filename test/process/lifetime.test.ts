@@ -29,14 +29,6 @@ describe.concurrent("a daemon outlives", () => {
     expect(await daemon.settled(await daemon.publish())).toMatchObject({ status: "delivered" });
     expect(await daemon.stop()).toBe(0);
   });
-
-  it("SIGHUP, and says what it did not do", async ({ machine }) => {
-    const daemon = await machine.serve();
-    daemon.process.kill("SIGHUP");
-    expect(await daemon.process.json(({ msg }) => String(msg).includes("SIGHUP"))).toMatchObject({ level: "warn" });
-    await daemon.publish();
-    expect(await daemon.stop()).toBe(0);
-  });
 });
 
 describe.concurrent("a stop", () => {

@@ -1,0 +1,91 @@
+import { once } from "node:events";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connect, type TLSSocket } from "node:tls";
+import { describe, expect } from "vitest";
+import { it, type DaemonProcess, type Machine } from "../harness/process.ts";
+import { caFile, tlsFile } from "../harness/tls.ts";
+
+/** The line of the log about the nth SIGHUP. */
+async function hangUp({ process }: DaemonProcess, nth = 1): Promise<Record<string, unknown>> {
+  process.kill("SIGHUP");
+  let seen = 0;
+  return process.json(({ msg }) => String(msg).startsWith("SIGHUP") && ++seen === nth);
+}
+
+function configure(machine: Machine, toml: string): void {
+  writeFileSync(join(machine.home, "webhookd.toml"), toml);
+}
+
+describe.concurrent("SIGHUP", () => {
+  it("renews the certificate under open connections, and a bad one leaves the old one", async ({ machine }) => {
+    const [cert, key] = [join(machine.home, "cert.pem"), join(machine.home, "key.pem")];
+    copyFileSync(tlsFile("good"), cert);
+    copyFileSync(tlsFile("leaf.key"), key);
+    const daemon = await machine.serve({ settings: { SERVER_TLS_CERT: cert, SERVER_TLS_KEY: key } });
+    const before = await dial(daemon);
+    copyFileSync(tlsFile("wrong-host"), cert);
+    expect(await hangUp(daemon, 1)).toMatchObject({ level: "info", certificate: "renewed", changed: [] });
+    const after = await dial(daemon);
+
+    writeFileSync(cert, "-----BEGIN CERTIFICATE-----\nrubbish\n");
+    expect(await hangUp(daemon, 2)).toMatchObject({ certificate: "kept" });
+    const error = await daemon.process.json(({ level }) => level === "error");
+    expect(error.fault).toContain(`${cert} holds no certificate`);
+    const later = await dial(daemon);
+
+    const names = [before, after, later].map((socket) => socket.getPeerCertificate().subject.CN);
+    expect(names).toEqual(["receiver.example", "other.example", "other.example"]);
+    for (const socket of [before, after, later]) expect(await health(socket)).toContain("200 OK");
+    expect(await daemon.stop()).toBe(0);
+  });
+
+  it("brings new rules for where deliveries may go, to connections that are kept alive too", async ({ machine }) => {
+    const receiver = await machine.receiver();
+    const daemon = await machine.serve({ settings: { RETRY_DELAYS: "" } });
+    await daemon.register(receiver.url);
+    expect(await daemon.settled(await daemon.publish())).toMatchObject({ status: "delivered" });
+    configure(machine, '[egress]\ndeny_cidrs = ["127.0.0.0/8"]\n');
+    expect(await hangUp(daemon, 1)).toMatchObject({ changed: ["egress.deny_cidrs"], needs_restart: [] });
+
+    const denied = await daemon.settled(await daemon.publish());
+    expect(denied.deliveries[0]).toMatchObject({ status: "failed", last_attempt: { error: "address_denied" } });
+    const { status, body } = await daemon.request("POST", "/v1/webhooks", {
+      url: receiver.url,
+      events: ["budget.exceeded"],
+    });
+    expect({ status, code: body.errors[0].code }).toEqual({ status: 422, code: "address_denied" });
+
+    configure(machine, "");
+    await hangUp(daemon, 2);
+    expect(await daemon.settled(await daemon.publish())).toMatchObject({ status: "delivered" });
+    expect(await daemon.stop()).toBe(0);
+  });
+
+  it("with mistakes in the file changes nothing, and the daemon serves on", async ({ machine }) => {
+    const daemon = await machine.serve();
+    configure(machine, '[log]\nlevel = "loud"\n');
+    const line = await hangUp(daemon);
+    expect(line).toMatchObject({ level: "error", mistakes: [expect.stringContaining("webhookd.toml:2: [log] level")] });
+    await daemon.publish();
+    expect(await daemon.stop()).toBe(0);
+  });
+});
+
+async function dial({ url }: DaemonProcess): Promise<TLSSocket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({
+    host: hostname,
+    port: Number(port),
+    ca: readFileSync(caFile),
+    checkServerIdentity: () => undefined,
+  });
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+async function health(socket: TLSSocket): Promise<string> {
+  socket.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+  const [answer] = await once(socket, "data");
+  return String(answer);
+}
