@@ -14,6 +14,7 @@ import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./auth
 import { auditRoutes } from "./audit.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { ClientGone, hasBody, mediaTypeOf, readBody } from "./body.ts";
+import { deliveryRoutes } from "./deliveries.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
@@ -74,6 +75,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...healthRoutes(parts),
     ...publishRoutes(parts, types),
     ...eventRoutes(parts),
+    ...deliveryRoutes(parts),
     ...endpointRoutes(parts, types),
     ...secretRoutes(parts),
     ...keyRoutes(parts),

@@ -2,21 +2,16 @@
 import * as v from "valibot";
 import { WebhookdError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
-import { getEvent, listEventAttempts, listEvents, retryEvent } from "./operations/events.ts";
 import type { EventQuery, EventSummary, EventView, LeftAlone, Replay } from "../store/store.ts";
-import {
-  choiceParameter,
-  flagParameter,
-  idParameter,
-  instantParameter,
-  textParameter,
-  type Query,
-} from "./parameter.ts";
+import { attemptsReply } from "./deliveries.ts";
+import { PERIOD, periodOf, RESULT, resultOf, Test, Type } from "./filters.ts";
+import { getEvent, listEventAttempts, listEvents, retryEvent } from "./operations/events.ts";
+import { choiceParameter, idParameter, textParameter, type Query } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
-import { eventText, pageText, presentAttempt, type EventParts } from "./present.ts";
+import { eventText, pageText, type EventParts } from "./present.ts";
 import { notFound } from "./problem.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
-import { json, jsonText, type Call, type Reply, type Route } from "./route.ts";
+import { jsonText, type Call, type Reply, type Route } from "./route.ts";
 import { EVENT_STATUSES } from "./schemas/event.ts";
 import { described } from "./schemas/wire.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
@@ -30,18 +25,14 @@ const Status = choiceParameter(
   EVENT_STATUSES,
   "Only events of this status; with `endpoint`, of that delivery's.",
 );
-const Type = textParameter("type", "Only events of this type.");
 const OwedTo = idParameter("endpoint", "ep", "Only events with a delivery to this endpoint.");
-const Since = instantParameter("since", "Only what was received at this instant or later.");
-const Until = instantParameter("until", "Only what was received before this instant.");
-const Test = flagParameter("test", "Test events, which other lists leave out, and nothing else.", false);
 const Include = textParameter(
   "include",
   "What each event carries beside its summary: `data`, `deliveries` or `data,deliveries`.",
   /^(?:data|deliveries)(?:,(?:data|deliveries))*$/,
   "is data, deliveries or data,deliveries",
 );
-const FILTERS = [Status, Type, OwedTo, Since, Until, Test, Include];
+const FILTERS = [Status, Type, OwedTo, ...RESULT, ...PERIOD, Test, Include];
 
 const RetryBody = v.strictObject({
   endpoint: v.optional(described(v.string(), "Only the delivery to this endpoint.")),
@@ -63,13 +54,7 @@ export function eventRoutes({ store, deliveries }: ApiParts): Route[] {
     const event = eventId(params);
     const tenant = tenantToRead(principal, namedTenant(query));
     const page = await store.listAttempts({ ...pageOf(query, tenant), event });
-    if (page === null) throw notFound();
-    const data = page.data.map(presentAttempt);
-    return json(
-      200,
-      { data, next_cursor: page.nextCursor },
-      linkTo(`${PATH}/${event}/attempts`, query, page.nextCursor),
-    );
+    return attemptsReply(`${PATH}/${event}/attempts`, query, page);
   }
 
   async function retry({ principal, params, query, body, now, request }: Call): Promise<Reply> {
@@ -147,8 +132,8 @@ function eventId({ id = "" }: Call["params"]): string {
 function eventQuery(query: Query, tenant: string | null): EventQuery {
   return {
     ...pageOf(query, tenant),
-    since: Since.read(query),
-    until: Until.read(query),
+    ...periodOf(query),
+    ...resultOf(query),
     status: Status.read(query),
     type: Type.read(query),
     endpoint: OwedTo.read(query),

@@ -47,14 +47,30 @@ export function eventText(event: EventSummary | EventView, include: EventParts, 
   ];
   if ("data" in event && include.data) members.push(`"data":${event.data === null ? "null" : utf8.decode(event.data)}`);
   if ("deliveries" in event && include.deliveries) {
-    members.push(`"deliveries":${JSON.stringify(event.deliveries.map(presentDelivery))}`);
+    members.push(`"deliveries":${JSON.stringify(event.deliveries.map(presentOwed))}`);
   }
   const rest = JSON.stringify(more).slice(1, -1);
   if (rest !== "") members.push(rest);
   return `{${members.join(",")}}`;
 }
 
-function presentDelivery(delivery: DeliveryView) {
+export function presentDelivery(delivery: DeliveryView) {
+  const { id, ...owed } = presentOwed(delivery);
+  return {
+    id,
+    event: delivery.event,
+    type: delivery.type,
+    received_at: formatInstant(delivery.receivedAt),
+    tenant: delivery.tenant,
+    test: delivery.test,
+    round: delivery.round,
+    retry: delivery.retry,
+    ...owed,
+  };
+}
+
+/** Inside its event, which says the rest. */
+function presentOwed(delivery: DeliveryView) {
   return {
     id: delivery.id,
     endpoint: delivery.endpoint,

@@ -112,9 +112,19 @@ export interface Store {
   // --- reads ---
 
   getEvent(tenant: string | null, id: string): Promise<EventView | null>;
+  /** In the order in which they were committed. */
   listEvents(query: EventQuery): Promise<Page<EventSummary>>;
-  /** Null when there is no such event. */
+  getDelivery(tenant: string | null, id: string): Promise<DeliveryView | null>;
+  /** In the order of their events. */
+  listDeliveries(query: DeliveryQuery): Promise<Page<DeliveryView>>;
+  getAttempt(tenant: string | null, id: string): Promise<Attempt | null>;
+  /** One event's in the order of their starts, one delivery's by number. Null when there is no such event or delivery. */
   listAttempts(query: AttemptQuery): Promise<Page<Attempt> | null>;
+  /**
+   * In the order of their events, then by number: an order by starts would cost every success an index entry. A deleted
+   * endpoint's too; null when there never was one.
+   */
+  listEndpointAttempts(query: EndpointAttemptQuery): Promise<Page<Attempt> | null>;
 
   // --- keys ---
 
@@ -269,23 +279,51 @@ export interface EndpointQuery extends PageQuery {
   readonly uid?: string;
 }
 
-export interface EventQuery extends PageQuery {
+/** When the event was received; `until` is exclusive. */
+export interface Period {
   readonly since?: number;
   readonly until?: number;
+}
+
+/** What an attempt came to. */
+export interface ResultFilter {
+  readonly error?: AttemptError;
+  readonly statusCode?: StatusCodes;
+}
+
+/** Both ends included. */
+export interface StatusCodes {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** An error or status code is looked for in the last attempts of the event's deliveries; one that has it is enough. */
+export interface EventQuery extends PageQuery, Period, ResultFilter {
   readonly status?: EventStatus;
   readonly type?: string;
   readonly endpoint?: string;
   readonly test?: boolean;
 }
 
-export interface AuditQuery extends PageQuery {
-  readonly since?: number;
-  readonly until?: number;
+export interface AuditQuery extends PageQuery, Period {
   readonly action?: AuditAction;
 }
 
-export interface AttemptQuery extends PageQuery {
-  readonly event: string;
+/** An error or status code is looked for in the delivery's last attempt. */
+export interface DeliveryQuery extends PageQuery, Period, ResultFilter {
+  readonly status?: ShownStatus;
+  readonly type?: string;
+  readonly endpoint?: string;
+  readonly event?: string;
+  readonly test?: boolean;
+}
+
+export type AttemptQuery = PageQuery & ({ readonly event: string } | { readonly delivery: string });
+
+export interface EndpointAttemptQuery extends PageQuery, Period, ResultFilter {
+  readonly endpoint: string;
+  readonly outcome?: Outcome["outcome"];
+  readonly test?: boolean;
 }
 
 export interface EventSummary {
@@ -308,9 +346,16 @@ export interface EventView extends EventSummary {
 export interface DeliveryView {
   readonly id: string;
   readonly event: string;
+  readonly type: string;
+  readonly receivedAt: number;
+  readonly tenant: string;
+  readonly test: boolean;
   readonly endpoint: string;
   readonly status: ShownStatus;
   readonly attempts: number;
+  readonly round: number;
+  /** The place on the ladder of the attempt to come; null unless one is to come. */
+  readonly retry: number | null;
   /** Null unless the delivery is pending. */
   readonly nextAttemptAt: number | null;
   readonly lastAttempt: Attempt | null;

@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import { audit } from "./conformance/audit.ts";
 import { careful } from "./conformance/careful.ts";
 import { clockSet } from "./conformance/clock.ts";
+import { deliveryLists } from "./conformance/delivery-lists.ts";
 import { endpoints } from "./conformance/endpoints.ts";
 import { idempotency } from "./conformance/idempotency.ts";
 import { keys } from "./conformance/keys.ts";
@@ -11,6 +12,7 @@ import { reading } from "./conformance/due.ts";
 import { recording } from "./conformance/record.ts";
 import { replaying } from "./conformance/replay.ts";
 import { rotating } from "./conformance/rotation.ts";
+import { walks } from "./conformance/walks.ts";
 import { openSqlite } from "./stores.ts";
 
 describe("the SQLite store", () => {
@@ -21,6 +23,8 @@ describe("the SQLite store", () => {
   endpoints(openSqlite);
   rotating(openSqlite);
   lists(openSqlite);
+  deliveryLists(openSqlite);
+  walks(openSqlite);
   keys(openSqlite);
   audit(openSqlite);
   idempotency(openSqlite);

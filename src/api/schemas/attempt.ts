@@ -3,6 +3,8 @@ import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
 import { Count, described, id, Instant, pageOf, titled } from "./wire.ts";
 
+export const OUTCOMES = ["succeeded", "failed", "interrupted"] as const;
+
 const Phase = v.nullable(v.number());
 
 export const Attempt = titled(
@@ -22,7 +24,7 @@ export const Attempt = titled(
       v.nullable(Count),
       "The place on the ladder, 0 for the first attempt of a round; null outside it.",
     ),
-    outcome: v.picklist(["succeeded", "failed", "interrupted"]),
+    outcome: v.picklist(OUTCOMES),
     status_code: described(v.nullable(v.pipe(v.number(), v.integer())), "What the receiver answered, if it did."),
     error: described(v.nullable(v.picklist(ATTEMPT_ERRORS)), "Why it failed; null when it succeeded."),
     body_error: described(

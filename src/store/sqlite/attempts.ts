@@ -1,14 +1,14 @@
 /** Attempt rows. A plain success keeps times, status and the beginning of the answer; the rest only of what failed. */
 import type { Database, Statement } from "better-sqlite3";
 import { answered, NO_PHASES, type AttemptError, type BodyError, type Outcome } from "../../domain/attempt.ts";
-import type { Attempt, AttemptQuery, EndedAttempt, Page } from "../store.ts";
+import type { Attempt, EndedAttempt, ResultFilter } from "../store.ts";
 import { outcomeCode, outcomeOf, triggerCode, triggerOf } from "./codes.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import { attemptId, deliveryId } from "./ids.ts";
 import type { Interned } from "./interned.ts";
 
-interface Row {
+export interface AttemptRow {
+  readonly event: number;
   readonly endpoint: number;
   readonly number: number;
   readonly url: number;
@@ -35,8 +35,7 @@ export class Attempts {
   readonly #index: EndpointIndex;
   readonly #urls: Interned;
   readonly #insert: Statement<unknown[]>;
-  readonly #last: Statement<[number, number], Row>;
-  readonly #pages: { readonly newest: Statement<number[], Row>; readonly oldest: Statement<number[], Row> };
+  readonly #last: Statement<[number, number], AttemptRow>;
 
   constructor(db: Database, parts: { index: EndpointIndex; urls: Interned }) {
     this.#index = parts.index;
@@ -48,12 +47,6 @@ export class Attempts {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#last = db.prepare("SELECT * FROM attempt WHERE event = ? AND endpoint = ? ORDER BY number DESC LIMIT 1");
-    const page = (compare: string, direction: string) =>
-      db.prepare<number[], Row>(
-        `SELECT * FROM attempt WHERE event = ? AND (started_at, endpoint, number) ${compare} (?, ?, ?)
-         ORDER BY started_at ${direction}, endpoint ${direction}, number ${direction} LIMIT ?`,
-      );
-    this.#pages = { newest: page("<", "DESC"), oldest: page(">", "ASC") };
   }
 
   /** An attempt that is there already stays as it is. */
@@ -82,28 +75,15 @@ export class Attempts {
 
   lastOf(event: string, key: number, endpoint: number): Attempt | null {
     const row = this.#last.get(key, endpoint);
-    return row === undefined ? null : this.#view(event, row);
+    return row === undefined ? null : this.view(event, row);
   }
 
-  /** In order of their starts. */
-  list(event: string, key: number, query: AttemptQuery): Page<Attempt> {
-    const list = `attempts-${key}`;
-    const { order, limit } = query;
-    const beginning = order === "oldest" ? [-1, -1, -1] : Array<number>(3).fill(Number.MAX_SAFE_INTEGER);
-    const from = query.cursor === undefined ? beginning : decodeCursor(query.cursor, list, order, 3);
-    const rows = this.#pages[order].all(key, ...from, limit + 1);
-    const data = rows.slice(0, limit);
-    const last = data.at(-1);
-    return {
-      data: data.map((row) => this.#view(event, row)),
-      nextCursor:
-        last === undefined || rows.length <= limit
-          ? null
-          : encodeCursor(list, order, [last.started_at, last.endpoint, last.number]),
-    };
+  lastMatches(event: number, endpoint: number, filter: ResultFilter): boolean {
+    const row = this.#last.get(event, endpoint);
+    return row !== undefined && matches(row, filter);
   }
 
-  #view(event: string, row: Row): Attempt {
+  view(event: string, row: AttemptRow): Attempt {
     const endpoint = this.#index.byNumber(row.endpoint);
     const trigger = triggerOf(row.trigger);
     const onLadder = trigger === "ladder" || trigger === "replay";
@@ -135,6 +115,12 @@ export class Attempts {
 function secretOf(version: number | null, now: number): Attempt["secret"] {
   if (version === null) return null;
   return version === now ? "current" : "previous";
+}
+
+export function matches(row: AttemptRow, { error, statusCode }: ResultFilter): boolean {
+  if (error !== undefined && row.error !== error) return false;
+  if (statusCode === undefined) return true;
+  return row.status_code !== null && row.status_code >= statusCode.least && row.status_code <= statusCode.most;
 }
 
 function detailsOf({ detail, remoteAddress, phases, responseHeaders }: Outcome): Details {

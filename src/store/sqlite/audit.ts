@@ -1,9 +1,9 @@
 /** Who did what: rows that are only added, and removed when they are old. */
 import type { Database, Statement } from "better-sqlite3";
 import type { AuditAction, AuditEntry, AuditRecord } from "../../domain/audit.ts";
-import type { AuditQuery, Page } from "../store.ts";
-import { EventKeys, firstKeyAt, instantOf, parseEventId } from "./ids.ts";
-import { boundsOf, pageOf } from "./page.ts";
+import type { AuditQuery } from "../store.ts";
+import { EventKeys, firstKeyAt, instantOf, keysWithin, parseEventId } from "./ids.ts";
+import type { Walk } from "./page.ts";
 import { CHUNK } from "./sweep.ts";
 
 interface Row {
@@ -56,18 +56,20 @@ export class Audit {
     this.#insert.run(this.#keys.next(now), actor, tenant, action, object, requestId, outcome);
   }
 
-  list(query: AuditQuery): Page<AuditRecord> {
-    const first = query.since === undefined ? -1 : firstKeyAt(query.since) - 1;
-    const end = query.until === undefined ? Number.MAX_SAFE_INTEGER : firstKeyAt(query.until);
-    const [low, high] = boundsOf("audit", query, first, end);
-    const rows = this.#listStatement(query).iterate({ low, high, tenant: query.tenant });
-    return pageOf(
-      "audit",
-      query,
-      rows,
-      (row) => row.key,
-      (row) => ({ item: query.action === undefined || query.action === row.action ? view(row) : null, rows: 0 }),
-    );
+  list(query: AuditQuery): Walk<Row, AuditRecord> {
+    const { low, high } = keysWithin(query);
+    const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
+    const statement = this.#listStatement(query);
+    return {
+      list: "audit",
+      start: [start],
+      rows: ([key], limit) => statement.all({ key, end, limit, tenant: query.tenant }),
+      keysOf: (row) => [row.key],
+      look: (row) => ({
+        item: query.action === undefined || query.action === row.action ? view(row) : null,
+        rows: 0,
+      }),
+    };
   }
 
   prune(before: number): number {
@@ -79,8 +81,10 @@ export class Audit {
   }
 
   #listStatement({ tenant, order }: AuditQuery): Statement<unknown[], Row> {
-    const sql = `SELECT * FROM audit WHERE key > @low AND key < @high ${tenant === null ? "" : "AND tenant = @tenant"}
-      ORDER BY key ${order === "oldest" ? "ASC" : "DESC"}`;
+    const oldest = order === "oldest";
+    const sql = `SELECT * FROM audit
+      WHERE ${oldest ? "key > @key AND key < @end" : "key < @key AND key > @end"}
+      ${tenant === null ? "" : "AND tenant = @tenant"} ORDER BY key ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
     let statement = this.#lists.get(sql);
     if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
     return statement;

@@ -2,11 +2,11 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Endpoint, NewEndpoint, Target } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { EndpointQuery, Page } from "../store.ts";
+import type { EndpointQuery } from "../store.ts";
 import type { Box } from "./box.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import type { Interned } from "./interned.ts";
-import { boundsOf, pageOf } from "./page.ts";
+import type { Walk } from "./page.ts";
 import { nextSecretPlace, secretPlace } from "./rotation.ts";
 
 interface Row {
@@ -50,6 +50,7 @@ export class Endpoints {
   readonly #count: Statement<[number], number>;
   readonly #selectUid: Statement<[string, number], string>;
   readonly #select: Statement<[string], Row>;
+  readonly #selectEver: Statement<[string], Pick<Row, "number" | "tenant">>;
   readonly #softDelete: Statement<[number, number]>;
   readonly #lists = new Map<string, Statement<unknown[], Row>>();
 
@@ -69,6 +70,7 @@ export class Endpoints {
       .prepare<[string, number], string>("SELECT id FROM endpoint WHERE uid = ? AND tenant = ? AND deleted_at IS NULL")
       .pluck();
     this.#select = db.prepare("SELECT * FROM endpoint WHERE id = ? AND deleted_at IS NULL");
+    this.#selectEver = db.prepare("SELECT number, tenant FROM endpoint WHERE id = ?");
     this.#softDelete = db.prepare(
       `UPDATE endpoint SET deleted_at = ?, sweep = 1, headers = NULL, secret = NULL, next_secret = NULL,
        switches_at = NULL WHERE number = ?`,
@@ -112,25 +114,31 @@ export class Endpoints {
     return row === undefined || !this.#isOf(tenant, row) ? null : this.#view(row);
   }
 
-  list(query: EndpointQuery): Page<Endpoint> {
-    const [low, high] = boundsOf("endpoints", query, 0, Number.MAX_SAFE_INTEGER);
+  /** Of a deleted one too: its history stays. */
+  numberOf(tenant: string | null, id: string): number | null {
+    const row = this.#selectEver.get(id);
+    return row === undefined || !this.#isOf(tenant, row) ? null : row.number;
+  }
+
+  /** Null when there is no such tenant. */
+  list(query: EndpointQuery): Walk<Row, Endpoint> | null {
     const tenant = query.tenant === null ? null : this.#tenants.find(query.tenant);
-    if (tenant === undefined) return { data: [], nextCursor: null };
-    const values = { low, high, tenant, uid: query.uid ?? null };
+    if (tenant === undefined) return null;
     const statement = this.#listStatement(query);
-    return pageOf(
-      "endpoints",
-      query,
-      statement.iterate(values),
-      (row) => row.number,
-      (row) => {
+    const uid = query.uid ?? null;
+    return {
+      list: "endpoints",
+      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
+      rows: ([key], limit) => statement.all({ key, limit, tenant, uid }),
+      keysOf: (row) => [row.number],
+      look: (row) => {
         const endpoint = this.#view(row);
         const wanted =
           (query.enabled === undefined || query.enabled === endpoint.enabled) &&
           (query.eventType === undefined || endpoint.events.includes(query.eventType));
         return { item: wanted ? endpoint : null, rows: 0 };
       },
-    );
+    };
   }
 
   /** Makes it as if it were not there, but for its history; its number, or null when there is no such endpoint. */
@@ -160,15 +168,16 @@ export class Endpoints {
   }
 
   #listStatement(query: EndpointQuery): Statement<unknown[], Row> {
-    const sql = `SELECT * FROM endpoint WHERE number > @low AND number < @high AND deleted_at IS NULL
+    const oldest = query.order === "oldest";
+    const sql = `SELECT * FROM endpoint WHERE number ${oldest ? ">" : "<"} @key AND deleted_at IS NULL
       ${query.tenant === null ? "" : "AND tenant = @tenant"} ${query.uid === undefined ? "" : "AND uid = @uid"}
-      ORDER BY number ${query.order === "oldest" ? "ASC" : "DESC"}`;
+      ORDER BY number ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
     let statement = this.#lists.get(sql);
     if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
     return statement;
   }
 
-  #isOf(tenant: string | null, row: Row): boolean {
+  #isOf(tenant: string | null, row: Pick<Row, "tenant">): boolean {
     return tenant === null || this.#tenants.name(row.tenant) === tenant;
   }
 

@@ -35,6 +35,14 @@ export function firstKeyAt(instant: number): number {
   return Math.floor(instant) * KEYS_PER_MS;
 }
 
+/** Between which keys, exclusive, the events of the period lie. */
+export function keysWithin({ since, until }: { since?: number; until?: number }): { low: number; high: number } {
+  return {
+    low: since === undefined ? -1 : firstKeyAt(since) - 1,
+    high: until === undefined ? Number.MAX_SAFE_INTEGER : firstKeyAt(until),
+  };
+}
+
 export function instantOf(key: number): number {
   return Math.floor(key / KEYS_PER_MS);
 }

@@ -1,7 +1,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { ApiKey, NewApiKey, Scope } from "../../domain/key.ts";
-import type { Page, PageQuery } from "../store.ts";
-import { boundsOf, pageOf } from "./page.ts";
+import type { PageQuery } from "../store.ts";
+import type { Walk } from "./page.ts";
 
 interface Row {
   readonly number: number;
@@ -63,16 +63,15 @@ export class Keys {
     return key;
   }
 
-  list(query: PageQuery): Page<ApiKey> {
-    const [low, high] = boundsOf("keys", query, 0, Number.MAX_SAFE_INTEGER);
-    const rows = this.#listStatement(query).iterate({ low, high, tenant: query.tenant });
-    return pageOf(
-      "keys",
-      query,
-      rows,
-      (row) => row.number,
-      (row) => ({ item: view(row), rows: 0 }),
-    );
+  list(query: PageQuery): Walk<Row, ApiKey> {
+    const statement = this.#listStatement(query);
+    return {
+      list: "keys",
+      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
+      rows: ([key], limit) => statement.all({ key, limit, tenant: query.tenant }),
+      keysOf: (row) => [row.number],
+      look: (row) => ({ item: view(row), rows: 0 }),
+    };
   }
 
   hasAdmin(now: number): boolean {
@@ -99,8 +98,9 @@ export class Keys {
   }
 
   #listStatement({ tenant, order }: PageQuery): Statement<unknown[], Row> {
-    const sql = `SELECT * FROM api_key WHERE number > @low AND number < @high
-      ${tenant === null ? "" : "AND tenant = @tenant"} ORDER BY number ${order === "oldest" ? "ASC" : "DESC"}`;
+    const oldest = order === "oldest";
+    const sql = `SELECT * FROM api_key WHERE number ${oldest ? ">" : "<"} @key
+      ${tenant === null ? "" : "AND tenant = @tenant"} ORDER BY number ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
     let statement = this.#lists.get(sql);
     if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
     return statement;

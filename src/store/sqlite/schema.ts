@@ -94,6 +94,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX delivery_waiting ON delivery (endpoint, due_at, event) WHERE status = 1;
   CREATE INDEX delivery_failed ON delivery (event) WHERE status = 3;
   CREATE INDEX delivery_endpoint ON delivery (endpoint, event);
+  CREATE INDEX delivery_endpoint_failed ON delivery (endpoint, event) WHERE status = 3;
 
   -- details is NULL for a plain success, secret_version where nothing was signed.
   CREATE TABLE attempt (
@@ -116,6 +117,9 @@ export const MIGRATIONS: readonly string[] = [
     details TEXT,
     PRIMARY KEY (event, endpoint, number)
   ) STRICT, WITHOUT ROWID;
+  -- A success pays for neither: lists of what went wrong need not look at what went well.
+  CREATE INDEX attempt_failed ON attempt (event, endpoint, number) WHERE outcome <> 0;
+  CREATE INDEX attempt_endpoint_failed ON attempt (endpoint, event, number) WHERE outcome <> 0;
 
   -- What careful mode has dialled and has not recorded: in this life of the process, or in one that died of it.
   CREATE TABLE started (

@@ -1,7 +1,7 @@
 /** The store on one SQLite file: one connection, one writer, its verbs put together from the files beside this one. */
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
-import type { AuditEntry, AuditRecord } from "../../domain/audit.ts";
+import type { AuditEntry } from "../../domain/audit.ts";
 import type { Job, Position } from "../../domain/delivery.ts";
 import type { Endpoint, NewEndpoint, NextSecret, SigningSecrets, Target } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -9,19 +9,10 @@ import type { EventDraft } from "../../domain/event.ts";
 import type { KeyedRequest, Once } from "../../domain/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../../domain/key.ts";
 import type {
-  Attempt,
-  AttemptQuery,
-  AuditQuery,
   DuePage,
   EndedAttempt,
-  EndpointQuery,
-  EventQuery,
-  EventSummary,
-  EventView,
   HasRoom,
   Owed,
-  Page,
-  PageQuery,
   Publication,
   Recorded,
   Replay as Replayed,
@@ -34,10 +25,12 @@ import type {
   Suspect,
   Waiting,
 } from "../store.ts";
+import { AttemptLists } from "./attempt-lists.ts";
 import { Attempts } from "./attempts.ts";
 import { Audit } from "./audit.ts";
 import type { Box } from "./box.ts";
 import { Condition, type StatFs } from "./condition.ts";
+import { Deliveries } from "./deliveries.ts";
 import { Due } from "./due.ts";
 import { EndpointIndex } from "./endpoint-index.ts";
 import { Endpoints } from "./endpoints.ts";
@@ -49,6 +42,7 @@ import { Interned } from "./interned.ts";
 import { Keys } from "./keys.ts";
 import { Meta } from "./meta.ts";
 import { Publish } from "./publish.ts";
+import { Reads } from "./reads.ts";
 import { RecordAttempts } from "./record.ts";
 import { Replay } from "./replay.ts";
 import { Rotation } from "./rotation.ts";
@@ -92,7 +86,7 @@ export class SqliteStore implements Store {
   readonly #replay: Replay;
   readonly #sweep: Sweep;
   readonly #events: Events;
-  readonly #attempts: Attempts;
+  readonly #reads: Reads;
   readonly #keys: Keys;
   readonly #audit: Audit;
   readonly #idempotency: IdempotencyKeys;
@@ -124,16 +118,27 @@ export class SqliteStore implements Store {
     this.#idempotency = new IdempotencyKeys(db, tenants);
     const ids = { keys: new EventKeys(lastKey), random: new RandomChars(random) };
     this.#publish = new Publish(db, { index, idempotency: this.#idempotency, ...ids });
-    this.#attempts = new Attempts(db, { index, urls });
+    const attempts = new Attempts(db, { index, urls });
     this.#due = new Due(db, index);
     this.#started = new Started(db, { meta: this.#meta, index, due: this.#due });
     this.careful = this.#started.careful;
-    this.#record = new RecordAttempts(db, { index, attempts: this.#attempts, started: this.#started });
+    this.#record = new RecordAttempts(db, { index, attempts, started: this.#started });
     this.#shift = new ShiftDue(db, index);
     this.#replay = new Replay(db, index);
     this.#sweep = new Sweep(db);
-    this.#events = new Events(db, { tenants, types, index, attempts: this.#attempts });
     this.#audit = new Audit(db);
+    const deliveries = new Deliveries(db, { tenants, types, index, attempts });
+    this.#events = new Events(db, { tenants, types, index, attempts, deliveries });
+    this.#reads = new Reads({
+      endpoints: this.#endpoints,
+      events: this.#events,
+      deliveries,
+      attempts: new AttemptLists(db, { attempts, deliveries }),
+      keys: this.#keys,
+      audit: this.#audit,
+      read: (work) => this.#read(work),
+      defer,
+    });
   }
 
   /** Takes up what the last process left; nothing here grows with the backlog. */
@@ -152,9 +157,7 @@ export class SqliteStore implements Store {
     return this.#read(() => this.#endpoints.get(tenant, id));
   }
 
-  async listEndpoints(query: EndpointQuery): Promise<Page<Endpoint>> {
-    return this.#read(() => this.#endpoints.list(query));
-  }
+  readonly listEndpoints: Store["listEndpoints"] = (query) => this.#reads.listEndpoints(query);
 
   async deleteEndpoint(tenant: string | null, id: string, now: number): Promise<boolean> {
     const number = await this.#commit.run(() => this.#endpoints.softDelete(tenant, id, now));
@@ -266,20 +269,13 @@ export class SqliteStore implements Store {
     await this.#commit.run(() => this.#started.outlive());
   }
 
-  async getEvent(tenant: string | null, id: string): Promise<EventView | null> {
-    return this.#read(() => this.#events.get(tenant, id));
-  }
-
-  async listEvents(query: EventQuery): Promise<Page<EventSummary>> {
-    return this.#read(() => this.#events.list(query));
-  }
-
-  async listAttempts(query: AttemptQuery): Promise<Page<Attempt> | null> {
-    return this.#read(() => {
-      const found = this.#events.find(query.tenant, query.event);
-      return found === null ? null : this.#attempts.list(found.id, found.key, query);
-    });
-  }
+  readonly getEvent: Store["getEvent"] = (tenant, id) => this.#reads.getEvent(tenant, id);
+  readonly listEvents: Store["listEvents"] = (query) => this.#reads.listEvents(query);
+  readonly getDelivery: Store["getDelivery"] = (tenant, id) => this.#reads.getDelivery(tenant, id);
+  readonly listDeliveries: Store["listDeliveries"] = (query) => this.#reads.listDeliveries(query);
+  readonly getAttempt: Store["getAttempt"] = (tenant, id) => this.#reads.getAttempt(tenant, id);
+  readonly listAttempts: Store["listAttempts"] = (query) => this.#reads.listAttempts(query);
+  readonly listEndpointAttempts: Store["listEndpointAttempts"] = (query) => this.#reads.listEndpointAttempts(query);
 
   async addKey(key: NewApiKey, now: number, once?: Once<void>): Promise<void> {
     await this.#once(once, now, () => this.#keys.add(key, now));
@@ -289,9 +285,7 @@ export class SqliteStore implements Store {
     return this.#read(() => this.#keys.get(id));
   }
 
-  async listKeys(query: PageQuery): Promise<Page<ApiKey>> {
-    return this.#read(() => this.#keys.list(query));
-  }
+  readonly listKeys: Store["listKeys"] = (query) => this.#reads.listKeys(query);
 
   async hasAdminKey(now: number): Promise<boolean> {
     return this.#read(() => this.#keys.hasAdmin(now));
@@ -312,9 +306,7 @@ export class SqliteStore implements Store {
     await this.#commit.run(() => this.#audit.add(entry, now));
   }
 
-  async listAudit(query: AuditQuery): Promise<Page<AuditRecord>> {
-    return this.#read(() => this.#audit.list(query));
-  }
+  readonly listAudit: Store["listAudit"] = (query) => this.#reads.listAudit(query);
 
   async pruneAudit(before: number): Promise<number> {
     return this.#commit.run(() => this.#audit.prune(before), CHUNK_SIZE);

@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+import type { Attempt, Page, PageQuery, Store } from "../../../src/store/store.ts";
+import { addEndpoint, delivered, draft, failed, noRoom, room, START } from "../fixtures.ts";
+import type { OpenFresh } from "../stores.ts";
+
+const THERE = 10_000;
+const MORE = 1000;
+const PAGE = 100;
+
+type Walk = (store: Store, query: PageQuery, endpoint: string) => Promise<Page<{ readonly id: string }>>;
+
+const WALKS: Record<string, Walk> = {
+  events: (store, query) => store.listEvents(query),
+  "the failed events of an endpoint": (store, query, endpoint) =>
+    store.listEvents({ ...query, endpoint, status: "failed" }),
+  deliveries: (store, query) => store.listDeliveries(query),
+  "a tenant's deliveries": (store, query) => store.listDeliveries({ ...query, tenant: "default" }),
+  "deliveries by error": (store, query) => store.listDeliveries({ ...query, error: "http_status" }),
+  "the attempts of an endpoint": async (store, query, endpoint) =>
+    (await store.listEndpointAttempts({ ...query, endpoint }))!,
+  "the failed attempts of an endpoint": async (store, query, endpoint) =>
+    (await store.listEndpointAttempts({ ...query, endpoint, outcome: "failed" }))!,
+};
+
+/** Events with one failed delivery each; the answer is their number. */
+async function arrive(store: Store, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 1000) {
+    const publications = await store.publish(Array(Math.min(left, 1000)).fill(draft()), START, room);
+    await store.record(publications.flatMap(({ fresh }) => fresh.map(failed)));
+  }
+}
+
+export function walks(openFresh: OpenFresh): void {
+  describe("walking a list", () => {
+    it(
+      "shows each of 10,000 once while 1,000 more arrive, whatever the list and its order",
+      { timeout: 120_000 },
+      async () => {
+        const { store } = await openFresh();
+        const endpoint = await addEndpoint(store);
+        await arrive(store, THERE);
+        const walking = Object.entries(WALKS).flatMap(([name, walk]) =>
+          (["newest", "oldest"] as const).map((order) => ({ name, walk, order, seen: [] as string[], cursor: "" })),
+        );
+        const there = new Map<string, string[]>();
+        for (const { name, walk } of walking) {
+          if (!there.has(name)) there.set(name, await allOf(store, walk, endpoint));
+          expect(there.get(name)).toHaveLength(THERE);
+        }
+        for (let open = walking; open.length > 0; open = open.filter(({ cursor }) => cursor !== "end")) {
+          if (open === walking || open[0]!.seen.length % 1000 === 0) await arrive(store, MORE / 10);
+          for (const each of open) {
+            const query = { tenant: null, limit: PAGE, order: each.order, ...(each.cursor && { cursor: each.cursor }) };
+            const { data, nextCursor } = await each.walk(store, query, endpoint);
+            each.seen.push(...data.map(({ id }) => id));
+            each.cursor = nextCursor ?? "end";
+          }
+        }
+        for (const { name, order, seen } of walking) {
+          const before = there.get(name)!;
+          expect(new Set(seen).size, `${name}, ${order}: repeats`).toBe(seen.length);
+          const known = new Set(before);
+          const shown = seen.filter((id) => known.has(id));
+          // Compared as text: a difference of 10,000 ids tells nobody anything.
+          const expected = order === "oldest" ? before : before.toReversed();
+          expect(shown.join() === expected.join(), `${name}, ${order}: gaps or disorder`).toBe(true);
+        }
+      },
+    );
+
+    it("shows each attempt once while deliveries are attempted again", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const publications = await store.publish(Array(30).fill(draft()), START, room);
+      const claims = publications.flatMap(({ fresh }) => fresh);
+      await store.record(claims.map(failed));
+      for (const order of ["newest", "oldest"] as const) {
+        const seen: Attempt[] = [];
+        let number = order === "newest" ? 2 : 6;
+        const last = number + 3;
+        for (let cursor: string | undefined; ;) {
+          const page = await store.listEndpointAttempts({ tenant: null, limit: 7, order, endpoint, cursor });
+          seen.push(...page!.data);
+          if (number <= last) await store.record(claims.map((claim) => failed({ ...claim, number: number++ })));
+          if (page!.nextCursor === null) break;
+          cursor = page!.nextCursor;
+        }
+        expect(new Set(seen.map(({ id }) => id)).size).toBe(seen.length);
+        const firsts = seen.filter((attempt) => attempt.number === 1).map(({ delivery }) => delivery);
+        const ids = claims.map(({ delivery }) => delivery);
+        expect(firsts).toEqual(order === "newest" ? ids.toReversed() : ids);
+      }
+    });
+
+    it("looks at 5,000 rows for a page at most, and lets others commit meanwhile", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const [rare] = await store.publish([draft({ type: "goal.achieved" }), draft()], START, noRoom);
+      await addEndpoint(store, { events: ["goal.achieved"] });
+      for (let batch = 0; batch < 11; batch++) await store.publish(Array(1000).fill(draft()), START, room);
+      const [late] = await store.publish([draft({ type: "goal.achieved" })], START, room);
+      const query = { tenant: null, limit: 10, order: "newest", type: "goal.achieved" } as const;
+      let committed = false;
+      const commit = store.publish([draft()], START, room).then(() => (committed = true));
+      const first = await store.listDeliveries(query);
+      expect(committed).toBe(true);
+      await commit;
+      expect(first.data.map(({ event }) => event)).toEqual([late!.id]);
+      const second = await store.listDeliveries({ ...query, cursor: first.nextCursor! });
+      expect(second.data).toEqual([]);
+      const third = await store.listDeliveries({ ...query, cursor: second.nextCursor! });
+      expect([third.data, third.nextCursor]).toEqual([[], null]);
+      expect((await store.getEvent(null, rare!.id))!.status).toBe("unmatched");
+      const attempts = await store.listEndpointAttempts({ tenant: null, limit: 10, order: "oldest", endpoint });
+      expect(attempts!.data).toEqual([]);
+      expect(attempts!.nextCursor).not.toBeNull();
+    });
+
+    it("is not held up by events that are owed to nobody, nor by successes", async () => {
+      const { store } = await openFresh();
+      await store.publish(Array(1000).fill(draft()), START, room);
+      const endpoint = await addEndpoint(store);
+      const publications = await store.publish(Array(6000).fill(draft()), START, room);
+      const [first, ...others] = publications.flatMap(({ fresh }) => fresh);
+      await store.record([failed(first!), ...others.map(delivered)]);
+      const newest = { tenant: null, limit: 10, order: "newest" } as const;
+      for (const filter of [
+        { status: "failed" },
+        { status: "failed", endpoint },
+        { error: "http_status" },
+        { error: "http_status", endpoint },
+      ] as const) {
+        const page = await store.listDeliveries({ ...newest, ...filter });
+        expect(page, JSON.stringify(filter)).toMatchObject({ data: [{ id: first!.delivery }], nextCursor: null });
+        expect(await store.listEvents({ ...newest, ...filter })).toMatchObject({
+          data: [{ id: first!.event }],
+          nextCursor: null,
+        });
+      }
+      const failures = await store.listEndpointAttempts({ ...newest, endpoint, outcome: "failed" });
+      expect(failures).toMatchObject({ data: [{ delivery: first!.delivery }], nextCursor: null });
+      const ofTenant = await store.listDeliveries({ ...newest, tenant: "default", order: "oldest" });
+      expect(ofTenant.data).toHaveLength(10);
+    });
+  });
+}
+
+async function allOf(store: Store, walk: Walk, endpoint: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await walk(store, { tenant: null, limit: 5000, order: "oldest", cursor }, endpoint);
+    ids.push(...page.data.map(({ id }) => id));
+    if (page.nextCursor === null) return ids;
+    cursor = page.nextCursor;
+  }
+}
