@@ -50,7 +50,7 @@ const RULES: Rule[] = [
   },
   {
     from: "src/api",
-    may: ["src/api", "src/domain", NODE, "h3", "srvx", "valibot"],
+    may: ["src/api", "src/domain", NODE, "h3", "srvx", "valibot", "@valibot/to-json-schema"],
     types: ["src/store/store.ts", "src/delivery/deliveries.ts", "src/clock.ts", "src/log.ts", "src/config.ts"],
     why: "the API knows delivery by its contract alone",
   },

@@ -15,6 +15,7 @@ import { auditRoutes } from "./audit.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { ClientGone, hasBody, mediaTypeOf, readBody } from "./body.ts";
 import { deliveryRoutes } from "./deliveries.ts";
+import { descriptionRoutes } from "./description.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
@@ -71,7 +72,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
 
   const app = new H3({ silent: true, onError });
   const types = catalogue();
-  const table = [
+  const table: Route[] = [
     ...healthRoutes(parts),
     ...publishRoutes(parts, types),
     ...eventRoutes(parts),
@@ -80,8 +81,9 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...secretRoutes(parts),
     ...keyRoutes(parts),
     ...auditRoutes(parts),
+    ...descriptionRoutes(parts, types, () => table),
   ];
-  const known = new Map(table.map((route) => [route, parameterNames(route)]));
+  const known = new Map(table.map((route) => [route, (route.query ?? []).map(({ name }) => name)]));
   for (const [path, resource] of byPath(table)) app.all(path, (event) => answer(event, resource));
   app.all("/**", (event) => answer(event, undefined));
 
@@ -180,10 +182,6 @@ function byPath(routes: readonly Route[]): Map<string, Map<string, Route>> {
     resources.set(route.path, resource.set(route.method, route));
   }
   return resources;
-}
-
-function parameterNames({ query = [] }: Route): string[] {
-  return query.map((parameter) => (typeof parameter === "string" ? parameter : parameter.name));
 }
 
 /** srvx's own response: headers go to Node as they are, without a Headers object that costs more than the rest. */

@@ -1,47 +1,20 @@
 /** API keys. The token is in the answer to its creation and nowhere else. */
-import * as v from "valibot";
 import type { Config } from "../config.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
-import { SCOPES, type ApiKey } from "../domain/key.ts";
+import type { ApiKey } from "../domain/key.ts";
 import { createToken, hashSecret, parseToken } from "../domain/token.ts";
-import { line } from "./endpoint-schema.ts";
-import { parseInstant } from "./instant.ts";
 import { createKey, getKey, listKeys, revokeKey } from "./operations/keys.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentKey } from "./present.ts";
 import { notFound } from "./problem.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
-import { EVERY_TENANT, isTenant, namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "./tenant.ts";
+import { KeyDraft } from "./schemas/key.ts";
+import { EVERY_TENANT, namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "./tenant.ts";
 import { readJson, validationFailed } from "./validation.ts";
 
 const PATH = "/v1/keys";
-
-const KeyBody = v.strictObject({
-  name: v.optional(line(64), ""),
-  scopes: v.pipe(
-    v.array(v.picklist(SCOPES)),
-    v.minLength(1, "too_few: must name at least one scope"),
-    v.check((scopes) => new Set(scopes).size === scopes.length, "invalid_type: must name each scope once"),
-  ),
-  tenant: v.optional(
-    v.pipe(
-      v.string(),
-      v.check((name) => name === EVERY_TENANT || isTenant(name), "forbidden_char: must be a tenant's name or *"),
-    ),
-  ),
-  expires_at: v.optional(
-    v.nullable(
-      v.pipe(
-        v.string(),
-        v.check((text) => parseInstant(text) !== null, "invalid_type: must be an RFC 3339 instant"),
-        v.transform((text) => parseInstant(text)!),
-      ),
-    ),
-    null,
-  ),
-});
 
 /** The token was shown once, and is kept nowhere. */
 function createdBefore(_call: Call, id: string): never {
@@ -50,7 +23,7 @@ function createdBefore(_call: Call, id: string): never {
 
 export function keyRoutes({ store, config, random }: ApiParts): Route[] {
   async function create({ principal, query, body, now, request }: Call): Promise<Reply> {
-    const given = readJson(body, KeyBody);
+    const given = readJson(body, KeyDraft);
     if (given.expires_at !== null && given.expires_at <= now) {
       throw validationFailed([{ pointer: "/expires_at", code: "invalid_type", detail: "must be in the future" }]);
     }
@@ -105,7 +78,7 @@ export function keyRoutes({ store, config, random }: ApiParts): Route[] {
       path: PATH,
       access: "admin",
       query: [TenantParameter],
-      body: { maxBytes: 64 * 1024, schema: KeyBody },
+      body: { maxBytes: 64 * 1024, schema: KeyDraft },
       audit: "key.create",
       operation: createKey,
       again: createdBefore,

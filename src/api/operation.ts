@@ -16,6 +16,8 @@ export interface Operation {
   readonly params?: Readonly<Record<string, string>>;
   /** A body that is taken as it stands. */
   readonly example?: unknown;
+  /** Where `application/x-ndjson` is taken too: one line of it. */
+  readonly line?: unknown;
   /** By status. */
   readonly replies: Readonly<Record<number, ReplyShape>>;
   /** Beyond what follows from the route's rules, which openapi.ts adds: `unauthorized`, `invalid_query` and the like. */
@@ -32,7 +34,7 @@ export interface ReplyShape {
   readonly headers?: readonly ReplyHeader[];
 }
 
-export type ReplyHeader = "location" | "link" | "idempotency-replayed";
+export type ReplyHeader = "location" | "link";
 
 /** The chapters of the description, in this order. */
 export const TAGS = {

@@ -3,7 +3,7 @@ import { PROBLEMS, WebhookdError, type ErrorCode } from "../domain/errors.ts";
 import type { Header, Reply } from "./route.ts";
 
 /** Seconds after which a caller may try again, where the error itself does not know better. */
-const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
+export const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   rate_limited: 60,
   overloaded: 1,
   shutting_down: 5,

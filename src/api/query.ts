@@ -1,15 +1,7 @@
 /** Query strings, strictly: a parameter is known, given once, and decodes, or the request is refused. */
 import { WebhookdError } from "../domain/errors.ts";
 import type { PageQuery } from "../store/store.ts";
-import {
-  choiceParameter,
-  flagParameter,
-  instantParameter,
-  invalidQuery,
-  numberParameter,
-  textParameter,
-  type Query,
-} from "./parameter.ts";
+import { choiceParameter, invalidQuery, numberParameter, textParameter, type Query } from "./parameter.ts";
 import type { Header } from "./route.ts";
 import { TenantParameter } from "./tenant.ts";
 
@@ -75,18 +67,4 @@ function decode(text: string): string | null {
 
 function list(known: readonly string[]): string {
   return known.length === 0 ? "no query parameters" : `only ${known.join(", ")}`;
-}
-
-export { invalidQuery, type Query };
-
-export function choice<const T extends string>(query: Query, name: string, of: readonly T[]): T | undefined {
-  return choiceParameter(name, of, "").read(query);
-}
-
-export function flag(query: Query, name: string): boolean | undefined {
-  return flagParameter(name, "").read(query);
-}
-
-export function instant(query: Query, name: string): number | undefined {
-  return instantParameter(name, "").read(query);
 }

@@ -2,8 +2,8 @@
 
 /** Control characters, line and paragraph separators, and what reorders text (bidi): a label is shown on terminals. */
 const FORBIDDEN_TEXT = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
-const MAX_HEADERS = 16;
-const MAX_HEADER_BYTES = 4096;
+export const MAX_HEADERS = 16;
+export const MAX_HEADER_BYTES = 4096;
 
 /** RFC 9110 5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;

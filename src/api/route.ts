@@ -20,7 +20,7 @@ export interface Route {
   /** The scope a key must have; `any` takes every key, `open` asks for none at all. */
   readonly access: Scope | "any" | "open";
   /** The query parameters it takes; any other is refused. */
-  readonly query?: readonly (Parameter | string)[];
+  readonly query?: readonly Parameter[];
   /** Absent: the route takes no body. */
   readonly body?: BodyRule;
   readonly operation?: Operation;

@@ -25,8 +25,8 @@ export interface UrlFault {
   readonly detail: string;
 }
 
-const MAX_BYTES = 2048;
-const TOO_LONG = fault("url_too_long", `the URL is longer than ${MAX_BYTES} bytes`);
+export const MAX_URL_BYTES = 2048;
+const TOO_LONG = fault("url_too_long", `the URL is longer than ${MAX_URL_BYTES} bytes`);
 
 /** Controls, white space, what is invisible or dropped by the parser (soft hyphen, zero width, bidi), lone surrogates. */
 const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\\]/u;
@@ -49,11 +49,11 @@ export function checkEndpointUrl(raw: string, policy: UrlPolicy): { readonly url
   const parsedFault = checkHost(url, rawHost(raw), policy) ?? checkPort(url, policy);
   if (parsedFault !== null) return parsedFault;
   // Percent-encoding can triple the length.
-  return url.href.length > MAX_BYTES ? TOO_LONG : { url: url.href };
+  return url.href.length > MAX_URL_BYTES ? TOO_LONG : { url: url.href };
 }
 
 function checkRaw(raw: string, policy: UrlPolicy): UrlFault | null {
-  if (Buffer.byteLength(raw) > MAX_BYTES) return TOO_LONG;
+  if (Buffer.byteLength(raw) > MAX_URL_BYTES) return TOO_LONG;
   if (FORBIDDEN.test(raw)) {
     return fault("url_forbidden_char", "the URL holds white space, a backslash, a control or an invisible character");
   }

@@ -1,7 +1,29 @@
 import * as v from "valibot";
 import type { Operation, ReplyShape } from "../operation.ts";
 import { anAuditRecord, AuditPage } from "../schemas/audit.ts";
-import { aPageOf } from "../schemas/wire.ts";
+import { AnyObject, aPageOf } from "../schemas/wire.ts";
+
+export const getDescription: Operation = {
+  id: "getDescription",
+  tag: "Daemon",
+  summary: "Read this description as OpenAPI 3.1",
+  replies: { 200: { description: "The description.", schema: AnyObject, example: { openapi: "3.1.0" } } },
+};
+
+export const readDocs: Operation = {
+  id: "readDocs",
+  tag: "Daemon",
+  summary: "Read this description as a page",
+  description: "One HTML page that loads nothing and runs nothing: save it and open it anywhere.",
+  replies: {
+    200: {
+      description: "The page.",
+      schema: v.string(),
+      example: "<!doctype html>…",
+      type: "text/html; charset=utf-8",
+    },
+  },
+};
 
 export const listAudit: Operation = {
   id: "listAudit",

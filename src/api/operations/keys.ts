@@ -32,6 +32,7 @@ export const createKey: Operation = {
       headers: ["location"],
     },
   },
+  problems: ["already_created"],
 };
 
 export const getKey: Operation = {

@@ -19,6 +19,7 @@ export const publishBatch: Operation = {
     "All or nothing: a bad event is named by its index and none is stored. At most 4 MiB, and at most 20,000 " +
     "deliveries (`fan_out_too_large`). As `application/x-ndjson` it is one event a line, and index 3 the fourth line.",
   example: { events: [aDraft] },
+  line: aDraft,
   replies: {
     202: { description: "All are durable.", schema: BatchPublication, example: { data: [aPublication] } },
   },

@@ -1,7 +1,43 @@
-/** API keys as callers see them. */
+/** API keys as callers ask for and see them. */
 import * as v from "valibot";
 import { SCOPES } from "../../domain/key.ts";
+import { line } from "../endpoint-schema.ts";
+import { parseInstant } from "../instant.ts";
+import { EVERY_TENANT, isTenant } from "../tenant.ts";
 import { described, id, Instant, pageOf, titled } from "./wire.ts";
+
+export const KeyDraft = titled(
+  "KeyDraft",
+  v.strictObject({
+    name: v.optional(line(64), ""),
+    scopes: v.pipe(
+      v.array(v.picklist(SCOPES)),
+      v.minLength(1, "too_few: must name at least one scope"),
+      v.check((scopes) => new Set(scopes).size === scopes.length, "invalid_type: must name each scope once"),
+      v.metadata({ uniqueItems: true }),
+    ),
+    tenant: v.optional(
+      v.pipe(
+        described(
+          v.string(),
+          "Whose data it opens, `*` for every tenant's; without it, that of the key that asks, or `default`.",
+        ),
+        v.check((name) => name === EVERY_TENANT || isTenant(name), "forbidden_char: must be a tenant's name or *"),
+      ),
+    ),
+    expires_at: v.optional(
+      v.nullable(
+        v.pipe(
+          v.string(),
+          v.metadata({ format: "date-time" }),
+          v.check((text) => parseInstant(text) !== null, "invalid_type: must be an RFC 3339 instant"),
+          v.transform((text) => parseInstant(text)!),
+        ),
+      ),
+      null,
+    ),
+  }),
+);
 
 const SHOWN = {
   id: id("key"),

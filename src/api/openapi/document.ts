@@ -1,0 +1,138 @@
+/** The description of the HTTP interface, OpenAPI 3.1, made from the routes that answer and the schemas that validate. */
+import type { EventType } from "../../domain/event-type.ts";
+import { IDEMPOTENCY_KEY } from "../../domain/idempotency.ts";
+import { SCOPES } from "../../domain/key.ts";
+import { TAGS } from "../operation.ts";
+import type { Parameter } from "../parameter.ts";
+import type { Route } from "../route.ts";
+import { idPattern } from "../../domain/id.ts";
+import { Schemas, type JsonObject } from "./json-schema.ts";
+import { HEADERS, problemExamples, Responses } from "./responses.ts";
+import { ENVELOPE, receivedHeaders, webhooks, type Signature } from "./webhooks.ts";
+
+export interface Described {
+  readonly routes: readonly Route[];
+  readonly types: Iterable<EventType>;
+  readonly version: string;
+  readonly signature: Signature;
+}
+
+const ABOUT = `A webhook delivery daemon: events come in once, signed requests go out until each endpoint has taken them.
+
+Send a key as \`Authorization: Bearer whk_…\`. Its scopes say what it may do, its tenant whose data it sees: what belongs to another tenant is 404. \`manage\` includes \`read\`, \`admin\` is everything.
+
+Every error is a problem document (RFC 9457). Programs look at \`code\`, people read \`detail\`, and \`errors\` names the fields. A path that there is not is \`not_found\`, a method that a path does not take \`method_not_allowed\`; a request that is too slow is \`request_timeout\`, one with more than 16 KiB of headers \`headers_too_large\`.
+
+Unknown fields and parameters are refused, never ignored. Answers may gain fields and values: ignore what you do not know.
+
+Lists answer \`{data, next_cursor}\`. They stay stable while rows arrive; a page may hold fewer rows than \`limit\`, even none, and the list ends when \`next_cursor\` is null.
+
+Ids sort by the time they were made, instants are ISO 8601 UTC with milliseconds.`;
+
+const IDEMPOTENCY_KEY_HEADER = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "For requests that may have to be sent again: the same key and request within 24 h (`[server] idempotency`) get the first 2xx answer again " +
+    "and nothing is done twice; with another request it is `idempotency_mismatch`. Keys belong to the tenant.",
+  schema: { type: "string", pattern: IDEMPOTENCY_KEY.source },
+};
+
+export function openapi({ routes, types, version, signature }: Described): JsonObject {
+  const schemas = new Schemas();
+  const responses = new Responses(schemas);
+  const received = receivedHeaders(signature);
+  const shared = sharedParameters(routes);
+  const described = routes.filter(({ operation }) => operation !== undefined);
+  const byPath = Map.groupBy(described, ({ path }) => path);
+  const paths = [...byPath].map(([path, at]) => {
+    const operations = at.map((route) => [
+      route.method.toLowerCase(),
+      operationOf(route, { schemas, responses, shared }),
+    ]);
+    return [path.replaceAll(/:(\w+)/g, "{$1}"), Object.fromEntries(operations)];
+  });
+  return {
+    openapi: "3.1.0",
+    info: { title: "webhookd", version, description: ABOUT, license: { name: "MIT", identifier: "MIT" } },
+    servers: [{ url: "/", description: "The daemon that serves this description." }],
+    tags: [
+      ...Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+      { name: "Receivers", description: "What webhookd sends, and what it expects back." },
+    ],
+    paths: Object.fromEntries(paths),
+    webhooks: webhooks(types, received),
+    components: {
+      securitySchemes: {
+        key: { type: "http", scheme: "bearer", description: `A key, \`whk_…\`, with scopes: ${SCOPES.join(", ")}.` },
+      },
+      parameters: {
+        ...Object.fromEntries([...shared].map((each) => [each.name, parameterOf(each)])),
+        "Idempotency-Key": IDEMPOTENCY_KEY_HEADER,
+        ...received,
+      },
+      headers: HEADERS,
+      examples: problemExamples(),
+      responses: responses.shared(),
+      schemas: { ...schemas.components(), Envelope: ENVELOPE },
+    },
+  };
+}
+
+interface Parts {
+  readonly schemas: Schemas;
+  readonly responses: Responses;
+  readonly shared: ReadonlySet<Parameter>;
+}
+
+function operationOf(route: Route, { schemas, responses, shared }: Parts): JsonObject {
+  const { access, query = [], body } = route;
+  const { id, tag, summary, description, params = {} } = route.operation!;
+  const inPath = Object.entries(params).map(([name, prefix]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string", pattern: idPattern(prefix).source },
+  }));
+  const inQuery = query.map((each) =>
+    shared.has(each) ? { $ref: `#/components/parameters/${each.name}` } : parameterOf(each),
+  );
+  const inHeader = route.method === "POST" ? [{ $ref: "#/components/parameters/Idempotency-Key" }] : [];
+  const parameters = [...inPath, ...inQuery, ...inHeader];
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    security: access === "open" ? [] : [{ key: access === "any" ? [] : [access] }],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body?.schema !== undefined && {
+      requestBody: {
+        required: body.optional !== true,
+        content: contentOf(route, schemas.of(body.schema)),
+      },
+    }),
+    responses: responses.of(route),
+  };
+}
+
+function contentOf({ body, operation }: Route, schema: JsonObject): JsonObject {
+  const { example, line } = operation!;
+  const lines = {
+    schema: { type: "string", description: "One a line, at most 1,000." },
+    example: JSON.stringify(line),
+  };
+  const types = body?.types ?? ["application/json"];
+  return Object.fromEntries(types.map((type) => [type, type === "application/x-ndjson" ? lines : { schema, example }]));
+}
+
+/** What more than one route takes stands in the document once. */
+function sharedParameters(routes: readonly Route[]): Set<Parameter> {
+  const uses = new Map<Parameter, number>();
+  for (const { query = [] } of routes) for (const each of query) uses.set(each, (uses.get(each) ?? 0) + 1);
+  return new Set([...uses].filter(([, count]) => count > 1).map(([each]) => each));
+}
+
+function parameterOf({ name, description, schema }: Parameter): JsonObject {
+  return { name, in: "query", description, schema };
+}

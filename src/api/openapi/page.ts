@@ -1,0 +1,142 @@
+/** The description as one HTML page without a script, an image or anything else that would have to be loaded. */
+import { createHash } from "node:crypto";
+import { code, escape, example, prose, shape, table, typeOf } from "./markup.ts";
+import type { JsonObject } from "./json-schema.ts";
+import { STYLE } from "./style.ts";
+
+const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
+
+/** Nothing may be loaded or run; of styles only our own, by its hash. */
+export const PAGE_POLICY =
+  `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; ` +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+type Operation = JsonObject & { operationId: string; summary: string; tags: string[] };
+type Located = { method: string; path: string; operation: Operation };
+
+/** `document` is what `openapi()` made. */
+export function page(document: JsonObject): string {
+  const view = new View(document);
+  const { info, tags } = document as { info: JsonObject; tags: { name: string; description: string }[] };
+  const chapters = tags.map((tag) => view.chapter(tag)).join("");
+  return (
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>webhookd ${escape(info.version)}</title>` +
+    `<meta name="viewport" content="width=device-width"><style>${STYLE}</style></head><body>` +
+    `<nav>${view.contents(tags)}</nav><main><h1>webhookd <small>${escape(info.version)}</small></h1>` +
+    `${prose(info.description)}${chapters}${view.problems()}${view.shapes()}</main></body></html>\n`
+  );
+}
+
+class View {
+  readonly #document: JsonObject;
+  readonly #operations: Located[];
+
+  constructor(document: JsonObject) {
+    this.#document = document;
+    const { paths, webhooks } = document as Record<string, Record<string, Record<string, Operation>>>;
+    this.#operations = Object.entries({ ...paths, ...webhooks }).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+    );
+  }
+
+  contents(tags: readonly { name: string }[]): string {
+    const of = (name: string) =>
+      this.#in(name).map(({ operation: { operationId, summary } }) => `<li>${link(operationId, summary)}</li>`);
+    const chapters = tags.map(({ name }) => `<li>${link(name, name)}<ul>${of(name).join("")}</ul></li>`);
+    return `<ul>${chapters.join("")}<li>${link("errors", "Errors")}</li><li>${link("shapes", "Shapes")}</li></ul>`;
+  }
+
+  chapter({ name, description }: { name: string; description: string }): string {
+    const operations = this.#in(name).map((located) => this.#operation(located));
+    return `<section id="${escape(name)}"><h2>${escape(name)}</h2>${prose(description)}${operations.join("")}</section>`;
+  }
+
+  problems(): string {
+    const { examples } = this.#document.components as { examples: Record<string, { value: JsonObject }> };
+    const rows = Object.entries(examples).map(([name, { value }]) => [
+      `<code id="error.${escape(name)}">${escape(name)}</code>`,
+      escape(value.status),
+      escape(value.title),
+      escape(value.detail),
+    ]);
+    return `<section id="errors"><h2>Errors</h2>${table(["code", "status", "", "for example"], rows)}</section>`;
+  }
+
+  shapes(): string {
+    const { schemas } = this.#document.components as { schemas: Record<string, JsonObject> };
+    const all = Object.entries(schemas).map(
+      ([name, schema]) =>
+        `<h3 id="shape.${escape(name)}">${escape(name)}</h3>${prose(schema.description)}${shape(schema)}`,
+    );
+    return `<section id="shapes"><h2>Shapes</h2>${all.join("")}</section>`;
+  }
+
+  #in(tag: string): Located[] {
+    return this.#operations.filter(({ operation }) => operation.tags.includes(tag));
+  }
+
+  #operation({ method, path, operation }: Located): string {
+    const { operationId, summary, description, security } = operation;
+    const title = path.startsWith("/") ? `${method} ${path}` : path;
+    const [needed] = security as { key: string[] }[];
+    const scope = needed === undefined ? "" : needed.key[0] === undefined ? "any key" : `scope ${code(needed.key[0])}`;
+    return (
+      `<article id="${escape(operationId)}"><h3>${escape(summary)}</h3><p>${code(title)} <small>${scope}</small></p>` +
+      `${prose(description)}${this.#parameters(operation)}${this.#body(operation)}${this.#responses(operation)}</article>`
+    );
+  }
+
+  #parameters({ parameters = [] }: JsonObject): string {
+    const rows = (parameters as JsonObject[]).map((given) => {
+      const { name, in: place, schema, description } = this.#resolved(given);
+      return [code(name), escape(place), typeOf(schema as JsonObject), prose(description)];
+    });
+    return rows.length === 0 ? "" : `<h4>Parameters</h4>${table(["name", "in", "", ""], rows)}`;
+  }
+
+  #body({ requestBody }: JsonObject): string {
+    if (requestBody === undefined) return "";
+    const { required, content } = requestBody as { required: boolean; content: JsonObject };
+    return `<h4>Body${required ? "" : " (may be left out)"}</h4>${this.#content(content)}`;
+  }
+
+  #responses({ responses }: JsonObject): string {
+    const all = Object.entries(responses as JsonObject);
+    const errors = all.filter(([, response]) => "$ref" in (response as JsonObject));
+    const answers = all.filter(([, response]) => !("$ref" in (response as JsonObject)));
+    const shown = answers.map(([status, response]) => {
+      const { description, content = {} } = response as { description: string; content?: JsonObject };
+      return `<h4>${escape(status)}</h4>${prose(description)}${this.#content(content)}`;
+    });
+    const codes = errors.flatMap(([, response]) =>
+      String((response as JsonObject).$ref)
+        .split("/")
+        .at(-1)!
+        .split("."),
+    );
+    const links = codes.map((name) => link(`error.${name}`, name));
+    return shown.join("") + (links.length === 0 ? "" : `<p class="errors">Errors: ${links.join(", ")}</p>`);
+  }
+
+  #content(content: JsonObject): string {
+    return Object.entries(content as Record<string, { schema: JsonObject; example?: unknown }>)
+      .map(
+        ([type, media]) =>
+          `<p>${code(type)} ${typeOf(media.schema)}</p>${shape(media.schema)}${example(media.example)}`,
+      )
+      .join("");
+  }
+
+  /** Follows a reference into the components. */
+  #resolved(given: JsonObject): JsonObject {
+    if (typeof given.$ref !== "string") return given;
+    return given.$ref
+      .split("/")
+      .slice(1)
+      .reduce<JsonObject>((at, name) => at[name] as JsonObject, this.#document);
+  }
+}
+
+function link(id: string, text: string): string {
+  return `<a href="#${escape(id)}">${escape(text)}</a>`;
+}

@@ -1,0 +1,74 @@
+/** One true example of every problem: what happened and what to do next. */
+import { PROBLEMS, type ErrorCode, type FieldError } from "../../domain/errors.ts";
+import type { Route } from "../route.ts";
+import type { JsonObject } from "./json-schema.ts";
+
+export const CODES = Object.keys(PROBLEMS) as ErrorCode[];
+
+const DETAILS: Record<ErrorCode, string> = {
+  bad_request: "there are two host headers",
+  invalid_json: "/data/a is given twice",
+  unauthorized: "send a valid key: Authorization: Bearer whk_…",
+  forbidden: 'this key lacks the scope "manage"',
+  browser_origin: "requests from web pages are refused; see [server] allowed_origins",
+  not_found: "there is nothing here for this key",
+  method_not_allowed: "this path takes POST, GET",
+  request_timeout: "the request was not complete in time; send it again, faster",
+  event_not_failed: "none of its deliveries in scope has failed; force sends delivered ones too",
+  endpoint_disabled: "what failed is only owed to disabled or deleted endpoints: ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
+  endpoint_limit: "this tenant has as many endpoints as it may have; delete one, or see [endpoints] max_per_tenant",
+  rotation_in_progress: "a rotation is under way until 2026-11-21T09:55:00.000Z; complete or abandon it first",
+  not_rotating: "no rotation is under way: there is no next secret",
+  already_created: "this idempotency key has created a key before, which is shown only once; revoke that one",
+  plan_changed: "the set holds 442 deliveries now, not 441; look at the plan again",
+  gone: "the data of this event was erased, so it cannot be sent again",
+  payload_too_large: "the body is larger than 65536 bytes",
+  unsupported_media_type: "send JSON in UTF-8, with content-type: application/json",
+  misdirected: "this host name is not served here; see [server] allowed_hosts",
+  validation_failed: "/url must begin with https://",
+  invalid_query: "limit is a number from 1 to 100",
+  idempotency_mismatch: "this idempotency key came with another request before; use a new one",
+  rate_limited: "too many failed authentications from this address",
+  headers_too_large: "the request target and headers are larger than 16 KiB",
+  internal: "something went wrong on our side; the log has more under this request id",
+  overloaded: "too many publishes wait for their commit",
+  shutting_down: "the daemon is stopping; try again in a moment",
+  storage_unavailable: "the store cannot be written or read now",
+  storage_full: "there is too little free disk space: nothing was stored",
+};
+
+const FAULTS: Partial<Record<ErrorCode, FieldError>> = {
+  invalid_json: { pointer: "/data/a", code: "duplicate_key", detail: "is given twice" },
+  validation_failed: { pointer: "/url", code: "url_scheme", detail: "must begin with https://" },
+  invalid_query: { pointer: "?limit", code: "invalid_type", detail: "is a number from 1 to 100" },
+};
+
+export function exampleOf(code: ErrorCode): JsonObject {
+  const fault = FAULTS[code];
+  return {
+    type: `urn:webhookd:problem:${code}`,
+    title: PROBLEMS[code].title,
+    status: PROBLEMS[code].status,
+    detail: DETAILS[code],
+    code,
+    ...(fault !== undefined && { errors: [fault] }),
+    request_id: "req_06fbqxvx8q1r2s3t4v5w6x7y8z",
+  };
+}
+
+/** The codes that a route may answer with. */
+export function problemsOf({ method, path, access, body, again, operation }: Route): ErrorCode[] {
+  const codes: ErrorCode[] = ["bad_request", "misdirected", "browser_origin", "invalid_query", "internal"];
+  if (access !== "open") codes.push("unauthorized", "rate_limited", "shutting_down", "storage_unavailable");
+  if (access !== "open" && access !== "any") codes.push("forbidden");
+  if (access !== "open" && method !== "GET") codes.push("storage_full");
+  if (body !== undefined)
+    codes.push("invalid_json", "unsupported_media_type", "payload_too_large", "validation_failed");
+  if (method === "POST") codes.push("validation_failed", "idempotency_mismatch");
+  // What such a route answers holds a secret, so it is not kept to be given again.
+  if (method === "POST" && access === "secrets" && again === undefined) codes.push("already_created");
+  if (body?.metered) codes.push("overloaded");
+  if (path.includes(":")) codes.push("not_found");
+  codes.push(...(operation?.problems ?? []));
+  return CODES.filter((code) => codes.includes(code));
+}

@@ -1,0 +1,115 @@
+/** What receivers get and have to answer: `interface.md` §4. */
+import type { EventType } from "../../domain/event-type.ts";
+import type { JsonObject } from "./json-schema.ts";
+
+const EVENT = "evt_06fbqxw6v8s2d4f6g8h0j2k4m6";
+
+export interface Signature {
+  /** The name of the body signature's header. */
+  readonly header: string;
+  readonly standardWebhooks: boolean;
+}
+
+/** One webhook for each event type; `parameters` are components. */
+export function webhooks(types: Iterable<EventType>, parameters: JsonObject): JsonObject {
+  const refs = Object.keys(parameters).map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return Object.fromEntries([...types].map((type) => [type.name, { post: delivery(type, refs) }]));
+}
+
+function delivery({ name, description, source, sample }: EventType, parameters: JsonObject[]): JsonObject {
+  const made = source === "example" ? " The shape of `data` is an example: the publisher decides what it holds." : "";
+  return {
+    operationId: `receive.${name}`,
+    tags: ["Receivers"],
+    summary: description,
+    description: `Sent to the endpoints that chose \`${name}\`.${made}`,
+    security: [],
+    parameters,
+    requestBody: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: {
+            allOf: [
+              { $ref: "#/components/schemas/Envelope" },
+              { type: "object", properties: { type: { const: name } }, required: ["type"] },
+            ],
+          },
+          example: { id: EVENT, type: name, created_at: "2026-11-20T09:55:00.123Z", data: sample },
+        },
+      },
+    },
+    responses: {
+      "2XX": { description: "Taken. Answer within 10 s, before the work begins; the body of the answer is not used." },
+      default: {
+        description:
+          "Any other status (a redirect too, which is not followed), or none within 10 s: a failure. The same bytes " +
+          "come again on the ladder, by default after 30 s, 2 min, 10 min, 1 h, 6 h and 24 h.",
+      },
+    },
+  };
+}
+
+/** The body of every delivery. Its four keys are frozen. */
+export const ENVELOPE: JsonObject = {
+  type: "object",
+  description: "Compact JSON with its keys in this order; inside `data` nothing is altered.",
+  properties: {
+    id: { type: "string", pattern: "^evt_[0-9a-hjkmnp-tv-z]{26}$", description: "The same on every attempt." },
+    type: { type: "string" },
+    created_at: { type: "string", format: "date-time" },
+    data: { type: "object" },
+  },
+  required: ["id", "type", "created_at", "data"],
+};
+
+/** The headers of every delivery, as components. */
+export function receivedHeaders({ header, standardWebhooks }: Signature): JsonObject {
+  const signature = given(
+    header,
+    "Hex HMAC-SHA256 over the exact bytes of the body; the key is the UTF-8 bytes of `signing_secret` as shown. " +
+      "Verify it before parsing, in constant time. While a rotation overlaps it is made with the current secret.",
+    { type: "string", pattern: "^[0-9a-f]{64}$" },
+    "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
+  );
+  const standard = {
+    "webhook-id": given(
+      "webhook-id",
+      "The event's id: keep it, deliveries come at least once.",
+      { type: "string" },
+      EVENT,
+    ),
+    "webhook-timestamp": given("webhook-timestamp", "The attempt's time, in seconds.", { type: "integer" }, 1795168000),
+    "webhook-signature": given(
+      "webhook-signature",
+      "Standard Webhooks: `v1,` and base64 HMAC-SHA256 over `id.timestamp.body`; the key is base64-decoded from what " +
+        "follows `whsec_`. While a rotation overlaps there are two, parted by a space.",
+      { type: "string" },
+      "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    ),
+  };
+  return {
+    signature,
+    ...(standardWebhooks && standard),
+    "x-webhookd-delivery": given(
+      "x-webhookd-delivery",
+      "The delivery's id.",
+      { type: "string" },
+      "dlv_06fbqxw6v8s2d4f6g8h0j2k4n0",
+    ),
+    "x-webhookd-attempt": given(
+      "x-webhookd-attempt",
+      "Counts the attempts from 1.",
+      { type: "integer", minimum: 1 },
+      1,
+    ),
+    "x-webhookd-test": {
+      ...given("x-webhookd-test", "On test events only.", { type: "string", const: "1" }, "1"),
+      required: false,
+    },
+  };
+}
+
+function given(name: string, description: string, schema: JsonObject, example: unknown): JsonObject {
+  return { name, in: "header", required: true, description, schema, example };
+}
