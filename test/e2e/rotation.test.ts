@@ -177,11 +177,11 @@ describe("a rotation under load", () => {
     const checksBody = new Verifier(plain.receiver, "specified", { old: plain.signing_secret });
     const checksStandard = new Verifier(standard.receiver, "standard", { old: standard.signing_secret });
     const published: string[] = [];
-    let over = false;
-    const load = Array.from({ length: 4 }, async () => {
-      while (!over) published.push(await daemon.publish());
+    const load = { over: false };
+    const publishers = Array.from({ length: 4 }, async () => {
+      while (!load.over) published.push(await daemon.publish());
     });
-    closeAfter(() => (over = true));
+    closeAfter(() => (load.over = true));
     const more = async (count: number) => {
       const until = published.length + count;
       while (published.length < until) await new Promise(setImmediate);
@@ -203,8 +203,8 @@ describe("a rotation under load", () => {
       while ((await daemon.request("GET", path)).body.next_signing_secret !== undefined);
     }
     await more(20);
-    over = true;
-    await Promise.all(load);
+    load.over = true;
+    await Promise.all(publishers);
     await daemon.daemon.idle();
 
     expect(checksBody.refused).toEqual([]);
