@@ -71,8 +71,11 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     const endpoint = await store.getEndpoint(tenantToRead(principal, namedTenant(query)), id);
     const target = await store.target(id);
     if (endpoint === null || target === null) throw new WebhookdError("gone", `${id} was deleted since`);
-    if (principal.keyId !== keyId && !allows(principal, "secrets")) {
-      throw new WebhookdError("already_created", `${id} was registered with another key, which was shown its secret`);
+    // The secret that the first answer showed, to whoever it was shown to; any other takes the scope.
+    const shown = principal.keyId === keyId && target.secretVersion === 1;
+    if (!shown && !allows(principal, "secrets")) {
+      const detail = `${id} is registered, but its secret was rotated since or shown to another key: see GET secret`;
+      throw new WebhookdError("already_created", detail);
     }
     return registered(endpoint, target.signingSecret);
   }

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import type { SigningSecrets } from "../domain/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
+import type { Once } from "../domain/idempotency.ts";
 import { isSigningSecret, newSigningSecret } from "../domain/secret.ts";
 import type { Rotation } from "../store/store.ts";
 import { endpointId } from "./endpoints.ts";
@@ -53,11 +54,14 @@ export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
     const given = readJson(call.body.length === 0 ? NOTHING : call.body, RotateBody);
     const secret = given.secret ?? newSigningSecret(random(32));
     const next = { secret, switchesAt: now + given.overlap_seconds * 1000 };
-    return json(200, presentSecrets(await changed(call, store.rotateSecret(...whose(call), next, now))));
+    return json(200, presentSecrets(await changed(call, store.rotateSecret(...whose(call), next, now, onceOf(call)))));
   }
 
   async function complete(call: Call): Promise<Reply> {
-    return json(200, presentSecrets(await changed(call, store.completeRotation(...whose(call)))));
+    return json(
+      200,
+      presentSecrets(await changed(call, store.completeRotation(...whose(call), call.now, onceOf(call)))),
+    );
   }
 
   async function abandon(call: Call): Promise<Reply> {
@@ -77,13 +81,23 @@ export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
   const body = { maxBytes: 64 * 1024, schema: RotateBody, optional: true };
   return [
     { ...rules, method: "GET", path: `${PATH}/secret`, audit: "secret.read", operation: getSecret, handle: show },
-    { ...rules, method: "POST", path: ROTATION, body, audit: "secret.rotate", operation: rotateSecret, handle: rotate },
+    {
+      ...rules,
+      method: "POST",
+      path: ROTATION,
+      body,
+      audit: "secret.rotate",
+      operation: rotateSecret,
+      again: show,
+      handle: rotate,
+    },
     {
       ...rules,
       method: "POST",
       path: `${ROTATION}/complete`,
       audit: "secret.complete",
       operation: completeRotation,
+      again: show,
       handle: complete,
     },
     {
@@ -99,6 +113,11 @@ export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
 
 function whose({ principal, params, query }: Call): [tenant: string | null, id: string] {
   return [tenantToRead(principal, namedTenant(query)), endpointId(params)];
+}
+
+/** The answer is made anew from the row, because nothing secret is kept for it. */
+function onceOf({ request }: Call): Once<Rotation> | undefined {
+  return request && { ...request, answer: ({ result }) => (result === "done" ? result : null) };
 }
 
 function presentSecrets({ current, next }: SigningSecrets) {

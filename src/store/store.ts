@@ -33,9 +33,15 @@ export interface Store {
 
   signingSecrets(tenant: string | null, id: string): Promise<SigningSecrets | null>;
   /** Puts the next secret beside the current one; it takes over at once if that is due by `now`. */
-  rotateSecret(tenant: string | null, id: string, next: NextSecret, now: number): Promise<Rotation>;
+  rotateSecret(
+    tenant: string | null,
+    id: string,
+    next: NextSecret,
+    now: number,
+    once?: Once<Rotation>,
+  ): Promise<Rotation>;
   /** The next secret takes over. */
-  completeRotation(tenant: string | null, id: string): Promise<Rotation>;
+  completeRotation(tenant: string | null, id: string, now: number, once?: Once<Rotation>): Promise<Rotation>;
   /** The next secret is forgotten. */
   abandonRotation(tenant: string | null, id: string): Promise<Rotation>;
   /**

@@ -50,6 +50,34 @@ describe("rotating over HTTP", () => {
     expect((await api.get(`${path}/secret`)).body).toEqual(body);
   });
 
+  it("is done once under an idempotency key, and answered again without a secret being kept for it", async () => {
+    const { api, path, rotation } = await anEndpoint();
+    const again = (target: string, key: string) => api.request("POST", target, { headers: { "idempotency-key": key } });
+    const first = await again(rotation, "one");
+    const repeated = await again(rotation, "one");
+    expect([repeated.status, repeated.text]).toEqual([200, first.text]);
+    expect(repeated.headers["idempotency-replayed"]).toBe("true");
+    expect((await again(rotation, "two")).body.code).toBe("rotation_in_progress");
+    const completed = await again(`${rotation}/complete`, "three");
+    expect(completed.body).toEqual({ signing_secret: first.body.next_signing_secret });
+    expect((await again(`${rotation}/complete`, "three")).text).toBe(completed.text);
+    expect((await api.get(`${path}/secret`)).text).toBe(completed.text);
+  });
+
+  it("does not let a repeated registration show a later secret without the scope", async () => {
+    const { api } = await anEndpoint();
+    const key = await api.addKey(["manage"]);
+    const options = { key, headers: { "idempotency-key": "registration" } };
+    const register = () =>
+      api.post("/v1/webhooks", { url: "https://example.com/h", events: ["budget.exceeded"] }, options);
+    const { body } = await register();
+    expect((await register()).body).toEqual(body);
+    await api.post(`/v1/webhooks/${body.id}/rotate-secret`, { overlap_seconds: 0 });
+    const later = await register();
+    expect([later.status, later.body.code]).toEqual([409, "already_created"]);
+    expect(later.text).not.toContain("whsec_");
+  });
+
   it("is completed and abandoned", async () => {
     const { api, path, rotation, secret } = await anEndpoint();
     await api.post(rotation, { overlap_seconds: 60 });

@@ -174,12 +174,18 @@ export class SqliteStore implements Store {
     return this.#read(() => this.#rotation.secrets(tenant, id));
   }
 
-  async rotateSecret(tenant: string | null, id: string, next: NextSecret, now: number): Promise<Rotated> {
-    return this.#commit.run(() => this.#rotation.begin(tenant, id, next, now));
+  rotateSecret(
+    tenant: string | null,
+    id: string,
+    next: NextSecret,
+    now: number,
+    once?: Once<Rotated>,
+  ): Promise<Rotated> {
+    return this.#once(once, now, () => this.#rotation.begin(tenant, id, next, now));
   }
 
-  async completeRotation(tenant: string | null, id: string): Promise<Rotated> {
-    return this.#commit.run(() => this.#rotation.complete(tenant, id));
+  completeRotation(tenant: string | null, id: string, now: number, once?: Once<Rotated>): Promise<Rotated> {
+    return this.#once(once, now, () => this.#rotation.complete(tenant, id));
   }
 
   async abandonRotation(tenant: string | null, id: string): Promise<Rotated> {

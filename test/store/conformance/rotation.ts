@@ -58,7 +58,7 @@ export function rotating(openFresh: OpenFresh): void {
     it("can be completed early, and abandoned, but only while it is under way", async () => {
       const { harness, id } = await prepared();
       const { store } = harness;
-      expect(await store.completeRotation(null, id)).toEqual({ result: "not_rotating" });
+      expect(await store.completeRotation(null, id, START)).toEqual({ result: "not_rotating" });
       expect(await store.abandonRotation(null, id)).toEqual({ result: "not_rotating" });
       await store.rotateSecret(null, id, LATER, START);
       expect(await store.abandonRotation(null, id)).toEqual({
@@ -67,7 +67,7 @@ export function rotating(openFresh: OpenFresh): void {
       });
       expect(await store.switchSecrets(START + HOUR)).toEqual([]);
       await store.rotateSecret(null, id, LATER, START);
-      expect(await store.completeRotation(null, id)).toEqual({
+      expect(await store.completeRotation(null, id, START)).toEqual({
         result: "done",
         secrets: { current: NEW, next: null },
       });
@@ -92,7 +92,7 @@ export function rotating(openFresh: OpenFresh): void {
       const refused = async (tenant: string | null) => {
         expect(await store.signingSecrets(tenant, id)).toBeNull();
         expect(await store.rotateSecret(tenant, id, LATER, START)).toEqual(nothing);
-        expect(await store.completeRotation(tenant, id)).toEqual(nothing);
+        expect(await store.completeRotation(tenant, id, START)).toEqual(nothing);
         expect(await store.abandonRotation(tenant, id)).toEqual(nothing);
       };
       await refused("other");
@@ -126,7 +126,7 @@ export function rotating(openFresh: OpenFresh): void {
       await store.rotateSecret(null, id, LATER, START);
       const during = await attempt();
       expect([await before(), await during()]).toEqual(["current", "current"]);
-      await store.completeRotation(null, id);
+      await store.completeRotation(null, id, START);
       const after = await attempt();
       expect([await before(), await during(), await after()]).toEqual(["previous", "previous", "current"]);
       const { id: unsigned, fresh } = await publishOne(store);
@@ -161,7 +161,7 @@ export function rotating(openFresh: OpenFresh): void {
             }
             if (one.do === "complete" || one.do === "abandon") {
               const { result } = await (one.do === "complete"
-                ? store.completeRotation(null, id)
+                ? store.completeRotation(null, id, START)
                 : store.abandonRotation(null, id));
               expect(result).toBe(next === null ? "not_rotating" : "done");
               model = one.do === "complete" ? taken : { ...model, next: null };
