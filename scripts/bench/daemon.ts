@@ -6,11 +6,20 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { SETTINGS, variableOf } from "../../src/config/schema.ts";
+import { bundle } from "../build.ts";
 import { watchOver } from "../crash/children.ts";
 import { monotonic } from "./ledger.ts";
 import { EVENT_TYPE } from "./payload.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const SOURCE = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+let bundled: Promise<string> | undefined;
+
+/** What a release runs: from source, Node's type stripping alone holds 50 MiB. */
+function program(): Promise<string> {
+  return (bundled ??= bundle(`${process.platform}-${process.arch}`).then(({ directory }) =>
+    join(directory, "webhookd.mjs"),
+  ));
+}
 
 export interface DaemonOptions {
   readonly dir: string;
@@ -42,9 +51,10 @@ export class DaemonUnderTest {
     const args = ["serve", "--dev", "--data-dir", join(dir, "data"), "--listen", "127.0.0.1:0", "--log-format", "json"];
     const logFile = join(dir, "daemon.log");
     const log = openSync(logFile, "a");
+    const file = profile ? SOURCE : await program();
     const startedAt = monotonic();
     const child = watchOver(
-      spawn(process.execPath, [...flags, PROGRAM, ...args], {
+      spawn(process.execPath, [...flags, file, ...args], {
         cwd: dir,
         env: environment(threads),
         stdio: ["ignore", "pipe", log],

@@ -70,7 +70,7 @@ function configure(db: Database): void {
   // A checkpoint runs inside a commit: small ones keep the longest commit short.
   db.pragma("wal_autocheckpoint = 500");
   db.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
-  db.pragma("cache_size = -65536");
+  db.pragma("cache_size = -16384");
   db.pragma("temp_store = MEMORY");
   db.pragma("foreign_keys = ON");
 }
