@@ -8,6 +8,7 @@ import { defaultDataDir, defaultSecretKeyFile, defaultSocket, fitsSocket } from 
 import { isLive, nameOf, SETTINGS, type SettingName, type Settings } from "./config/schema.ts";
 import { loadSettings, type LoadedSettings } from "./config/settings.ts";
 import { printDuration } from "./config/units.ts";
+import type { EventType } from "./domain/event-type.ts";
 import { SPECIFIED_LADDER } from "./domain/ladder.ts";
 
 /** Every setting, parsed: durations in milliseconds, sizes in bytes, paths absolute. */
@@ -44,6 +45,9 @@ export interface Config {
     readonly maxInFlight: number;
     readonly endpointMaxInFlight: number;
   };
+  readonly events: { readonly validate: boolean };
+  /** Those that are added to the built-in ones. */
+  readonly eventTypes: readonly EventType[];
   readonly limits: { readonly inFlightBytes: number; readonly commitQueue: number };
   readonly egress: {
     readonly allowHttp: boolean;
@@ -68,7 +72,7 @@ const TLS_PAIR = ["server.tls_cert", "server.tls_key"] as const;
 /** Throws a ConfigError that names every mistake. */
 export function loadConfig(inputs: ConfigInputs): Config {
   const loaded = loadSettings(inputs);
-  const config = build(loaded.settings, inputs);
+  const config = build(loaded, inputs);
   const mistakes = [...conflicts(config, loaded, inputs)];
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return config;
@@ -95,7 +99,11 @@ export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
     (live ? changed : needsRestart).push(name);
   }
   const taken = Object.fromEntries(changed.map((name) => [name, next.settings[name]]));
-  return { config: build({ ...current.settings, ...taken }, inputs), changed, needsRestart };
+  return {
+    config: build({ settings: { ...current.settings, ...taken }, eventTypes: current.eventTypes }, inputs),
+    changed,
+    needsRestart,
+  };
 }
 
 function isSameScheme(one: Config, other: Config): boolean {
@@ -130,7 +138,10 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
-function build(settings: Settings, inputs: ConfigInputs): Config {
+function build(
+  { settings, eventTypes }: Pick<LoadedSettings, "settings" | "eventTypes">,
+  inputs: ConfigInputs,
+): Config {
   const dir = settings["data.dir"] || defaultDataDir(inputs);
   const dev = inputs.flags.dev ?? false;
   return {
@@ -154,6 +165,8 @@ function build(settings: Settings, inputs: ConfigInputs): Config {
       diskFloor: settings["data.disk_floor"],
       create: inputs.flags.create ?? true,
     },
+    events: { validate: settings["events.validate"] },
+    eventTypes,
     limits: { inFlightBytes: settings["limits.in_flight_bytes"], commitQueue: settings["limits.commit_queue"] },
     retry: {
       delays: settings["retry.delays"],

@@ -13,6 +13,7 @@ import { createApi, type NodeHandler } from "./api/app.ts";
 import { openListener, type TcpListener } from "./api/listen.ts";
 import type { Listener, ListenerParts } from "./api/listener.ts";
 import { openSocket } from "./api/socket.ts";
+import { openCatalogue } from "./catalogue.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import type { Config, Reread } from "./config.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
@@ -82,6 +83,11 @@ export async function startDaemon(
     defer: clock.nextTurn,
   });
 
+  const checkData = await openCatalogue(config, store).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+
   let sending: Sending | null = null;
   const openSending = await sendingFor(config, { ...parts, clock });
   const dispatcher = new Dispatcher({
@@ -102,6 +108,7 @@ export async function startDaemon(
     clock,
     log,
     config,
+    checkData,
     version,
     phase: () => phase,
     egress: () => egress,

@@ -43,6 +43,17 @@ const RULES: Rule[] = [
     why: "delivery knows neither the API nor which store there is",
   },
   {
+    from: "src/api/data-check.ts",
+    may: ["src/domain", "ajv"],
+    why: "ajv, and only here",
+  },
+  {
+    from: "src/catalogue.ts",
+    may: ["src/api/data-check.ts", "src/config/error.ts", "src/domain"],
+    types: ["src/config.ts", "src/store/store.ts"],
+    why: "what configured event types must agree with",
+  },
+  {
     from: "src/api/listen.ts",
     may: ["src/api", "src/domain", NODE, "listhen"],
     types: ["src/log.ts"],

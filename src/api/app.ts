@@ -18,6 +18,7 @@ import { deliveryRoutes } from "./deliveries.ts";
 import { descriptionRoutes } from "./description.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes } from "./events.ts";
+import { eventTypeRoutes } from "./event-types.ts";
 import { healthRoutes } from "./health.ts";
 import { Intake } from "./intake.ts";
 import { keyRoutes } from "./keys.ts";
@@ -71,11 +72,12 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
   const checkOrigin = originCheck(config.server.allowedOrigins);
 
   const app = new H3({ silent: true, onError });
-  const types = catalogue();
+  const types = catalogue(config.eventTypes);
   const table: Route[] = [
     ...healthRoutes(parts),
     ...publishRoutes(parts, types),
     ...eventRoutes(parts),
+    ...eventTypeRoutes(types),
     ...deliveryRoutes(parts),
     ...endpointRoutes(parts, types),
     ...secretRoutes(parts),

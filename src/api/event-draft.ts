@@ -3,6 +3,7 @@ import { WebhookdError } from "../domain/errors.ts";
 import type { EventDraft } from "../domain/event.ts";
 import { eventFingerprint, isIdempotencyKey } from "../domain/idempotency.ts";
 import { jsonLines, parseSpan, scanJson, scanObject, type JsonKind, type JsonNode, type Span } from "../domain/json.ts";
+import type { DataCheck } from "./data-check.ts";
 import { parseInstant } from "./instant.ts";
 import { DRAFT_FIELDS, ITEM_FIELDS, MAX_BATCH } from "./schemas/event-draft.ts";
 import { isTenant } from "./tenant.ts";
@@ -17,6 +18,7 @@ export interface DraftRules {
   readonly maxEventBytes: number;
   /** The tenant for what an event names, or leaves out; throws `forbidden`. */
   readonly tenantFor: (named: string | undefined) => string;
+  readonly checkData?: DataCheck | undefined;
   readonly now: number;
   /** When the idempotency keys expire that are used now. */
   readonly expiresAt: number;
@@ -104,6 +106,8 @@ function draftOf(
   if (tenant !== undefined && !isTenant(tenant)) faults.add(`${pointer}/tenant`, "forbidden_char", "no tenant's name");
   const key = members.has("idempotency_key") ? keyOf(body, members, pointer, faults) : idempotencyKey;
   if (type === undefined || data === undefined || faults.some) return null;
+  const fault = rules.checkData?.(type, body.subarray(data.start, data.end)) ?? null;
+  if (fault !== null) faults.add(`${pointer}/data${fault.pointer}`, fault.code, fault.detail);
   // A view of the request's own buffer: the store copies it into the envelope, and nobody holds it longer.
   const draft = { tenant: rules.tenantFor(tenant), type, createdAt, data: body.subarray(data.start, data.end) };
   if (key === undefined) return draft;

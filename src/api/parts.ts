@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
 import type { Log } from "../log.ts";
+import type { DataCheck } from "./data-check.ts";
 import type { Store } from "../store/store.ts";
 
 /** What the API is joined from. */
@@ -12,6 +13,8 @@ export interface ApiParts {
   readonly log: Log;
   readonly config: Config;
   readonly version: string;
+  /** Undefined unless `[events] validate`. */
+  readonly checkData?: DataCheck | undefined;
   /** `draining` still takes publishes, because they are durable; `stopped` takes nothing. */
   readonly phase: () => "serving" | "draining" | "stopped";
   /** As the last SIGHUP left it; what else is in `config` holds until a restart. */

@@ -17,12 +17,14 @@ const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const LINES = "application/x-ndjson";
 
 export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
-  const { maxEventBytes, idempotency } = parts.config.server;
+  const { checkData, config } = parts;
+  const { maxEventBytes, idempotency } = config.server;
 
   function rulesFor({ principal, query, now }: Call): DraftRules {
     const fallback = namedTenant(query);
     const tenantFor = (named: string | undefined) => tenantToWrite(principal, named ?? fallback);
-    return { knows: (type) => types.has(type), maxEventBytes, tenantFor, now, expiresAt: now + idempotency };
+    const expiresAt = now + idempotency;
+    return { knows: (type) => types.has(type), maxEventBytes, tenantFor, checkData, now, expiresAt };
   }
 
   async function one(call: Call): Promise<Reply> {

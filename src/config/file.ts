@@ -1,5 +1,7 @@
 import { parse, TomlError } from "smol-toml";
+import type { EventType } from "../domain/event-type.ts";
 import type { Mistake } from "./error.ts";
+import { EVENT_TYPES, readEventTypes } from "./event-types.ts";
 import { nearest } from "./nearest.ts";
 import { nameOf, SETTINGS, type SettingName } from "./schema.ts";
 
@@ -9,8 +11,13 @@ export interface FileEntry {
   where(): string;
 }
 
-/** The settings that a file gives; what it gives besides them is a mistake. `name` is how messages call the file. */
-export function readFileEntries(text: string, name: string): Map<SettingName, FileEntry> | readonly Mistake[] {
+export interface FileContent {
+  readonly settings: ReadonlyMap<SettingName, FileEntry>;
+  readonly eventTypes: readonly EventType[];
+}
+
+/** What a file gives; anything that is not known is a mistake. `name` is how messages call the file. */
+export function readFileContent(text: string, name: string): FileContent | readonly Mistake[] {
   let table: Record<string, unknown>;
   try {
     table = parse(text);
@@ -19,13 +26,16 @@ export function readFileEntries(text: string, name: string): Map<SettingName, Fi
     const what = error.message.split("\n", 1)[0]!.replace("Invalid TOML document: ", "");
     return [{ where: `${name}:${error.line}`, what: `is not valid TOML: ${what}.` }];
   }
-  const entries = new Map<SettingName, FileEntry>();
-  const mistakes: Mistake[] = [];
-  for (const [section, values] of Object.entries(table)) {
+  const settings = new Map<SettingName, FileEntry>();
+  const { [EVENT_TYPES]: added = [], ...sections } = table;
+  const { types: eventTypes, mistakes: wrongTypes } = readEventTypes(added, (path) => `${name}:${lineOf(text, path)}`);
+  const mistakes = [...wrongTypes];
+  for (const [section, values] of Object.entries(sections)) {
     const keys = SETTINGS.filter((setting) => setting.section === section);
     const where = () => `${name}:${lineOf(text, [section])}`;
     if (keys.length === 0) {
-      mistakes.push(isTable(values) ? unknownSection(where(), section) : outsideSections(where(), section));
+      const isSection = isTable(values) || (Array.isArray(values) && values.some(isTable));
+      mistakes.push(isSection ? unknownSection(where(), section) : outsideSections(where(), section));
     } else if (!isTable(values)) {
       mistakes.push({ where: where(), what: `${section} is a section, not a value.`, todo: `Write [${section}].` });
     } else {
@@ -33,11 +43,11 @@ export function readFileEntries(text: string, name: string): Map<SettingName, Fi
         const place = () => `${name}:${lineOf(text, [section, key])}`;
         const setting = keys.find((known) => known.key === key);
         if (setting === undefined) mistakes.push(unknownKey(place(), section, key));
-        else entries.set(nameOf(setting), { raw, where: place });
+        else settings.set(nameOf(setting), { raw, where: place });
       }
     }
   }
-  return mistakes.length > 0 ? mistakes : entries;
+  return mistakes.length > 0 ? mistakes : { settings, eventTypes };
 }
 
 /** Also for variables: the same words for the same mistake. */
@@ -55,9 +65,10 @@ export function unknownKey(where: string, section: string, key: string): Mistake
 }
 
 function unknownSection(where: string, section: string): Mistake {
-  const sections = [...new Set(SETTINGS.map((setting) => setting.section))];
+  const sections = [...new Set<string>(SETTINGS.map((setting) => setting.section)), EVENT_TYPES];
   const near = nearest(section, sections);
-  const todo = near === null ? `The sections are ${sections.join(", ")}.` : `Did you mean [${near}]?`;
+  const meant = near === EVENT_TYPES ? `[[${near}]]` : `[${near}]`;
+  const todo = near === null ? `The sections are ${sections.join(", ")}.` : `Did you mean ${meant}?`;
   return { where, what: `[${section}] is not known.`, todo };
 }
 
@@ -93,6 +104,7 @@ function parseOrNull(text: string): Record<string, unknown> | null {
 
 function has(table: unknown, [key, ...rest]: readonly string[]): boolean {
   if (key === undefined) return true;
+  if (Array.isArray(table)) return Object.hasOwn(table, key) && has(table[Number(key)], rest);
   return isTable(table) && Object.hasOwn(table, key) && has(table[key], rest);
 }
 

@@ -142,6 +142,13 @@ export const SETTINGS = [
     sentence: "With less free space than this, publishes are refused (507) and deliveries go on.",
   },
   {
+    section: "events",
+    key: "validate",
+    kind: "bool",
+    default: false,
+    sentence: "Refuses a publish whose data does not fit the schema of its type: see GET /v1/webhooks/event-types.",
+  },
+  {
     section: "limits",
     key: "in_flight_bytes",
     kind: "size",

@@ -1,6 +1,7 @@
 import { dirname, relative, resolve } from "node:path";
+import type { EventType } from "../domain/event-type.ts";
 import { ConfigError, type Mistake } from "./error.ts";
-import { readFileEntries, unknownKey } from "./file.ts";
+import { readFileContent, unknownKey } from "./file.ts";
 import type { ConfigInputs } from "./inputs.ts";
 import { fromText, ValueFault } from "./kinds.ts";
 import {
@@ -16,6 +17,8 @@ import {
 
 export interface LoadedSettings {
   readonly settings: Settings;
+  /** Those that the file adds. */
+  readonly eventTypes: readonly EventType[];
   /** The file that was read, if there was one. */
   readonly file: string | null;
   /** Where each setting that is not at its default was given: `webhookd.toml:14`, a variable or a flag. */
@@ -34,7 +37,7 @@ const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP)(_.*)
 
 /** Flags over variables over the file over the defaults. Throws a ConfigError with every mistake in the values. */
 export function loadSettings(inputs: ConfigInputs): LoadedSettings {
-  const { file, given, mistakes } = readConfigFile(inputs);
+  const { file, given, eventTypes, mistakes } = readConfigFile(inputs);
   mistakes.push(...addVariables(given, inputs));
   for (const { name, flag, text } of inputs.flags.settings ?? []) {
     const setting = SETTINGS.find((known) => nameOf(known) === name)!;
@@ -55,10 +58,17 @@ export function loadSettings(inputs: ConfigInputs): LoadedSettings {
     }
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes);
-  return { settings: { ...DEFAULTS, ...values } as Settings, file, origins };
+  return { settings: { ...DEFAULTS, ...values } as Settings, eventTypes, file, origins };
 }
 
-function readConfigFile(inputs: ConfigInputs) {
+interface ReadFile {
+  readonly file: string | null;
+  readonly given: Map<SettingName, Given>;
+  readonly eventTypes: readonly EventType[];
+  readonly mistakes: Mistake[];
+}
+
+function readConfigFile(inputs: ConfigInputs): ReadFile {
   const given = new Map<SettingName, Given>();
   const asked = inputs.flags.config;
   const places = asked === undefined ? ["webhookd.toml", "/etc/webhookd/webhookd.toml"] : [asked];
@@ -66,17 +76,17 @@ function readConfigFile(inputs: ConfigInputs) {
     const file = resolve(inputs.cwd, place);
     const text = readOrFail(inputs, file);
     if (text === null) continue;
-    const found = readFileEntries(
+    const found = readFileContent(
       text,
       relative(inputs.cwd, file).startsWith("..") ? file : relative(inputs.cwd, file),
     );
-    if (!(found instanceof Map)) return { file, given, mistakes: [...found] };
-    for (const [name, entry] of found) given.set(name, { ...entry, folder: dirname(file) });
-    return { file, given, mistakes: [] };
+    if (!("settings" in found)) return { file, given, eventTypes: [], mistakes: [...found] };
+    for (const [name, entry] of found.settings) given.set(name, { ...entry, folder: dirname(file) });
+    return { file, given, eventTypes: found.eventTypes, mistakes: [] };
   }
   const mistakes: Mistake[] =
     asked === undefined ? [] : [{ where: "--config", what: `there is no file ${resolve(inputs.cwd, asked)}.` }];
-  return { file: null, given, mistakes };
+  return { file: null, given, eventTypes: [], mistakes };
 }
 
 function readOrFail(inputs: ConfigInputs, file: string): string | null {

@@ -26,6 +26,8 @@ export interface Store {
   listEndpoints(query: EndpointQuery): Promise<Page<Endpoint>>;
   /** Its open deliveries become `cancelled`, its history stays. False when there is no such endpoint. */
   deleteEndpoint(tenant: string | null, id: string, now: number): Promise<boolean>;
+  /** Event types outside `known` that endpoints have chosen, by name. */
+  typesInUse(known: readonly string[]): Promise<TypeInUse[]>;
   /** The endpoint as the sender needs it; null when it was deleted. */
   target(endpoint: string): Promise<Target | null>;
 
@@ -193,6 +195,13 @@ export interface Owed extends Waiting {
 export interface Handover {
   readonly fresh: readonly Claim[];
   readonly waiting: readonly Waiting[];
+}
+
+export interface TypeInUse {
+  readonly type: string;
+  /** How many endpoints chose it, and the ids of the first few. */
+  readonly endpoints: number;
+  readonly some: readonly string[];
 }
 
 export interface Suspect {

@@ -173,6 +173,7 @@ describe("the page", () => {
     const type = {
       name: "a.b",
       source: "example" as const,
+      schema: { type: "object" },
       sample: { x: "</pre><script>" },
       description: "<b>&amp;",
     };

@@ -32,6 +32,20 @@ describe("config.example.toml", () => {
     expect(loadSettings(withFile(renderConfig(DEFAULTS))).settings).toEqual(DEFAULTS);
   });
 
+  it("shows how to add an event type", () => {
+    const [, example] = renderConfig(DEFAULTS).split("# [[event_types]]");
+    const { eventTypes } = loadSettings(withFile(`[[event_types]]${example!.replaceAll("\n# ", "\n")}`));
+    expect(eventTypes).toEqual([
+      {
+        name: "order.created",
+        description: "An order was placed.",
+        source: "example",
+        sample: { order_id: "ord_1", total: "12.50" },
+        schema: { type: "object", required: ["order_id"], properties: { order_id: { type: "string" } } },
+      },
+    ]);
+  });
+
   it("shows every default as the schema has it", () => {
     for (const setting of SETTINGS) {
       const shown = KINDS[setting.kind].write as (value: unknown) => string;
@@ -91,6 +105,21 @@ describe("a file with any settings", () => {
       }),
       { numRuns: 100, endOnFailure: true },
     );
+  });
+});
+
+describe("event types", () => {
+  it("need no more than a name, and keep the order of the file", () => {
+    const { eventTypes } = loadSettings(withFile('[[event_types]]\nname = "b"\n[[event_types]]\nname = "a"\n'));
+    expect(eventTypes.map(({ name }) => name)).toEqual(["b", "a"]);
+    const schema = { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object" };
+    expect(eventTypes[0]).toEqual({ name: "b", description: "", source: "example", sample: {}, schema });
+  });
+
+  it("have samples as JSON says them: a date is the text it was written as", () => {
+    const text = '[[event_types]]\nname = "a"\n[event_types.sample]\non = 2026-11-20\nat = 2026-11-20T09:55:00Z\n';
+    const [type] = loadSettings(withFile(text)).eventTypes;
+    expect(type!.sample).toEqual({ on: "2026-11-20", at: "2026-11-20T09:55:00.000Z" });
   });
 });
 
@@ -158,6 +187,33 @@ describe("mistakes", () => {
       "webhookd.toml:1: listen stands outside the sections.\n  It belongs to [server].",
     ],
     ["a section given as a value", "server = 1", "webhookd.toml:1: server is a section, not a value."],
+    [
+      "an event type without a name",
+      '[[event_types]]\nname = "a"\n\n[[event_types]]\ndescription = ""',
+      "webhookd.toml:4: [[event_types]] needs a name",
+    ],
+    [
+      "an unknown key of an event type",
+      '[[event_types]]\nname = "a"\n[[event_types]]\nname = "b"\nsampel = {}',
+      "webhookd.toml:5: [[event_types]] sampel is not known.\n  Did you mean sample?",
+    ],
+    [
+      "an event type that is built in",
+      '[[event_types]]\n# ours\nname = "budget.exceeded"',
+      'webhookd.toml:3: [[event_types]] name = "budget.exceeded" is built in and cannot be redefined.',
+    ],
+    [
+      "an event type that is there twice",
+      '[[event_types]]\nname = "a"\n[[event_types]]\nname = "a"',
+      'webhookd.toml:4: [[event_types]] name = "a" is there twice.',
+    ],
+    [
+      "a sample that JSON cannot hold",
+      '[[event_types]]\nname = "a"\n[event_types.sample]\nn = { x = [inf] }',
+      "webhookd.toml:3: [[event_types]] sample holds a number that JSON does not know",
+    ],
+    ["a single event type", '[event_types]\nname = "a"', "webhookd.toml:1: event_types is a list of sections."],
+    ["a misspelt list", '[[event_type]]\nname = "a"', "Did you mean [[event_types]]?"],
     ["a list of tables", "[[server]]\n", "webhookd.toml:1: server is a section"],
     ["broken TOML", "[server]\nlisten = \n", "webhookd.toml:2: is not valid TOML"],
     ["a key given twice", '[log]\nlevel = "info"\nlevel = "warn"\n', "webhookd.toml:3: is not valid TOML"],

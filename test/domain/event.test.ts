@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { EVENT_TYPES } from "../../src/domain/event-type.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/built-in-types.ts";
 import { dataOf, envelope } from "../../src/domain/event.ts";
 
 const ID = "evt_01k8x3v6d2m9qw0123456789ab";
 const CREATED = Date.UTC(2026, 10, 20, 9, 55, 0, 123);
-const type = fc.constantFrom(...EVENT_TYPES.map(({ name }) => name));
+const type = fc.constantFrom(...BUILT_IN_TYPES.map(({ name }) => name));
 const instant = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) });
 
 describe("the envelope", () => {

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { EVENT_TYPES } from "../../src/domain/event-type.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/built-in-types.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 
@@ -9,11 +9,11 @@ describe("an event", () => {
   it("of each of the six types arrives once, signed so that plain crypto and Standard Webhooks verify it", async () => {
     const receiver = await TestReceiver.start();
     const daemon = await TestDaemon.start();
-    const types = EVENT_TYPES.map(({ name }) => name);
+    const types = BUILT_IN_TYPES.map(({ name }) => name);
     const { signing_secret } = await daemon.register(receiver.url, { events: types });
 
-    const published = new Map<string, (typeof EVENT_TYPES)[number]>();
-    for (const type of EVENT_TYPES) published.set(await daemon.publish(type.sample, type.name), type);
+    const published = new Map<string, (typeof BUILT_IN_TYPES)[number]>();
+    for (const type of BUILT_IN_TYPES) published.set(await daemon.publish(type.sample, type.name), type);
     await daemon.daemon.idle();
 
     expect(receiver.requests).toHaveLength(6);

@@ -5,6 +5,7 @@ import { afterEach } from "vitest";
 import type { Clock } from "../../src/clock.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { startDaemon, type Daemon, type DaemonParts } from "../../src/daemon.ts";
+import type { EventType } from "../../src/domain/event-type.ts";
 import { silentLog } from "../../src/log.ts";
 import { ManualClock } from "./clock.ts";
 
@@ -14,6 +15,8 @@ export interface TestDaemonOptions {
   readonly startSender?: DaemonParts["startSender"];
   /** Settings as variables: `{ RETRY_DELAYS: "10ms,20ms" }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Types that the configuration adds. */
+  readonly eventTypes?: readonly EventType[];
   readonly dev?: boolean;
   readonly dir?: string;
 }
@@ -34,7 +37,7 @@ export class TestDaemon {
 
   static async start(options: TestDaemonOptions = {}): Promise<TestDaemon> {
     const dir = options.dir ?? aDirectory();
-    const config = testConfig(dir, options);
+    const config = { ...testConfig(dir, options), eventTypes: options.eventTypes ?? [] };
     const daemon = await startDaemon(config, {
       log: silentLog,
       clock: options.clock ?? new ManualClock(),

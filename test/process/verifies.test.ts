@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect } from "vitest";
-import { EVENT_TYPES } from "../../src/domain/event-type.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/built-in-types.ts";
 import { it } from "../harness/process.ts";
 
 const RECEIVER = join(import.meta.dirname, "verifying-receiver.ts");
@@ -11,11 +11,11 @@ it("an event of each of the six types is verified by a receiver that knows nothi
   const receiver = machine.spawn(process.execPath, [RECEIVER]);
   const { url } = await receiver.json(({ msg }) => msg === "listening");
   const daemon = await machine.serve();
-  const events = EVENT_TYPES.map(({ name }) => name);
+  const events = BUILT_IN_TYPES.map(({ name }) => name);
   const { signing_secret } = await daemon.register(String(url), { events });
   receiver.child.stdin!.end(signing_secret);
 
-  for (const { name: type, sample: data } of EVENT_TYPES) {
+  for (const { name: type, sample: data } of BUILT_IN_TYPES) {
     const { body: published } = await daemon.request("POST", "/v1/webhooks/events", { type, data });
     const { plain, standard, event } = await receiver.json(({ event }) => (event as any)?.id === published.id);
     expect({ plain, standard }).toEqual({ plain: true, standard: true });

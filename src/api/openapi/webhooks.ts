@@ -16,8 +16,10 @@ export function webhooks(types: Iterable<EventType>, parameters: JsonObject): Js
   return Object.fromEntries([...types].map((type) => [type.name, { post: delivery(type, refs) }]));
 }
 
-function delivery({ name, description, source, sample }: EventType, parameters: JsonObject[]): JsonObject {
+function delivery({ name, description, source, schema, sample }: EventType, parameters: JsonObject[]): JsonObject {
   const made = source === "example" ? " The shape of `data` is an example: the publisher decides what it holds." : "";
+  // With an id it is a resource of its own, so that its references stay within it.
+  const data = { $id: `urn:webhookd:data:${name}`, ...schema };
   return {
     operationId: `receive.${name}`,
     tags: ["Receivers"],
@@ -32,7 +34,7 @@ function delivery({ name, description, source, sample }: EventType, parameters: 
           schema: {
             allOf: [
               { $ref: "#/components/schemas/Envelope" },
-              { type: "object", properties: { type: { const: name } }, required: ["type"] },
+              { type: "object", properties: { type: { const: name }, data }, required: ["type"] },
             ],
           },
           example: { id: EVENT, type: name, created_at: "2026-11-20T09:55:00.123Z", data: sample },

@@ -50,4 +50,7 @@ export function eventBatch(types: Iterable<string>) {
 export const DRAFT_FIELDS: ReadonlySet<string> = new Set(Object.keys(eventDraft([]).entries));
 export const ITEM_FIELDS: ReadonlySet<string> = new Set(Object.keys(batchItem([]).entries));
 
-export const aDraft = { type: "budget.exceeded", data: { budget_id: "bud_1", spent: 512.4 } };
+export const aDraft = {
+  type: "budget.exceeded",
+  data: { budget_id: "bud_1", spent: { value: "512.40", currency: "EUR" } },
+};

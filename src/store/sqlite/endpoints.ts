@@ -2,7 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Endpoint, NewEndpoint, Target } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { EndpointQuery } from "../store.ts";
+import type { EndpointQuery, TypeInUse } from "../store.ts";
 import type { Box } from "./box.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import type { Interned } from "./interned.ts";
@@ -31,6 +31,9 @@ interface Row {
   readonly created_at: number;
   readonly updated_at: number;
 }
+
+/** Endpoints that are named where a type is still in use. */
+const NAMED = 3;
 
 const INSERT = `INSERT INTO endpoint
   (id, tenant, uid, url, events, description, enabled, when_disabled, header_names, headers, secret,
@@ -149,6 +152,22 @@ export class Endpoints {
     this.#unsubscribe.run(row.number);
     this.#index.changed(this.#tenants.name(row.tenant), id);
     return row.number;
+  }
+
+  /** Looks through all subscriptions, but only for a type that was removed from the configuration. */
+  typesInUse(known: readonly string[]): TypeInUse[] {
+    const names = this.#db.prepare<[], string>("SELECT name FROM event_type ORDER BY name").pluck().all();
+    const chosenBy = this.#db
+      .prepare<[string], string>(
+        `SELECT e.id FROM subscription s JOIN endpoint e ON e.number = s.endpoint
+         WHERE s.type = (SELECT num FROM event_type WHERE name = ?) AND e.deleted_at IS NULL ORDER BY e.number`,
+      )
+      .pluck();
+    return names
+      .filter((name) => !known.includes(name))
+      .map((type) => ({ type, ids: chosenBy.all(type) }))
+      .filter(({ ids }) => ids.length > 0)
+      .map(({ type, ids }) => ({ type, endpoints: ids.length, some: ids.slice(0, NAMED) }));
   }
 
   target(id: string): Target | null {

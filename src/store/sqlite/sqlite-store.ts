@@ -23,6 +23,7 @@ import type {
   Space,
   Store,
   Suspect,
+  TypeInUse,
   Waiting,
 } from "../store.ts";
 import { AttemptLists } from "./attempt-lists.ts";
@@ -164,6 +165,10 @@ export class SqliteStore implements Store {
     if (number === null) return false;
     await this.#cancelOpen(number);
     return true;
+  }
+
+  async typesInUse(known: readonly string[]): Promise<TypeInUse[]> {
+    return this.#read(() => this.#endpoints.typesInUse(known));
   }
 
   async target(endpoint: string): Promise<Target | null> {

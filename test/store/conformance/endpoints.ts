@@ -4,6 +4,22 @@ import type { OpenFresh } from "../stores.ts";
 
 export function endpoints(openFresh: OpenFresh): void {
   describe("endpoints", () => {
+    it("say which types they chose that are known no more", async () => {
+      const { store } = await openFresh();
+      const known = ["budget.exceeded"];
+      expect(await store.typesInUse(known)).toEqual([]);
+      const ids: string[] = [];
+      for (let index = 0; index < 5; index++) ids.push(await addEndpoint(store, { events: ["b", "budget.exceeded"] }));
+      const other = await addEndpoint(store, { tenant: "acme", events: ["a"] });
+      await publishOne(store, { type: "c" });
+      await store.deleteEndpoint(null, ids[1]!, START);
+      expect(await store.typesInUse(known)).toEqual([
+        { type: "a", endpoints: 1, some: [other] },
+        { type: "b", endpoints: 4, some: [ids[0], ids[2], ids[3]] },
+      ]);
+      expect(await store.typesInUse(["a", "b"])).toMatchObject([{ type: "budget.exceeded", endpoints: 4 }]);
+    });
+
     it("reads back as it was registered, without its secrets", async () => {
       const { store } = await openFresh();
       const headers = { Authorization: "Bearer canary" };

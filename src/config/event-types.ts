@@ -1,0 +1,90 @@
+/** `[[event_types]]`: types beside the built-in ones, each a table of its own. */
+import { nameFault, type EventType, type JsonSchema } from "../domain/event-type.ts";
+import type { Mistake } from "./error.ts";
+import { nearest } from "./nearest.ts";
+
+export const EVENT_TYPES = "event_types";
+
+const FIELDS = ["name", "description", "sample", "schema"] as const;
+const MAX_DESCRIPTION = 256;
+/** Any object is `data`. */
+const ANY: JsonSchema = { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object" };
+
+type Table = Readonly<Record<string, unknown>>;
+type Where = (path: readonly string[]) => string;
+
+/** `where` tells the place of what stands under a path of keys; costs a search. */
+export function readEventTypes(
+  raw: unknown,
+  where: Where,
+): { types: readonly EventType[]; mistakes: readonly Mistake[] } {
+  const types: EventType[] = [];
+  const mistakes: Mistake[] = [];
+  if (!Array.isArray(raw) || !raw.every(isTable)) {
+    const todo = `Write [[${EVENT_TYPES}]], in two brackets, once for each.`;
+    return { types, mistakes: [{ where: where([EVENT_TYPES]), what: `${EVENT_TYPES} is a list of sections.`, todo }] };
+  }
+  raw.forEach((table, index) => {
+    const faults = faultsOf(table, types);
+    for (const { key, what, todo } of faults) {
+      const path = [EVENT_TYPES, String(index), ...(key !== undefined && Object.hasOwn(table, key) ? [key] : [])];
+      mistakes.push({ where: where(path), what: `[[${EVENT_TYPES}]] ${what}.`, ...(todo !== undefined && { todo }) });
+    }
+    if (faults.length === 0) types.push(typeOf(table));
+  });
+  return { types, mistakes };
+}
+
+interface Fault {
+  readonly key?: string;
+  readonly what: string;
+  readonly todo?: string;
+}
+
+function faultsOf(table: Table, before: readonly EventType[]): Fault[] {
+  const faults: Fault[] = [];
+  for (const key of Object.keys(table)) {
+    if (FIELDS.some((field) => field === key)) continue;
+    const near = nearest(key, FIELDS);
+    const todo = near === null ? `It has ${FIELDS.join(", ")}.` : `Did you mean ${near}?`;
+    faults.push({ key, what: `${key} is not known`, todo });
+  }
+  const { name, description = "", sample = {}, schema = {} } = table;
+  if (typeof name !== "string") faults.push({ key: "name", what: 'needs a name, such as "order.created"' });
+  else {
+    const fault = nameFault(name) ?? (before.some((type) => type.name === name) ? "is there twice" : null);
+    if (fault !== null) faults.push({ key: "name", what: `name = ${JSON.stringify(name)} ${fault}` });
+  }
+  if (typeof description !== "string" || description.length > MAX_DESCRIPTION || /\p{Cc}/u.test(description)) {
+    faults.push({ key: "description", what: `description is not one line of at most ${MAX_DESCRIPTION} characters` });
+  }
+  for (const [key, value] of Object.entries({ sample, schema })) {
+    if (!isTable(value)) faults.push({ key, what: `${key} is not a table, such as { id = 1 }` });
+    else if (!isJson(value)) faults.push({ key, what: `${key} holds a number that JSON does not know (inf or nan)` });
+  }
+  return faults;
+}
+
+function typeOf({ name, description = "", sample = {}, schema = ANY }: Table): EventType {
+  return {
+    name: name as string,
+    description: description as string,
+    source: "example",
+    schema: asJson(schema),
+    sample: asJson(sample),
+  };
+}
+
+/** TOML's own dates and times become the text that they were written as. */
+function asJson(value: unknown): Readonly<Record<string, unknown>> {
+  return JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
+}
+
+function isJson(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  return typeof value !== "object" || value === null || Object.values(value).every(isJson);
+}
+
+function isTable(value: unknown): value is Table {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
