@@ -1,6 +1,7 @@
-// npm run sim -- --seeds N [--from S] | --seed S [--plant BUG]: the deterministic simulation, see test/sim/world.ts.
+// npm run sim -- --seeds N [--from S] | --seed S [--plant BUG] [--no-sweep]: the deterministic simulation, see test/sim/world.ts.
 import { parseArgs } from "node:util";
-import { simulate, type Plant } from "../test/sim/world.ts";
+import { PLANTS, type PlantName } from "../test/sim/plants.ts";
+import { simulate } from "../test/sim/world.ts";
 
 const { values } = parseArgs({
   options: {
@@ -8,15 +9,20 @@ const { values } = parseArgs({
     from: { type: "string", default: "0" },
     seed: { type: "string" },
     plant: { type: "string", default: "none" },
+    "no-sweep": { type: "boolean", default: false },
   },
 });
+if (!(values.plant in PLANTS)) {
+  console.error(`There is no bug "${values.plant}" to put in. There are: ${Object.keys(PLANTS).join(", ")}`);
+  process.exit(64);
+}
 const first = Number(values.seed ?? values.from);
 const count = values.seed === undefined ? Number(values.seeds) : 1;
 const total = { acked: 0, attempts: 0, crashes: 0, violations: 0 };
 const startedAt = performance.now();
 
 for (let seed = first; seed < first + count; seed++) {
-  const report = await simulate(seed, values.plant as Plant);
+  const report = await simulate(seed, values.plant as PlantName, !values["no-sweep"]);
   total.acked += report.acked;
   total.attempts += report.attempts;
   total.crashes += report.crashes;

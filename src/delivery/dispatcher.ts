@@ -14,6 +14,7 @@ import type { Handover, Store, Waiting } from "../store/store.ts";
 import { CarefulSending } from "./careful-sending.ts";
 import { ClockShift } from "./clock-shift.ts";
 import type { Deliveries } from "./deliveries.ts";
+import { Forgetting } from "./forgetting.ts";
 import { endpointsOwed, HorizonSweep } from "./horizon-sweep.ts";
 import { Recorder, type EndedClaim } from "./recorder.ts";
 import type { Ended, Sending } from "./sending.ts";
@@ -77,6 +78,7 @@ export class Dispatcher implements Deliveries {
   readonly #recorder: Recorder;
   readonly #suspects: Suspects;
   readonly #waker: Waker;
+  readonly #forgetting: Forgetting;
   readonly #sweep: HorizonSweep;
   #youngUntil: number;
   #makingRoom = false;
@@ -113,6 +115,13 @@ export class Dispatcher implements Deliveries {
       send: (claim) => this.#send(claim.endpoint, [claim]),
       urlOf: async (endpoint) => (await this.#targets.get(endpoint))?.url ?? "",
       record: (ended) => this.#recorder.record([ended]),
+    });
+    this.#forgetting = new Forgetting({
+      ...parts,
+      sending: this.#sending,
+      windows: this.#windows,
+      now: () => parts.clock.now(),
+      release: ({ endpoint, delivery }) => this.#release(endpoint, delivery),
     });
     this.#sweep = new HorizonSweep({
       ...parts,
@@ -338,7 +347,10 @@ export class Dispatcher implements Deliveries {
   #makeRoom(): void {
     if (this.#makingRoom) return;
     this.#makingRoom = true;
-    void this.#forgetMost()
+    // After the turn, so that all of a batch is there.
+    const turn = new Promise<void>((resolve) => this.#parts.clock.nextTurn(resolve));
+    void turn
+      .then(() => this.#forgetUntilThereIsRoom())
       .catch((error: unknown) => this.#failed(error))
       .finally(() => {
         this.#makingRoom = false;
@@ -346,24 +358,14 @@ export class Dispatcher implements Deliveries {
   }
 
   /** Forgets what whoever holds most has not started; it is on the disk, and is read again when there is room. */
-  async #forgetMost(): Promise<void> {
-    const most = this.#windows.fullest();
-    if (most === undefined || most.held.size < HELD_FEW) return;
-    const given = await this.#sending.forget(most.endpoint);
-    const claims = given.flatMap((delivery) => most.held.get(delivery) ?? []);
-    try {
-      // Still held while it is written back: only a restart would read a fresh one.
-      await this.#parts.store.park(claims.filter(({ fresh }) => fresh));
-    } catch (error) {
-      this.#sending.send(claims);
-      throw error;
+  async #forgetUntilThereIsRoom(): Promise<void> {
+    while (this.#isFull) {
+      const most = this.#windows.fullest();
+      const before = this.#windows.held;
+      if (most === undefined || most.held.size < HELD_FEW) break;
+      await this.#forgetting.forget(most.endpoint);
+      if (this.#windows.held >= before) break;
     }
-    for (const claim of claims) {
-      this.#release(claim.endpoint, claim.delivery);
-      this.#windows.noteWaiting(claim);
-    }
-    // With nothing on the wire, no end would have it read again.
-    this.#windows.plan(most);
     this.wake();
   }
 

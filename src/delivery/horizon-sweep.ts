@@ -95,7 +95,7 @@ export class HorizonSweep {
   }
 
   async #repair({ waiting, fresh }: Lost): Promise<void> {
-    const { log, store, windows, onRepaired } = this.#parts;
+    const { clock, log, store, windows, onRepaired } = this.#parts;
     this.found += waiting.size + fresh.size;
     const all = [...waiting.values(), ...fresh.values()];
     log.error(
@@ -109,7 +109,7 @@ export class HorizonSweep {
     );
     const lostFresh = [...fresh.values()];
     for (let at = 0; at < lostFresh.length; at += CHUNK) {
-      for (const parked of await store.park(lostFresh.slice(at, at + CHUNK))) windows.noteWaiting(parked);
+      for (const parked of await store.park(lostFresh.slice(at, at + CHUNK), clock.now())) windows.noteWaiting(parked);
     }
     for (const owed of waiting.values()) {
       windows.noteWaiting(owed);

@@ -99,8 +99,11 @@ export interface Store {
   clockSettled(now: number): Promise<void>;
   /** The latest instant known when the store was opened; it lies ahead of now if the clock was set back meanwhile. */
   readonly lastInstant: number;
-  /** Writes back, as waiting, fresh deliveries that memory forgot. */
-  park(deliveries: readonly Waiting[]): Promise<Waiting[]>;
+  /**
+   * Memory forgets these: the fresh ones are written back as waiting and due by now, and the answer is where each one
+   * that waits is to be found. What has ended meanwhile is not in it.
+   */
+  park(deliveries: readonly Waiting[], now: number): Promise<Waiting[]>;
   /** Starts a new round for the event's failed deliveries; with `force` for the delivered ones too. */
   replay(tenant: string | null, event: string, scope: ReplayScope, now: number, once?: Once<Replay>): Promise<Replay>;
 

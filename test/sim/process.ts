@@ -10,6 +10,7 @@ import { silentLog } from "../../src/log.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { VirtualClock } from "./clock.ts";
+import type { Plant } from "./plants.ts";
 import type { Random } from "./random.ts";
 import type { Exchange, SimReceiver } from "./receiver.ts";
 
@@ -26,8 +27,9 @@ export interface ProcessParts {
   readonly random: Random;
   readonly ladder: Ladder;
   readonly faults: Faults;
-  /** A bug put in on purpose: a crash leaves the files as they were before the last publish that was answered. */
-  readonly losesLastPublish: boolean;
+  readonly plant: Plant;
+  /** Whether the dispatcher looks each minute for what it has lost. */
+  readonly sweeps: boolean;
   readonly receiverOf: (url: string) => SimReceiver;
   readonly onAttempt: (attempt: SeenAttempt) => void;
   readonly onCrash: () => void;
@@ -41,6 +43,7 @@ export interface SeenAttempt {
   endedAt: number | null;
 }
 
+const SWEEP_MS = 60_000;
 /** A payload that kills the process when it is sent. */
 export const DEADLY = '"deadly":true';
 
@@ -75,7 +78,7 @@ export class Process {
             new Signer(target, { header: "X-Service-Signature", standardWebhooks: true, version: "0" }),
           open: (url) => ({ post: (request) => this.#post(url, request), abort() {}, close: async () => {} }),
           maxInFlight: 64,
-          endpointMaxInFlight: 8,
+          endpointMaxInFlight: 16,
         }),
     });
   }
@@ -102,6 +105,11 @@ export class Process {
       clock.after(1000, tick);
     };
     clock.after(1000, tick);
+    const sweep = () => {
+      void process.dispatcher.sweep();
+      clock.after(SWEEP_MS, sweep);
+    };
+    if (parts.sweeps) clock.after(SWEEP_MS, sweep);
     process.dispatcher.start().catch((error: unknown) => {
       if (process.alive) throw error;
     });
@@ -154,6 +162,7 @@ export class Process {
       "replay",
       "addEndpoint",
       "deleteEndpoint",
+      "park",
       "shiftDue",
       "clockUnsettled",
       "clockSettled",
@@ -163,8 +172,12 @@ export class Process {
         const member = Reflect.get(target, name) as unknown;
         if (typeof member !== "function") return member;
         return (...args: unknown[]) => {
-          const result = () => (member as (...args: unknown[]) => unknown).apply(target, args);
-          if (name === "publish" && this.#parts.losesLastPublish) {
+          const { undone, answers } = this.#parts.plant;
+          if (undone !== undefined && name in undone) return Promise.resolve(undone[String(name)]);
+          const planted = answers?.[String(name)] as ((answer: unknown, now: number) => unknown) | undefined;
+          const real = () => (member as (...args: unknown[]) => unknown).apply(target, args);
+          const result = planted === undefined ? real : async () => planted(await real(), this.#parts.clock.now());
+          if (name === "publish" && this.#parts.plant.losesLastPublish) {
             this.#beforePublish = `${this.#parts.dir}-before`;
             this.#copy(this.#parts.dir, this.#beforePublish);
           }

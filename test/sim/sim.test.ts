@@ -1,5 +1,23 @@
 import { describe, expect, it } from "vitest";
+import type { PlantName } from "./plants.ts";
 import { simulate } from "./world.ts";
+
+const HORIZON_BUGS = [
+  "replay-unheard",
+  "late-result-unheard",
+  "clock-step-unheard",
+  "forgotten-unheard",
+  "forgotten-fresh-unwritten",
+  "horizon-never-lowered",
+] as const;
+
+async function violationsOf(plant: PlantName, sweeps: boolean, expected: RegExp): Promise<void> {
+  for (let seed = 0; seed < 20; seed++) {
+    const { violations } = await simulate(seed, plant, sweeps);
+    if (violations.some((violation) => expected.test(violation))) return;
+  }
+  expect.fail("twenty seeds did not notice it");
+}
 
 describe("the simulation", () => {
   it.each(Array.from({ length: 12 }, (_, seed) => seed))("finds nothing wrong with seed %i", async (seed) => {
@@ -12,7 +30,14 @@ describe("the simulation", () => {
   });
 
   it.each(["ack-before-commit", "early-retry"] as const)("catches a bug put in on purpose: %s", async (plant) => {
-    for (let seed = 0; seed < 20; seed++) if ((await simulate(seed, plant)).violations.length > 0) return;
-    expect.fail("twenty seeds did not notice it");
+    await violationsOf(plant, true, /./);
+  });
+
+  it.each(HORIZON_BUGS)("sees by the sweep's alarm that a delivery was lost: %s", async (plant) => {
+    await violationsOf(plant, true, /^V13/);
+  });
+
+  it.each(HORIZON_BUGS)("sees without the sweep that a delivery is stuck: %s", async (plant) => {
+    await violationsOf(plant, false, /^V1:/);
   });
 });

@@ -11,10 +11,12 @@ import { publish } from "../../src/api/publish.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
 import { newId } from "../../src/domain/id.ts";
 import { newSigningSecret } from "../../src/domain/secret.ts";
+import type { ReplayScope } from "../../src/store/store.ts";
 import { newEndpoint } from "../store/fixtures.ts";
 import { VirtualClock } from "./clock.ts";
 import { checkEnd, checkGaps, StatusWatch, type Acked, type Run } from "./invariants.ts";
 import { LADDER } from "./ladder.ts";
+import { PLANTS, type Kinds, type Plant, type PlantName } from "./plants.ts";
 import { DEADLY, Process, type Faults, type SeenAttempt } from "./process.ts";
 import { Random } from "./random.ts";
 import { BEHAVIOURS, SimReceiver } from "./receiver.ts";
@@ -23,9 +25,6 @@ const TIMEOUT_MS = 1000;
 const FAULTY_MS = 120_000;
 const LADDER_MS = LADDER.reduce((sum, delay) => sum + delay, 0);
 const TYPES = ["budget.exceeded", "goal.achieved", "carbon.threshold"];
-
-/** A bug put in on purpose, to see that the simulation can see. */
-export type Plant = "none" | "ack-before-commit" | "early-retry";
 
 export interface Report {
   readonly seed: number;
@@ -38,11 +37,13 @@ export interface Report {
   readonly faults: readonly string[];
 }
 
-export async function simulate(seed: number, plant: Plant = "none"): Promise<Report> {
-  const world = new World(seed, plant);
+export async function simulate(seed: number, plant: PlantName = "none", sweeps = true): Promise<Report> {
+  const world = new World(seed, PLANTS[plant], sweeps);
+  const unpatch = PLANTS[plant].patch?.();
   try {
     return await world.run();
   } finally {
+    unpatch?.();
     await world.close();
   }
 }
@@ -63,24 +64,18 @@ export class World implements Run {
   readonly faults: Faults = { crashAtAwait: 0, diskFull: false };
   readonly #seed: number;
   readonly #plant: Plant;
+  readonly #sweeps: boolean;
   readonly #root = mkdtempSync(join(tmpdir(), "webhookd-sim-"));
   readonly #trace = createHash("sha256");
   readonly #watch = new StatusWatch(this.violations);
   /** Which kinds of fault this seed has at all: few at a time find what all at once would hide. */
-  readonly kinds: {
-    crash: boolean;
-    crashAtAwait: boolean;
-    disk: boolean;
-    clock: boolean;
-    receivers: boolean;
-    operators: boolean;
-    deadly: boolean;
-  };
+  readonly kinds: Kinds;
   #ending: Promise<void> = Promise.resolve();
 
-  constructor(seed: number, plant: Plant) {
+  constructor(seed: number, plant: Plant, sweeps: boolean) {
     this.#seed = seed;
     this.#plant = plant;
+    this.#sweeps = sweeps;
     this.random = new Random(seed);
     const kind = () => this.random.chance(0.5);
     this.kinds = {
@@ -91,6 +86,8 @@ export class World implements Run {
       receivers: kind(),
       operators: kind(),
       deadly: this.random.chance(0.2),
+      bursts: this.random.chance(0.3),
+      ...plant.kinds,
     };
   }
 
@@ -103,11 +100,8 @@ export class World implements Run {
     await this.#runUntil(FAULTY_MS);
     this.#heal();
     await this.#runUntil(FAULTY_MS + LADDER_MS + 300_000);
-    if (this.process === null) this.violations.push("the process did not come back");
-    else {
-      await checkEnd(this, this.process.store);
-      await checkGaps(this, this.process.store);
-    }
+    await this.#checkAll();
+    if (this.kinds.operators) await this.#replayWhatFailed();
     for (const receiver of this.receivers.values()) this.violations.push(...receiver.violations);
     return {
       seed: this.#seed,
@@ -136,9 +130,10 @@ export class World implements Run {
       dir: join(this.#root, String(this.crashes)),
       clock: this.clock,
       random: this.random,
-      ladder: this.#plant === "early-retry" ? LADDER.map((delay) => delay - 100) : LADDER,
+      ladder: this.#plant.ladder ?? LADDER,
       faults: this.faults,
-      losesLastPublish: this.#plant === "ack-before-commit",
+      plant: this.#plant,
+      sweeps: this.#sweeps,
       receiverOf: (url) => this.receivers.get(url)!,
       onCrash: () => this.#crash(),
       onAttempt: (attempt) => {
@@ -151,6 +146,7 @@ export class World implements Run {
   #crash(): void {
     const process = this.process;
     if (process === null) return;
+    this.#checkSweep(process);
     this.process = null;
     this.crashes++;
     const dir = join(this.#root, String(this.crashes));
@@ -159,6 +155,31 @@ export class World implements Run {
     this.clock.at(this.clock.monotonic + this.random.between(0, 3000), () => {
       this.#ending = this.#ending.then(() => this.#boot());
     });
+  }
+
+  /** The dead come back, and what they missed is sent again. */
+  async #replayWhatFailed(): Promise<void> {
+    for (const receiver of this.receivers.values()) receiver.behaviour = "ok";
+    for (const { id } of this.acked) {
+      this.clock.at(this.clock.monotonic + this.random.between(0, 5000), () => this.#replay(id, {}));
+    }
+    await this.#runUntil(this.clock.monotonic + 120_000);
+    await this.#checkAll();
+  }
+
+  async #checkAll(): Promise<void> {
+    if (this.process === null) {
+      this.violations.push("the process did not come back");
+      return;
+    }
+    await checkEnd(this, this.process.store);
+    await checkGaps(this, this.process.store);
+    this.#checkSweep(this.process);
+  }
+
+  /** V13: memory never loses what the disk owes, so the sweep finds nothing. */
+  #checkSweep({ dispatcher }: Process): void {
+    if (dispatcher.lost > 0) this.violations.push(`V13: the sweep found ${dispatcher.lost} lost deliveries`);
   }
 
   /** Runs event after event, letting everything that each has set going come to rest. */
@@ -223,7 +244,8 @@ export class World implements Run {
     const { random } = this;
     const process = this.process!;
     const now = this.clock.now();
-    const drafts = Array.from({ length: random.chance(0.2) ? random.between(2, 30) : 1 }, () => ({
+    const burst = random.chance(0.2) ? random.between(2, this.kinds.bursts ? 100 : 20) : 1;
+    const drafts = Array.from({ length: burst }, () => ({
       tenant: "default",
       type: random.pick(TYPES),
       createdAt: now,
@@ -253,25 +275,26 @@ export class World implements Run {
   }
 
   #operate(): void {
-    const process = this.process!;
-    const now = this.clock.now();
-    if (this.random.chance(0.8) && this.acked.length > 0) {
-      const { id } = this.random.pick(this.acked);
-      process.store.replay(null, id, {}, now).then(
-        (replay) => {
-          if (replay.result !== "replayed") return;
-          this.#watch.replayed(id);
-          process.dispatcher.accept({ fresh: [], waiting: replay.waiting });
-        },
-        () => {},
-      );
-    }
-    if (this.acked.length > 0) {
-      const { id } = this.random.pick(this.acked);
-      process.store.getEvent(null, id).then(
-        (event) => event !== null && this.#watch.saw(event),
-        () => {},
-      );
-    }
+    if (this.acked.length === 0) return;
+    // Hardly anything has failed for good so far, but what was delivered may be sent again.
+    if (this.random.chance(0.8)) this.#replay(this.random.pick(this.acked).id, { force: true });
+    const { id } = this.random.pick(this.acked);
+    this.process!.store.getEvent(null, id).then(
+      (event) => event !== null && this.#watch.saw(event),
+      () => {},
+    );
+  }
+
+  #replay(id: string, scope: ReplayScope): void {
+    const process = this.process;
+    if (process === null) return;
+    process.store.replay(null, id, scope, this.clock.now()).then(
+      (replay) => {
+        if (replay.result !== "replayed") return;
+        this.#watch.replayed(id);
+        process.dispatcher.accept({ fresh: [], waiting: replay.waiting });
+      },
+      () => {},
+    );
   }
 }

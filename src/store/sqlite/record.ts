@@ -36,7 +36,7 @@ export class RecordAttempts {
   readonly #current: Statement<[number, number], { status: number; due_at: number | null }>;
   readonly #win: Statement<[number, number, number]>;
   readonly #count: Statement<[number, number, number]>;
-  readonly #park: Statement<[number, number]>;
+  readonly #park: Statement<[number, number, number]>;
 
   constructor(db: Database, parts: { index: EndpointIndex; attempts: Attempts; started: Started }) {
     this.#index = parts.index;
@@ -53,7 +53,8 @@ export class RecordAttempts {
     );
     this.#count = db.prepare("UPDATE delivery SET attempts = max(attempts, ?) WHERE event = ? AND endpoint = ?");
     this.#park = db.prepare(
-      `UPDATE delivery SET status = ${WAITING} WHERE event = ? AND endpoint = ? AND status = ${FRESH}`,
+      `UPDATE delivery SET status = ${WAITING}, due_at = min(due_at, ?)
+       WHERE event = ? AND endpoint = ? AND status = ${FRESH}`,
     );
   }
 
@@ -72,13 +73,13 @@ export class RecordAttempts {
     return { result: "applied", waiting: { endpoint: claim.endpoint, event: claim.event, dueAt } };
   }
 
-  park(deliveries: readonly Waiting[]): Waiting[] {
-    return deliveries
-      .filter(({ event, endpoint }) => {
-        const number = this.#index.byId(endpoint)?.number;
-        return number !== undefined && this.#park.run(keyOf(event), number).changes === 1;
-      })
-      .map(({ endpoint, event, dueAt }) => ({ endpoint, event, dueAt }));
+  park(deliveries: readonly Waiting[], now: number): Waiting[] {
+    return deliveries.flatMap(({ event, endpoint }) => {
+      const [key, number] = [keyOf(event), this.#index.byId(endpoint)?.number ?? -1];
+      this.#park.run(now, key, number);
+      const current = this.#current.get(key, number);
+      return current?.status === WAITING ? [{ endpoint, event, dueAt: current.due_at! }] : [];
+    });
   }
 
   /** The delivery moved on without this attempt, which is kept and changes nothing unless it succeeded. */

@@ -144,7 +144,7 @@ export class SqliteStore implements Store {
 
   /** Takes up what the last process left; nothing here grows with the backlog. */
   async start(): Promise<void> {
-    this.#sweep.releaseFresh();
+    this.#sweep.releaseFresh(this.#options.clock.now());
     await this.checkSpace();
     // A stop meanwhile is no loss: the next start goes on.
     for (const endpoint of this.#sweep.unswept()) this.#cancelOpen(endpoint).catch(() => {});
@@ -251,8 +251,8 @@ export class SqliteStore implements Store {
     await this.#commit.run(() => this.#meta.setInstant(now));
   }
 
-  async park(deliveries: readonly Waiting[]): Promise<Waiting[]> {
-    return this.#commit.run(() => this.#record.park(deliveries), { events: 0, deliveries: deliveries.length });
+  async park(deliveries: readonly Waiting[], now: number): Promise<Waiting[]> {
+    return this.#commit.run(() => this.#record.park(deliveries, now), { events: 0, deliveries: deliveries.length });
   }
 
   async replay(

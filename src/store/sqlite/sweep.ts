@@ -12,7 +12,7 @@ export class Sweep {
   readonly #swept: Statement<[number]>;
   readonly #unswept: Statement<[], number>;
   readonly #strays: Statement<[number], { event: number; endpoint: number }>;
-  readonly #wait: Statement<[number, number]>;
+  readonly #wait: Statement<[number, number, number]>;
 
   constructor(db: Database) {
     this.#db = db;
@@ -32,7 +32,9 @@ export class Sweep {
     this.#strays = db.prepare(
       `SELECT event, endpoint FROM delivery INDEXED BY delivery_fresh WHERE status = ${FRESH} LIMIT ?`,
     );
-    this.#wait = db.prepare(`UPDATE delivery SET status = ${WAITING} WHERE event = ? AND endpoint = ?`);
+    this.#wait = db.prepare(
+      `UPDATE delivery SET status = ${WAITING}, due_at = min(due_at, ?) WHERE event = ? AND endpoint = ?`,
+    );
   }
 
   /** Deleted endpoints whose sweep a stop of the process cut short. */
@@ -51,12 +53,12 @@ export class Sweep {
 
   /**
    * Fresh deliveries of a process that ended: memory held them, so they are as few as memory allows. From now on they
-   * wait on disk like all others.
+   * wait on disk like all others, and if the clock was set back they are due all the same.
    */
-  releaseFresh(): void {
+  releaseFresh(now: number): void {
     const chunk = this.#db.transaction(() => {
       const rows = this.#strays.all(CHUNK);
-      for (const { event, endpoint } of rows) this.#wait.run(event, endpoint);
+      for (const { event, endpoint } of rows) this.#wait.run(now, event, endpoint);
       return rows.length;
     });
     while (chunk.immediate() === CHUNK);

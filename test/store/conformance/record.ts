@@ -133,15 +133,27 @@ export function recording(openFresh: OpenFresh): void {
       expect((await store.getEvent(null, id))!.deliveries[0]!.attempts).toBe(1);
     });
 
-    it("writes fresh deliveries back as waiting, once, unless they were attempted meanwhile", async () => {
+    it("writes fresh deliveries back as waiting, unless they were attempted meanwhile", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const [a, b] = [await publishOne(store), await publishOne(store)];
       await store.record([delivered(b.fresh[0]!)]);
       const claims = [...a.fresh, ...b.fresh];
-      expect(await store.park(claims)).toEqual([{ endpoint, event: a.id, dueAt: START }]);
-      expect(await store.park(claims)).toEqual([]);
+      const waiting = [{ endpoint, event: a.id, dueAt: START }];
+      expect(await store.park(claims, START + 5)).toEqual(waiting);
+      expect(await store.park(claims, START + 5)).toEqual(waiting);
       expect(await dueNow(store, endpoint)).toMatchObject([{ event: a.id, number: 1, fresh: false }]);
+    });
+
+    it("says where a delivery waits that memory forgets, and has none wait for an instant the clock was set back from", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const [a, b] = [await publishOne(store), await publishOne(store)];
+      await store.record([again(a.fresh[0]!, START + 30_000)]);
+      expect(await store.park([...a.fresh, ...b.fresh], START - 3_600_000)).toEqual([
+        { endpoint, event: a.id, dueAt: START + 30_000 },
+        { endpoint, event: b.id, dueAt: START - 3_600_000 },
+      ]);
     });
 
     it("remembers the URL of each attempt as it was then", async () => {

@@ -1,0 +1,82 @@
+/** Bugs that are put in on purpose, to see that the simulation can see. */
+import { Window } from "../../src/delivery/window.ts";
+import type { Recorded, Replay, Shifted } from "../../src/store/store.ts";
+import { LADDER } from "./ladder.ts";
+
+export interface Kinds {
+  crash: boolean;
+  crashAtAwait: boolean;
+  disk: boolean;
+  clock: boolean;
+  receivers: boolean;
+  operators: boolean;
+  deadly: boolean;
+  /** Batches so large that memory must give some of them back. */
+  bursts: boolean;
+}
+
+export interface Plant {
+  readonly ladder?: readonly number[];
+  /** A crash leaves the files as they were before the last publish that was answered. */
+  readonly losesLastPublish?: boolean;
+  /** What the dispatcher gets to hear instead of a verb's real answer. */
+  readonly answers?: Readonly<Record<string, (answer: never, now: number) => unknown>>;
+  /** Verbs that say they did it, and did nothing. */
+  readonly undone?: Readonly<Record<string, unknown>>;
+  /** Changes the code under test; the answer undoes it. */
+  readonly patch?: () => () => void;
+  /** What the bug needs to show. A crash would read everything again and hide it. */
+  readonly kinds?: Partial<Kinds>;
+}
+
+const NO_CRASH = { crash: false, crashAtAwait: false, deadly: false };
+
+const plants = {
+  none: {},
+  "ack-before-commit": { losesLastPublish: true },
+  "early-retry": { ladder: LADDER.map((delay) => delay - 100) },
+  /** A replay is due now, which lies behind the horizon. */
+  "replay-unheard": {
+    answers: {
+      replay: (answer: Replay) => (answer.result === "replayed" ? { ...answer, waiting: [] } : answer),
+    },
+    kinds: { ...NO_CRASH, operators: true },
+  },
+  /** What could not be recorded for a while waits for an instant that has passed when it is. */
+  "late-result-unheard": {
+    answers: {
+      record: (answers: readonly Recorded[], now: number) =>
+        answers.map((one) => (one.waiting !== null && one.waiting.dueAt <= now ? { ...one, waiting: null } : one)),
+    },
+    kinds: { ...NO_CRASH, disk: true },
+  },
+  /** The clock is set back, and due times move down with it. */
+  "clock-step-unheard": {
+    answers: { shiftDue: (answer: Shifted) => ({ ...answer, moved: [] }) },
+    kinds: { ...NO_CRASH, clock: true },
+  },
+  /** Memory gives deliveries back, and does not remember that they are to be read again. */
+  "forgotten-unheard": {
+    answers: { park: () => [] },
+    kinds: { ...NO_CRASH, receivers: true, bursts: true },
+  },
+  /** Memory gives fresh deliveries back, and only a restart would read them. */
+  "forgotten-fresh-unwritten": {
+    undone: { park: [] },
+    kinds: { ...NO_CRASH, receivers: true, bursts: true },
+  },
+  /** Only reads move the horizon: what is committed behind it is never seen. */
+  "horizon-never-lowered": {
+    patch: () => {
+      const { noteWaiting } = Window.prototype;
+      Window.prototype.noteWaiting = function (this: Window, position) {
+        this.nextDueAt = Math.min(this.nextDueAt, position.dueAt);
+      };
+      return () => void (Window.prototype.noteWaiting = noteWaiting);
+    },
+    kinds: { ...NO_CRASH, operators: true },
+  },
+} satisfies Record<string, Plant>;
+
+export type PlantName = keyof typeof plants;
+export const PLANTS: Readonly<Record<PlantName, Plant>> = plants;
