@@ -3,7 +3,8 @@
  *
  * To add one: its rules and `handle` in the file of its noun, its `operation` in `operations/<noun>.ts`, the shapes of
  * its answers in `schemas/<noun>.ts`, parameters from parameter.ts, and the schema that reads the body as `body.schema`.
- * `/openapi.json` and `/docs` follow by themselves; `test/api/operations.test.ts` names what is missing.
+ * `/openapi.json` and `/docs` follow by themselves; `test/api/walk.test.ts` asks for requests that reach what it says,
+ * and `vitest run -u test/api/published.test.ts` writes the addition to `docs/openapi.json`.
  */
 import type * as v from "valibot";
 import type { AuditAction } from "../domain/audit.ts";
@@ -23,7 +24,7 @@ export interface Route {
   readonly query?: readonly Parameter[];
   /** Absent: the route takes no body. */
   readonly body?: BodyRule;
-  readonly operation?: Operation;
+  readonly operation: Operation;
   /**
    * What a call of it is in the audit log. Every route has one that changes something or shows a secret, except for
    * publishes. Its object is the `:id` of the path, else the id at the end of the answer's `location`.

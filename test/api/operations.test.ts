@@ -8,24 +8,23 @@ const { routes } = await ApiServer.start(new FakeStore().asStore());
 const named = (route: Route) => [`${route.method} ${route.path}`, route] as const;
 
 describe.each(routes.map(named))("%s", (_, { path, body, operation }) => {
-  it("says what it is for and what it answers", () => {
-    expect(operation, "has no operation: see src/api/route.ts").toBeDefined();
-    expect(Object.keys(operation!.replies).length).toBeGreaterThan(0);
+  it("answers something", () => {
+    expect(Object.keys(operation.replies).length).toBeGreaterThan(0);
   });
 
   it("describes its parameters", () => {
     const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name);
-    expect(Object.keys(operation?.params ?? {})).toEqual(inPath);
+    expect(Object.keys(operation.params ?? {})).toEqual(inPath);
   });
 
   it("shows a body that it takes", () => {
-    if (body === undefined) return expect(operation?.example).toBeUndefined();
+    if (body === undefined) return expect(operation.example).toBeUndefined();
     expect(body.schema).toBeDefined();
-    expect(v.safeParse(body.schema!, operation?.example).issues ?? []).toEqual([]);
+    expect(v.safeParse(body.schema!, operation.example).issues ?? []).toEqual([]);
   });
 
   it("shows each of its answers", () => {
-    for (const [status, { schema, example }] of Object.entries(operation?.replies ?? {})) {
+    for (const [status, { schema, example }] of Object.entries(operation.replies)) {
       if (schema === undefined) expect(example, status).toBeUndefined();
       else expect(v.parse(schema, example), status).toEqual(example);
     }
@@ -33,6 +32,6 @@ describe.each(routes.map(named))("%s", (_, { path, body, operation }) => {
 });
 
 it("no two routes share an operation's id", () => {
-  const ids = routes.flatMap(({ operation }) => operation?.id ?? []);
+  const ids = routes.map(({ operation }) => operation.id);
   expect(ids).toEqual([...new Set(ids)]);
 });

@@ -31,11 +31,11 @@ function call(
   more = "",
 ) {
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => {
-    const prefix = operation!.params![name]!;
+    const prefix = operation.params![name]!;
     if (ids[prefix] === undefined) throw new Error(`belongings() has none of ${prefix}_`);
     return ids[prefix];
   });
-  const text = body === undefined ? undefined : JSON.stringify(operation!.example);
+  const text = body === undefined ? undefined : JSON.stringify(operation.example);
   return api.request(method, filled + more, { ...options, ...(text !== undefined && { body: text }) });
 }
 

@@ -43,8 +43,7 @@ export function openapi({ routes, types, version, signature }: Described): JsonO
   const responses = new Responses(schemas);
   const received = receivedHeaders(signature);
   const shared = sharedParameters(routes);
-  const described = routes.filter(({ operation }) => operation !== undefined);
-  const byPath = Map.groupBy(described, ({ path }) => path);
+  const byPath = Map.groupBy(routes, ({ path }) => path);
   const paths = [...byPath].map(([path, at]) => {
     const operations = at.map((route) => [
       route.method.toLowerCase(),
@@ -87,7 +86,7 @@ interface Parts {
 
 function operationOf(route: Route, { schemas, responses, shared }: Parts): JsonObject {
   const { access, query = [], body } = route;
-  const { id, tag, summary, description, params = {} } = route.operation!;
+  const { id, tag, summary, description, params = {} } = route.operation;
   const inPath = Object.entries(params).map(([name, prefix]) => ({
     name,
     in: "path",
@@ -117,7 +116,7 @@ function operationOf(route: Route, { schemas, responses, shared }: Parts): JsonO
 }
 
 function contentOf({ body, operation }: Route, schema: JsonObject): JsonObject {
-  const { example, line } = operation!;
+  const { example, line } = operation;
   const lines = {
     schema: { type: "string", description: "One a line, at most 1,000." },
     example: JSON.stringify(line),

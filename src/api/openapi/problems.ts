@@ -58,8 +58,8 @@ export function exampleOf(code: ErrorCode): JsonObject {
 
 /** The codes that a route may answer with. */
 export function problemsOf({ method, path, access, body, again, operation }: Route): ErrorCode[] {
-  const codes: ErrorCode[] = ["bad_request", "misdirected", "browser_origin", "invalid_query", "internal"];
-  if (access !== "open") codes.push("unauthorized", "rate_limited", "shutting_down", "storage_unavailable");
+  const codes: ErrorCode[] = ["bad_request", "misdirected", "browser_origin", "invalid_query"];
+  if (access !== "open") codes.push("unauthorized", "rate_limited", "shutting_down", "storage_unavailable", "internal");
   if (access !== "open" && access !== "any") codes.push("forbidden");
   if (access !== "open" && method !== "GET") codes.push("storage_full");
   if (body !== undefined)
@@ -69,6 +69,6 @@ export function problemsOf({ method, path, access, body, again, operation }: Rou
   if (method === "POST" && access === "secrets" && again === undefined) codes.push("already_created");
   if (body?.metered) codes.push("overloaded");
   if (path.includes(":")) codes.push("not_found");
-  codes.push(...(operation?.problems ?? []));
+  codes.push(...(operation.problems ?? []));
   return CODES.filter((code) => codes.includes(code));
 }

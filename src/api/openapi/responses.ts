@@ -36,7 +36,7 @@ export class Responses {
     for (const [status, codes] of Map.groupBy(problemsOf(route), (code) => PROBLEMS[code].status)) {
       responses[status] = this.#problem(codes);
     }
-    for (const [status, shape] of Object.entries(route.operation?.replies ?? {}))
+    for (const [status, shape] of Object.entries(route.operation.replies ?? {}))
       responses[status] = this.#reply(shape, route.method);
     return responses;
   }

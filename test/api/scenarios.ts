@@ -1,0 +1,214 @@
+import { parseToken } from "../../src/domain/token.ts";
+import type { Step, Walk } from "./walk.ts";
+
+/**
+ * For each operation, the requests that reach what it says of itself: its replies, and problems that only it has. What
+ * it returns is a well-formed request, with which the pipeline's own answers are reached.
+ */
+export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
+  async getHealth(walk) {
+    await walk.call("getHealth");
+    return {};
+  },
+  async getReadiness(walk) {
+    await walk.call("getReadiness");
+    walk.api.phase = "draining";
+    await walk.call("getReadiness").finally(() => (walk.api.phase = "serving"));
+    return {};
+  },
+  async getDescription(walk) {
+    await walk.call("getDescription");
+    return {};
+  },
+  async readDocs(walk) {
+    await walk.call("readDocs");
+    return {};
+  },
+  async listAudit(walk) {
+    await walk.endpoint();
+    await walk.call("listAudit", { query: "limit=1" });
+    return {};
+  },
+
+  async publishEvent(walk) {
+    const step = { body: { ...EVENT, created_at: "2026-11-20T09:00:00Z", tenant: "default" } };
+    await twice(walk, "publishEvent", step);
+    return step;
+  },
+  async publishBatch(walk) {
+    const step = { body: { events: [EVENT, { ...EVENT, idempotency_key: "k" }] } };
+    await walk.call("publishBatch", step);
+    await walk.call("publishBatch", step);
+    await walk.call("publishBatch", {
+      body: `${JSON.stringify(EVENT)}\n${JSON.stringify(EVENT)}`,
+      headers: { "content-type": "application/x-ndjson" },
+    });
+    return step;
+  },
+
+  async registerEndpoint(walk) {
+    const step = { body: { url: "https://example.com/h", events: ["goal.achieved"], headers: { "x-a": "b" } } };
+    await walk.call("registerEndpoint", step);
+    const full = "?tenant=full";
+    for (let index = 0; index < 100; index++) await walk.api.post(`/v1/webhooks${full}`, step.body);
+    await walk.call("registerEndpoint", { ...step, query: "tenant=full" });
+    return step;
+  },
+  async listEndpoints(walk) {
+    await walk.endpoint({ uid: "one", metadata: { team: ["a"] }, rate_per_second: 0.5 });
+    await walk.endpoint();
+    await walk.call("listEndpoints", { query: "limit=1&order=oldest&enabled=true&event_type=budget.exceeded" });
+    await walk.call("listEndpoints", { query: "uid=one" });
+    return {};
+  },
+  async getEndpoint(walk) {
+    const id = await walk.endpoint();
+    await walk.call("getEndpoint", { id });
+    return { id };
+  },
+  async deleteEndpoint(walk) {
+    await walk.call("deleteEndpoint", { id: await walk.endpoint() });
+    return { id: await walk.endpoint() };
+  },
+  async sendTestEvent(walk) {
+    const id = await walk.endpoint({ enabled: false });
+    await walk.call("sendTestEvent", { id });
+    await walk.call("sendTestEvent", { id, body: { type: "goal.achieved" } });
+    return { id };
+  },
+
+  async getSecret(walk) {
+    const id = await walk.endpoint();
+    await walk.call("getSecret", { id });
+    return { id };
+  },
+  async rotateSecret(walk) {
+    const id = await walk.endpoint();
+    await walk.call("rotateSecret", { id });
+    await walk.call("rotateSecret", { id });
+    await twice(walk, "rotateSecret", { id: await walk.endpoint(), body: { overlap_seconds: 60 } });
+    return { id };
+  },
+  async completeRotation(walk) {
+    const id = await walk.endpoint();
+    await walk.call("rotateSecret", { id });
+    await twice(walk, "completeRotation", { id });
+    await walk.call("completeRotation", { id });
+    return { id };
+  },
+  async abandonRotation(walk) {
+    const id = await walk.endpoint();
+    await walk.call("rotateSecret", { id });
+    await walk.call("abandonRotation", { id });
+    await walk.call("abandonRotation", { id });
+    return { id };
+  },
+
+  async listEventTypes(walk) {
+    await walk.call("listEventTypes");
+    return {};
+  },
+  async listEvents(walk) {
+    await walk.endpoint();
+    await walk.event("failed");
+    await walk.call("listEvents", { query: "limit=1&status=failed&include=data,deliveries" });
+    await walk.call("listEvents", { query: "since=2026-01-01T00:00:00Z&test=false" });
+    return {};
+  },
+  async getEvent(walk) {
+    await walk.endpoint();
+    const id = await walk.event("failed");
+    await walk.call("getEvent", { id });
+    return { id };
+  },
+  async listEventAttempts(walk) {
+    await walk.endpoint();
+    const id = await walk.event("delivered");
+    await walk.call("listEventAttempts", { id });
+    return { id };
+  },
+  async retryEvent(walk) {
+    const endpoint = await walk.endpoint();
+    const id = await walk.event("failed");
+    await walk.call("retryEvent", { id, body: { endpoint } });
+    await walk.call("retryEvent", { id, body: { endpoint } });
+    const gone = await walk.endpoint({ events: ["carbon.threshold"] });
+    const owed = await walk.event("failed", "carbon.threshold");
+    await walk.call("deleteEndpoint", { id: gone });
+    await walk.call("retryEvent", { id: owed });
+    return { id };
+  },
+
+  async listDeliveries(walk) {
+    await walk.endpoint();
+    await walk.event("failed");
+    await walk.call("listDeliveries", { query: "limit=1&status=failed" });
+    await walk.call("listDeliveries", { query: "status_code=5xx&error=http_status" });
+    return {};
+  },
+  async getDelivery(walk) {
+    const id = await aDelivery(walk);
+    await walk.call("getDelivery", { id });
+    return { id };
+  },
+  async listDeliveryAttempts(walk) {
+    const id = await aDelivery(walk);
+    await walk.call("listDeliveryAttempts", { id });
+    return { id };
+  },
+  async listEndpointAttempts(walk) {
+    const id = await walk.endpoint();
+    await walk.event("failed");
+    await walk.event("delivered");
+    await walk.call("listEndpointAttempts", { id, query: "limit=1&outcome=failed" });
+    return { id };
+  },
+  async getAttempt(walk) {
+    await walk.endpoint();
+    const event = await walk.event("failed");
+    const { body } = await walk.call("listEventAttempts", { id: event });
+    await walk.call("getAttempt", { id: body.data[0].id });
+    return { id: body.data[0].id };
+  },
+
+  async listKeys(walk) {
+    await walk.call("listKeys", { query: "limit=1" });
+    return {};
+  },
+  async createKey(walk) {
+    const step = { body: { name: "a", scopes: ["read"], expires_at: "2030-01-01T00:00:00Z" } };
+    await twice(walk, "createKey", step);
+    return step;
+  },
+  async getKey(walk) {
+    const { body } = await walk.call("createKey", { body: { scopes: ["publish", "read"], tenant: "*" } });
+    await walk.call("getKey", { id: body.id });
+    return { id: body.id };
+  },
+  async revokeKey(walk) {
+    const { body } = await walk.call("createKey", { body: { scopes: ["publish"] } });
+    await walk.call("revokeKey", { id: body.id });
+    const own = parseToken(walk.api.adminKey)!.keyId;
+    const { body: keys } = await walk.call("listKeys", { query: "limit=100" });
+    const admins = keys.data.filter((key: any) => key.scopes.includes("admin") && key.revoked_at === null);
+    for (const { id } of admins) if (id !== own) await walk.call("revokeKey", { id });
+    await walk.call("revokeKey", { id: own });
+    walk.api.adminKey = await walk.api.addKey(["admin"], "*");
+    return { id: body.id };
+  },
+};
+
+const EVENT = { type: "budget.exceeded", data: { spent: 9007199254740993n.toString() } };
+
+/** Under one Idempotency-Key. */
+async function twice(walk: Walk, operation: string, step: Step): Promise<void> {
+  const headers = { "idempotency-key": `twice-${operation}` };
+  await walk.call(operation, { ...step, headers });
+  await walk.call(operation, { ...step, headers });
+}
+
+async function aDelivery(walk: Walk): Promise<string> {
+  await walk.endpoint();
+  const { body } = await walk.call("getEvent", { id: await walk.event("failed") });
+  return body.deliveries[0].id;
+}
