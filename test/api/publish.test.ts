@@ -123,3 +123,47 @@ describe("a batch", () => {
     expect((await api.post(BATCH, { events: [event(), more] })).body.errors[0].code).toBe("too_many_values");
   });
 });
+
+describe("a batch as lines", () => {
+  const LINES = { headers: { "content-type": "application/x-ndjson" } };
+  const text = (...items: unknown[]) => items.map((item) => JSON.stringify(item)).join("\n");
+
+  it("is answered like any other, whatever its line ends and blank lines", async () => {
+    const { api, fake } = await serve();
+    const lines = `\n{"type":"goal.achieved","data":${DATA}}\r\n  \n\t{"data":{}, "type":"budget.exceeded"}\n`;
+    const { status, body } = await api.post(BATCH, lines, LINES);
+    expect(status).toBe(202);
+    expect(body.data.map(({ type }: { type: string }) => type)).toEqual(["goal.achieved", "budget.exceeded"]);
+    expect(Buffer.from(fake.drafts[0]!.data).toString()).toBe(DATA);
+  });
+
+  it.each([
+    ["a field at fault", text(event(), event({ type: "nope" })), 422, "unknown_event_type", "/1/type"],
+    ["no object", text(event(), 7), 422, "invalid_body", "/1"],
+    ["a key twice", `${text(event())}\n{"type":"a","type":"b"}`, 400, "duplicate_key", "/1/type"],
+    ["an event too large", text(event(), event({ data: { x: "a".repeat(262_144) } })), 413, "too_long", "/1"],
+    ["nothing", "\n\n", 422, "too_few", ""],
+    ["too many lines", text(...Array.from({ length: 1001 }, () => event())), 422, "too_long", ""],
+  ])("with %s names its index and stores nothing", async (_name, lines, status, code, pointer) => {
+    const { api, fake } = await serve();
+    const answer = await api.post(BATCH, lines, LINES);
+    expect({ status: answer.status, ...answer.body.errors[0] }).toMatchObject({ status, code, pointer });
+    expect(fake.drafts).toEqual([]);
+  });
+
+  it("names the line that is no JSON", async () => {
+    const { api } = await serve();
+    const { status, body } = await api.post(BATCH, `${text(event())}\n{"type":}`, LINES);
+    expect({ status, code: body.code }).toEqual({ status: 400, code: "invalid_json" });
+    expect(body.detail).toContain("at /1");
+  });
+
+  it("is taken by the batch alone, and in UTF-8 alone", async () => {
+    const { api } = await serve();
+    expect((await api.post(EVENTS, text(event()), LINES)).status).toBe(415);
+    const latin = { headers: { "content-type": "application/x-ndjson; charset=latin1" } };
+    expect((await api.post(BATCH, text(event()), latin)).status).toBe(415);
+    const utf8 = { headers: { "content-type": "Application/X-NDJSON; charset=utf-8" } };
+    expect((await api.post(BATCH, text(event()), utf8)).status).toBe(202);
+  });
+});
