@@ -48,7 +48,12 @@ export interface Config {
   readonly events: { readonly validate: boolean };
   /** Those that are added to the built-in ones. */
   readonly eventTypes: readonly EventType[];
-  readonly limits: { readonly inFlightBytes: number; readonly commitQueue: number };
+  readonly limits: {
+    readonly inFlightBytes: number;
+    readonly commitQueue: number;
+    /** Deliveries; 0: any number. */
+    readonly maxPendingPerTenant: number;
+  };
   readonly egress: {
     readonly allowHttp: boolean;
     readonly allowCidrs: readonly string[];
@@ -167,7 +172,11 @@ function build(
     },
     events: { validate: settings["events.validate"] },
     eventTypes,
-    limits: { inFlightBytes: settings["limits.in_flight_bytes"], commitQueue: settings["limits.commit_queue"] },
+    limits: {
+      inFlightBytes: settings["limits.in_flight_bytes"],
+      commitQueue: settings["limits.commit_queue"],
+      maxPendingPerTenant: settings["limits.max_pending_per_tenant"],
+    },
     retry: {
       delays: settings["retry.delays"],
       timeout: settings["retry.timeout"],

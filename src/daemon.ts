@@ -76,6 +76,7 @@ export async function startDaemon(
     create: config.data.create,
     secretKeyFile: config.data.secretKeyFile,
     diskFloor: config.data.diskFloor,
+    maxPendingPerTenant: config.limits.maxPendingPerTenant,
     clock,
     log,
     nativeBinding: nativeBinding(config.data.dir),

@@ -166,6 +166,16 @@ export const SETTINGS = [
     sentence: "Publishes waiting for their commit; beyond it callers get 503.",
   },
   {
+    section: "limits",
+    key: "max_pending_per_tenant",
+    kind: "int",
+    default: 0,
+    min: 0,
+    max: 1_000_000_000,
+    sentence:
+      "Deliveries that one tenant may have pending or held; publishes that would make more get 503. 0 sets no limit.",
+  },
+  {
     section: "retry",
     key: "delays",
     kind: "durations",

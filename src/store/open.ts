@@ -32,6 +32,8 @@ export interface OpenOptions {
   readonly secretKeyFile?: string;
   /** Bytes of free space under which publishes are refused. */
   readonly diskFloor: number;
+  /** Deliveries that a tenant may have pending; no limit if not given or 0. */
+  readonly maxPendingPerTenant?: number;
   readonly clock: Clock;
   readonly log?: { warn(fields: object, message: string): void };
   readonly nativeBinding?: NativeBinding | undefined;
@@ -88,6 +90,7 @@ async function openLocked(options: OpenOptions, release: () => void): Promise<Op
     const store = new SqliteStore(db, {
       dir,
       diskFloor: options.diskFloor,
+      maxPendingPerTenant: options.maxPendingPerTenant ?? 0,
       box,
       clock,
       random,

@@ -183,7 +183,7 @@ const STATES = new Map<string, (store: Store) => Promise<ApiServer>>([
   [
     "api-175", // queue_full
     async (store) => {
-      const config = { ...aConfig(), limits: { commitQueue: 0, inFlightBytes: 1 } };
+      const config = { ...aConfig(), limits: { commitQueue: 0, inFlightBytes: 1, maxPendingPerTenant: 0 } };
       return ApiServer.start(store, { config });
     },
   ],

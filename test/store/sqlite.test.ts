@@ -7,6 +7,7 @@ import { endpoints } from "./conformance/endpoints.ts";
 import { idempotency } from "./conformance/idempotency.ts";
 import { keys } from "./conformance/keys.ts";
 import { lists } from "./conformance/lists.ts";
+import { pending } from "./conformance/pending.ts";
 import { publishing } from "./conformance/publish.ts";
 import { reading } from "./conformance/due.ts";
 import { recording } from "./conformance/record.ts";
@@ -17,6 +18,7 @@ import { openSqlite } from "./stores.ts";
 
 describe("the SQLite store", () => {
   publishing(openSqlite);
+  pending(openSqlite);
   reading(openSqlite);
   recording(openSqlite);
   replaying(openSqlite);

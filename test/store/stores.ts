@@ -17,12 +17,15 @@ export interface StoreUnderTest {
 }
 
 /** A fresh store that ends with the test. */
-export type OpenFresh = () => Promise<StoreUnderTest>;
+export type OpenFresh = (limits?: StoreLimits) => Promise<StoreUnderTest>;
 
-export const openSqlite: OpenFresh = async () => {
+/** What every kind of store can be told to keep to. */
+export type StoreLimits = Pick<OpenOptions, "maxPendingPerTenant">;
+
+export const openSqlite: OpenFresh = async (limits = {}) => {
   let dir = temporaryDirectory();
   const clock = new ManualClock();
-  let store = await open({ dir, clock });
+  let store = await open({ dir, clock, ...limits });
   return {
     get store() {
       return store;
@@ -30,7 +33,7 @@ export const openSqlite: OpenFresh = async () => {
     clock,
     async reopen() {
       await store.close();
-      store = await open({ dir, clock });
+      store = await open({ dir, clock, ...limits });
       return store;
     },
     async crash() {
@@ -38,7 +41,7 @@ export const openSqlite: OpenFresh = async () => {
       for (const name of ["webhookd.db", "webhookd.db-wal", "secret.key", "STORE"])
         cpSync(join(dir, name), join(copy, name));
       dir = copy;
-      store = await open({ dir, clock });
+      store = await open({ dir, clock, ...limits });
       return store;
     },
   };

@@ -15,7 +15,8 @@ export type Repeated = Publication | number | null;
 export class IdempotencyKeys {
   readonly #tenants: Interned;
   readonly #select: Statement<[number, string, number], { fingerprint: Buffer; answer: string }>;
-  readonly #upsert: Statement<Row>;
+  readonly #insert: Statement<Row>;
+  readonly #delete: Statement<[number, string]>;
   readonly #expired: Statement<[number]>;
   readonly #prune: Statement<[number]>;
 
@@ -24,14 +25,14 @@ export class IdempotencyKeys {
     this.#select = db.prepare(
       "SELECT fingerprint, answer FROM idempotency WHERE tenant = ? AND key = ? AND expires_at > ?",
     );
-    // What is there already has expired, or belongs to an item of the batch that this is the key of.
-    this.#upsert = db.prepare(
-      "INSERT OR REPLACE INTO idempotency (tenant, key, fingerprint, expires_at, answer) VALUES (?, ?, ?, ?, ?)",
+    this.#insert = db.prepare(
+      "INSERT OR IGNORE INTO idempotency (tenant, key, fingerprint, expires_at, answer) VALUES (?, ?, ?, ?, ?)",
     );
+    this.#delete = db.prepare("DELETE FROM idempotency WHERE tenant = ? AND key = ?");
     this.#expired = db.prepare("SELECT 1 FROM idempotency WHERE expires_at <= ? LIMIT 1");
     this.#prune = db.prepare(
-      `DELETE FROM idempotency WHERE (tenant, key) IN (
-         SELECT tenant, key FROM idempotency INDEXED BY idempotency_expires
+      `DELETE FROM idempotency WHERE num IN (
+         SELECT num FROM idempotency INDEXED BY idempotency_expires
          WHERE expires_at <= ? ORDER BY expires_at LIMIT ${CHUNK})`,
     );
   }
@@ -46,7 +47,11 @@ export class IdempotencyKeys {
 
   /** Inside a transaction. */
   remember(tenant: string, { key, fingerprint, expiresAt }: Idempotency, answer: string): void {
-    this.#upsert.run(this.#tenants.number(tenant), key, fingerprint, expiresAt, answer);
+    const row: Row = [this.#tenants.number(tenant), key, fingerprint, expiresAt, answer];
+    if (this.#insert.run(...row).changes === 1) return;
+    // What is there has expired, or belongs to an item of the batch that this is the key of.
+    this.#delete.run(row[0], key);
+    this.#insert.run(...row);
   }
 
   /** Inside a transaction: does the work once. A refusal is answered, not thrown, as everywhere in a shared commit. */

@@ -8,8 +8,9 @@ import { envelope, type EventDraft } from "../../domain/event.ts";
 import type { HasRoom, Publication, Waiting } from "../store.ts";
 import { FRESH, triggerCode, WAITING } from "./codes.ts";
 import type { EndpointEntry, EndpointIndex, Route } from "./endpoint-index.ts";
-import type { IdempotencyKeys } from "./idempotency.ts";
+import type { IdempotencyKeys, Repeated } from "./idempotency.ts";
 import { deliveryId, eventId, type EventKeys, type RandomChars } from "./ids.ts";
+import type { Pending } from "./pending.ts";
 
 type EventRow = [
   key: number,
@@ -30,11 +31,14 @@ interface Parts {
   readonly keys: EventKeys;
   readonly random: RandomChars;
   readonly idempotency: IdempotencyKeys;
+  /** Null where no limit is set. */
+  readonly pending: Pending | null;
 }
 
 export class Publish {
   readonly #index: EndpointIndex;
   readonly #idempotency: IdempotencyKeys;
+  readonly #pending: Pending | null;
   readonly #keys: EventKeys;
   readonly #random: RandomChars;
   readonly #insertEvent: Statement<EventRow>;
@@ -43,6 +47,7 @@ export class Publish {
   constructor(db: Database, parts: Parts) {
     this.#index = parts.index;
     this.#idempotency = parts.idempotency;
+    this.#pending = parts.pending;
     this.#keys = parts.keys;
     this.#random = parts.random;
     this.#insertEvent = db.prepare(
@@ -57,9 +62,11 @@ export class Publish {
 
   /** A refusal is answered, not thrown: it must not undo the work of others in the transaction. */
   publish(drafts: readonly EventDraft[], now: number, hasRoom: HasRoom): Publication[] | WebhookdError {
-    if (!drafts.some(isKeyed)) return drafts.map((draft) => this.#publish(draft, now, hasRoom));
-    const repeats = this.#idempotency.repeats(drafts, now);
+    const repeats = drafts.some(isKeyed) ? this.#idempotency.repeats(drafts, now) : null;
     if (repeats instanceof WebhookdError) return repeats;
+    const refusal = this.#pending === null ? null : this.#tooMany(this.#pending, drafts, repeats);
+    if (refusal !== null) return refusal;
+    if (repeats === null) return drafts.map((draft) => this.#publish(draft, now, hasRoom));
     const publications: Publication[] = [];
     for (const [at, draft] of drafts.entries()) {
       const repeated = repeats[at] ?? null;
@@ -74,6 +81,21 @@ export class Publish {
       }
     }
     return publications;
+  }
+
+  /** Tests are one delivery each, and somebody waits for them. */
+  #tooMany(pending: Pending, drafts: readonly EventDraft[], repeats: Repeated[] | null): WebhookdError | null {
+    const added = new Map<number, number>();
+    for (const [at, { tenant, type, testFor }] of drafts.entries()) {
+      if (testFor !== undefined || (repeats?.[at] ?? null) !== null) continue;
+      const route = this.#index.route(tenant, type);
+      added.set(route.tenant, (added.get(route.tenant) ?? 0) + this.#recipients(route, undefined).length);
+    }
+    for (const [tenant, deliveries] of added) {
+      const refusal = pending.refusal(tenant, deliveries);
+      if (refusal !== null) return refusal;
+    }
+    return null;
   }
 
   #publish(draft: EventDraft, now: number, hasRoom: HasRoom): Publication {

@@ -130,15 +130,17 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (event, endpoint)
   ) STRICT, WITHOUT ROWID;
 
-  -- What was done for a caller who may ask again. The answer holds no secret and nothing of an event's data.
+  -- What was done for a caller who may ask again. The answer holds no secret and nothing of an event's data. Rows are
+  -- appended, because keys come in any order: only the narrow index is written all over, a page for each random key.
   CREATE TABLE idempotency (
+    num INTEGER PRIMARY KEY,
     tenant INTEGER NOT NULL,
     key TEXT NOT NULL,
     fingerprint BLOB NOT NULL,
     expires_at INTEGER NOT NULL,
-    answer TEXT NOT NULL,
-    PRIMARY KEY (tenant, key)
-  ) STRICT, WITHOUT ROWID;
+    answer TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX idempotency_key ON idempotency (tenant, key);
   CREATE INDEX idempotency_expires ON idempotency (expires_at);
 
   CREATE TABLE api_key (

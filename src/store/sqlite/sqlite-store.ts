@@ -42,6 +42,7 @@ import { EventKeys, RandomChars } from "./ids.ts";
 import { Interned } from "./interned.ts";
 import { Keys } from "./keys.ts";
 import { Meta } from "./meta.ts";
+import { Pending } from "./pending.ts";
 import { Publish } from "./publish.ts";
 import { Reads } from "./reads.ts";
 import { RecordAttempts } from "./record.ts";
@@ -58,6 +59,8 @@ const CHUNK_SIZE: WorkSize = { events: 0, deliveries: CHUNK };
 export interface SqliteStoreOptions {
   readonly dir: string;
   readonly diskFloor: number;
+  /** 0: no limit. */
+  readonly maxPendingPerTenant: number;
   readonly box: Box;
   readonly clock: Clock;
   readonly random: (bytes: number) => Uint8Array;
@@ -94,7 +97,7 @@ export class SqliteStore implements Store {
   #closed = false;
 
   constructor(db: Database, options: SqliteStoreOptions) {
-    const { box, clock, defer, diskFloor, dir, onFault, random, statfs } = options;
+    const { box, clock, defer, diskFloor, dir, maxPendingPerTenant, onFault, random, statfs } = options;
     const tenants = new Interned(db, "tenant");
     const types = new Interned(db, "event_type");
     const urls = new Interned(db, "url");
@@ -118,7 +121,8 @@ export class SqliteStore implements Store {
     const lastKey = db.prepare<[], number | null>("SELECT max(key) FROM event").pluck().get() ?? 0;
     this.#idempotency = new IdempotencyKeys(db, tenants);
     const ids = { keys: new EventKeys(lastKey), random: new RandomChars(random) };
-    this.#publish = new Publish(db, { index, idempotency: this.#idempotency, ...ids });
+    const pending = maxPendingPerTenant > 0 ? new Pending(db, maxPendingPerTenant) : null;
+    this.#publish = new Publish(db, { index, idempotency: this.#idempotency, pending, ...ids });
     const attempts = new Attempts(db, { index, urls });
     this.#due = new Due(db, index);
     this.#started = new Started(db, { meta: this.#meta, index, due: this.#due });
