@@ -3,7 +3,6 @@
  * nothing is done twice. A request without a key never comes here.
  */
 import type { IncomingMessage } from "node:http";
-import { WebhookdError } from "../domain/errors.ts";
 import { isIdempotencyKey, requestFingerprint } from "../domain/idempotency.ts";
 import type { Store } from "../store/store.ts";
 import type { Call, Header, Reply, Route } from "./route.ts";
@@ -33,7 +32,8 @@ export class Repeats {
   }
 
   async answer(route: Route, call: Call, key: string, path: string): Promise<Reply> {
-    if (route.again === "itself") return route.handle({ ...call, idempotencyKey: key });
+    const { again } = route;
+    if (again === "itself") return route.handle({ ...call, idempotencyKey: key });
     const request = {
       tenant: tenantToWrite(call.principal, namedTenant(call.query)),
       key,
@@ -43,9 +43,9 @@ export class Repeats {
     const keyed = { ...call, request };
     return this.#alone(`${request.tenant} ${request.key}`, async () => {
       const known = await this.#store.recall(request, call.now);
-      if (known !== null) return replayed(await again(route, keyed, known));
+      if (known !== null) return replayed(await (again?.(keyed, known) ?? (JSON.parse(known) as Reply)));
       const reply = await route.handle(keyed);
-      if (route.again === undefined && reply.status < 300) await this.#store.remember(request, textOf(route, reply));
+      if (again === undefined && reply.status < 300) await this.#store.remember(request, JSON.stringify(reply));
       return reply;
     });
   }
@@ -61,17 +61,6 @@ export class Repeats {
       resolve();
     }
   }
-}
-
-/** What is kept of an answer: all of it, unless the route is about secrets. */
-function textOf({ access }: Route, reply: Reply): string {
-  return access === "secrets" ? "" : JSON.stringify(reply);
-}
-
-function again(route: Route, call: Call, known: string): Reply | Promise<Reply> {
-  if (typeof route.again === "function") return route.again(call, known);
-  if (known !== "") return JSON.parse(known) as Reply;
-  throw new WebhookdError("already_created", "this was done before, and its answer, which held a secret, is not kept");
 }
 
 function replayed(reply: Reply): Reply {

@@ -248,12 +248,10 @@ describe("another POST under an idempotency key", () => {
     expect(elsewhere.body.code).toBe("idempotency_mismatch");
   });
 
-  it("leaves out of what is kept every answer of a route about secrets", async () => {
+  it("has its answer made anew where it holds a secret", async () => {
     const { api } = await serve();
-    const { body } = await api.post("/v1/webhooks", ENDPOINT);
-    const path = `/v1/webhooks/${body.id}/rotate-secret`;
-    expect((await api.post(path, { overlap_seconds: 0 }, under("k"))).status).toBe(200);
-    const again = await api.post(path, { overlap_seconds: 0 }, under("k"));
-    expect({ status: again.status, code: again.body.code }).toEqual({ status: 409, code: "already_created" });
+    const secret = api.routes.filter(({ method, access }) => method === "POST" && access === "secrets");
+    expect(secret.length).toBeGreaterThan(0);
+    expect(secret.filter(({ again }) => again === undefined).map(({ path }) => path)).toEqual([]);
   });
 });
