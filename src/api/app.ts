@@ -129,7 +129,9 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
       }
       const query = parseQuery(event.url.search, known.get(route) ?? []);
       const params = event.context.params ?? {};
-      const call = { principal, params, query, body, type, now: clock.now() };
+      const { headers } = req;
+      const whenGone = (run: () => void) => onClose(event.runtime!.node!.res as ServerResponse, run);
+      const call = { principal, params, query, headers, body, type, now: clock.now(), whenGone };
       const key = idempotencyKeyOf(req);
       return await (key === undefined ? route.handle(call) : repeats.answer(route, call, key, event.url.pathname));
     } finally {
@@ -175,6 +177,11 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
         return app.fetch(Object.assign(request, { context }) as unknown as Request);
       }) as NodeHandler,
   };
+}
+
+function onClose(res: ServerResponse, run: () => void): () => void {
+  res.once("close", run);
+  return () => void res.off("close", run);
 }
 
 function byPath(routes: readonly Route[]): Map<string, Map<string, Route>> {

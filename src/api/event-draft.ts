@@ -3,6 +3,7 @@ import { WebhookdError } from "../domain/errors.ts";
 import type { EventDraft } from "../domain/event.ts";
 import { eventFingerprint, isIdempotencyKey } from "../domain/idempotency.ts";
 import { jsonLines, parseSpan, scanJson, scanObject, type JsonKind, type JsonNode, type Span } from "../domain/json.ts";
+import type { TraceContext } from "../domain/trace-context.ts";
 import type { DataCheck } from "./data-check.ts";
 import { parseInstant } from "./instant.ts";
 import { DRAFT_FIELDS, ITEM_FIELDS, MAX_BATCH } from "./schemas/event-draft.ts";
@@ -22,6 +23,8 @@ export interface DraftRules {
   readonly now: number;
   /** When the idempotency keys expire that are used now. */
   readonly expiresAt: number;
+  /** Of the request, and so of each of its events. */
+  readonly trace: TraceContext | undefined;
 }
 
 /** Where an event stands in a request. */
@@ -106,10 +109,11 @@ function draftOf(
   if (tenant !== undefined && !isTenant(tenant)) faults.add(`${pointer}/tenant`, "forbidden_char", "no tenant's name");
   const key = members.has("idempotency_key") ? keyOf(body, members, pointer, faults) : idempotencyKey;
   if (type === undefined || data === undefined || faults.some) return null;
-  const fault = rules.checkData?.(type, body.subarray(data.start, data.end)) ?? null;
+  const span = body.subarray(data.start, data.end);
+  const fault = rules.checkData?.(type, span) ?? null;
   if (fault !== null) faults.add(`${pointer}/data${fault.pointer}`, fault.code, fault.detail);
   // A view of the request's own buffer: the store copies it into the envelope, and nobody holds it longer.
-  const draft = { tenant: rules.tenantFor(tenant), type, createdAt, data: body.subarray(data.start, data.end) };
+  const draft = { tenant: rules.tenantFor(tenant), type, createdAt, data: span, trace: rules.trace };
   if (key === undefined) return draft;
   const fingerprint = eventFingerprint(type, members.has("created_at") ? createdAt : null, draft.data);
   return { ...draft, idempotency: { key, fingerprint, expiresAt: rules.expiresAt } };

@@ -3,6 +3,7 @@ import { WebhookdError } from "../domain/errors.ts";
 import type { EventDraft } from "../domain/event.ts";
 import type { EventType } from "../domain/event-type.ts";
 import { IdempotencyMismatch, type Once } from "../domain/idempotency.ts";
+import { traceContext, type TraceContext } from "../domain/trace-context.ts";
 import type { Publication } from "../store/store.ts";
 import { readBatch, readEvent, readLines, type DraftRules } from "./event-draft.ts";
 import { formatInstant } from "./instant.ts";
@@ -20,11 +21,12 @@ export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventT
   const { checkData, config } = parts;
   const { maxEventBytes, idempotency } = config.server;
 
-  function rulesFor({ principal, query, now }: Call): DraftRules {
+  function rulesFor({ principal, query, headers, now }: Call): DraftRules {
     const fallback = namedTenant(query);
     const tenantFor = (named: string | undefined) => tenantToWrite(principal, named ?? fallback);
+    const knows = (type: string) => types.has(type);
     const expiresAt = now + idempotency;
-    return { knows: (type) => types.has(type), maxEventBytes, tenantFor, checkData, now, expiresAt };
+    return { knows, maxEventBytes, tenantFor, checkData, now, expiresAt, trace: traceOf(headers) };
   }
 
   async function one(call: Call): Promise<Reply> {
@@ -87,6 +89,12 @@ export async function publish(
 
 export function presentPublication({ id, type, createdAt, deliveries }: Publication) {
   return { id, type, created_at: formatInstant(createdAt), deliveries };
+}
+
+/** Node joins what was sent twice by commas: one list for the state, and no trace for the parent. */
+function traceOf({ traceparent, tracestate }: Call["headers"]): TraceContext | undefined {
+  if (traceparent === undefined) return undefined;
+  return traceContext(String(traceparent), tracestate === undefined ? undefined : String(tracestate));
 }
 
 function batchText(publications: readonly Publication[]): string {

@@ -25,6 +25,8 @@ const DENIED_HEADERS = new Set([
   "keep-alive",
   "set-cookie",
   "te",
+  "traceparent",
+  "tracestate",
   "trailer",
   "transfer-encoding",
   "upgrade",

@@ -6,6 +6,7 @@
  * `/openapi.json` and `/docs` follow by themselves; `test/api/walk.test.ts` asks for requests that reach what it says,
  * and `vitest run -u test/api/published.test.ts` writes the addition to `docs/openapi.json`.
  */
+import type { IncomingHttpHeaders } from "node:http";
 import type * as v from "valibot";
 import type { AuditAction } from "../domain/audit.ts";
 import type { KeyedRequest } from "../domain/idempotency.ts";
@@ -56,6 +57,8 @@ export interface Call {
   readonly principal: Principal;
   readonly params: Readonly<Record<string, string>>;
   readonly query: ReadonlyMap<string, string>;
+  /** By their names in lower case. */
+  readonly headers: IncomingHttpHeaders;
   /** As received; empty when there was none. */
   readonly body: Uint8Array;
   /** Epoch milliseconds at which the request was read. */
@@ -66,6 +69,8 @@ export interface Call {
   readonly request?: KeyedRequest;
   /** The key alone, where the route sees to it `itself`. */
   readonly idempotencyKey?: string;
+  /** Calls `run` when the client is gone; what it answers takes that back. For answers that are waited for. */
+  whenGone(run: () => void): () => void;
 }
 
 export type Header = readonly [name: string, value: string];

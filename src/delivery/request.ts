@@ -2,6 +2,7 @@
 import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import { signBody, signingKeys, signStandard, type SigningKeys } from "../domain/signature.ts";
+import type { TraceContext } from "../domain/trace-context.ts";
 
 /** A signed request, in the shape that undici's `dispatch` takes. undici adds host, connection and content-length. */
 export interface SignedRequest {
@@ -57,6 +58,7 @@ export class Signer {
     if (this.#options.standardWebhooks) this.#signStandard(headers, job, nowSeconds);
     headers.push("x-webhookd-delivery", job.delivery, "x-webhookd-attempt", String(job.number));
     if (job.trigger === "test") headers.push("x-webhookd-test", "1");
+    if (job.trace !== undefined) pushTrace(headers, job.trace);
     for (const part of this.#ownHeaders) headers.push(part);
     return { method: "POST", path: this.#path, headers, body, keepsAll: job.trigger === "test" };
   }
@@ -69,4 +71,9 @@ export class Signer {
     }
     headers.push("webhook-id", job.event, "webhook-timestamp", String(nowSeconds), "webhook-signature", signatures);
   }
+}
+
+function pushTrace(headers: string[], { traceparent, tracestate }: TraceContext): void {
+  headers.push("traceparent", traceparent);
+  if (tracestate !== null) headers.push("tracestate", tracestate);
 }

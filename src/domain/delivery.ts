@@ -10,6 +10,7 @@
  */
 import type { Outcome, Trigger } from "./attempt.ts";
 import { nextDelay, type Ladder } from "./ladder.ts";
+import type { TraceContext } from "./trace-context.ts";
 import { askedDelay } from "./retry-after.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled";
@@ -28,6 +29,8 @@ export interface Job {
   readonly trigger: Trigger;
   /** Never attempted and handed over with its commit: it goes by the lane for fresh deliveries. */
   readonly fresh: boolean;
+  /** What the publisher said of its trace: goes out with the request, unsigned. */
+  readonly trace?: TraceContext | undefined;
   /** The stored bytes do not match their checksum: it must not be sent. */
   readonly corrupt?: boolean;
 }

@@ -1,5 +1,6 @@
 /** An event: one thing that happened. Immutable; its body bytes are fixed at publish and the same on every attempt. */
 import type { Idempotency } from "./idempotency.ts";
+import type { TraceContext } from "./trace-context.ts";
 
 export interface EventDraft {
   readonly tenant: string;
@@ -8,6 +9,8 @@ export interface EventDraft {
   readonly createdAt: number;
   /** The caller's own bytes of `data`, one JSON object, already validated. */
   readonly data: Uint8Array;
+  /** Passed on with each attempt. */
+  readonly trace?: TraceContext | undefined;
   /** Given for a test event: it goes to this endpoint alone, enabled or not, once. */
   readonly testFor?: string;
   /** Given when the publish may come again; known per tenant. */

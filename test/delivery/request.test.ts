@@ -1,5 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
+import type { Job } from "../../src/domain/delivery.ts";
 import type { Target } from "../../src/domain/endpoint.ts";
 import { Signer, type SignatureOptions } from "../../src/delivery/request.ts";
 import { claim } from "../harness/egress.ts";
@@ -70,6 +71,18 @@ describe("a signed request", () => {
       expect(new Webhook(secret).verify(body.toString(), sent)).toEqual({ amount: 1.1 });
     }
     expect(sent["X-Service-Signature"]).toBe(Object.fromEntries(pairs(before.headers))["X-Service-Signature"]);
+  });
+
+  it("passes on the trace that its event belongs to, and none where there is none", () => {
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const sent = (trace?: Job["trace"]) => pairs(new Signer(target(), OPTIONS).sign(claim({ trace }), 1).headers);
+    const trace = (headers: [string, string][]) => headers.filter(([name]) => name.startsWith("trace"));
+    expect(trace(sent({ traceparent, tracestate: "a=1" }))).toEqual([
+      ["traceparent", traceparent],
+      ["tracestate", "a=1"],
+    ]);
+    expect(trace(sent({ traceparent, tracestate: null }))).toEqual([["traceparent", traceparent]]);
+    expect(trace(sent())).toEqual([]);
   });
 
   it("says when it is a test, whose response is kept whole", () => {

@@ -57,12 +57,18 @@ export class TestDaemon {
     return this.daemon.url;
   }
 
-  async request(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }> {
+  async request(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<{ status: number; body: any }> {
     const response = await fetch(new URL(path, this.url), {
       method,
       headers: {
         authorization: `Bearer ${this.#key}`,
         ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
       },
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });

@@ -6,7 +6,9 @@ export const publishEvent: Operation = {
   id: "publishEvent",
   tag: "Publishing",
   summary: "Publish an event",
-  description: "Answered once the event and its deliveries are on the disk (fsync'd); the attempts begin at once.",
+  description:
+    "Answered once the event and its deliveries are on the disk (fsync'd); the attempts begin at once. A W3C " +
+    "`traceparent` (and `tracestate`) of the request goes on to the receivers.",
   example: aDraft,
   replies: { 202: { description: "It is durable.", schema: Publication, example: aPublication } },
 };

@@ -6,6 +6,7 @@ import type { DuePage, Owed } from "../store.ts";
 import { FRESH, triggerOf, WAITING } from "./codes.ts";
 import type { EndpointEntry, EndpointIndex } from "./endpoint-index.ts";
 import { deliveryId, eventId, positionKey } from "./ids.ts";
+import { traceOf } from "./trace.ts";
 
 interface Row {
   readonly event: number;
@@ -15,6 +16,7 @@ interface Row {
   readonly retry: number;
   readonly trigger: number;
   readonly random: string;
+  readonly trace: string | null;
   readonly body_hash: Buffer;
   readonly body: Buffer | null;
 }
@@ -40,13 +42,13 @@ export class Due {
   constructor(db: Database, index: EndpointIndex) {
     this.#index = index;
     this.#page = db.prepare(
-      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.body_hash, e.body
+      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body
        FROM delivery d INDEXED BY delivery_waiting CROSS JOIN event e ON e.key = d.event
        WHERE d.status = ${WAITING} AND d.endpoint = ? AND (d.due_at, d.event) > (?, ?) AND d.due_at <= ?
        ORDER BY d.due_at, d.event LIMIT ?`,
     );
     this.#one = db.prepare(
-      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.body_hash, e.body
+      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body
        FROM delivery d JOIN event e ON e.key = d.event
        WHERE d.status = ${WAITING} AND d.event = ? AND d.endpoint = ?`,
     );
@@ -130,6 +132,7 @@ function claimOf(endpoint: EndpointEntry, row: Row): Claim {
     delivery: deliveryId(event, endpoint.number),
     endpoint: endpoint.id,
     body,
+    trace: traceOf(row.trace),
     number: row.attempts + 1,
     round: row.round,
     retry: row.retry,

@@ -5,12 +5,14 @@ import type { Trigger } from "../../domain/attempt.ts";
 import type { Claim } from "../../domain/delivery.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { envelope, type EventDraft } from "../../domain/event.ts";
+import type { TraceContext } from "../../domain/trace-context.ts";
 import type { HasRoom, Publication, Waiting } from "../store.ts";
 import { FRESH, triggerCode, WAITING } from "./codes.ts";
 import type { EndpointEntry, EndpointIndex, Route } from "./endpoint-index.ts";
 import type { IdempotencyKeys, Repeated } from "./idempotency.ts";
 import { deliveryId, eventId, type EventKeys, type RandomChars } from "./ids.ts";
 import type { Pending } from "./pending.ts";
+import { traceText } from "./trace.ts";
 
 type EventRow = [
   key: number,
@@ -20,6 +22,7 @@ type EventRow = [
   createdAt: number,
   test: number,
   unmatched: number,
+  trace: string | null,
   bodyHash: Uint8Array,
   body: Uint8Array,
 ];
@@ -51,8 +54,8 @@ export class Publish {
     this.#keys = parts.keys;
     this.#random = parts.random;
     this.#insertEvent = db.prepare(
-      `INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, body_hash, body)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, trace, body_hash, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#insertDelivery = db.prepare(
       `INSERT INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at)
@@ -99,7 +102,7 @@ export class Publish {
   }
 
   #publish(draft: EventDraft, now: number, hasRoom: HasRoom): Publication {
-    const { type, createdAt, testFor } = draft;
+    const { type, createdAt, testFor, trace } = draft;
     const route = this.#index.route(draft.tenant, type);
     const endpoints = this.#recipients(route, testFor);
     const key = this.#keys.next(now);
@@ -109,8 +112,8 @@ export class Publish {
     const test = testFor !== undefined;
     const unmatched = endpoints.length === 0;
     const bodyHash = hash("sha256", body, "buffer");
-    const row: EventRow = [key, random, route.tenant, route.type, createdAt, +test, +unmatched, bodyHash, body];
-    this.#insertEvent.run(...row);
+    const facts = [route.tenant, route.type, createdAt, +test, +unmatched, traceText(trace)] as const;
+    this.#insertEvent.run(key, random, ...facts, bodyHash, body);
     const fresh: Claim[] = [];
     const waiting: Waiting[] = [];
     const trigger: Trigger = test ? "test" : "ladder";
@@ -118,7 +121,7 @@ export class Publish {
       // Someone waits for a test's answer, and a disabled endpoint's queue is not read.
       const isFresh = test || (endpoint.enabled && hasRoom(endpoint.id));
       this.#insertDelivery.run(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
-      if (isFresh) fresh.push(firstClaim(event, endpoint, body, trigger, now));
+      if (isFresh) fresh.push(firstClaim(event, endpoint, body, trigger, now, trace));
       else waiting.push({ endpoint: endpoint.id, event, dueAt: now });
     }
     return { id: event, type, createdAt, deliveries: endpoints.length, fresh, waiting, duplicate: false };
@@ -137,12 +140,20 @@ function isKeyed({ idempotency }: EventDraft): boolean {
   return idempotency !== undefined;
 }
 
-function firstClaim(event: string, endpoint: EndpointEntry, body: Buffer, trigger: Trigger, now: number): Claim {
+function firstClaim(
+  event: string,
+  endpoint: EndpointEntry,
+  body: Buffer,
+  trigger: Trigger,
+  now: number,
+  trace: TraceContext | undefined,
+): Claim {
   return {
     event,
     delivery: deliveryId(event, endpoint.number),
     endpoint: endpoint.id,
     body,
+    trace,
     number: 1,
     round: 1,
     retry: 0,

@@ -71,6 +71,7 @@ export const MIGRATIONS: readonly string[] = [
     created_at INTEGER NOT NULL,
     test INTEGER NOT NULL,
     unmatched INTEGER NOT NULL,
+    trace TEXT,
     body_hash BLOB NOT NULL,
     body BLOB
   ) STRICT;

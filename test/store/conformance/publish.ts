@@ -30,6 +30,17 @@ export function publishing(openFresh: OpenFresh): void {
       expect(await dueNow(store, endpoint)).toEqual([]);
     });
 
+    it("keeps the trace of an event for all of its attempts", async () => {
+      const harness = await openFresh();
+      const endpoint = await addEndpoint(harness.store);
+      const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+      const traces = [{ traceparent, tracestate: "a=b c,d=e" }, { traceparent, tracestate: null }, undefined];
+      const drafts = traces.map((trace) => draft({ trace }));
+      const published = await harness.store.publish(drafts, START, room);
+      expect(published.map(({ fresh }) => fresh[0]!.trace)).toEqual(traces);
+      expect((await dueNow(await harness.crash(), endpoint)).map(({ trace }) => trace)).toEqual(traces);
+    });
+
     it("leaves on disk, due now, what memory has no room for", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
