@@ -66,6 +66,14 @@ export interface Config {
   };
   readonly signature: { readonly header: string; readonly standardWebhooks: boolean };
   readonly endpoints: { readonly maxPerTenant: number };
+  /** Milliseconds; 0 keeps for ever. */
+  readonly retention: {
+    readonly delivered: number;
+    readonly failed: number;
+    readonly held: number;
+    readonly responseBodies: number;
+    readonly audit: number;
+  };
   readonly log: { readonly format: "auto" | "json" | "pretty"; readonly level: string };
   readonly dev: boolean;
   /** All of it as the operator gave it, by the names that the operator knows. */
@@ -201,6 +209,13 @@ function build(
       standardWebhooks: settings["signature.standard_webhooks"],
     },
     endpoints: { maxPerTenant: settings["endpoints.max_per_tenant"] },
+    retention: {
+      delivered: settings["retention.delivered"],
+      failed: settings["retention.failed"],
+      held: settings["retention.held"],
+      responseBodies: settings["retention.response_bodies"],
+      audit: settings["retention.audit"],
+    },
     log: { format: settings["log.format"], level: settings["log.level"] },
     dev,
     settings,

@@ -28,6 +28,7 @@ import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
 import { openStore } from "./store/open.ts";
 import { startThread } from "./thread.ts";
 import { forgetIdempotencyKeys } from "./upkeep/idempotency.ts";
+import { Retention } from "./upkeep/retention.ts";
 import { switchSecrets } from "./upkeep/secret-switch.ts";
 import { version } from "./version.ts";
 
@@ -101,7 +102,7 @@ export async function startDaemon(
     heldBytes: config.limits.inFlightBytes,
     sending: (onEnded) => (sending = openSending(onEnded)),
   });
-  let egress = config.egress;
+  let { egress, retention: rules } = config;
   let phase: "serving" | "draining" | "stopped" = "serving";
   const api = createApi({
     store,
@@ -131,13 +132,20 @@ export async function startDaemon(
     throw error;
   }
 
+  const ending = new AbortController();
+  const pace = { clock, signal: ending.signal };
+  const retention = new Retention({ ...pace, store, log, rules: () => rules });
   const running = schedule(
     [
       { name: "tick", pattern: "* * * * * *", run: () => dispatcher.tick() },
       { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
       { name: "secret switch", pattern: "* * * * * *", run: endOverlaps },
       { name: "free space", pattern: "*/2 * * * * *", run: () => store.checkSpace().then(() => undefined) },
-      { name: "idempotency keys", pattern: "30 * * * * *", run: () => forgetIdempotencyKeys(store, clock) },
+      { name: "idempotency keys", pattern: "30 * * * * *", run: () => forgetIdempotencyKeys(store, pace) },
+      { name: "old events", pattern: "0 */10 * * * *", run: () => retention.pruneEvents() },
+      { name: "held deliveries", pattern: "0 5-59/10 * * * *", run: () => retention.expireHeld() },
+      { name: "old responses", pattern: "0 2-59/10 * * * *", run: () => retention.forgetResponses() },
+      { name: "old audit entries", pattern: "0 7 * * * *", run: () => retention.pruneAudit() },
     ],
     log,
   );
@@ -148,6 +156,7 @@ export async function startDaemon(
     phase = "draining";
     log.info({}, "draining");
     running.stop();
+    ending.abort();
     await dispatcher.stop();
     phase = "stopped";
     await Promise.all([listener.close(CLOSE_DEADLINE_MS), socket?.close(CLOSE_DEADLINE_MS)]);
@@ -160,7 +169,7 @@ export async function startDaemon(
     created,
     adminKeyFile: adminKeyFile ?? null,
     reload({ config: next, changed, needsRestart }) {
-      egress = next.egress;
+      ({ egress, retention: rules } = next);
       sending?.setEgress(egress);
       const tls = next.server.tls && { certificate: renewed(listener, next.server.tls, { log, now: clock.now() }) };
       log.info({ changed, needs_restart: needsRestart, ...tls }, "SIGHUP: the configuration was read again");

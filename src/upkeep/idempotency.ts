@@ -1,7 +1,7 @@
-/** Forgets idempotency keys that have expired, a chunk a commit, so that nobody's publish waits for it. */
-import type { Clock } from "../clock.ts";
+/** Forgets idempotency keys that have expired. */
 import type { Store } from "../store/store.ts";
+import { inSteps, type Pace } from "./steps.ts";
 
-export async function forgetIdempotencyKeys(store: Pick<Store, "pruneIdempotency">, clock: Clock): Promise<void> {
-  while ((await store.pruneIdempotency(clock.now())) > 0);
+export async function forgetIdempotencyKeys(store: Pick<Store, "pruneIdempotency">, pace: Pace): Promise<void> {
+  await inSteps(pace, async () => (await store.pruneIdempotency(pace.clock.now())) > 0);
 }

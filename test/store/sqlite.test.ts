@@ -12,6 +12,7 @@ import { publishing } from "./conformance/publish.ts";
 import { reading } from "./conformance/due.ts";
 import { recording } from "./conformance/record.ts";
 import { replaying } from "./conformance/replay.ts";
+import { retention } from "./conformance/retention.ts";
 import { rotating } from "./conformance/rotation.ts";
 import { walks } from "./conformance/walks.ts";
 import { openSqlite } from "./stores.ts";
@@ -30,6 +31,7 @@ describe("the SQLite store", () => {
   keys(openSqlite);
   audit(openSqlite);
   idempotency(openSqlite);
+  retention(openSqlite);
   clockSet(openSqlite);
   careful(openSqlite);
 });

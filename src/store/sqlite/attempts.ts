@@ -6,6 +6,7 @@ import { outcomeCode, outcomeOf, triggerCode, triggerOf } from "./codes.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import { attemptId, deliveryId } from "./ids.ts";
 import type { Interned } from "./interned.ts";
+import type { Responses } from "./responses.ts";
 
 export interface AttemptRow {
   readonly event: number;
@@ -29,17 +30,24 @@ export interface AttemptRow {
 
 type Details = Pick<Outcome, "detail" | "remoteAddress" | "phases" | "responseHeaders">;
 
+/** What is kept of an attempt, whoever made it. */
+export interface NewAttempt extends Omit<EndedAttempt, "claim" | "verdict"> {
+  readonly claim: Pick<EndedAttempt["claim"], "number" | "trigger" | "round" | "retry">;
+}
+
 const NO_BODY = new Uint8Array(0);
 
 export class Attempts {
   readonly #index: EndpointIndex;
   readonly #urls: Interned;
+  readonly #responses: Responses;
   readonly #insert: Statement<unknown[]>;
   readonly #last: Statement<[number, number], AttemptRow>;
 
-  constructor(db: Database, parts: { index: EndpointIndex; urls: Interned }) {
+  constructor(db: Database, parts: { index: EndpointIndex; urls: Interned; responses: Responses }) {
     this.#index = parts.index;
     this.#urls = parts.urls;
+    this.#responses = parts.responses;
     this.#insert = db.prepare(
       `INSERT OR IGNORE INTO attempt
        (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome, status_code, error,
@@ -50,8 +58,11 @@ export class Attempts {
   }
 
   /** An attempt that is there already stays as it is. */
-  add(event: number, endpoint: number, { claim, url, startedAt, outcome, secretVersion }: EndedAttempt): void {
+  add(event: number, endpoint: number, { claim, url, startedAt, outcome, secretVersion }: NewAttempt): void {
     const plain = outcome.outcome === "succeeded" && claim.trigger !== "test";
+    const started = Math.round(startedAt);
+    const body = outcome.responseBody.length === 0 ? null : outcome.responseBody;
+    if (body !== null) this.#responses.noteIfLate(started, event, endpoint, claim.number);
     this.#insert.run(
       event,
       endpoint,
@@ -60,7 +71,7 @@ export class Attempts {
       triggerCode(claim.trigger),
       claim.round,
       claim.retry,
-      Math.round(startedAt),
+      started,
       Math.round(outcome.durationMs),
       outcomeCode(outcome.outcome),
       outcome.statusCode,
@@ -68,7 +79,7 @@ export class Attempts {
       outcome.bodyError,
       secretVersion,
       outcome.responseTruncated ? 1 : 0,
-      outcome.responseBody.length === 0 ? null : outcome.responseBody,
+      body,
       plain ? null : JSON.stringify(detailsOf(outcome)),
     );
   }

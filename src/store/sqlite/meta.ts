@@ -78,6 +78,16 @@ export class Meta {
     this.#upsert.run("young", 0);
   }
 
+  /** The attempt, by its key, up to which the answers were forgotten. */
+  get responsesForgotten(): [event: number, endpoint: number, number: number] {
+    const text = this.#select.get("responses_forgotten") ?? "-1,-1,-1";
+    return String(text).split(",").map(Number) as [number, number, number];
+  }
+
+  set responsesForgotten(key: readonly [number, number, number]) {
+    this.#upsert.run("responses_forgotten", key.join(","));
+  }
+
   /** What was written last was undone. */
   forget(): void {
     this.#noted = null;

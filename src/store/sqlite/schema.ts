@@ -52,6 +52,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX endpoint_tenant ON endpoint (tenant, deleted_at);
   CREATE UNIQUE INDEX endpoint_uid ON endpoint (uid, tenant) WHERE uid IS NOT NULL AND deleted_at IS NULL;
   CREATE INDEX endpoint_sweep ON endpoint (number) WHERE sweep = 1;
+  CREATE INDEX endpoint_disabled ON endpoint (updated_at) WHERE enabled = 0 AND deleted_at IS NULL;
   CREATE INDEX endpoint_switch ON endpoint (switches_at) WHERE switches_at IS NOT NULL;
 
   CREATE TABLE subscription (
@@ -121,6 +122,15 @@ export const MIGRATIONS: readonly string[] = [
   -- A success pays for neither: lists of what went wrong need not look at what went well.
   CREATE INDEX attempt_failed ON attempt (event, endpoint, number) WHERE outcome <> 0;
   CREATE INDEX attempt_endpoint_failed ON attempt (endpoint, event, number) WHERE outcome <> 0;
+
+  -- Attempts with an answer's body that began long after their event was received.
+  CREATE TABLE late_response (
+    started_at INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (started_at, event, endpoint, number)
+  ) STRICT, WITHOUT ROWID;
 
   -- What careful mode has dialled and has not recorded: in this life of the process, or in one that died of it.
   CREATE TABLE started (

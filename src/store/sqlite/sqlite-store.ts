@@ -13,6 +13,8 @@ import type {
   EndedAttempt,
   HasRoom,
   Owed,
+  Pruned,
+  PruneRules,
   Publication,
   Recorded,
   Replay as Replayed,
@@ -37,16 +39,19 @@ import { EndpointIndex } from "./endpoint-index.ts";
 import { Endpoints } from "./endpoints.ts";
 import { Events } from "./events.ts";
 import { GroupCommit, type WorkSize } from "./group-commit.ts";
+import { Held } from "./held.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
 import { EventKeys, RandomChars } from "./ids.ts";
 import { Interned } from "./interned.ts";
 import { Keys } from "./keys.ts";
 import { Meta } from "./meta.ts";
 import { Pending } from "./pending.ts";
+import { Prune } from "./prune.ts";
 import { Publish } from "./publish.ts";
 import { Reads } from "./reads.ts";
 import { RecordAttempts } from "./record.ts";
 import { Replay } from "./replay.ts";
+import { Responses } from "./responses.ts";
 import { Rotation } from "./rotation.ts";
 import { ShiftDue } from "./shift.ts";
 import { Started } from "./started.ts";
@@ -94,6 +99,9 @@ export class SqliteStore implements Store {
   readonly #keys: Keys;
   readonly #audit: Audit;
   readonly #idempotency: IdempotencyKeys;
+  readonly #prune: Prune;
+  readonly #held: Held;
+  readonly #responses: Responses;
   #closed = false;
 
   constructor(db: Database, options: SqliteStoreOptions) {
@@ -123,7 +131,10 @@ export class SqliteStore implements Store {
     const ids = { keys: new EventKeys(lastKey), random: new RandomChars(random) };
     const pending = maxPendingPerTenant > 0 ? new Pending(db, maxPendingPerTenant) : null;
     this.#publish = new Publish(db, { index, idempotency: this.#idempotency, pending, ...ids });
-    const attempts = new Attempts(db, { index, urls });
+    this.#responses = new Responses(db, this.#meta);
+    const attempts = new Attempts(db, { index, urls, responses: this.#responses });
+    this.#prune = new Prune(db);
+    this.#held = new Held(db, attempts);
     this.#due = new Due(db, index);
     this.#started = new Started(db, { meta: this.#meta, index, due: this.#due });
     this.careful = this.#started.careful;
@@ -341,6 +352,18 @@ export class SqliteStore implements Store {
     // Asked each minute: a commit, which writes, is only for when there is something to do.
     if (!this.#read(() => this.#idempotency.hasExpired(now))) return 0;
     return this.#commit.run(() => this.#idempotency.prune(now), CHUNK_SIZE);
+  }
+
+  async pruneEvents(rules: PruneRules, from: string | null): Promise<Pruned> {
+    return this.#commit.run(() => this.#prune.prune(rules, from), CHUNK_SIZE);
+  }
+
+  async expireHeld(before: number, now: number): Promise<number> {
+    return this.#commit.run(() => this.#held.expire(before, now), CHUNK_SIZE);
+  }
+
+  async forgetResponses(before: number): Promise<number> {
+    return this.#commit.run(() => this.#responses.forget(before), CHUNK_SIZE);
   }
 
   async checkSpace(): Promise<Space> {

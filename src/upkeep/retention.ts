@@ -1,0 +1,89 @@
+/**
+ * How long things are kept: `operator.md` §2, `[retention]`. A pass for each kind of thing, made by the schedule; what
+ * one does not get done (a full disk, a stop) the next one does.
+ */
+import type { Log } from "../log.ts";
+import type { Store } from "../store/store.ts";
+import { inSteps, type Pace } from "./steps.ts";
+
+/** Milliseconds; 0 keeps for ever. */
+export interface RetentionRules {
+  readonly delivered: number;
+  readonly failed: number;
+  readonly held: number;
+  readonly responseBodies: number;
+  readonly audit: number;
+}
+
+export interface RetentionParts extends Pace {
+  readonly store: Pick<Store, "pruneEvents" | "expireHeld" | "forgetResponses" | "pruneAudit">;
+  readonly log: Log;
+  /** As they are at the beginning of a pass. */
+  readonly rules: () => RetentionRules;
+}
+
+/** What a full step of the verbs that count their rows comes to. */
+const STEP_ROWS = 500;
+/** Events that had to stay are looked at again no sooner: for a million failures it reads a gigabyte. */
+const FULL_WALK_MS = 86_400_000;
+
+export class Retention {
+  readonly #parts: RetentionParts;
+  /** Where the next pass over events goes on. */
+  #from: string | null = null;
+  #fullAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: RetentionParts) {
+    this.#parts = parts;
+  }
+
+  /** Goes on where the last pass ended; once a day it begins at the oldest event. */
+  async pruneEvents(): Promise<void> {
+    const { store, clock, log, rules } = this.#parts;
+    const { delivered, failed } = rules();
+    const before = { delivered: this.#before(delivered), failed: this.#before(failed) };
+    if (clock.monotonic() >= this.#fullAt + FULL_WALK_MS) {
+      this.#fullAt = clock.monotonic();
+      this.#from = null;
+    }
+    let events = 0;
+    await inSteps(this.#parts, async () => {
+      const { pruned, next } = await store.pruneEvents(before, this.#from);
+      events += pruned;
+      this.#from = next ?? this.#from;
+      return next !== null;
+    });
+    if (events > 0) log.info({ events }, "old events were removed");
+  }
+
+  async expireHeld(): Promise<void> {
+    const { store, clock, log, rules } = this.#parts;
+    const before = this.#before(rules().held);
+    const deliveries = await this.#count(() => store.expireHeld(before, clock.now()));
+    if (deliveries > 0) log.warn({ deliveries }, "held deliveries failed, because their endpoints stayed disabled");
+  }
+
+  async forgetResponses(): Promise<void> {
+    const before = this.#before(this.#parts.rules().responseBodies);
+    await this.#count(() => this.#parts.store.forgetResponses(before));
+  }
+
+  async pruneAudit(): Promise<void> {
+    const before = this.#before(this.#parts.rules().audit);
+    await this.#count(() => this.#parts.store.pruneAudit(before));
+  }
+
+  async #count(step: () => Promise<number>): Promise<number> {
+    let sum = 0;
+    await inSteps(this.#parts, async () => {
+      const rows = await step();
+      sum += rows;
+      return rows >= STEP_ROWS;
+    });
+    return sum;
+  }
+
+  #before(period: number): number {
+    return period === 0 ? Number.NEGATIVE_INFINITY : this.#parts.clock.now() - period;
+  }
+}

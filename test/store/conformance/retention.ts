@@ -1,0 +1,291 @@
+import { describe, expect, it } from "vitest";
+import type { PruneRules, Store } from "../../../src/store/store.ts";
+import {
+  addEndpoint,
+  again,
+  answered,
+  delivered,
+  draft,
+  dueNow,
+  ended,
+  EVERYTHING,
+  failed,
+  newEndpoint,
+  publishOne,
+  room,
+  START,
+} from "../fixtures.ts";
+import type { OpenFresh } from "../stores.ts";
+
+const DAY = 86_400_000;
+const HOUR = 3_600_000;
+const IDS_IN_ORDER = Array.from({ length: 600 }, (_, index) => index);
+
+/** As if it were then, with the default periods. */
+const rulesAt = (now: number): PruneRules => ({ delivered: now - 30 * DAY, failed: now - 90 * DAY });
+
+/** Steps to the end; how many events went. */
+async function prune(store: Store, rules: PruneRules): Promise<number> {
+  let sum = 0;
+  let from: string | null = null;
+  do {
+    const { pruned, next }: { pruned: number; next: string | null } = await store.pruneEvents(rules, from);
+    sum += pruned;
+    from = next;
+  } while (from !== null);
+  return sum;
+}
+
+async function isThere(store: Store, event: string): Promise<boolean> {
+  return (await store.getEvent(null, event)) !== null;
+}
+
+export function retention(openFresh: OpenFresh): void {
+  describe("pruning of events", () => {
+    it("takes a delivered event with all that belongs to it, no earlier than when it is old", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const { id, fresh } = await publishOne(store);
+      await store.record([delivered(fresh[0]!)]);
+      expect(await prune(store, rulesAt(START + 30 * DAY))).toBe(0);
+      expect(await isThere(store, id)).toBe(true);
+      expect(await prune(store, rulesAt(START + 30 * DAY + 1))).toBe(1);
+      expect(await isThere(store, id)).toBe(false);
+      expect(await store.listAttempts({ ...EVERYTHING, event: id })).toBeNull();
+      expect((await store.listEvents({ ...EVERYTHING, endpoint })).data).toEqual([]);
+    });
+
+    it("keeps a failure longer, and a failed test no longer than a success", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const real = await publishOne(store);
+      const test = await publishOne(store, { testFor: endpoint });
+      await store.record([failed(real.fresh[0]!), failed(test.fresh[0]!)]);
+      expect(await prune(store, rulesAt(START + 31 * DAY))).toBe(1);
+      expect([await isThere(store, real.id), await isThere(store, test.id)]).toEqual([true, false]);
+      expect(await prune(store, rulesAt(START + 90 * DAY))).toBe(0);
+      expect(await prune(store, rulesAt(START + 90 * DAY + 1))).toBe(1);
+    });
+
+    it("takes what nobody chose, and what was cancelled", async () => {
+      const { store } = await openFresh();
+      await publishOne(store);
+      const endpoint = await addEndpoint(store);
+      await publishOne(store);
+      await store.deleteEndpoint(null, endpoint, START);
+      expect(await prune(store, rulesAt(START + 31 * DAY))).toBe(2);
+    });
+
+    it("never takes an event of which a delivery is open, however old", async () => {
+      const harness = await openFresh();
+      await addEndpoint(harness.store);
+      await addEndpoint(harness.store);
+      const [first, second] = await harness.store.publish([draft(), draft()], START, room);
+      await harness.store.record([delivered(first!.fresh[0]!), delivered(second!.fresh[0]!)]);
+      await harness.store.record([again(second!.fresh[1]!, START + 1000)]);
+      expect(await prune(harness.store, rulesAt(START + 1000 * DAY))).toBe(0);
+      const store = await harness.reopen();
+      expect(await prune(store, rulesAt(START + 1000 * DAY))).toBe(0);
+      expect((await store.getEvent(null, first!.id))!.deliveries).toHaveLength(2);
+    });
+
+    it("counts from the last attempt, so that what came of a replay can be seen", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const { id, fresh } = await publishOne(store);
+      await store.record([failed(fresh[0]!)]);
+      const late = START + 80 * DAY;
+      await store.replay(null, id, {}, late);
+      const [claim] = await dueNow(store, endpoint);
+      await store.record([ended(claim!, { status: "delivered" }, { startedAt: late })]);
+      expect(await prune(store, rulesAt(late + 30 * DAY))).toBe(0);
+      expect(await prune(store, rulesAt(late + 30 * DAY + 1))).toBe(1);
+    });
+
+    it("goes in steps of 500 rows, and on from where it was after a crash in the middle of an event", async () => {
+      const harness = await openFresh();
+      for (let endpoint = 0; endpoint < 300; endpoint++) await addEndpoint(harness.store);
+      const { id, fresh } = await publishOne(harness.store);
+      const small = await publishOne(harness.store, { type: "goal.achieved" });
+      await harness.store.record(fresh.map(delivered));
+      const rules = rulesAt(START + 31 * DAY);
+      // 300 attempts and 200 deliveries.
+      expect(await harness.store.pruneEvents(rules, null)).toEqual({ pruned: 0, next: expect.any(String) });
+      const store = await harness.crash();
+      expect((await store.getEvent(null, id))!.deliveries).toHaveLength(100);
+      const second = await store.pruneEvents(rules, null);
+      expect(second).toEqual({ pruned: 2, next: null });
+      expect([await isThere(store, id), await isThere(store, small.id)]).toEqual([false, false]);
+    });
+
+    it("looks at 500 events a step, and passes those that stay", async () => {
+      const { store } = await openFresh();
+      await addEndpoint(store);
+      const kept = await store.publish(
+        IDS_IN_ORDER.map(() => draft()),
+        START,
+        room,
+      );
+      const gone = await publishOne(store, { type: "goal.achieved" });
+      const rules = rulesAt(START + 31 * DAY);
+      const first = await store.pruneEvents(rules, null);
+      expect(first).toEqual({ pruned: 0, next: expect.any(String) });
+      expect(await store.pruneEvents(rules, first.next)).toEqual({ pruned: 1, next: null });
+      expect([await isThere(store, kept[0]!.id), await isThere(store, gone.id)]).toEqual([true, false]);
+    });
+
+    it("reads little from the disk a step, when bodies are large", async () => {
+      const { store } = await openFresh();
+      const data = Buffer.from(JSON.stringify({ text: "x".repeat(250_000) }));
+      for (let event = 0; event < 6; event++) await publishOne(store, { data });
+      const rules = rulesAt(START + 31 * DAY);
+      const first = await store.pruneEvents(rules, null);
+      expect(first).toEqual({ pruned: 5, next: expect.any(String) });
+      expect(await store.pruneEvents(rules, first.next)).toEqual({ pruned: 1, next: null });
+    });
+
+    it("leaves an attempt that ends afterwards without an event, and says so", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const { id, fresh } = await publishOne(store);
+      await store.deleteEndpoint(null, endpoint, START);
+      await prune(store, rulesAt(START + 31 * DAY));
+      expect(await store.record([delivered(fresh[0]!)])).toEqual([{ result: "superseded", waiting: null }]);
+      expect(await isThere(store, id)).toBe(false);
+    });
+  });
+
+  describe("held deliveries", () => {
+    const disabled = { enabled: false, whenDisabled: "hold" } as const;
+
+    it("that were held for too long fail with an attempt that says so, and can be replayed", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store, { ...disabled, url: "https://held.example/" });
+      const { id } = await publishOne(store);
+      expect((await store.getEvent(null, id))!.status).toBe("held");
+      expect(await store.expireHeld(START, START + 7 * DAY)).toBe(0);
+      expect(await store.expireHeld(START + 1, START + 7 * DAY)).toBe(1);
+      const event = (await store.getEvent(null, id))!;
+      expect(event.status).toBe("failed");
+      expect(event.deliveries[0]).toMatchObject({ status: "failed", attempts: 1, nextAttemptAt: null });
+      expect(event.deliveries[0]!.lastAttempt).toMatchObject({
+        number: 1,
+        trigger: "ladder",
+        outcome: "failed",
+        error: "held_expired",
+        statusCode: null,
+        url: "https://held.example/",
+        startedAt: START + 7 * DAY,
+        secret: null,
+        endpoint,
+      });
+      expect(await dueNow(store, endpoint)).toEqual([]);
+      expect(await store.replay(null, id, {}, START)).toMatchObject({ left: [{ reason: "endpoint_disabled" }] });
+    });
+
+    it("of an endpoint that was changed since, or is enabled, or gone, are left alone", async () => {
+      const { store } = await openFresh();
+      const enabled = await addEndpoint(store, { tenant: "enabled" });
+      const gone = await addEndpoint(store, { ...disabled, tenant: "gone" });
+      const changed = { ...disabled, tenant: "changed" };
+      const events = ["enabled", "gone", "changed"].map((tenant) => draft({ tenant }));
+      await store.addEndpoint(newEndpoint(changed), 10, START + DAY);
+      const published = await store.publish(events, START, () => false);
+      await store.deleteEndpoint(null, gone, START);
+      expect(await store.expireHeld(START + DAY, START + 8 * DAY)).toBe(0);
+      expect(await dueNow(store, enabled)).toHaveLength(1);
+      const statuses = await Promise.all(published.map(async ({ id }) => (await store.getEvent(null, id))!.status));
+      expect(statuses).toEqual(["pending", "cancelled", "held"]);
+      expect(await store.expireHeld(START + DAY + 1, START + 8 * DAY)).toBe(1);
+    });
+
+    it("fail 500 at a time", async () => {
+      const { store } = await openFresh();
+      await addEndpoint(store, disabled);
+      await store.publish(
+        IDS_IN_ORDER.map(() => draft()),
+        START,
+        room,
+      );
+      expect(await store.expireHeld(START + 1, START + DAY)).toBe(500);
+      expect(await store.expireHeld(START + 1, START + DAY)).toBe(100);
+      expect(await store.expireHeld(START + 1, START + DAY)).toBe(0);
+    });
+  });
+
+  describe("what receivers answered", () => {
+    const bodyOf = async (store: Store, event: string) => {
+      const { data } = (await store.listAttempts({ ...EVERYTHING, event }))!;
+      return data.map(({ responseBody, responseTruncated }) => [
+        Buffer.from(responseBody).toString(),
+        responseTruncated,
+      ]);
+    };
+
+    async function forget(store: Store, before: number): Promise<number> {
+      let sum = 0;
+      for (let looked = 500; looked === 500; sum += looked) looked = await store.forgetResponses(before);
+      return sum;
+    }
+
+    it("is forgotten when it is old, and the rest of the attempt stays", async () => {
+      const { store } = await openFresh();
+      await addEndpoint(store);
+      const { id, fresh } = await publishOne(store);
+      await store.record([delivered(fresh[0]!)]);
+      await forget(store, START + HOUR);
+      expect(await bodyOf(store, id)).toEqual([["answer", false]]);
+      await forget(store, START + HOUR + 1);
+      expect(await bodyOf(store, id)).toEqual([["", true]]);
+      expect((await store.getEvent(null, id))!.deliveries[0]!.lastAttempt).toMatchObject({ statusCode: 200 });
+    });
+
+    it("is forgotten of a late attempt in its own time, although its event was passed long ago", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const { id, fresh } = await publishOne(store);
+      const late = START + 3 * DAY;
+      await store.record([failed(fresh[0]!)]);
+      expect(await forget(store, START + DAY)).toBe(1);
+      await store.replay(null, id, {}, late);
+      const [claim] = await dueNow(store, endpoint);
+      await store.record([ended(claim!, { status: "delivered" }, { startedAt: late })]);
+      await forget(store, late);
+      expect(await bodyOf(store, id)).toEqual([
+        ["", true],
+        ["answer", false],
+      ]);
+      await forget(store, late + 1);
+      expect(await bodyOf(store, id)).toEqual([
+        ["", true],
+        ["", true],
+      ]);
+    });
+
+    it("is looked at once, 500 attempts a step, and not again after a restart", async () => {
+      const harness = await openFresh();
+      await addEndpoint(harness.store);
+      const published = await harness.store.publish(
+        IDS_IN_ORDER.map(() => draft()),
+        START,
+        room,
+      );
+      await harness.store.record(published.map(({ fresh }) => delivered(fresh[0]!)));
+      expect(await harness.store.forgetResponses(START + DAY)).toBe(500);
+      const store = await harness.crash();
+      expect(await store.forgetResponses(START + DAY)).toBe(100);
+      expect(await store.forgetResponses(START + DAY)).toBe(0);
+      for (const { id } of [published[0]!, published.at(-1)!]) expect(await bodyOf(store, id)).toEqual([["", true]]);
+    });
+
+    it("costs nothing where there was none", async () => {
+      const { store } = await openFresh();
+      await addEndpoint(store);
+      const { id, fresh } = await publishOne(store);
+      const outcome = answered(200, { responseBody: new Uint8Array(0) });
+      await store.record([ended(fresh[0]!, { status: "delivered" }, { outcome, startedAt: START + DAY })]);
+      expect(await forget(store, START + 2 * DAY)).toBe(1);
+      expect(await bodyOf(store, id)).toEqual([["", false]]);
+    });
+  });
+}

@@ -1,0 +1,152 @@
+import { describe, expect, it } from "vitest";
+import type { Log } from "../../src/log.ts";
+import { silentLog } from "../../src/log.ts";
+import type { Store } from "../../src/store/store.ts";
+import { Retention, type RetentionRules } from "../../src/upkeep/retention.ts";
+import { ManualClock } from "../harness/clock.ts";
+import { addEndpoint, delivered, draft, failed, publishOne, room, START } from "../store/fixtures.ts";
+import { openSqlite } from "../store/stores.ts";
+
+const DAY = 86_400_000;
+const RULES: RetentionRules = {
+  delivered: 30 * DAY,
+  failed: 90 * DAY,
+  held: 7 * DAY,
+  responseBodies: 7 * DAY,
+  audit: 365 * DAY,
+};
+
+type Verbs = Pick<Store, "pruneEvents" | "expireHeld" | "forgetResponses" | "pruneAudit">;
+
+function retentionOf(
+  store: Verbs,
+  clock: ManualClock,
+  { rules = RULES, log = silentLog }: { rules?: RetentionRules; log?: Log } = {},
+) {
+  const ending = new AbortController();
+  return { ending, retention: new Retention({ store, clock, log, rules: () => rules, signal: ending.signal }) };
+}
+
+describe("a pass of retention", () => {
+  it("removes events by what became of them, and says how many", async () => {
+    const harness = await openSqlite();
+    const { store, clock } = harness;
+    await addEndpoint(store);
+    const published = await store.publish(
+      Array.from({ length: 700 }, () => draft()),
+      START,
+      room,
+    );
+    await store.record(published.map(({ fresh }, index) => (index % 100 === 0 ? failed : delivered)(fresh[0]!)));
+    const lines: object[] = [];
+    const log: Log = { ...silentLog, info: (fields) => void lines.push(fields) };
+    const { retention } = retentionOf(store, clock, { log });
+    const left = async () =>
+      (await Promise.all(published.map(({ id }) => store.getEvent(null, id)))).filter(Boolean).length;
+
+    await retention.pruneEvents();
+    expect(await left()).toBe(700);
+    clock.advance(31 * DAY);
+    await retention.pruneEvents();
+    expect(await left()).toBe(7);
+    clock.advance(60 * DAY);
+    await retention.pruneEvents();
+    expect(await left()).toBe(0);
+    expect(lines).toEqual([{ events: 693 }, { events: 7 }]);
+  });
+
+  it("keeps for ever what has the period 0", async () => {
+    const { store, clock } = await openSqlite();
+    const never = { delivered: 0, failed: 0, held: 0, responseBodies: 0, audit: 0 };
+    const { retention } = retentionOf(store, clock, { rules: never });
+    await addEndpoint(store);
+    const done = await publishOne(store);
+    await store.record([delivered(done.fresh[0]!)]);
+    await addEndpoint(store, { tenant: "held", enabled: false });
+    const held = await publishOne(store, { tenant: "held" });
+    clock.advance(10_000 * DAY);
+    await retention.pruneEvents();
+    await retention.expireHeld();
+    await retention.forgetResponses();
+    await retention.pruneAudit();
+    const attempt = (await store.getEvent(null, done.id))!.deliveries[0]!.lastAttempt!;
+    expect(Buffer.from(attempt.responseBody).toString()).toBe("answer");
+    expect((await store.getEvent(null, held.id))!.status).toBe("held");
+  });
+
+  it("lets what was held for too long fail, and warns of it once", async () => {
+    const { store, clock } = await openSqlite();
+    const warnings: object[] = [];
+    const { retention } = retentionOf(store, clock, {
+      log: { ...silentLog, warn: (fields) => void warnings.push(fields) },
+    });
+    await addEndpoint(store, { enabled: false });
+    const { id } = await publishOne(store);
+    clock.advance(7 * DAY);
+    await retention.expireHeld();
+    expect((await store.getEvent(null, id))!.status).toBe("held");
+    clock.advance(1);
+    await retention.expireHeld();
+    await retention.expireHeld();
+    expect((await store.getEvent(null, id))!.status).toBe("failed");
+    expect(warnings).toEqual([{ deliveries: 1 }]);
+  });
+});
+
+describe("the steps of a pass", () => {
+  /** A store whose every step takes ten milliseconds and finds more to do for some steps. */
+  function slowStore(clock: ManualClock, steps: number) {
+    const calls: (string | null)[] = [];
+    const pruneEvents: Store["pruneEvents"] = async (_rules, from) => {
+      calls.push(from);
+      clock.advance(10);
+      return { pruned: 1, next: calls.length < steps ? String(calls.length) : null };
+    };
+    return { calls, store: { pruneEvents } as Verbs };
+  }
+
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  it("rest four times as long as they work, and go on where they were", async () => {
+    const clock = new ManualClock();
+    const { calls, store } = slowStore(clock, 3);
+    const pass = retentionOf(store, clock).retention.pruneEvents();
+    for (const step of [1, 2]) {
+      await turn();
+      clock.advance(39);
+      await turn();
+      expect(calls).toHaveLength(step);
+      clock.advance(1);
+      await turn();
+    }
+    await pass;
+    expect(calls).toEqual([null, "1", "2"]);
+  });
+
+  it("begin where the last pass ended, and once a day at the oldest event", async () => {
+    const clock = new ManualClock();
+    const { calls, store } = slowStore(clock, 2);
+    const { retention } = retentionOf(store, clock);
+    const first = retention.pruneEvents();
+    await turn();
+    clock.advance(40);
+    await first;
+    clock.advance("1h");
+    await retention.pruneEvents();
+    clock.advance(DAY);
+    await retention.pruneEvents();
+    expect(calls).toEqual([null, "1", "1", null]);
+  });
+
+  it("end when the daemon stops", async () => {
+    const clock = new ManualClock();
+    const { calls, store } = slowStore(clock, 9);
+    const { ending, retention } = retentionOf(store, clock);
+    const pass = retention.pruneEvents();
+    await turn();
+    ending.abort();
+    clock.advance(40);
+    await pass;
+    expect(calls).toHaveLength(1);
+  });
+});
