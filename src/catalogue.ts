@@ -1,37 +1,70 @@
-/** What the configured event types have to agree with before anything is served: themselves, and what endpoints chose. */
-import { openDataCheck, UnusableType, type DataCheck } from "./api/data-check.ts";
+/** The event types of a running daemon, and what configured ones must agree with: themselves, and what endpoints chose. */
+import type { DataCheck } from "./api/data-check.ts";
 import type { Config } from "./config.ts";
-import { ConfigError } from "./config/error.ts";
-import { catalogue } from "./domain/event-type.ts";
+import { ConfigError, type Mistake } from "./config/error.ts";
+import { catalogue, type EventType } from "./domain/event-type.ts";
 import type { Store, TypeInUse } from "./store/store.ts";
 
 const WHERE = "[[event_types]]";
 
-/** The check for publishes, undefined while it is off. Throws a ConfigError. */
-export async function openCatalogue(
-  { eventTypes, events }: Pick<Config, "eventTypes" | "events">,
-  store: Pick<Store, "typesInUse">,
-): Promise<DataCheck | undefined> {
-  const types = catalogue(eventTypes);
-  const removed = await store.typesInUse([...types.keys()]);
-  if (removed.length > 0) throw new ConfigError(removed.map(stillChosen));
-  // Whoever writes a schema hears of its mistakes at the start, not on the day when it is switched on.
-  if (!events.validate && eventTypes.length === 0) return undefined;
+type Wanted = Pick<Config, "eventTypes" | "events">;
+
+export class Catalogue {
+  readonly #store: Pick<Store, "typesInUse">;
+  readonly #types = new Map<string, EventType>();
+  #checkData: DataCheck | undefined;
+
+  private constructor(store: Pick<Store, "typesInUse">) {
+    this.#store = store;
+  }
+
+  /** Throws a ConfigError. */
+  static async open(wanted: Wanted, store: Pick<Store, "typesInUse">): Promise<Catalogue> {
+    const opened = new Catalogue(store);
+    await opened.change(wanted);
+    return opened;
+  }
+
+  /** Always the same map, whose entries change. */
+  get types(): ReadonlyMap<string, EventType> {
+    return this.#types;
+  }
+
+  /** Undefined unless `[events] validate`. */
+  get checkData(): DataCheck | undefined {
+    return this.#checkData;
+  }
+
+  /** All of it, or a ConfigError and nothing. */
+  async change({ eventTypes, events }: Wanted): Promise<void> {
+    const types = catalogue(eventTypes);
+    // Whoever writes a schema hears of its mistakes now, not on the day when validation is switched on.
+    const check = events.validate || eventTypes.length > 0 ? await checkOf(types.values()) : undefined;
+    const removed = await this.#store.typesInUse([...types.keys()]);
+    if (removed.length > 0) throw new ConfigError(removed.map(stillChosen));
+    this.#types.clear();
+    for (const [name, type] of types) this.#types.set(name, type);
+    this.#checkData = events.validate ? check : undefined;
+  }
+}
+
+async function checkOf(types: Iterable<EventType>): Promise<DataCheck> {
+  const { openDataCheck, UnusableType } = await import("./api/data-check.ts");
   try {
-    const check = await openDataCheck(types.values());
-    return events.validate ? check : undefined;
+    return openDataCheck(types);
   } catch (error) {
     if (!(error instanceof UnusableType)) throw error;
     throw new ConfigError([{ where: WHERE, what: `${error.type} ${error.message}.` }]);
   }
 }
 
-function stillChosen({ type, endpoints, some }: TypeInUse) {
+function stillChosen({ type, endpoints, some }: TypeInUse): Mistake {
   const rest = endpoints - some.length;
   const names = [...some, ...(rest > 0 ? [`${rest} more`] : [])].join(", ");
+  const who = endpoints === 1 ? "an endpoint" : `${endpoints} endpoints`;
   return {
     where: WHERE,
-    what: `${type} is not configured any more, and ${endpoints === 1 ? "an endpoint chose" : `${endpoints} endpoints chose`} it: ${names}.`,
+    what: `${type} is not configured any more, and ${who} chose it: ${names}.`,
     why: "Its events would be refused, and those endpoints would never hear of it.",
     todo: "Put it back and start; to remove it, first take it out of those endpoints' events, or delete them.",
   };

@@ -2,6 +2,7 @@ import { isIPv4 } from "node:net";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ConfigError, type Mistake } from "./config/error.ts";
+import { EVENT_TYPES } from "./config/event-types.ts";
 import type { ConfigInputs } from "./config/inputs.ts";
 import type { Address } from "./config/kinds.ts";
 import { defaultDataDir, defaultSecretKeyFile, defaultSocket, fitsSocket } from "./config/places.ts";
@@ -95,7 +96,7 @@ export function loadConfig(inputs: ConfigInputs): Config {
 export interface Reread {
   /** What holds from now on: as it was, with the changes that need no restart. */
   readonly config: Config;
-  readonly changed: readonly SettingName[];
+  readonly changed: readonly (SettingName | typeof EVENT_TYPES)[];
   readonly needsRestart: readonly SettingName[];
 }
 
@@ -111,10 +112,11 @@ export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
     const live = isLive(setting) && (!name.startsWith("server.tls") || isSameScheme(current, next));
     (live ? changed : needsRestart).push(name);
   }
+  const sameTypes = isDeepStrictEqual(current.eventTypes, next.eventTypes);
   const taken = Object.fromEntries(changed.map((name) => [name, next.settings[name]]));
   return {
-    config: build({ settings: { ...current.settings, ...taken }, eventTypes: current.eventTypes }, inputs),
-    changed,
+    config: build({ settings: { ...current.settings, ...taken }, eventTypes: next.eventTypes }, inputs),
+    changed: sameTypes ? changed : [...changed, EVENT_TYPES],
     needsRestart,
   };
 }

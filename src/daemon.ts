@@ -13,7 +13,7 @@ import { createApi, type NodeHandler } from "./api/app.ts";
 import { openListener, type TcpListener } from "./api/listen.ts";
 import type { Listener, ListenerParts } from "./api/listener.ts";
 import { openSocket } from "./api/socket.ts";
-import { openCatalogue } from "./catalogue.ts";
+import { Catalogue } from "./catalogue.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import type { Config, Reread } from "./config.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
@@ -85,7 +85,7 @@ export async function startDaemon(
     defer: clock.nextTurn,
   });
 
-  const checkData = await openCatalogue(config, store).catch(async (error: unknown) => {
+  const catalogue = await Catalogue.open(config, store).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
@@ -110,7 +110,7 @@ export async function startDaemon(
     clock,
     log,
     config,
-    checkData,
+    catalogue,
     version,
     phase: () => phase,
     egress: () => egress,
@@ -173,6 +173,7 @@ export async function startDaemon(
       sending?.setEgress(egress);
       const tls = next.server.tls && { certificate: renewed(listener, next.server.tls, { log, now: clock.now() }) };
       log.info({ changed, needs_restart: needsRestart, ...tls }, "SIGHUP: the configuration was read again");
+      catalogue.change(next).catch((error: unknown) => log.error({ err: error }, "the event types stay as they were"));
     },
     idle: () => dispatcher.idle(),
     tick: () => {

@@ -56,10 +56,15 @@ interface Context {
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
 
-type Optional = "random" | "egress";
+type Optional = "random" | "egress" | "catalogue";
 
 export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiParts, Optional>>): Api {
-  const parts: ApiParts = { random: pooledRandom(), egress: () => given.config.egress, ...given };
+  const parts: ApiParts = {
+    random: pooledRandom(),
+    egress: () => given.config.egress,
+    catalogue: { types: catalogue(given.config.eventTypes), checkData: undefined },
+    ...given,
+  };
   const { clock, config, log } = parts;
   const proxies = new Proxies(config.server.trustedProxies);
   const authentication = new Authentication(parts, proxies);
@@ -72,7 +77,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
   const checkOrigin = originCheck(config.server.allowedOrigins);
 
   const app = new H3({ silent: true, onError });
-  const types = catalogue(config.eventTypes);
+  const { types } = parts.catalogue;
   const table: Route[] = [
     ...healthRoutes(parts),
     ...publishRoutes(parts, types),

@@ -1,4 +1,5 @@
-/** `[events] validate`: holds the `data` of a publish against the schema of its type. Nothing is loaded while it is off. */
+/** `[events] validate`: holds the `data` of a publish against the schema of its type. Not loaded while nothing needs it. */
+import { Ajv2020 } from "ajv/dist/2020.js";
 import type { DefinedError, ErrorObject, ValidateFunction } from "ajv";
 import type { FieldCode, FieldError } from "../domain/errors.ts";
 import type { EventType } from "../domain/event-type.ts";
@@ -21,8 +22,7 @@ export class UnusableType extends Error {
 const MAX_POINTER = 256;
 
 /** Throws `UnusableType` for a schema that is none, and for a sample that does not fit its own. */
-export async function openDataCheck(types: Iterable<EventType>): Promise<DataCheck> {
-  const { Ajv2020 } = await import("ajv/dist/2020.js");
+export function openDataCheck(types: Iterable<EventType>): DataCheck {
   // A number beyond a double is a number, `format` is an annotation in 2020-12, and of what strict mode adds only the
   // rule against unknown keywords is a help.
   const ajv = new Ajv2020({

@@ -32,7 +32,14 @@ export function registrationSchema({ types, signatureHeader, urlPolicy }: Regist
         }),
       ),
       events: v.pipe(
-        v.array(v.pipe(v.string(), v.values([...types.keys()], "unknown_event_type"))),
+        v.array(
+          v.pipe(
+            v.string(),
+            // Not a list made once: the catalogue changes while the daemon runs.
+            v.check((type) => types.has(type), "unknown_event_type"),
+            v.metadata({ enum: [...types.keys()] }),
+          ),
+        ),
         v.minLength(1, "too_few: must name at least one event type"),
         v.maxLength(100, "too_long: must name at most 100 event types"),
         v.check((events) => new Set(events).size === events.length, "invalid_events: must name each event type once"),

@@ -4,15 +4,13 @@ import { listEventTypes } from "./operations/event-types.ts";
 import { json, type Route } from "./route.ts";
 
 export function eventTypeRoutes(types: ReadonlyMap<string, EventType>): Route[] {
-  // It does not change while the daemon runs.
-  const answer = json(200, { data: [...types.values()].map(presentType), next_cursor: null });
   return [
     {
       method: "GET",
       path: "/v1/webhooks/event-types",
       access: "read",
       operation: listEventTypes,
-      handle: () => answer,
+      handle: () => json(200, { data: [...types.values()].map(presentType), next_cursor: null }),
     },
   ];
 }

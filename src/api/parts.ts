@@ -1,9 +1,17 @@
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
+import type { EventType } from "../domain/event-type.ts";
 import type { Log } from "../log.ts";
 import type { DataCheck } from "./data-check.ts";
 import type { Store } from "../store/store.ts";
+
+export interface EventTypes {
+  /** By name. */
+  readonly types: ReadonlyMap<string, EventType>;
+  /** Undefined unless `[events] validate`. */
+  readonly checkData: DataCheck | undefined;
+}
 
 /** What the API is joined from. */
 export interface ApiParts {
@@ -13,8 +21,8 @@ export interface ApiParts {
   readonly log: Log;
   readonly config: Config;
   readonly version: string;
-  /** Undefined unless `[events] validate`. */
-  readonly checkData?: DataCheck | undefined;
+  /** Asked at each request: what a catalogue holds may change while the daemon runs. */
+  readonly catalogue: EventTypes;
   /** `draining` still takes publishes, because they are durable; `stopped` takes nothing. */
   readonly phase: () => "serving" | "draining" | "stopped";
   /** As the last SIGHUP left it; what else is in `config` holds until a restart. */

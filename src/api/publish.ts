@@ -18,14 +18,14 @@ const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const LINES = "application/x-ndjson";
 
 export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
-  const { checkData, config } = parts;
-  const { maxEventBytes, idempotency } = config.server;
+  const { maxEventBytes, idempotency } = parts.config.server;
 
   function rulesFor({ principal, query, headers, now }: Call): DraftRules {
     const fallback = namedTenant(query);
     const tenantFor = (named: string | undefined) => tenantToWrite(principal, named ?? fallback);
     const knows = (type: string) => types.has(type);
     const expiresAt = now + idempotency;
+    const { checkData } = parts.catalogue;
     return { knows, maxEventBytes, tenantFor, checkData, now, expiresAt, trace: traceOf(headers) };
   }
 

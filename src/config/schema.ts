@@ -147,6 +147,7 @@ export const SETTINGS = [
     kind: "bool",
     default: false,
     sentence: "Refuses a publish whose data does not fit the schema of its type: see GET /v1/webhooks/event-types.",
+    live: true,
   },
   {
     section: "limits",

@@ -32,7 +32,7 @@ export interface RequestOptions {
   readonly chunked?: boolean;
 }
 
-export interface ServeOptions extends Partial<Pick<ApiParts, "config" | "ownAddresses" | "checkData">> {
+export interface ServeOptions extends Partial<Pick<ApiParts, "config" | "ownAddresses" | "catalogue">> {
   /** Opens a unix socket there too. */
   readonly socket?: string;
   readonly bounds?: Partial<Bounds>;
@@ -64,7 +64,7 @@ export class ApiServer {
       clock: server.clock,
       log: server.#log(),
       config: options.config ?? aConfig(),
-      checkData: options.checkData,
+      ...(options.catalogue && { catalogue: options.catalogue }),
       version: "0.0.0",
       phase: () => server.phase,
       ownAddresses: options.ownAddresses ?? (() => []),

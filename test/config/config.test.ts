@@ -131,6 +131,17 @@ describe("a configuration that is read again", () => {
     expect(reread(TLS, {})).toMatchObject({ config: { server: { tls: {} } }, changed: [], needsRestart: both });
   });
 
+  it("takes up event types", () => {
+    const withTypes = (names: string[]) => {
+      const text = names.map((name) => `[[event_types]]\nname = "${name}"\n`).join("");
+      return inputs({ files: { "/srv/app/webhookd.toml": text } });
+    };
+    const { config, changed, needsRestart } = rereadConfig(loadConfig(withTypes(["a"])), withTypes(["a", "b"]));
+    expect(config.eventTypes.map(({ name }) => name)).toEqual(["a", "b"]);
+    expect({ changed, needsRestart }).toEqual({ changed: ["event_types"], needsRestart: [] });
+    expect(rereadConfig(config, withTypes(["a", "b"])).changed).toEqual([]);
+  });
+
   it("must be right as a whole", () => {
     expect(() => reread({}, { WEBHOOKD_SERVER_LISTEN: "0.0.0.0:1", WEBHOOKD_LOG_LEVEL: "debug" })).toThrow("0.0.0.0");
   });

@@ -48,6 +48,25 @@ it("a type is added by configuration, delivered, and cannot be removed while an 
   await receiver.close();
 });
 
+it("types come and go at SIGHUP", async () => {
+  const daemon = await TestDaemon.start({ eventTypes: [] });
+  const reload = (eventTypes: readonly EventType[]) =>
+    daemon.daemon.reload({ config: { ...daemon.config, eventTypes }, changed: ["event_types"], needsRestart: [] });
+  const status = async (data: object = {}) =>
+    (await daemon.request("POST", "/v1/webhooks/events", { type: SHIPPED.name, data })).status;
+  const listed = async () => (await daemon.request("GET", "/v1/webhooks/event-types")).body.data.length;
+  expect(await status()).toBe(422);
+  reload([SHIPPED]);
+  await expect.poll(() => status()).toBe(202);
+  const { id } = await daemon.register("http://127.0.0.1:8080/", { events: [SHIPPED.name] });
+  reload([SHIPPED, { ...SHIPPED, name: "order.lost" }]);
+  await expect.poll(listed).toBe(8);
+  await daemon.request("DELETE", `/v1/webhooks/${id}`);
+  reload([]);
+  await expect.poll(listed).toBe(6);
+  expect(await status()).toBe(422);
+});
+
 it("a type whose sample contradicts its schema is refused at the start, validated or not", async () => {
   expect(await refusal(aDirectory(), [{ ...SHIPPED, sample: { order_id: 1 } }])).toBe(
     "[[event_types]]: order.shipped has a sample that does not fit its schema: /order_id must be string.",
