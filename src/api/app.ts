@@ -33,6 +33,7 @@ import { RateLimit } from "./rate-limit.ts";
 import { idempotencyKeyOf, Repeats } from "./repeats.ts";
 import type { Header, Reply, Route } from "./route.ts";
 import { secretRoutes } from "./secrets.ts";
+import { testEventRoutes } from "./test-events.ts";
 
 export type NodeHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
@@ -86,6 +87,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...deliveryRoutes(parts),
     ...endpointRoutes(parts, types),
     ...secretRoutes(parts),
+    ...testEventRoutes(parts, types),
     ...keyRoutes(parts),
     ...auditRoutes(parts),
     ...descriptionRoutes(parts, types, () => table),
@@ -185,7 +187,8 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
 }
 
 function onClose(res: ServerResponse, run: () => void): () => void {
-  res.once("close", run);
+  if (res.destroyed) queueMicrotask(run);
+  else res.once("close", run);
   return () => void res.off("close", run);
 }
 

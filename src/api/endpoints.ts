@@ -1,5 +1,4 @@
-/** Registering endpoints, looking at them, testing and deleting them. */
-import * as v from "valibot";
+/** Registering endpoints, looking at them and deleting them. */
 import type { Endpoint } from "../domain/endpoint.ts";
 import type { EventType } from "../domain/event-type.ts";
 import { WebhookdError } from "../domain/errors.ts";
@@ -8,17 +7,15 @@ import { newSigningSecret } from "../domain/secret.ts";
 import type { UrlPolicy } from "../domain/url.ts";
 import { allows } from "./authentication.ts";
 import { registrationSchema } from "./endpoint-schema.ts";
-import { deleteEndpoint, getEndpoint, listEndpoints, registerEndpoint, sendTestEvent } from "./operations/endpoints.ts";
+import { deleteEndpoint, getEndpoint, listEndpoints, registerEndpoint } from "./operations/endpoints.ts";
 import { flagParameter, textParameter } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentEndpoint } from "./present.ts";
 import { notFound } from "./problem.ts";
-import { presentPublication, publish } from "./publish.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
-import { described } from "./schemas/wire.ts";
 import { namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "./tenant.ts";
-import { readJson, validationFailed } from "./validation.ts";
+import { readJson } from "./validation.ts";
 
 const PATH = "/v1/webhooks";
 const SMALL_BODY = { maxBytes: 64 * 1024 };
@@ -26,10 +23,6 @@ const SMALL_BODY = { maxBytes: 64 * 1024 };
 const Enabled = flagParameter("enabled", "Only endpoints that are enabled, or that are not.");
 const ChosenType = textParameter("event_type", "Only endpoints that chose this event type.");
 const Uid = textParameter("uid", "Only the endpoint with this `uid`.");
-
-const TestBody = v.strictObject({
-  type: v.optional(described(v.string(), "An event type; by default the first that the endpoint chose.")),
-});
 
 export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
   const { store, deliveries, config, random } = parts;
@@ -98,19 +91,6 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     return NO_CONTENT;
   }
 
-  async function sendTest(call: Call): Promise<Reply> {
-    const given = call.body.length === 0 ? {} : readJson(call.body, TestBody);
-    const endpoint = await found(call);
-    const type = types.get(given.type ?? endpoint.events[0]!);
-    if (type === undefined) {
-      throw validationFailed([{ pointer: "/type", code: "unknown_event_type", detail: "is not a known event type" }]);
-    }
-    const data = Buffer.from(JSON.stringify(type.sample));
-    const draft = { tenant: endpoint.tenant, type: type.name, createdAt: call.now, data, testFor: endpoint.id };
-    const [publication] = await publish(parts, [draft], call.now);
-    return json(202, presentPublication(publication!));
-  }
-
   async function found({ principal, params, query }: Call): Promise<Endpoint> {
     const tenant = tenantToRead(principal, namedTenant(query));
     const endpoint = await store.getEndpoint(tenant, endpointId(params));
@@ -154,16 +134,6 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       audit: "endpoint.delete",
       operation: deleteEndpoint,
       handle: remove,
-    },
-    {
-      method: "POST",
-      path: `${PATH}/:id/test`,
-      access: "manage",
-      query: [TenantParameter],
-      body: { ...SMALL_BODY, schema: TestBody, optional: true },
-      audit: "endpoint.test",
-      operation: sendTestEvent,
-      handle: sendTest,
     },
   ];
 }

@@ -69,7 +69,7 @@ export interface Call {
   readonly request?: KeyedRequest;
   /** The key alone, where the route sees to it `itself`. */
   readonly idempotencyKey?: string;
-  /** Calls `run` when the client is gone; what it answers takes that back. For answers that are waited for. */
+  /** Calls `run`, never at once, when the client is gone; what it answers takes that back. For answers that are waited for. */
   whenGone(run: () => void): () => void;
 }
 

@@ -1,4 +1,5 @@
 /** What the rest of the daemon asks of the delivery side; the dispatcher keeps it. */
+import type { Claim } from "../domain/delivery.ts";
 import type { HasRoom, Handover } from "../store/store.ts";
 
 export interface Deliveries {
@@ -8,6 +9,11 @@ export interface Deliveries {
   accept(handover: Handover): void;
   /** Reads the endpoint's settings and secrets anew; resolves once nothing is sent with the old ones. */
   refresh(endpoint: string): Promise<void>;
+  /**
+   * Calls `run`, never at once, when memory has let go of the delivery: its attempt was recorded, or there will be none
+   * for now. What it answers takes that back. One at a time waits for a delivery.
+   */
+  whenReleased(claim: Claim, run: () => void): () => void;
   /** Resolves once nothing more is started for the endpoint. What is on the wire is still recorded. */
   drop(endpoint: string): Promise<void>;
 }

@@ -84,6 +84,8 @@ export class Dispatcher implements Deliveries {
   #makingRoom = false;
   #stopping = false;
   #idleWaiters: (() => void)[] = [];
+  /** By delivery: who waits for its end. */
+  readonly #watched = new Map<string, () => void>();
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
@@ -204,6 +206,12 @@ export class Dispatcher implements Deliveries {
     if (this.#isFull) this.#makeRoom();
   }
 
+  whenReleased({ endpoint, delivery }: Claim, run: () => void): () => void {
+    if (this.#windows.find(endpoint, delivery) === undefined) this.#parts.clock.nextTurn(run);
+    else this.#watched.set(delivery, run);
+    return () => void this.#watched.delete(delivery);
+  }
+
   async refresh(endpoint: string): Promise<void> {
     if (!this.#targets.forget(endpoint)) return;
     const target = await this.#targets.get(endpoint);
@@ -236,6 +244,8 @@ export class Dispatcher implements Deliveries {
     await this.#sending.drain();
     this.#recorder.end();
     await this.idle();
+    // Nothing ends any more.
+    for (const run of this.#watched.values()) run();
     await this.#sending.close();
   }
 
@@ -342,6 +352,7 @@ export class Dispatcher implements Deliveries {
   #release(endpoint: string, delivery: string): void {
     this.#windows.release(endpoint, delivery);
     this.#suspects.released();
+    if (this.#watched.size > 0) this.#watched.get(delivery)?.();
   }
 
   #makeRoom(): void {

@@ -43,6 +43,8 @@ export class ApiServer {
   readonly store: Store;
   readonly clock = new ManualClock();
   readonly accepted: Handover[] = [];
+  /** By delivery: whoever waits for its end. */
+  readonly watched = new Map<string, () => void>();
   readonly dropped: string[] = [];
   refreshing: (endpoint: string) => Promise<void> = async () => {};
   readonly logged: { level: string; fields: object; message: string }[] = [];
@@ -116,6 +118,10 @@ export class ApiServer {
     return {
       hasRoom: () => true,
       accept: (handover) => void this.accepted.push(handover),
+      whenReleased: ({ delivery }, run) => {
+        this.watched.set(delivery, run);
+        return () => void this.watched.delete(delivery);
+      },
       refresh: (endpoint) => this.refreshing(endpoint),
       drop: async (endpoint) => void this.dropped.push(endpoint),
     };

@@ -1,4 +1,5 @@
 import type { Operation } from "../operation.ts";
+import { anAttempt, Attempt } from "../schemas/attempt.ts";
 import { anEndpoint, Endpoint, EndpointPage, RegisteredEndpoint } from "../schemas/endpoint.ts";
 import { aPublication, Publication } from "../schemas/event.ts";
 import { aPageOf } from "../schemas/wire.ts";
@@ -58,8 +59,16 @@ export const sendTestEvent: Operation = {
   summary: "Send a test event",
   description:
     "The sample of an event type, by default the first that the endpoint chose, goes to this endpoint alone: one " +
-    "attempt, outside the ladder, on a disabled endpoint too. Lists and statistics leave it out.",
+    "attempt, outside the ladder, on a disabled endpoint too. Lists and statistics leave it out. With `wait=true` the " +
+    "answer comes when the attempt was made and holds all of what the receiver said, up to 16 KiB.",
   params,
   example: { type: "budget.exceeded" },
-  replies: { 202: { description: "It is on its way.", schema: Publication, example: aPublication } },
+  replies: {
+    200: {
+      description: "It was made, successful or not.",
+      schema: Attempt,
+      example: { ...anAttempt, trigger: "test", retry: null },
+    },
+    202: { description: "It is on its way.", schema: Publication, example: aPublication },
+  },
 };

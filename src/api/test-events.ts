@@ -1,0 +1,75 @@
+/** Sending a test event to one endpoint, and waiting for what comes back if the caller likes: `interface.md` §3. */
+import * as v from "valibot";
+import type { EventType } from "../domain/event-type.ts";
+import type { Claim } from "../domain/delivery.ts";
+import { endpointId } from "./endpoints.ts";
+import { sendTestEvent } from "./operations/endpoints.ts";
+import { flagParameter } from "./parameter.ts";
+import type { ApiParts } from "./parts.ts";
+import { presentAttempt } from "./present.ts";
+import { notFound } from "./problem.ts";
+import { presentPublication, publish } from "./publish.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
+import { described } from "./schemas/wire.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
+import { readJson, validationFailed } from "./validation.ts";
+
+/** What an attempt may take beyond its own time limit: its turn, the rest of the answer's body, the commit. */
+const SLACK_MS = 5000;
+
+const Wait = flagParameter("wait", "Answers with the attempt, once it was made.", false);
+
+const TestBody = v.strictObject({
+  type: v.optional(described(v.string(), "An event type; by default the first that the endpoint chose.")),
+});
+
+export function testEventRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
+  const { store, deliveries, clock, config } = parts;
+
+  async function sendTest(call: Call): Promise<Reply> {
+    const { principal, params, query, body, now } = call;
+    const given = body.length === 0 ? {} : readJson(body, TestBody);
+    const wait = Wait.read(query) ?? false;
+    const endpoint = await store.getEndpoint(tenantToRead(principal, namedTenant(query)), endpointId(params));
+    if (endpoint === null) throw notFound();
+    const type = types.get(given.type ?? endpoint.events[0]!);
+    if (type === undefined) {
+      throw validationFailed([{ pointer: "/type", code: "unknown_event_type", detail: "is not a known event type" }]);
+    }
+    const data = Buffer.from(JSON.stringify(type.sample));
+    const draft = { tenant: endpoint.tenant, type: type.name, createdAt: now, data, testFor: endpoint.id };
+    const [publication] = await publish(parts, [draft], now);
+    const { id: event, fresh } = publication!;
+    if (wait && fresh.length > 0) await ended(fresh[0]!, call);
+    const attempt = wait ? (await store.getEvent(null, event))?.deliveries[0]?.lastAttempt : null;
+    return attempt ? json(200, presentAttempt(attempt)) : json(202, presentPublication(publication!));
+  }
+
+  /** Resolves when the attempt was recorded; also when nobody waits any more, or it takes longer than it may. */
+  function ended(claim: Claim, { whenGone }: Call): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        for (const cancel of cancels) cancel();
+        resolve();
+      };
+      const cancels = [
+        deliveries.whenReleased(claim, end),
+        whenGone(end),
+        clock.after(config.retry.timeout + SLACK_MS, end),
+      ];
+    });
+  }
+
+  return [
+    {
+      method: "POST",
+      path: "/v1/webhooks/:id/test",
+      access: "manage",
+      query: [TenantParameter, Wait],
+      body: { maxBytes: 64 * 1024, schema: TestBody, optional: true },
+      audit: "endpoint.test",
+      operation: sendTestEvent,
+      handle: sendTest,
+    },
+  ];
+}
