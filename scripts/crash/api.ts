@@ -47,10 +47,14 @@ export class Api {
   }
 
   /** Resolves when the answer's status is known. */
-  post(path: string, body: string): Promise<Response> {
+  post(path: string, body: string, idempotencyKey: string | null = null): Promise<Response> {
     return fetch(this.#url + path, {
       method: "POST",
-      headers: { authorization: `Bearer ${this.#key}`, "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${this.#key}`,
+        "content-type": "application/json",
+        ...(idempotencyKey !== null && { "idempotency-key": idempotencyKey }),
+      },
       body,
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });

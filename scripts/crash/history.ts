@@ -28,6 +28,8 @@ export interface History {
   /** Names of endpoints, by id. */
   readonly endpoints: ReadonlyMap<string, string>;
   readonly batches: readonly Batch[];
+  /** Events that one publish, sent twice under its key, was answered with in place of others. */
+  readonly remade: readonly string[];
   /** Answers to publishes that were neither 202 nor 503, which a daemon that stops gives. */
   readonly refused: readonly number[];
   readonly replays: ReadonlyMap<string, "intended" | "acked">;
@@ -56,6 +58,7 @@ export function historyOf(driver: readonly DriverEntry[], receivers: readonly Re
   const endpoints = new Map<string, string>();
   const batches = new Map<number, Batch>();
   const refused: number[] = [];
+  const remade: string[] = [];
   const replays = new Map<string, "intended" | "acked">();
   const acks: RoundTrip[] = [];
   const endedAt = new Map<number, number>();
@@ -70,7 +73,7 @@ export function historyOf(driver: readonly DriverEntry[], receivers: readonly Re
         batches.set(entry.batch, { type: entry.type, items: entry.items, acked: false, answered: null });
         break;
       case "ack":
-        Object.assign(batches.get(entry.batch)!, { acked: true, answered: entry.answered });
+        remade.push(...answerOf(batches.get(entry.batch)!, entry.answered));
         acks.push(entry);
         break;
       case "refused":
@@ -100,7 +103,26 @@ export function historyOf(driver: readonly DriverEntry[], receivers: readonly Re
   const requests = requestsOf(receivers);
   const byAck = acks.toSorted((a, b) => a.ackedAt - b.ackedAt);
   const roundTrips = Map.groupBy(byAck, ({ generation }) => generation);
-  return { endpoints, batches: [...batches.values()], refused, replays, roundTrips, endedAt, clean, settled, requests };
+  return {
+    endpoints,
+    batches: [...batches.values()],
+    remade,
+    refused,
+    replays,
+    roundTrips,
+    endedAt,
+    clean,
+    settled,
+    requests,
+  };
+}
+
+/** Notes the answer; the ids in it that are not those of an answer before. */
+function answerOf(batch: Batch, answered: readonly Answered[] | null): string[] {
+  const before = batch.answered;
+  batch.acked = true;
+  batch.answered ??= answered;
+  return (answered ?? []).flatMap(({ id }, at) => (id === (before?.[at]?.id ?? id) ? [] : id));
 }
 
 function requestsOf(entries: readonly ReceiverEntry[]): Map<string, Request[]> {

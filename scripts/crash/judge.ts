@@ -40,6 +40,7 @@ export function judge(history: History, shown: Shown): Findings {
   for (const { id, data } of shown.events) {
     if (!published.has(data.marker)) found.wrong.push(`${id} was never published`);
   }
+  for (const id of history.remade) found.wrong.push(`${id} was made of a publish that had been answered before`);
   for (const status of history.refused) found.wrong.push(`a publish was answered ${status}`);
   const names = new Map(shown.events.flatMap((event) => event.deliveries.map(({ id }) => [id, event.id] as const)));
   for (const event of shown.events)

@@ -14,7 +14,7 @@ import { historyOf, type Shown } from "./history.ts";
 import { Journal, monotonic, readJournal } from "./journal.ts";
 import { judge, noFindings, type Findings } from "./judge.ts";
 import { drawMoment, type Moment } from "./kills.ts";
-import { Load } from "./load.ts";
+import { Load, type Publish } from "./load.ts";
 import { journalOf, ReceiversProcess } from "./receivers-process.ts";
 import { ENDPOINTS } from "./site.ts";
 
@@ -63,6 +63,7 @@ class Life {
   readonly #receivers: ReceiversProcess;
   readonly #journal: Journal;
   readonly #replayed = new Set<string>();
+  readonly #again: Publish[] = [];
   readonly #startUpsMs: number[] = [];
   readonly #failedOpens: string[] = [];
   readonly #wrong: string[] = [];
@@ -168,6 +169,7 @@ class Life {
       random: this.#random,
       next: () => ++this.#numbers,
       replayed: this.#replayed,
+      again: this.#again,
       onAck,
     });
   }

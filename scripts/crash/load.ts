@@ -20,8 +20,19 @@ export interface LoadParts {
   readonly next: () => number;
   /** Events that were replayed before, whose second failure is no reason to replay them again. */
   readonly replayed: Set<string>;
+  /** Publishes to be sent again: nobody knows what became of most of them. */
+  readonly again: Publish[];
   /** Called at the first sight of a 202. */
   readonly onAck: () => void;
+}
+
+/** A request, and what makes it known when it is sent a second time. */
+export interface Publish {
+  readonly batch: number;
+  readonly single: boolean;
+  readonly body: string;
+  /** Null for a batch whose items have keys of their own. */
+  readonly idempotencyKey: string | null;
 }
 
 export class Load {
@@ -57,22 +68,43 @@ export class Load {
   }
 
   async #publish(): Promise<number> {
-    const { api, generation, journal, random } = this.#parts;
+    const { again, random } = this.#parts;
+    const publish = again.shift() ?? (await this.#next());
+    if (publish === null) return WATCH_MS;
+    let isDone = false;
+    try {
+      const pauseMs = this.#stopping ? 0 : await this.#send(publish);
+      // One that was answered must be answered the same way again.
+      isDone = !this.#stopping && random.chance(0.95);
+      return pauseMs;
+    } finally {
+      if (!isDone) again.push(publish);
+    }
+  }
+
+  async #next(): Promise<Publish | null> {
+    const { journal, random } = this.#parts;
     const size = Math.min(this.#left, random.chance(0.25) ? random.between(2, 8) : 1);
-    if (size === 0) return WATCH_MS;
+    if (size === 0) return null;
     this.#left -= size;
     const batch = this.#parts.next();
     const type = random.pick(EVENT_TYPES);
     const items = Array.from({ length: size }, () => this.#item());
     await journal.append({ kind: "intent", batch, type, items });
-    if (this.#stopping) return 0;
-
-    const texts = items.map(({ data }) => `{"type":"${type}","data":${data}}`);
-    const sentAt = monotonic();
     const single = size === 1 && random.chance(0.8);
-    const response = single
-      ? await api.post(EVENTS, texts[0]!)
-      : await api.post(`${EVENTS}/batch`, `{"events":[${texts.join(",")}]}`);
+    const whole = single || random.chance(0.5);
+    const texts = items.map(({ data, marker }) => {
+      return `{"type":"${type}","data":${data}${whole ? "" : `,"idempotency_key":"${marker}"`}}`;
+    });
+    const body = single ? texts[0]! : `{"events":[${texts.join(",")}]}`;
+    return { batch, single, body, idempotencyKey: whole ? `b${batch}` : null };
+  }
+
+  /** How long to wait before the next one. */
+  async #send({ batch, single, body: text, idempotencyKey }: Publish): Promise<number> {
+    const { api, generation, journal, random } = this.#parts;
+    const sentAt = monotonic();
+    const response = await api.post(single ? EVENTS : `${EVENTS}/batch`, text, idempotencyKey);
     if (response.status !== 202) {
       await response.arrayBuffer();
       await journal.append({ kind: "refused", batch, status: response.status });

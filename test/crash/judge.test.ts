@@ -24,6 +24,15 @@ describe("the crash oracle", () => {
     expect(faultsOf(story)).toEqual(["lost"]);
   });
 
+  it("wants a publish that is sent again to be answered as before", () => {
+    const story = new Story();
+    story.driver.push({ ...story.driver[1]!, kind: "ack" } as never);
+    expect(faultsOf(story)).toEqual([]);
+    const answered = [{ id: "evt_2", created_at: "2026-11-20T09:55:00.123Z", deliveries: 3 }];
+    story.driver.push({ ...story.driver[1]!, answered } as never);
+    expect(faultsOf(story)).toEqual(["wrong"]);
+  });
+
   it("misses nothing that was never acked, as long as a batch is there as a whole or not at all", () => {
     const story = new Story();
     const items = [
