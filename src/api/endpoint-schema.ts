@@ -1,4 +1,4 @@
-/** The body of a registration. */
+/** The bodies of a registration and of a change to it. */
 import * as v from "valibot";
 import type { EventType } from "../domain/event-type.ts";
 import { checkEndpointUrl, MAX_URL_BYTES, type UrlPolicy } from "../domain/url.ts";
@@ -14,71 +14,103 @@ export interface RegistrationRules {
   readonly urlPolicy: () => UrlPolicy;
 }
 
-export function registrationSchema({ types, signatureHeader, urlPolicy }: RegistrationRules) {
+export function registrationSchema(rules: RegistrationRules) {
+  const field = fields(rules);
   return titled(
     "Registration",
     v.strictObject({
-      url: v.pipe(
-        described(
-          v.string(),
-          "Public https, without user or fragment, port 443 or 8443 unless the daemon allows more.",
-        ),
-        v.metadata({ format: "uri", maxLength: MAX_URL_BYTES }),
-        v.rawTransform(({ dataset, addIssue, NEVER }) => {
-          const checked = checkEndpointUrl(dataset.value, urlPolicy());
-          if ("url" in checked) return checked.url;
-          addIssue({ message: `${checked.code}: ${checked.detail}` });
-          return NEVER;
-        }),
-      ),
-      events: v.pipe(
-        v.array(
-          v.pipe(
-            v.string(),
-            // Not a list made once: the catalogue changes while the daemon runs.
-            v.check((type) => types.has(type), "unknown_event_type"),
-            v.metadata({ enum: [...types.keys()] }),
-          ),
-        ),
-        v.minLength(1, "too_few: must name at least one event type"),
-        v.maxLength(100, "too_long: must name at most 100 event types"),
-        v.check((events) => new Set(events).size === events.length, "invalid_events: must name each event type once"),
-        v.metadata({ uniqueItems: true }),
-      ),
-      description: v.optional(line(256), ""),
-      headers: v.optional(headers(signatureHeader), {}),
-      rate_per_second: v.optional(
-        described(
-          v.nullable(v.pipe(v.number(), v.gtValue(0), v.maxValue(100_000))),
-          "At most so many attempts begin in a second.",
-        ),
-        null,
-      ),
-      max_in_flight: v.optional(
-        described(
-          v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000))),
-          "A ceiling for the adaptive cap.",
-        ),
-        null,
-      ),
-      enabled: v.optional(v.boolean(), true),
-      when_disabled: v.optional(
-        described(
-          v.picklist(["hold", "skip"]),
-          "Whether its events are kept while it is disabled, or never become deliveries.",
-        ),
-        "hold",
-      ),
-      uid: v.optional(
-        described(
-          v.nullable(v.pipe(line(64), v.minLength(1, "too_few: must not be empty"))),
-          "Your own name for it, unique within the tenant.",
-        ),
-        null,
-      ),
+      url: field.url,
+      events: field.events,
+      description: v.optional(field.description, ""),
+      headers: v.optional(headers(rules.signatureHeader), {}),
+      rate_per_second: v.optional(field.rate_per_second, null),
+      max_in_flight: v.optional(field.max_in_flight, null),
+      enabled: v.optional(field.enabled, true),
+      when_disabled: v.optional(field.when_disabled, "hold"),
+      uid: v.optional(field.uid, null),
       metadata: v.optional(metadata(), {}),
     }),
   );
+}
+
+/** A merge-patch (RFC 7396) of a registration. `headers` and `metadata` are judged once they are merged. */
+export function changeSchema(rules: RegistrationRules) {
+  const field = fields(rules);
+  const orDefault = <S extends v.GenericSchema>(schema: S) => v.optional(v.nullable(schema));
+  const Change = titled(
+    "EndpointChange",
+    v.strictObject({
+      url: v.optional(field.url),
+      events: v.optional(field.events),
+      description: orDefault(field.description),
+      headers: orDefault(object()),
+      rate_per_second: v.optional(field.rate_per_second),
+      max_in_flight: v.optional(field.max_in_flight),
+      enabled: v.optional(field.enabled),
+      when_disabled: orDefault(field.when_disabled),
+      uid: v.optional(field.uid),
+      metadata: orDefault(object()),
+      held: v.optional(described(v.picklist(["release"]), "With `enabled: true`: what was held is sent.")),
+    }),
+  );
+  return v.pipe(
+    Change,
+    v.forward(
+      v.partialCheck(
+        [["enabled"], ["held"]],
+        ({ enabled, held }) => held === undefined || enabled === true,
+        "unknown_field: goes with enabled: true alone",
+      ),
+      ["held"],
+    ),
+  );
+}
+
+function fields({ types, urlPolicy }: RegistrationRules) {
+  return {
+    url: v.pipe(
+      described(v.string(), "Public https, without user or fragment, port 443 or 8443 unless the daemon allows more."),
+      v.metadata({ format: "uri", maxLength: MAX_URL_BYTES }),
+      v.rawTransform(({ dataset, addIssue, NEVER }) => {
+        const checked = checkEndpointUrl(dataset.value, urlPolicy());
+        if ("url" in checked) return checked.url;
+        addIssue({ message: `${checked.code}: ${checked.detail}` });
+        return NEVER;
+      }),
+    ),
+    events: v.pipe(
+      v.array(
+        v.pipe(
+          v.string(),
+          // Not a list made once: the catalogue changes while the daemon runs.
+          v.check((type) => types.has(type), "unknown_event_type"),
+          v.metadata({ enum: [...types.keys()] }),
+        ),
+      ),
+      v.minLength(1, "too_few: must name at least one event type"),
+      v.maxLength(100, "too_long: must name at most 100 event types"),
+      v.check((events) => new Set(events).size === events.length, "invalid_events: must name each event type once"),
+      v.metadata({ uniqueItems: true }),
+    ),
+    description: line(256),
+    rate_per_second: described(
+      v.nullable(v.pipe(v.number(), v.gtValue(0), v.maxValue(100_000))),
+      "At most so many attempts begin in a second.",
+    ),
+    max_in_flight: described(
+      v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000))),
+      "A ceiling for the adaptive cap.",
+    ),
+    enabled: v.boolean(),
+    when_disabled: described(
+      v.picklist(["hold", "skip"]),
+      "Whether its events are kept while it is disabled, or never become deliveries.",
+    ),
+    uid: described(
+      v.nullable(v.pipe(line(64), v.minLength(1, "too_few: must not be empty"))),
+      "Your own name for it, unique within the tenant.",
+    ),
+  };
 }
 
 /** One line of text. */
@@ -91,7 +123,7 @@ export function line(maxLength: number) {
   );
 }
 
-function headers(signatureHeader: string) {
+export function headers(signatureHeader: string) {
   return v.pipe(
     object(),
     v.rawCheck(({ dataset, addIssue }) => {
@@ -112,7 +144,7 @@ function headers(signatureHeader: string) {
   );
 }
 
-function metadata() {
+export function metadata() {
   const fits = (value: Record<string, unknown>) => Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES;
   return v.pipe(
     object(),

@@ -1,4 +1,4 @@
-/** Registering endpoints, looking at them and deleting them. */
+/** Registering endpoints, looking at them, changing and deleting them. */
 import type { Endpoint } from "../domain/endpoint.ts";
 import type { EventType } from "../domain/event-type.ts";
 import { WebhookdError } from "../domain/errors.ts";
@@ -6,8 +6,9 @@ import { isId, newId } from "../domain/id.ts";
 import { newSigningSecret } from "../domain/secret.ts";
 import type { UrlPolicy } from "../domain/url.ts";
 import { allows } from "./authentication.ts";
-import { registrationSchema } from "./endpoint-schema.ts";
-import { deleteEndpoint, getEndpoint, listEndpoints, registerEndpoint } from "./operations/endpoints.ts";
+import { changed } from "./endpoint-change.ts";
+import { changeSchema, registrationSchema } from "./endpoint-schema.ts";
+import * as operations from "./operations/endpoints.ts";
 import { flagParameter, textParameter } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentEndpoint } from "./present.ts";
@@ -26,11 +27,10 @@ const Uid = textParameter("uid", "Only the endpoint with this `uid`.");
 
 export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
   const { store, deliveries, config, random } = parts;
-  const Registration = registrationSchema({
-    types,
-    signatureHeader: config.signature.header,
-    urlPolicy: () => urlPolicy(parts),
-  });
+  const signatureHeader = config.signature.header;
+  const rules = { types, signatureHeader, urlPolicy: () => urlPolicy(parts) };
+  const Registration = registrationSchema(rules);
+  const Change = changeSchema(rules);
 
   async function register({ principal, query, body, now, request }: Call): Promise<Reply> {
     const given = readJson(body, Registration);
@@ -73,6 +73,16 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     return registered(endpoint, target.signingSecret);
   }
 
+  async function change({ principal, params, query, body, now }: Call): Promise<Reply> {
+    const id = endpointId(params);
+    const patch = readJson(body, Change);
+    const tenant = tenantToRead(principal, namedTenant(query));
+    const endpoint = await store.updateEndpoint(tenant, id, (before) => changed(before, patch, signatureHeader), now);
+    if (endpoint === null) throw notFound();
+    await deliveries.refresh(id);
+    return json(200, presentEndpoint(endpoint));
+  }
+
   async function list({ principal, query }: Call): Promise<Reply> {
     const page = await store.listEndpoints({
       ...pageOf(query, tenantToRead(principal, namedTenant(query))),
@@ -106,7 +116,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       query: [TenantParameter],
       body: { ...SMALL_BODY, schema: Registration },
       audit: "endpoint.register",
-      operation: registerEndpoint,
+      operation: operations.registerEndpoint,
       again: registeredBefore,
       handle: register,
     },
@@ -115,7 +125,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       path: PATH,
       access: "read",
       query: [...PAGE_PARAMETERS, Enabled, ChosenType, Uid],
-      operation: listEndpoints,
+      operation: operations.listEndpoints,
       handle: list,
     },
     {
@@ -123,8 +133,18 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       path: `${PATH}/:id`,
       access: "read",
       query: [TenantParameter],
-      operation: getEndpoint,
+      operation: operations.getEndpoint,
       handle: async (call) => json(200, presentEndpoint(await found(call))),
+    },
+    {
+      method: "PATCH",
+      path: `${PATH}/:id`,
+      access: "manage",
+      query: [TenantParameter],
+      body: { ...SMALL_BODY, schema: Change, types: ["application/json", "application/merge-patch+json"] },
+      audit: "endpoint.update",
+      operation: operations.changeEndpoint,
+      handle: change,
     },
     {
       method: "DELETE",
@@ -132,7 +152,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       access: "manage",
       query: [TenantParameter],
       audit: "endpoint.delete",
-      operation: deleteEndpoint,
+      operation: operations.deleteEndpoint,
       handle: remove,
     },
   ];

@@ -49,6 +49,11 @@ export function readJson<S extends v.GenericSchema>(body: Uint8Array, schema: S)
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw validationFailed([{ pointer: "", code: "invalid_body", detail: "the body must be a JSON object" }]);
   }
+  return checked(schema, value);
+}
+
+/** What a schema makes of a value; throws `validation_failed`. */
+export function checked<S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
   throw validationFailed(result.issues.slice(0, MAX_FAULTS).map(fieldError));

@@ -7,7 +7,10 @@ export interface Deliveries {
   readonly hasRoom: HasRoom;
   /** Takes what a commit made, in the same turn in which the commit's answer arrived. */
   accept(handover: Handover): void;
-  /** Reads the endpoint's settings and secrets anew; resolves once nothing is sent with the old ones. */
+  /**
+   * Reads the endpoint's settings and secrets anew. Resolves once nothing is sent with the old ones and, if it is disabled
+   * now, nothing more but tests is started for it; what is on the wire is still recorded.
+   */
   refresh(endpoint: string): Promise<void>;
   /**
    * Calls `run`, never at once, when memory has let go of the delivery: its attempt was recorded, or there will be none

@@ -7,6 +7,7 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Claim } from "../domain/delivery.ts";
+import type { Target } from "../domain/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Ladder } from "../domain/ladder.ts";
 import type { Log } from "../log.ts";
@@ -164,6 +165,7 @@ export class Dispatcher implements Deliveries {
       this.#parts.store.outlived().catch(() => {});
     }
     this.#recorder.retry();
+    for (const claim of this.#forgetting.takeRefused()) this.#send(claim.endpoint, [claim]);
     this.wake();
   }
 
@@ -200,7 +202,7 @@ export class Dispatcher implements Deliveries {
       this.#windows.noteWaiting(waiting);
     }
     for (const claim of handover.fresh) this.#windows.hold(claim);
-    if (handover.fresh.every(({ endpoint }) => this.#targets.knows(endpoint))) this.#sending.send(handover.fresh);
+    if (handover.fresh.every(({ endpoint }) => this.#targets.isOpen(endpoint))) this.#sending.send(handover.fresh);
     else for (const claim of handover.fresh) this.#send(claim.endpoint, [claim]);
     if (handover.waiting.length > 0) this.wake();
     if (this.#isFull) this.#makeRoom();
@@ -213,9 +215,9 @@ export class Dispatcher implements Deliveries {
   }
 
   async refresh(endpoint: string): Promise<void> {
-    if (!this.#targets.forget(endpoint)) return;
-    const target = await this.#targets.get(endpoint);
+    const target = await this.#targets.renew(endpoint);
     if (target === null) return this.drop(endpoint);
+    if (!target.enabled) await this.#handOver(target, await this.#forgetting.takeBack(endpoint));
     this.#windows.plan(this.#windows.of(endpoint));
     this.wake();
   }
@@ -301,18 +303,28 @@ export class Dispatcher implements Deliveries {
 
   /** Hands claims that memory holds to the sender, once it knows their endpoint. */
   #send(endpoint: string, claims: readonly Claim[]): void {
-    if (this.#targets.knows(endpoint)) {
+    if (this.#targets.isOpen(endpoint)) {
       this.#sending.send(claims);
       return;
     }
     void this.#targets
       .get(endpoint)
-      .then((target) => {
-        if (target !== null) this.#sending.send(claims);
+      .then(async (target) => {
+        if (target !== null) await this.#handOver(target, claims);
         else for (const { delivery } of claims) this.#release(endpoint, delivery);
         this.#settleIdle();
       })
       .catch((error: unknown) => this.#parts.onFault(error));
+  }
+
+  /** To the sender; or back to the disk while the endpoint is disabled. A test is sent all the same. */
+  async #handOver({ enabled }: Target, claims: readonly Claim[]): Promise<void> {
+    const sent = enabled ? claims : claims.filter(({ trigger }) => trigger === "test");
+    if (sent.length > 0) this.#sending.send(sent);
+    if (sent.length === claims.length) return;
+    await this.#forgetting.forget(claims.filter((claim) => !sent.includes(claim)));
+    // Enabled again meanwhile, perhaps.
+    this.wake();
   }
 
   #ended(batch: readonly Ended[]): void {
@@ -330,7 +342,7 @@ export class Dispatcher implements Deliveries {
   #waitForOurselves(claim: Claim, detail: string): void {
     this.#parts.log.error({ event: claim.event, endpoint: claim.endpoint }, `no attempt can be made: ${detail}`);
     this.#sending.pause();
-    this.#sending.send([claim]);
+    this.#send(claim.endpoint, [claim]);
     this.#parts.clock.after(OUR_FAULT_PAUSE_MS, () => this.#resume());
   }
 
@@ -374,7 +386,7 @@ export class Dispatcher implements Deliveries {
       const most = this.#windows.fullest();
       const before = this.#windows.held;
       if (most === undefined || most.held.size < HELD_FEW) break;
-      await this.#forgetting.forget(most.endpoint);
+      await this.#forgetting.forget(await this.#forgetting.takeBack(most.endpoint));
       if (this.#windows.held >= before) break;
     }
     this.wake();

@@ -8,7 +8,7 @@ import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Signer } from "./request.ts";
-import type { EgressRules, Ended, Sending } from "./sending.ts";
+import { isResumed, type EgressRules, type Ended, type Sending } from "./sending.ts";
 import { Pace } from "./pace.ts";
 import { Turns } from "./turns.ts";
 
@@ -63,6 +63,7 @@ export class Sender implements Sending {
     const wire = sameUrl ? before.wire : this.#parts.open(target.url);
     const pace = sameUrl ? before.pace : new Pace();
     this.#lines.set(target.endpoint, { target, signer: this.#parts.signer(target), wire, pace });
+    if (isResumed(before?.target, target)) this.#turns.startLow(target.endpoint);
     this.#turns.setCeiling(target.endpoint, target.maxInFlight);
     this.#turns.setRate(target.endpoint, target.ratePerSecond, this.#parts.clock.monotonic());
     // What waits may go on by a higher rate, or by none.

@@ -12,7 +12,10 @@ export interface EgressRules {
 export interface Sending {
   /** How many attempts to this endpoint may be in flight at once, as far as is known here. */
   cap(endpoint: string): number;
-  /** Attempts that start after it resolved use these settings; jobs that are sent after the call do so too. */
+  /**
+   * Attempts that start after it resolved use these settings; jobs that are sent after the call do so too. An endpoint
+   * that is enabled again starts with one attempt at once: nobody knows what its receiver can take now.
+   */
   setTarget(target: Target): Promise<void>;
   /** Every connection that is opened after it, and every request but those on the wire, keeps to these rules. */
   setEgress(rules: EgressRules): void;
@@ -39,4 +42,9 @@ export interface Ended {
   /** Of the secret that signed; null when nothing was signed. */
   readonly secretVersion: number | null;
   readonly outcome: Outcome;
+}
+
+/** Whether an endpoint that was disabled is enabled again. */
+export function isResumed(before: Target | undefined, after: Target): boolean {
+  return before !== undefined && !before.enabled && after.enabled;
 }

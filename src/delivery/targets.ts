@@ -14,30 +14,48 @@ export class Targets {
     this.#sending = sending;
   }
 
-  /** Whether the sender has it already. */
-  knows(endpoint: string): boolean {
+  /** Whether the sender has it already and may be given its deliveries. */
+  isOpen(endpoint: string): boolean {
     const known = this.#targets.get(endpoint);
-    return known !== undefined && !(known instanceof Promise);
+    return known !== undefined && !(known instanceof Promise) && known.enabled;
   }
 
   /** The target, once the sender has it; null when there is no such endpoint any more. */
   async get(endpoint: string): Promise<Target | null> {
-    const known = this.#targets.get(endpoint);
-    if (known !== undefined) return known;
-    const lookup = this.#store.target(endpoint).then(async (target) => {
-      if (target !== null) await this.#sending.setTarget(target);
-      // Forgotten or looked up anew meanwhile: this answer is not the last word.
-      if (this.#targets.get(endpoint) !== lookup) return target;
-      if (target === null) this.#targets.delete(endpoint);
-      else this.#targets.set(endpoint, target);
-      return target;
-    });
+    return this.#targets.get(endpoint) ?? this.#lookUp(endpoint, null);
+  }
+
+  /** The target as it is now. A look that is under way ends first: the sender must hear the newest settings last. */
+  async renew(endpoint: string): Promise<Target | null> {
+    return this.#lookUp(endpoint, this.#targets.get(endpoint) ?? null);
+  }
+
+  forget(endpoint: string): void {
+    this.#targets.delete(endpoint);
+  }
+
+  #lookUp(endpoint: string, before: Target | Promise<unknown> | null): Promise<Target | null> {
+    const lookup = this.#ask(endpoint, before).then(
+      (target) => {
+        // Forgotten or looked up anew meanwhile: this answer is not the last word.
+        if (this.#targets.get(endpoint) !== lookup) return target;
+        if (target === null) this.#targets.delete(endpoint);
+        else this.#targets.set(endpoint, target);
+        return target;
+      },
+      (error: unknown) => {
+        if (this.#targets.get(endpoint) === lookup) this.#targets.delete(endpoint);
+        throw error;
+      },
+    );
     this.#targets.set(endpoint, lookup);
     return lookup;
   }
 
-  /** Whether it was known, or being looked up. */
-  forget(endpoint: string): boolean {
-    return this.#targets.delete(endpoint);
+  async #ask(endpoint: string, before: Target | Promise<unknown> | null): Promise<Target | null> {
+    if (before instanceof Promise) await before.catch(() => {});
+    const target = await this.#store.target(endpoint);
+    if (target !== null) await this.#sending.setTarget(target);
+    return target;
   }
 }

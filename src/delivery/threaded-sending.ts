@@ -8,7 +8,7 @@ import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import type { Log } from "../log.ts";
 import type { SenderSettings } from "./open-sender.ts";
-import type { EgressRules, Ended, Sending } from "./sending.ts";
+import { isResumed, type EgressRules, type Ended, type Sending } from "./sending.ts";
 import { ThreadPort, type Outstanding, type StartThread } from "./thread-port.ts";
 import { INITIAL_CAP } from "./turns.ts";
 
@@ -49,6 +49,7 @@ export class ThreadedSending implements Sending {
   }
 
   async setTarget(target: Target): Promise<void> {
+    if (isResumed(this.#targets.get(target.endpoint), target)) this.#caps.set(target.endpoint, 1);
     this.#targets.set(target.endpoint, target);
     // Looked at anew at each start of a quarantine, so only a running one needs to hear of it.
     const threads = [this.#threadOf(target.endpoint), this.#quarantine];
@@ -68,7 +69,14 @@ export class ThreadedSending implements Sending {
   async forget(endpoint: string): Promise<readonly string[]> {
     const suspects = this.#suspects.filter((job) => job.endpoint === endpoint);
     for (const job of suspects) this.#suspects.splice(this.#suspects.indexOf(job), 1);
-    return [...suspects.map(({ delivery }) => delivery), ...(await this.#threadOf(endpoint).forget(endpoint))];
+    const given = suspects.map(({ delivery }) => delivery);
+    given.push(...((await this.#quarantine?.forget(endpoint)) ?? []));
+    // A thread that died meanwhile answered nothing, and what it had goes to the one in its place.
+    for (let asked: ThreadPort | null = null; asked !== this.#threadOf(endpoint);) {
+      asked = this.#threadOf(endpoint);
+      given.push(...(await asked.forget(endpoint)));
+    }
+    return given;
   }
 
   pause(): void {

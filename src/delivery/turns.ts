@@ -73,6 +73,13 @@ export class Turns {
     return this.#queues.get(endpoint)?.cap ?? Math.min(INITIAL_CAP, this.#defaultCeiling);
   }
 
+  /** One attempt at once, until its ends show that there may be more. */
+  startLow(endpoint: string): void {
+    const queue = this.#queue(endpoint);
+    queue.cap = 1;
+    this.#place(queue);
+  }
+
   /** Null for no limit of its own. */
   setCeiling(endpoint: string, maxInFlight: number | null): void {
     const ceiling = Math.min(maxInFlight ?? this.#defaultCeiling, this.#defaultCeiling);

@@ -21,10 +21,8 @@ export interface Endpoint {
   readonly updatedAt: number;
 }
 
-/** What a registration fixes; the store adds the number, the instants and the row. */
-export interface NewEndpoint {
-  readonly id: string;
-  readonly tenant: string;
+/** What a registration fixes and a later change may alter, header values in the clear. */
+export interface EndpointSettings {
   readonly uid: string | null;
   readonly url: string;
   readonly events: readonly string[];
@@ -35,6 +33,12 @@ export interface NewEndpoint {
   readonly ratePerSecond: number | null;
   readonly maxInFlight: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** A registration; the store adds the number, the instants and the row. */
+export interface NewEndpoint extends EndpointSettings {
+  readonly id: string;
+  readonly tenant: string;
   readonly signingSecret: string;
 }
 

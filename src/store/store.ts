@@ -12,7 +12,14 @@
 import type { AuditAction, AuditEntry, AuditRecord } from "../domain/audit.ts";
 import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../domain/attempt.ts";
 import type { Claim, EventStatus, Job, Position, ShownStatus, Verdict } from "../domain/delivery.ts";
-import type { Endpoint, NewEndpoint, NextSecret, SigningSecrets, Target } from "../domain/endpoint.ts";
+import type {
+  Endpoint,
+  EndpointSettings,
+  NewEndpoint,
+  NextSecret,
+  SigningSecrets,
+  Target,
+} from "../domain/endpoint.ts";
 import type { EventDraft } from "../domain/event.ts";
 import type { KeyedRequest, Once } from "../domain/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../domain/key.ts";
@@ -24,6 +31,12 @@ export interface Store {
   addEndpoint(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint>;
   getEndpoint(tenant: string | null, id: string): Promise<Endpoint | null>;
   listEndpoints(query: EndpointQuery): Promise<Page<Endpoint>>;
+  /**
+   * Makes of the endpoint's settings what `change` answers, all or nothing; what it throws is rejected with. It may run
+   * twice. Rejects with `already_created` when the uid belongs to another endpoint; null when there is no such endpoint.
+   * Disabling and enabling rewrite no delivery, and a changed `events` touches later events only.
+   */
+  updateEndpoint(tenant: string | null, id: string, change: ChangeSettings, now: number): Promise<Endpoint | null>;
   /** Its open deliveries become `cancelled`, its history stays. False when there is no such endpoint. */
   deleteEndpoint(tenant: string | null, id: string, now: number): Promise<boolean>;
   /** Event types outside `known` that endpoints have chosen, by name. */
@@ -191,6 +204,8 @@ export interface Store {
   state(): "ready" | "disk_full" | "store_unavailable";
   close(): Promise<void>;
 }
+
+export type ChangeSettings = (settings: EndpointSettings) => EndpointSettings;
 
 export type Rotation =
   | { readonly result: "not_found" | "rotation_in_progress" | "not_rotating" }

@@ -66,6 +66,12 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("getEndpoint", { id });
     return { id };
   },
+  async changeEndpoint(walk) {
+    const [id, other] = [await walk.endpoint({ uid: "a" }), await walk.endpoint({ uid: "b" })];
+    await walk.call("changeEndpoint", { id, body: { enabled: false, metadata: { team: null } } });
+    await walk.call("changeEndpoint", { id: other, body: { uid: "a" } });
+    return { id, body: { enabled: true, held: "release" } };
+  },
   async deleteEndpoint(walk) {
     await walk.call("deleteEndpoint", { id: await walk.endpoint() });
     return { id: await walk.endpoint() };

@@ -47,6 +47,7 @@ export class ApiServer {
   readonly watched = new Map<string, () => void>();
   readonly dropped: string[] = [];
   refreshing: (endpoint: string) => Promise<void> = async () => {};
+  readonly refreshed: string[] = [];
   readonly logged: { level: string; fields: object; message: string }[] = [];
   phase: "serving" | "draining" | "stopped" = "serving";
   routes!: readonly Route[];
@@ -122,7 +123,10 @@ export class ApiServer {
         this.watched.set(delivery, run);
         return () => void this.watched.delete(delivery);
       },
-      refresh: (endpoint) => this.refreshing(endpoint),
+      refresh: async (endpoint) => {
+        this.refreshed.push(endpoint);
+        await this.refreshing(endpoint);
+      },
       drop: async (endpoint) => void this.dropped.push(endpoint),
     };
   }

@@ -42,6 +42,22 @@ export const getEndpoint: Operation = {
   replies: { 200: { description: "The endpoint.", schema: Endpoint, example: anEndpoint } },
 };
 
+export const changeEndpoint: Operation = {
+  id: "changeEndpoint",
+  tag: "Endpoints",
+  summary: "Change, disable or enable an endpoint",
+  description:
+    "A merge-patch (RFC 7396) of what it was registered with: what is left out stays, null gives a field its default " +
+    "back, `headers` and `metadata` are merged. Deliveries that wait are made with the settings of the moment of the " +
+    "attempt; changed `events` touch later events only. With `enabled: false` it is answered once nothing more is " +
+    'started for the endpoint, and what it is owed from then on is held, or with `when_disabled: "skip"` never made. ' +
+    "With `enabled: true` what was held is sent, slowly at first.",
+  params,
+  example: { enabled: true, held: "release" },
+  replies: { 200: { description: "The endpoint as it is now.", schema: Endpoint, example: anEndpoint } },
+  problems: ["already_created"],
+};
+
 export const deleteEndpoint: Operation = {
   id: "deleteEndpoint",
   tag: "Endpoints",

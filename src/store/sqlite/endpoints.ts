@@ -1,8 +1,8 @@
 /** Endpoints: their rows, and their secrets sealed. */
 import type { Database, Statement } from "better-sqlite3";
-import type { Endpoint, NewEndpoint, Target } from "../../domain/endpoint.ts";
+import type { Endpoint, EndpointSettings, NewEndpoint, Target } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { EndpointQuery, TypeInUse } from "../store.ts";
+import type { ChangeSettings, EndpointQuery, TypeInUse } from "../store.ts";
 import type { Box } from "./box.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import type { Interned } from "./interned.ts";
@@ -41,6 +41,12 @@ const INSERT = `INSERT INTO endpoint
   VALUES (@id, @tenant, @uid, @url, @events, @description, @enabled, @when_disabled, @header_names, @headers, @secret,
    @rate_per_second, @max_in_flight, @metadata, @now, @now)`;
 
+const UPDATE = `UPDATE endpoint SET
+  uid = @uid, url = @url, events = @events, description = @description, enabled = @enabled,
+  disabled_reason = @disabled_reason, when_disabled = @when_disabled, header_names = @header_names, headers = @headers,
+  rate_per_second = @rate_per_second, max_in_flight = @max_in_flight, metadata = @metadata, updated_at = @now
+  WHERE number = @number`;
+
 export class Endpoints {
   readonly #db: Database;
   readonly #tenants: Interned;
@@ -48,6 +54,7 @@ export class Endpoints {
   readonly #index: EndpointIndex;
   readonly #box: Box;
   readonly #insert: Statement<[Record<string, unknown>]>;
+  readonly #update: Statement<[Record<string, unknown>]>;
   readonly #subscribe: Statement<[number, number, number]>;
   readonly #unsubscribe: Statement<[number]>;
   readonly #count: Statement<[number], number>;
@@ -64,6 +71,7 @@ export class Endpoints {
     this.#index = parts.index;
     this.#box = parts.box;
     this.#insert = db.prepare(INSERT);
+    this.#update = db.prepare(UPDATE);
     this.#subscribe = db.prepare("INSERT INTO subscription (tenant, type, endpoint) VALUES (?, ?, ?)");
     this.#unsubscribe = db.prepare("DELETE FROM subscription WHERE endpoint = ?");
     this.#count = db
@@ -86,30 +94,35 @@ export class Endpoints {
     if (this.#count.get(tenant)! >= maxPerTenant) {
       return new WebhookdError("endpoint_limit", `the tenant has ${maxPerTenant} endpoints already`);
     }
-    const taken = endpoint.uid === null ? undefined : this.#selectUid.get(endpoint.uid, tenant);
-    if (taken !== undefined) return new WebhookdError("already_created", `the uid belongs to endpoint ${taken}`);
+    const taken = this.#otherOfUid(endpoint.uid, tenant, endpoint.id);
+    if (taken !== null) return taken;
     const { lastInsertRowid } = this.#insert.run({
+      ...this.#columnsOf(endpoint.id, endpoint),
       id: endpoint.id,
       tenant,
-      uid: endpoint.uid,
-      url: endpoint.url,
-      events: JSON.stringify(endpoint.events),
-      description: endpoint.description,
-      enabled: endpoint.enabled ? 1 : 0,
-      when_disabled: endpoint.whenDisabled,
-      header_names: JSON.stringify(Object.keys(endpoint.headers)),
-      headers: this.#box.seal(JSON.stringify(endpoint.headers), `${endpoint.id}:headers`),
       secret: this.#box.seal(endpoint.signingSecret, secretPlace(endpoint.id)),
-      rate_per_second: endpoint.ratePerSecond,
-      max_in_flight: endpoint.maxInFlight,
-      metadata: JSON.stringify(endpoint.metadata),
       now,
     });
-    for (const type of endpoint.events) {
-      this.#subscribe.run(tenant, this.#types.number(type), Number(lastInsertRowid));
-    }
+    this.#subscribeTo(endpoint.events, tenant, Number(lastInsertRowid));
     this.#index.changed(endpoint.tenant, endpoint.id);
     return this.#view(this.#select.get(endpoint.id)!);
+  }
+
+  /** As `add` answers a refusal. Null when there is no such endpoint. */
+  update(tenant: string | null, id: string, change: ChangeSettings, now: number): Endpoint | WebhookdError | null {
+    const row = this.#select.get(id);
+    if (row === undefined || !this.#isOf(tenant, row)) return null;
+    const changed = attempt(() => change(this.#settings(row)));
+    if (changed instanceof WebhookdError) return changed;
+    const taken = this.#otherOfUid(changed.uid, row.tenant, id);
+    if (taken !== null) return taken;
+    const same = changed.enabled === (row.enabled === 1);
+    const disabled_reason = same ? row.disabled_reason : null;
+    this.#update.run({ ...this.#columnsOf(id, changed), disabled_reason, number: row.number, now });
+    this.#unsubscribe.run(row.number);
+    this.#subscribeTo(changed.events, row.tenant, row.number);
+    this.#index.changed(this.#tenants.name(row.tenant), id);
+    return this.#view(this.#select.get(id)!);
   }
 
   get(tenant: string | null, id: string): Endpoint | null {
@@ -177,7 +190,7 @@ export class Endpoints {
       endpoint: row.id,
       url: row.url,
       enabled: row.enabled === 1,
-      headers: JSON.parse(this.#box.open(row.headers!, `${row.id}:headers`)) as Record<string, string>,
+      headers: this.#headers(row),
       signingSecret: this.#box.open(row.secret!, secretPlace(row.id)),
       secretVersion: row.secret_version,
       nextSigningSecret: row.next_secret === null ? null : this.#box.open(row.next_secret, nextSecretPlace(row.id)),
@@ -194,6 +207,40 @@ export class Endpoints {
     let statement = this.#lists.get(sql);
     if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
     return statement;
+  }
+
+  #columnsOf(id: string, settings: EndpointSettings): Record<string, unknown> {
+    return {
+      uid: settings.uid,
+      url: settings.url,
+      events: JSON.stringify(settings.events),
+      description: settings.description,
+      enabled: settings.enabled ? 1 : 0,
+      when_disabled: settings.whenDisabled,
+      header_names: JSON.stringify(Object.keys(settings.headers)),
+      headers: this.#box.seal(JSON.stringify(settings.headers), `${id}:headers`),
+      rate_per_second: settings.ratePerSecond,
+      max_in_flight: settings.maxInFlight,
+      metadata: JSON.stringify(settings.metadata),
+    };
+  }
+
+  #subscribeTo(events: readonly string[], tenant: number, endpoint: number): void {
+    for (const type of events) this.#subscribe.run(tenant, this.#types.number(type), endpoint);
+  }
+
+  #otherOfUid(uid: string | null, tenant: number, id: string): WebhookdError | null {
+    const owner = uid === null ? undefined : this.#selectUid.get(uid, tenant);
+    if (owner === undefined || owner === id) return null;
+    return new WebhookdError("already_created", `the uid belongs to endpoint ${owner}`);
+  }
+
+  #headers(row: Row): Record<string, string> {
+    return JSON.parse(this.#box.open(row.headers!, `${row.id}:headers`)) as Record<string, string>;
+  }
+
+  #settings(row: Row): EndpointSettings {
+    return { ...this.#view(row), headers: this.#headers(row) };
   }
 
   #isOf(tenant: string | null, row: Pick<Row, "tenant">): boolean {
@@ -218,5 +265,15 @@ export class Endpoints {
       createdAt: row.created_at,
       updatedAt: row.updated_at,
     };
+  }
+}
+
+/** A refusal as a value; anything else that is thrown is a bug. */
+function attempt<T>(run: () => T): T | WebhookdError {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof WebhookdError) return error;
+    throw error;
   }
 }

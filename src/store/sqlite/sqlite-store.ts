@@ -9,6 +9,7 @@ import type { EventDraft } from "../../domain/event.ts";
 import type { KeyedRequest, Once } from "../../domain/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../../domain/key.ts";
 import type {
+  ChangeSettings,
   DuePage,
   EndedAttempt,
   HasRoom,
@@ -174,6 +175,17 @@ export class SqliteStore implements Store {
   }
 
   readonly listEndpoints: Store["listEndpoints"] = (query) => this.#reads.listEndpoints(query);
+
+  async updateEndpoint(
+    tenant: string | null,
+    id: string,
+    change: ChangeSettings,
+    now: number,
+  ): Promise<Endpoint | null> {
+    const updated = await this.#commit.run(() => this.#endpoints.update(tenant, id, change, now));
+    if (updated instanceof WebhookdError) throw updated;
+    return updated;
+  }
 
   async deleteEndpoint(tenant: string | null, id: string, now: number): Promise<boolean> {
     const number = await this.#commit.run(() => this.#endpoints.softDelete(tenant, id, now));

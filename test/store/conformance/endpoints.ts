@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { EndpointSettings } from "../../../src/domain/endpoint.ts";
+import { WebhookdError } from "../../../src/domain/errors.ts";
 import { addEndpoint, draft, dueNow, EVERYTHING, newEndpoint, noRoom, publishOne, START } from "../fixtures.ts";
 import type { OpenFresh } from "../stores.ts";
 
@@ -99,6 +101,75 @@ export function endpoints(openFresh: OpenFresh): void {
       expect(await list({ uid: "a" })).toEqual([a, c]);
       expect(await list({ uid: "a", tenant: "other" })).toEqual([c]);
       expect(await list({ eventType: "goal.achieved" })).toEqual([c]);
+    });
+
+    it("becomes what a change makes of it, secrets and history aside", async () => {
+      const harness = await openFresh();
+      const id = await addEndpoint(harness.store, { headers: { "X-Key": "v" }, uid: "u", maxInFlight: 3 });
+      const url = "https://other.example/";
+      const change = (settings: EndpointSettings) => {
+        expect(settings.headers).toEqual({ "X-Key": "v" });
+        return { ...settings, url, headers: { "X-Other": "w" }, maxInFlight: null, metadata: { a: 1 } };
+      };
+      const changed = await harness.store.updateEndpoint("default", id, change, START + 5);
+      expect(changed).toMatchObject({ url, uid: "u", headerNames: ["X-Other"], maxInFlight: null, metadata: { a: 1 } });
+      expect(changed).toMatchObject({ createdAt: START, updatedAt: START + 5 });
+      const store = await harness.reopen();
+      expect(await store.getEndpoint(null, id)).toEqual(changed);
+      expect(await store.target(id)).toMatchObject({
+        url,
+        headers: { "X-Other": "w" },
+        signingSecret: "whsec_c2VjcmV0",
+      });
+    });
+
+    it("changes nothing when the change is refused, and leaves others in the commit alone", async () => {
+      const { store } = await openFresh();
+      const [a, b] = [await addEndpoint(store, { uid: "a" }), await addEndpoint(store, { uid: "b" })];
+      const refuse = () => {
+        throw new WebhookdError("validation_failed", "no");
+      };
+      const refused = store.updateEndpoint(null, a, refuse, START + 1);
+      const taken = store.updateEndpoint(null, a, (settings) => ({ ...settings, uid: "b" }), START + 1);
+      const other = store.updateEndpoint(null, b, (settings) => ({ ...settings, description: "d" }), START + 1);
+      await expect(refused).rejects.toMatchObject({ code: "validation_failed" });
+      await expect(taken).rejects.toMatchObject({ code: "already_created" });
+      expect(await other).toMatchObject({ description: "d", uid: "b" });
+      expect(await store.getEndpoint(null, a)).toMatchObject({ uid: "a", updatedAt: START });
+      expect(await store.updateEndpoint("other", a, (settings) => settings, START)).toBeNull();
+      await store.deleteEndpoint(null, a, START);
+      expect(await store.updateEndpoint(null, a, (settings) => settings, START)).toBeNull();
+    });
+
+    it("gets events of the types it has chosen by then", async () => {
+      const { store } = await openFresh();
+      const id = await addEndpoint(store);
+      const before = await publishOne(store);
+      await store.updateEndpoint(null, id, (settings) => ({ ...settings, events: ["goal.achieved"] }), START);
+      expect(before.deliveries).toBe(1);
+      expect((await publishOne(store)).deliveries).toBe(0);
+      expect((await publishOne(store, { type: "goal.achieved" })).deliveries).toBe(1);
+      expect((await store.getEvent(null, before.id))!.deliveries).toMatchObject([{ status: "pending" }]);
+    });
+
+    it("holds while it is disabled, and nothing is rewritten for it", async () => {
+      const { store } = await openFresh();
+      const id = await addEndpoint(store);
+      const enabled = (value: boolean, whenDisabled: "hold" | "skip" = "hold") =>
+        store.updateEndpoint(null, id, (settings) => ({ ...settings, enabled: value, whenDisabled }), START);
+      const before = (await store.publish([draft()], START, noRoom))[0]!;
+      await enabled(false);
+      const meanwhile = await publishOne(store);
+      expect(meanwhile).toMatchObject({ deliveries: 1, fresh: [], waiting: [{ endpoint: id }] });
+      const statuses = async () =>
+        (await store.listEvents({ ...EVERYTHING, status: "held" })).data.map((event) => event.id);
+      expect(await statuses()).toEqual([before.id, meanwhile.id]);
+      await enabled(false, "skip");
+      expect((await publishOne(store)).deliveries).toBe(0);
+      expect(await statuses()).toEqual([before.id, meanwhile.id]);
+      await enabled(true);
+      expect(await statuses()).toEqual([]);
+      expect((await dueNow(store, id)).map(({ event }) => event)).toEqual([before.id, meanwhile.id]);
     });
 
     it("cancels what a deleted endpoint was owed, however much, and sends it nothing more", async () => {

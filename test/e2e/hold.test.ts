@@ -1,0 +1,155 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { ManualClock } from "../harness/clock.ts";
+import { TestDaemon } from "../harness/daemon.ts";
+import { TestReceiver } from "../harness/receiver.ts";
+
+const PATH = "/v1/webhooks";
+
+async function aReceiver(script: Parameters<typeof TestReceiver.start>[0] = []): Promise<TestReceiver> {
+  const receiver = await TestReceiver.start(script);
+  onTestFinished(() => receiver.close());
+  return receiver;
+}
+
+async function change(daemon: TestDaemon, id: string, patch: object): Promise<any> {
+  const { status, body } = await daemon.request("PATCH", `${PATH}/${id}`, patch);
+  expect(status).toBe(200);
+  return body;
+}
+
+async function publishMany(daemon: TestDaemon, count: number): Promise<string[]> {
+  const events = Array.from({ length: count }, (_, n) => ({ type: "budget.exceeded", data: { n } }));
+  const { status, body } = await daemon.request("POST", `${PATH}/events/batch`, { events });
+  expect(status).toBe(202);
+  return body.data.map(({ id }: { id: string }) => id);
+}
+
+const idsOf = (receiver: TestReceiver) => receiver.requests.map(({ body }) => JSON.parse(body.toString()).id as string);
+
+describe("a disabled endpoint", () => {
+  it("holds what is published meanwhile and gets every one of it, once, when it is enabled", async () => {
+    const daemon = await TestDaemon.start();
+    const receiver = await aReceiver();
+    const { id } = await daemon.register(receiver.url);
+    await change(daemon, id, { enabled: false });
+    const events = await publishMany(daemon, 1000);
+    await daemon.daemon.idle();
+    expect(receiver.requests).toEqual([]);
+    expect(await daemon.event(events[0]!)).toMatchObject({
+      status: "held",
+      deliveries: [{ status: "held", attempts: 0, next_attempt_at: null }],
+    });
+    const held = await daemon.request("GET", `${PATH}/events?status=held&limit=100`);
+    expect(held.body.data).toHaveLength(100);
+    await change(daemon, id, { enabled: true });
+    await daemon.daemon.idle();
+    expect(idsOf(receiver).sort()).toEqual(events.sort());
+    expect((await daemon.request("GET", `${PATH}/events?status=held`)).body.data).toEqual([]);
+    expect((await daemon.event(events[999]!)).status).toBe("delivered");
+  });
+
+  it("starts nothing more once the answer is out, records what is on the wire, and keeps the rung", async () => {
+    const clock = new ManualClock();
+    const daemon = await TestDaemon.start({ clock });
+    const receiver = await aReceiver(["hang"]);
+    const { id } = await daemon.register(receiver.url, { max_in_flight: 1 });
+    const first = await daemon.publish();
+    const second = await daemon.publish();
+    await receiver.next();
+    await change(daemon, id, { enabled: false });
+    receiver.answer(500);
+    receiver.dropConnections();
+    await daemon.daemon.idle();
+    clock.advance("2m");
+    daemon.daemon.tick();
+    await daemon.daemon.idle();
+    expect(receiver.requests).toHaveLength(1);
+    expect(await daemon.event(first)).toMatchObject({ status: "held", deliveries: [{ attempts: 1 }] });
+    expect(await daemon.event(second)).toMatchObject({ status: "held", deliveries: [{ attempts: 0 }] });
+    await change(daemon, id, { enabled: true });
+    await daemon.daemon.idle();
+    // The script's 500 goes to whichever comes first; both were sent again at once, because both were overdue.
+    expect(receiver.requests).toHaveLength(3);
+    clock.advance("2m");
+    daemon.daemon.tick();
+    await daemon.daemon.idle();
+    expect([(await daemon.event(first)).status, (await daemon.event(second)).status]).toEqual([
+      "delivered",
+      "delivered",
+    ]);
+  });
+
+  it("is enabled slowly: one attempt at once, and more as it answers", async () => {
+    const daemon = await TestDaemon.start();
+    const receiver = await aReceiver();
+    const { id } = await daemon.register(receiver.url);
+    await daemon.publish();
+    await daemon.daemon.idle();
+    await change(daemon, id, { enabled: false });
+    await publishMany(daemon, 50);
+    await daemon.daemon.idle();
+    receiver.answer("hang");
+    await change(daemon, id, { enabled: true });
+    await receiver.next();
+    await receiver.next();
+    // A turn of the loop for whatever would have been sent beside it.
+    await daemon.request("GET", `${PATH}/${id}`);
+    expect(receiver.requests).toHaveLength(2);
+    receiver.dropConnections();
+  });
+
+  it("with `skip` is owed nothing that comes later", async () => {
+    const daemon = await TestDaemon.start();
+    const receiver = await aReceiver();
+    const { id } = await daemon.register(receiver.url, { when_disabled: "skip" });
+    await change(daemon, id, { enabled: false });
+    expect((await daemon.event(await daemon.publish())).status).toBe("unmatched");
+    await change(daemon, id, { enabled: true });
+    await daemon.daemon.idle();
+    expect(receiver.requests).toEqual([]);
+  });
+
+  it("still gets a test event, and its failed deliveries are left alone by a retry", async () => {
+    const daemon = await TestDaemon.start({ settings: { RETRY_DELAYS: "" } });
+    const receiver = await aReceiver([500]);
+    const { id } = await daemon.register(receiver.url);
+    const failed = await daemon.publish();
+    await daemon.daemon.idle();
+    await change(daemon, id, { enabled: false });
+    const retry = await daemon.request("POST", `${PATH}/events/${failed}/retry`);
+    expect({ status: retry.status, code: retry.body.code }).toEqual({ status: 409, code: "endpoint_disabled" });
+    const test = await daemon.request("POST", `${PATH}/${id}/test`);
+    await daemon.daemon.idle();
+    expect((await daemon.event(test.body.id)).status).toBe("delivered");
+    await change(daemon, id, { enabled: true });
+    expect((await daemon.request("POST", `${PATH}/events/${failed}/retry`)).status).toBe(202);
+    await daemon.daemon.idle();
+    expect((await daemon.event(failed)).status).toBe("delivered");
+  });
+
+  it("stays so through a restart, and then gets what was held", async () => {
+    const first = await TestDaemon.start();
+    const receiver = await aReceiver();
+    const { id } = await first.register(receiver.url);
+    await change(first, id, { enabled: false });
+    const [event] = await publishMany(first, 3);
+    await first.stop();
+    const again = await TestDaemon.start({ dir: first.dir });
+    await again.daemon.idle();
+    expect(await again.event(event!)).toMatchObject({ status: "held" });
+    await change(again, id, { enabled: true });
+    await again.daemon.idle();
+    expect(receiver.requests).toHaveLength(3);
+  });
+
+  it("uses the URL of the moment of the attempt for what waited", async () => {
+    const daemon = await TestDaemon.start();
+    const [old, young] = [await aReceiver(), await aReceiver()];
+    const { id } = await daemon.register(old.url);
+    await change(daemon, id, { enabled: false });
+    await daemon.publish();
+    await change(daemon, id, { url: young.url, enabled: true });
+    await daemon.daemon.idle();
+    expect([old.requests.length, young.requests.length]).toEqual([0, 1]);
+  });
+});
