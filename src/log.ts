@@ -16,7 +16,14 @@ export interface LevelledLog extends Log {
 }
 
 /** Whatever happens to a log line, these never appear in it. */
-const SECRET_FIELDS = ["authorization", "token", "secret", "signing_secret", "headers.authorization"];
+const SECRET_FIELDS = [
+  "authorization",
+  "token",
+  "secret",
+  "signing_secret",
+  "next_signing_secret",
+  "headers.authorization",
+];
 
 export function createLog(options: {
   format: "json" | "pretty";
