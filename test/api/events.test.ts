@@ -105,6 +105,25 @@ describe("the list of events", () => {
     expect((await api.get(`${EVENTS}?include=secrets`)).body.code).toBe("invalid_query");
   });
 
+  it("goes by when events were received, whatever they say of when they happened", async () => {
+    const api = await serve();
+    await register(api);
+    const received: string[] = [];
+    for (const created_at of ["2026-11-20T09:59:59.000Z", "1999-12-31T23:59:59.999Z", "2026-11-20T09:00:00+01:00"]) {
+      received.push((await api.post(EVENTS, { type: "budget.exceeded", data: {}, created_at })).body.id);
+      api.clock.advance("1s");
+    }
+    const list = (query: string) => api.get(`${EVENTS}?order=oldest${query}`).then(({ body }) => body.data);
+    const all = await list("");
+    expect(all.map(({ id }: { id: string }) => id)).toEqual(received);
+    expect(all.map(({ created_at, received_at }: Record<string, string>) => [created_at, received_at])).toEqual([
+      ["2026-11-20T09:59:59.000Z", "2026-11-20T09:55:00.000Z"],
+      ["1999-12-31T23:59:59.999Z", "2026-11-20T09:55:01.000Z"],
+      ["2026-11-20T08:00:00.000Z", "2026-11-20T09:55:02.000Z"],
+    ]);
+    expect(await list("&since=2026-11-20T09:55:01Z&until=2026-11-20T09:55:02Z")).toEqual([all[1]]);
+  });
+
   it("is filtered and walked to its end", async () => {
     const api = await serve();
     const endpoint = await register(api);

@@ -1,0 +1,22 @@
+import { expect, it } from "vitest";
+import { forgetIdempotencyKeys } from "../../src/upkeep/idempotency.ts";
+import { draft, room, START } from "../store/fixtures.ts";
+import { openSqlite } from "../store/stores.ts";
+
+const DAY = 86_400_000;
+
+it("forgets every idempotency key that has expired, and no other", async () => {
+  const { store, clock } = await openSqlite();
+  const fingerprint = Buffer.alloc(32);
+  const drafts = Array.from({ length: 1201 }, (_, at) => {
+    return draft({ idempotency: { key: `k${at}`, fingerprint, expiresAt: START + (at === 0 ? 2 : 1) * DAY } });
+  });
+  await store.publish(drafts, START, room);
+  clock.advance("24h");
+  await forgetIdempotencyKeys(store, { clock, signal: new AbortController().signal });
+  // As the store sees it at a time when none of them had expired.
+  const known = await Promise.all(
+    drafts.map(({ tenant, idempotency }) => store.recall({ tenant, ...idempotency! }, START)),
+  );
+  expect(known.flatMap((answer, at) => (answer === null ? [] : at))).toEqual([0]);
+});
