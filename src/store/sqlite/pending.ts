@@ -1,6 +1,7 @@
 /**
  * How many deliveries each tenant has pending, for `[limits] max_pending_per_tenant`. Made only where there is such a
- * limit: temporary triggers keep the counts with every change of a status, whoever makes it, in the same transaction.
+ * limit: temporary triggers keep the counts with every change of a status, whoever makes it, in the same transaction. A
+ * row is only ever deleted when it is settled.
  */
 import type { Database, Statement } from "better-sqlite3";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -15,7 +16,6 @@ const COUNTS = `
       SELECT endpoint, count(*) FROM delivery INDEXED BY delivery_fresh WHERE status = 0 GROUP BY endpoint
     ) d JOIN endpoint e ON e.number = d.endpoint GROUP BY e.tenant;
   ${trigger("inserted", "INSERT", `new.status <= ${WAITING}`, "new", 1)}
-  ${trigger("deleted", "DELETE", `old.status <= ${WAITING}`, "old", -1)}
   ${trigger("left", "UPDATE OF status", `old.status <= ${WAITING} AND new.status > ${WAITING}`, "old", -1)}
   ${trigger("back", "UPDATE OF status", `old.status > ${WAITING} AND new.status <= ${WAITING}`, "new", 1)}
 `;
