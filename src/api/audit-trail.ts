@@ -40,7 +40,10 @@ export class AuditTrail {
       await this.#noteRefusal(act, codeOf(error));
       throw error;
     }
-    await this.#store.addAudit(entryOf(act, "ok", act.object ?? locationOf(reply)), act.now);
+    const outcome = headerOf(reply, "idempotency-replayed") === undefined ? "ok" : "repeated";
+    const location = headerOf(reply, "location");
+    const made = location?.slice(location.lastIndexOf("/") + 1);
+    await this.#store.addAudit(entryOf(act, outcome, act.object ?? made), act.now);
     return reply;
   }
 
@@ -71,8 +74,6 @@ function codeOf(error: unknown): ErrorCode {
   return error instanceof ClientGone ? "bad_request" : "internal";
 }
 
-/** The id of what the call made. */
-function locationOf({ headers = [] }: Reply): string | undefined {
-  const [, location] = headers.find(([name]) => name === "location") ?? [];
-  return location?.slice(location.lastIndexOf("/") + 1);
+function headerOf({ headers = [] }: Reply, name: string): string | undefined {
+  return headers.find(([known]) => known === name)?.[1];
 }

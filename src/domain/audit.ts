@@ -37,8 +37,8 @@ export interface AuditEntry {
   /** The id of what it was done to; null for the daemon as a whole, and for what never came to be. */
   readonly object: string | null;
   readonly requestId: string;
-  /** `ok`, or the code of the refusal. */
-  readonly outcome: "ok" | ErrorCode;
+  /** `repeated`: an idempotency key had been used before, so nothing was done. Else the code of the refusal. */
+  readonly outcome: "ok" | "repeated" | ErrorCode;
 }
 
 /** As it was written down. */

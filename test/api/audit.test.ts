@@ -82,6 +82,17 @@ describe("the audit log", () => {
     ]);
   });
 
+  it("tells a repeated request from the one that did something", async () => {
+    const api = await serve();
+    const options = { headers: { "idempotency-key": "once" } };
+    const { id } = (await api.post("/v1/webhooks", ENDPOINT, options)).body;
+    expect((await api.post("/v1/webhooks", ENDPOINT, options)).body.id).toBe(id);
+    expect((await log(api)).map(({ object, outcome }) => [object, outcome])).toEqual([
+      [id, "ok"],
+      [id, "repeated"],
+    ]);
+  });
+
   it("has no entry for a publish or a look, and no secret in any", async () => {
     const api = await serve();
     const { body } = await api.post("/v1/webhooks", { ...ENDPOINT, headers: { "x-token": "hunter2" } });

@@ -12,7 +12,10 @@ export const AuditRecord = titled(
     action: v.picklist(AUDIT_ACTIONS),
     object: described(v.nullable(v.string()), "The id of what it was done to; null for the daemon as a whole."),
     request_id: id("req"),
-    outcome: described(v.string(), "`ok`, or the code of the refusal."),
+    outcome: described(
+      v.string(),
+      "`ok`, `repeated` for an idempotency key that had been used before, or the code of the refusal.",
+    ),
   }),
 );
 

@@ -2,7 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { AuditAction, AuditEntry, AuditRecord } from "../../domain/audit.ts";
 import type { AuditQuery } from "../store.ts";
-import { EventKeys, firstKeyAt, instantOf, keysWithin, parseEventId } from "./ids.ts";
+import { EventKeys, firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "./ids.ts";
 import type { Walk } from "./page.ts";
 import { CHUNK } from "./sweep.ts";
 
@@ -40,13 +40,14 @@ export class Audit {
     const owner = (sql: string) => db.prepare<(string | number)[], string>(sql).pluck();
     const endpoint = owner("SELECT t.name FROM endpoint e JOIN tenant t ON t.num = e.tenant WHERE e.id = ?");
     const event = owner(
-      "SELECT t.name FROM event e JOIN tenant t ON t.num = e.tenant WHERE e.key = ? AND e.random = ?",
+      "SELECT t.name FROM event e JOIN tenant t ON t.num = e.tenant WHERE e.key = ? AND e.random GLOB ? || '*'",
     );
     const key = owner("SELECT tenant FROM api_key WHERE id = ?");
     this.#owners = new Map([
       ["ep", (id) => endpoint.get(id)],
       ["key", (id) => key.get(id)],
-      ["evt", (id) => eventOwner(id, event)],
+      ["evt", (id) => eventOwner(parseEventId(id), event)],
+      ["dlv", (id) => eventOwner(eventOfDelivery(id), event)],
     ]);
   }
 
@@ -91,9 +92,16 @@ export class Audit {
   }
 }
 
-function eventOwner(id: string, select: Statement<(string | number)[], string>): string | undefined {
-  const parsed = parseEventId(id);
-  return parsed === null ? undefined : select.get(parsed.key, parsed.random);
+type Select = Statement<(string | number)[], string>;
+
+function eventOwner(event: { key: number; random: string } | null, select: Select): string | undefined {
+  return event === null ? undefined : select.get(event.key, event.random);
+}
+
+/** A delivery's id holds the beginning of what is random in its event's. */
+function eventOfDelivery(id: string): { key: number; random: string } | null {
+  const parsed = parseDeliveryId(id);
+  return parsed === null ? null : { key: parsed.event, random: parsed.check };
 }
 
 function view({ key, actor, tenant, action, object, request, outcome }: Row): AuditRecord {

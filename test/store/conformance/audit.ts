@@ -28,14 +28,15 @@ export function audit(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store, { tenant: "acme" });
       await store.deleteEndpoint(null, endpoint, START);
-      const { id: event } = await publishOne(store, { tenant: "globex" });
+      await addEndpoint(store, { tenant: "globex" });
+      const { id: event, fresh } = await publishOne(store, { tenant: "globex" });
       const key = { id: KEY, name: "", hash: Buffer.alloc(32), scopes: ["read"], tenant: "initech" } as const;
       await store.addKey({ ...key, expiresAt: null }, START);
       const forged = `${event.slice(0, -1)}${event.endsWith("0") ? "1" : "0"}`;
-      const objects = [endpoint, event, KEY, forged, "ep_00000000000000000000000001", null];
+      const objects = [endpoint, event, fresh[0]!.delivery, KEY, forged, "ep_00000000000000000000000001", null];
       for (const object of objects) await store.addAudit(entry({ tenant: null, object }), START);
       const { data } = await store.listAudit(EVERYTHING);
-      expect(data.map(({ tenant }) => tenant)).toEqual(["acme", "globex", "initech", "*", "*", "*"]);
+      expect(data.map(({ tenant }) => tenant)).toEqual(["acme", "globex", "globex", "initech", "*", "*", "*"]);
     });
 
     it("is listed by tenant, action and time, in pages", async () => {
