@@ -18,7 +18,7 @@ export interface Io {
   sleep(ms: number): Promise<void>;
   /** Calls `run` at every SIGINT and SIGTERM, which then do nothing else; the returned function ends that. */
   onSignal(run: (signal: "SIGINT" | "SIGTERM") => void): () => void;
-  /** From now on every SIGHUP calls `run`, and nothing that was given before. */
+  /** From now on every SIGHUP calls `run`, and does nothing else. */
   onHangup(run: () => void): void;
   /** Ends the process without waiting for anything. */
   exit(code: number): void;
@@ -38,7 +38,7 @@ export function processIo(): Io {
       process.on("SIGTERM", run);
       return () => void process.off("SIGINT", run).off("SIGTERM", run);
     },
-    onHangup: (run) => void process.removeAllListeners("SIGHUP").on("SIGHUP", run),
+    onHangup: (run) => void process.on("SIGHUP", run),
     exit: (code) => process.exit(code),
   };
 }

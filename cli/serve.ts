@@ -48,12 +48,14 @@ export async function run(args: Args<"serve">, io: Io, load: () => Promise<Start
     const format = config.log.format === "auto" ? (io.stdout.isTTY ? "pretty" : "json") : config.log.format;
     const log = createLog({ format, level: config.log.level, write: (line) => io.stdout.write(line) });
     const reload = rereader(config, inputs, log);
-    io.onHangup(() => log.warn({}, "SIGHUP: the daemon is still starting, so nothing was read again; send it later"));
+    let onHangup = () => log.warn({}, "SIGHUP: the daemon is still starting, so nothing was read again; send it later");
+    // One listener for good: a signal that is on its way when a listener is replaced is lost.
+    io.onHangup(() => onHangup());
     for (const sentence of departures(config)) log.warn({}, sentence);
     const startDaemon = await load();
     const daemon = await startDaemon(config, { log });
     signals.running();
-    io.onHangup(() => reload(daemon));
+    onHangup = () => reload(daemon);
     if (io.stdout.isTTY && format === "pretty") io.stdout.write(banner(config, daemon, args));
     else if (daemon.created) {
       log.info({ file: daemon.adminKeyFile }, "this file holds the first API key, an admin's");

@@ -46,9 +46,9 @@ export class FakeIo implements Io {
     return () => void this.#signals.delete(run);
   };
 
-  #hangup = () => {};
-  onHangup = (run: () => void) => void (this.#hangup = run);
-  hangUp = () => this.#hangup();
+  readonly #hangups: (() => void)[] = [];
+  onHangup = (run: () => void) => void this.#hangups.push(run);
+  hangUp = () => this.#hangups.forEach((run) => run());
 
   exit = (code: number) => void this.exits.push(code);
 
