@@ -10,6 +10,7 @@ export interface Kinds {
   clock: boolean;
   receivers: boolean;
   operators: boolean;
+  rotations: boolean;
   deadly: boolean;
   /** Batches so large that memory must give some of them back. */
   bursts: boolean;
@@ -75,6 +76,11 @@ const plants = {
       return () => void (Window.prototype.noteWaiting = noteWaiting);
     },
     kinds: { ...NO_CRASH, operators: true },
+  },
+  /** The next secret takes over, and those who sign do not hear of it. */
+  "switch-unheard": {
+    answers: { switchSecrets: () => [] },
+    kinds: { ...NO_CRASH, clock: false, disk: false, rotations: true },
   },
 } satisfies Record<string, Plant>;
 

@@ -7,6 +7,7 @@ import { Sender } from "../../src/delivery/sender.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Ladder } from "../../src/domain/ladder.ts";
 import { silentLog } from "../../src/log.ts";
+import { switchSecrets } from "../../src/upkeep/secret-switch.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { VirtualClock } from "./clock.ts";
@@ -100,8 +101,14 @@ export class Process {
     });
     const process = new Process(parts, store, clock);
     alive = () => process.alive;
+    const fault = (error: unknown) => {
+      if (process.alive) throw error;
+    };
+    const refresh = (endpoint: string) => process.dispatcher.refresh(endpoint);
+    const endOverlaps = () => switchSecrets({ store: process.store, clock, refresh });
     const tick = () => {
       process.dispatcher.tick();
+      endOverlaps().catch(fault);
       clock.after(1000, tick);
     };
     clock.after(1000, tick);
@@ -110,9 +117,9 @@ export class Process {
       clock.after(SWEEP_MS, sweep);
     };
     if (parts.sweeps) clock.after(SWEEP_MS, sweep);
-    process.dispatcher.start().catch((error: unknown) => {
-      if (process.alive) throw error;
-    });
+    endOverlaps()
+      .then(() => process.dispatcher.start())
+      .catch(fault);
     return process;
   }
 
@@ -142,7 +149,7 @@ export class Process {
       const seen: SeenAttempt = { ...labels(request), startedAt: clock.monotonic, endedAt: null };
       onAttempt(seen);
       const receiver = receiverOf(url);
-      const { outcome, afterMs, processed } = receiver.answer(request, random);
+      const { outcome, afterMs, processed } = receiver.answer(request, random, clock.now());
       // What reached the receiver happened, whether we live to hear of it or not.
       const heardAt = random.between(0, afterMs);
       if (processed !== null) clock.at(clock.monotonic + heardAt, () => receiver.processed.push(processed));
@@ -162,6 +169,10 @@ export class Process {
       "replay",
       "addEndpoint",
       "deleteEndpoint",
+      "rotateSecret",
+      "completeRotation",
+      "abandonRotation",
+      "switchSecrets",
       "park",
       "shiftDue",
       "clockUnsettled",

@@ -1,7 +1,7 @@
-import { createHmac } from "node:crypto";
 import { noResponse, type Outcome } from "../../src/domain/attempt.ts";
 import type { SignedRequest } from "../../src/delivery/request.ts";
 import type { Random } from "./random.ts";
+import { SimSecrets } from "./secrets.ts";
 
 export const BEHAVIOURS = ["ok", "error", "hang", "reset", "reset-after", "late"] as const;
 export type Behaviour = (typeof BEHAVIOURS)[number];
@@ -26,7 +26,7 @@ export class SimReceiver {
   readonly url: string;
   readonly processed: Processed[] = [];
   readonly violations: string[] = [];
-  secret = "";
+  readonly secrets = new SimSecrets();
   behaviour: Behaviour = "ok";
   readonly #timeoutMs: number;
 
@@ -35,10 +35,11 @@ export class SimReceiver {
     this.#timeoutMs = timeoutMs;
   }
 
-  answer(request: SignedRequest, random: Random): Exchange {
+  answer(request: SignedRequest, random: Random, now: number): Exchange {
     const body = Buffer.from(request.body).toString();
     const event = String((JSON.parse(body) as { id: string }).id);
-    this.#verify(request, event);
+    const fault = this.secrets.faultOf(request, now);
+    if (fault !== null) this.violations.push(`V3: ${event} ${fault}`);
     const quick = random.between(1, 50);
     const limit = this.#timeoutMs;
     switch (this.behaviour) {
@@ -63,12 +64,6 @@ export class SimReceiver {
       case "reset":
         return { outcome: noResponse("connection_closed", "reset", quick), afterMs: quick, processed: null };
     }
-  }
-
-  #verify(request: SignedRequest, event: string): void {
-    const at = request.headers.indexOf("X-Service-Signature");
-    const expected = createHmac("sha256", this.secret).update(request.body).digest("hex");
-    if (request.headers[at + 1] !== expected) this.violations.push(`V3: ${event} came with a wrong signature`);
   }
 }
 

@@ -33,6 +33,10 @@ describe("the simulation", () => {
     await violationsOf(plant, true, /./);
   });
 
+  it("sees that a secret goes on signing after it was switched from: switch-unheard", async () => {
+    await violationsOf("switch-unheard", true, /^V3: .* after the overlap/);
+  });
+
   it.each(HORIZON_BUGS)("sees by the sweep's alarm that a delivery was lost: %s", async (plant) => {
     await violationsOf(plant, true, /^V13/);
   });

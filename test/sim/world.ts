@@ -1,5 +1,5 @@
 /**
- * One seed: an application publishes, operators replay and delete, receivers misbehave, the process dies, the disk
+ * One seed: an application publishes, operators replay and rotate secrets, receivers misbehave, the process dies, the disk
  * fills, the clock is set; then everything is healed and has time to end. What must hold is checked along the way and
  * at the end. The code under test is the real one; only time, chance and the network are simulated.
  */
@@ -20,6 +20,7 @@ import { PLANTS, type Kinds, type Plant, type PlantName } from "./plants.ts";
 import { DEADLY, Process, type Faults, type SeenAttempt } from "./process.ts";
 import { Random } from "./random.ts";
 import { BEHAVIOURS, SimReceiver } from "./receiver.ts";
+import { Rotations } from "./rotations.ts";
 
 const TIMEOUT_MS = 1000;
 const FAULTY_MS = 120_000;
@@ -70,6 +71,7 @@ export class World implements Run {
   readonly #watch = new StatusWatch(this.violations);
   /** Which kinds of fault this seed has at all: few at a time find what all at once would hide. */
   readonly kinds: Kinds;
+  readonly #rotations: Rotations;
   #ending: Promise<void> = Promise.resolve();
 
   constructor(seed: number, plant: Plant, sweeps: boolean) {
@@ -77,6 +79,7 @@ export class World implements Run {
     this.#plant = plant;
     this.#sweeps = sweeps;
     this.random = new Random(seed);
+    this.#rotations = new Rotations(this.random, () => this.clock.now());
     const kind = () => this.random.chance(0.5);
     this.kinds = {
       crash: kind(),
@@ -87,6 +90,7 @@ export class World implements Run {
       operators: kind(),
       deadly: this.random.chance(0.2),
       bursts: this.random.chance(0.3),
+      rotations: kind(),
       ...plant.kinds,
     };
   }
@@ -195,17 +199,16 @@ export class World implements Run {
     for (let at = 0; at < count; at++) {
       const url = `https://receiver-${at}.example.com/${at === 0 && this.random.chance(0.4) ? "dead" : "hook"}`;
       const receiver = new SimReceiver(url, TIMEOUT_MS);
-      receiver.secret = newSigningSecret(this.random.bytes(32));
+      const signingSecret = newSigningSecret(this.random.bytes(32));
+      receiver.secrets.give(signingSecret, 0);
+      receiver.secrets.untroubled = !this.kinds.crash && !this.kinds.crashAtAwait && !this.kinds.disk;
+      receiver.secrets.timely = !this.kinds.clock;
       if (this.isDead(url)) receiver.behaviour = "error";
       this.receivers.set(url, receiver);
       const id = newId("ep", 0, this.random.bytes(10));
       const types = TYPES.filter(() => this.random.chance(0.6));
       this.endpoints.set(id, { url, types, deleted: false });
-      const added = this.process!.store.addEndpoint(
-        newEndpoint({ id, url, events: types, signingSecret: receiver.secret }),
-        100,
-        0,
-      );
+      const added = this.process!.store.addEndpoint(newEndpoint({ id, url, events: types, signingSecret }), 100, 0);
       await this.#runUntil(this.clock.monotonic + 20);
       await added;
     }
@@ -231,6 +234,10 @@ export class World implements Run {
       if (!this.isDead(receiver.url)) receiver.behaviour = random.pick(BEHAVIOURS);
     }
     if (kinds.operators && random.chance(0.1) && this.process !== null) this.#operate();
+    if (kinds.rotations && random.chance(0.3) && this.process !== null) {
+      const [id, { url }] = random.pick([...this.endpoints]);
+      this.#rotations.touch(this.process, id, this.receivers.get(url)!.secrets);
+    }
   }
 
   #heal(): void {

@@ -1,0 +1,65 @@
+/** An operator who rotates secrets, as the API does it: answered once the senders have the keys. */
+import { newSigningSecret } from "../../src/domain/secret.ts";
+import type { Rotation } from "../../src/store/store.ts";
+import type { Process } from "./process.ts";
+import type { Random } from "./random.ts";
+import type { SimSecret, SimSecrets } from "./secrets.ts";
+
+export class Rotations {
+  readonly #random: Random;
+  readonly #now: () => number;
+  /** By endpoint: the next secret, as far as the operator was told. */
+  readonly #under = new Map<string, { secret: SimSecret; switchesAt: number }>();
+
+  constructor(random: Random, now: () => number) {
+    this.#random = random;
+    this.#now = now;
+  }
+
+  /** Begins a rotation, or ends the one that is under way, or leaves that to time. */
+  touch(process: Process, endpoint: string, secrets: SimSecrets): void {
+    const under = this.#under.get(endpoint);
+    if (under === undefined || under.switchesAt <= this.#now()) this.#rotate(process, endpoint, secrets);
+    else this.#random.pick([this.#complete, this.#abandon, () => {}]).call(this, process, endpoint, under.secret);
+  }
+
+  #rotate(process: Process, endpoint: string, secrets: SimSecrets): void {
+    const now = this.#now();
+    const text = newSigningSecret(this.#random.bytes(32));
+    const switchesAt = now + this.#random.pick([0, 1000, 5000, 30_000]);
+    const secret = secrets.give(text, switchesAt);
+    this.#under.delete(endpoint);
+    const answer = process.store.rotateSecret(null, endpoint, { secret: text, switchesAt }, now);
+    void this.#told(process, endpoint, answer, () => {
+      if (switchesAt <= now) return secret.completed();
+      secret.rotated(switchesAt);
+      this.#under.set(endpoint, { secret, switchesAt });
+    });
+  }
+
+  #complete(process: Process, endpoint: string, secret: SimSecret): void {
+    secret.ending();
+    secret.completing();
+    this.#under.delete(endpoint);
+    const answer = process.store.completeRotation(null, endpoint, this.#now());
+    void this.#told(process, endpoint, answer, () => secret.completed());
+  }
+
+  #abandon(process: Process, endpoint: string, secret: SimSecret): void {
+    secret.ending();
+    this.#under.delete(endpoint);
+    void this.#told(process, endpoint, process.store.abandonRotation(null, endpoint), () => secret.abandoned());
+  }
+
+  /** Of what fails, or dies, nobody is told. */
+  async #told(process: Process, endpoint: string, answer: Promise<Rotation>, done: () => void): Promise<void> {
+    try {
+      const { result } = await answer;
+      if (result !== "done") return;
+      await process.dispatcher.refresh(endpoint);
+      if (process.alive) done();
+    } catch {
+      // A full disk.
+    }
+  }
+}
