@@ -66,7 +66,12 @@ export interface Config {
     readonly caFile: string;
   };
   readonly signature: { readonly header: string; readonly standardWebhooks: boolean };
-  readonly endpoints: { readonly maxPerTenant: number };
+  readonly endpoints: {
+    readonly maxPerTenant: number;
+    readonly disableOnGone: boolean;
+    /** Milliseconds; 0 for never. */
+    readonly disableAfter: number;
+  };
   /** Milliseconds; 0 keeps for ever. */
   readonly retention: {
     readonly delivered: number;
@@ -210,7 +215,11 @@ function build(
       header: settings["signature.header"],
       standardWebhooks: settings["signature.standard_webhooks"],
     },
-    endpoints: { maxPerTenant: settings["endpoints.max_per_tenant"] },
+    endpoints: {
+      maxPerTenant: settings["endpoints.max_per_tenant"],
+      disableOnGone: settings["endpoints.disable_on_gone"],
+      disableAfter: settings["endpoints.disable_after"],
+    },
     retention: {
       delivered: settings["retention.delivered"],
       failed: settings["retention.failed"],

@@ -100,6 +100,7 @@ export async function startDaemon(
     ladder: config.retry.delays,
     maxRetryAfter: config.retry.maxRetryAfter,
     heldBytes: config.limits.inFlightBytes,
+    disabling: { onGone: config.endpoints.disableOnGone, afterMs: config.endpoints.disableAfter },
     sending: (onEnded) => (sending = openSending(onEnded)),
   });
   let { egress, retention: rules } = config;
@@ -140,6 +141,7 @@ export async function startDaemon(
       { name: "tick", pattern: "* * * * * *", run: () => dispatcher.tick() },
       { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
       { name: "secret switch", pattern: "* * * * * *", run: endOverlaps },
+      { name: "health", pattern: "* * * * * *", run: () => store.saveHealth() },
       { name: "free space", pattern: "*/2 * * * * *", run: () => store.checkSpace().then(() => undefined) },
       { name: "idempotency keys", pattern: "30 * * * * *", run: () => forgetIdempotencyKeys(store, pace) },
       { name: "old events", pattern: "0 */10 * * * *", run: () => retention.pruneEvents() },

@@ -50,7 +50,12 @@ export function changeSchema(rules: RegistrationRules) {
       when_disabled: orDefault(field.when_disabled),
       uid: v.optional(field.uid),
       metadata: orDefault(object()),
-      held: v.optional(described(v.picklist(["release"]), "With `enabled: true`: what was held is sent.")),
+      held: v.optional(
+        described(
+          v.picklist(["release", "cancel"]),
+          "With `enabled: true`: whether what was held is sent, the default, or becomes `cancelled`.",
+        ),
+      ),
     }),
   );
   return v.pipe(

@@ -1,5 +1,5 @@
 /** Registering endpoints, looking at them, changing and deleting them. */
-import type { Endpoint } from "../domain/endpoint.ts";
+import type { Endpoint, EndpointSettings } from "../domain/endpoint.ts";
 import type { EventType } from "../domain/event-type.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
@@ -11,7 +11,7 @@ import { changeSchema, registrationSchema } from "./endpoint-schema.ts";
 import * as operations from "./operations/endpoints.ts";
 import { flagParameter, textParameter } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
-import { presentEndpoint } from "./present.ts";
+import { presentEndpoint, presentHealth } from "./present.ts";
 import { notFound } from "./problem.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
@@ -23,6 +23,7 @@ const SMALL_BODY = { maxBytes: 64 * 1024 };
 
 const Enabled = flagParameter("enabled", "Only endpoints that are enabled, or that are not.");
 const ChosenType = textParameter("event_type", "Only endpoints that chose this event type.");
+const Url = textParameter("url", "Only endpoints with this URL.");
 const Uid = textParameter("uid", "Only the endpoint with this `uid`.");
 
 export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
@@ -77,7 +78,8 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     const id = endpointId(params);
     const patch = readJson(body, Change);
     const tenant = tenantToRead(principal, namedTenant(query));
-    const endpoint = await store.updateEndpoint(tenant, id, (before) => changed(before, patch, signatureHeader), now);
+    const settings = (before: EndpointSettings) => changed(before, patch, signatureHeader);
+    const endpoint = await store.updateEndpoint(tenant, id, settings, now, patch.held);
     if (endpoint === null) throw notFound();
     await deliveries.refresh(id);
     return json(200, presentEndpoint(endpoint));
@@ -88,10 +90,19 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       ...pageOf(query, tenantToRead(principal, namedTenant(query))),
       enabled: Enabled.read(query),
       eventType: ChosenType.read(query),
+      url: normalUrl(Url.read(query)),
       uid: Uid.read(query),
     });
     const answer = { data: page.data.map(presentEndpoint), next_cursor: page.nextCursor };
     return json(200, answer, linkTo(PATH, query, page.nextCursor));
+  }
+
+  async function show({ principal, params, query }: Call): Promise<Reply> {
+    const id = endpointId(params);
+    const tenant = tenantToRead(principal, namedTenant(query));
+    const [endpoint, health] = await Promise.all([store.getEndpoint(tenant, id), store.endpointHealth(tenant, id)]);
+    if (endpoint === null || health === null) throw notFound();
+    return json(200, { ...presentEndpoint(endpoint), health: presentHealth(health) });
   }
 
   async function remove({ principal, params, query, now }: Call): Promise<Reply> {
@@ -99,13 +110,6 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     if (!(await store.deleteEndpoint(tenantToRead(principal, namedTenant(query)), id, now))) throw notFound();
     await deliveries.drop(id);
     return NO_CONTENT;
-  }
-
-  async function found({ principal, params, query }: Call): Promise<Endpoint> {
-    const tenant = tenantToRead(principal, namedTenant(query));
-    const endpoint = await store.getEndpoint(tenant, endpointId(params));
-    if (endpoint === null) throw notFound();
-    return endpoint;
   }
 
   return [
@@ -124,7 +128,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       method: "GET",
       path: PATH,
       access: "read",
-      query: [...PAGE_PARAMETERS, Enabled, ChosenType, Uid],
+      query: [...PAGE_PARAMETERS, Enabled, ChosenType, Url, Uid],
       operation: operations.listEndpoints,
       handle: list,
     },
@@ -134,7 +138,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       access: "read",
       query: [TenantParameter],
       operation: operations.getEndpoint,
-      handle: async (call) => json(200, presentEndpoint(await found(call))),
+      handle: show,
     },
     {
       method: "PATCH",
@@ -172,4 +176,9 @@ function urlPolicy({ config, egress, ownAddresses }: ApiParts): UrlPolicy {
   const { allowHttp, allowCidrs, denyCidrs, ports, allowIpHosts } = egress();
   const address = { allowCidrs, denyCidrs, ownAddresses: ownAddresses(), allowLoopback: config.dev };
   return { allowHttp, ports, allowIpHosts, address, dev: config.dev };
+}
+
+/** As it is stored: a caller may look for it as it was given. */
+function normalUrl(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : (URL.parse(text)?.href ?? text);
 }

@@ -1,5 +1,5 @@
 /** Answers as callers see them: `interface.md` §7. */
-import type { Endpoint } from "../domain/endpoint.ts";
+import type { Endpoint, EndpointHealth } from "../domain/endpoint.ts";
 import type { ApiKey } from "../domain/key.ts";
 import type { Attempt, DeliveryView, EventSummary, EventView, Page } from "../store/store.ts";
 import { formatInstant, formatInstantOrNull } from "./instant.ts";
@@ -24,6 +24,17 @@ export function presentEndpoint(endpoint: Endpoint) {
     metadata: endpoint.metadata,
     created_at: formatInstant(endpoint.createdAt),
     updated_at: formatInstant(endpoint.updatedAt),
+  };
+}
+
+export function presentHealth(health: EndpointHealth) {
+  return {
+    last_success_at: formatInstantOrNull(health.lastSuccessAt),
+    last_failure_at: formatInstantOrNull(health.lastFailureAt),
+    consecutive_failures: health.consecutiveFailures,
+    pending: health.pending,
+    held: health.held,
+    failed: health.failed,
   };
 }
 

@@ -310,6 +310,23 @@ export const SETTINGS = [
     sentence: "Endpoints that one tenant may have.",
   },
   {
+    section: "endpoints",
+    key: "disable_on_gone",
+    kind: "bool",
+    default: false,
+    sentence:
+      "Disables an endpoint whose receiver answers 410 Gone; what it is owed is held. Off, because the specification retries every failure.",
+  },
+  {
+    section: "endpoints",
+    key: "disable_after",
+    kind: "duration",
+    default: "0s",
+    max: 365 * DAY,
+    sentence:
+      "Disables an endpoint whose attempts have failed for so long without a success; what it is owed is held. 0s: never.",
+  },
+  {
     section: "retention",
     key: "delivered",
     kind: "duration",

@@ -15,6 +15,7 @@ import type { Handover, Store, Waiting } from "../store/store.ts";
 import { CarefulSending } from "./careful-sending.ts";
 import { ClockShift } from "./clock-shift.ts";
 import type { Deliveries } from "./deliveries.ts";
+import { Disabling, type DisablingRules } from "./disabling.ts";
 import { Forgetting } from "./forgetting.ts";
 import { endpointsOwed, HorizonSweep } from "./horizon-sweep.ts";
 import { Recorder, type EndedClaim } from "./recorder.ts";
@@ -43,6 +44,8 @@ type DispatcherStore = Pick<
   | "markStarted"
   | "suspects"
   | "outlived"
+  | "failingSince"
+  | "disableEndpoint"
 >;
 
 export interface DispatcherParts {
@@ -56,6 +59,8 @@ export interface DispatcherParts {
   readonly heldBytes: number;
   /** Called where an error is our bug: the daemon must end rather than go on wrongly. */
   readonly onFault: (error: unknown) => void;
+  /** When endpoints are disabled by themselves; left out: never. */
+  readonly disabling?: DisablingRules;
 }
 
 /** Rows that are read in one turn of the event loop. */
@@ -69,6 +74,7 @@ const HELD_FEW = 32;
 /** A death of the process after this long is no sign of a deadly delivery. */
 const YOUNG_MS = 60_000;
 const OUR_FAULT_PAUSE_MS = 1000;
+const AGAIN_MS = 1000;
 
 export class Dispatcher implements Deliveries {
   readonly #parts: DispatcherParts;
@@ -80,6 +86,7 @@ export class Dispatcher implements Deliveries {
   readonly #suspects: Suspects;
   readonly #waker: Waker;
   readonly #forgetting: Forgetting;
+  readonly #disabling: Disabling;
   readonly #sweep: HorizonSweep;
   #youngUntil: number;
   #makingRoom = false;
@@ -125,6 +132,11 @@ export class Dispatcher implements Deliveries {
       windows: this.#windows,
       now: () => parts.clock.now(),
       release: ({ endpoint, delivery }) => this.#release(endpoint, delivery),
+    });
+    this.#disabling = new Disabling({
+      ...parts,
+      rules: parts.disabling ?? { onGone: false, afterMs: 0 },
+      onDisabled: (endpoint) => this.refresh(endpoint),
     });
     this.#sweep = new HorizonSweep({
       ...parts,
@@ -292,6 +304,7 @@ export class Dispatcher implements Deliveries {
     let claims: Claim[];
     try {
       const page = await this.#parts.store.due(window.endpoint, after, until, limit);
+      if (page.cancelling) return this.#readLater(window);
       claims = this.#windows.endRead(window, page, until, limit);
     } catch (error) {
       window.cancelRead();
@@ -299,6 +312,14 @@ export class Dispatcher implements Deliveries {
     }
     this.#send(window.endpoint, claims);
     return Math.max(READ_COST, claims.length);
+  }
+
+  /** What it was owed is being cancelled; new events go on meanwhile. */
+  #readLater(window: Window): number {
+    window.cancelRead();
+    window.nextDueAt = this.#parts.clock.now() + AGAIN_MS;
+    this.#windows.plan(window);
+    return READ_COST;
   }
 
   /** Hands claims that memory holds to the sender, once it knows their endpoint. */
@@ -334,6 +355,7 @@ export class Dispatcher implements Deliveries {
       if (claim === undefined) throw new Error(`${ended.delivery} ended and was not held`);
       if (ended.outcome.ours && !this.#stopping) this.#waitForOurselves(claim, ended.outcome.detail);
       else claims.push({ claim, ended });
+      this.#disabling.look(claim, ended);
     }
     if (claims.length > 0) this.#recorder.record(claims);
   }

@@ -1,5 +1,9 @@
 /** An endpoint: a registered HTTPS URL, the event types it chose, and the secrets that sign for it. */
 
+/** Why the daemon disabled an endpoint by itself: its receiver answered 410, or nothing has succeeded for too long. */
+export const DISABLED_REASONS = ["gone", "failing"] as const;
+export type DisabledReason = (typeof DISABLED_REASONS)[number];
+
 export interface Endpoint {
   readonly id: string;
   readonly tenant: string;
@@ -9,7 +13,8 @@ export interface Endpoint {
   readonly events: readonly string[];
   readonly description: string;
   readonly enabled: boolean;
-  readonly disabledReason: string | null;
+  /** Null unless the daemon disabled it by itself. */
+  readonly disabledReason: DisabledReason | null;
   /** Whether deliveries for a disabled endpoint are kept (`hold`) or never made (`skip`). */
   readonly whenDisabled: "hold" | "skip";
   /** Names only: values are secrets and leave the store in a `Target` alone. */
@@ -69,3 +74,18 @@ export interface Target {
   readonly ratePerSecond: number | null;
   readonly maxInFlight: number | null;
 }
+
+/** How an endpoint fares: tests left out. */
+export interface EndpointHealth {
+  readonly lastSuccessAt: number | null;
+  readonly lastFailureAt: number | null;
+  /** Failed attempts since the last success, or since it was enabled. */
+  readonly consecutiveFailures: number;
+  /** Deliveries that are so now; each is counted up to `HEALTH_COUNT_LIMIT`. */
+  readonly pending: number;
+  readonly held: number;
+  readonly failed: number;
+}
+
+/** Counting further would take longer than a request may. */
+export const HEALTH_COUNT_LIMIT = 10_000;

@@ -13,7 +13,9 @@ import type { AuditAction, AuditEntry, AuditRecord } from "../domain/audit.ts";
 import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../domain/attempt.ts";
 import type { Claim, EventStatus, Job, Position, ShownStatus, Verdict } from "../domain/delivery.ts";
 import type {
+  DisabledReason,
   Endpoint,
+  EndpointHealth,
   EndpointSettings,
   NewEndpoint,
   NextSecret,
@@ -34,9 +36,24 @@ export interface Store {
   /**
    * Makes of the endpoint's settings what `change` answers, all or nothing; what it throws is rejected with. It may run
    * twice. Rejects with `already_created` when the uid belongs to another endpoint; null when there is no such endpoint.
-   * Disabling and enabling rewrite no delivery, and a changed `events` touches later events only.
+   * Disabling and enabling rewrite no delivery, and a changed `events` touches later events only. With `cancel`, what was
+   * held for an endpoint that this enables is `cancelled` from now on, and rewritten so by and by, over restarts too.
    */
-  updateEndpoint(tenant: string | null, id: string, change: ChangeSettings, now: number): Promise<Endpoint | null>;
+  updateEndpoint(
+    tenant: string | null,
+    id: string,
+    change: ChangeSettings,
+    now: number,
+    held?: "release" | "cancel",
+  ): Promise<Endpoint | null>;
+  /** Disables the endpoint; false when it is disabled already or has another URL by now. */
+  disableEndpoint(id: string, url: string, reason: DisabledReason, now: number): Promise<boolean>;
+  /** Null when there is no such endpoint. */
+  endpointHealth(tenant: string | null, id: string): Promise<EndpointHealth | null>;
+  /** Since when attempts fail without a success; null while they do not, and while nobody knows. */
+  failingSince(endpoint: string): Promise<number | null>;
+  /** Writes down how at most 500 endpoints fare of whom that is news: what was not written, a crash forgets. */
+  saveHealth(): Promise<void>;
   /** Its open deliveries become `cancelled`, its history stays. False when there is no such endpoint. */
   deleteEndpoint(tenant: string | null, id: string, now: number): Promise<boolean>;
   /** Event types outside `known` that endpoints have chosen, by name. */
@@ -254,6 +271,8 @@ export interface Publication extends Handover {
 export interface DuePage {
   readonly claims: readonly Claim[];
   readonly nextDueAt: number | null;
+  /** Nothing was read, because what the endpoint was owed is being cancelled: ask again in a second. */
+  readonly cancelling?: boolean;
 }
 
 /** A change of due times that moves all of them the same way. */
@@ -324,6 +343,8 @@ export interface PageQuery {
 export interface EndpointQuery extends PageQuery {
   readonly enabled?: boolean;
   readonly eventType?: string;
+  /** In the form that the endpoint shows. */
+  readonly url?: string;
   readonly uid?: string;
 }
 

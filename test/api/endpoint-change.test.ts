@@ -119,8 +119,12 @@ describe("changing an endpoint", () => {
   });
 
   it("clears the reason when it is enabled, and keeps it through other changes", async () => {
-    const { patch } = await anEndpoint();
-    expect((await patch({ enabled: false })).body).toMatchObject({ enabled: false, disabled_reason: null });
-    expect((await patch({ enabled: true, held: "release" })).body).toMatchObject({ enabled: true });
+    const { api, id, patch } = await anEndpoint();
+    await api.store.disableEndpoint(id, "https://example.com/h", "gone", 0);
+    expect((await patch({ description: "x" })).body).toMatchObject({ enabled: false, disabled_reason: "gone" });
+    expect((await patch({ enabled: true, held: "cancel" })).body).toMatchObject({
+      enabled: true,
+      disabled_reason: null,
+    });
   });
 });

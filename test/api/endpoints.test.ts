@@ -57,7 +57,15 @@ describe("registering", () => {
     const { body } = await api.post(PATH, registration(given));
     expect(body).toMatchObject({ ...given, headers: { "X-Api-Key": "***" } });
     const { signing_secret: _shownOnce, ...rest } = body;
-    expect((await api.get(`${PATH}/${body.id}`)).body).toEqual(rest);
+    const health = {
+      last_success_at: null,
+      last_failure_at: null,
+      consecutive_failures: 0,
+      pending: 0,
+      held: 0,
+      failed: 0,
+    };
+    expect((await api.get(`${PATH}/${body.id}`)).body).toEqual({ ...rest, health });
     const list = await api.get(PATH);
     expect(list.body).toEqual({ data: [rest], next_cursor: null });
     expect((await api.store.target(body.id))!.headers).toEqual(given.headers);
@@ -161,6 +169,9 @@ describe("the list of endpoints", () => {
     const count = async (query: string) => (await api.get(`${PATH}?${query}`)).body.data.length;
     expect(await count("enabled=false")).toBe(1);
     expect(await count("event_type=goal.achieved")).toBe(1);
+    expect(await count("url=https://example.com/h")).toBe(2);
+    expect(await count("url=HTTPS://EXAMPLE.com:443/h")).toBe(2);
+    expect(await count("url=https://example.com/")).toBe(0);
     expect(await count("uid=b")).toBe(1);
     expect(await count("uid=c")).toBe(0);
     expect((await api.get(`${PATH}?enabled=1`)).body.code).toBe("invalid_query");

@@ -24,6 +24,10 @@ async function publishMany(daemon: TestDaemon, count: number): Promise<string[]>
   return body.data.map(({ id }: { id: string }) => id);
 }
 
+async function health(daemon: TestDaemon, id: string): Promise<any> {
+  return (await daemon.request("GET", `${PATH}/${id}`)).body.health;
+}
+
 const idsOf = (receiver: TestReceiver) => receiver.requests.map(({ body }) => JSON.parse(body.toString()).id as string);
 
 describe("a disabled endpoint", () => {
@@ -41,11 +45,31 @@ describe("a disabled endpoint", () => {
     });
     const held = await daemon.request("GET", `${PATH}/events?status=held&limit=100`);
     expect(held.body.data).toHaveLength(100);
+    expect((await health(daemon, id)).held).toBe(1000);
     await change(daemon, id, { enabled: true });
     await daemon.daemon.idle();
     expect(idsOf(receiver).sort()).toEqual(events.sort());
     expect((await daemon.request("GET", `${PATH}/events?status=held`)).body.data).toEqual([]);
     expect((await daemon.event(events[999]!)).status).toBe("delivered");
+    expect(await health(daemon, id)).toMatchObject({ pending: 0, held: 0, failed: 0, consecutive_failures: 0 });
+  });
+
+  it("with `held: cancel` gets none of it, and all that comes later", async () => {
+    const clock = new ManualClock();
+    const daemon = await TestDaemon.start({ clock });
+    const receiver = await aReceiver();
+    const { id } = await daemon.register(receiver.url);
+    await change(daemon, id, { enabled: false });
+    const held = await publishMany(daemon, 1000);
+    await change(daemon, id, { enabled: true, held: "cancel" });
+    expect((await daemon.event(held[0]!)).status).toBe("cancelled");
+    const later = await publishMany(daemon, 20);
+    clock.advance("2s");
+    daemon.daemon.tick();
+    await daemon.daemon.idle();
+    expect(idsOf(receiver).sort()).toEqual(later.sort());
+    expect((await daemon.event(held[999]!)).status).toBe("cancelled");
+    expect(await health(daemon, id)).toMatchObject({ pending: 0, held: 0 });
   });
 
   it("starts nothing more once the answer is out, records what is on the wire, and keeps the rung", async () => {
@@ -151,5 +175,66 @@ describe("a disabled endpoint", () => {
     await change(daemon, id, { url: young.url, enabled: true });
     await daemon.daemon.idle();
     expect([old.requests.length, young.requests.length]).toEqual([0, 1]);
+  });
+});
+
+describe("an endpoint whose receiver is gone", () => {
+  const settings = { ENDPOINTS_DISABLE_ON_GONE: "true" };
+
+  it("is disabled at a 410 where the operator wants it, and what it is owed is held", async () => {
+    const daemon = await TestDaemon.start({ settings });
+    const receiver = await aReceiver(Array(50).fill(410));
+    const { id } = await daemon.register(receiver.url, { max_in_flight: 1 });
+    await publishMany(daemon, 50);
+    await daemon.daemon.idle();
+    await expect
+      .poll(async () => (await daemon.request("GET", `${PATH}/${id}`)).body)
+      .toMatchObject({ enabled: false, disabled_reason: "gone", health: { pending: 0, held: 50 } });
+    expect(receiver.requests.length).toBeLessThan(50);
+  });
+
+  it("is retried like any other by default, and a test's 410 disables nothing", async () => {
+    const [plain, careful] = [await TestDaemon.start(), await TestDaemon.start({ settings })];
+    const receiver = await aReceiver([410, 410]);
+    const { id } = await plain.register(receiver.url);
+    await plain.publish();
+    await plain.daemon.idle();
+    expect((await plain.request("GET", `${PATH}/${id}`)).body).toMatchObject({ enabled: true, health: { pending: 1 } });
+    const other = await careful.register(receiver.url);
+    await careful.request("POST", `${PATH}/${other.id}/test`);
+    await careful.daemon.idle();
+    expect(receiver.requests).toHaveLength(2);
+    expect((await careful.request("GET", `${PATH}/${other.id}`)).body).toMatchObject({ enabled: true });
+  });
+});
+
+describe("an endpoint that has failed for too long", () => {
+  it("is disabled where the operator wants it, and not before", async () => {
+    const clock = new ManualClock();
+    const settings = { ENDPOINTS_DISABLE_AFTER: "15m" };
+    const daemon = await TestDaemon.start({ clock, settings });
+    const receiver = await aReceiver(Array(9).fill(500));
+    const { id } = await daemon.register(receiver.url);
+    await daemon.publish();
+    for (const [rung, enabled] of [
+      ["30s", true],
+      ["2m", true],
+      ["10m", true],
+      ["1h", false],
+    ] as const) {
+      await daemon.daemon.idle();
+      expect((await daemon.request("GET", `${PATH}/${id}`)).body.enabled).toBe(true);
+      clock.advance(rung);
+      daemon.daemon.tick();
+      await expect.poll(async () => (await daemon.request("GET", `${PATH}/${id}`)).body.enabled).toBe(enabled);
+    }
+    expect((await daemon.request("GET", `${PATH}/${id}`)).body).toMatchObject({ disabled_reason: "failing" });
+    // Enabled again, it has as long as before.
+    await change(daemon, id, { enabled: true });
+    clock.advance("6h");
+    daemon.daemon.tick();
+    await daemon.daemon.idle();
+    expect(receiver.requests).toHaveLength(6);
+    expect((await daemon.request("GET", `${PATH}/${id}`)).body).toMatchObject({ enabled: true, disabled_reason: null });
   });
 });

@@ -5,6 +5,7 @@ import { clockSet } from "./conformance/clock.ts";
 import { deliveryLists } from "./conformance/delivery-lists.ts";
 import { endpoints } from "./conformance/endpoints.ts";
 import { idempotency } from "./conformance/idempotency.ts";
+import { health } from "./conformance/health.ts";
 import { keys } from "./conformance/keys.ts";
 import { lists } from "./conformance/lists.ts";
 import { pending } from "./conformance/pending.ts";
@@ -25,6 +26,7 @@ describe("the SQLite store", () => {
   replaying(openSqlite);
   endpoints(openSqlite);
   rotating(openSqlite);
+  health(openSqlite);
   lists(openSqlite);
   deliveryLists(openSqlite);
   walks(openSqlite);

@@ -1,6 +1,13 @@
 import type { Operation } from "../operation.ts";
 import { anAttempt, Attempt } from "../schemas/attempt.ts";
-import { anEndpoint, Endpoint, EndpointPage, RegisteredEndpoint } from "../schemas/endpoint.ts";
+import {
+  aHealth,
+  anEndpoint,
+  Endpoint,
+  EndpointWithHealth,
+  EndpointPage,
+  RegisteredEndpoint,
+} from "../schemas/endpoint.ts";
 import { aPublication, Publication } from "../schemas/event.ts";
 import { aPageOf } from "../schemas/wire.ts";
 
@@ -39,7 +46,13 @@ export const getEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Look at one endpoint",
   params,
-  replies: { 200: { description: "The endpoint.", schema: Endpoint, example: anEndpoint } },
+  replies: {
+    200: {
+      description: "The endpoint, and how it fares.",
+      schema: EndpointWithHealth,
+      example: { ...anEndpoint, health: aHealth },
+    },
+  },
 };
 
 export const changeEndpoint: Operation = {
@@ -51,7 +64,7 @@ export const changeEndpoint: Operation = {
     "back, `headers` and `metadata` are merged. Deliveries that wait are made with the settings of the moment of the " +
     "attempt; changed `events` touch later events only. With `enabled: false` it is answered once nothing more is " +
     'started for the endpoint, and what it is owed from then on is held, or with `when_disabled: "skip"` never made. ' +
-    "With `enabled: true` what was held is sent, slowly at first.",
+    "With `enabled: true` what was held is sent, slowly at first, unless `held` is `cancel`.",
   params,
   example: { enabled: true, held: "release" },
   replies: { 200: { description: "The endpoint as it is now.", schema: Endpoint, example: anEndpoint } },

@@ -1,5 +1,6 @@
 /** Endpoints as callers see them: `interface.md` §7. */
 import * as v from "valibot";
+import { DISABLED_REASONS, HEALTH_COUNT_LIMIT } from "../../domain/endpoint.ts";
 import { Count, described, id, Instant, pageOf, Tenant, titled, AnyObject } from "./wire.ts";
 
 const SHOWN = {
@@ -10,7 +11,10 @@ const SHOWN = {
   events: v.array(v.string()),
   description: v.string(),
   enabled: v.boolean(),
-  disabled_reason: v.nullable(v.string()),
+  disabled_reason: described(
+    v.nullable(v.picklist(DISABLED_REASONS)),
+    "Why the daemon disabled it by itself: its receiver answered 410 (`gone`), or nothing succeeded for long (`failing`).",
+  ),
   when_disabled: v.picklist(["hold", "skip"]),
   headers: described(v.record(v.string(), v.string()), "Sent with each attempt; the values are masked."),
   rate_per_second: v.nullable(v.number()),
@@ -21,6 +25,22 @@ const SHOWN = {
 };
 
 export const Endpoint = titled("Endpoint", v.object(SHOWN));
+
+const Some = v.pipe(Count, v.maxValue(HEALTH_COUNT_LIMIT));
+
+export const Health = titled(
+  "Health",
+  v.object({
+    last_success_at: v.nullable(Instant),
+    last_failure_at: v.nullable(Instant),
+    consecutive_failures: described(Count, "Failed attempts since the last success, or since it was enabled."),
+    pending: described(Some, "Deliveries that are so now, counted up to the maximum; so are the next two."),
+    held: Some,
+    failed: Some,
+  }),
+);
+
+export const EndpointWithHealth = titled("EndpointWithHealth", v.object({ ...SHOWN, health: Health }));
 
 export const RegisteredEndpoint = titled(
   "RegisteredEndpoint",
@@ -48,4 +68,13 @@ export const anEndpoint = {
   metadata: {},
   created_at: "2026-11-20T09:50:00.000Z",
   updated_at: "2026-11-20T09:50:00.000Z",
+};
+
+export const aHealth = {
+  last_success_at: "2026-11-20T09:54:58.120Z",
+  last_failure_at: null,
+  consecutive_failures: 0,
+  pending: 2,
+  held: 0,
+  failed: 0,
 };

@@ -91,7 +91,7 @@ export class Deliveries {
   view(row: DeliveryRow, event: OfEvent): DeliveryView {
     const { index, tenants, types, attempts } = this.#parts;
     const endpoint = index.byNumber(row.endpoint);
-    const status = shownStatus(endpoint, row.status, row.trigger);
+    const status = shownStatus(endpoint, row);
     const id = eventId(row.event, event.random);
     return {
       id: deliveryId(id, endpoint.number),
@@ -142,7 +142,7 @@ export class Deliveries {
 
   #look(row: Row, query: DeliveryQuery): Looked<DeliveryView> {
     const { index, attempts } = this.#parts;
-    const status = shownStatus(index.byNumber(row.endpoint), row.status, row.trigger);
+    const status = shownStatus(index.byNumber(row.endpoint), row);
     if (query.status !== undefined && query.status !== status) return { item: null, rows: 0 };
     const matches = !seeksResult(query) || attempts.lastMatches(row.event, row.endpoint, query);
     return { item: matches ? this.view(row, row) : null, rows: 1 };

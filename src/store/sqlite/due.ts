@@ -29,6 +29,7 @@ interface OwedRow {
 
 const CHUNK = 500;
 const NOTHING: DuePage = { claims: [], nextDueAt: null };
+const CANCELLING: DuePage = { ...NOTHING, cancelling: true };
 
 export class Due {
   readonly #index: EndpointIndex;
@@ -78,6 +79,7 @@ export class Due {
   page(endpointId: string, after: Position, until: number, limit: number): DuePage {
     const endpoint = this.#index.byId(endpointId);
     if (endpoint === undefined) return NOTHING;
+    if (endpoint.cancelTo !== null) return CANCELLING;
     const from = positionKey(after.event);
     const rows = this.#page.all(endpoint.number, after.dueAt, from, until, limit);
     const last = rows.at(-1);
@@ -88,7 +90,8 @@ export class Due {
   /** Null when it does not wait. */
   claim(event: number, endpoint: number): Claim | null {
     const row = this.#one.get(event, endpoint);
-    return row === undefined ? null : claimOf(this.#index.byNumber(endpoint), row);
+    const entry = this.#index.byNumber(endpoint);
+    return row === undefined || event <= (entry.cancelTo ?? -1) ? null : claimOf(entry, row);
   }
 
   /** Hops from endpoint to endpoint along the index: as many steps as endpoints, however much is waiting. */
@@ -106,7 +109,7 @@ export class Due {
 
   waiting(endpointId: string, after: Position, limit: number): Owed[] {
     const endpoint = this.#index.byId(endpointId);
-    if (endpoint === undefined) return [];
+    if (endpoint === undefined || endpoint.cancelTo !== null) return [];
     const rows = this.#waiting.all(endpoint.number, after.dueAt, positionKey(after.event), Math.min(limit, CHUNK));
     return rows.map((row) => owedOf(endpoint, row));
   }

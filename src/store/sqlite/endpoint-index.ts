@@ -1,7 +1,7 @@
 /** What the way of an event needs to know of endpoints at every step, kept in memory so that no event asks the disk. */
 import type { Database, Statement } from "better-sqlite3";
 import type { ShownStatus } from "../../domain/delivery.ts";
-import { statusOf, triggerOf } from "./codes.ts";
+import { FRESH, statusOf, triggerOf } from "./codes.ts";
 import type { Interned } from "./interned.ts";
 
 export interface EndpointEntry {
@@ -11,6 +11,8 @@ export interface EndpointEntry {
   readonly deleted: boolean;
   readonly whenDisabled: "hold" | "skip";
   readonly secretVersion: number;
+  /** What is open of events up to this key counts as cancelled; null when a sweep has nothing left to rewrite. */
+  readonly cancelTo: number | null;
 }
 
 /** Where the events of one type of one tenant go. */
@@ -27,12 +29,13 @@ interface Row {
   readonly deleted_at: number | null;
   readonly when_disabled: "hold" | "skip";
   readonly secret_version: number;
+  readonly cancel_to: number | null;
 }
 
 /** Tenants whose routes are remembered. */
 const MAX_TENANTS = 10_000;
 
-const COLUMNS = "e.number, e.id, e.enabled, e.deleted_at, e.when_disabled, e.secret_version";
+const COLUMNS = "e.number, e.id, e.enabled, e.deleted_at, e.when_disabled, e.secret_version, e.cancel_to";
 
 export class EndpointIndex {
   readonly #tenants: Interned;
@@ -121,6 +124,7 @@ export class EndpointIndex {
       deleted: row.deleted_at !== null,
       whenDisabled: row.when_disabled,
       secretVersion: row.secret_version,
+      cancelTo: row.cancel_to,
     };
     this.#byId.set(entry.id, entry);
     this.#byNumber.set(entry.number, entry);
@@ -128,10 +132,15 @@ export class EndpointIndex {
   }
 }
 
-/** A delivery's status as it is shown: nothing is rewritten on disk when an endpoint is disabled. */
-export function shownStatus(endpoint: EndpointEntry, status: number, trigger: number): ShownStatus {
-  const stored = statusOf(status);
+/** A delivery's status as it is shown: nothing is rewritten on disk when an endpoint is disabled, or before it answers. */
+export function shownStatus(
+  endpoint: EndpointEntry,
+  delivery: { readonly event: number; readonly status: number; readonly trigger: number },
+): ShownStatus {
+  const stored = statusOf(delivery.status);
   if (stored !== "pending") return stored;
-  if (endpoint.deleted) return "cancelled";
-  return endpoint.enabled || triggerOf(trigger) === "test" ? "pending" : "held";
+  if (endpoint.deleted || delivery.event <= (endpoint.cancelTo ?? -1)) return "cancelled";
+  // A test that waits, because a stop of the process kept it from being made, is held like the rest.
+  const isTest = delivery.status === FRESH && triggerOf(delivery.trigger) === "test";
+  return endpoint.enabled || isTest ? "pending" : "held";
 }

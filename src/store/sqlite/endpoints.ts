@@ -1,6 +1,6 @@
 /** Endpoints: their rows, and their secrets sealed. */
 import type { Database, Statement } from "better-sqlite3";
-import type { Endpoint, EndpointSettings, NewEndpoint, Target } from "../../domain/endpoint.ts";
+import type { DisabledReason, Endpoint, EndpointSettings, NewEndpoint, Target } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { ChangeSettings, EndpointQuery, TypeInUse } from "../store.ts";
 import type { Box } from "./box.ts";
@@ -18,7 +18,7 @@ interface Row {
   readonly events: string;
   readonly description: string;
   readonly enabled: number;
-  readonly disabled_reason: string | null;
+  readonly disabled_reason: DisabledReason | null;
   readonly when_disabled: "hold" | "skip";
   readonly header_names: string;
   readonly headers: string | null;
@@ -30,6 +30,7 @@ interface Row {
   readonly metadata: string;
   readonly created_at: number;
   readonly updated_at: number;
+  readonly cancel_to: number | null;
 }
 
 /** Endpoints that are named where a type is still in use. */
@@ -41,10 +42,17 @@ const INSERT = `INSERT INTO endpoint
   VALUES (@id, @tenant, @uid, @url, @events, @description, @enabled, @when_disabled, @header_names, @headers, @secret,
    @rate_per_second, @max_in_flight, @metadata, @now, @now)`;
 
+interface Updated {
+  readonly endpoint: Endpoint;
+  /** It was disabled before. */
+  readonly resumed: boolean;
+}
+
 const UPDATE = `UPDATE endpoint SET
   uid = @uid, url = @url, events = @events, description = @description, enabled = @enabled,
   disabled_reason = @disabled_reason, when_disabled = @when_disabled, header_names = @header_names, headers = @headers,
-  rate_per_second = @rate_per_second, max_in_flight = @max_in_flight, metadata = @metadata, updated_at = @now
+  rate_per_second = @rate_per_second, max_in_flight = @max_in_flight, metadata = @metadata, cancel_to = @cancel_to,
+  updated_at = @now
   WHERE number = @number`;
 
 export class Endpoints {
@@ -61,6 +69,8 @@ export class Endpoints {
   readonly #selectUid: Statement<[string, number], string>;
   readonly #select: Statement<[string], Row>;
   readonly #selectEver: Statement<[string], Pick<Row, "number" | "tenant">>;
+  readonly #lastEvent: Statement<[], number | null>;
+  readonly #disable: Statement<[string, number, number]>;
   readonly #softDelete: Statement<[number, number]>;
   readonly #lists = new Map<string, Statement<unknown[], Row>>();
 
@@ -82,8 +92,10 @@ export class Endpoints {
       .pluck();
     this.#select = db.prepare("SELECT * FROM endpoint WHERE id = ? AND deleted_at IS NULL");
     this.#selectEver = db.prepare("SELECT number, tenant FROM endpoint WHERE id = ?");
+    this.#lastEvent = db.prepare<[], number | null>("SELECT max(key) FROM event").pluck();
+    this.#disable = db.prepare("UPDATE endpoint SET enabled = 0, disabled_reason = ?, updated_at = ? WHERE number = ?");
     this.#softDelete = db.prepare(
-      `UPDATE endpoint SET deleted_at = ?, sweep = 1, headers = NULL, secret = NULL, next_secret = NULL,
+      `UPDATE endpoint SET deleted_at = ?, cancel_to = ${Number.MAX_SAFE_INTEGER}, headers = NULL, secret = NULL, next_secret = NULL,
        switches_at = NULL WHERE number = ?`,
     );
   }
@@ -109,20 +121,36 @@ export class Endpoints {
   }
 
   /** As `add` answers a refusal. Null when there is no such endpoint. */
-  update(tenant: string | null, id: string, change: ChangeSettings, now: number): Endpoint | WebhookdError | null {
+  update(
+    tenant: string | null,
+    id: string,
+    change: ChangeSettings,
+    held: "release" | "cancel",
+    now: number,
+  ): Updated | WebhookdError | null {
     const row = this.#select.get(id);
     if (row === undefined || !this.#isOf(tenant, row)) return null;
     const changed = attempt(() => change(this.#settings(row)));
     if (changed instanceof WebhookdError) return changed;
     const taken = this.#otherOfUid(changed.uid, row.tenant, id);
     if (taken !== null) return taken;
-    const same = changed.enabled === (row.enabled === 1);
-    const disabled_reason = same ? row.disabled_reason : null;
-    this.#update.run({ ...this.#columnsOf(id, changed), disabled_reason, number: row.number, now });
+    const enabled = row.enabled === 1;
+    const resumed = changed.enabled && !enabled;
+    const disabled_reason = changed.enabled === enabled ? row.disabled_reason : null;
+    const cancel_to = resumed && held === "cancel" ? this.#lastEvent.get()! : row.cancel_to;
+    this.#update.run({ ...this.#columnsOf(id, changed), disabled_reason, cancel_to, number: row.number, now });
     this.#unsubscribe.run(row.number);
     this.#subscribeTo(changed.events, row.tenant, row.number);
     this.#index.changed(this.#tenants.name(row.tenant), id);
-    return this.#view(this.#select.get(id)!);
+    return { endpoint: this.#view(this.#select.get(id)!), resumed };
+  }
+
+  disable(id: string, url: string, reason: DisabledReason, now: number): boolean {
+    const row = this.#select.get(id);
+    if (row === undefined || row.enabled === 0 || row.url !== url) return false;
+    this.#disable.run(reason, now, row.number);
+    this.#index.changed(this.#tenants.name(row.tenant), id);
+    return true;
   }
 
   get(tenant: string | null, id: string): Endpoint | null {
@@ -151,6 +179,7 @@ export class Endpoints {
         const endpoint = this.#view(row);
         const wanted =
           (query.enabled === undefined || query.enabled === endpoint.enabled) &&
+          (query.url === undefined || query.url === endpoint.url) &&
           (query.eventType === undefined || endpoint.events.includes(query.eventType));
         return { item: wanted ? endpoint : null, rows: 0 };
       },

@@ -151,6 +151,6 @@ export class Events {
 
   #statusOf(rows: readonly DeliveryRow[]): EventStatus {
     const { index } = this.#parts;
-    return eventStatus(rows.map((row) => shownStatus(index.byNumber(row.endpoint), row.status, row.trigger)));
+    return eventStatus(rows.map((row) => shownStatus(index.byNumber(row.endpoint), row)));
   }
 }

@@ -26,7 +26,8 @@ export class Replay {
       if (status !== FAILED && !(scope.force === true && status === DELIVERED)) continue;
       const endpoint = this.#index.byNumber(number);
       if (scope.endpoint !== undefined && scope.endpoint !== endpoint.id) continue;
-      if (endpoint.deleted || !endpoint.enabled) {
+      // While what it was owed is being cancelled, a new round would be cancelled too.
+      if (endpoint.deleted || !endpoint.enabled || endpoint.cancelTo !== null) {
         const reason = endpoint.deleted ? "endpoint_deleted" : "endpoint_disabled";
         left.push({ delivery: deliveryId(event.id, number), endpoint: endpoint.id, reason });
         continue;

@@ -44,16 +44,25 @@ export const MIGRATIONS: readonly string[] = [
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     deleted_at INTEGER,
-    -- Whether deliveries of a deleted endpoint may still be open.
-    sweep INTEGER NOT NULL DEFAULT 0 CHECK (sweep IN (0, 1)),
+    -- What is open of events up to this key is cancelled, and perhaps not all of it rewritten yet.
+    cancel_to INTEGER,
     CHECK (deleted_at IS NOT NULL OR (secret IS NOT NULL AND headers IS NOT NULL)),
     CHECK ((next_secret IS NULL) = (switches_at IS NULL))
   ) STRICT;
   CREATE INDEX endpoint_tenant ON endpoint (tenant, deleted_at);
   CREATE UNIQUE INDEX endpoint_uid ON endpoint (uid, tenant) WHERE uid IS NOT NULL AND deleted_at IS NULL;
-  CREATE INDEX endpoint_sweep ON endpoint (number) WHERE sweep = 1;
+  CREATE INDEX endpoint_cancel ON endpoint (number) WHERE cancel_to IS NOT NULL;
   CREATE INDEX endpoint_disabled ON endpoint (updated_at) WHERE enabled = 0 AND deleted_at IS NULL;
   CREATE INDEX endpoint_switch ON endpoint (switches_at) WHERE switches_at IS NOT NULL;
+
+  -- How the latest attempts went; written each second, so a crash forgets the last one's.
+  CREATE TABLE health (
+    endpoint INTEGER PRIMARY KEY REFERENCES endpoint,
+    last_success_at INTEGER,
+    last_failure_at INTEGER,
+    consecutive_failures INTEGER NOT NULL,
+    failing_since INTEGER
+  ) STRICT;
 
   CREATE TABLE subscription (
     tenant INTEGER NOT NULL REFERENCES tenant,
@@ -97,6 +106,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX delivery_failed ON delivery (event) WHERE status = 3;
   CREATE INDEX delivery_endpoint ON delivery (endpoint, event);
   CREATE INDEX delivery_endpoint_failed ON delivery (endpoint, event) WHERE status = 3;
+  CREATE INDEX delivery_test_failed ON delivery (endpoint) WHERE status = 3 AND trigger = 3;
 
   -- details is NULL for a plain success, secret_version where nothing was signed.
   CREATE TABLE attempt (

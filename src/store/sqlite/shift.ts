@@ -51,7 +51,8 @@ export class ShiftDue {
     for (const row of rows) {
       const id = eventId(row.event, row.random);
       last = { dueAt: row.due_at, event: id };
-      if (except.has(id)) continue;
+      // What is about to be cancelled must not get behind the walk that cancels it.
+      if (except.has(id) || row.event <= (endpoint.cancelTo ?? -1)) continue;
       const movedTo = Math.ceil(move(row.due_at, row.retry));
       if (movedTo === row.due_at) continue;
       this.#move.run(movedTo, row.event, endpoint.number);

@@ -9,7 +9,6 @@ import type { EventDraft } from "../../domain/event.ts";
 import type { KeyedRequest, Once } from "../../domain/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../../domain/key.ts";
 import type {
-  ChangeSettings,
   DuePage,
   EndedAttempt,
   HasRoom,
@@ -40,6 +39,7 @@ import { EndpointIndex } from "./endpoint-index.ts";
 import { Endpoints } from "./endpoints.ts";
 import { Events } from "./events.ts";
 import { GroupCommit, type WorkSize } from "./group-commit.ts";
+import { Health } from "./health.ts";
 import { Held } from "./held.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
 import { EventKeys, RandomChars } from "./ids.ts";
@@ -51,6 +51,7 @@ import { Prune } from "./prune.ts";
 import { Publish } from "./publish.ts";
 import { Reads } from "./reads.ts";
 import { RecordAttempts } from "./record.ts";
+import { Registry } from "./registry.ts";
 import { Replay } from "./replay.ts";
 import { Responses } from "./responses.ts";
 import { Rotation } from "./rotation.ts";
@@ -95,6 +96,7 @@ export class SqliteStore implements Store {
   readonly #shift: ShiftDue;
   readonly #replay: Replay;
   readonly #sweep: Sweep;
+  readonly #registry: Registry;
   readonly #events: Events;
   readonly #reads: Reads;
   readonly #keys: Keys;
@@ -142,7 +144,16 @@ export class SqliteStore implements Store {
     this.#record = new RecordAttempts(db, { index, attempts, started: this.#started });
     this.#shift = new ShiftDue(db, index);
     this.#replay = new Replay(db, index);
-    this.#sweep = new Sweep(db);
+    this.#sweep = new Sweep(db, index);
+    this.#registry = new Registry({
+      commit: this.#commit,
+      endpoints: this.#endpoints,
+      index,
+      health: new Health(db),
+      sweep: this.#sweep,
+      clock,
+      read: (work) => this.#read(work),
+    });
     this.#audit = new Audit(db);
     const deliveries = new Deliveries(db, { tenants, types, index, attempts });
     this.#events = new Events(db, { tenants, types, index, attempts, deliveries });
@@ -162,8 +173,7 @@ export class SqliteStore implements Store {
   async start(): Promise<void> {
     this.#sweep.releaseFresh(this.#options.clock.now());
     await this.checkSpace();
-    // A stop meanwhile is no loss: the next start goes on.
-    for (const endpoint of this.#sweep.unswept()) this.#cancelOpen(endpoint).catch(() => {});
+    this.#registry.start();
   }
 
   addEndpoint(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint> {
@@ -176,23 +186,17 @@ export class SqliteStore implements Store {
 
   readonly listEndpoints: Store["listEndpoints"] = (query) => this.#reads.listEndpoints(query);
 
-  async updateEndpoint(
-    tenant: string | null,
-    id: string,
-    change: ChangeSettings,
-    now: number,
-  ): Promise<Endpoint | null> {
-    const updated = await this.#commit.run(() => this.#endpoints.update(tenant, id, change, now));
-    if (updated instanceof WebhookdError) throw updated;
-    return updated;
-  }
+  readonly updateEndpoint: Store["updateEndpoint"] = (...given) => this.#registry.update(...given);
 
-  async deleteEndpoint(tenant: string | null, id: string, now: number): Promise<boolean> {
-    const number = await this.#commit.run(() => this.#endpoints.softDelete(tenant, id, now));
-    if (number === null) return false;
-    await this.#cancelOpen(number);
-    return true;
-  }
+  readonly disableEndpoint: Store["disableEndpoint"] = (...given) => this.#registry.disable(...given);
+
+  readonly deleteEndpoint: Store["deleteEndpoint"] = (...given) => this.#registry.delete(...given);
+
+  readonly endpointHealth: Store["endpointHealth"] = (...given) => this.#registry.health(...given);
+
+  readonly failingSince: Store["failingSince"] = (endpoint) => this.#registry.failingSince(endpoint);
+
+  readonly saveHealth: Store["saveHealth"] = () => this.#registry.saveHealth();
 
   async typesInUse(known: readonly string[]): Promise<TypeInUse[]> {
     return this.#read(() => this.#endpoints.typesInUse(known));
@@ -263,7 +267,9 @@ export class SqliteStore implements Store {
 
   async record(attempts: readonly EndedAttempt[]): Promise<Recorded[]> {
     const size = { events: 0, deliveries: attempts.length, patient: true };
-    return this.#commit.run(() => attempts.map((attempt) => this.#record.record(attempt)), size);
+    const recorded = await this.#commit.run(() => attempts.map((attempt) => this.#record.record(attempt)), size);
+    this.#registry.noteAttempts(attempts);
+    return recorded;
   }
 
   async shiftDue(endpoint: string, shift: Shift, from: Position | null): Promise<Shifted> {
@@ -390,6 +396,7 @@ export class SqliteStore implements Store {
     if (this.#closed) return;
     // A death from here on was no sign of a deadly delivery.
     this.#commit.run(() => this.#started.outlive()).catch(() => {});
+    this.#registry.close();
     this.#closed = true;
     this.#commit.flush();
     const usable = this.#condition.close();
@@ -399,11 +406,6 @@ export class SqliteStore implements Store {
       this.#db.close();
       this.#options.onClosed();
     }
-  }
-
-  /** A chunk a turn, so that a million deliveries delay nobody else's commit. */
-  async #cancelOpen(endpoint: number): Promise<void> {
-    while (!(await this.#commit.run(() => this.#sweep.cancelOpen(endpoint), CHUNK_SIZE)));
   }
 
   /** A commit of what may be refused, and is done once under an idempotency key. */

@@ -64,7 +64,7 @@ describe("a store opened again", () => {
   it("goes on cancelling what a deleted endpoint was owed", async () => {
     const { dir, file, endpoint } = await closedStore();
     const db = new Database(file);
-    db.exec("UPDATE endpoint SET deleted_at = 1, sweep = 1");
+    db.exec(`UPDATE endpoint SET deleted_at = 1, cancel_to = ${Number.MAX_SAFE_INTEGER}`);
     db.close();
     const store = await open({ dir });
     // A later write is committed after the sweep's.

@@ -1,0 +1,117 @@
+/** The verbs that change endpoints and tell how they fare, with what follows from a change. */
+import type { Clock } from "../../clock.ts";
+import { WebhookdError } from "../../domain/errors.ts";
+import type { EndedAttempt, Store } from "../store.ts";
+import type { EndpointIndex } from "./endpoint-index.ts";
+import type { Endpoints } from "./endpoints.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import type { Health } from "./health.ts";
+import { CHUNK, type Sweep, type Walked } from "./sweep.ts";
+
+const CHUNK_SIZE = { events: 0, deliveries: CHUNK };
+const CANCEL_AGAIN_MS = 1000;
+
+export interface RegistryParts {
+  readonly commit: GroupCommit;
+  readonly endpoints: Endpoints;
+  readonly index: EndpointIndex;
+  readonly health: Health;
+  readonly sweep: Sweep;
+  readonly clock: Clock;
+  readonly read: <T>(work: () => T) => T;
+}
+
+export class Registry {
+  readonly #parts: RegistryParts;
+  #closed = false;
+
+  constructor(parts: RegistryParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes up the sweeps that a stop of the process cut short. */
+  start(): void {
+    for (const endpoint of this.#parts.sweep.unswept()) this.#cancelBehind(endpoint);
+  }
+
+  readonly update: Store["updateEndpoint"] = async (tenant, id, change, now, held = "release") => {
+    const { commit, endpoints, index, health } = this.#parts;
+    const updated = await commit.run(() => endpoints.update(tenant, id, change, held, now));
+    if (updated instanceof WebhookdError) throw updated;
+    if (updated === null) return null;
+    const { number } = index.byId(id)!;
+    if (updated.resumed) health.restart(number);
+    if (held === "cancel") this.#cancelBehind(number);
+    return updated.endpoint;
+  };
+
+  readonly disable: Store["disableEndpoint"] = async (id, url, reason, now) => {
+    const { commit, endpoints } = this.#parts;
+    return commit.run(() => endpoints.disable(id, url, reason, now));
+  };
+
+  readonly delete: Store["deleteEndpoint"] = async (tenant, id, now) => {
+    const { commit, endpoints } = this.#parts;
+    const number = await commit.run(() => endpoints.softDelete(tenant, id, now));
+    if (number === null) return false;
+    await this.#cancelOpen(number);
+    return true;
+  };
+
+  readonly health: Store["endpointHealth"] = async (tenant, id) => {
+    const { endpoints, index, health, read } = this.#parts;
+    return read(() => (endpoints.get(tenant, id) === null ? null : health.of(index.byId(id)!)));
+  };
+
+  readonly failingSince: Store["failingSince"] = async (id) => {
+    const { index, health, read } = this.#parts;
+    return read(() => {
+      const endpoint = index.byId(id);
+      return endpoint === undefined ? null : health.streak(endpoint.number).failingSince;
+    });
+  };
+
+  readonly saveHealth: Store["saveHealth"] = async () => {
+    const { commit, health } = this.#parts;
+    if (!health.hasNews) return;
+    const endpoints = health.takeNews();
+    try {
+      await commit.run(() => health.write(endpoints), { ...CHUNK_SIZE, patient: true });
+    } catch (error) {
+      health.giveBack(endpoints);
+      throw error;
+    }
+  };
+
+  /** After their commit. */
+  noteAttempts(attempts: readonly EndedAttempt[]): void {
+    const { index, health } = this.#parts;
+    for (const attempt of attempts) {
+      const endpoint = index.byId(attempt.claim.endpoint);
+      if (endpoint !== undefined) health.note(endpoint.number, attempt);
+    }
+  }
+
+  /** Leaves what is still to be written to the last commit. */
+  close(): void {
+    this.#closed = true;
+    while (this.#parts.health.hasNews) this.saveHealth().catch(() => {});
+  }
+
+  /** A chunk a turn, so that a million deliveries delay nobody else's commit. */
+  async #cancelOpen(endpoint: number): Promise<void> {
+    const { commit, sweep } = this.#parts;
+    let walked: Walked | null = null;
+    do {
+      const from: Walked | null = walked;
+      walked = await commit.run(() => sweep.cancelOpen(endpoint, from), CHUNK_SIZE);
+    } while (walked !== null);
+  }
+
+  /** While nobody waits for it. A full disk stops it for a moment, a stop of the process until the next start. */
+  #cancelBehind(endpoint: number): void {
+    this.#cancelOpen(endpoint).catch(() => {
+      if (!this.#closed) this.#parts.clock.after(CANCEL_AGAIN_MS, () => this.#cancelBehind(endpoint));
+    });
+  }
+}
