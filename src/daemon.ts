@@ -144,7 +144,7 @@ export async function startDaemon(
       { name: "health", pattern: "* * * * * *", run: () => store.saveHealth() },
       { name: "free space", pattern: "*/2 * * * * *", run: () => store.checkSpace().then(() => undefined) },
       { name: "idempotency keys", pattern: "30 * * * * *", run: () => forgetIdempotencyKeys(store, pace) },
-      { name: "old events", pattern: "0 */10 * * * *", run: () => retention.pruneEvents() },
+      { name: "old events", pattern: "0 * * * * *", run: () => retention.pruneEvents() },
       { name: "held deliveries", pattern: "0 5-59/10 * * * *", run: () => retention.expireHeld() },
       { name: "old responses", pattern: "0 2-59/10 * * * *", run: () => retention.forgetResponses() },
       { name: "old audit entries", pattern: "0 7 * * * *", run: () => retention.pruneAudit() },

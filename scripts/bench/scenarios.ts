@@ -8,10 +8,11 @@ import { lanes } from "./lanes.ts";
 import type { Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { overrun } from "./overrun.ts";
+import { prune } from "./prune.ts";
 
 type Scenario = (options: BenchOptions) => Promise<Measure[]>;
 
-const ALONE: Record<string, Scenario> = { flat, hang, backlog, overrun, lanes, idle };
+const ALONE: Record<string, Scenario> = { flat, hang, backlog, overrun, lanes, idle, prune };
 
 export const SCENARIOS: readonly string[] = [...SIDES, ...Object.keys(ALONE)];
 

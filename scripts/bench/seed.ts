@@ -4,22 +4,29 @@ import { copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, closeSync, re
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { eventId, firstKeyAt, RandomChars } from "../../src/store/sqlite/ids.ts";
-import { triggerCode, WAITING } from "../../src/store/sqlite/codes.ts";
+import { DELIVERED, triggerCode, WAITING } from "../../src/store/sqlite/codes.ts";
 import { MIGRATIONS } from "../../src/store/sqlite/schema.ts";
 import { DaemonUnderTest } from "./daemon.ts";
 import { ENVELOPE, EVENT_TYPE } from "./payload.ts";
 import { CACHE, scratch } from "./scratch.ts";
 
 export interface SeedPlan {
+  /** How many events, each with one delivery. */
   readonly pending: number;
   readonly endpoints: number;
   readonly tenant: string;
-  /** `retry`: between rungs, and due in a time that nobody measures in. `due`: a retry whose time has come. */
-  readonly as: "retry" | "due" | "replay";
+  /**
+   * `retry`: between rungs, and due in a time that nobody measures in. `due`: a retry whose time has come. `delivered`
+   * and `old`: not pending any more; the old ones for so long that retention removes them.
+   */
+  readonly as: "retry" | "due" | "replay" | "delivered" | "old";
 }
 
 const FAR = Date.UTC(2100, 0, 1);
 const DAY_MS = 86_400_000;
+/** Older than `[retention] delivered`. */
+const OLD_MS = 40 * DAY_MS;
+const ANSWER = Buffer.from("ok");
 /** Of the envelope's id, which stands first. */
 const ID_AT = '{"id":"'.length;
 const CALLERS = 50;
@@ -34,7 +41,7 @@ export async function seeded(plan: SeedPlan, note: (text: string) => void): Prom
     .slice(0, 12);
   const kept = join(CACHE, `store-${name}`);
   if (existsSync(kept)) return kept;
-  note(`seeding a store: ${plan.pending} pending, ${plan.endpoints} endpoints`);
+  note(`seeding a store: ${plan.pending} events (${plan.as}), ${plan.endpoints} endpoints`);
   const dir = scratch();
   const daemon = await DaemonUnderTest.start({ dir, threads: null });
   const left = Array.from({ length: plan.endpoints }).keys();
@@ -80,10 +87,16 @@ function fill(file: string, { pending, as, tenant }: SeedPlan): void {
   );
   const insertDelivery = db.prepare(
     `INSERT INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at)
-     VALUES (?, ?, ${WAITING}, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const insertAttempt = db.prepare(
+    `INSERT INTO attempt (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome,
+       status_code, secret_version, truncated, body)
+     VALUES (?, ?, 1, 1, 0, 1, 0, ?, 5, 0, 200, 1, 0, ?)`,
   );
   const random = new RandomChars(randomBytes);
-  const now = Date.now();
+  const over = as === "delivered" || as === "old";
+  const now = Date.now() - (as === "old" ? OLD_MS : 0);
   const firstKey = firstKeyAt(now) - pending;
   const replay = as === "replay";
   const insert = (index: number) => {
@@ -94,11 +107,17 @@ function fill(file: string, { pending, as, tenant }: SeedPlan): void {
     // In no order of the events, as retries of different rungs are.
     const dueAt = as === "retry" ? FAR + ((index * 7919) % DAY_MS) : now - pending + index;
     insertEvent.run(key, chars, tenantNumber, typeNumber, now, hash("sha256", body, "buffer"), body);
-    const retry = replay ? 0 : 1 + (index % 5);
     const endpoint = endpoints[index % endpoints.length];
+    if (over) {
+      insertDelivery.run(key, endpoint, DELIVERED, 1, 1, 0, triggerCode("ladder"), null);
+      insertAttempt.run(key, endpoint, now, ANSWER);
+      return;
+    }
+    const retry = replay ? 0 : 1 + (index % 5);
     insertDelivery.run(
       key,
       endpoint,
+      WAITING,
       replay ? 7 : retry,
       replay ? 2 : 1,
       retry,
@@ -107,6 +126,7 @@ function fill(file: string, { pending, as, tenant }: SeedPlan): void {
     );
   };
   db.transaction(() => {
+    if (over) db.prepare("INSERT INTO url (num, name) VALUES (1, ?)").run(NOWHERE);
     for (let index = 0; index < pending; index++) insert(index);
   })();
   db.pragma("wal_checkpoint(TRUNCATE)");

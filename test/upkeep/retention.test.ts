@@ -94,12 +94,12 @@ describe("a pass of retention", () => {
 });
 
 describe("the steps of a pass", () => {
-  /** A store whose every step takes ten milliseconds and finds more to do for some steps. */
+  /** A store whose every step takes five milliseconds and finds more to do for some steps. */
   function slowStore(clock: ManualClock, steps: number) {
     const calls: (string | null)[] = [];
     const pruneEvents: Store["pruneEvents"] = async (_rules, from) => {
       calls.push(from);
-      clock.advance(10);
+      clock.advance(5);
       return { pruned: 1, next: calls.length < steps ? String(calls.length) : null };
     };
     return { calls, store: { pruneEvents } as Verbs };
@@ -107,7 +107,7 @@ describe("the steps of a pass", () => {
 
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it("rest four times as long as they work, and go on where they were", async () => {
+  it("rest eight times as long as they work, and go on where they were", async () => {
     const clock = new ManualClock();
     const { calls, store } = slowStore(clock, 3);
     const pass = retentionOf(store, clock).retention.pruneEvents();
