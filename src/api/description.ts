@@ -10,7 +10,16 @@ export function descriptionRoutes(
   types: ReadonlyMap<string, EventType>,
   routes: () => readonly Route[],
 ): Route[] {
-  let made: Promise<{ document: Reply; page: Reply }> | undefined;
+  let made: { of: readonly EventType[]; answers: Promise<{ document: Reply; page: Reply }> } | undefined;
+
+  /** Made anew when the catalogue has changed; the rest of it does not while the daemon runs. */
+  const answers = () => {
+    const of = [...types.values()];
+    if (made?.of.length !== of.length || of.some((type, index) => type !== made!.of[index])) {
+      made = { of, answers: make() };
+    }
+    return made.answers;
+  };
 
   /** Few processes are ever asked, so neither the generator nor its libraries are loaded at the start. */
   const make = async () => {
@@ -39,14 +48,14 @@ export function descriptionRoutes(
       path: "/openapi.json",
       access: "any",
       operation: getDescription,
-      handle: async () => (await (made ??= make())).document,
+      handle: async () => (await answers()).document,
     },
     {
       method: "GET",
       path: "/docs",
       access: "any",
       operation: readDocs,
-      handle: async () => (await (made ??= make())).page,
+      handle: async () => (await answers()).page,
     },
   ];
 }

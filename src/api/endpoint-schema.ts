@@ -3,7 +3,7 @@ import * as v from "valibot";
 import type { EventType } from "../domain/event-type.ts";
 import { checkEndpointUrl, MAX_URL_BYTES, type UrlPolicy } from "../domain/url.ts";
 import { headerFaults, isPlainText, lengthOf, MAX_HEADER_BYTES, MAX_HEADERS } from "./registration.ts";
-import { described, titled } from "./schemas/wire.ts";
+import { described, titled, typeName } from "./schemas/wire.ts";
 
 const MAX_METADATA_BYTES = 4096;
 
@@ -84,14 +84,7 @@ function fields({ types, urlPolicy }: RegistrationRules) {
       }),
     ),
     events: v.pipe(
-      v.array(
-        v.pipe(
-          v.string(),
-          // Not a list made once: the catalogue changes while the daemon runs.
-          v.check((type) => types.has(type), "unknown_event_type"),
-          v.metadata({ enum: [...types.keys()] }),
-        ),
-      ),
+      v.array(typeName(types)),
       v.minLength(1, "too_few: must name at least one event type"),
       v.maxLength(100, "too_long: must name at most 100 event types"),
       v.check((events) => new Set(events).size === events.length, "invalid_events: must name each event type once"),
@@ -140,7 +133,6 @@ export function headers(signatureHeader: string) {
       }
     }),
     v.metadata({
-      type: "object",
       additionalProperties: { type: "string", maxLength: MAX_HEADER_BYTES },
       maxProperties: MAX_HEADERS,
       description: "Sent with each attempt: names of RFC 9110, visible ASCII values, none that webhookd sets itself.",
@@ -154,15 +146,16 @@ export function metadata() {
   return v.pipe(
     object(),
     v.check(fits, `too_long: must be at most ${MAX_METADATA_BYTES} bytes of JSON`),
-    v.metadata({ type: "object", description: `Yours; at most ${MAX_METADATA_BYTES} bytes of JSON.` }),
+    v.metadata({ description: `Yours; at most ${MAX_METADATA_BYTES} bytes of JSON.` }),
   );
 }
 
 /** Not `v.record`: that one drops keys such as `constructor` without a word. */
 function object() {
-  return v.custom<Record<string, unknown>>(
-    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-    "invalid_type: must be an object",
+  const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+  return v.pipe(
+    v.custom<Record<string, unknown>>(isObject, "invalid_type: must be an object"),
+    v.metadata({ type: "object" }),
   );
 }
 

@@ -14,6 +14,8 @@ export interface Operation {
   readonly description?: string;
   /** What the path's parameters hold: the prefix of an id, `{ id: "ep" }`. */
   readonly params?: Readonly<Record<string, string>>;
+  /** What a request may say in headers, by name; `Idempotency-Key` on every POST needs no mention. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** A body that is taken as it stands. */
   readonly example?: unknown;
   /** Where `application/x-ndjson` is taken too: one line of it. */

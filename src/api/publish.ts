@@ -52,7 +52,7 @@ export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventT
       path: "/v1/webhooks/events",
       access: "publish",
       query: [TenantParameter],
-      body: { maxBytes: maxEventBytes, metered: true, schema: eventDraft(types.keys()) },
+      body: { maxBytes: maxEventBytes, metered: true, schema: eventDraft(types) },
       operation: publishEvent,
       again: "itself",
       handle: one,
@@ -65,7 +65,7 @@ export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventT
       body: {
         maxBytes: MAX_BATCH_BYTES,
         metered: true,
-        schema: eventBatch(types.keys()),
+        schema: eventBatch(types),
         types: ["application/json", LINES],
       },
       operation: publishBatch,

@@ -32,6 +32,26 @@ describe("the description", () => {
     expect(described.toSorted()).toEqual(routes.toSorted());
   });
 
+  it("follows the catalogue, which a running daemon may change", async () => {
+    const types = catalogue();
+    const server = await ApiServer.start(new FakeStore().asStore(), { catalogue: { types, checkData: undefined } });
+    const named = async () => {
+      const { webhooks, components } = (await server.get("/openapi.json")).body;
+      const { Registration, EventDraft } = components.schemas;
+      expect(Registration.properties.events.items.enum).toEqual(Object.keys(webhooks));
+      expect(EventDraft.properties.type.enum).toEqual(Object.keys(webhooks));
+      expect((await server.get("/docs")).text.includes("order.shipped")).toBe("order.shipped" in webhooks);
+      return Object.keys(webhooks);
+    };
+    expect(await named()).toEqual([...types.keys()]);
+    types.set("order.shipped", { ...types.get("goal.achieved")!, name: "order.shipped" });
+    expect(await named()).toContain("order.shipped");
+    types.delete("order.shipped");
+    types.set("order.shipped", { ...types.get("goal.achieved")!, name: "order.shipped", description: "Off it went." });
+    await named();
+    expect((await server.get("/docs")).text).toContain("Off it went.");
+  });
+
   it("names the scope that each route asks for", () => {
     const { security } = document.paths["/v1/webhooks"].post;
     expect(security).toEqual([{ key: ["manage"] }]);
@@ -111,6 +131,7 @@ describe("the receivers' part", () => {
       },
       { ...signature, version: "1.2.3" },
     );
+    const trace = { traceparent: "00-1", tracestate: "a=b" };
     const job = {
       event: "evt_1",
       delivery: "dlv_1",
@@ -118,6 +139,7 @@ describe("the receivers' part", () => {
       body: Buffer.from("{}"),
       number: 1,
       fresh: true,
+      trace,
     };
     const { headers } = signer.sign({ ...job, trigger: "test" }, 1795168000);
     const sent = headers.filter((_, index) => index % 2 === 0);

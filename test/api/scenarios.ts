@@ -80,6 +80,7 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     const id = await walk.endpoint({ enabled: false });
     await walk.call("sendTestEvent", { id });
     await walk.call("sendTestEvent", { id, body: { type: "goal.achieved" } });
+    await Promise.all([walk.call("sendTestEvent", { id, query: "wait=true" }), walk.endWaited()]);
     return { id };
   },
 

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { noResponse } from "../../src/domain/attempt.ts";
+import type { Claim } from "../../src/domain/delivery.ts";
 import type { EventDraft } from "../../src/domain/event.ts";
 import { openStore, type OpenOptions } from "../../src/store/open.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { EndedAttempt, Store } from "../../src/store/store.ts";
 import { ManualClock } from "../harness/clock.ts";
 
 /** The real store in a directory of its own, gone when the file's tests end. */
@@ -26,17 +27,19 @@ export async function anEvent(
   const data = Buffer.from('{"a":1}');
   const whole = { tenant: "default", type: "budget.exceeded", createdAt: now, data, ...draft };
   const [publication] = await store.publish([whole], now, () => true);
-  await store.record(
-    publication!.fresh.map((claim) => ({
-      claim,
-      url: "https://example.com/h",
-      startedAt: now,
-      outcome: end === "failed" ? FAILURE : { ...FAILURE, outcome: "succeeded", statusCode: 204, error: null },
-      verdict: { status: end },
-      secretVersion: 1,
-    })),
-  );
+  await store.record(publication!.fresh.map((claim) => anEnd(claim, now, end)));
   return publication!.id;
+}
+
+export function anEnd(claim: Claim, now: number, end: "delivered" | "failed"): EndedAttempt {
+  return {
+    claim,
+    url: "https://example.com/h",
+    startedAt: now,
+    outcome: end === "failed" ? FAILURE : { ...FAILURE, outcome: "succeeded", statusCode: 204, error: null },
+    verdict: { status: end },
+    secretVersion: 1,
+  };
 }
 
 const FAILURE = {

@@ -4,7 +4,7 @@ import type { Scope } from "../../src/domain/key.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Description } from "./described.ts";
 import { aConfig, ApiServer, type Answer } from "./server.ts";
-import { aStore, anEvent } from "./sqlite.ts";
+import { anEnd, anEvent, aStore } from "./sqlite.ts";
 
 /** A request to an operation. */
 export interface Step {
@@ -78,6 +78,14 @@ export class Walk {
   /** An event whose deliveries, to every endpoint there is, have ended so. */
   event(end: "delivered" | "failed", type = "budget.exceeded"): Promise<string> {
     return anEvent(this.api.store, this.now, end, { type });
+  }
+
+  /** Ends the attempt that a request waits for. */
+  async endWaited(): Promise<void> {
+    while (this.api.watched.size === 0) await new Promise(setImmediate);
+    const claim = this.api.accepted.at(-1)!.fresh[0]!;
+    await this.api.store.record([anEnd(claim, this.now, "delivered")]);
+    this.api.watched.get(claim.delivery)!();
   }
 
   keyOf(...scopes: Scope[]): Promise<string> {

@@ -29,12 +29,15 @@ Lists answer \`{data, next_cursor}\`. They stay stable while rows arrive; a page
 
 Ids sort by the time they were made, instants are ISO 8601 UTC with milliseconds.`;
 
+const TEXT = { type: "string" };
+
 const IDEMPOTENCY_KEY_HEADER = {
   name: "Idempotency-Key",
   in: "header",
   description:
-    "For requests that may have to be sent again: the same key and request within 24 h (`[server] idempotency`) get the first 2xx answer again " +
-    "and nothing is done twice; with another request it is `idempotency_mismatch`. Keys belong to the tenant.",
+    "For requests that may have to be sent again: the same key and request within 24 h (`[server] idempotency`) get " +
+    "the first 2xx answer again and nothing is done twice; with another request it is `idempotency_mismatch`. Keys " +
+    "belong to the tenant.",
   schema: { type: "string", pattern: IDEMPOTENCY_KEY.source },
 };
 
@@ -66,7 +69,7 @@ export function openapi({ routes, types, version, signature }: Described): JsonO
         key: { type: "http", scheme: "bearer", description: `A key, \`whk_…\`, with scopes: ${SCOPES.join(", ")}.` },
       },
       parameters: {
-        ...Object.fromEntries([...shared].map((each) => [each.name, parameterOf(each)])),
+        ...Object.fromEntries([...shared].map(([name, each]) => [name, parameterOf(each)])),
         "Idempotency-Key": IDEMPOTENCY_KEY_HEADER,
         ...received,
       },
@@ -81,12 +84,12 @@ export function openapi({ routes, types, version, signature }: Described): JsonO
 interface Parts {
   readonly schemas: Schemas;
   readonly responses: Responses;
-  readonly shared: ReadonlySet<Parameter>;
+  readonly shared: ReadonlyMap<string, Parameter>;
 }
 
 function operationOf(route: Route, { schemas, responses, shared }: Parts): JsonObject {
   const { access, query = [], body } = route;
-  const { id, tag, summary, description, params = {} } = route.operation;
+  const { id, tag, summary, description, params = {}, headers = {} } = route.operation;
   const inPath = Object.entries(params).map(([name, prefix]) => ({
     name,
     in: "path",
@@ -94,10 +97,16 @@ function operationOf(route: Route, { schemas, responses, shared }: Parts): JsonO
     schema: { type: "string", pattern: idPattern(prefix).source },
   }));
   const inQuery = query.map((each) =>
-    shared.has(each) ? { $ref: `#/components/parameters/${each.name}` } : parameterOf(each),
+    shared.get(each.name) === each ? { $ref: `#/components/parameters/${each.name}` } : parameterOf(each),
   );
-  const inHeader = route.method === "POST" ? [{ $ref: "#/components/parameters/Idempotency-Key" }] : [];
-  const parameters = [...inPath, ...inQuery, ...inHeader];
+  const inHeader = Object.entries(headers).map(([name, text]) => ({
+    name,
+    in: "header",
+    description: text,
+    schema: TEXT,
+  }));
+  const idempotency = route.method === "POST" ? [{ $ref: "#/components/parameters/Idempotency-Key" }] : [];
+  const parameters = [...inPath, ...inQuery, ...inHeader, ...idempotency];
   return {
     operationId: id,
     tags: [tag],
@@ -125,11 +134,13 @@ function contentOf({ body, operation }: Route, schema: JsonObject): JsonObject {
   return Object.fromEntries(types.map((type) => [type, type === "application/x-ndjson" ? lines : { schema, example }]));
 }
 
-/** What more than one route takes stands in the document once. */
-function sharedParameters(routes: readonly Route[]): Set<Parameter> {
-  const uses = new Map<Parameter, number>();
-  for (const { query = [] } of routes) for (const each of query) uses.set(each, (uses.get(each) ?? 0) + 1);
-  return new Set([...uses].filter(([, count]) => count > 1).map(([each]) => each));
+/** What more than one route takes stands in the document once. Of two with the same name one is shared. */
+function sharedParameters(routes: readonly Route[]): Map<string, Parameter> {
+  const uses = Map.groupBy(
+    routes.flatMap(({ query = [] }) => query),
+    (each) => each,
+  );
+  return new Map([...uses].filter(([, { length }]) => length > 1).map(([each]) => [each.name, each]));
 }
 
 function parameterOf({ name, description, schema }: Parameter): JsonObject {

@@ -105,11 +105,18 @@ export function receivedHeaders({ header, standardWebhooks }: Signature): JsonOb
       { type: "integer", minimum: 1 },
       1,
     ),
-    "x-webhookd-test": {
-      ...given("x-webhookd-test", "On test events only.", { type: "string", const: "1" }, "1"),
-      required: false,
-    },
+    "x-webhookd-test": sometimes("x-webhookd-test", "On test events only.", "1", { const: "1" }),
+    traceparent: sometimes(
+      "traceparent",
+      "W3C Trace Context, as it came with the publish.",
+      "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    ),
+    tracestate: sometimes("tracestate", "With `traceparent`, if the publisher sent one.", "vendor=t61rcWkgMzE"),
   };
+}
+
+function sometimes(name: string, description: string, example: string, more: JsonObject = {}): JsonObject {
+  return { ...given(name, description, { type: "string", ...more }, example), required: false };
 }
 
 function given(name: string, description: string, schema: JsonObject, example: unknown): JsonObject {

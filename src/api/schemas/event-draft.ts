@@ -4,15 +4,17 @@
  */
 import * as v from "valibot";
 import { IDEMPOTENCY_KEY } from "../../domain/idempotency.ts";
-import { AnyObject, described, Tenant, titled } from "./wire.ts";
+import { AnyObject, described, Tenant, titled, typeName } from "./wire.ts";
 
 export const MAX_BATCH = 1000;
 
-export function eventDraft(types: Iterable<string>) {
+type Types = ReadonlyMap<string, unknown>;
+
+export function eventDraft(types: Types) {
   return titled(
     "EventDraft",
     v.strictObject({
-      type: v.pipe(v.string(), v.values([...types])),
+      type: typeName(types),
       data: described(
         AnyObject,
         "Delivered byte for byte as it is here. At most `[server] max_event_bytes` with the whole event.",
@@ -29,7 +31,7 @@ export function eventDraft(types: Iterable<string>) {
 }
 
 /** One of a batch, or a line of it. */
-export function batchItem(types: Iterable<string>) {
+export function batchItem(types: Types) {
   const key = v.pipe(v.string(), v.regex(IDEMPOTENCY_KEY));
   return titled(
     "BatchItem",
@@ -40,15 +42,15 @@ export function batchItem(types: Iterable<string>) {
   );
 }
 
-export function eventBatch(types: Iterable<string>) {
+export function eventBatch(types: Types) {
   return titled(
     "EventBatch",
     v.strictObject({ events: v.pipe(v.array(batchItem(types)), v.minLength(1), v.maxLength(MAX_BATCH)) }),
   );
 }
 
-export const DRAFT_FIELDS: ReadonlySet<string> = new Set(Object.keys(eventDraft([]).entries));
-export const ITEM_FIELDS: ReadonlySet<string> = new Set(Object.keys(batchItem([]).entries));
+export const DRAFT_FIELDS: ReadonlySet<string> = new Set(Object.keys(eventDraft(new Map()).entries));
+export const ITEM_FIELDS: ReadonlySet<string> = new Set(Object.keys(batchItem(new Map()).entries));
 
 export const aDraft = {
   type: "budget.exceeded",

@@ -12,6 +12,19 @@ export const Tenant = v.pipe(v.string(), v.regex(TENANT));
 
 export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
+/** The name of an event type. The catalogue is asked each time, because it changes while the daemon runs. */
+export function typeName(types: ReadonlyMap<string, unknown>) {
+  return v.pipe(
+    v.string(),
+    v.check((name) => types.has(name), "unknown_event_type"),
+    v.metadata({
+      get enum() {
+        return [...types.keys()];
+      },
+    }),
+  );
+}
+
 /** Any JSON object. `v.record` would drop keys such as `constructor`. */
 export const AnyObject = v.looseObject({});
 
