@@ -101,7 +101,10 @@ export class Recorder {
   #write(attempts: readonly SettledAttempt[]): void {
     const { store, shift } = this.#parts;
     this.#recording++;
-    for (const { claim, epoch } of attempts) shift.noteWrite(claim, epoch);
+    for (const { claim, epoch, verdict } of attempts) {
+      // What stays as it was moves with the clock like all the rest.
+      if (verdict.status !== "unchanged") shift.noteWrite(claim, epoch);
+    }
     this.#last = store.record(attempts).then(
       (recorded) => {
         this.#recording--;

@@ -6,6 +6,8 @@
  *      │ └──replay── failed ◄──failure, no rung left
  *      └──endpoint deleted, or an operator's cancel──► cancelled
  *
+ * A manual attempt delivers on 2xx, and else leaves everything as it was.
+ *
  * `held` is how a pending delivery of a disabled endpoint is shown; nothing is rewritten for it.
  */
 import type { Outcome, Trigger } from "./attempt.ts";
@@ -27,7 +29,7 @@ export interface Job {
   /** The number of the attempt to be made: 1 for the first, never restarting. */
   readonly number: number;
   readonly trigger: Trigger;
-  /** Never attempted and handed over with its commit: it goes by the lane for fresh deliveries. */
+  /** Handed over at once, and not read from the backlog: it goes by the lane for fresh deliveries. */
   readonly fresh: boolean;
   /** What the publisher said of its trace: goes out with the request, unsigned. */
   readonly trace?: TraceContext | undefined;
@@ -35,12 +37,13 @@ export interface Job {
   readonly corrupt?: boolean;
 }
 
-/** A pending delivery in memory. */
+/** A delivery in memory, for an attempt that is to be made. */
 export interface Claim extends Job {
   /** 1, and one more at each replay. */
   readonly round: number;
   /** The place on the ladder, 0 for the first attempt of a round. */
   readonly retry: number;
+  /** Infinity for a manual attempt of what is not due at all. */
   readonly dueAt: number;
 }
 
@@ -54,6 +57,8 @@ export interface Position {
 export type Verdict =
   | { readonly status: "delivered" }
   | { readonly status: "failed" }
+  /** Whatever it was: on the same rung, due when it was due. */
+  | { readonly status: "unchanged" }
   | { readonly status: "pending"; readonly retry: number; readonly dueAt: number };
 
 /**
@@ -68,8 +73,11 @@ export function settle(
   maxRetryAfter: number = 0,
 ): Verdict {
   if (outcome.outcome === "succeeded") return { status: "delivered" };
+  if (outcome.error === "payload_corrupt") return { status: "failed" };
+  // Outside the ladder: only a success counts.
+  if (claim.trigger === "manual") return { status: "unchanged" };
   if (outcome.outcome === "interrupted") return { status: "pending", retry: claim.retry, dueAt: endedAt };
-  if (claim.trigger === "test" || outcome.error === "payload_corrupt") return { status: "failed" };
+  if (claim.trigger === "test") return { status: "failed" };
   const delay = nextDelay(ladder, claim.retry);
   if (delay === null) return { status: "failed" };
   const asked = maxRetryAfter > delay ? Math.min(askedDelay(outcome, endedAt), maxRetryAfter) : 0;

@@ -50,6 +50,22 @@ describe("settle", () => {
     expect(settle(aClaim({ retry: 6 }), FAILED, SPECIFIED_LADDER, NOW)).toEqual({ status: "failed" });
   });
 
+  it("leaves everything as it was when a manual attempt fails, at any place of the ladder", () => {
+    fc.assert(
+      fc.property(fc.nat(6), fc.constantFrom(FAILED, INTERRUPTED), (retry, outcome) => {
+        const claim = aClaim({ retry, trigger: "manual" });
+        expect(settle(claim, outcome, SPECIFIED_LADDER, NOW)).toEqual({ status: "unchanged" });
+      }),
+    );
+  });
+
+  it("ends a delivery whose payload is corrupt, whoever asked for the attempt", () => {
+    const outcome = noResponse("payload_corrupt", "the stored payload does not match its checksum", 0);
+    for (const trigger of ["ladder", "manual", "test"] as const) {
+      expect(settle(aClaim({ trigger }), outcome, SPECIFIED_LADDER, NOW)).toEqual({ status: "failed" });
+    }
+  });
+
   it("begins the ladder anew in a replay's round", () => {
     const claim = aClaim({ number: 8, round: 2, retry: 0, trigger: "replay" });
     expect(settle(claim, FAILED, SPECIFIED_LADDER, NOW)).toEqual({ status: "pending", retry: 1, dueAt: NOW + 30_000 });

@@ -8,6 +8,7 @@ import { idempotency } from "./conformance/idempotency.ts";
 import { health } from "./conformance/health.ts";
 import { keys } from "./conformance/keys.ts";
 import { lists } from "./conformance/lists.ts";
+import { manualAttempts } from "./conformance/manual.ts";
 import { pending } from "./conformance/pending.ts";
 import { publishing } from "./conformance/publish.ts";
 import { reading } from "./conformance/due.ts";
@@ -16,6 +17,7 @@ import { replaying } from "./conformance/replay.ts";
 import { retention } from "./conformance/retention.ts";
 import { rotating } from "./conformance/rotation.ts";
 import { walks } from "./conformance/walks.ts";
+import { withdrawing } from "./conformance/withdraw.ts";
 import { openSqlite } from "./stores.ts";
 
 describe("the SQLite store", () => {
@@ -24,6 +26,8 @@ describe("the SQLite store", () => {
   reading(openSqlite);
   recording(openSqlite);
   replaying(openSqlite);
+  manualAttempts(openSqlite);
+  withdrawing(openSqlite);
   endpoints(openSqlite);
   rotating(openSqlite);
   health(openSqlite);

@@ -8,7 +8,7 @@ import type { EndpointEntry, EndpointIndex } from "./endpoint-index.ts";
 import { deliveryId, eventId, positionKey } from "./ids.ts";
 import { traceOf } from "./trace.ts";
 
-interface Row {
+export interface ClaimRow {
   readonly event: number;
   readonly due_at: number;
   readonly attempts: number;
@@ -33,8 +33,8 @@ const CANCELLING: DuePage = { ...NOTHING, cancelling: true };
 
 export class Due {
   readonly #index: EndpointIndex;
-  readonly #page: Statement<[number, number, number, number, number], Row>;
-  readonly #one: Statement<[number, number], Row>;
+  readonly #page: Statement<[number, number, number, number, number], ClaimRow>;
+  readonly #one: Statement<[number, number], ClaimRow>;
   readonly #next: Statement<[number, number, number], number>;
   readonly #earliest: Statement<[number], { endpoint: number; due_at: number }>;
   readonly #waiting: Statement<[number, number, number, number], OwedRow>;
@@ -127,7 +127,7 @@ function owedOf(endpoint: EndpointEntry, { event: key, random, due_at: dueAt }: 
   return { endpoint: endpoint.id, event, delivery: deliveryId(event, endpoint.number), dueAt };
 }
 
-function claimOf(endpoint: EndpointEntry, row: Row): Claim {
+export function claimOf(endpoint: EndpointEntry, row: ClaimRow): Claim {
   const event = eventId(row.event, row.random);
   const body = row.body ?? Buffer.alloc(0);
   const claim: Claim = {

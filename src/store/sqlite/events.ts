@@ -28,6 +28,7 @@ export interface FoundEvent {
   readonly id: string;
   readonly key: number;
   readonly test: boolean;
+  readonly erased: boolean;
   readonly row: EventRow;
 }
 
@@ -44,14 +45,14 @@ const COLUMNS = "e.key, e.random, e.tenant, e.type, e.created_at, e.test";
 export class Events {
   readonly #db: Database;
   readonly #parts: Parts;
-  readonly #select: Statement<[number], EventRow>;
+  readonly #select: Statement<[number], EventRow & { readonly erased: number }>;
   readonly #body: Statement<[number], Buffer | null>;
   readonly #lists = new Map<string, Statement<unknown[], EventRow>>();
 
   constructor(db: Database, parts: Parts) {
     this.#db = db;
     this.#parts = parts;
-    this.#select = db.prepare(`SELECT ${COLUMNS} FROM event e WHERE e.key = ?`);
+    this.#select = db.prepare(`SELECT ${COLUMNS}, e.body IS NULL AS erased FROM event e WHERE e.key = ?`);
     this.#body = db.prepare<[number], Buffer | null>("SELECT body FROM event WHERE key = ?").pluck();
   }
 
@@ -61,7 +62,7 @@ export class Events {
     const row = parsed === null ? undefined : this.#select.get(parsed.key);
     if (row === undefined || row.random !== parsed!.random) return null;
     if (tenant !== null && this.#parts.tenants.name(row.tenant) !== tenant) return null;
-    return { id, key: row.key, test: row.test === 1, row };
+    return { id, key: row.key, test: row.test === 1, erased: row.erased === 1, row };
   }
 
   get(tenant: string | null, id: string): EventView | null {

@@ -1,10 +1,12 @@
 /** What became of deliveries: attempts and the states they lead to; fresh deliveries that memory gave back. */
 import type { Database, Statement } from "better-sqlite3";
+import type { Verdict } from "../../domain/delivery.ts";
 import type { EndedAttempt, Recorded, Waiting } from "../store.ts";
 import type { Attempts } from "./attempts.ts";
 import { DELIVERED, FAILED, FRESH, triggerCode, WAITING } from "./codes.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import { keyOf } from "./ids.ts";
+import type { Manual } from "./manual.ts";
 import type { Started } from "./started.ts";
 
 type Move = [
@@ -25,6 +27,7 @@ interface State {
   readonly dueAt: number | null;
 }
 
+const NOTHING = new Uint8Array(0);
 const APPLIED: Recorded = { result: "applied", waiting: null };
 const SUPERSEDED: Recorded = { result: "superseded", waiting: null };
 
@@ -32,16 +35,19 @@ export class RecordAttempts {
   readonly #index: EndpointIndex;
   readonly #attempts: Attempts;
   readonly #started: Started;
+  readonly #manual: Manual;
   readonly #move: Statement<Move>;
   readonly #current: Statement<[number, number], { status: number; due_at: number | null }>;
   readonly #win: Statement<[number, number, number]>;
   readonly #count: Statement<[number, number, number]>;
+  readonly #isErased: Statement<[number], number>;
   readonly #park: Statement<[number, number, number]>;
 
-  constructor(db: Database, parts: { index: EndpointIndex; attempts: Attempts; started: Started }) {
+  constructor(db: Database, parts: { index: EndpointIndex; attempts: Attempts; started: Started; manual: Manual }) {
     this.#index = parts.index;
     this.#attempts = parts.attempts;
     this.#started = parts.started;
+    this.#manual = parts.manual;
     this.#move = db.prepare(
       `UPDATE delivery SET status = ?, attempts = ?, retry = ?, trigger = ?, due_at = ?
        WHERE event = ? AND endpoint = ? AND attempts = ? AND status <= ${WAITING}`,
@@ -52,6 +58,7 @@ export class RecordAttempts {
        WHERE event = ? AND endpoint = ?`,
     );
     this.#count = db.prepare("UPDATE delivery SET attempts = max(attempts, ?) WHERE event = ? AND endpoint = ?");
+    this.#isErased = db.prepare<[number], number>("SELECT body IS NULL FROM event WHERE key = ?").pluck();
     this.#park = db.prepare(
       `UPDATE delivery SET status = ${WAITING}, due_at = min(due_at, ?)
        WHERE event = ? AND endpoint = ? AND status = ${FRESH}`,
@@ -64,10 +71,12 @@ export class RecordAttempts {
     if (endpoint === undefined) return SUPERSEDED;
     const event = keyOf(claim.event);
     this.#started.ended(event, endpoint.number);
-    const { status, retry, trigger, dueAt } = stateAfter(ended);
+    if (answersRequest(ended)) this.#manual.drop(event, endpoint.number);
+    if (ended.verdict.status === "unchanged") return this.#add(ended, event, endpoint.number, "applied");
+    const { status, retry, trigger, dueAt } = stateAfter(ended, ended.verdict);
     const before = claim.number - 1;
     const moved = this.#move.run(status, claim.number, retry, trigger, dueAt, event, endpoint.number, before);
-    if (moved.changes === 0) return this.#late(ended, event, endpoint.number);
+    if (moved.changes === 0) return this.#add(ended, event, endpoint.number, "superseded");
     this.#attempts.add(event, endpoint.number, ended);
     if (dueAt === null) return APPLIED;
     return { result: "applied", waiting: { endpoint: claim.endpoint, event: claim.event, dueAt } };
@@ -82,24 +91,36 @@ export class RecordAttempts {
     });
   }
 
-  /** The delivery moved on without this attempt, which is kept and changes nothing unless it succeeded. */
-  #late(ended: EndedAttempt, event: number, endpoint: number): Recorded {
+  /** The delivery moved on without this attempt, or does not move by it: it is kept, and only a success changes anything. */
+  #add(ended: EndedAttempt, event: number, endpoint: number, result: Recorded["result"]): Recorded {
     const current = this.#current.get(event, endpoint);
     if (current === undefined) return SUPERSEDED;
-    this.#attempts.add(event, endpoint, ended);
-    if (ended.verdict.status === "delivered" && current.status !== DELIVERED) {
-      this.#win.run(ended.claim.number, event, endpoint);
+    // Nothing of an erased event is open, so that its attempts all come by here.
+    const erased = this.#isErased.get(event) === 1;
+    this.#attempts.add(event, endpoint, erased ? withoutAnswer(ended) : ended);
+    const { claim, verdict } = ended;
+    if (verdict.status === "delivered" && current.status !== DELIVERED) {
+      this.#win.run(claim.number, event, endpoint);
       return APPLIED;
     }
-    // Or the next replay would give its first attempt a number that is taken.
-    if (current.status > WAITING) this.#count.run(ended.claim.number, event, endpoint);
-    if (current.status !== WAITING) return SUPERSEDED;
-    const { endpoint: id, event: eventOf } = ended.claim;
-    return { result: "superseded", waiting: { endpoint: id, event: eventOf, dueAt: current.due_at! } };
+    // Or the next attempt would get a number that is taken.
+    this.#count.run(claim.number, event, endpoint);
+    if (current.status !== WAITING) return result === "applied" ? APPLIED : SUPERSEDED;
+    return { result, waiting: { endpoint: claim.endpoint, event: claim.event, dueAt: current.due_at! } };
   }
 }
 
-function stateAfter({ claim, outcome, verdict }: EndedAttempt): State {
+/** Whether an attempt that was asked for is owed no more. One that we interrupted is made again. */
+function answersRequest({ claim, outcome, verdict }: EndedAttempt): boolean {
+  if (verdict.status === "delivered") return true;
+  return (claim.trigger === "manual" || claim.trigger === "test") && outcome.outcome !== "interrupted";
+}
+
+function withoutAnswer(ended: EndedAttempt): EndedAttempt {
+  return { ...ended, outcome: { ...ended.outcome, responseHeaders: {}, responseBody: NOTHING } };
+}
+
+function stateAfter({ claim, outcome }: EndedAttempt, verdict: Exclude<Verdict, { status: "unchanged" }>): State {
   if (verdict.status !== "pending") {
     const status = verdict.status === "delivered" ? DELIVERED : FAILED;
     return { status, retry: claim.retry, trigger: triggerCode(claim.trigger), dueAt: null };

@@ -3,6 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { LeftAlone, Replay as Replayed, ReplayScope, Waiting } from "../store.ts";
 import { DELIVERED, FAILED, triggerCode, WAITING } from "./codes.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
+import type { FoundEvent } from "./events.ts";
 import { deliveryId } from "./ids.ts";
 
 export class Replay {
@@ -19,7 +20,8 @@ export class Replay {
     );
   }
 
-  replay(event: { id: string; key: number; test: boolean }, scope: ReplayScope, now: number): Replayed {
+  replay(event: FoundEvent, scope: ReplayScope, now: number): Replayed {
+    if (event.erased) return { result: "gone" };
     const waiting: Waiting[] = [];
     const left: LeftAlone[] = [];
     for (const { endpoint: number, status } of this.#select.all(event.key)) {

@@ -151,6 +151,13 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (event, endpoint)
   ) STRICT, WITHOUT ROWID;
 
+  -- Attempts that were asked for, outside the ladder, and not made yet.
+  CREATE TABLE manual_attempt (
+    event INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    PRIMARY KEY (event, endpoint)
+  ) STRICT, WITHOUT ROWID;
+
   -- What was done for a caller who may ask again. The answer holds no secret and nothing of an event's data. Rows are
   -- appended, because keys come in any order: only the narrow index is written all over, a page for each random key.
   CREATE TABLE idempotency (

@@ -2,15 +2,17 @@
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import type { AuditEntry } from "../../domain/audit.ts";
-import type { Job, Position } from "../../domain/delivery.ts";
+import type { Claim, Job, Position } from "../../domain/delivery.ts";
 import type { Endpoint, NewEndpoint, NextSecret, SigningSecrets, Target } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { EventDraft } from "../../domain/event.ts";
 import type { KeyedRequest, Once } from "../../domain/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../../domain/key.ts";
 import type {
+  AttemptRequest,
   DuePage,
   EndedAttempt,
+  EventDelivery,
   HasRoom,
   Owed,
   Pruned,
@@ -27,6 +29,7 @@ import type {
   Suspect,
   TypeInUse,
   Waiting,
+  Withdrawal,
 } from "../store.ts";
 import { AttemptLists } from "./attempt-lists.ts";
 import { Attempts } from "./attempts.ts";
@@ -45,6 +48,7 @@ import { IdempotencyKeys } from "./idempotency.ts";
 import { EventKeys, RandomChars } from "./ids.ts";
 import { Interned } from "./interned.ts";
 import { Keys } from "./keys.ts";
+import { Manual } from "./manual.ts";
 import { Meta } from "./meta.ts";
 import { Pending } from "./pending.ts";
 import { Prune } from "./prune.ts";
@@ -58,6 +62,7 @@ import { Rotation } from "./rotation.ts";
 import { ShiftDue } from "./shift.ts";
 import { Started } from "./started.ts";
 import { CHUNK, Sweep } from "./sweep.ts";
+import { Withdraw } from "./withdraw.ts";
 
 /** Deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it. */
 const MAX_FAN_OUT = 20_000;
@@ -95,9 +100,12 @@ export class SqliteStore implements Store {
   readonly #started: Started;
   readonly #shift: ShiftDue;
   readonly #replay: Replay;
+  readonly #manual: Manual;
   readonly #sweep: Sweep;
   readonly #registry: Registry;
+  readonly #withdraw: Withdraw;
   readonly #events: Events;
+  readonly #deliveries: Deliveries;
   readonly #reads: Reads;
   readonly #keys: Keys;
   readonly #audit: Audit;
@@ -124,7 +132,9 @@ export class SqliteStore implements Store {
       defer,
       condition: this.#condition,
       onBegin: () => this.#meta.noteInstant(clock.now()),
-      onRollback: () => [tenants, types, urls, index, this.#meta, this.#keys].forEach((memory) => memory.forget()),
+      onRollback: () => {
+        for (const memory of [tenants, types, urls, index, this.#meta, this.#keys, this.#manual]) memory.forget();
+      },
     });
     this.#index = index;
     this.#endpoints = new Endpoints(db, { tenants, types, index, box });
@@ -139,9 +149,11 @@ export class SqliteStore implements Store {
     this.#prune = new Prune(db);
     this.#held = new Held(db, attempts);
     this.#due = new Due(db, index);
-    this.#started = new Started(db, { meta: this.#meta, index, due: this.#due });
+    const manual = new Manual(db, index);
+    this.#manual = manual;
+    this.#started = new Started(db, { meta: this.#meta, index, due: this.#due, manual });
     this.careful = this.#started.careful;
-    this.#record = new RecordAttempts(db, { index, attempts, started: this.#started });
+    this.#record = new RecordAttempts(db, { index, attempts, started: this.#started, manual });
     this.#shift = new ShiftDue(db, index);
     this.#replay = new Replay(db, index);
     this.#sweep = new Sweep(db, index);
@@ -154,8 +166,10 @@ export class SqliteStore implements Store {
       clock,
       read: (work) => this.#read(work),
     });
+    this.#withdraw = new Withdraw(db, { index, manual, commit: this.#commit });
     this.#audit = new Audit(db);
     const deliveries = new Deliveries(db, { tenants, types, index, attempts });
+    this.#deliveries = deliveries;
     this.#events = new Events(db, { tenants, types, index, attempts, deliveries });
     this.#reads = new Reads({
       endpoints: this.#endpoints,
@@ -172,6 +186,7 @@ export class SqliteStore implements Store {
   /** Takes up what the last process left; nothing here grows with the backlog. */
   async start(): Promise<void> {
     this.#sweep.releaseFresh(this.#options.clock.now());
+    this.#manual.dropVain();
     await this.checkSpace();
     this.#registry.start();
   }
@@ -299,6 +314,38 @@ export class SqliteStore implements Store {
       const found = this.#events.find(tenant, event);
       return found === null ? { result: "not_found" } : this.#replay.replay(found, scope, now);
     });
+  }
+
+  async requestAttempt(
+    tenant: string | null,
+    delivery: string,
+    now: number,
+    once?: Once<AttemptRequest>,
+  ): Promise<AttemptRequest> {
+    return this.#once(once, now, () => {
+      const found = this.#deliveries.find(tenant, delivery);
+      return found === null ? { result: "not_found" } : this.#manual.request(found);
+    });
+  }
+
+  async requestedAttempt(delivery: string): Promise<Claim | null> {
+    return this.#read(() => this.#manual.claimOfId(delivery));
+  }
+
+  async requestedAttempts(after: EventDelivery | null, limit: number): Promise<EventDelivery[]> {
+    return this.#read(() => this.#manual.page(after, limit));
+  }
+
+  async cancelEvent(tenant: string | null, event: string, endpoint: string | null): Promise<Withdrawal> {
+    const found = this.#read(() => this.#events.find(tenant, event));
+    if (found === null) return { result: "not_found" };
+    const only = endpoint === null ? null : (this.#read(() => this.#index.byId(endpoint)?.number) ?? -1);
+    return this.#withdraw.cancel(found, only);
+  }
+
+  async eraseEvent(tenant: string | null, event: string): Promise<Withdrawal> {
+    const found = this.#read(() => this.#events.find(tenant, event));
+    return found === null ? { result: "not_found" } : this.#withdraw.erase(found);
   }
 
   async markStarted(jobs: readonly Job[]): Promise<void> {

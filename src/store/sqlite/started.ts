@@ -8,6 +8,7 @@ import type { Suspect } from "../store.ts";
 import type { Due } from "./due.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import { keyOf } from "./ids.ts";
+import type { Manual } from "./manual.ts";
 import type { Meta } from "./meta.ts";
 
 const QUICK_DEATHS = 2;
@@ -22,6 +23,7 @@ export class Started {
   readonly #meta: Meta;
   readonly #index: EndpointIndex;
   readonly #due: Due;
+  readonly #manual: Manual;
   readonly #mark: Statement<[number, number]>;
   readonly #clear: Statement<[number, number]>;
   readonly #all: Statement<[], Row>;
@@ -29,10 +31,12 @@ export class Started {
   #some: boolean;
   readonly careful: boolean;
 
-  constructor(db: Database, { meta, index, due }: { meta: Meta; index: EndpointIndex; due: Due }) {
+  constructor(db: Database, parts: { meta: Meta; index: EndpointIndex; due: Due; manual: Manual }) {
+    const { meta, index, due, manual } = parts;
     this.#meta = meta;
     this.#index = index;
     this.#due = due;
+    this.#manual = manual;
     this.#mark = db.prepare(
       `INSERT INTO started (event, endpoint, interruptions, dialled) VALUES (?, ?, 0, 1)
        ON CONFLICT DO UPDATE SET dialled = 1`,
@@ -57,7 +61,8 @@ export class Started {
   /** What was on the wire at a death; what has ended since is forgotten. Inside a transaction. */
   suspects(): Suspect[] {
     return this.#all.all().flatMap(({ event, endpoint, interruptions }) => {
-      const claim = this.#due.claim(event, endpoint);
+      // One that was asked for is tried as such: its delivery need not be due.
+      const claim = this.#manual.claim(event, endpoint) ?? this.#due.claim(event, endpoint);
       if (claim === null) this.#clear.run(event, endpoint);
       return claim === null ? [] : [{ claim, interruptions }];
     });
