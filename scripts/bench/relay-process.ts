@@ -95,6 +95,8 @@ const api = createApi({
     whenReleased: () => () => {},
     refresh: () => Promise.resolve(),
     drop: () => Promise.resolve(),
+    attempt() {},
+    withdraw: () => Promise.resolve(),
   },
   clock: systemClock,
   log: silentLog,

@@ -34,6 +34,7 @@ import { idempotencyKeyOf, Repeats } from "./repeats.ts";
 import type { Header, Reply, Route } from "./route.ts";
 import { secretRoutes } from "./secrets.ts";
 import { testEventRoutes } from "./test-events.ts";
+import { withdrawalRoutes } from "./withdrawals.ts";
 
 export type NodeHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
@@ -84,6 +85,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...publishRoutes(parts, types),
     ...eventRoutes(parts),
     ...eventTypeRoutes(types),
+    ...withdrawalRoutes(parts),
     ...deliveryRoutes(parts),
     ...endpointRoutes(parts, types),
     ...secretRoutes(parts),

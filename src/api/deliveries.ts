@@ -1,8 +1,10 @@
-/** Reading deliveries and the attempts made for them. */
+/** Reading deliveries and the attempts made for them, and making one now. */
+import { WebhookdError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
-import type { Attempt, Page } from "../store/store.ts";
+import type { Attempt, AttemptRequest, Page } from "../store/store.ts";
 import { PERIOD, periodOf, RESULT, resultOf, Test, Type } from "./filters.ts";
 import {
+  attemptDelivery,
   getAttempt,
   getDelivery,
   listDeliveries,
@@ -12,7 +14,7 @@ import {
 import { choiceParameter, idParameter, type Query } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentAttempt, presentDelivery } from "./present.ts";
-import { notFound } from "./problem.ts";
+import { erased, notFound } from "./problem.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { json, type Call, type Reply, type Route } from "./route.ts";
 import { OUTCOMES } from "./schemas/attempt.ts";
@@ -26,7 +28,7 @@ const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint
 const Event = idParameter("event", "evt", "Only deliveries of this event.");
 const Outcome = choiceParameter("outcome", OUTCOMES, "Only attempts with this outcome.");
 
-export function deliveryRoutes({ store }: ApiParts): Route[] {
+export function deliveryRoutes({ store, deliveries }: ApiParts): Route[] {
   async function list({ principal, query }: Call): Promise<Reply> {
     const page = await store.listDeliveries({
       ...pageOf(query, tenantToRead(principal, namedTenant(query))),
@@ -42,11 +44,21 @@ export function deliveryRoutes({ store }: ApiParts): Route[] {
     return json(200, answer, linkTo(PATH, query, page.nextCursor));
   }
 
-  async function get({ principal, params, query }: Call): Promise<Reply> {
+  async function shown(status: number, { principal, params, query }: Call): Promise<Reply> {
     const tenant = tenantToRead(principal, namedTenant(query));
     const delivery = await store.getDelivery(tenant, idOf("dlv", params));
     if (delivery === null) throw notFound();
-    return json(200, presentDelivery(delivery));
+    return json(status, presentDelivery(delivery));
+  }
+
+  async function attemptNow(call: Call): Promise<Reply> {
+    const { principal, params, query, now, request } = call;
+    const tenant = tenantToRead(principal, namedTenant(query));
+    const once = request && { ...request, answer: requestedText };
+    const requested = await store.requestAttempt(tenant, idOf("dlv", params), now, once);
+    if (requested.result !== "requested") throw refusal(requested.result);
+    deliveries.attempt(requested);
+    return shown(202, call);
   }
 
   async function attempts({ principal, params, query }: Call): Promise<Reply> {
@@ -84,7 +96,25 @@ export function deliveryRoutes({ store }: ApiParts): Route[] {
       operation: listDeliveries,
       handle: list,
     },
-    { method: "GET", path: `${PATH}/:id`, access: "read", query: one, operation: getDelivery, handle: get },
+    {
+      method: "GET",
+      path: `${PATH}/:id`,
+      access: "read",
+      query: one,
+      operation: getDelivery,
+      handle: (call) => shown(200, call),
+    },
+    {
+      method: "POST",
+      path: `${PATH}/:id/attempt`,
+      access: "manage",
+      query: one,
+      audit: "delivery.attempt",
+      operation: attemptDelivery,
+      // As the delivery is by now: what its receiver answered is kept in one place, where it can be erased.
+      again: (call) => shown(202, call),
+      handle: attemptNow,
+    },
     {
       method: "GET",
       path: `${PATH}/:id/attempts`,
@@ -122,4 +152,25 @@ export function attemptsReply(path: string, query: Query, page: Page<Attempt> | 
 function idOf(prefix: "dlv" | "ep" | "att", { id = "" }: Call["params"]): string {
   if (!isId(prefix, id)) throw notFound();
   return id;
+}
+
+/** Nothing to remember of it but that it was done. */
+function requestedText({ result }: AttemptRequest): string | null {
+  return result === "requested" ? "" : null;
+}
+
+function refusal(result: Exclude<AttemptRequest["result"], "requested">): WebhookdError {
+  switch (result) {
+    case "not_found":
+      return notFound();
+    case "gone":
+      return erased();
+    case "settled":
+      return new WebhookdError(
+        "delivery_settled",
+        "it was delivered or cancelled, so there is nothing to attempt; a forced retry of its event sends a delivered one again",
+      );
+    case "endpoint_deleted":
+      return new WebhookdError("endpoint_disabled", "its endpoint was deleted, so there is nowhere to send it");
+  }
 }

@@ -9,7 +9,7 @@ import { getEvent, listEventAttempts, listEvents, retryEvent } from "./operation
 import { choiceParameter, idParameter, textParameter, type Query } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { eventText, pageText, type EventParts } from "./present.ts";
-import { notFound } from "./problem.ts";
+import { erased, notFound } from "./problem.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { jsonText, type Call, type Reply, type Route } from "./route.ts";
 import { EVENT_STATUSES } from "./schemas/event.ts";
@@ -64,6 +64,7 @@ export function eventRoutes({ store, deliveries }: ApiParts): Route[] {
     const once = request && { ...request, answer: leftAloneText };
     const replay = await store.replay(tenant, id, scope, now, once);
     if (replay.result === "endpoint_disabled") throw onlyDisabled(replay.left);
+    if (replay.result === "gone") throw erased();
     if (replay.result !== "replayed") throw replay.result === "not_found" ? notFound() : notFailed();
     deliveries.accept({ fresh: [], waiting: replay.waiting });
     const event = await found(tenant, id);

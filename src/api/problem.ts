@@ -33,3 +33,7 @@ export function problem(error: WebhookdError, requestId: string, more: readonly 
 export function notFound(): WebhookdError {
   return new WebhookdError("not_found", "there is nothing here for this key");
 }
+
+export function erased(): WebhookdError {
+  return new WebhookdError("gone", "the data of this event was erased, so it cannot be sent again");
+}

@@ -1,6 +1,6 @@
 /** What the rest of the daemon asks of the delivery side; the dispatcher keeps it. */
 import type { Claim } from "../domain/delivery.ts";
-import type { HasRoom, Handover } from "../store/store.ts";
+import type { EventDelivery, HasRoom, Handover } from "../store/store.ts";
 
 export interface Deliveries {
   /** Passed to `store.publish`. */
@@ -19,4 +19,11 @@ export interface Deliveries {
   whenReleased(claim: Claim, run: () => void): () => void;
   /** Resolves once nothing more is started for the endpoint. What is on the wire is still recorded. */
   drop(endpoint: string): Promise<void>;
+  /** The store owes one attempt of this delivery, outside the ladder. */
+  attempt(requested: EventDelivery): void;
+  /**
+   * These were taken back: resolves once none of them is started any more, and memory has let go of what they said. What
+   * is on the wire is still recorded.
+   */
+  withdraw(deliveries: readonly EventDelivery[]): Promise<void>;
 }

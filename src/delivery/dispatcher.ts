@@ -11,13 +11,14 @@ import type { Target } from "../domain/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Ladder } from "../domain/ladder.ts";
 import type { Log } from "../log.ts";
-import type { Handover, Store, Waiting } from "../store/store.ts";
+import type { EventDelivery, Handover, Store, Waiting } from "../store/store.ts";
 import { CarefulSending } from "./careful-sending.ts";
 import { ClockShift } from "./clock-shift.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { Disabling, type DisablingRules } from "./disabling.ts";
 import { Forgetting } from "./forgetting.ts";
 import { endpointsOwed, HorizonSweep } from "./horizon-sweep.ts";
+import { ManualAttempts } from "./manual-attempts.ts";
 import { Recorder, type EndedClaim } from "./recorder.ts";
 import type { Ended, Sending } from "./sending.ts";
 import { Suspects } from "./suspects.ts";
@@ -26,6 +27,7 @@ import { INITIAL_CAP } from "./turns.ts";
 import { Waker } from "./waker.ts";
 import type { Window } from "./window.ts";
 import { Windows } from "./windows.ts";
+import { Withdrawal } from "./withdrawal.ts";
 
 type DispatcherStore = Pick<
   Store,
@@ -46,6 +48,8 @@ type DispatcherStore = Pick<
   | "outlived"
   | "failingSince"
   | "disableEndpoint"
+  | "requestedAttempt"
+  | "requestedAttempts"
 >;
 
 export interface DispatcherParts {
@@ -87,6 +91,8 @@ export class Dispatcher implements Deliveries {
   readonly #waker: Waker;
   readonly #forgetting: Forgetting;
   readonly #disabling: Disabling;
+  readonly #manual: ManualAttempts;
+  readonly #withdrawal: Withdrawal;
   readonly #sweep: HorizonSweep;
   #youngUntil: number;
   #makingRoom = false;
@@ -138,6 +144,20 @@ export class Dispatcher implements Deliveries {
       rules: parts.disabling ?? { onGone: false, afterMs: 0 },
       onDisabled: (endpoint) => this.refresh(endpoint),
     });
+    this.#withdrawal = new Withdrawal({
+      takeBack: (endpoint) => this.#forgetting.takeBack(endpoint),
+      windows: this.#windows,
+      release: ({ endpoint, delivery }) => this.#release(endpoint, delivery),
+      resend: (endpoint, claims) => this.#send(endpoint, claims),
+    });
+    this.#manual = new ManualAttempts({
+      ...parts,
+      isHeld: ({ endpoint, delivery }) => this.#windows.find(endpoint, delivery) !== undefined,
+      hold: (claim) => this.#windows.hold(claim),
+      send: (claim) => this.#send(claim.endpoint, [claim]),
+      mayStart: () => !this.#stopping && !this.#suspects.onTrial,
+      onRest: () => this.#settleIdle(),
+    });
     this.#sweep = new HorizonSweep({
       ...parts,
       windows: this.#windows,
@@ -161,10 +181,14 @@ export class Dispatcher implements Deliveries {
       this.#windows.plan(window);
     }
     if (this.#parts.store.lastInstant > this.#parts.clock.now()) this.#shift.clamp();
+    await this.#manual.load();
     const suspects = await this.#parts.store.suspects();
     const trial = suspects.length === 0 ? Promise.resolve() : this.#suspects.try(suspects);
     void trial.then(
-      () => this.wake(),
+      () => {
+        this.wake();
+        this.#manual.retry();
+      },
       (error: unknown) => this.#parts.onFault(error),
     );
   }
@@ -178,6 +202,7 @@ export class Dispatcher implements Deliveries {
     }
     this.#recorder.retry();
     for (const claim of this.#forgetting.takeRefused()) this.#send(claim.endpoint, [claim]);
+    this.#manual.retry();
     this.wake();
   }
 
@@ -229,6 +254,8 @@ export class Dispatcher implements Deliveries {
   async refresh(endpoint: string): Promise<void> {
     const target = await this.#targets.renew(endpoint);
     if (target === null) return this.drop(endpoint);
+    // What was asked for before it was disabled, and only that, is owed no more.
+    if (!target.enabled) await this.#withdrawal.withdraw(this.#manual.takenFor(endpoint));
     if (!target.enabled) await this.#handOver(target, await this.#forgetting.takeBack(endpoint));
     this.#windows.plan(this.#windows.of(endpoint));
     this.wake();
@@ -239,6 +266,15 @@ export class Dispatcher implements Deliveries {
     this.#windows.of(endpoint).nextDueAt = Number.POSITIVE_INFINITY;
     for (const delivery of await this.#sending.forget(endpoint)) this.#release(endpoint, delivery);
     this.#settleIdle();
+  }
+
+  attempt(requested: EventDelivery): void {
+    this.#manual.request(requested);
+  }
+
+  async withdraw(deliveries: readonly EventDelivery[]): Promise<void> {
+    await this.#withdrawal.withdraw(deliveries);
+    this.wake();
   }
 
   // --- the end ---
@@ -325,7 +361,7 @@ export class Dispatcher implements Deliveries {
   /** Hands claims that memory holds to the sender, once it knows their endpoint. */
   #send(endpoint: string, claims: readonly Claim[]): void {
     if (this.#targets.isOpen(endpoint)) {
-      this.#sending.send(claims);
+      this.#sending.send(this.#withdrawal.sift(claims));
       return;
     }
     void this.#targets
@@ -338,9 +374,10 @@ export class Dispatcher implements Deliveries {
       .catch((error: unknown) => this.#parts.onFault(error));
   }
 
-  /** To the sender; or back to the disk while the endpoint is disabled. A test is sent all the same. */
-  async #handOver({ enabled }: Target, claims: readonly Claim[]): Promise<void> {
-    const sent = enabled ? claims : claims.filter(({ trigger }) => trigger === "test");
+  /** To the sender; or back to the disk while the endpoint is disabled. What was asked for is sent all the same. */
+  async #handOver({ enabled }: Target, held: readonly Claim[]): Promise<void> {
+    const claims = this.#withdrawal.sift(held);
+    const sent = enabled ? claims : claims.filter(({ trigger }) => trigger === "test" || trigger === "manual");
     if (sent.length > 0) this.#sending.send(sent);
     if (sent.length === claims.length) return;
     await this.#forgetting.forget(claims.filter((claim) => !sent.includes(claim)));
@@ -385,8 +422,10 @@ export class Dispatcher implements Deliveries {
 
   #release(endpoint: string, delivery: string): void {
     this.#windows.release(endpoint, delivery);
+    this.#withdrawal.released(delivery);
     this.#suspects.released();
     if (this.#watched.size > 0) this.#watched.get(delivery)?.();
+    this.#manual.released(delivery);
   }
 
   #makeRoom(): void {
@@ -422,7 +461,10 @@ export class Dispatcher implements Deliveries {
   #settleIdle(): void {
     if (this.#idleWaiters.length === 0 || this.#waker.passing || this.#recorder.busy) return;
     const owing =
-      this.#suspects.onTrial || this.#windows.held > 0 || this.#windows.nextDueAt <= this.#parts.clock.now();
+      this.#suspects.onTrial ||
+      this.#manual.busy ||
+      this.#windows.held > 0 ||
+      this.#windows.nextDueAt <= this.#parts.clock.now();
     if (owing && !this.#stopping) return;
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }

@@ -46,12 +46,12 @@ export class Windows {
     this.#count(claim, 1);
   }
 
+  /** Of one that is not held, a read that is under way takes no notice either. */
   release(endpoint: string, delivery: string): void {
-    const window = this.of(endpoint);
-    const claim = window.held.get(delivery);
-    if (claim === undefined) return;
-    window.release(delivery);
-    this.#count(claim, -1);
+    const window = this.#windows.get(endpoint);
+    const claim = window?.held.get(delivery);
+    window?.release(delivery);
+    if (claim !== undefined) this.#count(claim, -1);
   }
 
   /** Takes in what a read found; the answer is what memory did not hold yet. */

@@ -168,3 +168,71 @@ describe("the lists of deliveries and attempts", () => {
     expect((await api.get(`/v1/webhooks/${endpoint}/attempts?status=failed`)).body.code).toBe("invalid_query");
   });
 });
+
+describe("an attempt now", () => {
+  const attempt = (api: ApiServer, id: string, options = {}) =>
+    api.request("POST", `${DELIVERIES}/${id}/attempt`, options);
+
+  it("is owed by the store, handed over, and answered with the delivery", async () => {
+    const { api, endpoint, ofFailed } = await aScene();
+    const { status, body } = await attempt(api, ofFailed);
+    expect({ status, id: body.id, of: body.status }).toEqual({ status: 202, id: ofFailed, of: "failed" });
+    expect(api.requested).toMatchObject([{ delivery: ofFailed, endpoint }]);
+    expect(await api.store.requestedAttempts(null, 10)).toEqual([{ delivery: ofFailed, endpoint }]);
+  });
+
+  it("is asked for once under an idempotency key, and answered as the delivery is by then", async () => {
+    const { api, ofFailed } = await aScene();
+    const options = { headers: { "idempotency-key": "once" } };
+    await attempt(api, ofFailed, options);
+    await api.store.cancelEvent(null, (await api.get(`${DELIVERIES}/${ofFailed}`)).body.event, null);
+    const again = await attempt(api, ofFailed, options);
+    expect(again.headers["idempotency-replayed"]).toBe("true");
+    expect(again.body.id).toBe(ofFailed);
+    expect(api.requested).toHaveLength(1);
+    expect(await api.store.requestedAttempts(null, 10)).toEqual([]);
+  });
+
+  it("needs scope manage, and leaves its trace in the audit log", async () => {
+    const { api, ofFailed } = await aScene();
+    expect((await attempt(api, ofFailed, { key: await api.addKey(["read"]) })).status).toBe(403);
+    await attempt(api, ofFailed);
+    const { data } = (await api.get("/v1/audit?action=delivery.attempt")).body;
+    expect(data[0]).toMatchObject({ object: ofFailed, tenant: "default", outcome: "ok" });
+  });
+});
+
+describe("taking an event back", () => {
+  it("cancels what is open, tells the delivery side, and answers how many there were", async () => {
+    const api = await serve();
+    const endpoint = await register(api);
+    const { id } = (await api.post(EVENTS, { type: "budget.exceeded", data: {} })).body;
+    const { status, body } = await api.post(`${EVENTS}/${id}/cancel`, { endpoint });
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: {
+        id,
+        type: "budget.exceeded",
+        created_at: "2026-11-20T09:55:00.000Z",
+        received_at: "2026-11-20T09:55:00.000Z",
+        tenant: "default",
+        test: false,
+        status: "cancelled",
+        cancelled: 1,
+      },
+    });
+    expect(api.withdrawn).toMatchObject([{ endpoint }]);
+    expect((await api.request("POST", `${EVENTS}/${id}/cancel`)).body).toMatchObject({ cancelled: 0 });
+    expect((await api.post(`${EVENTS}/${id}/cancel`, { endpiont: endpoint })).body.code).toBe("validation_failed");
+  });
+
+  it("erases what it said, and says 410 to whoever sends it again", async () => {
+    const { api, failed } = await aScene();
+    const key = await api.addKey(["publish", "read"]);
+    expect((await api.request("DELETE", `${EVENTS}/${failed}/data`, { key })).status).toBe(403);
+    const { status, text } = await api.request("DELETE", `${EVENTS}/${failed}/data`);
+    expect({ status, text }).toEqual({ status: 204, text: "" });
+    expect((await api.get(`${EVENTS}/${failed}`)).body.data).toBeNull();
+    expect((await api.request("POST", `${EVENTS}/${failed}/retry`)).body.code).toBe("gone");
+  });
+});

@@ -143,6 +143,20 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     const owed = await walk.event("failed", "carbon.threshold");
     await walk.call("deleteEndpoint", { id: gone });
     await walk.call("retryEvent", { id: owed });
+    await walk.call("eraseEvent", { id: owed });
+    await walk.call("retryEvent", { id: owed });
+    return { id };
+  },
+  async cancelEvent(walk) {
+    await walk.endpoint();
+    const id = await walk.event("failed");
+    await walk.call("cancelEvent", { id });
+    return { id, body: {} };
+  },
+  async eraseEvent(walk) {
+    await walk.endpoint();
+    const id = await walk.event("failed");
+    await walk.call("eraseEvent", { id });
     return { id };
   },
 
@@ -157,6 +171,19 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     const id = await aDelivery(walk);
     await walk.call("getDelivery", { id });
     return { id };
+  },
+  async attemptDelivery(walk) {
+    const endpoint = await walk.endpoint({ events: ["goal.achieved"] });
+    const to = async (event: string) => (await walk.call("getEvent", { id: event })).body.deliveries[0].id as string;
+    const failed = await to(await walk.event("failed", "goal.achieved"));
+    await walk.call("attemptDelivery", { id: failed });
+    await walk.call("attemptDelivery", { id: await to(await walk.event("delivered", "goal.achieved")) });
+    const erased = await walk.event("failed", "goal.achieved");
+    await walk.call("eraseEvent", { id: erased });
+    await walk.call("attemptDelivery", { id: await to(erased) });
+    await walk.call("deleteEndpoint", { id: endpoint });
+    await walk.call("attemptDelivery", { id: failed });
+    return { id: failed };
   },
   async listDeliveryAttempts(walk) {
     const id = await aDelivery(walk);

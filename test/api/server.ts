@@ -13,7 +13,7 @@ import type { NewApiKey, Scope } from "../../src/domain/key.ts";
 import { createToken, hashSecret, parseToken } from "../../src/domain/token.ts";
 import { silentLog, type Log } from "../../src/log.ts";
 import type { Deliveries } from "../../src/delivery/deliveries.ts";
-import type { Handover, Store } from "../../src/store/store.ts";
+import type { EventDelivery, Handover, Store } from "../../src/store/store.ts";
 import { ManualClock } from "../harness/clock.ts";
 
 export interface Answer {
@@ -46,6 +46,8 @@ export class ApiServer {
   /** By delivery: whoever waits for its end. */
   readonly watched = new Map<string, () => void>();
   readonly dropped: string[] = [];
+  readonly requested: EventDelivery[] = [];
+  readonly withdrawn: EventDelivery[] = [];
   refreshing: (endpoint: string) => Promise<void> = async () => {};
   readonly refreshed: string[] = [];
   readonly logged: { level: string; fields: object; message: string }[] = [];
@@ -128,6 +130,8 @@ export class ApiServer {
         await this.refreshing(endpoint);
       },
       drop: async (endpoint) => void this.dropped.push(endpoint),
+      attempt: (requested) => void this.requested.push(requested),
+      withdraw: async (deliveries) => void this.withdrawn.push(...deliveries),
     };
   }
 

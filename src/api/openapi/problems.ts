@@ -15,6 +15,7 @@ const DETAILS: Record<ErrorCode, string> = {
   method_not_allowed: "this path takes POST, GET",
   request_timeout: "the request was not complete in time; send it again, faster",
   event_not_failed: "none of its deliveries in scope has failed; force sends delivered ones too",
+  delivery_settled: "it was delivered, or cancelled: there is nothing to attempt; a forced retry sends it again",
   endpoint_disabled: "what failed is only owed to disabled or deleted endpoints: ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
   endpoint_limit: "this tenant has as many endpoints as it may have; delete one, or see [endpoints] max_per_tenant",
   rotation_in_progress: "a rotation is under way until 2026-11-21T09:55:00.000Z; complete or abandon it first",

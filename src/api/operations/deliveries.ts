@@ -37,6 +37,20 @@ export const listDeliveryAttempts: Operation = {
   replies: { 200: aPageOfAttempts },
 };
 
+export const attemptDelivery: Operation = {
+  id: "attemptDelivery",
+  tag: "Deliveries",
+  summary: "Make one attempt now",
+  description:
+    "Outside the ladder: a 2xx makes the delivery `delivered`, a failure leaves its rung, its due time and its status as " +
+    "they were. It is owed from now on, through a restart too, and asking again before it was made makes no second one. " +
+    "If an attempt is on the wire it comes after that, unless that one delivers. A delivery that is `held` may be " +
+    "attempted too, to see whether its receiver is back.",
+  params,
+  replies: { 202: { description: "It will be made now.", schema: WholeDelivery, example: aWholeDelivery } },
+  problems: ["delivery_settled", "endpoint_disabled", "gone"],
+};
+
 export const listEndpointAttempts: Operation = {
   id: "listEndpointAttempts",
   tag: "Deliveries",

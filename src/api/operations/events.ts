@@ -1,6 +1,6 @@
 import type { Operation } from "../operation.ts";
 import { anAttempt, AttemptPage } from "../schemas/attempt.ts";
-import { anEvent, anEventSummary, Event, EventPage, RetriedEvent } from "../schemas/event.ts";
+import { anEvent, anEventSummary, CancelledEvent, Event, EventPage, RetriedEvent } from "../schemas/event.ts";
 import { aPageOf } from "../schemas/wire.ts";
 
 const params = { id: "evt" };
@@ -45,5 +45,34 @@ export const retryEvent: Operation = {
   replies: {
     202: { description: "They are due now.", schema: RetriedEvent, example: { ...anEvent, left_alone: [] } },
   },
-  problems: ["event_not_failed", "endpoint_disabled"],
+  problems: ["event_not_failed", "endpoint_disabled", "gone"],
+};
+
+export const cancelEvent: Operation = {
+  id: "cancelEvent",
+  tag: "Events",
+  summary: "Send no more of an event",
+  description:
+    "Its open deliveries become `cancelled`, for good. What is on the wire is recorded, and a 2xx makes it `delivered` " +
+    "all the same. What was delivered or has failed stays as it is; with nothing open, nothing changes.",
+  params,
+  example: { endpoint: anAttempt.endpoint },
+  replies: {
+    200: {
+      description: "Nothing more of it is started.",
+      schema: CancelledEvent,
+      example: { ...anEventSummary, status: "cancelled", cancelled: 1 },
+    },
+  },
+};
+
+export const eraseEvent: Operation = {
+  id: "eraseEvent",
+  tag: "Events",
+  summary: "Erase an event's data",
+  description:
+    "Its data and everything that receivers answered are erased; the rows stay. Open deliveries become `cancelled`, and " +
+    "it cannot be sent again. What is on the wire ends within its time limit, and its answer is not kept.",
+  params,
+  replies: { 204: { description: "Nothing of it is kept." } },
 };

@@ -49,6 +49,11 @@ export const RetriedEvent = titled(
   }),
 );
 
+export const CancelledEvent = titled(
+  "CancelledEvent",
+  v.object({ ...SUMMARY, cancelled: described(Count, "How many of its deliveries were open.") }),
+);
+
 export const Publication = titled(
   "Publication",
   v.object({

@@ -24,12 +24,14 @@ export class Held {
 
   constructor(db: Database, attempts: Attempts) {
     this.#attempts = attempts;
-    // Whatever was changed of a disabled endpoint, somebody still cares for it: that begins its time anew.
+    // Whatever was changed of a disabled endpoint, somebody still cares for it: that begins its time anew. What a manual
+    // attempt is owed to may be on the wire, under the number that would be taken here.
     this.#select = db.prepare(
       `SELECT d.event, d.endpoint, e.url, d.attempts, d.round, d.retry, d.trigger
        FROM endpoint e INDEXED BY endpoint_disabled CROSS JOIN delivery d INDEXED BY delivery_waiting
        WHERE e.enabled = 0 AND e.deleted_at IS NULL AND e.updated_at < ?
          AND d.endpoint = e.number AND d.status = ${WAITING} AND d.due_at < ? AND d.trigger <> ${triggerCode("test")}
+         AND NOT EXISTS (SELECT 1 FROM manual_attempt m WHERE m.event = d.event AND m.endpoint = d.endpoint)
        LIMIT ?`,
     );
     this.#fail = db.prepare(

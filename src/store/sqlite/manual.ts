@@ -20,6 +20,7 @@ export class Manual {
   readonly #index: EndpointIndex;
   readonly #add: Statement<[number, number]>;
   readonly #drop: Statement<[number, number]>;
+  readonly #dropOf: Statement<[number]>;
   readonly #dropVain: Statement<[]>;
   readonly #count: Statement<[], number>;
   readonly #isErased: Statement<[number], number>;
@@ -32,6 +33,7 @@ export class Manual {
     this.#index = index;
     this.#add = db.prepare("INSERT OR IGNORE INTO manual_attempt (event, endpoint) VALUES (?, ?)");
     this.#drop = db.prepare("DELETE FROM manual_attempt WHERE event = ? AND endpoint = ?");
+    this.#dropOf = db.prepare("DELETE FROM manual_attempt WHERE endpoint = ?");
     this.#dropVain = db.prepare(
       `DELETE FROM manual_attempt AS m WHERE NOT EXISTS (
          SELECT 1 FROM delivery d JOIN event e ON e.key = d.event JOIN endpoint p ON p.number = d.endpoint
@@ -42,7 +44,7 @@ export class Manual {
     this.#count = db.prepare<[], number>("SELECT count(*) FROM manual_attempt").pluck();
     this.#isErased = db.prepare<[number], number>("SELECT body IS NULL FROM event WHERE key = ?").pluck();
     this.#claim = db.prepare(
-      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.body_hash, e.body, e.test
+      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body, e.test
        FROM manual_attempt m
        JOIN delivery d ON d.event = m.event AND d.endpoint = m.endpoint
        JOIN event e ON e.key = m.event
@@ -95,6 +97,12 @@ export class Manual {
     const { changes } = this.#drop.run(event, endpoint);
     this.#owed = this.#some() - changes;
     return changes === 1;
+  }
+
+  /** Its endpoint was disabled: nothing more is sent that was asked for before. */
+  dropOf(endpoint: number): void {
+    if (this.#some() > 0) this.#dropOf.run(endpoint);
+    this.#owed = null;
   }
 
   /** Drops those that cannot be made any more. */

@@ -6,6 +6,7 @@ import type { EndpointIndex } from "./endpoint-index.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Health } from "./health.ts";
+import type { Manual } from "./manual.ts";
 import { CHUNK, type Sweep, type Walked } from "./sweep.ts";
 
 const CHUNK_SIZE = { events: 0, deliveries: CHUNK };
@@ -17,6 +18,7 @@ export interface RegistryParts {
   readonly index: EndpointIndex;
   readonly health: Health;
   readonly sweep: Sweep;
+  readonly manual: Manual;
   readonly clock: Clock;
   readonly read: <T>(work: () => T) => T;
 }
@@ -36,7 +38,7 @@ export class Registry {
 
   readonly update: Store["updateEndpoint"] = async (tenant, id, change, now, held = "release") => {
     const { commit, endpoints, index, health } = this.#parts;
-    const updated = await commit.run(() => endpoints.update(tenant, id, change, held, now));
+    const updated = await commit.run(() => this.#heeding(id, () => endpoints.update(tenant, id, change, held, now)));
     if (updated instanceof WebhookdError) throw updated;
     if (updated === null) return null;
     const { number } = index.byId(id)!;
@@ -47,7 +49,7 @@ export class Registry {
 
   readonly disable: Store["disableEndpoint"] = async (id, url, reason, now) => {
     const { commit, endpoints } = this.#parts;
-    return commit.run(() => endpoints.disable(id, url, reason, now));
+    return commit.run(() => this.#heeding(id, () => endpoints.disable(id, url, reason, now)));
   };
 
   readonly delete: Store["deleteEndpoint"] = async (tenant, id, now) => {
@@ -96,6 +98,15 @@ export class Registry {
   close(): void {
     this.#closed = true;
     while (this.#parts.health.hasNews) this.saveHealth().catch(() => {});
+  }
+
+  /** What was asked for before an endpoint was disabled is owed no more. */
+  #heeding<T>(id: string, change: () => T): T {
+    const { index, manual } = this.#parts;
+    const before = index.byId(id);
+    const result = change();
+    if (before?.enabled === true && index.byId(id)?.enabled === false) manual.dropOf(before.number);
+    return result;
   }
 
   /** A chunk a turn, so that a million deliveries delay nobody else's commit. */

@@ -163,6 +163,7 @@ export class SqliteStore implements Store {
       index,
       health: new Health(db),
       sweep: this.#sweep,
+      manual,
       clock,
       read: (work) => this.#read(work),
     });

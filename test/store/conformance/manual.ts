@@ -148,6 +148,25 @@ export function manualAttempts(openFresh: OpenFresh): void {
       expect(await store.getDelivery(null, delivery)).toMatchObject({ status: "held", attempts: 1, retry: 0 });
     });
 
+    it("is owed no more when its endpoint is disabled after it was asked for", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      await addEndpoint(store);
+      const { fresh } = await publishOne(store);
+      await store.record(fresh.map((claim) => again(claim, LATER)));
+      const [mine, other] = fresh.map(({ delivery }) => delivery) as [string, string];
+      for (const delivery of [mine, other]) await store.requestAttempt(null, delivery, START);
+      const change = (more: object) => store.updateEndpoint(null, endpoint, (now) => ({ ...now, ...more }), START);
+      await change({ description: "nothing that matters" });
+      expect(await store.requestedAttempt(mine)).not.toBeNull();
+      await change({ enabled: false });
+      expect(await store.requestedAttempt(mine)).toBeNull();
+      expect(await store.requestedAttempt(other)).not.toBeNull();
+      await store.requestAttempt(null, mine, START);
+      await change({ description: "still disabled" });
+      expect(await store.requestedAttempt(mine)).not.toBeNull();
+    });
+
     it("of a test stays a test", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
