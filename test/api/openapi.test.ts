@@ -205,7 +205,7 @@ describe("the page", () => {
       version: "0",
       signature: { header: "X-S", standardWebhooks: true },
     });
-    expect(page(made)).toContain("<h3>&lt;b&gt;&amp;amp;</h3>");
+    expect(page(made)).toContain("<p>&lt;b&gt;&amp;amp;</p>");
     expect(page(made)).not.toMatch(/<script>|<b>/);
   });
 });

@@ -86,11 +86,10 @@ const BOUNDS: Record<string, string> = {
 };
 
 function bounds(schema: JsonObject): string {
-  const parts = Object.entries(BOUNDS).flatMap(([name, text]) =>
-    schema[name] === undefined
-      ? []
-      : [`${text}${typeof schema[name] === "string" ? schema[name] : JSON.stringify(schema[name])}`],
-  );
+  const parts = Object.entries(BOUNDS).flatMap(([name, text]) => {
+    const value = schema[name];
+    return value === undefined ? [] : text + (name === "format" ? String(value) : JSON.stringify(value));
+  });
   return parts.length === 0 ? "" : ` <small>${escape(parts.join(", "))}</small>`;
 }
 

@@ -12,6 +12,7 @@ export const PAGE_POLICY =
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 type Operation = JsonObject & { operationId: string; summary: string; tags: string[] };
+type Needed = { key: string[] };
 type Located = { method: string; path: string; operation: Operation };
 
 /** `document` is what `openapi()` made. */
@@ -41,7 +42,7 @@ class View {
 
   contents(tags: readonly { name: string }[]): string {
     const of = (name: string) =>
-      this.#in(name).map(({ operation: { operationId, summary } }) => `<li>${link(operationId, summary)}</li>`);
+      this.#in(name).map((located) => `<li>${link(located.operation.operationId, titleOf(located))}</li>`);
     const chapters = tags.map(({ name }) => `<li>${link(name, name)}<ul>${of(name).join("")}</ul></li>`);
     return `<ul>${chapters.join("")}<li>${link("errors", "Errors")}</li><li>${link("shapes", "Shapes")}</li></ul>`;
   }
@@ -75,14 +76,14 @@ class View {
     return this.#operations.filter(({ operation }) => operation.tags.includes(tag));
   }
 
-  #operation({ method, path, operation }: Located): string {
+  #operation(located: Located): string {
+    const { method, path, operation } = located;
     const { operationId, summary, description, security } = operation;
-    const title = path.startsWith("/") ? `${method} ${path}` : path;
-    const [needed] = security as { key: string[] }[];
-    const scope = needed === undefined ? "" : needed.key[0] === undefined ? "any key" : `scope ${code(needed.key[0])}`;
+    const route = `${code(`${method} ${path}`)} <small>${accessOf(security as Needed[])}</small>`;
     return (
-      `<article id="${escape(operationId)}"><h3>${escape(summary)}</h3><p>${code(title)} <small>${scope}</small></p>` +
-      `${prose(description)}${this.#parameters(operation)}${this.#body(operation)}${this.#responses(operation)}</article>`
+      `<article id="${escape(operationId)}"><h3>${escape(titleOf(located))}</h3>` +
+      `<p>${path.startsWith("/") ? route : escape(summary)}</p>${prose(description)}` +
+      `${this.#parameters(operation)}${this.#body(operation)}${this.#responses(operation)}</article>`
     );
   }
 
@@ -97,7 +98,7 @@ class View {
   #body({ requestBody }: JsonObject): string {
     if (requestBody === undefined) return "";
     const { required, content } = requestBody as { required: boolean; content: JsonObject };
-    return `<h4>Body${required ? "" : " (may be left out)"}</h4>${this.#content(content)}`;
+    return `<h4>Body${required ? "" : " (may be left out)"}</h4>${this.#content(content, (schema) => this.#resolved(schema))}`;
   }
 
   #responses({ responses }: JsonObject): string {
@@ -118,11 +119,12 @@ class View {
     return shown.join("") + (links.length === 0 ? "" : `<p class="errors">Errors: ${links.join(", ")}</p>`);
   }
 
-  #content(content: JsonObject): string {
+  /** `looked` may follow references: what has to be sent is shown where it has to be sent. */
+  #content(content: JsonObject, looked = (schema: JsonObject) => schema): string {
     return Object.entries(content as Record<string, { schema: JsonObject; example?: unknown }>)
       .map(
         ([type, media]) =>
-          `<p>${code(type)} ${typeOf(media.schema)}</p>${shape(media.schema)}${example(media.example)}`,
+          `<p>${code(type)} ${typeOf(media.schema)}</p>${shape(looked(media.schema))}${example(media.example)}`,
       )
       .join("");
   }
@@ -135,6 +137,16 @@ class View {
       .slice(1)
       .reduce<JsonObject>((at, name) => at[name] as JsonObject, this.#document);
   }
+}
+
+/** A webhook has a name, a route a summary. */
+function titleOf({ path, operation }: Located): string {
+  return path.startsWith("/") ? operation.summary : path;
+}
+
+function accessOf([needed]: readonly Needed[]): string {
+  if (needed === undefined) return "no key";
+  return needed.key[0] === undefined ? "any key" : `scope ${code(needed.key[0])}`;
 }
 
 function link(id: string, text: string): string {

@@ -11,7 +11,7 @@ article p { margin: .4rem 0; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid #8883; }
 td p { margin: 0; }
-code, pre { font-family: ui-monospace, monospace; font-size: .9em; overflow-wrap: anywhere; }
+code, pre { font-family: ui-monospace, monospace; font-size: .9em; overflow-wrap: break-word; }
 pre { padding: .75rem; overflow: auto; background: #8881; }
 small { opacity: .75; }
 @media (max-width: 50rem) { body { display: block; } nav { position: static; height: auto; } }

@@ -34,7 +34,7 @@ function delivery({ name, description, source, schema, sample }: EventType, para
           schema: {
             allOf: [
               { $ref: "#/components/schemas/Envelope" },
-              { type: "object", properties: { type: { const: name }, data }, required: ["type"] },
+              { type: "object", properties: { type: { const: name }, data }, required: ["type", "data"] },
             ],
           },
           example: { id: EVENT, type: name, created_at: "2026-11-20T09:55:00.123Z", data: sample },
