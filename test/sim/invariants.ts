@@ -8,6 +8,7 @@ import type { SimReceiver } from "./receiver.ts";
 export interface Acked {
   readonly id: string;
   readonly endpoints: readonly string[];
+  readonly deadly: boolean;
 }
 
 /** What is known of a run from outside of the code under test. */

@@ -164,7 +164,9 @@ export class World implements Run {
   /** The dead come back, and what they missed is sent again. */
   async #replayWhatFailed(): Promise<void> {
     for (const receiver of this.receivers.values()) receiver.behaviour = "ok";
-    for (const { id } of this.acked) {
+    for (const { id, deadly } of this.acked) {
+      // It would need its ladder's time once more.
+      if (deadly) continue;
       this.clock.at(this.clock.monotonic + this.random.between(0, 5000), () => this.#replay(id, {}));
     }
     await this.#runUntil(this.clock.monotonic + 120_000);
@@ -261,7 +263,10 @@ export class World implements Run {
     const parts = { store: process.store, deliveries: process.dispatcher } as unknown as ApiParts;
     const wanted = drafts.map(({ type }) => this.#subscribers(type));
     const ack = (ids: readonly string[]) => {
-      ids.forEach((id, at) => this.acked.push({ id, endpoints: wanted[at]! }));
+      ids.forEach((id, at) => {
+        const deadly = Buffer.from(drafts[at]!.data).includes(DEADLY);
+        this.acked.push({ id, endpoints: wanted[at]!, deadly });
+      });
       for (const id of ids) this.#trace.update(`ack ${id}\n`);
     };
     publish(parts, drafts, now).then(
