@@ -98,6 +98,7 @@ export async function startDaemon(
     log,
     onFault,
     ladder: config.retry.delays,
+    timeoutMs: config.retry.timeout,
     maxRetryAfter: config.retry.maxRetryAfter,
     heldBytes: config.limits.inFlightBytes,
     disabling: { onGone: config.endpoints.disableOnGone, afterMs: config.endpoints.disableAfter },

@@ -156,7 +156,8 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
   #fail(fault: Fault): void {
     const duration = this.#sinceStart(this.#exchange.egress.clock.monotonic());
     const remoteAddress = this.connection.opening?.remoteAddress ?? null;
-    this.#end(noResponse(fault.error, fault.message, duration, { remoteAddress, phases: this.#phases() }));
+    const { unanswered } = fault;
+    this.#end(noResponse(fault.error, fault.message, duration, { remoteAddress, phases: this.#phases(), unanswered }));
   }
 
   #end(outcome: Outcome): void {

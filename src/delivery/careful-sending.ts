@@ -54,6 +54,10 @@ export class CarefulSending implements Sending {
     if (this.#unmarked.length > 0) this.send([]);
   }
 
+  probe(): void {
+    this.#inner.probe();
+  }
+
   async drain(): Promise<void> {
     await this.#marking;
     await this.#inner.drain();

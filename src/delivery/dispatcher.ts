@@ -19,6 +19,7 @@ import { Disabling, type DisablingRules } from "./disabling.ts";
 import { Forgetting } from "./forgetting.ts";
 import { endpointsOwed, HorizonSweep } from "./horizon-sweep.ts";
 import { ManualAttempts } from "./manual-attempts.ts";
+import { OutageWatch } from "./outage-watch.ts";
 import { Recorder, type EndedClaim } from "./recorder.ts";
 import type { Ended, Sending } from "./sending.ts";
 import { Suspects } from "./suspects.ts";
@@ -58,6 +59,8 @@ export interface DispatcherParts {
   readonly clock: Clock;
   readonly ladder: Ladder;
   readonly maxRetryAfter?: number;
+  /** How long an attempt may take. */
+  readonly timeoutMs: number;
   readonly log: Log;
   /** Bytes of bodies that memory may hold. */
   readonly heldBytes: number;
@@ -88,6 +91,7 @@ export class Dispatcher implements Deliveries {
   readonly #shift: ClockShift;
   readonly #recorder: Recorder;
   readonly #suspects: Suspects;
+  readonly #outage: OutageWatch;
   readonly #waker: Waker;
   readonly #forgetting: Forgetting;
   readonly #disabling: Disabling;
@@ -124,6 +128,14 @@ export class Dispatcher implements Deliveries {
       },
       onStuck: () => this.#sending.pause(),
       onFlowing: () => this.#resume(),
+    });
+    this.#outage = new OutageWatch({
+      ...parts,
+      record: (ended) => this.#record(ended),
+      again: (ended) => this.#sending.send(ended.map(({ claim }) => claim)),
+      pause: () => this.#sending.pause(),
+      probe: () => this.#recorder.stuck || this.#sending.probe(),
+      resume: () => this.#resume(),
     });
     this.#suspects = new Suspects({
       ...parts,
@@ -291,6 +303,7 @@ export class Dispatcher implements Deliveries {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#waker.stop();
+    this.#outage.stop();
     await this.#sending.drain();
     this.#recorder.end();
     await this.idle();
@@ -392,9 +405,14 @@ export class Dispatcher implements Deliveries {
       if (claim === undefined) throw new Error(`${ended.delivery} ended and was not held`);
       if (ended.outcome.ours && !this.#stopping) this.#waitForOurselves(claim, ended.outcome.detail);
       else claims.push({ claim, ended });
-      this.#disabling.look(claim, ended);
     }
-    if (claims.length > 0) this.#recorder.record(claims);
+    const decided = this.#outage.sort(claims);
+    if (decided.length > 0) this.#record(decided);
+  }
+
+  #record(ended: readonly EndedClaim[]): void {
+    for (const each of ended) this.#disabling.look(each.claim, each.ended);
+    this.#recorder.record(ended);
   }
 
   /** Nothing of the receiver's: the delivery takes its turn again, without a rung, once we had time to recover. */
@@ -406,7 +424,7 @@ export class Dispatcher implements Deliveries {
   }
 
   #resume(): void {
-    if (!this.#stopping && !this.#recorder.stuck) this.#sending.resume();
+    if (!this.#stopping && !this.#recorder.stuck && !this.#outage.out) this.#sending.resume();
   }
 
   /** Its end leaves room for what waits behind the window. */

@@ -5,10 +5,13 @@ import type { AttemptError, BodyError } from "../domain/attempt.ts";
 /** Carries an attempt's error through sockets and undici. Its message is a sentence for people, free of outside text. */
 export class Fault extends Error {
   readonly error: AttemptError;
+  /** Whether it says nothing of the receiver's host: when everybody's attempts end so, the fault is ours. */
+  readonly unanswered: boolean;
 
-  constructor(error: AttemptError, sentence: string) {
+  constructor(error: AttemptError, sentence: string, unanswered = error === "timeout" || error === "unreachable") {
     super(sentence);
     this.error = error;
+    this.unanswered = unanswered;
   }
 }
 

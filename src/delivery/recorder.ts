@@ -30,6 +30,8 @@ export interface RecorderParts {
 export interface EndedClaim {
   readonly claim: Claim;
   readonly ended: Ended;
+  /** Monotonic; the call's own time if it is not said. */
+  readonly endedAt?: number;
 }
 
 /** With what its due time was reckoned by: the clock's epoch, and when it ended in monotonic time. */
@@ -65,9 +67,9 @@ export class Recorder {
   }
 
   record(batch: readonly EndedClaim[]): void {
-    const endedAt = this.#parts.clock.monotonic();
+    const now = this.#parts.clock.monotonic();
     this.#write(
-      batch.map(({ claim, ended: { url, startedAt, secretVersion, outcome } }) => {
+      batch.map(({ claim, ended: { url, startedAt, secretVersion, outcome }, endedAt = now }) => {
         const settled = this.#settle({ claim, url, startedAt, secretVersion, outcome }, endedAt);
         this.#log(settled);
         return settled;

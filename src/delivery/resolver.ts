@@ -47,8 +47,6 @@ export function dnsFault(codes: readonly string[]): Fault {
     .find((f) => f.error === "interrupted");
   if (ours !== undefined) return ours;
   const code = codes.find((each) => each !== "ENODATA" && each !== "");
-  return new Fault(
-    "dns_failure",
-    code === undefined ? "the host name has no address" : `the DNS look-up failed (${code})`,
-  );
+  if (code === undefined) return new Fault("dns_failure", "the host name has no address");
+  return new Fault("dns_failure", `the DNS look-up failed (${code})`, true);
 }

@@ -21,7 +21,7 @@ export type ToSender =
   | { readonly kind: "egress"; readonly rules: EgressRules }
   | { readonly kind: "forget"; readonly endpoint: string; readonly call: number }
   | { readonly kind: "drain"; readonly call: number }
-  | { readonly kind: "pause" | "resume" | "abort" | "close" };
+  | { readonly kind: "pause" | "resume" | "probe" | "abort" | "close" };
 
 export type FromSender =
   | { readonly kind: "ended"; readonly ends: PackedEnds; readonly caps: readonly (readonly [string, number])[] }

@@ -57,6 +57,8 @@ function serve(port: MessagePort, { settings, onWire }: SenderThreadData): void 
         return sender.pause();
       case "resume":
         return sender.resume();
+      case "probe":
+        return sender.probe();
       case "abort":
         return sender.abort();
       case "drain":

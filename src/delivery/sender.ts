@@ -93,6 +93,11 @@ export class Sender implements Sending {
     this.#pump();
   }
 
+  probe(): void {
+    const job = this.#turns.next(this.#parts.clock.monotonic());
+    if (job !== undefined) this.#start(job);
+  }
+
   drain(): Promise<void> {
     this.pause();
     return this.#turns.inFlight === 0 ? Promise.resolve() : new Promise((resolve) => this.#onDrained.push(resolve));

@@ -25,6 +25,8 @@ export interface Sending {
   forget(endpoint: string): Promise<readonly string[]>;
   pause(): void;
   resume(): void;
+  /** While paused: starts one attempt all the same, of whoever's turn it is. */
+  probe(): void;
   /** Pauses, and resolves when nothing is in flight and every end was reported. */
   drain(): Promise<void>;
   /** Pauses, and ends what is in flight as `interrupted`. */

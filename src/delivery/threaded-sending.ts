@@ -37,6 +37,7 @@ export class ThreadedSending implements Sending {
   /** How many threads died while this delivery, alone or among others, was on the wire. */
   readonly #deaths = new Map<string, number>();
   #paused = false;
+  #probes = 0;
 
   constructor(parts: ThreadedSendingParts) {
     this.#parts = parts;
@@ -88,6 +89,13 @@ export class ThreadedSending implements Sending {
     this.#paused = false;
     for (const thread of this.#all()) thread.tell({ kind: "resume" });
     this.#nextSuspect();
+  }
+
+  /** Where something waits; the threads take turns. */
+  probe(): void {
+    const busy = this.#threads.filter(({ outstanding }) => outstanding > 0);
+    if (busy.length > 0) busy[this.#probes++ % busy.length]!.tell({ kind: "probe" });
+    else this.#trySuspect();
   }
 
   async drain(): Promise<void> {
@@ -162,7 +170,11 @@ export class ThreadedSending implements Sending {
 
   /** One after the other. At a drain nothing more is started: the next start of the daemon finds them on the disk. */
   #nextSuspect(): void {
-    if (this.#paused || this.#trying) return;
+    if (!this.#paused) this.#trySuspect();
+  }
+
+  #trySuspect(): void {
+    if (this.#trying) return;
     const job = this.#suspects.shift();
     if (job === undefined) {
       void this.#quarantine?.close();

@@ -54,6 +54,8 @@ export interface Outcome {
   /** At most the bytes that may be kept for this outcome. Outside bytes. */
   readonly responseBody: Uint8Array;
   readonly responseTruncated: boolean;
+  /** It failed for want of an answer: out of time, no route, or a DNS that said nothing of the name. */
+  readonly unanswered?: boolean;
   /** Our own fault (no file descriptors, no network at all, shutdown): uses no rung, the delivery is queued again. */
   readonly ours: boolean;
 }

@@ -58,10 +58,10 @@ export class TestReceiver {
 
   static async start(
     script: readonly Answer[] = [],
-    options: { tls?: boolean; port?: number } = {},
+    options: { tls?: boolean; port?: number; host?: string } = {},
   ): Promise<TestReceiver> {
     const receiver = new TestReceiver(script, options.tls ?? false);
-    receiver.#server.listen(options.port ?? 0, "127.0.0.1");
+    receiver.#server.listen(options.port ?? 0, options.host ?? "127.0.0.1");
     await once(receiver.#server, "listening");
     return receiver;
   }

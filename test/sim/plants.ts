@@ -12,6 +12,8 @@ export interface Kinds {
   operators: boolean;
   rotations: boolean;
   deadly: boolean;
+  /** Times in which nobody can be reached. */
+  outages: boolean;
   /** Batches so large that memory must give some of them back. */
   bursts: boolean;
 }

@@ -4,6 +4,7 @@ import type { Clock } from "../../src/clock.ts";
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { Signer, type SignedRequest } from "../../src/delivery/request.ts";
 import { Sender } from "../../src/delivery/sender.ts";
+import { noResponse } from "../../src/domain/attempt.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Ladder } from "../../src/domain/ladder.ts";
 import { silentLog } from "../../src/log.ts";
@@ -20,6 +21,8 @@ export interface Faults {
   crashAtAwait: number;
   /** Commits fail with a full disk. */
   diskFull: boolean;
+  /** Nothing at all can be reached. */
+  cutOff: boolean;
 }
 
 export interface ProcessParts {
@@ -44,6 +47,8 @@ export interface SeenAttempt {
   endedAt: number | null;
 }
 
+/** A tenth of the specified limit. */
+export const TIMEOUT_MS = 1000;
 const SWEEP_MS = 60_000;
 /** A payload that kills the process when it is sent. */
 export const DEADLY = '"deadly":true';
@@ -65,6 +70,7 @@ export class Process {
       store: this.store,
       clock,
       ladder: parts.ladder,
+      timeoutMs: TIMEOUT_MS,
       log: silentLog,
       // So little that it is full at every burst.
       heldBytes: 2 * 1024,
@@ -148,16 +154,28 @@ export class Process {
       if (Buffer.from(request.body).includes(DEADLY)) return this.#parts.onCrash();
       const seen: SeenAttempt = { ...labels(request), startedAt: clock.monotonic, endedAt: null };
       onAttempt(seen);
+      if (this.#parts.faults.cutOff) {
+        // No route, or no answer.
+        const afterMs = random.chance(0.5) ? random.between(1, 5) : TIMEOUT_MS;
+        const outcome = noResponse("timeout", "cut off", afterMs, { unanswered: true });
+        this.#end(seen, afterMs, () => resolve(outcome));
+        return;
+      }
       const receiver = receiverOf(url);
       const { outcome, afterMs, processed } = receiver.answer(request, random, clock.now());
       // What reached the receiver happened, whether we live to hear of it or not.
       const heardAt = random.between(0, afterMs);
       if (processed !== null) clock.at(clock.monotonic + heardAt, () => receiver.processed.push(processed));
-      clock.at(clock.monotonic + afterMs, () => {
-        if (!this.alive) return;
-        seen.endedAt = clock.monotonic;
-        resolve(outcome);
-      });
+      this.#end(seen, afterMs, () => resolve(outcome));
+    });
+  }
+
+  #end(seen: SeenAttempt, afterMs: number, report: () => void): void {
+    const { clock } = this.#parts;
+    clock.at(clock.monotonic + afterMs, () => {
+      if (!this.alive) return;
+      seen.endedAt = clock.monotonic;
+      report();
     });
   }
 

@@ -17,12 +17,11 @@ import { VirtualClock } from "./clock.ts";
 import { checkEnd, checkGaps, StatusWatch, type Acked, type Run } from "./invariants.ts";
 import { LADDER } from "./ladder.ts";
 import { PLANTS, type Kinds, type Plant, type PlantName } from "./plants.ts";
-import { DEADLY, Process, type Faults, type SeenAttempt } from "./process.ts";
+import { DEADLY, Process, TIMEOUT_MS, type Faults, type SeenAttempt } from "./process.ts";
 import { Random } from "./random.ts";
 import { BEHAVIOURS, SimReceiver } from "./receiver.ts";
 import { Rotations } from "./rotations.ts";
 
-const TIMEOUT_MS = 1000;
 const FAULTY_MS = 120_000;
 const LADDER_MS = LADDER.reduce((sum, delay) => sum + delay, 0);
 const TYPES = ["budget.exceeded", "goal.achieved", "carbon.threshold"];
@@ -62,7 +61,7 @@ export class World implements Run {
   clockSteps = 0;
   diskWasFull = false;
   poisoned = false;
-  readonly faults: Faults = { crashAtAwait: 0, diskFull: false };
+  readonly faults: Faults = { crashAtAwait: 0, diskFull: false, cutOff: false };
   readonly #seed: number;
   readonly #plant: Plant;
   readonly #sweeps: boolean;
@@ -91,6 +90,7 @@ export class World implements Run {
       deadly: this.random.chance(0.2),
       bursts: this.random.chance(0.3),
       rotations: kind(),
+      outages: this.random.chance(0.3),
       ...plant.kinds,
     };
   }
@@ -227,6 +227,10 @@ export class World implements Run {
       this.diskWasFull = true;
       this.clock.at(this.clock.monotonic + random.between(10, 5000), () => (this.faults.diskFull = false));
     }
+    if (kinds.outages && random.chance(0.05)) {
+      this.faults.cutOff = true;
+      this.clock.at(this.clock.monotonic + random.between(10, 20_000), () => (this.faults.cutOff = false));
+    }
     if (kinds.clock && random.chance(0.03)) {
       this.clockSteps++;
       this.clock.step(random.pick([-1, 1]) * random.between(3000, 3_600_000));
@@ -245,6 +249,7 @@ export class World implements Run {
   #heal(): void {
     this.faults.crashAtAwait = 0;
     this.faults.diskFull = false;
+    this.faults.cutOff = false;
     for (const receiver of this.receivers.values()) if (!this.isDead(receiver.url)) receiver.behaviour = "ok";
   }
 

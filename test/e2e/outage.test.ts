@@ -1,0 +1,194 @@
+import { connect, Socket } from "node:net";
+import { Worker } from "node:worker_threads";
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { Fault } from "../../src/delivery/fault.ts";
+import type { SenderThreadData } from "../../src/delivery/sender-messages.ts";
+import { ManualClock } from "../harness/clock.ts";
+import { TestDaemon } from "../harness/daemon.ts";
+import { DialSpy } from "../harness/dial.ts";
+import { TestReceiver } from "../harness/receiver.ts";
+
+const ADDRESS = "93.184.216.34";
+
+/** A daemon with one endpoint on each of the hosts, all of them the same receiver, on a network that can be cut. */
+async function onNetwork(hosts: readonly string[]) {
+  const receiver = await TestReceiver.start();
+  const clock = new ManualClock();
+  const network = { cut: false, silentDns: new Set<string>() };
+  const spy = new DialSpy(() => (network.cut ? "blackhole" : receiver.port));
+  const resolve = async (host: string) => {
+    if (network.silentDns.has(host)) throw new Fault("timeout", "the DNS did not answer in time");
+    return [ADDRESS];
+  };
+  const daemon = await TestDaemon.start({
+    clock,
+    network: { resolve, dial: spy.dial },
+    settings: { EGRESS_PORTS: String(receiver.port) },
+  });
+  for (const host of hosts) await daemon.register(`http://${host}:${receiver.port}/hook`);
+  /** Lets time pass second by second, and what each second sets going come to rest. */
+  const pass = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      clock.advance(1000);
+      daemon.daemon.tick();
+      await rest();
+    }
+  };
+  return { daemon, clock, network, spy, receiver, pass };
+}
+
+/** Long enough for a commit and for a request on this host. */
+const rest = () => new Promise((resolve) => setTimeout(resolve, 40));
+
+describe("when nothing at all can be reached", () => {
+  const HOSTS = ["a.example.com", "b.example.com", "c.example.com"];
+
+  it("nothing is sent but one probe a second, no attempt is lost, and the first answer ends it", async () => {
+    const hosts = Array.from("abcdefghijkl", (name) => `${name}.example.com`);
+    const { daemon, network, spy, receiver, pass } = await onNetwork(hosts);
+    network.cut = true;
+    const id = await daemon.publish();
+    await rest();
+    expect(spy.dialled).toHaveLength(hosts.length);
+    await pass(10);
+    // They ran out of time, and take their turns again without a rung.
+    expect(await daemon.attempts(id)).toEqual([]);
+    expect(await daemon.event(id)).toMatchObject({ status: "pending" });
+    const before = spy.dialled.length;
+    const later = await daemon.publish();
+    await pass(20);
+    expect(spy.dialled.length - before).toBeGreaterThanOrEqual(19);
+    expect(spy.dialled.length - before).toBeLessThanOrEqual(21);
+    expect(receiver.requests).toHaveLength(0);
+
+    network.cut = false;
+    await pass(2);
+    // What had been dialled into the void is given up in its own time.
+    await pass(12);
+    await daemon.daemon.idle();
+    for (const event of [id, later]) {
+      expect(await daemon.event(event)).toMatchObject({ status: "delivered" });
+      expect((await daemon.attempts(event)).map(({ number, outcome }) => [number, outcome])).toEqual(
+        hosts.map(() => [1, "succeeded"]),
+      );
+    }
+    expect(receiver.requests).toHaveLength(2 * hosts.length);
+    await receiver.close();
+  });
+
+  it("what failed at once, before that was known, loses no attempt either", async () => {
+    const { daemon, network, pass } = await onNetwork(HOSTS);
+    for (const host of HOSTS) network.silentDns.add(host);
+    const id = await daemon.publish();
+    await pass(9);
+    expect(await daemon.attempts(id)).toEqual([]);
+    await pass(2);
+    network.silentDns.clear();
+    await pass(2);
+    await daemon.daemon.idle();
+    expect((await daemon.attempts(id)).map(({ outcome }) => outcome)).toEqual(HOSTS.map(() => "succeeded"));
+  });
+
+  it("a stop records what was cut off as interrupted", async () => {
+    const { daemon, network, pass } = await onNetwork(HOSTS);
+    network.cut = true;
+    const id = await daemon.publish();
+    await pass(13);
+    const stopped = daemon.daemon.stop();
+    await pass(11);
+    await stopped;
+    const again = await TestDaemon.start({ dir: daemon.dir, clock: new ManualClock(Date.parse("2027-01-01")) });
+    const attempts = await again.attempts(id);
+    expect(attempts.every(({ outcome }) => outcome === "interrupted")).toBe(true);
+    expect(await again.event(id)).toMatchObject({ status: "pending" });
+  });
+});
+
+describe("a customer who alone cannot be reached", () => {
+  it("has a timeout of its own when its DNS is silent, recorded as of then, and nobody else waits", async () => {
+    const { daemon, network, receiver, pass } = await onNetwork(["a.example.com", "b.example.com", "c.example.com"]);
+    network.silentDns.add("a.example.com");
+    const id = await daemon.publish();
+    await pass(1);
+    await daemon.publish();
+    await rest();
+    const attempts = await daemon.attempts(id);
+    expect(attempts.map(({ outcome, error }) => [outcome, error]).toSorted()).toEqual([
+      ["failed", "timeout"],
+      ["succeeded", null],
+      ["succeeded", null],
+    ]);
+    const [delivery] = (await daemon.event(id)).deliveries.filter((one: any) => one.status === "pending");
+    expect(delivery.next_attempt_at).toBe("2026-11-20T09:55:30.000Z");
+    expect(receiver.requests).toHaveLength(4);
+    await receiver.close();
+  });
+
+  it("comes to the end of its ladder with others like it, alone in a quiet night", async () => {
+    const { daemon, network, pass, clock } = await onNetwork(["a.example.com", "b.example.com", "c.example.com"]);
+    await daemon.register(`http://well.example.com:${(await TestReceiver.start()).port}/hook`, {
+      events: ["goal.achieved"],
+    });
+    for (const host of ["a", "b", "c"]) network.silentDns.add(`${host}.example.com`);
+    const id = await daemon.publish();
+    await daemon.publish({}, "goal.achieved");
+    for (const rung of ["0s", "30s", "2m", "10m", "1h", "6h", "24h"]) {
+      clock.advance(rung);
+      await pass(13);
+    }
+    expect(await daemon.event(id)).toMatchObject({ status: "failed" });
+    const { body } = await daemon.request("GET", `/v1/webhooks/events/${id}/attempts?limit=100`);
+    expect(body.data).toHaveLength(21);
+  });
+});
+
+it("an outage is seen across sender threads", async () => {
+  const receiver = await TestReceiver.start([], { host: "0.0.0.0" });
+  const threads: Worker[] = [];
+  const startSender = (workerData: SenderThreadData) => {
+    const thread = new Worker(new URL("../harness/cut-off-sender.ts", import.meta.url), { workerData, execArgv: [] });
+    threads.push(thread);
+    return thread;
+  };
+  const cut = (isCut: boolean) => threads.forEach((thread) => thread.postMessage({ kind: "network", cut: isCut }));
+  const daemon = await TestDaemon.start({
+    clock: systemClock,
+    startSender,
+    settings: { DELIVERY_THREADS: "2", RETRY_TIMEOUT: "500ms", RETRY_DELAYS: "10ms" },
+  });
+  for (let host = 2; host <= 7; host++) await daemon.register(`http://127.0.0.${host}:${receiver.port}/hook`);
+  cut(true);
+  const id = await daemon.publish();
+  // Four time limits: with a ladder of milliseconds, every delivery would long have failed.
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  expect(await daemon.event(id)).toMatchObject({ status: "pending" });
+  expect(await daemon.attempts(id)).toEqual([]);
+  cut(false);
+  while ((await daemon.event(id)).status === "pending") await daemon.daemon.idle();
+  expect(await daemon.event(id)).toMatchObject({ status: "delivered" });
+  expect(await daemon.attempts(id)).toHaveLength(6);
+  await receiver.close();
+});
+
+it.each(["EMFILE", "ENOMEM"])(
+  "%s is our own fault: the attempt is made again later, and uses no rung",
+  async (code) => {
+    const receiver = await TestReceiver.start();
+    const clock = new ManualClock();
+    let dialled = 0;
+    const dial = (ip: string, port: number) => {
+      if (++dialled > 2) return connect(port, ip);
+      const socket = new Socket();
+      queueMicrotask(() => socket.destroy(Object.assign(new Error(code), { code })));
+      return socket;
+    };
+    const daemon = await TestDaemon.start({ clock, network: { dial } });
+    await daemon.register(receiver.url);
+    const id = await daemon.publish();
+    while ((await daemon.event(id)).status === "pending") clock.advance(1000);
+    expect(dialled).toBe(3);
+    expect((await daemon.attempts(id)).map(({ number, outcome }) => [number, outcome])).toEqual([[1, "succeeded"]]);
+    await receiver.close();
+  },
+);
