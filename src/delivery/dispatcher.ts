@@ -132,7 +132,7 @@ export class Dispatcher implements Deliveries {
     this.#outage = new OutageWatch({
       ...parts,
       record: (ended) => this.#record(ended),
-      again: (ended) => this.#sending.send(ended.map(({ claim }) => claim)),
+      again: (ended) => ended.forEach(({ claim }) => this.#send(claim.endpoint, [claim])),
       pause: () => this.#sending.pause(),
       probe: () => this.#recorder.stuck || this.#sending.probe(),
       resume: () => this.#resume(),

@@ -62,6 +62,10 @@ export class OutageWatch {
     if (sign === undefined) return true;
     const startedAt = now - outcome.durationMs;
     const host = unanswered || this.#outage.caresWho ? new URL(url).hostname : null;
+    if (sign === null && this.#outage.wasOutAt(startedAt)) {
+      this.#parts.again([each]);
+      return false;
+    }
     if (sign === null) this.#outage.noSign(host!, startedAt, now);
     else this.#outage.sign(host, startedAt + sign);
     // What got its last sign before a silence, and ran out of time in it, failed in it too.

@@ -27,6 +27,7 @@ export class Outage {
   since = 0;
   readonly #afterMs: number;
   #lastSignAt = Number.NEGATIVE_INFINITY;
+  #outUntil = Number.NEGATIVE_INFINITY;
   /** Who gave no sign in this silence. */
   readonly #hosts = new Set<string>();
   /** Whose last failure was found to be their own. */
@@ -46,12 +47,18 @@ export class Outage {
     return this.since + this.#afterMs * (this.#proven ? 1 : 1 + GRACE);
   }
 
+  /** Whether an outage that has ended lasted until then: whoever began in it and failed had no chance. */
+  wasOutAt(instant: number): boolean {
+    return instant < this.#outUntil;
+  }
+
   /** Something came of this host at `at`. */
   sign(host: string | null, at: number): void {
     this.#lastSignAt = Math.max(this.#lastSignAt, at);
     if (host !== null) this.#silent.delete(host);
     if (this.reach === "clear" || at <= this.since) return;
     if (this.reach === "open") this.#remember(host);
+    else this.#outUntil = at;
     this.#clear();
   }
 

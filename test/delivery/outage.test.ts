@@ -14,6 +14,7 @@ describe("an outage", () => {
     expect(outage.look(60_000)).toBe("out");
     outage.sign("d", 60_001);
     expect(outage.look(60_001)).toBe("clear");
+    expect([outage.wasOutAt(60_000), outage.wasOutAt(60_001)]).toEqual([true, false]);
   });
 
   it("is none of two hosts, however often and long: their failures are their own", () => {

@@ -98,10 +98,14 @@ describe("when nothing at all can be reached", () => {
     const stopped = daemon.daemon.stop();
     await pass(11);
     await stopped;
-    const again = await TestDaemon.start({ dir: daemon.dir, clock: new ManualClock(Date.parse("2027-01-01")) });
+    const unreachable = { resolve: () => new Promise<never>(() => {}) };
+    const again = await TestDaemon.start({ dir: daemon.dir, network: unreachable });
     const attempts = await again.attempts(id);
     expect(attempts.every(({ outcome }) => outcome === "interrupted")).toBe(true);
     expect(await again.event(id)).toMatchObject({ status: "pending" });
+    const stoppedAgain = again.stop();
+    again.daemon.abort();
+    await stoppedAgain;
   });
 });
 
@@ -155,14 +159,12 @@ it("an outage is seen across sender threads", async () => {
   const daemon = await TestDaemon.start({
     clock: systemClock,
     startSender,
-    settings: { DELIVERY_THREADS: "2", RETRY_TIMEOUT: "1s", RETRY_DELAYS: "10ms" },
+    settings: { DELIVERY_THREADS: "2", RETRY_TIMEOUT: "1s", RETRY_DELAYS: "10ms,10ms" },
   });
   for (let host = 2; host <= 7; host++) await daemon.register(`http://127.0.0.${host}:${receiver.port}/hook`);
-  await daemon.publish();
-  await daemon.daemon.idle();
   cut(true);
   const id = await daemon.publish();
-  // Five time limits: with this ladder, every delivery would long have failed.
+  // Five time limits: with this ladder, every delivery would have failed after three.
   await new Promise((resolve) => setTimeout(resolve, 5000));
   expect(await daemon.event(id)).toMatchObject({ status: "pending" });
   cut(false);
