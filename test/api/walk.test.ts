@@ -17,7 +17,8 @@ describe.each(ids)("%s", (id) => {
       if (!walk.seen.get(id)!.has(answer)) await PIPELINE[answer]?.(walk, id, step);
     }
     expect([...walk.seen.get(id)!].toSorted()).toEqual(described.toSorted());
-    expect(walk.faults).toEqual([]);
+    // Taken out, so that each operation answers for itself.
+    expect(walk.faults.splice(0)).toEqual([]);
   });
 });
 
