@@ -173,8 +173,8 @@ export class Dispatcher implements Deliveries {
     this.#sweep = new HorizonSweep({
       ...parts,
       windows: this.#windows,
-      isSentTo: async (endpoint) => (await this.#targets.get(endpoint))?.enabled === true,
-      onRepaired: () => this.wake(),
+      isSentTo: async (endpoint) => (await parts.store.target(endpoint))?.enabled === true,
+      onRepaired: (endpoint) => void this.refresh(endpoint).catch((error: unknown) => this.#failed(error)),
     });
     this.#waker = new Waker({
       clock: parts.clock,
@@ -330,7 +330,13 @@ export class Dispatcher implements Deliveries {
     const now = this.#parts.clock.now();
     let readInThisTurn = 0;
     for (let window = this.#windows.takeDue(now); window !== undefined; window = this.#windows.takeDue(now)) {
-      readInThisTurn += await this.#read(window);
+      try {
+        readInThisTurn += await this.#read(window);
+      } catch (error) {
+        // The agenda named it once, and the next pass must find it again.
+        this.#windows.plan(window);
+        throw error;
+      }
       if (this.#stopping) return;
       if (readInThisTurn < READ_LIMIT) continue;
       readInThisTurn = 0;

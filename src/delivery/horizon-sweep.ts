@@ -20,9 +20,10 @@ export interface HorizonSweepParts {
   readonly windows: Windows;
   readonly clock: Clock;
   readonly log: Log;
-  /** Deliveries of a disabled or deleted endpoint wait for nobody. */
+  /** As the disk has it: what a disabled or deleted endpoint is owed is not lost. */
   readonly isSentTo: (endpoint: string) => Promise<boolean>;
-  readonly onRepaired: () => void;
+  /** Has it read again, whatever memory thought of it. */
+  readonly onRepaired: (endpoint: string) => void;
 }
 
 /** What memory has lost, by delivery id. A million lost at once count as the first 500 of each endpoint. */
@@ -56,7 +57,7 @@ export class HorizonSweep {
     let seen = 0;
     for await (const [endpoint, dueAt] of endpointsOwed(this.#parts.store)) {
       const { missed, rows } = await this.#lookAt(endpoint, dueAt);
-      if (missed.length > 0 && (await this.#parts.isSentTo(endpoint))) note(lost.waiting, missed);
+      for (const owed of missed) lost.waiting.set(owed.delivery, owed);
       if ((seen += rows + 1) < CHUNK) continue;
       seen = 0;
       await this.#turn();
@@ -81,6 +82,7 @@ export class HorizonSweep {
       const page = await this.#parts.store.waiting(endpoint, after, limit);
       rows += page.length;
       if (page.some((owed) => window.misses(owed))) {
+        if (!(await this.#parts.isSentTo(endpoint))) return { missed: [], rows };
         const all = await this.#parts.store.waiting(endpoint, after, CHUNK);
         return { missed: all.filter((owed) => window.misses(owed)), rows: rows + all.length };
       }
@@ -98,11 +100,12 @@ export class HorizonSweep {
     const { clock, log, store, windows, onRepaired } = this.#parts;
     this.found += waiting.size + fresh.size;
     const all = [...waiting.values(), ...fresh.values()];
+    const endpoints = new Set(all.map(({ endpoint }) => endpoint));
     log.error(
       {
         deliveries: all.length,
         fresh: fresh.size,
-        endpoints: new Set(all.map(({ endpoint }) => endpoint)).size,
+        endpoints: endpoints.size,
         first: all[0]!.delivery,
       },
       "deliveries were lost from memory and are sent now; this is a bug in webhookd, please report it with this line",
@@ -111,11 +114,8 @@ export class HorizonSweep {
     for (let at = 0; at < lostFresh.length; at += CHUNK) {
       for (const parked of await store.park(lostFresh.slice(at, at + CHUNK), clock.now())) windows.noteWaiting(parked);
     }
-    for (const owed of waiting.values()) {
-      windows.noteWaiting(owed);
-      windows.plan(windows.of(owed.endpoint));
-    }
-    onRepaired();
+    for (const owed of waiting.values()) windows.noteWaiting(owed);
+    for (const endpoint of endpoints) onRepaired(endpoint);
   }
 
   /** A turn of the event loop of its own: every commit before it has been heard of. */
@@ -132,10 +132,6 @@ export async function* endpointsOwed(store: Pick<Store, "earliestDue">): AsyncGe
     if (page.size < CHUNK) return;
     after = [...page.keys()].at(-1)!;
   }
-}
-
-function note(lost: Map<string, Owed>, missed: readonly Owed[]): void {
-  for (const owed of missed) lost.set(owed.delivery, owed);
 }
 
 /** Lost in both looks, at the same place. */

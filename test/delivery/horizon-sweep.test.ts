@@ -105,7 +105,10 @@ function setUp(rows: readonly Owed[]) {
     },
     log: { ...silentLog, error: (fields) => alarms.push(fields) },
     isSentTo: async (endpoint) => !disabled.has(endpoint),
-    onRepaired: () => void repaired++,
+    onRepaired: (endpoint) => {
+      repaired++;
+      windows.plan(windows.of(endpoint));
+    },
   });
   /** `meanwhile` happens between the two looks. */
   const run = async (meanwhile = () => {}) => {

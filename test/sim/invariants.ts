@@ -21,7 +21,7 @@ export interface Run {
   readonly crashes: number;
   readonly clockSteps: number;
   readonly diskWasFull: boolean;
-  readonly kinds: { readonly receivers: boolean; readonly outages: boolean };
+  readonly kinds: { readonly receivers: boolean; readonly outages: boolean; readonly holds: boolean };
 }
 
 /** Retries may come this much later than their rung while nothing is wrong: a tick, and a turn. */
@@ -95,7 +95,8 @@ export async function checkGaps(run: Run, store: Store): Promise<void> {
   // After a restart nobody knows by how much the clock was set before it.
   if (run.clockSteps > 0 && run.crashes > 0) return;
   // A receiver that lets attempts run into the limit may hold up its own deliveries.
-  const untroubled = run.crashes === 0 && !run.diskWasFull && !run.kinds.receivers && !run.kinds.outages;
+  const hindered = run.kinds.receivers || run.kinds.outages || run.kinds.holds;
+  const untroubled = run.crashes === 0 && !run.diskWasFull && !hindered;
   const byNumber = new Map<string, { startedAt: number; endedAt: number | null }[]>();
   for (const seen of run.attempts) {
     const key = `${seen.delivery} ${seen.number}`;

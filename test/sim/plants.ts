@@ -12,6 +12,8 @@ export interface Kinds {
   operators: boolean;
   rotations: boolean;
   deadly: boolean;
+  /** Endpoints are disabled and enabled. */
+  holds: boolean;
   /** Times in which nobody can be reached. */
   outages: boolean;
   /** Batches so large that memory must give some of them back. */
@@ -22,6 +24,8 @@ export interface Plant {
   readonly ladder?: readonly number[];
   /** A crash leaves the files as they were before the last publish that was answered. */
   readonly losesLastPublish?: boolean;
+  /** The dispatcher goes on in the belief that an endpoint is disabled. */
+  readonly enableUnheard?: boolean;
   /** What the dispatcher gets to hear instead of a verb's real answer. */
   readonly answers?: Readonly<Record<string, (answer: never, now: number) => unknown>>;
   /** Verbs that say they did it, and did nothing. */
@@ -67,6 +71,11 @@ const plants = {
   "forgotten-fresh-unwritten": {
     undone: { park: [] },
     kinds: { ...NO_CRASH, receivers: true, bursts: true },
+  },
+  /** What a disabled endpoint was owed is due once it is enabled. */
+  "enable-unheard": {
+    enableUnheard: true,
+    kinds: { ...NO_CRASH, holds: true, rotations: false },
   },
   /** Only reads move the horizon: what is committed behind it is never seen. */
   "horizon-never-lowered": {

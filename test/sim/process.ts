@@ -19,7 +19,7 @@ import type { Exchange, SimReceiver } from "./receiver.ts";
 export interface Faults {
   /** Chance, for each call of the store, that the process dies just before or just after it. */
   crashAtAwait: number;
-  /** Commits fail with a full disk. */
+  /** Commits fail with a full disk; so do reads of what is due, as on a disk with worse troubles. */
   diskFull: boolean;
   /** Nothing at all can be reached. */
   cutOff: boolean;
@@ -43,6 +43,7 @@ export interface ProcessParts {
 export interface SeenAttempt {
   readonly delivery: string;
   readonly number: number;
+  readonly url: string;
   readonly startedAt: number;
   endedAt: number | null;
 }
@@ -152,7 +153,7 @@ export class Process {
     return new Promise((resolve) => {
       if (!this.alive) return;
       if (Buffer.from(request.body).includes(DEADLY)) return this.#parts.onCrash();
-      const seen: SeenAttempt = { ...labels(request), startedAt: clock.monotonic, endedAt: null };
+      const seen: SeenAttempt = { ...labels(request), url, startedAt: clock.monotonic, endedAt: null };
       onAttempt(seen);
       if (this.#parts.faults.cutOff) {
         // No route, or no answer.
@@ -181,12 +182,14 @@ export class Process {
 
   /** The store with this seed's faults in front of it: an await is where a process can die or a disk be full. */
   #faulty(real: Store): Store {
-    const writes = new Set([
+    const fails = new Set([
+      "due",
       "publish",
       "record",
       "replay",
       "addEndpoint",
       "deleteEndpoint",
+      "updateEndpoint",
       "rotateSecret",
       "completeRotation",
       "abandonRotation",
@@ -212,18 +215,18 @@ export class Process {
           }
           return name === "touchKey" || name === "state"
             ? result()
-            : this.#call(result as () => Promise<unknown>, writes.has(String(name)));
+            : this.#call(result as () => Promise<unknown>, fails.has(String(name)));
         };
       },
     });
   }
 
-  async #call(run: () => Promise<unknown>, writes: boolean): Promise<unknown> {
+  async #call(run: () => Promise<unknown>, fails: boolean): Promise<unknown> {
     const { random, faults, onCrash } = this.#parts;
     const dies = this.alive && random.chance(faults.crashAtAwait);
     const before = dies && random.chance(0.5);
     if (!this.alive || before) return this.#dead(before, onCrash);
-    if (writes && faults.diskFull) throw new WebhookdError("storage_full", "the simulated disk is full");
+    if (fails && faults.diskFull) throw new WebhookdError("storage_full", "the simulated disk is full");
     const result = await run();
     return !this.alive || dies ? this.#dead(dies && this.alive, onCrash) : result;
   }

@@ -8,6 +8,7 @@ const HORIZON_BUGS = [
   "clock-step-unheard",
   "forgotten-unheard",
   "forgotten-fresh-unwritten",
+  "enable-unheard",
   "horizon-never-lowered",
 ] as const;
 

@@ -14,6 +14,7 @@ import { newSigningSecret } from "../../src/domain/secret.ts";
 import type { ReplayScope } from "../../src/store/store.ts";
 import { newEndpoint } from "../store/fixtures.ts";
 import { VirtualClock } from "./clock.ts";
+import { Holds } from "./holds.ts";
 import { checkEnd, checkGaps, StatusWatch, type Acked, type Run } from "./invariants.ts";
 import { LADDER } from "./ladder.ts";
 import { PLANTS, type Kinds, type Plant, type PlantName } from "./plants.ts";
@@ -71,6 +72,7 @@ export class World implements Run {
   /** Which kinds of fault this seed has at all: few at a time find what all at once would hide. */
   readonly kinds: Kinds;
   readonly #rotations: Rotations;
+  readonly #holds: Holds;
   #ending: Promise<void> = Promise.resolve();
 
   constructor(seed: number, plant: Plant, sweeps: boolean) {
@@ -79,6 +81,7 @@ export class World implements Run {
     this.#sweeps = sweeps;
     this.random = new Random(seed);
     this.#rotations = new Rotations(this.random, () => this.clock.now());
+    this.#holds = new Holds(() => this.clock.now(), plant.enableUnheard !== true);
     const kind = () => this.random.chance(0.5);
     this.kinds = {
       crash: kind(),
@@ -91,6 +94,7 @@ export class World implements Run {
       bursts: this.random.chance(0.3),
       rotations: kind(),
       outages: this.random.chance(0.3),
+      holds: this.random.chance(0.3),
       ...plant.kinds,
     };
   }
@@ -142,6 +146,7 @@ export class World implements Run {
       onCrash: () => this.#crash(),
       onAttempt: (attempt) => {
         this.attempts.push(attempt);
+        this.#checkHeld(attempt);
         this.#trace.update(`${attempt.startedAt} ${attempt.delivery} ${attempt.number}\n`);
       },
     });
@@ -181,6 +186,12 @@ export class World implements Run {
     await checkEnd(this, this.process.store);
     await checkGaps(this, this.process.store);
     this.#checkSweep(this.process);
+  }
+
+  /** V8: nothing starts once a disable was answered. */
+  #checkHeld({ delivery, url }: SeenAttempt): void {
+    const [endpoint] = [...this.endpoints].find((one) => one[1].url === url)!;
+    if (this.#holds.holds(endpoint)) this.violations.push(`V8: ${delivery} was sent to ${url}, which is disabled`);
   }
 
   /** V13: memory never loses what the disk owes, so the sweep finds nothing. */
@@ -240,6 +251,9 @@ export class World implements Run {
       if (!this.isDead(receiver.url)) receiver.behaviour = random.pick(BEHAVIOURS);
     }
     if (kinds.operators && random.chance(0.1) && this.process !== null) this.#operate();
+    if (kinds.holds && random.chance(0.1) && this.process !== null) {
+      this.#holds.toggle(this.process, random.pick([...this.endpoints.keys()]));
+    }
     if (kinds.rotations && random.chance(0.3) && this.process !== null) {
       const [id, { url }] = random.pick([...this.endpoints]);
       this.#rotations.touch(this.process, id, this.receivers.get(url)!.secrets);
@@ -251,6 +265,15 @@ export class World implements Run {
     this.faults.diskFull = false;
     this.faults.cutOff = false;
     for (const receiver of this.receivers.values()) if (!this.isDead(receiver.url)) receiver.behaviour = "ok";
+    this.#enableAll();
+  }
+
+  /** Again and again, because a process that dies answers nothing. */
+  #enableAll(): void {
+    const disabled = [...this.endpoints.keys()].filter((endpoint) => !this.#holds.isOpen(endpoint));
+    if (disabled.length === 0) return;
+    if (this.process !== null) for (const endpoint of disabled) this.#holds.enable(this.process, endpoint);
+    this.clock.at(this.clock.monotonic + 1000, () => this.#enableAll());
   }
 
   /** As the API does it: the answer is what the application believes. */

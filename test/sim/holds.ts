@@ -1,0 +1,47 @@
+/** An operator who disables and enables endpoints, as the API does it: answered once nothing more is started. */
+import type { Process } from "./process.ts";
+
+export class Holds {
+  readonly #now: () => number;
+  /** Whether the dispatcher hears of an enable. */
+  readonly #enableIsHeard: boolean;
+  /** What was asked for last, and whether it was answered. */
+  readonly #asked = new Map<string, { readonly enabled: boolean; answered: boolean }>();
+
+  constructor(now: () => number, enableIsHeard: boolean) {
+    this.#now = now;
+    this.#enableIsHeard = enableIsHeard;
+  }
+
+  toggle(process: Process, endpoint: string): void {
+    void this.#set(process, endpoint, this.#asked.get(endpoint)?.enabled === false);
+  }
+
+  enable(process: Process, endpoint: string): void {
+    void this.#set(process, endpoint, true);
+  }
+
+  /** Whether it is known to be enabled: a full disk refuses to, and a process that dies never answers. */
+  isOpen(endpoint: string): boolean {
+    const asked = this.#asked.get(endpoint);
+    return asked === undefined || (asked.enabled && asked.answered);
+  }
+
+  /** Whether nothing may start: a disable was answered, and nobody has asked for the opposite since. */
+  holds(endpoint: string): boolean {
+    const asked = this.#asked.get(endpoint);
+    return asked !== undefined && !asked.enabled && asked.answered;
+  }
+
+  async #set(process: Process, endpoint: string, enabled: boolean): Promise<void> {
+    const asked = { enabled, answered: false };
+    this.#asked.set(endpoint, asked);
+    try {
+      await process.store.updateEndpoint(null, endpoint, (settings) => ({ ...settings, enabled }), this.#now());
+      if (!enabled || this.#enableIsHeard) await process.dispatcher.refresh(endpoint);
+      asked.answered = process.alive;
+    } catch {
+      // Refused by a full disk: it is as it was.
+    }
+  }
+}
