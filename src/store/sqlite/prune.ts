@@ -3,10 +3,11 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Pruned, PruneRules } from "../store.ts";
 import { FAILED, WAITING } from "./codes.ts";
 import { firstKeyAt, instantOf } from "./ids.ts";
-import { CHUNK } from "./sweep.ts";
 
 /** Most events have a delivery and an attempt: more of them would be read and left for the next step. */
-const EVENTS = 200;
+const EVENTS = 80;
+/** Fewer than others' chunks: each row lies on a page of its own, and all of them are in somebody's commit. */
+const ROWS = 200;
 /** The pages of a large body are read one by one when it is deleted, which may be from the disk. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
@@ -62,9 +63,9 @@ export class Prune {
       if (bytes >= MAX_BODY_BYTES) return { pruned, next: here };
       const found = this.#ifOld(event, rules);
       if (found === null) continue;
-      rows += this.#attempts.run(event.key, found.attempts, CHUNK - rows);
-      rows += this.#deliveries.run(event.key, found.deliveries, CHUNK - rows);
-      if (rows >= CHUNK) return { pruned, next: here };
+      rows += this.#attempts.run(event.key, found.attempts, ROWS - rows);
+      rows += this.#deliveries.run(event.key, found.deliveries, ROWS - rows);
+      if (rows >= ROWS) return { pruned, next: here };
       rows += this.#event.run(event.key).changes;
       bytes += event.bytes ?? 0;
       pruned++;

@@ -11,9 +11,10 @@ import { open, temporaryDirectory } from "../stores.ts";
 const DAY = 86_400_000;
 const EVENTS = 3000;
 const BATCH = 500;
+const ROWS = 200;
 const RULES = { delivered: 30 * DAY, failed: 90 * DAY, held: 0, responseBodies: 0, audit: 0 };
 
-it("prunes at most 500 rows between two commits of publishes, and uses the freed pages again", async () => {
+it("prunes at most 200 rows between two commits of publishes, and uses the freed pages again", async () => {
   const dir = temporaryDirectory();
   const clock = new ManualClock();
   const store = await open({ dir, clock });
@@ -63,8 +64,8 @@ it("prunes at most 500 rows between two commits of publishes, and uses the freed
   expect(removed).toBe(EVENTS);
   const steps = log.filter((entry) => entry !== "ack");
   // The row that a publish of the same commit added may be counted on either side.
-  expect(Math.max(...steps)).toBeLessThanOrEqual(500 + 2);
-  expect(steps.length).toBeGreaterThanOrEqual((EVENTS * 3) / 500);
+  expect(Math.max(...steps)).toBeLessThanOrEqual(ROWS + 2);
+  expect(steps.length).toBeGreaterThanOrEqual((EVENTS * 3) / ROWS);
   for (const [at, entry] of log.entries()) {
     if (entry !== "ack" && at > 0) expect(log[at - 1], `no publish before step ${at}`).toBe("ack");
   }
