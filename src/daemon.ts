@@ -22,6 +22,7 @@ import type { SenderThreadData } from "./delivery/sender-messages.ts";
 import type { Ended, Sending } from "./delivery/sending.ts";
 import type { StartThread } from "./delivery/thread-port.ts";
 import { ThreadedSending } from "./delivery/threaded-sending.ts";
+import { JobRunner } from "./jobs/runner.ts";
 import type { Log } from "./log.ts";
 import { nativeBinding } from "./native.ts";
 import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
@@ -137,9 +138,11 @@ export async function startDaemon(
   const ending = new AbortController();
   const pace = { clock, signal: ending.signal };
   const retention = new Retention({ ...pace, store, log, rules: () => rules });
+  const jobs = new JobRunner({ ...pace, store, deliveries: dispatcher });
   const running = schedule(
     [
       { name: "tick", pattern: "* * * * * *", run: () => dispatcher.tick() },
+      { name: "jobs", pattern: "* * * * * *", run: () => jobs.run() },
       { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
       { name: "secret switch", pattern: "* * * * * *", run: endOverlaps },
       { name: "health", pattern: "* * * * * *", run: () => store.saveHealth() },
@@ -179,9 +182,10 @@ export async function startDaemon(
       catalogue.change(next).catch((error: unknown) => log.error({ err: error }, "the event types stay as they were"));
     },
     idle: () => dispatcher.idle(),
-    tick: () => {
+    tick: async () => {
       dispatcher.tick();
-      return endOverlaps();
+      await endOverlaps();
+      await jobs.run();
     },
     stop: () => (stopped ??= stop()),
     abort: () => dispatcher.abort(),

@@ -21,6 +21,7 @@ import { eventRoutes } from "./events.ts";
 import { eventTypeRoutes } from "./event-types.ts";
 import { healthRoutes } from "./health.ts";
 import { Intake } from "./intake.ts";
+import { jobRoutes } from "./jobs.ts";
 import { keyRoutes } from "./keys.ts";
 import { checkFraming, hostCheck, originCheck } from "./origin.ts";
 import type { ApiParts } from "./parts.ts";
@@ -87,6 +88,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...eventTypeRoutes(types),
     ...withdrawalRoutes(parts),
     ...deliveryRoutes(parts),
+    ...jobRoutes(parts),
     ...endpointRoutes(parts, types),
     ...secretRoutes(parts),
     ...testEventRoutes(parts, types),

@@ -47,9 +47,15 @@ function statusCodeParameter(name: string, description: string): Parameter<Statu
     ...text,
     read(query) {
       const value = text.read(query);
-      return value === undefined
-        ? undefined
-        : { least: Number(value.replace("xx", "00")), most: Number(value.replace("xx", "99")) };
+      return value === undefined ? undefined : statusCodes(value);
     },
   };
+}
+
+export function statusCodes(text: string): StatusCodes {
+  return { least: Number(text.replace("xx", "00")), most: Number(text.replace("xx", "99")) };
+}
+
+export function statusCodesText({ least, most }: StatusCodes): string {
+  return least === most ? String(least) : `${least / 100}xx`;
 }

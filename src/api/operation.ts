@@ -44,6 +44,7 @@ export const TAGS = {
   Publishing: "The way in for events. What is answered with 202 is durable.",
   Events: "What was published, what became of it, and sending it again.",
   Deliveries: "One event owed to one endpoint, and the attempts made for it.",
+  Jobs: "Acting on many deliveries: a set that is written down first, and walked at a pace.",
   Keys: "API keys: a scope, a tenant and an optional expiry each. The key itself is shown once.",
   Daemon: "The process itself.",
 } as const;

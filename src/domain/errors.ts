@@ -17,6 +17,7 @@ export const PROBLEMS = {
   rotation_in_progress: { status: 409, title: "Rotation in progress" },
   not_rotating: { status: 409, title: "No rotation in progress" },
   already_created: { status: 409, title: "Already created" },
+  job_ended: { status: 409, title: "Job has ended" },
   plan_changed: { status: 409, title: "Plan has changed" },
   gone: { status: 410, title: "Gone" },
   payload_too_large: { status: 413, title: "Payload too large" },

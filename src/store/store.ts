@@ -25,8 +25,9 @@ import type {
 import type { EventDraft } from "../domain/event.ts";
 import type { KeyedRequest, Once } from "../domain/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../domain/key.ts";
+import type { JobStore } from "./jobs.ts";
 
-export interface Store {
+export interface Store extends JobStore {
   // --- endpoints ---
 
   /** Rejects with `endpoint_limit` when the tenant has `maxPerTenant` endpoints that are not deleted. */

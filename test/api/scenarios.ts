@@ -205,6 +205,40 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     return { id: body.data[0].id };
   },
 
+  async createJob(walk) {
+    await walk.endpoint();
+    await walk.event("failed");
+    const step = { body: { action: "replay", filter: { error: "http_status" }, canary: true, reason: "back" } };
+    await walk.call("createJob", { body: { ...step.body, dry_run: true } });
+    await walk.call("createJob", { body: { ...step.body, expect: 0 } });
+    await twice(walk, "createJob", step);
+    return step;
+  },
+  async listJobs(walk) {
+    await aJob(walk);
+    await walk.call("listJobs", { query: "limit=1" });
+    return {};
+  },
+  async getJob(walk) {
+    const id = await aJob(walk);
+    await walk.call("getJob", { id });
+    return { id };
+  },
+  async pauseJob(walk) {
+    return steered(walk, "pauseJob");
+  },
+  async resumeJob(walk) {
+    return steered(walk, "resumeJob");
+  },
+  async cancelJob(walk) {
+    const id = await aJob(walk);
+    await walk.call("cancelJob", { id });
+    const done = await aJob(walk);
+    await walk.api.store.closeJob(done, walk.now);
+    await walk.call("cancelJob", { id: done });
+    return { id };
+  },
+
   async listKeys(walk) {
     await walk.call("listKeys", { query: "limit=1" });
     return {};
@@ -239,6 +273,21 @@ async function twice(walk: Walk, operation: string, step: Step): Promise<void> {
   const headers = { "idempotency-key": `twice-${operation}` };
   await walk.call(operation, { ...step, headers });
   await walk.call(operation, { ...step, headers });
+}
+
+/** With nothing to do. */
+async function aJob(walk: Walk): Promise<string> {
+  const { body } = await walk.call("createJob", { body: { action: "replay", filter: { type: "none" } } });
+  return body.id;
+}
+
+async function steered(walk: Walk, operation: "pauseJob" | "resumeJob"): Promise<Step> {
+  const id = await aJob(walk);
+  await walk.call(operation, { id });
+  const over = await aJob(walk);
+  await walk.call("cancelJob", { id: over });
+  await walk.call(operation, { id: over });
+  return { id };
 }
 
 async function aDelivery(walk: Walk): Promise<string> {

@@ -6,6 +6,7 @@ import { deliveryLists } from "./conformance/delivery-lists.ts";
 import { endpoints } from "./conformance/endpoints.ts";
 import { idempotency } from "./conformance/idempotency.ts";
 import { health } from "./conformance/health.ts";
+import { jobs } from "./conformance/jobs.ts";
 import { keys } from "./conformance/keys.ts";
 import { lists } from "./conformance/lists.ts";
 import { manualAttempts } from "./conformance/manual.ts";
@@ -34,6 +35,7 @@ describe("the SQLite store", () => {
   lists(openSqlite);
   deliveryLists(openSqlite);
   walks(openSqlite);
+  jobs(openSqlite);
   keys(openSqlite);
   audit(openSqlite);
   idempotency(openSqlite);

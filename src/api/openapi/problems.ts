@@ -21,6 +21,7 @@ const DETAILS: Record<ErrorCode, string> = {
   rotation_in_progress: "a rotation is under way until 2026-11-21T09:55:00.000Z; complete or abandon it first",
   not_rotating: "no rotation is under way: there is no next secret",
   already_created: "this idempotency key has created a key before, which is shown only once; revoke that one",
+  job_ended: "it is done, so it cannot be changed any more; make a new job",
   plan_changed: "the set holds 442 deliveries now, not 441; look at the plan again",
   gone: "the data of this event was erased, so it cannot be sent again",
   payload_too_large: "the body is larger than 65536 bytes",

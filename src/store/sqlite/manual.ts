@@ -14,11 +14,13 @@ import { deliveryId, eventId, parseDeliveryId } from "./ids.ts";
 interface Row extends Omit<ClaimRow, "due_at"> {
   readonly due_at: number | null;
   readonly test: number;
+  readonly urgent: number;
 }
 
 export class Manual {
   readonly #index: EndpointIndex;
-  readonly #add: Statement<[number, number]>;
+  readonly #add: Statement<[number, number, number]>;
+  readonly #isOwed: Statement<[number, number], number>;
   readonly #drop: Statement<[number, number]>;
   readonly #dropOf: Statement<[number]>;
   readonly #dropVain: Statement<[]>;
@@ -31,7 +33,10 @@ export class Manual {
 
   constructor(db: Database, index: EndpointIndex) {
     this.#index = index;
-    this.#add = db.prepare("INSERT OR IGNORE INTO manual_attempt (event, endpoint) VALUES (?, ?)");
+    this.#add = db.prepare("INSERT OR IGNORE INTO manual_attempt (event, endpoint, urgent) VALUES (?, ?, ?)");
+    this.#isOwed = db
+      .prepare<[number, number], number>("SELECT 1 FROM manual_attempt WHERE event = ? AND endpoint = ?")
+      .pluck();
     this.#drop = db.prepare("DELETE FROM manual_attempt WHERE event = ? AND endpoint = ?");
     this.#dropOf = db.prepare("DELETE FROM manual_attempt WHERE endpoint = ?");
     this.#dropVain = db.prepare(
@@ -44,7 +49,7 @@ export class Manual {
     this.#count = db.prepare<[], number>("SELECT count(*) FROM manual_attempt").pluck();
     this.#isErased = db.prepare<[number], number>("SELECT body IS NULL FROM event WHERE key = ?").pluck();
     this.#claim = db.prepare(
-      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body, e.test
+      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body, e.test, m.urgent
        FROM manual_attempt m
        JOIN delivery d ON d.event = m.event AND d.endpoint = m.endpoint
        JOIN event e ON e.key = m.event
@@ -61,8 +66,17 @@ export class Manual {
     if (status === DELIVERED || status === CANCELLED) return { result: "settled" };
     const entry = this.#index.byNumber(endpoint);
     if (entry.deleted) return { result: "endpoint_deleted" };
-    this.#owed = this.#some() + this.#add.run(event, endpoint).changes;
+    this.owe(event, endpoint, true);
     return { result: "requested", endpoint: entry.id, delivery: id };
+  }
+
+  /** An urgent one is waited for, and goes past the backlog. Inside a transaction. */
+  owe(event: number, endpoint: number, urgent: boolean): void {
+    this.#owed = this.#some() + this.#add.run(event, endpoint, +urgent).changes;
+  }
+
+  isOwed(event: number, endpoint: number): boolean {
+    return this.#isOwed.get(event, endpoint) !== undefined;
   }
 
   /** Null when none is owed, or when a fresh delivery's own attempt must end first. */
@@ -70,12 +84,11 @@ export class Manual {
     const row = this.#claim.get(event, number);
     const endpoint = this.#index.byNumber(number);
     if (row === undefined || endpoint.deleted) return null;
-    const { test, due_at: dueAt } = row;
+    const { test, urgent, due_at: dueAt } = row;
     // What is not due is due never, and nobody reads it.
     const claim = claimOf(endpoint, { ...row, due_at: dueAt ?? Number.POSITIVE_INFINITY });
     const trigger = test === 1 ? "test" : "manual";
-    // Somebody waits for it: not behind the backlog.
-    return { ...claim, trigger, fresh: true };
+    return { ...claim, trigger, fresh: urgent === 1 };
   }
 
   claimOfId(delivery: string): Claim | null {

@@ -155,8 +155,55 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE manual_attempt (
     event INTEGER NOT NULL,
     endpoint INTEGER NOT NULL,
+    -- Somebody waits for it: not behind the backlog.
+    urgent INTEGER NOT NULL CHECK (urgent IN (0, 1)),
     PRIMARY KEY (event, endpoint)
   ) STRICT, WITHOUT ROWID;
+
+  -- Bulk work. It is open while it can get on, or has rows in job_delivery.
+  CREATE TABLE job (
+    num INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    tenant TEXT NOT NULL,
+    action TEXT NOT NULL CHECK (action IN ('replay', 'attempt_now', 'cancel')),
+    filter TEXT NOT NULL,
+    rate_per_second REAL NOT NULL,
+    canary INTEGER NOT NULL CHECK (canary IN (0, 1)),
+    reason TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('planning', 'running', 'paused', 'done', 'cancelled')),
+    paused_reason TEXT,
+    created_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    open INTEGER NOT NULL DEFAULT 1 CHECK (open IN (0, 1))
+  ) STRICT;
+  CREATE INDEX job_tenant ON job (tenant);
+  CREATE INDEX job_open ON job (num) WHERE open = 1;
+
+  CREATE TABLE job_endpoint (
+    job INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    matched INTEGER NOT NULL DEFAULT 0,
+    planned INTEGER NOT NULL DEFAULT 0,
+    released INTEGER NOT NULL DEFAULT 0,
+    delivered INTEGER NOT NULL DEFAULT 0,
+    failed INTEGER NOT NULL DEFAULT 0,
+    cancelled INTEGER NOT NULL DEFAULT 0,
+    skipped INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (job, endpoint),
+    CHECK (planned >= 0 AND released >= 0),
+    CHECK (matched = planned + released + delivered + failed + cancelled + skipped)
+  ) STRICT, WITHOUT ROWID;
+
+  -- What a job still has to do. An index over what is pending in the order of events would spare it, and cost every
+  -- publish an entry.
+  CREATE TABLE job_delivery (
+    job INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    released INTEGER NOT NULL DEFAULT 0 CHECK (released IN (0, 1)),
+    PRIMARY KEY (job, endpoint, event)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX job_delivery_released ON job_delivery (endpoint, event) WHERE released = 1;
 
   -- What was done for a caller who may ask again. The answer holds no secret and nothing of an event's data. Rows are
   -- appended, because keys come in any order: only the narrow index is written all over, a page for each random key.

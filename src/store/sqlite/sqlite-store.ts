@@ -47,6 +47,7 @@ import { Held } from "./held.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
 import { EventKeys, RandomChars } from "./ids.ts";
 import { Interned } from "./interned.ts";
+import { Jobs } from "./jobs.ts";
 import { Keys } from "./keys.ts";
 import { Manual } from "./manual.ts";
 import { Meta } from "./meta.ts";
@@ -104,6 +105,7 @@ export class SqliteStore implements Store {
   readonly #sweep: Sweep;
   readonly #registry: Registry;
   readonly #withdraw: Withdraw;
+  readonly #jobs: Jobs;
   readonly #events: Events;
   readonly #deliveries: Deliveries;
   readonly #reads: Reads;
@@ -133,7 +135,9 @@ export class SqliteStore implements Store {
       condition: this.#condition,
       onBegin: () => this.#meta.noteInstant(clock.now()),
       onRollback: () => {
-        for (const memory of [tenants, types, urls, index, this.#meta, this.#keys, this.#manual]) memory.forget();
+        for (const memory of [tenants, types, urls, index, this.#meta, this.#keys, this.#manual, this.#jobs]) {
+          memory.forget();
+        }
       },
     });
     this.#index = index;
@@ -168,6 +172,18 @@ export class SqliteStore implements Store {
       read: (work) => this.#read(work),
     });
     this.#withdraw = new Withdraw(db, { index, manual, commit: this.#commit });
+    const read = <T>(work: () => T) => this.#read(work);
+    this.#jobs = new Jobs(db, {
+      tenants,
+      types,
+      index,
+      attempts,
+      manual,
+      read,
+      defer,
+      run: (work, size) => this.#commit.run(work, size),
+      once: (once, now, work) => this.#once(once, now, work),
+    });
     this.#audit = new Audit(db);
     const deliveries = new Deliveries(db, { tenants, types, index, attempts });
     this.#deliveries = deliveries;
@@ -190,6 +206,8 @@ export class SqliteStore implements Store {
     this.#manual.dropVain();
     await this.checkSpace();
     this.#registry.start();
+    // A stop meanwhile is no loss: the next start goes on.
+    this.#jobs.dropUnplanned().catch(() => {});
   }
 
   addEndpoint(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint> {
@@ -283,7 +301,7 @@ export class SqliteStore implements Store {
 
   async record(attempts: readonly EndedAttempt[]): Promise<Recorded[]> {
     const size = { events: 0, deliveries: attempts.length, patient: true };
-    const recorded = await this.#commit.run(() => attempts.map((attempt) => this.#record.record(attempt)), size);
+    const recorded = await this.#commit.run(() => attempts.map((attempt) => this.#recordOne(attempt)), size);
     this.#registry.noteAttempts(attempts);
     return recorded;
   }
@@ -398,6 +416,16 @@ export class SqliteStore implements Store {
     await this.#commit.run(() => this.#audit.add(entry, now));
   }
 
+  readonly planJob: Store["planJob"] = (set) => this.#jobs.plan(set);
+  readonly addJob: Store["addJob"] = (job, expect, now, once) => this.#jobs.add(job, expect, now, once);
+  readonly getJob: Store["getJob"] = (tenant, id) => this.#jobs.get(tenant, id);
+  readonly listJobs: Store["listJobs"] = (query) => this.#jobs.list(query);
+  readonly steerJob: Store["steerJob"] = (tenant, id, to, now) => this.#jobs.steer(tenant, id, to, now);
+  readonly openJobs: Store["openJobs"] = () => this.#jobs.open();
+  readonly jobEndpoints: Store["jobEndpoints"] = (job, after) => this.#jobs.endpoints(job, after);
+  readonly stepJob: Store["stepJob"] = (job, takes, now) => this.#jobs.step(job, takes, now);
+  readonly closeJob: Store["closeJob"] = (job, now) => this.#jobs.close(job, now);
+
   readonly listAudit: Store["listAudit"] = (query) => this.#reads.listAudit(query);
 
   async pruneAudit(before: number): Promise<number> {
@@ -454,6 +482,12 @@ export class SqliteStore implements Store {
       this.#db.close();
       this.#options.onClosed();
     }
+  }
+
+  #recordOne(ended: EndedAttempt): Recorded {
+    const recorded = this.#record.record(ended);
+    this.#jobs.attempted(ended, recorded);
+    return recorded;
   }
 
   /** A commit of what may be refused, and is done once under an idempotency key. */

@@ -1,0 +1,138 @@
+/** Jobs: acting on many deliveries at a pace. */
+import type * as v from "valibot";
+import { WebhookdError } from "../domain/errors.ts";
+import { isId, newId } from "../domain/id.ts";
+import type { JobAction, JobFilter } from "../domain/job.ts";
+import type { AddedJob, JobPlan } from "../store/jobs.ts";
+import { cancelJob, createJob, getJob, listJobs, pauseJob, resumeJob } from "./operations/jobs.ts";
+import type { ApiParts } from "./parts.ts";
+import { statusCodes } from "./filters.ts";
+import { presentJob } from "./present-job.ts";
+import { notFound } from "./problem.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
+import { JobDraft } from "./schemas/job.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
+import { readJson, validationFailed } from "./validation.ts";
+
+const PATH = "/v1/webhooks/jobs";
+
+type Draft = v.InferOutput<typeof JobDraft>;
+
+export function jobRoutes({ store, random }: ApiParts): Route[] {
+  async function create({ principal, query, body, now, request }: Call): Promise<Reply> {
+    const draft = readJson(body, JobDraft);
+    const filter = filterOf(draft);
+    const tenant = await tenantOf(filter, tenantToRead(principal, namedTenant(query)));
+    const { action, rate_per_second: ratePerSecond, canary, reason, expect = null } = draft;
+    if (draft.dry_run) {
+      const plan = await store.planJob({ tenant, action, filter });
+      return json(200, presentPlan(action, plan, ratePerSecond));
+    }
+    const job = { id: newId("job", now, random(10)), tenant, action, filter, ratePerSecond, canary, reason };
+    const added = await store.addJob(job, expect, now, request && { ...request, answer: addedText });
+    if (added.result === "plan_changed") throw planChanged(added.matched, expect!);
+    return json(202, presentJob(added.job), [["location", `${PATH}/${job.id}`]]);
+  }
+
+  /** As the job is by now. */
+  async function createdBefore({ principal, query }: Call, id: string): Promise<Reply> {
+    const job = await store.getJob(tenantToRead(principal, namedTenant(query)), id);
+    if (job === null) throw notFound();
+    return json(202, presentJob(job), [["location", `${PATH}/${id}`]]);
+  }
+
+  /** What an endpoint missed is looked for among its own tenant's events. */
+  async function tenantOf({ missing, endpoint }: JobFilter, tenant: string | null): Promise<string | null> {
+    if (!missing) return tenant;
+    const found = await store.getEndpoint(tenant, endpoint!);
+    if (found !== null) return found.tenant;
+    throw validationFailed([
+      { pointer: "/filter/endpoint", code: "invalid_type", detail: "is no endpoint that this key may see" },
+    ]);
+  }
+
+  async function list({ principal, query }: Call): Promise<Reply> {
+    const page = await store.listJobs(pageOf(query, tenantToRead(principal, namedTenant(query))));
+    const answer = { data: page.data.map(presentJob), next_cursor: page.nextCursor };
+    return json(200, answer, linkTo(PATH, query, page.nextCursor));
+  }
+
+  async function get({ principal, params, query }: Call): Promise<Reply> {
+    const job = await store.getJob(tenantToRead(principal, namedTenant(query)), jobId(params));
+    if (job === null) throw notFound();
+    return json(200, presentJob(job));
+  }
+
+  function steer(to: "running" | "paused" | "cancelled"): Route["handle"] {
+    return async ({ principal, params, query, now }) => {
+      const job = await store.steerJob(tenantToRead(principal, namedTenant(query)), jobId(params), to, now);
+      if (job === null) throw notFound();
+      if (job.status !== to) throw ended(job.status);
+      return json(200, presentJob(job));
+    };
+  }
+
+  const one = { query: [TenantParameter] };
+  const steering = { method: "POST", access: "manage", ...one } as const;
+  return [
+    {
+      method: "POST",
+      path: PATH,
+      access: "manage",
+      query: [TenantParameter],
+      body: { maxBytes: 64 * 1024, schema: JobDraft },
+      audit: "job.create",
+      operation: createJob,
+      again: createdBefore,
+      handle: create,
+    },
+    { method: "GET", path: PATH, access: "read", query: PAGE_PARAMETERS, operation: listJobs, handle: list },
+    { method: "GET", path: `${PATH}/:id`, access: "read", ...one, operation: getJob, handle: get },
+    { ...steering, path: `${PATH}/:id/pause`, audit: "job.pause", operation: pauseJob, handle: steer("paused") },
+    { ...steering, path: `${PATH}/:id/resume`, audit: "job.resume", operation: resumeJob, handle: steer("running") },
+    { ...steering, path: `${PATH}/:id/cancel`, audit: "job.cancel", operation: cancelJob, handle: steer("cancelled") },
+  ];
+}
+
+function jobId({ id = "" }: Call["params"]): string {
+  if (!isId("job", id)) throw notFound();
+  return id;
+}
+
+function filterOf({ filter }: Draft): JobFilter {
+  const { status_code: code, ...rest } = filter;
+  return { ...rest, ...(code !== undefined && { statusCode: statusCodes(code) }) };
+}
+
+function presentPlan(action: JobAction, { matched, endpoints, left }: JobPlan, ratePerSecond: number) {
+  const longest = Math.max(0, ...endpoints.map((endpoint) => endpoint.matched));
+  return {
+    action,
+    matched,
+    timed_out: endpoints.reduce((sum, { timedOut }) => sum + timedOut, 0),
+    // The first second's worth goes at once.
+    eta_seconds: action === "cancel" ? 0 : Math.max(0, Math.ceil(longest / ratePerSecond - 1)),
+    endpoints: endpoints.map(({ endpoint, matched: each, timedOut }) => ({
+      endpoint,
+      matched: each,
+      timed_out: timedOut,
+    })),
+    left_alone: left,
+  };
+}
+
+function addedText(added: AddedJob): string | null {
+  return added.result === "added" ? added.job.id : null;
+}
+
+function planChanged(matched: number, expected: number): WebhookdError {
+  return new WebhookdError(
+    "plan_changed",
+    `the set holds ${matched} deliveries now, not ${expected}; look at the plan again with dry_run`,
+  );
+}
+
+function ended(status: string): WebhookdError {
+  return new WebhookdError("job_ended", `it is ${status}, so it cannot be changed any more; make a new job`);
+}

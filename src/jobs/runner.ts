@@ -1,0 +1,122 @@
+/**
+ * Walks the open jobs: each second it takes as many deliveries of each endpoint as the job's pace allows, a step of the
+ * store at a time, and hands over what is to be sent. All that must not be lost is in the store; what is kept here is
+ * the pace, and a process that starts anew begins with a second's worth.
+ */
+import type { Clock } from "../clock.ts";
+import type { Deliveries } from "../delivery/deliveries.ts";
+import { WebhookdError } from "../domain/errors.ts";
+import { TokenBucket } from "../domain/token-bucket.ts";
+import type { JobEndpoint, JobStore, JobTake, OpenJob } from "../store/jobs.ts";
+
+export interface JobRunnerParts {
+  readonly store: Pick<JobStore, "openJobs" | "jobEndpoints" | "stepJob" | "closeJob">;
+  readonly deliveries: Pick<Deliveries, "accept" | "attempt" | "withdraw">;
+  readonly clock: Clock;
+  /** Aborted when the daemon stops. */
+  readonly signal: AbortSignal;
+}
+
+/** Rows of one step, and endpoints of one page. */
+const STEP_ROWS = 500;
+/** Walks over a cancelling job that one pass makes. */
+const CANCEL_WALKS = 10;
+
+/** What is remembered of one job at one endpoint. */
+interface Lane {
+  readonly bucket: TokenBucket;
+  /** How many were released and not attempted at the last pass. */
+  released: number;
+}
+
+export class JobRunner {
+  readonly #parts: JobRunnerParts;
+  /** By job, then by endpoint. */
+  readonly #lanes = new Map<string, Map<string, Lane>>();
+
+  constructor(parts: JobRunnerParts) {
+    this.#parts = parts;
+  }
+
+  /** One pass, to be made each second. What the store does not take now (a full disk) the next one tries again. */
+  async run(): Promise<void> {
+    try {
+      const jobs = await this.#parts.store.openJobs();
+      for (const id of this.#lanes.keys()) if (!jobs.some((job) => job.id === id)) this.#lanes.delete(id);
+      for (const job of jobs) if (!this.#parts.signal.aborted) await this.#advance(job);
+    } catch (error) {
+      if (!(error instanceof WebhookdError)) throw error;
+    }
+  }
+
+  async #advance(job: OpenJob): Promise<void> {
+    const { clock, signal, store } = this.#parts;
+    // Nothing is sent of what is cancelled, so there is no pace to keep.
+    const walks = job.action === "cancel" ? CANCEL_WALKS : 1;
+    let left = job.status === "running";
+    for (let walk = 0; left && walk < walks && !signal.aborted; walk++) left = await this.#walk(job);
+    if (left) return;
+    while (!signal.aborted && !(await store.closeJob(job.id, clock.now())));
+  }
+
+  /** Whether anything of the job was left. */
+  async #walk(job: OpenJob): Promise<boolean> {
+    const { signal, store } = this.#parts;
+    let left = false;
+    for (let after: string | null = null; !signal.aborted;) {
+      const page: readonly JobEndpoint[] = await store.jobEndpoints(job.id, after);
+      left ||= page.length > 0;
+      let takes: JobTake[] = [];
+      let rows = 0;
+      for (const endpoint of page) {
+        const take = this.#share(job, endpoint);
+        // A check looks at rows too.
+        const size = take.limit + (take.check ? endpoint.released : 0);
+        if (size === 0) continue;
+        if (rows + size > STEP_ROWS) {
+          await this.#step(job, takes);
+          [takes, rows] = [[], 0];
+        }
+        takes.push(take);
+        rows += size;
+      }
+      if (takes.length > 0) await this.#step(job, takes);
+      if (page.length < STEP_ROWS) return left;
+      after = page.at(-1)!.endpoint;
+    }
+    return left;
+  }
+
+  /** How many of the endpoint's deliveries are to be taken now. */
+  #share(job: OpenJob, { endpoint, planned, released, delivered }: JobEndpoint): JobTake {
+    if (job.action === "cancel") return { endpoint, limit: Math.min(planned, STEP_ROWS), check: false };
+    const lane = this.#lane(job, endpoint);
+    // Nothing came of them for a pass: some may have ended otherwise.
+    const check = released > 0 && released === lane.released;
+    lane.released = released;
+    const burst = Math.max(1, job.ratePerSecond);
+    const most = job.canary && delivered === 0 ? 1 : Math.min(STEP_ROWS, Math.ceil(2 * burst));
+    const room = Math.min(planned, most - released);
+    const now = this.#parts.clock.monotonic();
+    let limit = 0;
+    for (; limit < room && lane.bucket.readyAt(burst) <= now; limit++) lane.bucket.take(now);
+    lane.released += limit;
+    return { endpoint, limit, check };
+  }
+
+  async #step(job: OpenJob, takes: readonly JobTake[]): Promise<void> {
+    const { clock, deliveries, store } = this.#parts;
+    const { waiting, requested, withdrawn } = await store.stepJob(job.id, takes, clock.now());
+    if (waiting.length > 0) deliveries.accept({ fresh: [], waiting });
+    for (const owed of requested) deliveries.attempt(owed);
+    if (withdrawn.length > 0) await deliveries.withdraw(withdrawn);
+  }
+
+  #lane(job: OpenJob, endpoint: string): Lane {
+    let lanes = this.#lanes.get(job.id);
+    if (lanes === undefined) this.#lanes.set(job.id, (lanes = new Map()));
+    let lane = lanes.get(endpoint);
+    if (lane === undefined) lanes.set(endpoint, (lane = { bucket: new TokenBucket(job.ratePerSecond), released: 0 }));
+    return lane;
+  }
+}

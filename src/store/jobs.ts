@@ -1,0 +1,90 @@
+/** The part of the store's contract that is about jobs: their sets, and the steps in which they are walked. */
+import type { Job, JobAction, JobStatus, NewJob } from "../domain/job.ts";
+import type { Once } from "../domain/idempotency.ts";
+import type { EventDelivery, LeftAlone, Page, PageQuery, Waiting } from "./store.ts";
+
+export interface JobStore {
+  /** What a job over this set would be about, if it were made now. Nothing is changed. */
+  planJob(set: JobSet): Promise<JobPlan>;
+  /**
+   * Writes the set down, and lets the job run; or makes nothing, when `expect` is another count. Both this and
+   * `planJob` look at no more than 500 rows in a turn.
+   */
+  addJob(job: NewJob, expect: number | null, now: number, once?: Once<AddedJob>): Promise<AddedJob>;
+  getJob(tenant: string | null, id: string): Promise<Job | null>;
+  /** In the order in which they were made. A tenant's page leaves out those over every tenant's deliveries. */
+  listJobs(query: PageQuery): Promise<Page<Job>>;
+  /** Null when there is no such job; one that has ended stays as it is. */
+  steerJob(tenant: string | null, id: string, to: "running" | "paused" | "cancelled", now: number): Promise<Job | null>;
+
+  // --- for whoever walks them ---
+
+  /** Those that run, and cancelled ones whose rows are not all gone; at most 500. */
+  openJobs(): Promise<readonly OpenJob[]>;
+  /** Its endpoints that have something left, in the store's own order, after that one; at most 500. */
+  jobEndpoints(job: string, after: string | null): Promise<readonly JobEndpoint[]>;
+  /** Takes the next deliveries of those endpoints, at most 500 in all, and does with them what the job is for. */
+  stepJob(job: string, takes: readonly JobTake[], now: number): Promise<JobStep>;
+  /**
+   * Of a job that runs and has nothing left: it is done. Of a cancelled one: lets at most 500 of its rows go. Whether
+   * nothing is left to be called for.
+   */
+  closeJob(job: string, now: number): Promise<boolean>;
+}
+
+export type JobSet = Pick<NewJob, "tenant" | "action" | "filter">;
+
+export interface JobPlan {
+  readonly matched: number;
+  readonly endpoints: readonly PlannedEndpoint[];
+  readonly left: readonly LeftOfEndpoint[];
+}
+
+export interface PlannedEndpoint {
+  readonly endpoint: string;
+  readonly matched: number;
+  /** Whose last attempt had no answer in time: the receiver may have handled them. */
+  readonly timedOut: number;
+}
+
+/** Deliveries that match the filter, and that nothing can be sent of now. */
+export interface LeftOfEndpoint {
+  readonly endpoint: string;
+  readonly deliveries: number;
+  readonly reason: LeftAlone["reason"];
+}
+
+export type AddedJob =
+  | { readonly result: "added"; readonly job: Job }
+  | { readonly result: "plan_changed"; readonly matched: number };
+
+export interface OpenJob {
+  readonly id: string;
+  readonly action: JobAction;
+  readonly status: JobStatus;
+  readonly ratePerSecond: number;
+  readonly canary: boolean;
+}
+
+export interface JobEndpoint {
+  readonly endpoint: string;
+  /** Whose turn has not come. */
+  readonly planned: number;
+  /** Handed over, and not attempted yet. */
+  readonly released: number;
+  readonly delivered: number;
+}
+
+export interface JobTake {
+  readonly endpoint: string;
+  readonly limit: number;
+  /** First looks which of those it has released will not be attempted for it any more, and skips them. */
+  readonly check: boolean;
+}
+
+/** What a step leaves to be done in the same turn. */
+export interface JobStep {
+  readonly waiting: readonly Waiting[];
+  readonly requested: readonly EventDelivery[];
+  readonly withdrawn: readonly EventDelivery[];
+}

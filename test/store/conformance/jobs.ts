@@ -1,0 +1,331 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { newId } from "../../../src/domain/id.ts";
+import type { NewJob } from "../../../src/domain/job.ts";
+import type { JobTake } from "../../../src/store/jobs.ts";
+import type { Publication, Store } from "../../../src/store/store.ts";
+import {
+  addEndpoint,
+  again,
+  answered,
+  delivered,
+  draft,
+  dueNow,
+  ended,
+  EVERYTHING,
+  failed,
+  publishOne,
+  room,
+  START,
+  timedOut,
+} from "../fixtures.ts";
+import type { OpenFresh } from "../stores.ts";
+
+type Given = Partial<Omit<NewJob, "filter">> & { filter?: Partial<NewJob["filter"]> };
+
+const ANY = { test: false, missing: false };
+
+function newJob({ filter, ...more }: Given = {}): NewJob {
+  return {
+    id: newId("job", START, randomBytes(10)),
+    tenant: "default",
+    action: "replay",
+    ratePerSecond: 20,
+    canary: false,
+    reason: "",
+    ...more,
+    filter: { ...ANY, ...filter },
+  };
+}
+
+async function addJob(store: Store, given: Given = {}): Promise<string> {
+  const added = await store.addJob(newJob(given), null, START);
+  if (added.result !== "added") throw new Error(added.result);
+  return added.job.id;
+}
+
+const take = (endpoint: string, limit: number, check = false): JobTake => ({ endpoint, limit, check });
+
+async function publishMany(store: Store, count: number, more = {}): Promise<Publication[]> {
+  const drafts = Array.from({ length: count }, () => draft(more));
+  return store.publish(drafts, START, room);
+}
+
+/** An endpoint with that many failed deliveries. */
+async function withFailed(store: Store, count: number, more = {}): Promise<{ endpoint: string; events: string[] }> {
+  const endpoint = await addEndpoint(store, more);
+  const published = await publishMany(store, count);
+  await store.record(published.map(({ fresh }) => failed(fresh.find((claim) => claim.endpoint === endpoint)!)));
+  return { endpoint, events: published.map(({ id }) => id) };
+}
+
+const statusOf = async (store: Store, event: string) => (await store.getEvent(null, event))!.status;
+
+export function jobs(openFresh: OpenFresh): void {
+  describe("jobs", () => {
+    it("plan, by endpoint, what they would be about: what may have been handled, and what nobody can send", async () => {
+      const { store } = await openFresh();
+      const [a, b, c] = [await addEndpoint(store), await addEndpoint(store), await addEndpoint(store)];
+      const published = await publishMany(store, 4);
+      for (const { fresh } of published) {
+        const [toA, toB, toC] = fresh;
+        await store.record([
+          { ...failed(toA!), outcome: timedOut() },
+          toB!.event === published[0]!.id ? failed(toB!) : delivered(toB!),
+          failed(toC!),
+        ]);
+      }
+      await store.deleteEndpoint(null, c, START);
+      const plan = await store.planJob(newJob());
+      expect(plan).toEqual({
+        matched: 5,
+        endpoints: [
+          { endpoint: a, matched: 4, timedOut: 4 },
+          { endpoint: b, matched: 1, timedOut: 0 },
+        ],
+        left: [{ endpoint: c, deliveries: 4, reason: "endpoint_deleted" }],
+      });
+      expect((await store.listJobs(EVERYTHING)).data).toEqual([]);
+    });
+
+    it.each<[string, Given["filter"], number]>([
+      ["nothing more", {}, 4],
+      ["an error", { error: "timeout" }, 1],
+      ["a class of codes", { statusCode: { least: 500, most: 599 } }, 3],
+      ["a type", { type: "goal.achieved" }, 1],
+      ["a type that nothing has", { type: "carbon.threshold" }, 0],
+      ["a time", { since: START + 1000 }, 1],
+      ["an end", { until: START + 1000 }, 3],
+      ["test events", { test: true }, 1],
+      ["delivered ones", { status: "delivered" }, 1],
+    ])("replay what is found by %s", async (_, filter, count) => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store, { events: ["budget.exceeded", "goal.achieved"] });
+      const plain = await publishMany(store, 3);
+      const other = await publishOne(store, { type: "goal.achieved" }, START + 1000);
+      const test = await publishOne(store, { testFor: endpoint });
+      const [first, second, third] = plain.map(({ fresh }) => fresh[0]!);
+      await store.record([
+        { ...failed(first!), outcome: timedOut() },
+        failed(second!),
+        failed(third!),
+        failed(other.fresh[0]!),
+        failed(test.fresh[0]!),
+        delivered((await publishOne(store)).fresh[0]!),
+      ]);
+      for (const one of [{}, { endpoint }, { events: [...plain, other, test].map(({ id }) => id) }]) {
+        if ("events" in one && filter?.status === "delivered") continue;
+        const { matched } = await store.planJob(newJob({ filter: { ...filter, ...one } }));
+        expect(matched, JSON.stringify(one)).toBe(count);
+      }
+    });
+
+    it("write their set down: what fails later is not in it", async () => {
+      const { store } = await openFresh();
+      const { endpoint, events } = await withFailed(store, 2);
+      const job = await addJob(store);
+      const later = await publishOne(store);
+      await store.record([failed(later.fresh[0]!)]);
+      const { waiting } = await store.stepJob(job, [take(endpoint, 500)], START);
+      expect(waiting.map(({ event }) => event)).toEqual(events);
+      expect(await statusOf(store, later.id)).toBe("failed");
+    });
+
+    it("make nothing when the set is of another size than expected", async () => {
+      const { store } = await openFresh();
+      await withFailed(store, 3);
+      const job = newJob();
+      expect(await store.addJob(job, 2, START)).toEqual({ result: "plan_changed", matched: 3 });
+      expect(await store.getJob(null, job.id)).toBeNull();
+      expect(await store.openJobs()).toEqual([]);
+      expect(await store.addJob(newJob(), 3, START)).toMatchObject({ result: "added" });
+    });
+
+    it("replay in steps, count each by its first attempt, and are done", async () => {
+      const { store } = await openFresh();
+      const { endpoint } = await withFailed(store, 3);
+      const job = await addJob(store);
+      expect(await store.jobEndpoints(job, null)).toEqual([{ endpoint, planned: 3, released: 0, delivered: 0 }]);
+      expect((await store.stepJob(job, [take(endpoint, 2)], START)).waiting).toHaveLength(2);
+      const [first, second] = await dueNow(store, endpoint);
+      expect(first).toMatchObject({ trigger: "replay", round: 2, retry: 0, number: 2 });
+      await store.record([delivered(first!), again(second!, START + 30_000)]);
+      expect(await store.closeJob(job, START)).toBe(false);
+      await store.stepJob(job, [take(endpoint, 2)], START);
+      const [third] = await dueNow(store, endpoint, START);
+      await store.record([ended(third!, { status: "pending", retry: 0, dueAt: START }, { outcome: interrupted() })]);
+      expect(await store.closeJob(job, START)).toBe(false);
+      await store.record([delivered((await dueNow(store, endpoint, START))[0]!)]);
+      expect(await store.closeJob(job, START + 5)).toBe(true);
+      expect(await store.openJobs()).toEqual([]);
+      expect(await store.getJob("default", job)).toMatchObject({
+        status: "done",
+        matched: 3,
+        done: 3,
+        delivered: 2,
+        failed: 1,
+        skipped: 0,
+        endedAt: START + 5,
+      });
+    });
+
+    it("skip what no longer qualifies, and what will not be attempted for them any more", async () => {
+      const { store } = await openFresh();
+      const { endpoint, events } = await withFailed(store, 4);
+      const job = await addJob(store);
+      await store.replay(null, events[0]!, {}, START);
+      await store.stepJob(job, [take(endpoint, 2)], START);
+      await store.cancelEvent(null, events[1]!, null);
+      await store.stepJob(job, [take(endpoint, 0, true)], START);
+      expect(await store.getJob(null, job)).toMatchObject({ matched: 4, done: 0, skipped: 2 });
+      await store.updateEndpoint(null, endpoint, (settings) => ({ ...settings, enabled: false }), START);
+      await store.stepJob(job, [take(endpoint, 2)], START);
+      expect(await store.closeJob(job, START)).toBe(true);
+      expect(await store.getJob(null, job)).toMatchObject({ status: "done", done: 0, skipped: 4 });
+      expect(await statusOf(store, events[2]!)).toBe("failed");
+    });
+
+    it("have each delivery attempted once, outside its ladder, and not before fresh events", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const published = await publishMany(store, 3);
+      const due = START + 21_600_000;
+      await store.record(published.map(({ fresh }) => again(fresh[0]!, due)));
+      const job = await addJob(store, { action: "attempt_now" });
+      const { requested } = await store.stepJob(job, [take(endpoint, 2)], START);
+      expect(requested).toHaveLength(2);
+      const claims = await Promise.all(requested.map(({ delivery }) => store.requestedAttempt(delivery)));
+      expect(claims).toMatchObject([
+        { trigger: "manual", retry: 1, fresh: false },
+        { trigger: "manual", retry: 1, fresh: false },
+      ]);
+      await store.record([delivered(claims[0]!), ended(claims[1]!, { status: "unchanged" })]);
+      expect(await store.getJob(null, job)).toMatchObject({ done: 2, delivered: 1, failed: 1 });
+      const unharmed = await store.getEvent(null, published[1]!.id);
+      expect(unharmed!.deliveries).toMatchObject([{ status: "pending", retry: 1, nextAttemptAt: due, attempts: 2 }]);
+    });
+
+    it("cancel what is open, held or not", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const held = await addEndpoint(store, { enabled: false });
+      const [waiting, fresh] = await publishMany(store, 2);
+      await store.record([again(waiting!.fresh[0]!, START + 1000)]);
+      const only = newJob({ action: "cancel", filter: { status: "held" } });
+      expect(await store.planJob(only)).toMatchObject({ endpoints: [{ endpoint: held, matched: 2 }] });
+      const job = await addJob(store, { action: "cancel" });
+      const step = await store.stepJob(job, [take(endpoint, 500), take(held, 500)], START);
+      expect(step.withdrawn).toHaveLength(4);
+      expect(await statusOf(store, fresh!.id)).toBe("cancelled");
+      expect(await store.closeJob(job, START)).toBe(true);
+      expect(await store.getJob(null, job)).toMatchObject({ status: "done", matched: 4, done: 4, delivered: 0 });
+    });
+
+    it("back-fill an endpoint with the events of its types that it never had", async () => {
+      const { store } = await openFresh();
+      const early = await publishMany(store, 2);
+      const other = await publishOne(store, { type: "goal.achieved" });
+      await publishOne(store, { tenant: "other" });
+      const endpoint = await addEndpoint(store);
+      const had = await publishOne(store);
+      const job = await addJob(store, { filter: { missing: true, endpoint } });
+      expect(await statusOf(store, early[0]!.id)).toBe("unmatched");
+      const { waiting } = await store.stepJob(job, [take(endpoint, 500)], START);
+      expect(waiting.map(({ event }) => event)).toEqual(early.map(({ id }) => id));
+      expect(await statusOf(store, early[0]!.id)).toBe("pending");
+      expect((await store.listEvents({ ...EVERYTHING, status: "unmatched", tenant: "default" })).data).toMatchObject([
+        { id: other.id },
+      ]);
+      const claims = await dueNow(store, endpoint);
+      expect(claims).toMatchObject([
+        { event: early[0]!.id, number: 1, trigger: "replay" },
+        { event: early[1]!.id, number: 1, trigger: "replay" },
+      ]);
+      await store.record([...claims, had.fresh[0]!].map(delivered));
+      expect(await store.getJob(null, job)).toMatchObject({ matched: 2, delivered: 2 });
+    });
+
+    it("pause themselves when a canary fails, and go on from there", async () => {
+      const { store } = await openFresh();
+      const { endpoint } = await withFailed(store, 3);
+      const job = await addJob(store, { canary: true });
+      await store.stepJob(job, [take(endpoint, 1)], START);
+      const [first] = await dueNow(store, endpoint);
+      await store.record([again(first!, START + 30_000)]);
+      expect(await store.getJob(null, job)).toMatchObject({
+        status: "paused",
+        pausedReason: `the canary to ${endpoint} failed: the receiver answered 503`,
+        failed: 1,
+      });
+      expect(await store.openJobs()).toEqual([]);
+      expect(await store.stepJob(job, [take(endpoint, 1)], START)).toMatchObject({ waiting: [] });
+      expect(await store.steerJob(null, job, "running", START)).toMatchObject({
+        status: "running",
+        pausedReason: null,
+      });
+      await store.stepJob(job, [take(endpoint, 2)], START);
+      const [second, third] = await dueNow(store, endpoint, START);
+      await store.record([delivered(second!), again(third!, START + 30_000)]);
+      expect(await store.getJob(null, job)).toMatchObject({ status: "running", done: 3, delivered: 1, failed: 2 });
+    });
+
+    it("end when they are cancelled, with what they asked for and nobody began", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const published = await publishMany(store, 2);
+      await store.record(published.map(({ fresh }) => again(fresh[0]!, START + 1000)));
+      const job = await addJob(store, { action: "attempt_now" });
+      const { requested } = await store.stepJob(job, [take(endpoint, 1)], START);
+      expect(await store.steerJob("other", job, "cancelled", START)).toBeNull();
+      expect(await store.steerJob("default", job, "cancelled", START)).toMatchObject({ status: "cancelled" });
+      expect(await store.openJobs()).toMatchObject([{ id: job, status: "cancelled" }]);
+      expect(await store.closeJob(job, START)).toBe(true);
+      expect(await store.openJobs()).toEqual([]);
+      expect(await store.requestedAttempt(requested[0]!.delivery)).toBeNull();
+      expect(await store.steerJob(null, job, "running", START)).toMatchObject({ status: "cancelled", endedAt: START });
+    });
+
+    it("take no more than 500 rows at once, however many there are", async () => {
+      const { store } = await openFresh();
+      const { endpoint } = await withFailed(store, 1100);
+      const job = await addJob(store);
+      expect(await store.getJob(null, job)).toMatchObject({ matched: 1100 });
+      expect((await store.stepJob(job, [take(endpoint, 500)], START)).waiting).toHaveLength(500);
+      await store.steerJob(null, job, "cancelled", START);
+      const closed = [
+        await store.closeJob(job, START),
+        await store.closeJob(job, START),
+        await store.closeJob(job, START),
+      ];
+      expect(closed).toEqual([false, false, true]);
+    });
+
+    it("are as they were after a crash, and a set that was being written is gone", async () => {
+      const harness = await openFresh();
+      const { endpoint, events } = await withFailed(harness.store, 600);
+      const job = await addJob(harness.store);
+      await harness.store.stepJob(job, [take(endpoint, 2)], START);
+      const written = harness.store.addJob(newJob(), null, START);
+      let store = await harness.crash();
+      await written;
+      expect(await store.openJobs()).toMatchObject([{ id: job, status: "running" }]);
+      await store.record((await dueNow(store, endpoint)).map(delivered));
+      const { waiting } = await store.stepJob(job, [take(endpoint, 500)], START);
+      expect(waiting.map(({ event }) => event)).toEqual(events.slice(2, 502));
+      store = await harness.reopen();
+      expect(await store.getJob(null, job)).toMatchObject({ matched: 600, delivered: 2 });
+      expect((await store.listJobs(EVERYTHING)).data).toHaveLength(1);
+    });
+
+    it("show a tenant its own", async () => {
+      const { store } = await openFresh();
+      const [mine, all] = [await addJob(store), await addJob(store, { tenant: null })];
+      expect((await store.listJobs(EVERYTHING)).data.map(({ id }) => id)).toEqual([mine, all]);
+      const own = await store.listJobs({ ...EVERYTHING, tenant: "default", order: "newest" });
+      expect(own.data).toMatchObject([{ id: mine, tenant: "default", status: "running", matched: 0 }]);
+      expect(await store.getJob("default", all)).toBeNull();
+    });
+  });
+}
+
+const interrupted = () => ({ ...answered(503), outcome: "interrupted" as const, error: "interrupted" as const });
