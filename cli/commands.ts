@@ -33,6 +33,7 @@ export const COMMANDS = {
         description: "Make the store if there is none",
         negativeDescription: "Refuse to start without a store",
       },
+      paused: { type: "boolean", description: "Start with the brake on: no attempts until `webhookd resume`" },
       "log-level": { type: "string", valueHint: "LEVEL", description: "debug, info, warn or error" },
       "log-format": { type: "string", valueHint: "FORMAT", description: "auto, json or pretty" },
     },

@@ -82,6 +82,8 @@ export interface Config {
   };
   readonly log: { readonly format: "auto" | "json" | "pretty"; readonly level: string };
   readonly dev: boolean;
+  /** With `--paused` the brake is on from the start, and stays on until somebody resumes. */
+  readonly paused: boolean;
   /** All of it as the operator gave it, by the names that the operator knows. */
   readonly settings: Settings;
 }
@@ -229,6 +231,7 @@ function build(
     },
     log: { format: settings["log.format"], level: settings["log.level"] },
     dev,
+    paused: inputs.flags.paused ?? false,
     settings,
   };
 }

@@ -15,7 +15,7 @@ import type { Listener, ListenerParts } from "./api/listener.ts";
 import { openSocket } from "./api/socket.ts";
 import { Catalogue } from "./catalogue.ts";
 import { systemClock, type Clock } from "./clock.ts";
-import type { Config, Reread } from "./config.ts";
+import { departures, type Config, type Reread } from "./config.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import type { Network, SenderSettings } from "./delivery/open-sender.ts";
 import type { SenderThreadData } from "./delivery/sender-messages.ts";
@@ -117,6 +117,7 @@ export async function startDaemon(
     version,
     phase: () => phase,
     egress: () => egress,
+    departures: () => departures({ ...config, egress }),
     ownAddresses,
   });
 
@@ -125,6 +126,7 @@ export async function startDaemon(
   let listener: TcpListener;
   let socket: Listener | null = null;
   try {
+    if (config.paused) await store.pause({ ...STARTED_PAUSED, at: clock.now() });
     await endOverlaps();
     await dispatcher.start();
     listener = await openListener(api.handler(false), { ...config.server.listen, ...web, certificate });
@@ -227,6 +229,8 @@ async function openOptionalSocket(config: Config, handler: NodeHandler, web: Lis
   web.log.warn({ path }, `there is no unix socket (${opened.refused}): CLI and TUI need --url`);
   return null;
 }
+
+const STARTED_PAUSED = { reason: "started with --paused", by: "serve --paused" };
 
 /** How long requests that are under way may take when the daemon stops listening. */
 const CLOSE_DEADLINE_MS = 2000;

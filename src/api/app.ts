@@ -14,6 +14,7 @@ import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./auth
 import { auditRoutes } from "./audit.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { ClientGone, hasBody, mediaTypeOf, readBody } from "./body.ts";
+import { brakeRoutes } from "./brake.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { descriptionRoutes } from "./description.ts";
 import { endpointRoutes } from "./endpoints.ts";
@@ -34,6 +35,8 @@ import { RateLimit } from "./rate-limit.ts";
 import { idempotencyKeyOf, Repeats } from "./repeats.ts";
 import type { Header, Reply, Route } from "./route.ts";
 import { secretRoutes } from "./secrets.ts";
+import { statusRoutes } from "./status.ts";
+import { tenantRoutes } from "./tenants.ts";
 import { testEventRoutes } from "./test-events.ts";
 import { withdrawalRoutes } from "./withdrawals.ts";
 
@@ -59,12 +62,13 @@ interface Context {
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
 
-type Optional = "random" | "egress" | "catalogue";
+type Optional = "random" | "egress" | "catalogue" | "departures";
 
 export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiParts, Optional>>): Api {
   const parts: ApiParts = {
     random: pooledRandom(),
     egress: () => given.config.egress,
+    departures: () => [],
     catalogue: { types: catalogue(given.config.eventTypes), checkData: undefined },
     ...given,
   };
@@ -94,6 +98,9 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...testEventRoutes(parts, types),
     ...keyRoutes(parts),
     ...auditRoutes(parts),
+    ...statusRoutes(parts),
+    ...brakeRoutes(parts),
+    ...tenantRoutes(parts),
     ...descriptionRoutes(parts, types, () => table),
   ];
   const known = new Map(table.map((route) => [route, (route.query ?? []).map(({ name }) => name)]));

@@ -3,7 +3,7 @@ import { getHealth, getReadiness } from "./operations/daemon.ts";
 import type { ApiParts } from "./parts.ts";
 import { word, type Route } from "./route.ts";
 
-export function healthRoutes({ store, phase }: ApiParts): Route[] {
+export function healthRoutes(parts: ApiParts): Route[] {
   return [
     { method: "GET", path: "/healthz", access: "open", operation: getHealth, handle: () => word(200, "ok") },
     {
@@ -12,9 +12,14 @@ export function healthRoutes({ store, phase }: ApiParts): Route[] {
       access: "open",
       operation: getReadiness,
       handle: () => {
-        const state = phase() === "serving" ? store.state() : "draining";
+        const state = stateOf(parts);
         return word(state === "ready" ? 200 : 503, state);
       },
     },
   ];
+}
+
+/** Whether publishes are taken. The brake has no say in it: they are. */
+export function stateOf({ store, phase }: ApiParts): "ready" | "draining" | "disk_full" | "store_unavailable" {
+  return phase() === "serving" ? store.state() : "draining";
 }

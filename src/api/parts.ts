@@ -27,6 +27,8 @@ export interface ApiParts {
   readonly phase: () => "serving" | "draining" | "stopped";
   /** As the last SIGHUP left it; what else is in `config` holds until a restart. */
   readonly egress: () => Config["egress"];
+  /** A sentence for each constant of the specification that the configuration changes. */
+  readonly departures: () => readonly string[];
   /** This host's own addresses, which endpoints may not name. */
   readonly ownAddresses: () => readonly string[];
   /** Cryptographically secure bytes, for ids and secrets. */

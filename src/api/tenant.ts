@@ -29,6 +29,12 @@ export function tenantToWrite(principal: Principal, named: string | undefined): 
   return principal.tenant;
 }
 
+/** For what is about the daemon as a whole. */
+export function requireEveryTenant(principal: Principal): void {
+  if (principal.tenant === EVERY_TENANT) return;
+  throw new WebhookdError("forbidden", "this concerns every tenant, and the key belongs to one: use a key of tenant *");
+}
+
 /** Where to look: null means everywhere, for a key of `*` that names no tenant. */
 export function tenantToRead(principal: Principal, named: string | undefined): string | null {
   return principal.tenant === EVERY_TENANT && named === undefined ? null : tenantToWrite(principal, named);

@@ -40,7 +40,8 @@ export function testEventRoutes(parts: ApiParts, types: ReadonlyMap<string, Even
     const draft = { tenant: endpoint.tenant, type: type.name, createdAt: now, data, testFor: endpoint.id };
     const [publication] = await publish(parts, [draft], now);
     const { id: event, fresh } = publication!;
-    if (wait && fresh.length > 0) await ended(fresh[0]!, call);
+    // With the brake on it is made when somebody resumes.
+    if (wait && fresh.length > 0 && !deliveries.paused) await ended(fresh[0]!, call);
     const attempt = wait ? (await store.getEvent(null, event))?.deliveries[0]?.lastAttempt : null;
     return attempt ? json(200, presentAttempt(attempt)) : json(202, presentPublication(publication!));
   }

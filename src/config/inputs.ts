@@ -8,6 +8,7 @@ export interface ConfigFlags {
   /** `--config` */
   readonly config?: string | undefined;
   readonly dev?: boolean | undefined;
+  readonly paused?: boolean | undefined;
   /** False with `--no-create`. */
   readonly create?: boolean | undefined;
   /** Flags that stand for a setting; the flag's name is for messages. */

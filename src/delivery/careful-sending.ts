@@ -12,8 +12,12 @@ export class CarefulSending implements Sending {
   readonly #inner: Sending;
   readonly #store: Pick<Store, "markStarted">;
   readonly #onFault: (error: unknown) => void;
-  /** What the store would not mark (a full disk): it stays unsent until the next hand-over. */
+  /**
+   * What the store would not mark (a full disk), which stays unsent until the next hand-over; and what came while
+   * nothing may start: a death in a pause must not count against deliveries that nobody dialled.
+   */
   #unmarked: Job[] = [];
+  #paused = false;
   #marking: Promise<void> = Promise.resolve();
 
   constructor(inner: Sending, store: Pick<Store, "markStarted">, onFault: (error: unknown) => void) {
@@ -35,7 +39,10 @@ export class CarefulSending implements Sending {
   }
 
   send(jobs: readonly Job[]): void {
-    this.#marking = this.#marking.then(() => this.#mark([...this.#unmarked.splice(0), ...jobs]));
+    this.#marking = this.#marking.then(async () => {
+      if (this.#paused) this.#unmarked.push(...jobs);
+      else await this.#mark([...this.#unmarked.splice(0), ...jobs]);
+    });
   }
 
   async forget(endpoint: string): Promise<readonly string[]> {
@@ -45,17 +52,22 @@ export class CarefulSending implements Sending {
     return [...unmarked.map(({ delivery }) => delivery), ...(await this.#inner.forget(endpoint))];
   }
 
-  pause(): void {
-    this.#inner.pause();
+  pause(): Promise<void> {
+    this.#paused = true;
+    return this.#inner.pause();
   }
 
   resume(): void {
+    this.#paused = false;
     this.#inner.resume();
     if (this.#unmarked.length > 0) this.send([]);
   }
 
   probe(): void {
-    this.#inner.probe();
+    this.#marking = this.#marking.then(async () => {
+      await this.#mark(this.#unmarked.splice(0, 1));
+      this.#inner.probe();
+    });
   }
 
   async drain(): Promise<void> {

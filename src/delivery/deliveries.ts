@@ -19,6 +19,13 @@ export interface Deliveries {
   whenReleased(claim: Claim, run: () => void): () => void;
   /** Resolves once nothing more is started for the endpoint. What is on the wire is still recorded. */
   drop(endpoint: string): Promise<void>;
+  /** Whether the brake is on. */
+  readonly paused: boolean;
+  /** Resolves once no attempt starts any more, tests and those that were asked for included. */
+  pause(): Promise<void>;
+  resume(): void;
+  /** When the oldest delivery fell due that is due by `now` and has no attempt recorded since; null when none is. */
+  oldestDueAt(now: number): number | null;
   /** The store owes one attempt of this delivery, outside the ladder. */
   attempt(requested: EventDelivery): void;
   /**

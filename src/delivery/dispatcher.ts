@@ -20,6 +20,7 @@ import { Forgetting } from "./forgetting.ts";
 import { endpointsOwed, HorizonSweep } from "./horizon-sweep.ts";
 import { ManualAttempts } from "./manual-attempts.ts";
 import { OutageWatch } from "./outage-watch.ts";
+import { Pauses } from "./pauses.ts";
 import { Recorder, type EndedClaim } from "./recorder.ts";
 import type { Ended, Sending } from "./sending.ts";
 import { Suspects } from "./suspects.ts";
@@ -51,6 +52,7 @@ type DispatcherStore = Pick<
   | "disableEndpoint"
   | "requestedAttempt"
   | "requestedAttempts"
+  | "getPause"
 >;
 
 export interface DispatcherParts {
@@ -86,6 +88,7 @@ const AGAIN_MS = 1000;
 export class Dispatcher implements Deliveries {
   readonly #parts: DispatcherParts;
   readonly #sending: Sending;
+  readonly #pauses: Pauses;
   readonly #windows = new Windows();
   readonly #targets: Targets;
   readonly #shift: ClockShift;
@@ -101,6 +104,7 @@ export class Dispatcher implements Deliveries {
   #youngUntil: number;
   #makingRoom = false;
   #stopping = false;
+  #cancelShortage: (() => void) | null = null;
   #idleWaiters: (() => void)[] = [];
   /** By delivery: who waits for its end. */
   readonly #watched = new Map<string, () => void>();
@@ -110,6 +114,7 @@ export class Dispatcher implements Deliveries {
     this.#youngUntil = parts.clock.monotonic() + YOUNG_MS;
     const sending = parts.sending((batch) => this.#ended(batch));
     this.#sending = parts.store.careful ? new CarefulSending(sending, parts.store, parts.onFault) : sending;
+    this.#pauses = new Pauses(this.#sending);
     this.#targets = new Targets(parts.store, this.#sending);
     this.#shift = new ClockShift({
       ...parts,
@@ -126,16 +131,16 @@ export class Dispatcher implements Deliveries {
         this.#waker.arm();
         this.#settleIdle();
       },
-      onStuck: () => this.#sending.pause(),
-      onFlowing: () => this.#resume(),
+      onStuck: () => void this.#pauses.begin("unrecorded"),
+      onFlowing: () => this.#pauses.end("unrecorded"),
     });
     this.#outage = new OutageWatch({
       ...parts,
       record: (ended) => this.#record(ended),
       again: (ended) => ended.forEach(({ claim }) => this.#send(claim.endpoint, [claim])),
-      pause: () => this.#sending.pause(),
-      probe: () => this.#recorder.stuck || this.#sending.probe(),
-      resume: () => this.#resume(),
+      pause: () => void this.#pauses.begin("unreachable"),
+      probe: () => void (this.#pauses.isOnly("unreachable") && this.#sending.probe()),
+      resume: () => this.#pauses.end("unreachable"),
     });
     this.#suspects = new Suspects({
       ...parts,
@@ -187,6 +192,7 @@ export class Dispatcher implements Deliveries {
 
   /** Finds out who is owed something. Nothing is read of what is owed until it is due. */
   async start(): Promise<void> {
+    if ((await this.#parts.store.getPause()) !== null) await this.pause();
     for await (const [endpoint, dueAt] of endpointsOwed(this.#parts.store)) {
       const window = this.#windows.of(endpoint);
       window.nextDueAt = dueAt;
@@ -280,6 +286,22 @@ export class Dispatcher implements Deliveries {
     this.#settleIdle();
   }
 
+  get paused(): boolean {
+    return this.#pauses.has("operator");
+  }
+
+  pause(): Promise<void> {
+    return this.#pauses.begin("operator");
+  }
+
+  resume(): void {
+    this.#pauses.end("operator");
+  }
+
+  oldestDueAt(now: number): number | null {
+    return this.#windows.oldestDueAt(now, (endpoint) => this.#targets.isOpen(endpoint));
+  }
+
   attempt(requested: EventDelivery): void {
     this.#manual.request(requested);
   }
@@ -302,6 +324,7 @@ export class Dispatcher implements Deliveries {
   /** Starts no attempt from now on; resolves when those in flight have ended and are recorded. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    void this.#pauses.begin("stopping");
     this.#waker.stop();
     this.#outage.stop();
     await this.#sending.drain();
@@ -424,13 +447,10 @@ export class Dispatcher implements Deliveries {
   /** Nothing of the receiver's: the delivery takes its turn again, without a rung, once we had time to recover. */
   #waitForOurselves(claim: Claim, detail: string): void {
     this.#parts.log.error({ event: claim.event, endpoint: claim.endpoint }, `no attempt can be made: ${detail}`);
-    this.#sending.pause();
+    void this.#pauses.begin("shortage");
     this.#send(claim.endpoint, [claim]);
-    this.#parts.clock.after(OUR_FAULT_PAUSE_MS, () => this.#resume());
-  }
-
-  #resume(): void {
-    if (!this.#stopping && !this.#recorder.stuck && !this.#outage.out) this.#sending.resume();
+    this.#cancelShortage?.();
+    this.#cancelShortage = this.#parts.clock.after(OUR_FAULT_PAUSE_MS, () => this.#pauses.end("shortage"));
   }
 
   /** Its end leaves room for what waits behind the window. */

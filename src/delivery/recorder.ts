@@ -57,10 +57,6 @@ export class Recorder {
     return this.#recording > 0 || this.#unrecorded.length > 0;
   }
 
-  get stuck(): boolean {
-    return this.#stuck;
-  }
-
   /** Resolves once all that was settled before this call is written, or has failed to be. */
   written(): Promise<void> {
     return this.#last;

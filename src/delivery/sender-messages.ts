@@ -20,8 +20,8 @@ export type ToSender =
   | { readonly kind: "target"; readonly target: Target; readonly call: number }
   | { readonly kind: "egress"; readonly rules: EgressRules }
   | { readonly kind: "forget"; readonly endpoint: string; readonly call: number }
-  | { readonly kind: "drain"; readonly call: number }
-  | { readonly kind: "pause" | "resume" | "probe" | "abort" | "close" };
+  | { readonly kind: "pause" | "drain"; readonly call: number }
+  | { readonly kind: "resume" | "probe" | "abort" | "close" };
 
 export type FromSender =
   | { readonly kind: "ended"; readonly ends: PackedEnds; readonly caps: readonly (readonly [string, number])[] }

@@ -54,7 +54,7 @@ function serve(port: MessagePort, { settings, onWire }: SenderThreadData): void 
       case "forget":
         return answer(message.call, sender.forget(message.endpoint));
       case "pause":
-        return sender.pause();
+        return answer(message.call, sender.pause());
       case "resume":
         return sender.resume();
       case "probe":

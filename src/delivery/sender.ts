@@ -83,9 +83,8 @@ export class Sender implements Sending {
     return this.#turns.forget(endpoint).map(({ delivery }) => delivery);
   }
 
-  pause(): void {
-    this.#paused = true;
-    this.#disarm();
+  async pause(): Promise<void> {
+    this.#stopStarting();
   }
 
   resume(): void {
@@ -99,12 +98,12 @@ export class Sender implements Sending {
   }
 
   drain(): Promise<void> {
-    this.pause();
+    this.#stopStarting();
     return this.#turns.inFlight === 0 ? Promise.resolve() : new Promise((resolve) => this.#onDrained.push(resolve));
   }
 
   abort(): void {
-    this.pause();
+    this.#stopStarting();
     for (const line of this.#lines.values()) line.wire.abort();
   }
 
@@ -112,6 +111,11 @@ export class Sender implements Sending {
     await Promise.all([...this.#lines.values()].map((line) => line.wire.close()));
     this.#lines.clear();
     this.#parts.onClosed?.();
+  }
+
+  #stopStarting(): void {
+    this.#paused = true;
+    this.#disarm();
   }
 
   #pump(): void {

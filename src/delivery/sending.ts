@@ -23,7 +23,8 @@ export interface Sending {
   send(jobs: readonly Job[]): void;
   /** Starts nothing more of what the endpoint had waiting; the answer is what was given back, by delivery id. */
   forget(endpoint: string): Promise<readonly string[]>;
-  pause(): void;
+  /** Resolves once nothing starts any more. */
+  pause(): Promise<void>;
   resume(): void;
   /** While paused: starts one attempt all the same, of whoever's turn it is. */
   probe(): void;

@@ -31,6 +31,7 @@ export interface Outstanding {
 type Ask =
   | { kind: "target"; target: Extract<ToSender, { kind: "target" }>["target"] }
   | { kind: "forget"; endpoint: string }
+  | { kind: "pause" }
   | { kind: "drain" };
 
 export class ThreadPort {

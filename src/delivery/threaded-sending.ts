@@ -80,9 +80,9 @@ export class ThreadedSending implements Sending {
     return given;
   }
 
-  pause(): void {
+  async pause(): Promise<void> {
     this.#paused = true;
-    for (const thread of this.#all()) thread.tell({ kind: "pause" });
+    await Promise.all([...this.#all()].map((thread) => thread.ask({ kind: "pause" })));
   }
 
   resume(): void {
@@ -150,7 +150,7 @@ export class ThreadedSending implements Sending {
     );
     const thread = this.#startThread(at);
     this.#threads[at] = thread;
-    if (this.#paused) thread.tell({ kind: "pause" });
+    if (this.#paused) void thread.ask({ kind: "pause" });
     for (const target of this.#targets.values()) {
       if (placeOf(target.endpoint, this.#threads.length) === at) void thread.ask({ kind: "target", target });
     }

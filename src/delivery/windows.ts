@@ -91,6 +91,17 @@ export class Windows {
     return this.#agenda.peek()?.dueAt ?? Number.POSITIVE_INFINITY;
   }
 
+  /** What is held is due, or is being attempted; behind it the window says. Looks at all that memory holds. */
+  oldestDueAt(now: number, counts: (endpoint: string) => boolean): number | null {
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const { endpoint, held, nextDueAt } of this.#windows.values()) {
+      if (!counts(endpoint)) continue;
+      oldest = Math.min(oldest, nextDueAt);
+      for (const { dueAt } of held.values()) oldest = Math.min(oldest, dueAt);
+    }
+    return oldest <= now ? oldest : null;
+  }
+
   #count(claim: Claim, by: 1 | -1): void {
     this.held += by;
     this.bytes += by * claim.body.byteLength;

@@ -24,6 +24,29 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("readDocs");
     return {};
   },
+  async getStatus(walk) {
+    await walk.call("getStatus");
+    walk.api.oldestDueAt = walk.now;
+    await walk.call("pauseDaemon", { body: { reason: "a flood" } });
+    await walk.call("getStatus");
+    await walk.call("resumeDaemon");
+    return {};
+  },
+  async pauseDaemon(walk) {
+    const step = { body: { reason: "a flood" } };
+    await walk.call("pauseDaemon", step);
+    await walk.call("pauseDaemon", step);
+    return step;
+  },
+  async resumeDaemon(walk) {
+    await walk.call("resumeDaemon");
+    return {};
+  },
+  async listTenants(walk) {
+    await walk.endpoint();
+    await walk.call("listTenants", { query: "limit=1" });
+    return {};
+  },
   async listAudit(walk) {
     await walk.endpoint();
     await walk.call("listAudit", { query: "limit=1" });

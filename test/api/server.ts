@@ -32,7 +32,7 @@ export interface RequestOptions {
   readonly chunked?: boolean;
 }
 
-export interface ServeOptions extends Partial<Pick<ApiParts, "config" | "ownAddresses" | "catalogue">> {
+export interface ServeOptions extends Partial<Pick<ApiParts, "config" | "ownAddresses" | "catalogue" | "departures">> {
   /** Opens a unix socket there too. */
   readonly socket?: string;
   readonly bounds?: Partial<Bounds>;
@@ -48,6 +48,8 @@ export class ApiServer {
   readonly dropped: string[] = [];
   readonly requested: EventDelivery[] = [];
   readonly withdrawn: EventDelivery[] = [];
+  paused = false;
+  oldestDueAt: number | null = null;
   refreshing: (endpoint: string) => Promise<void> = async () => {};
   readonly refreshed: string[] = [];
   readonly logged: { level: string; fields: object; message: string }[] = [];
@@ -70,6 +72,7 @@ export class ApiServer {
       log: server.#log(),
       config: options.config ?? aConfig(),
       ...(options.catalogue && { catalogue: options.catalogue }),
+      ...(options.departures && { departures: options.departures }),
       version: "0.0.0",
       phase: () => server.phase,
       ownAddresses: options.ownAddresses ?? (() => []),
@@ -118,7 +121,14 @@ export class ApiServer {
   }
 
   #deliveries(): Deliveries {
+    const isPaused = () => this.paused;
     return {
+      get paused() {
+        return isPaused();
+      },
+      pause: async () => void (this.paused = true),
+      resume: () => void (this.paused = false),
+      oldestDueAt: () => this.oldestDueAt,
       hasRoom: () => true,
       accept: (handover) => void this.accepted.push(handover),
       whenReleased: ({ delivery }, run) => {

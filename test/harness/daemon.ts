@@ -18,6 +18,8 @@ export interface TestDaemonOptions {
   /** Types that the configuration adds. */
   readonly eventTypes?: readonly EventType[];
   readonly dev?: boolean;
+  /** Starts with the brake on. */
+  readonly paused?: boolean;
   readonly dir?: string;
 }
 
@@ -113,7 +115,7 @@ export function testConfig(dir: string, options: TestDaemonOptions = {}): Config
     ...options.settings,
   };
   return loadConfig({
-    flags: { dev: options.dev ?? true },
+    flags: { dev: options.dev ?? true, paused: options.paused },
     env: Object.fromEntries(Object.entries(settings).map(([name, value]) => [`WEBHOOKD_${name}`, value])),
     cwd: dir,
     home: dir,

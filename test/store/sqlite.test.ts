@@ -10,6 +10,7 @@ import { jobs } from "./conformance/jobs.ts";
 import { keys } from "./conformance/keys.ts";
 import { lists } from "./conformance/lists.ts";
 import { manualAttempts } from "./conformance/manual.ts";
+import { operating } from "./conformance/operations.ts";
 import { pending } from "./conformance/pending.ts";
 import { publishing } from "./conformance/publish.ts";
 import { reading } from "./conformance/due.ts";
@@ -42,4 +43,5 @@ describe("the SQLite store", () => {
   retention(openSqlite);
   clockSet(openSqlite);
   careful(openSqlite);
+  operating(openSqlite);
 });

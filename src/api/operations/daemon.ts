@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Operation, ReplyShape } from "../operation.ts";
 import { anAuditRecord, AuditPage } from "../schemas/audit.ts";
+import { aPause, aStatus, aTenant, PauseAnswer, Status, TenantPage } from "../schemas/status.ts";
 import { AnyObject, aPageOf } from "../schemas/wire.ts";
 
 export const getDescription: Operation = {
@@ -53,5 +54,40 @@ export const getReadiness: Operation = {
   replies: {
     200: word("They are.", "ready"),
     503: word("They are not, and why.", "draining", "disk_full", "store_unavailable"),
+  },
+};
+
+export const getStatus: Operation = {
+  id: "getStatus",
+  tag: "Daemon",
+  summary: "Look at the daemon as a whole",
+  replies: { 200: { description: "How it is.", schema: Status, example: aStatus } },
+};
+
+export const pauseDaemon: Operation = {
+  id: "pauseDaemon",
+  tag: "Daemon",
+  summary: "Stop all attempts",
+  description:
+    "The brake: no attempt starts after this answer, tests and those that were asked for included, through any restart, until somebody resumes. What is on the wire is recorded, and publishes go on. Once it is on, it stays as it was put on.",
+  example: { reason: aPause.reason },
+  replies: { 200: { description: "It is on.", schema: PauseAnswer, example: { paused: aPause } } },
+};
+
+export const resumeDaemon: Operation = {
+  id: "resumeDaemon",
+  tag: "Daemon",
+  summary: "Let attempts go on",
+  description: "What fell due meanwhile is attempted now, at the pace that each endpoint takes.",
+  replies: { 200: { description: "The brake is off.", schema: PauseAnswer, example: { paused: null } } },
+};
+
+export const listTenants: Operation = {
+  id: "listTenants",
+  tag: "Daemon",
+  summary: "List tenants",
+  description: "Everyone for whom something was ever registered or published.",
+  replies: {
+    200: { description: "A page of them.", schema: TenantPage, example: aPageOf(aTenant), headers: ["link"] },
   },
 };

@@ -1,5 +1,6 @@
 /** Facts about the store as a whole, by name. */
 import type { Database, Statement } from "better-sqlite3";
+import type { Pause } from "../../domain/pause.ts";
 import { StoreRefused } from "../refused.ts";
 import type { Box } from "./box.ts";
 
@@ -86,6 +87,15 @@ export class Meta {
 
   set responsesForgotten(key: readonly [number, number, number]) {
     this.#upsert.run("responses_forgotten", key.join(","));
+  }
+
+  get pause(): Pause | null {
+    const text = this.#select.get("pause") ?? "null";
+    return JSON.parse(String(text)) as Pause | null;
+  }
+
+  set pause(pause: Pause | null) {
+    this.#upsert.run("pause", JSON.stringify(pause));
   }
 
   /** What was written last was undone. */

@@ -51,6 +51,7 @@ import { Jobs } from "./jobs.ts";
 import { Keys } from "./keys.ts";
 import { Manual } from "./manual.ts";
 import { Meta } from "./meta.ts";
+import { Operations } from "./operations.ts";
 import { Pending } from "./pending.ts";
 import { Prune } from "./prune.ts";
 import { Publish } from "./publish.ts";
@@ -115,6 +116,7 @@ export class SqliteStore implements Store {
   readonly #prune: Prune;
   readonly #held: Held;
   readonly #responses: Responses;
+  readonly #operations: Operations;
   #closed = false;
 
   constructor(db: Database, options: SqliteStoreOptions) {
@@ -188,6 +190,7 @@ export class SqliteStore implements Store {
     const deliveries = new Deliveries(db, { tenants, types, index, attempts });
     this.#deliveries = deliveries;
     this.#events = new Events(db, { tenants, types, index, attempts, deliveries });
+    this.#operations = new Operations(db, { dir, commit: this.#commit, meta: this.#meta, read, defer });
     this.#reads = new Reads({
       endpoints: this.#endpoints,
       events: this.#events,
@@ -459,6 +462,16 @@ export class SqliteStore implements Store {
   async forgetResponses(before: number): Promise<number> {
     return this.#commit.run(() => this.#responses.forget(before), CHUNK_SIZE);
   }
+
+  get schemaVersion(): number {
+    return this.#operations.schemaVersion;
+  }
+
+  readonly getPause: Store["getPause"] = () => this.#operations.getPause();
+  readonly pause: Store["pause"] = (pause) => this.#operations.pause(pause);
+  readonly resume: Store["resume"] = () => this.#operations.resume();
+  readonly listTenants: Store["listTenants"] = (query) => this.#operations.listTenants(query);
+  readonly size: Store["size"] = () => this.#operations.size();
 
   async checkSpace(): Promise<Space> {
     return this.#condition.look();

@@ -1,0 +1,51 @@
+/** The brake: no attempt starts while it is on, and publishes go on. */
+import type { Pause } from "../domain/pause.ts";
+import { formatInstant } from "./instant.ts";
+import { pauseDaemon, resumeDaemon } from "./operations/daemon.ts";
+import type { ApiParts } from "./parts.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
+import { PauseRequest } from "./schemas/status.ts";
+import { requireEveryTenant } from "./tenant.ts";
+import { readJson } from "./validation.ts";
+
+export function brakeRoutes({ store, deliveries }: ApiParts): Route[] {
+  async function pause({ principal, body, now }: Call): Promise<Reply> {
+    requireEveryTenant(principal);
+    const { reason } = readJson(body, PauseRequest);
+    // On the disk first: an attempt that starts after a crash must find it there.
+    const holding = await store.pause({ reason, by: principal.keyId ?? "socket", at: now });
+    await deliveries.pause();
+    return json(200, { paused: presentPause(holding) });
+  }
+
+  async function resume({ principal }: Call): Promise<Reply> {
+    requireEveryTenant(principal);
+    await store.resume();
+    deliveries.resume();
+    return json(200, { paused: null });
+  }
+
+  return [
+    {
+      method: "POST",
+      path: "/v1/pause",
+      access: "admin",
+      body: { maxBytes: 64 * 1024, schema: PauseRequest },
+      audit: "daemon.pause",
+      operation: pauseDaemon,
+      handle: pause,
+    },
+    {
+      method: "POST",
+      path: "/v1/resume",
+      access: "admin",
+      audit: "daemon.resume",
+      operation: resumeDaemon,
+      handle: resume,
+    },
+  ];
+}
+
+export function presentPause({ reason, by, at }: Pause) {
+  return { reason, by, at: formatInstant(at) };
+}

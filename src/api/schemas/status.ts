@@ -1,0 +1,91 @@
+/** The daemon as a whole, as operators see it. */
+import * as v from "valibot";
+import { line } from "../endpoint-schema.ts";
+import { Count, described, Instant, pageOf, Tenant, titled } from "./wire.ts";
+
+export const PauseRequest = titled(
+  "PauseRequest",
+  v.strictObject({
+    reason: v.pipe(
+      described(line(256), "What for; whoever comes next will want to know."),
+      v.check((text) => text.trim() !== "", "invalid_type: must say why"),
+      v.metadata({ minLength: 1 }),
+    ),
+  }),
+);
+
+export const Pause = titled(
+  "Pause",
+  v.object({
+    reason: v.string(),
+    by: described(v.string(), "The key that was used, `socket`, or `serve --paused`."),
+    at: Instant,
+  }),
+);
+
+const Paused = described(v.nullable(Pause), "While the brake is on, since when and why; null while it is off.");
+
+export const PauseAnswer = titled("PauseAnswer", v.object({ paused: Paused }));
+
+export const Status = titled(
+  "Status",
+  v.object({
+    version: v.string(),
+    schema: described(Count, "The number of the store's schema."),
+    state: described(
+      v.picklist(["ready", "draining", "disk_full", "store_unavailable"]),
+      "As `/readyz` says it: whether publishes are taken. The brake does not change it.",
+    ),
+    started_at: Instant,
+    uptime_seconds: Count,
+    paused: Paused,
+    oldest_due_at: described(
+      v.nullable(Instant),
+      "When the oldest delivery fell due that is due, and neither held nor attempted since; null when none is.",
+    ),
+    disk: v.object({
+      free_bytes: described(Count, "What may still be written, with what is free inside the database."),
+      floor_bytes: described(Count, "With less, publishes are refused (507)."),
+    }),
+    database: v.object({ bytes: Count, wal_bytes: Count }),
+    departures: described(
+      v.array(v.string()),
+      "A sentence for each constant of the specification that the configuration changes.",
+    ),
+    sender_threads: described(Count, "Threads that send; 0: the main one does."),
+    careful: described(
+      v.boolean(),
+      "Whether deliveries are marked before they are dialled, after deaths in quick succession.",
+    ),
+  }),
+);
+
+export const TenantSummary = titled(
+  "TenantSummary",
+  v.object({ name: Tenant, endpoints: described(Count, "How many it has; deleted ones do not count.") }),
+);
+
+export const TenantPage = pageOf(TenantSummary);
+
+export const aTenant = { name: "default", endpoints: 3 };
+
+export const aPause = {
+  reason: "the receiver's operators asked for it",
+  by: "key_06fbqxv0d8r2s4t6v8w0x2y4z6",
+  at: "2026-11-20T09:50:00.000Z",
+};
+
+export const aStatus = {
+  version: "1.0.0",
+  schema: 1,
+  state: "ready",
+  started_at: "2026-11-20T08:00:00.000Z",
+  uptime_seconds: 6600,
+  paused: null,
+  oldest_due_at: null,
+  disk: { free_bytes: 52_613_349_376, floor_bytes: 536_870_912 },
+  database: { bytes: 73_400_320, wal_bytes: 4_124_152 },
+  departures: [],
+  sender_threads: 1,
+  careful: false,
+};

@@ -1,0 +1,34 @@
+/** The daemon as a whole. */
+import { presentPause } from "./brake.ts";
+import { stateOf } from "./health.ts";
+import { formatInstant, formatInstantOrNull } from "./instant.ts";
+import { getStatus } from "./operations/daemon.ts";
+import type { ApiParts } from "./parts.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
+import { requireEveryTenant } from "./tenant.ts";
+
+export function statusRoutes(parts: ApiParts): Route[] {
+  const { store, deliveries, clock, config, version, departures } = parts;
+  const started = { at: clock.now(), monotonic: clock.monotonic() };
+
+  async function status({ principal, now }: Call): Promise<Reply> {
+    requireEveryTenant(principal);
+    const [pause, space, size] = await Promise.all([store.getPause(), store.checkSpace(), store.size()]);
+    return json(200, {
+      version,
+      schema: store.schemaVersion,
+      state: stateOf(parts),
+      started_at: formatInstant(started.at),
+      uptime_seconds: Math.floor((clock.monotonic() - started.monotonic) / 1000),
+      paused: pause === null ? null : presentPause(pause),
+      oldest_due_at: formatInstantOrNull(deliveries.oldestDueAt(now)),
+      disk: { free_bytes: space.freeBytes, floor_bytes: space.floorBytes },
+      database: { bytes: size.databaseBytes, wal_bytes: size.walBytes },
+      departures: departures(),
+      sender_threads: config.delivery.threads,
+      careful: store.careful,
+    });
+  }
+
+  return [{ method: "GET", path: "/v1/status", access: "admin", operation: getStatus, handle: status }];
+}

@@ -1,0 +1,60 @@
+/** The verbs that are about the store as a whole. */
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Database } from "better-sqlite3";
+import type { OperationsStore, StoreSize } from "../store.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import type { Meta } from "./meta.ts";
+import { Pages } from "./page.ts";
+import { SCHEMA_VERSION } from "./schema.ts";
+import { Tenants } from "./tenants.ts";
+
+export interface OperationsParts {
+  readonly dir: string;
+  readonly commit: GroupCommit;
+  readonly meta: Meta;
+  readonly read: <T>(work: () => T) => T;
+  readonly defer: (run: () => void) => void;
+}
+
+export class Operations implements OperationsStore {
+  readonly schemaVersion = SCHEMA_VERSION;
+  readonly #parts: OperationsParts;
+  readonly #tenants: Tenants;
+  readonly #pages: Pages;
+
+  constructor(db: Database, parts: OperationsParts) {
+    this.#parts = parts;
+    this.#tenants = new Tenants(db);
+    this.#pages = new Pages(parts);
+  }
+
+  readonly getPause: OperationsStore["getPause"] = async () => this.#parts.read(() => this.#parts.meta.pause);
+
+  readonly pause: OperationsStore["pause"] = async (pause) => {
+    const { commit, meta } = this.#parts;
+    return commit.run(() => meta.pause ?? (meta.pause = pause));
+  };
+
+  readonly resume: OperationsStore["resume"] = async () => {
+    const { commit, meta } = this.#parts;
+    return commit.run(() => {
+      if (meta.pause === null) return false;
+      meta.pause = null;
+      return true;
+    });
+  };
+
+  readonly listTenants: OperationsStore["listTenants"] = (query) => this.#pages.of(this.#tenants.list(query), query);
+
+  /** By the files' names: opening the database would drop the locks on it. */
+  readonly size = async (): Promise<StoreSize> => {
+    const bytes = (name: string) => stat(join(this.#parts.dir, name)).then(({ size }) => size);
+    // There is no WAL before the first write, and none for a moment after the last.
+    const [databaseBytes, walBytes] = await Promise.all([
+      bytes("webhookd.db"),
+      bytes("webhookd.db-wal").catch(() => 0),
+    ]);
+    return { databaseBytes, walBytes };
+  };
+}

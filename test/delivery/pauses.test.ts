@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { CarefulSending } from "../../src/delivery/careful-sending.ts";
+import { Pauses } from "../../src/delivery/pauses.ts";
+import type { Sending } from "../../src/delivery/sending.ts";
+import type { Job } from "../../src/domain/delivery.ts";
+
+function aSending() {
+  const calls: string[] = [];
+  const sending = {
+    pause: async () => void calls.push("pause"),
+    resume: () => void calls.push("resume"),
+    probe: () => void calls.push("probe"),
+    send: (jobs: readonly Job[]) => void calls.push(`send ${jobs.map(({ delivery }) => delivery).join()}`),
+    forget: async () => [],
+  };
+  return { calls, sending: sending as unknown as Sending };
+}
+
+describe("reasons to pause", () => {
+  it("do not cancel each other: sending goes on when the last one is gone", async () => {
+    const { calls, sending } = aSending();
+    const pauses = new Pauses(sending);
+    await pauses.begin("operator");
+    await pauses.begin("unrecorded");
+    await pauses.begin("unrecorded");
+    pauses.end("unrecorded");
+    expect(calls).not.toContain("resume");
+    pauses.end("shortage");
+    expect(calls).not.toContain("resume");
+    pauses.end("operator");
+    expect(calls.filter((call) => call === "resume")).toHaveLength(1);
+  });
+
+  it("let probes be made in an outage alone, not under the brake", async () => {
+    const pauses = new Pauses(aSending().sending);
+    await pauses.begin("unreachable");
+    expect(pauses.isOnly("unreachable")).toBe(true);
+    await pauses.begin("operator");
+    expect(pauses.isOnly("unreachable")).toBe(false);
+    expect(pauses.has("operator")).toBe(true);
+  });
+});
+
+it("in careful mode nothing is marked as dialled while paused, but a probe", async () => {
+  const { calls, sending } = aSending();
+  const markStarted = async (jobs: readonly Job[]) =>
+    void calls.push(`mark ${jobs.map(({ delivery }) => delivery).join()}`);
+  const careful = new CarefulSending(sending, { markStarted }, () => {});
+  const jobs = ["a", "b", "c"].map((delivery) => ({ delivery, endpoint: "ep_1" }) as Job);
+  await careful.pause();
+  careful.send(jobs);
+  await careful.forget("ep_2");
+  expect(calls).toEqual(["pause"]);
+  careful.probe();
+  await careful.forget("ep_2");
+  expect(calls.splice(0)).toEqual(["pause", "mark a", "send a", "probe"]);
+  careful.resume();
+  await careful.forget("ep_2");
+  expect(calls).toEqual(["resume", "mark b,c", "send b,c"]);
+  expect(await careful.forget("ep_1")).toEqual([]);
+});
