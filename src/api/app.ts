@@ -20,6 +20,7 @@ import { descriptionRoutes } from "./description.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes } from "./events.ts";
 import { eventTypeRoutes } from "./event-types.ts";
+import { failureRoutes } from "./failures.ts";
 import { healthRoutes } from "./health.ts";
 import { Intake } from "./intake.ts";
 import { jobRoutes } from "./jobs.ts";
@@ -93,6 +94,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...withdrawalRoutes(parts),
     ...deliveryRoutes(parts),
     ...jobRoutes(parts),
+    ...failureRoutes(parts),
     ...endpointRoutes(parts, types),
     ...secretRoutes(parts),
     ...testEventRoutes(parts, types),

@@ -25,12 +25,14 @@ import type {
 import type { EventDraft } from "../domain/event.ts";
 import type { KeyedRequest, Once } from "../domain/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../domain/key.ts";
+import type { FailureStore } from "./failures.ts";
 import type { JobStore } from "./jobs.ts";
 import type { OperationsStore } from "./operations.ts";
 
+export type * from "./failures.ts";
 export type * from "./operations.ts";
 
-export interface Store extends JobStore, OperationsStore {
+export interface Store extends FailureStore, JobStore, OperationsStore {
   // --- endpoints ---
 
   /** Rejects with `endpoint_limit` when the tenant has `maxPerTenant` endpoints that are not deleted. */

@@ -220,6 +220,14 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("listEndpointAttempts", { id, query: "limit=1&outcome=failed" });
     return { id };
   },
+  async listFailures(walk) {
+    const endpoint = await walk.endpoint();
+    await walk.event("failed");
+    await walk.call("listFailures", { query: "since=2026-11-01T00:00:00Z" });
+    await walk.call("listFailures", { query: `endpoint=${endpoint}` });
+    await walk.call("listFailures", { query: `endpoint=${walk.unknown("ep")}` });
+    return {};
+  },
   async getAttempt(walk) {
     await walk.endpoint();
     const event = await walk.event("failed");

@@ -5,6 +5,7 @@ import { clockSet } from "./conformance/clock.ts";
 import { deliveryLists } from "./conformance/delivery-lists.ts";
 import { endpoints } from "./conformance/endpoints.ts";
 import { idempotency } from "./conformance/idempotency.ts";
+import { failures } from "./conformance/failures.ts";
 import { health } from "./conformance/health.ts";
 import { jobs } from "./conformance/jobs.ts";
 import { keys } from "./conformance/keys.ts";
@@ -32,6 +33,7 @@ describe("the SQLite store", () => {
   withdrawing(openSqlite);
   endpoints(openSqlite);
   rotating(openSqlite);
+  failures(openSqlite);
   health(openSqlite);
   lists(openSqlite);
   deliveryLists(openSqlite);

@@ -41,6 +41,7 @@ import { Due } from "./due.ts";
 import { EndpointIndex } from "./endpoint-index.ts";
 import { Endpoints } from "./endpoints.ts";
 import { Events } from "./events.ts";
+import { Failures } from "./failures.ts";
 import { GroupCommit, type WorkSize } from "./group-commit.ts";
 import { Health } from "./health.ts";
 import { Held } from "./held.ts";
@@ -110,6 +111,7 @@ export class SqliteStore implements Store {
   readonly #events: Events;
   readonly #deliveries: Deliveries;
   readonly #reads: Reads;
+  readonly #failures: Failures;
   readonly #keys: Keys;
   readonly #audit: Audit;
   readonly #idempotency: IdempotencyKeys;
@@ -198,6 +200,12 @@ export class SqliteStore implements Store {
       attempts: new AttemptLists(db, { attempts, deliveries }),
       keys: this.#keys,
       audit: this.#audit,
+      read: (work) => this.#read(work),
+      defer,
+    });
+    this.#failures = new Failures(db, {
+      index,
+      endpoints: this.#endpoints,
       read: (work) => this.#read(work),
       defer,
     });
@@ -389,6 +397,8 @@ export class SqliteStore implements Store {
   readonly getAttempt: Store["getAttempt"] = (tenant, id) => this.#reads.getAttempt(tenant, id);
   readonly listAttempts: Store["listAttempts"] = (query) => this.#reads.listAttempts(query);
   readonly listEndpointAttempts: Store["listEndpointAttempts"] = (query) => this.#reads.listEndpointAttempts(query);
+
+  readonly failures: Store["failures"] = (query) => this.#failures.report(query);
 
   async addKey(key: NewApiKey, now: number, once?: Once<void>): Promise<void> {
     await this.#once(once, now, () => this.#keys.add(key, now));
