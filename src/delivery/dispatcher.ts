@@ -307,6 +307,7 @@ export class Dispatcher implements Deliveries {
   }
 
   async withdraw(deliveries: readonly EventDelivery[]): Promise<void> {
+    this.#suspects.withdraw(deliveries);
     await this.#withdrawal.withdraw(deliveries);
     this.wake();
   }

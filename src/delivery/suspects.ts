@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import { deadly } from "../domain/attempt.ts";
 import type { Claim } from "../domain/delivery.ts";
 import type { Log } from "../log.ts";
-import type { Suspect } from "../store/store.ts";
+import type { EventDelivery, Suspect } from "../store/store.ts";
 import type { EndedClaim } from "./recorder.ts";
 
 const DEATHS = 3;
@@ -23,6 +23,8 @@ export interface SuspectsParts {
 export class Suspects {
   readonly #parts: SuspectsParts;
   #onReleased: (() => void) | null = null;
+  /** Taken back before their turn came. */
+  readonly #withdrawn = new Set<string>();
   /** Nothing else is handed to the sender meanwhile. */
   onTrial = false;
 
@@ -35,6 +37,7 @@ export class Suspects {
     log.warn({ suspects: suspects.length }, "the process died while these were sent; each goes alone first");
     this.onTrial = true;
     for (const { claim, interruptions } of suspects) {
+      if (this.#withdrawn.has(claim.delivery)) continue;
       const released = new Promise<void>((resolve) => (this.#onReleased = resolve));
       hold(claim);
       if (interruptions >= DEATHS) await this.#convict(claim);
@@ -42,6 +45,11 @@ export class Suspects {
       await released;
     }
     this.onTrial = false;
+    this.#withdrawn.clear();
+  }
+
+  withdraw(deliveries: readonly EventDelivery[]): void {
+    if (this.onTrial) for (const { delivery } of deliveries) this.#withdrawn.add(delivery);
   }
 
   /** Whatever was held alone has come to its end. */

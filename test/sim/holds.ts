@@ -6,10 +6,12 @@ export class Holds {
   /** Whether the dispatcher hears of an enable. */
   readonly #enableIsHeard: boolean;
   /** What was asked for last, and whether it was answered. */
-  readonly #asked = new Map<string, { readonly enabled: boolean; answered: boolean }>();
+  readonly #asked = new Map<string, { readonly enabled: boolean; readonly at: number; answered: boolean }>();
+  readonly #monotonic: () => number;
 
-  constructor(now: () => number, enableIsHeard: boolean) {
+  constructor(now: () => number, monotonic: () => number, enableIsHeard: boolean) {
     this.#now = now;
+    this.#monotonic = monotonic;
     this.#enableIsHeard = enableIsHeard;
   }
 
@@ -27,14 +29,17 @@ export class Holds {
     return asked === undefined || (asked.enabled && asked.answered);
   }
 
-  /** Whether nothing may start: a disable was answered, and nobody has asked for the opposite since. */
-  holds(endpoint: string): boolean {
+  /**
+   * Since when nothing may start but what is asked for by hand, or null: a disable was answered, and nobody has asked for
+   * the opposite since.
+   */
+  heldSince(endpoint: string): number | null {
     const asked = this.#asked.get(endpoint);
-    return asked !== undefined && !asked.enabled && asked.answered;
+    return asked !== undefined && !asked.enabled && asked.answered ? asked.at : null;
   }
 
   async #set(process: Process, endpoint: string, enabled: boolean): Promise<void> {
-    const asked = { enabled, answered: false };
+    const asked = { enabled, at: this.#monotonic(), answered: false };
     this.#asked.set(endpoint, asked);
     try {
       await process.store.updateEndpoint(null, endpoint, (settings) => ({ ...settings, enabled }), this.#now());

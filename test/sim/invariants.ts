@@ -1,5 +1,6 @@
 /** What must hold in every run; the names are those of the reliability plan. */
 import type { Attempt, EventView, Store } from "../../src/store/store.ts";
+import type { Hands } from "./hands.ts";
 import { LADDER } from "./ladder.ts";
 import { DEADLY, type SeenAttempt } from "./process.ts";
 import type { SimReceiver } from "./receiver.ts";
@@ -22,6 +23,7 @@ export interface Run {
   readonly clockSteps: number;
   readonly diskWasFull: boolean;
   readonly kinds: { readonly receivers: boolean; readonly outages: boolean; readonly holds: boolean };
+  readonly hands: Hands;
 }
 
 /** Retries may come this much later than their rung while nothing is wrong: a tick, and a turn. */
@@ -75,13 +77,14 @@ export async function checkEnd(run: Run, store: Store): Promise<void> {
       const succeeded = seen.some(({ inTime }) => inTime);
       if (delivery.status === "delivered" && !succeeded)
         violation(`V2: ${delivery.id} is delivered and ${url} never said so`);
-      if (Buffer.from(event.data!).includes(DEADLY) && delivery.status !== "failed") {
+      if (delivery.status === "cancelled" && !run.hands.tookBack(id)) violation(`V1: nobody cancelled ${delivery.id}`);
+      if (Buffer.from(event.data ?? []).includes(DEADLY) && delivery.status !== "failed") {
         violation(`${delivery.id} kills the process and is ${delivery.status}`);
       }
       if (delivery.status === "pending")
         violation(`V1: ${delivery.id} to ${url} is still pending at the end of its ladder`);
       if (delivery.status === "failed") {
-        const attempts = await attemptsOf(store, id, endpoint);
+        const attempts = (await attemptsOf(store, id, endpoint)).filter(({ retry }) => retry !== null);
         const round = Math.max(...attempts.map((attempt) => attempt.round));
         const counted = attempts.filter((attempt) => attempt.round === round && attempt.outcome === "failed").length;
         if (counted !== LADDER.length + 1) violation(`V5: ${delivery.id} failed after ${counted} attempts`);
@@ -103,18 +106,43 @@ export async function checkGaps(run: Run, store: Store): Promise<void> {
     byNumber.set(key, [...(byNumber.get(key) ?? []), seen]);
   }
   for (const { id } of run.acked) {
-    for (const attempt of await attemptsOf(store, id)) {
+    const attempts = await attemptsOf(store, id);
+    for (const attempt of attempts) {
       if (attempt.retry === null || attempt.outcome !== "failed") continue;
       const delay = LADDER[attempt.retry];
       // A process that died before it could record made the attempt again: the last one is the recorded one.
       const endedAt = byNumber.get(`${attempt.delivery} ${attempt.number}`)?.at(-1)?.endedAt;
-      const next = byNumber.get(`${attempt.delivery} ${attempt.number + 1}`)?.[0];
+      const number = nextOnLadder(run, attempts, attempt);
+      const next = byNumber.get(`${attempt.delivery} ${number}`)?.[0];
       if (delay === undefined || endedAt === null || endedAt === undefined || next === undefined) continue;
       const gap = next.startedAt - endedAt;
       if (gap < delay - ROUNDING_MS) run.violations.push(`V4: ${attempt.delivery} was retried ${delay - gap} ms early`);
       if (untroubled && gap > delay + LATE_MS)
         run.violations.push(`V4: ${attempt.delivery} was retried ${gap - delay} ms late`);
     }
+  }
+}
+
+/** Manual attempts come between; of one that was never recorded nobody knows whether it was one. */
+function nextOnLadder(run: Run, attempts: readonly Attempt[], { delivery, number, round }: Attempt): number | null {
+  if (!run.hands.attempted(delivery)) return number + 1;
+  const later = attempts.filter((attempt) => attempt.delivery === delivery && attempt.number > number);
+  const next = later.sort((a, b) => a.number - b.number).find(({ retry }) => retry !== null);
+  if (next === undefined || next.round !== round) return null;
+  return later.filter((attempt) => attempt.number < next.number).length === next.number - number - 1
+    ? next.number
+    : null;
+}
+
+/** V7: no two attempts of a delivery are on the wire at once. Those of a process that died ended with it. */
+export function checkOneAtATime(run: Run): void {
+  const last = new Map<string, SeenAttempt>();
+  for (const attempt of run.attempts) {
+    const before = last.get(attempt.delivery);
+    if ((before?.endedAt ?? 0) > attempt.startedAt) {
+      run.violations.push(`V7: ${attempt.delivery} was attempted twice at once`);
+    }
+    last.set(attempt.delivery, attempt);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Bugs that are put in on purpose, to see that the simulation can see. */
 import { Window } from "../../src/delivery/window.ts";
+import { Withdrawal } from "../../src/delivery/withdrawal.ts";
 import type { Recorded, Replay, Shifted } from "../../src/store/store.ts";
 import { LADDER } from "./ladder.ts";
 
@@ -11,6 +12,8 @@ export interface Kinds {
   receivers: boolean;
   operators: boolean;
   rotations: boolean;
+  /** Attempts by hand, cancels and erasures. */
+  hands: boolean;
   deadly: boolean;
   /** Endpoints are disabled and enabled. */
   holds: boolean;
@@ -92,6 +95,27 @@ const plants = {
   "switch-unheard": {
     answers: { switchSecrets: () => [] },
     kinds: { ...NO_CRASH, clock: false, disk: false, rotations: true },
+  },
+  /** A manual attempt failed, and its delivery waits behind the horizon where nobody reads it. */
+  "manual-unheard": {
+    answers: {
+      record: (answers: readonly Recorded[], now: number) =>
+        answers.map((one) =>
+          one.result === "applied" && one.waiting !== null && one.waiting.dueAt <= now
+            ? { ...one, waiting: null }
+            : one,
+        ),
+    },
+    kinds: { ...NO_CRASH, disk: false, hands: true },
+  },
+  /** An event was cancelled, and memory does not hear of it. */
+  "cancel-unheard": {
+    patch: () => {
+      const { withdraw } = Withdrawal.prototype;
+      Withdrawal.prototype.withdraw = async () => {};
+      return () => void (Withdrawal.prototype.withdraw = withdraw);
+    },
+    kinds: { ...NO_CRASH, receivers: true, bursts: true, hands: true },
   },
 } satisfies Record<string, Plant>;
 

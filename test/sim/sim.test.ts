@@ -34,6 +34,14 @@ describe("the simulation", () => {
     await violationsOf(plant, true, /./);
   });
 
+  it("sees that a cancelled event is sent all the same: cancel-unheard", async () => {
+    await violationsOf("cancel-unheard", true, /^V8: .* after it was cancelled/);
+  });
+
+  it("sees that a manual attempt leaves its delivery behind the horizon: manual-unheard", async () => {
+    await violationsOf("manual-unheard", true, /^V13/);
+  });
+
   it("sees that a secret goes on signing after it was switched from: switch-unheard", async () => {
     await violationsOf("switch-unheard", true, /^V3: .* after the overlap/);
   });

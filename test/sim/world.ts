@@ -14,8 +14,9 @@ import { newSigningSecret } from "../../src/domain/secret.ts";
 import type { ReplayScope } from "../../src/store/store.ts";
 import { newEndpoint } from "../store/fixtures.ts";
 import { VirtualClock } from "./clock.ts";
+import { Hands } from "./hands.ts";
 import { Holds } from "./holds.ts";
-import { checkEnd, checkGaps, StatusWatch, type Acked, type Run } from "./invariants.ts";
+import { checkEnd, checkGaps, checkOneAtATime, StatusWatch, type Acked, type Run } from "./invariants.ts";
 import { LADDER } from "./ladder.ts";
 import { PLANTS, type Kinds, type Plant, type PlantName } from "./plants.ts";
 import { DEADLY, Process, TIMEOUT_MS, type Faults, type SeenAttempt } from "./process.ts";
@@ -73,6 +74,7 @@ export class World implements Run {
   readonly kinds: Kinds;
   readonly #rotations: Rotations;
   readonly #holds: Holds;
+  readonly hands: Hands;
   #ending: Promise<void> = Promise.resolve();
 
   constructor(seed: number, plant: Plant, sweeps: boolean) {
@@ -81,7 +83,13 @@ export class World implements Run {
     this.#sweeps = sweeps;
     this.random = new Random(seed);
     this.#rotations = new Rotations(this.random, () => this.clock.now());
-    this.#holds = new Holds(() => this.clock.now(), plant.enableUnheard !== true);
+    this.#holds = new Holds(
+      () => this.clock.now(),
+      () => this.clock.monotonic,
+      plant.enableUnheard !== true,
+    );
+    const ofHands = new Random(seed + 1_000_003);
+    this.hands = new Hands(ofHands, () => this.clock.monotonic);
     const kind = () => this.random.chance(0.5);
     this.kinds = {
       crash: kind(),
@@ -95,6 +103,7 @@ export class World implements Run {
       rotations: kind(),
       outages: this.random.chance(0.3),
       holds: this.random.chance(0.3),
+      hands: plant === PLANTS.none && ofHands.chance(0.5),
       ...plant.kinds,
     };
   }
@@ -185,13 +194,17 @@ export class World implements Run {
     }
     await checkEnd(this, this.process.store);
     await checkGaps(this, this.process.store);
+    checkOneAtATime(this);
+    this.violations.push(...(await this.hands.check(this.process.store, this)));
     this.#checkSweep(this.process);
   }
 
-  /** V8: nothing starts once a disable was answered. */
+  /** V8: nothing starts once a disable was answered, but for what was asked for by hand since. */
   #checkHeld({ delivery, url }: SeenAttempt): void {
     const [endpoint] = [...this.endpoints].find((one) => one[1].url === url)!;
-    if (this.#holds.holds(endpoint)) this.violations.push(`V8: ${delivery} was sent to ${url}, which is disabled`);
+    const since = this.#holds.heldSince(endpoint);
+    if (since === null || this.hands.lastAskedAt(delivery) >= since) return;
+    this.violations.push(`V8: ${delivery} was sent to ${url}, which is disabled`);
   }
 
   /** V13: memory never loses what the disk owes, so the sweep finds nothing. */
@@ -253,6 +266,9 @@ export class World implements Run {
     if (kinds.operators && random.chance(0.1) && this.process !== null) this.#operate();
     if (kinds.holds && random.chance(0.1) && this.process !== null) {
       this.#holds.toggle(this.process, random.pick([...this.endpoints.keys()]));
+    }
+    if (kinds.hands && this.process !== null && this.acked.length > 0) {
+      this.hands.touch(this.process, this.acked);
     }
     if (kinds.rotations && random.chance(0.3) && this.process !== null) {
       const [id, { url }] = random.pick([...this.endpoints]);

@@ -1,0 +1,135 @@
+/** An operator who attempts by hand, cancels and erases, as the API does it, and remembers what was answered. */
+import type { EventView, Store, Withdrawal } from "../../src/store/store.ts";
+import type { Acked, Run } from "./invariants.ts";
+import { DEADLY, type Process, type SeenAttempt } from "./process.ts";
+import type { Random } from "./random.ts";
+
+/** What was asked for, of a delivery or an event, and when it was first answered: monotonic, null if it never was. */
+interface Asked {
+  count: number;
+  lastAt: number;
+  ackedAt: number | null;
+}
+
+export class Hands {
+  readonly #random: Random;
+  readonly #monotonic: () => number;
+  readonly #manual = new Map<string, Asked>();
+  readonly #cancelled = new Map<string, Asked>();
+  /** By delivery: when the last cancel that took it back was answered. */
+  readonly #takenBackAt = new Map<string, number>();
+  readonly #erased = new Map<string, Asked>();
+
+  constructor(random: Random, monotonic: () => number) {
+    this.#random = random;
+    this.#monotonic = monotonic;
+  }
+
+  /** Does something to an event, one of the last for the most part: what is under way is where things go wrong. */
+  touch(process: Process, acked: readonly Acked[]): void {
+    const { id: event } = this.#random.pick(this.#random.chance(0.7) ? acked.slice(-5) : acked);
+    const act = this.#random.pick([this.#attempt, this.#attempt, this.#attempt, this.#cancel, this.#erase]);
+    process.store.getEvent(null, event).then(
+      (found) => {
+        if (found === null || Buffer.from(found.data ?? []).includes(DEADLY)) return;
+        act.call(this, process, found).catch(() => {});
+      },
+      () => {},
+    );
+  }
+
+  /** Whether an operator took the event back, or tried to. */
+  tookBack(event: string): boolean {
+    return this.#cancelled.has(event) || this.#erased.has(event);
+  }
+
+  attempted(delivery: string): boolean {
+    return this.#manual.has(delivery);
+  }
+
+  /** When an attempt of this delivery was asked for last. */
+  lastAskedAt(delivery: string): number {
+    return this.#manual.get(delivery)?.lastAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  async #attempt(process: Process, { deliveries }: EventView): Promise<void> {
+    if (deliveries.length === 0) return;
+    const { id } = this.#random.pick(deliveries);
+    // Now and then twice at once.
+    const times = this.#random.chance(0.3) ? 2 : 1;
+    const once = async () => {
+      const asked = this.#ask(this.#manual, id);
+      const requested = await process.store.requestAttempt(null, id, 0);
+      if (!process.alive) return;
+      if (requested.result !== "requested") return void asked.count--;
+      process.dispatcher.attempt(requested);
+      asked.ackedAt ??= this.#monotonic();
+    };
+    await Promise.all(Array.from({ length: times }, once));
+  }
+
+  async #cancel(process: Process, { id }: EventView): Promise<void> {
+    await this.#takeBack(process, this.#ask(this.#cancelled, id), process.store.cancelEvent(null, id, null));
+  }
+
+  async #erase(process: Process, { id }: EventView): Promise<void> {
+    await this.#takeBack(process, this.#ask(this.#erased, id), process.store.eraseEvent(null, id));
+  }
+
+  async #takeBack(process: Process, asked: Asked, done: Promise<Withdrawal>): Promise<void> {
+    const withdrawal = await done;
+    if (withdrawal.result !== "withdrawn") return;
+    await process.dispatcher.withdraw(withdrawal.deliveries);
+    if (!process.alive) return;
+    asked.ackedAt ??= this.#monotonic();
+    for (const { delivery } of withdrawal.deliveries) this.#takenBackAt.set(delivery, this.#monotonic());
+  }
+
+  /** V8 and V14, once everything has had its time. */
+  async check(store: Store, { attempts, kinds }: Pick<Run, "attempts" | "kinds">): Promise<string[]> {
+    const violations: string[] = [];
+    for (const [id, at] of this.#takenBackAt) {
+      const { status } = (await store.getDelivery(null, id))!;
+      // What had failed may have been replayed since.
+      if (status === "cancelled" && startsAfter(attempts, id, at)) {
+        violations.push(`V8: ${id} was attempted after it was cancelled`);
+      }
+    }
+    for (const [event, { ackedAt }] of this.#erased) {
+      if (ackedAt === null) continue;
+      const found = (await store.getEvent(null, event))!;
+      const { data } = (await store.listAttempts({ tenant: null, event, limit: 100, order: "oldest" }))!;
+      if (found.data !== null) violations.push(`V14: ${event} was erased and says something`);
+      if (data.some(({ responseBody }) => responseBody.length > 0)) violations.push(`V14: ${event} keeps an answer`);
+      for (const { id } of found.deliveries) {
+        if (startsAfter(attempts, id, ackedAt)) violations.push(`V8: ${id} was attempted after it was erased`);
+      }
+    }
+    // A disable takes back what was asked for before it.
+    for (const [id, { count, ackedAt }] of this.#manual)
+      violations.push(...(await this.#unmade(store, id, count, kinds.holds ? null : ackedAt)));
+    return violations;
+  }
+
+  #ask(all: Map<string, Asked>, id: string): Asked {
+    const asked = all.get(id) ?? { count: 0, lastAt: 0, ackedAt: null };
+    asked.count++;
+    asked.lastAt = this.#monotonic();
+    all.set(id, asked);
+    return asked;
+  }
+
+  async #unmade(store: Store, id: string, count: number, ackedAt: number | null): Promise<string[]> {
+    const delivery = (await store.getDelivery(null, id))!;
+    const { data } = (await store.listAttempts({ tenant: null, delivery: id, limit: 100, order: "oldest" }))!;
+    const made = data.filter(({ trigger }) => trigger === "manual").length;
+    if (made > count) return [`V14: ${id} was attempted by hand ${made} times and asked for ${count} times`];
+    const settled = delivery.status === "delivered" || this.tookBack(delivery.event);
+    if (made === 0 && ackedAt !== null && !settled) return [`V14: ${id} was to be attempted by hand and never was`];
+    return [];
+  }
+}
+
+function startsAfter(attempts: readonly SeenAttempt[], id: string, instant: number): boolean {
+  return attempts.some(({ delivery, startedAt }) => delivery === id && startedAt > instant);
+}
