@@ -79,6 +79,7 @@ export interface Config {
     readonly held: number;
     readonly responseBodies: number;
     readonly audit: number;
+    readonly statistics: number;
   };
   readonly log: { readonly format: "auto" | "json" | "pretty"; readonly level: string };
   readonly dev: boolean;
@@ -228,6 +229,7 @@ function build(
       held: settings["retention.held"],
       responseBodies: settings["retention.response_bodies"],
       audit: settings["retention.audit"],
+      statistics: settings["retention.statistics"],
     },
     log: { format: settings["log.format"], level: settings["log.level"] },
     dev,

@@ -28,6 +28,7 @@ import { nativeBinding } from "./native.ts";
 import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
 import { openStore } from "./store/open.ts";
 import { startThread } from "./thread.ts";
+import { saveCounters } from "./upkeep/counters.ts";
 import { forgetIdempotencyKeys } from "./upkeep/idempotency.ts";
 import { Retention } from "./upkeep/retention.ts";
 import { switchSecrets } from "./upkeep/secret-switch.ts";
@@ -153,6 +154,8 @@ export async function startDaemon(
       { name: "old events", pattern: "0 * * * * *", run: () => retention.pruneEvents() },
       { name: "held deliveries", pattern: "0 5-59/10 * * * *", run: () => retention.expireHeld() },
       { name: "old responses", pattern: "0 2-59/10 * * * *", run: () => retention.forgetResponses() },
+      { name: "counters", pattern: "* * * * * *", run: () => saveCounters(store) },
+      { name: "old counters", pattern: "0 12 * * * *", run: () => retention.pruneCounters() },
       { name: "old audit entries", pattern: "0 7 * * * *", run: () => retention.pruneAudit() },
     ],
     log,

@@ -38,6 +38,7 @@ import type { Header, Reply, Route } from "./route.ts";
 import { secretRoutes } from "./secrets.ts";
 import { statusRoutes } from "./status.ts";
 import { tenantRoutes } from "./tenants.ts";
+import { statisticsRoutes } from "./statistics.ts";
 import { testEventRoutes } from "./test-events.ts";
 import { withdrawalRoutes } from "./withdrawals.ts";
 
@@ -95,6 +96,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...deliveryRoutes(parts),
     ...jobRoutes(parts),
     ...failureRoutes(parts),
+    ...statisticsRoutes(parts),
     ...endpointRoutes(parts, types),
     ...secretRoutes(parts),
     ...testEventRoutes(parts, types),

@@ -374,6 +374,15 @@ export const SETTINGS = [
     live: true,
   },
   {
+    section: "retention",
+    key: "statistics",
+    kind: "duration",
+    default: "8d",
+    max: 3650 * DAY,
+    sentence: "How long the counters of each minute are kept, which /v1/webhooks/stats answers from.",
+    live: true,
+  },
+  {
     section: "log",
     key: "format",
     kind: "choice",

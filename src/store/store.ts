@@ -28,11 +28,13 @@ import type { ApiKey, NewApiKey } from "../domain/key.ts";
 import type { FailureStore } from "./failures.ts";
 import type { JobStore } from "./jobs.ts";
 import type { OperationsStore } from "./operations.ts";
+import type { StatsStore } from "./stats.ts";
 
 export type * from "./failures.ts";
 export type * from "./operations.ts";
+export type * from "./stats.ts";
 
-export interface Store extends FailureStore, JobStore, OperationsStore {
+export interface Store extends FailureStore, JobStore, OperationsStore, StatsStore {
   // --- endpoints ---
 
   /** Rejects with `endpoint_limit` when the tenant has `maxPerTenant` endpoints that are not deleted. */

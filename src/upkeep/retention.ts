@@ -13,10 +13,11 @@ export interface RetentionRules {
   readonly held: number;
   readonly responseBodies: number;
   readonly audit: number;
+  readonly statistics: number;
 }
 
 export interface RetentionParts extends Pace {
-  readonly store: Pick<Store, "pruneEvents" | "expireHeld" | "forgetResponses" | "pruneAudit">;
+  readonly store: Pick<Store, "pruneEvents" | "expireHeld" | "forgetResponses" | "pruneAudit" | "pruneCounters">;
   readonly log: Log;
   /** As they are at the beginning of a pass. */
   readonly rules: () => RetentionRules;
@@ -71,6 +72,11 @@ export class Retention {
   async pruneAudit(): Promise<void> {
     const before = this.#before(this.#parts.rules().audit);
     await this.#count(() => this.#parts.store.pruneAudit(before));
+  }
+
+  async pruneCounters(): Promise<void> {
+    const before = this.#before(this.#parts.rules().statistics);
+    await this.#count(() => this.#parts.store.pruneCounters(before));
   }
 
   async #count(step: () => Promise<number>): Promise<number> {

@@ -269,6 +269,15 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("cancelJob", { id: done });
     return { id };
   },
+  async getStatistics(walk) {
+    const endpoint = await walk.endpoint();
+    await walk.event("failed");
+    await walk.event("delivered");
+    await walk.call("getStatistics", { query: "window=5m&tenant=default" });
+    await walk.call("getStatistics", { query: `endpoint=${endpoint}` });
+    await walk.call("getStatistics", { query: `endpoint=${walk.unknown("ep")}` });
+    return {};
+  },
 
   async listKeys(walk) {
     await walk.call("listKeys", { query: "limit=1" });

@@ -19,6 +19,7 @@ import { recording } from "./conformance/record.ts";
 import { replaying } from "./conformance/replay.ts";
 import { retention } from "./conformance/retention.ts";
 import { rotating } from "./conformance/rotation.ts";
+import { statistics } from "./conformance/statistics.ts";
 import { walks } from "./conformance/walks.ts";
 import { withdrawing } from "./conformance/withdraw.ts";
 import { openSqlite } from "./stores.ts";
@@ -43,6 +44,7 @@ describe("the SQLite store", () => {
   audit(openSqlite);
   idempotency(openSqlite);
   retention(openSqlite);
+  statistics(openSqlite);
   clockSet(openSqlite);
   careful(openSqlite);
   operating(openSqlite);

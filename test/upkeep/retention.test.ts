@@ -14,9 +14,10 @@ const RULES: RetentionRules = {
   held: 7 * DAY,
   responseBodies: 7 * DAY,
   audit: 365 * DAY,
+  statistics: 8 * DAY,
 };
 
-type Verbs = Pick<Store, "pruneEvents" | "expireHeld" | "forgetResponses" | "pruneAudit">;
+type Verbs = Pick<Store, "pruneEvents" | "expireHeld" | "forgetResponses" | "pruneAudit" | "pruneCounters">;
 
 function retentionOf(
   store: Verbs,
@@ -57,7 +58,7 @@ describe("a pass of retention", () => {
 
   it("keeps for ever what has the period 0", async () => {
     const { store, clock } = await openSqlite();
-    const never = { delivered: 0, failed: 0, held: 0, responseBodies: 0, audit: 0 };
+    const never = { delivered: 0, failed: 0, held: 0, responseBodies: 0, audit: 0, statistics: 0 };
     const { retention } = retentionOf(store, clock, { rules: never });
     await addEndpoint(store);
     const done = await publishOne(store);

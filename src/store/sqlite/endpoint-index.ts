@@ -7,6 +7,7 @@ import type { Interned } from "./interned.ts";
 export interface EndpointEntry {
   readonly number: number;
   readonly id: string;
+  readonly tenant: number;
   readonly enabled: boolean;
   readonly deleted: boolean;
   readonly whenDisabled: "hold" | "skip";
@@ -25,6 +26,7 @@ export interface Route {
 interface Row {
   readonly number: number;
   readonly id: string;
+  readonly tenant: number;
   readonly enabled: number;
   readonly deleted_at: number | null;
   readonly when_disabled: "hold" | "skip";
@@ -35,7 +37,7 @@ interface Row {
 /** Tenants whose routes are remembered. */
 const MAX_TENANTS = 10_000;
 
-const COLUMNS = "e.number, e.id, e.enabled, e.deleted_at, e.when_disabled, e.secret_version, e.cancel_to";
+const COLUMNS = "e.number, e.id, e.tenant, e.enabled, e.deleted_at, e.when_disabled, e.secret_version, e.cancel_to";
 
 export class EndpointIndex {
   readonly #tenants: Interned;
@@ -120,6 +122,7 @@ export class EndpointIndex {
     const entry: EndpointEntry = {
       number: row.number,
       id: row.id,
+      tenant: row.tenant,
       enabled: row.enabled === 1,
       deleted: row.deleted_at !== null,
       whenDisabled: row.when_disabled,

@@ -39,8 +39,8 @@ export class Held {
     );
   }
 
-  /** Inside a transaction; how many, at most 500. */
-  expire(before: number, now: number): number {
+  /** Inside a transaction; the endpoints' numbers, one for each delivery, at most 500. */
+  expire(before: number, now: number): number[] {
     const rows = this.#select.all(before, before, CHUNK);
     for (const { event, endpoint, url, attempts, round, retry, trigger } of rows) {
       this.#fail.run(event, endpoint);
@@ -52,6 +52,6 @@ export class Held {
         secretVersion: null,
       });
     }
-    return rows.length;
+    return rows.map(({ endpoint }) => endpoint);
   }
 }

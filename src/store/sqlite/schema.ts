@@ -205,6 +205,16 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX job_delivery_released ON job_delivery (endpoint, event) WHERE released = 1;
 
+  -- What was counted in a minute since the epoch: of an endpoint, of a tenant (minus its number), of all (0).
+  CREATE TABLE counter (
+    minute INTEGER NOT NULL,
+    subject INTEGER NOT NULL,
+    -- Places and counts by turns, see Tally; events by type.
+    attempts TEXT NOT NULL,
+    published TEXT,
+    PRIMARY KEY (minute, subject)
+  ) STRICT, WITHOUT ROWID;
+
   -- What was done for a caller who may ask again. The answer holds no secret and nothing of an event's data. Rows are
   -- appended, because keys come in any order: only the narrow index is written all over, a page for each random key.
   CREATE TABLE idempotency (

@@ -36,6 +36,7 @@ import { Attempts } from "./attempts.ts";
 import { Audit } from "./audit.ts";
 import type { Box } from "./box.ts";
 import { Condition, type StatFs } from "./condition.ts";
+import { Counters } from "./counters.ts";
 import { Deliveries } from "./deliveries.ts";
 import { Due } from "./due.ts";
 import { EndpointIndex } from "./endpoint-index.ts";
@@ -64,6 +65,7 @@ import { Responses } from "./responses.ts";
 import { Rotation } from "./rotation.ts";
 import { ShiftDue } from "./shift.ts";
 import { Started } from "./started.ts";
+import { Statistics } from "./statistics.ts";
 import { CHUNK, Sweep } from "./sweep.ts";
 import { Withdraw } from "./withdraw.ts";
 
@@ -119,6 +121,8 @@ export class SqliteStore implements Store {
   readonly #held: Held;
   readonly #responses: Responses;
   readonly #operations: Operations;
+  readonly #counters: Counters;
+  readonly #statistics: Statistics;
   #closed = false;
 
   constructor(db: Database, options: SqliteStoreOptions) {
@@ -133,15 +137,19 @@ export class SqliteStore implements Store {
     this.#meta = new Meta(db);
     this.lastInstant = this.#meta.lastInstant;
     this.#keys = new Keys(db);
+    const counters = new Counters(db);
+    this.#counters = counters;
     this.#commit = new GroupCommit(db, {
       clock,
       defer,
       condition: this.#condition,
-      onBegin: () => this.#meta.noteInstant(clock.now()),
+      onBegin: () => {
+        this.#meta.noteInstant(clock.now());
+        counters.write(clock.now());
+      },
       onRollback: () => {
-        for (const memory of [tenants, types, urls, index, this.#meta, this.#keys, this.#manual, this.#jobs]) {
-          memory.forget();
-        }
+        const memories = [tenants, types, urls, index, this.#meta, this.#keys, this.#manual, this.#jobs, counters];
+        for (const memory of memories) memory.forget();
       },
     });
     this.#index = index;
@@ -174,6 +182,16 @@ export class SqliteStore implements Store {
       manual,
       clock,
       read: (work) => this.#read(work),
+    });
+    this.#statistics = new Statistics({
+      commit: this.#commit,
+      counters,
+      endpoints: this.#endpoints,
+      index,
+      tenants,
+      clock,
+      read: (work) => this.#read(work),
+      defer,
     });
     this.#withdraw = new Withdraw(db, { index, manual, commit: this.#commit });
     const read = <T>(work: () => T) => this.#read(work);
@@ -291,7 +309,9 @@ export class SqliteStore implements Store {
     );
     if (deliveries > MAX_FAN_OUT) throw fanOutTooLarge(deliveries);
     const size = { events: drafts.length, deliveries };
-    return this.#once(once, now, () => this.#publish.publish(drafts, now, hasRoom), size);
+    const publications = await this.#once(once, now, () => this.#publish.publish(drafts, now, hasRoom), size);
+    this.#statistics.notePublished(drafts, publications);
+    return publications;
   }
 
   async due(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage> {
@@ -314,6 +334,7 @@ export class SqliteStore implements Store {
     const size = { events: 0, deliveries: attempts.length, patient: true };
     const recorded = await this.#commit.run(() => attempts.map((attempt) => this.#recordOne(attempt)), size);
     this.#registry.noteAttempts(attempts);
+    this.#statistics.noteAttempts(attempts, recorded);
     return recorded;
   }
 
@@ -466,7 +487,9 @@ export class SqliteStore implements Store {
   }
 
   async expireHeld(before: number, now: number): Promise<number> {
-    return this.#commit.run(() => this.#held.expire(before, now), CHUNK_SIZE);
+    const endpoints = await this.#commit.run(() => this.#held.expire(before, now), CHUNK_SIZE);
+    this.#statistics.noteExpired(endpoints);
+    return endpoints.length;
   }
 
   async forgetResponses(before: number): Promise<number> {
@@ -483,6 +506,15 @@ export class SqliteStore implements Store {
   readonly listTenants: Store["listTenants"] = (query) => this.#operations.listTenants(query);
   readonly size: Store["size"] = () => this.#operations.size();
 
+  readonly stats: Store["stats"] = (query) => this.#statistics.stats(query);
+
+  get counted(): Store["counted"] {
+    return this.#statistics.counted;
+  }
+
+  readonly saveCounters: Store["saveCounters"] = () => this.#statistics.saveCounters();
+  readonly pruneCounters: Store["pruneCounters"] = (before) => this.#statistics.pruneCounters(before);
+
   async checkSpace(): Promise<Space> {
     return this.#condition.look();
   }
@@ -496,6 +528,7 @@ export class SqliteStore implements Store {
     // A death from here on was no sign of a deadly delivery.
     this.#commit.run(() => this.#started.outlive()).catch(() => {});
     this.#registry.close();
+    this.#commit.run(() => this.#counters.writeAll()).catch(() => {});
     this.#closed = true;
     this.#commit.flush();
     const usable = this.#condition.close();

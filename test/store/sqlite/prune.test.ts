@@ -12,7 +12,7 @@ const DAY = 86_400_000;
 const EVENTS = 3000;
 const BATCH = 500;
 const ROWS = 200;
-const RULES = { delivered: 30 * DAY, failed: 90 * DAY, held: 0, responseBodies: 0, audit: 0 };
+const RULES = { delivered: 30 * DAY, failed: 90 * DAY, held: 0, responseBodies: 0, audit: 0, statistics: 0 };
 
 it("prunes at most 200 rows between two commits of publishes, and uses the freed pages again", async () => {
   const dir = temporaryDirectory();

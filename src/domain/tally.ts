@@ -1,0 +1,140 @@
+/**
+ * What attempts came to, counted: one row of numbers, which costs a few increments an attempt and adds up over endpoints
+ * and minutes. Tests and what we interrupted ourselves say nothing of a receiver.
+ */
+import { ATTEMPT_ERRORS, type AttemptError, type Outcome, type Trigger } from "./attempt.ts";
+
+/** Milliseconds: the upper bounds of buckets, the last of which has none. */
+export const DURATION_BOUNDS: readonly number[] = [
+  1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10_000,
+];
+export const DELAY_BOUNDS: readonly number[] = [
+  2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000, 300_000, 1_800_000,
+];
+
+/** Places in the row. They are on disk: a block only ever grows at its end, into the room after it. */
+const SUCCEEDED = 0;
+const INTERRUPTED = 1;
+const DELIVERED = 2;
+const FAILED = 8;
+const DELIVERIES_FAILED = 32;
+const DURATIONS = 56;
+const DELAYS = 88;
+const LENGTH = 112;
+
+/** Of an attempt that has ended, what is counted. */
+export interface Ended {
+  readonly claim: { readonly number: number; readonly trigger: Trigger; readonly dueAt: number };
+  readonly startedAt: number;
+  readonly outcome: Pick<Outcome, "outcome" | "error" | "durationMs">;
+}
+
+export class Tally {
+  readonly #counts = new Float64Array(LENGTH);
+  /** Milliseconds in all; not kept on disk. */
+  durationMs = 0;
+  delayMs = 0;
+
+  /** `ends` says what the attempt made of its delivery; null when it did not end it. */
+  attempt({ claim, startedAt, outcome }: Ended, ends: "delivered" | "failed" | null): void {
+    const counts = this.#counts;
+    if (outcome.outcome === "interrupted") {
+      counts[INTERRUPTED]!++;
+      return;
+    }
+    const error = outcome.error === null ? -1 : ATTEMPT_ERRORS.indexOf(outcome.error);
+    counts[error < 0 ? SUCCEEDED : FAILED + error]!++;
+    counts[DURATIONS + bucketOf(DURATION_BOUNDS, outcome.durationMs)]!++;
+    this.durationMs += outcome.durationMs;
+    // A replay's first attempt has a later number, and a manual one waits for nothing.
+    if (claim.number === 1 && claim.trigger === "ladder") {
+      const delay = Math.max(0, startedAt - claim.dueAt);
+      counts[DELAYS + bucketOf(DELAY_BOUNDS, delay)]!++;
+      this.delayMs += delay;
+    }
+    if (ends === "delivered") counts[DELIVERED]!++;
+    else if (ends === "failed") counts[DELIVERIES_FAILED + error]!++;
+  }
+
+  /** A delivery that failed without anything having been sent. */
+  failedUnsent(error: AttemptError): void {
+    this.#counts[DELIVERIES_FAILED + ATTEMPT_ERRORS.indexOf(error)]!++;
+  }
+
+  add(other: Tally): void {
+    for (let at = 0; at < LENGTH; at++) this.#counts[at]! += other.#counts[at]!;
+    this.durationMs += other.durationMs;
+    this.delayMs += other.delayMs;
+  }
+
+  get succeeded(): number {
+    return this.#counts[SUCCEEDED]!;
+  }
+
+  get interrupted(): number {
+    return this.#counts[INTERRUPTED]!;
+  }
+
+  /** Attempts that failed, by error; only what there was. */
+  get failed(): Map<AttemptError, number> {
+    return this.#byError(FAILED);
+  }
+
+  get delivered(): number {
+    return this.#counts[DELIVERED]!;
+  }
+
+  /** Deliveries that failed, by the error of their last attempt. */
+  get deliveriesFailed(): Map<AttemptError, number> {
+    return this.#byError(DELIVERIES_FAILED);
+  }
+
+  /** One for each of `DURATION_BOUNDS`, and one above. */
+  get durations(): readonly number[] {
+    return [...this.#counts.subarray(DURATIONS, DURATIONS + DURATION_BOUNDS.length + 1)];
+  }
+
+  get delays(): readonly number[] {
+    return [...this.#counts.subarray(DELAYS, DELAYS + DELAY_BOUNDS.length + 1)];
+  }
+
+  /** Places and counts by turns, of what is not zero. */
+  toPairs(): number[] {
+    const pairs: number[] = [];
+    for (let at = 0; at < LENGTH; at++) if (this.#counts[at] !== 0) pairs.push(at, this.#counts[at]!);
+    return pairs;
+  }
+
+  addPairs(pairs: readonly number[]): void {
+    for (let at = 0; at < pairs.length; at += 2) this.#counts[pairs[at]!]! += pairs[at + 1]!;
+  }
+
+  #byError(block: number): Map<AttemptError, number> {
+    const counted = ATTEMPT_ERRORS.map((error, at) => [error, this.#counts[block + at]!] as const);
+    return new Map(counted.filter(([, count]) => count > 0));
+  }
+}
+
+export function bucketOf(bounds: readonly number[], value: number): number {
+  let at = 0;
+  while (at < bounds.length && value > bounds[at]!) at++;
+  return at;
+}
+
+export function sum(counts: Iterable<number>): number {
+  let total = 0;
+  for (const count of counts) total += count;
+  return total;
+}
+
+/** Read off the buckets, evenly within one, so it is off by a fifth at most; null when nothing was counted. */
+export function percentile(bounds: readonly number[], counts: readonly number[], part: number): number | null {
+  let left = sum(counts) * part;
+  if (left === 0) return null;
+  for (const [at, count] of counts.entries()) {
+    const low = bounds[at - 1] ?? 0;
+    if (count > 0 && left <= count) return low + ((bounds[at] ?? low) - low) * (left / count);
+    left -= count;
+  }
+  return bounds.at(-1)!;
+}

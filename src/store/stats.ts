@@ -1,0 +1,36 @@
+/**
+ * Counters: what was published and what attempts came to, by minute, in all, by tenant and by endpoint. They are counted
+ * in memory after each commit and written with the first commit of a second, 500 rows at most: what a crash forgets is
+ * the last second's, or somewhat more where many hundreds of endpoints are called in one second. Tests are not counted.
+ */
+import type { Tally } from "../domain/tally.ts";
+
+export interface StatsStore {
+  /** What was counted in the period, and in its parts. Null when the tenant has, and had, no such endpoint. */
+  stats(query: StatsQuery): Promise<Stats | null>;
+  /** What this process has counted since it opened the store; it goes on being counted. */
+  readonly counted: Counted;
+  /** To be called each second: has what was counted written, when no commit of others did. */
+  saveCounters(): Promise<void>;
+  /** Removes at most 500 rows of minutes that were over before that instant; how many. Fewer: there are no more. */
+  pruneCounters(before: number): Promise<number>;
+}
+
+/** Whole minutes: `since` included, `until` not, `stepMs` each part. */
+export interface StatsQuery {
+  readonly tenant: string | null;
+  readonly endpoint?: string;
+  readonly since: number;
+  readonly until: number;
+  readonly stepMs: number;
+}
+
+export interface Counted {
+  readonly attempts: Tally;
+  /** Events by type. Of an endpoint it is empty: events are published to a tenant. */
+  readonly published: ReadonlyMap<string, number>;
+}
+
+export interface Stats extends Counted {
+  readonly series: readonly Counted[];
+}
