@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import { publish } from "../../src/api/publish.ts";
+import type { ApiParts } from "../../src/api/parts.ts";
+import { Dispatcher } from "../../src/delivery/dispatcher.ts";
+import { Signer, type SignedRequest } from "../../src/delivery/request.ts";
+import { Sender } from "../../src/delivery/sender.ts";
+import { SPECIFIED_LADDER } from "../../src/domain/ladder.ts";
+import { silentLog } from "../../src/log.ts";
+import type { Store } from "../../src/store/store.ts";
+import { ManualClock } from "../harness/clock.ts";
+import { addEndpoint, answered, draft, noRoom, START } from "../store/fixtures.ts";
+import { openSqlite } from "../store/stores.ts";
+
+const DUE = 100_000;
+const [DISABLED, OTHER] = ["https://disabled.example/", "https://other.example/"];
+
+/** The real store, dispatcher and sender; receivers that answer 200 in the next turn, and count. */
+class House {
+  readonly store: Store;
+  readonly dispatcher: Dispatcher;
+  /** By URL: how often each event has arrived. */
+  readonly arrived = new Map<string, Map<string, number>>();
+  /** The most rows that one call of the store read or wrote, by verb. */
+  readonly most: Record<string, number> = {};
+
+  constructor(store: Store, clock: ManualClock) {
+    this.store = this.#counting(store);
+    this.dispatcher = new Dispatcher({
+      store: this.store,
+      clock,
+      ladder: SPECIFIED_LADDER,
+      timeoutMs: 10_000,
+      log: silentLog,
+      heldBytes: 64 * 1024 * 1024,
+      onFault: (error) => {
+        throw error;
+      },
+      sending: (onEnded) =>
+        new Sender({
+          clock,
+          onEnded: (ended) => onEnded([ended]),
+          signer: (target) =>
+            new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, version: "0" }),
+          open: (url) => ({ post: (request) => this.#post(url, request), abort() {}, close: async () => {} }),
+          maxInFlight: 4096,
+          endpointMaxInFlight: 256,
+        }),
+    });
+  }
+
+  count(url: string): number {
+    return this.arrived.get(url)?.size ?? 0;
+  }
+
+  async change(id: string, enabled: boolean): Promise<void> {
+    await this.store.updateEndpoint(null, id, (settings) => ({ ...settings, enabled, maxInFlight: null }), START);
+    await this.dispatcher.refresh(id);
+  }
+
+  /** One after the other, as the API publishes: each is acked before the next. */
+  async publishToOther(count: number): Promise<void> {
+    const parts = { store: this.store, deliveries: this.dispatcher } as unknown as ApiParts;
+    for (let n = 0; n < count; n++) await publish(parts, [draft({ type: "goal.achieved" })], START);
+  }
+
+  async #post(url: string, request: SignedRequest) {
+    const event = JSON.parse(Buffer.from(request.body).toString("utf8")).id as string;
+    const seen = this.arrived.get(url) ?? new Map<string, number>();
+    this.arrived.set(url, seen.set(event, (seen.get(event) ?? 0) + 1));
+    await new Promise(setImmediate);
+    return answered(200, { durationMs: 1 });
+  }
+
+  #counting(store: Store): Store {
+    const rowsOf: Record<string, (given: any[], result: any) => number> = {
+      due: (_, page) => page.claims.length,
+      waiting: (_, page) => page.length,
+      park: ([deliveries]) => deliveries.length,
+    };
+    return new Proxy(store, {
+      get: (target, name: string) => {
+        const verb = Reflect.get(target, name, target) as unknown;
+        if (typeof verb !== "function" || !(name in rowsOf))
+          return typeof verb === "function" ? verb.bind(target) : verb;
+        return async (...given: any[]) => {
+          const result = await verb.apply(target, given);
+          this.most[name] = Math.max(this.most[name] ?? 0, rowsOf[name]!(given, result));
+          return result;
+        };
+      },
+    });
+  }
+}
+
+describe("an endpoint that is disabled with 100,000 deliveries due", () => {
+  it("stalls nobody, is sent nothing, and gets each of them once when it is enabled", { timeout: 60_000 }, async () => {
+    const { store, clock } = await openSqlite();
+    const id = await addEndpoint(store, { url: DISABLED });
+    await addEndpoint(store, { url: OTHER, events: ["goal.achieved"] });
+    const events: string[] = [];
+    while (events.length < DUE) {
+      const published = await store.publish(Array(1000).fill(draft()), START, noRoom);
+      events.push(...published.map((event) => event.id));
+    }
+    const house = new House(store, clock);
+    await house.dispatcher.start();
+    await expect.poll(() => house.count(DISABLED), { interval: 1 }).toBeGreaterThan(0);
+
+    await house.change(id, false);
+    const sent = house.count(DISABLED);
+    await house.publishToOther(50);
+    await house.dispatcher.idle();
+    expect(house.count(OTHER)).toBe(50);
+    expect(house.count(DISABLED)).toBe(sent);
+    expect(sent).toBeLessThan(DUE / 2);
+
+    await house.change(id, true);
+    await house.publishToOther(50);
+    // While one waits for its acks, the other's backlog goes on and is far from its end.
+    expect(house.count(DISABLED)).toBeLessThan(DUE);
+    await house.dispatcher.idle();
+    expect(house.count(OTHER)).toBe(100);
+    expect([...house.arrived.get(DISABLED)!.keys()].sort()).toEqual(events.sort());
+    expect([...house.arrived.values()].flatMap((seen) => [...seen.values()]).filter((times) => times > 1)).toEqual([]);
+    expect(house.most.due).toBeLessThanOrEqual(256);
+    expect(house.most.park ?? 0).toBeLessThanOrEqual(500);
+    await house.dispatcher.sweep();
+    expect(house.dispatcher.lost).toBe(0);
+    await house.dispatcher.stop();
+  });
+
+  it("is written back when its deliveries were fresh, and found again", async () => {
+    const { store, clock } = await openSqlite();
+    const id = await addEndpoint(store, { url: DISABLED, maxInFlight: 1 });
+    const house = new House(store, clock);
+    await house.dispatcher.start();
+    const parts = { store: house.store, deliveries: house.dispatcher } as unknown as ApiParts;
+    await publish(parts, Array(900).fill(draft()), START);
+    await house.change(id, false);
+    const sent = house.count(DISABLED);
+    await house.dispatcher.idle();
+    expect(house.count(DISABLED)).toBe(sent);
+    expect(house.most.park).toBe(500);
+    expect(await store.fresh(null, 10)).toEqual([]);
+    await house.change(id, true);
+    await house.dispatcher.idle();
+    expect(house.count(DISABLED)).toBe(900);
+    await house.dispatcher.stop();
+  });
+});
