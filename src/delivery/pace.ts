@@ -26,8 +26,9 @@ export class Pace {
     if (outcome.statusCode === null) return "silent";
     const took = outcome.durationMs;
     this.#note(took, now);
-    const quickest = Math.min(this.#quickest, this.#quickestBefore);
-    return took < FAST_MS && took <= 2 * quickest + SLACK_MS ? "fast" : "slow";
+    // A refusal asks for nothing, however soon it comes.
+    if (outcome.outcome !== "succeeded" || took >= FAST_MS) return "slow";
+    return took <= 2 * Math.min(this.#quickest, this.#quickestBefore) + SLACK_MS ? "fast" : "slow";
   }
 
   #note(took: number, now: number): void {

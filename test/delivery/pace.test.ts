@@ -25,6 +25,10 @@ describe("a receiver's pace", () => {
     expect(pace.speedOf(answered(1000), 1)).toBe("slow");
   });
 
+  it("is slow for a refusal, however soon it comes", () => {
+    expect(new Pace().speedOf({ ...answered(1), outcome: "failed", statusCode: 500 }, 0)).toBe("slow");
+  });
+
   it("forgets a quickest answer that is two minutes old", () => {
     const pace = new Pace();
     pace.speedOf(answered(1), 0);
