@@ -7,7 +7,7 @@ import { shownStatus, type EndpointIndex } from "./endpoint-index.ts";
 import { deliveryId, eventId, instantOf, keysWithin, parseDeliveryId, parseEventId } from "./ids.ts";
 import type { Interned } from "./interned.ts";
 import type { Looked, Walk } from "./page.ts";
-import { beyond, beyondAcross, direction, seeksResult, sourceOf } from "./sources.ts";
+import { beyond, beyondAcross, direction, seeksResult, type Sources } from "./sources.ts";
 
 export interface DeliveryRow {
   readonly event: number;
@@ -44,6 +44,7 @@ interface Parts {
   readonly types: Interned;
   readonly index: EndpointIndex;
   readonly attempts: Attempts;
+  readonly sources: Sources;
 }
 
 const COLUMNS = "event, endpoint, status, attempts, round, retry, trigger, due_at";
@@ -121,7 +122,7 @@ export class Deliveries {
     if (query.event !== undefined && event === null) return null;
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
-    const statement = this.#listStatement(query);
+    const statement = this.#listStatement(query, endpoint);
     return {
       list: "deliveries",
       start,
@@ -148,9 +149,9 @@ export class Deliveries {
     return { item: matches ? this.view(row, row) : null, rows: 1 };
   }
 
-  #listStatement(query: DeliveryQuery): Statement<unknown[], ListedRow> {
+  #listStatement(query: DeliveryQuery, endpoint: number | null): Statement<unknown[], ListedRow> {
     const order = direction(query.order);
-    const source = sourceOf(query);
+    const source = this.#parts.sources.of(query, endpoint);
     let sql: string;
     if (source === null && query.tenant !== null) {
       sql = `SELECT ${LISTED}

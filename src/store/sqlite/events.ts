@@ -10,7 +10,7 @@ import { shownStatus } from "./endpoint-index.ts";
 import { eventId, instantOf, keysWithin, parseEventId } from "./ids.ts";
 import type { Interned } from "./interned.ts";
 import type { Looked, Walk } from "./page.ts";
-import { direction, seeksResult, sourceOf } from "./sources.ts";
+import { direction, seeksResult, type Sources } from "./sources.ts";
 
 /** Deliveries shown inside an event. */
 const MAX_SHOWN = 100;
@@ -38,6 +38,7 @@ interface Parts {
   readonly index: EndpointIndex;
   readonly deliveries: Deliveries;
   readonly attempts: Attempts;
+  readonly sources: Sources;
 }
 
 const COLUMNS = "e.key, e.random, e.tenant, e.type, e.created_at, e.test";
@@ -87,7 +88,7 @@ export class Events {
     if (tenant === undefined || type === undefined || endpoint === undefined) return null;
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
-    const statement = this.#listStatement(query);
+    const statement = this.#listStatement(query, endpoint);
     return {
       list: "events",
       start: [start],
@@ -113,11 +114,11 @@ export class Events {
     return { item: sameResult ? summary : null, rows: 2 * rows.length };
   }
 
-  #listStatement(query: EventQuery): Statement<unknown[], EventRow> {
+  #listStatement(query: EventQuery, endpoint: number | null): Statement<unknown[], EventRow> {
     const order = direction(query.order);
     const within = (key: string) =>
       query.order === "oldest" ? `${key} > @key AND ${key} < @end` : `${key} < @key AND ${key} > @end`;
-    const source = sourceOf(query);
+    const source = this.#parts.sources.of(query, endpoint);
     let sql: string;
     if (source !== null) {
       sql = `SELECT ${COLUMNS} FROM (

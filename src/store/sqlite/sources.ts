@@ -1,6 +1,10 @@
 /** Which index finds the rows of a list: the narrowest that holds them in key order. */
+import type { Database, Statement } from "better-sqlite3";
 import type { PageQuery, ResultFilter } from "../store.ts";
-import { FAILED } from "./codes.ts";
+import { FAILED, FRESH, WAITING } from "./codes.ts";
+
+/** Open deliveries that are sorted for a page. */
+const FEW = 5000;
 
 export type Order = PageQuery["order"];
 
@@ -12,27 +16,66 @@ export interface Source {
 
 export interface Sought extends ResultFilter {
   readonly status?: string;
-  readonly endpoint?: string;
   readonly event?: string;
 }
 
-/** Null when no index is narrower than all there is. Parameters: `@event`, `@endpoint`. */
-export function sourceOf(sought: Sought): Source | null {
-  const { status, endpoint, event } = sought;
-  if (event !== undefined) return { from: "delivery", where: "event = @event" };
-  if (endpoint !== undefined) {
-    if (status === "failed") {
-      return {
-        from: "delivery INDEXED BY delivery_endpoint_failed",
-        where: `status = ${FAILED} AND endpoint = @endpoint`,
-      };
-    }
-    return seeksFailure(sought) ? FAILURES_OF_ENDPOINT : OF_ENDPOINT;
+export class Sources {
+  readonly #countOpen: Statement<[number], number>;
+  readonly #countOpenOf: Statement<[number, number], number>;
+
+  constructor(db: Database) {
+    const count = <P extends number[]>(sql: string) => db.prepare<P, number>(sql).pluck();
+    this.#countOpen = count(
+      `SELECT count(*) FROM (
+         SELECT 1 FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING}
+         UNION ALL SELECT 1 FROM delivery INDEXED BY delivery_fresh WHERE status = ${FRESH} LIMIT ?
+       )`,
+    );
+    this.#countOpenOf = count(
+      `SELECT count(*) FROM (
+         SELECT 1 FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} AND endpoint = ?
+         UNION ALL SELECT 1 FROM delivery INDEXED BY delivery_fresh WHERE status = ${FRESH} LIMIT ?
+       )`,
+    );
   }
-  if (status === "failed") return { from: "delivery INDEXED BY delivery_failed", where: `status = ${FAILED}` };
-  return seeksFailure(sought) ? { from: "attempt INDEXED BY attempt_failed", where: "outcome <> 0" } : null;
+
+  /** Null when no index is narrower than all there is. Parameters: `@event`, `@endpoint`. */
+  of(sought: Sought, endpoint: number | null): Source | null {
+    const { status, event } = sought;
+    if (event !== undefined) return { from: "delivery", where: "event = @event" };
+    if ((status === "pending" || status === "held") && this.#fewAreOpen(endpoint)) return openOf(endpoint);
+    if (endpoint !== null) {
+      if (status === "failed") return FAILED_OF_ENDPOINT;
+      return seeksFailure(sought) ? FAILURES_OF_ENDPOINT : OF_ENDPOINT;
+    }
+    if (status === "failed") return { from: "delivery INDEXED BY delivery_failed", where: `status = ${FAILED}` };
+    return seeksFailure(sought) ? { from: "attempt INDEXED BY attempt_failed", where: "outcome <> 0" } : null;
+  }
+
+  /** So few that all of them can be sorted: no index holds them in key order, because each retry would pay for it. */
+  #fewAreOpen(endpoint: number | null): boolean {
+    const limit = FEW + 1;
+    const count = endpoint === null ? this.#countOpen.get(limit) : this.#countOpenOf.get(endpoint, limit);
+    return count! < limit;
+  }
 }
 
+function openOf(endpoint: number | null): Source {
+  const only = endpoint === null ? "" : "AND endpoint = @endpoint";
+  return {
+    from: `(
+      SELECT event, endpoint FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} ${only}
+      UNION ALL
+      SELECT event, endpoint FROM delivery INDEXED BY delivery_fresh WHERE status = ${FRESH} ${only}
+    )`,
+    where: "TRUE",
+  };
+}
+
+const FAILED_OF_ENDPOINT: Source = {
+  from: "delivery INDEXED BY delivery_endpoint_failed",
+  where: `status = ${FAILED} AND endpoint = @endpoint`,
+};
 export const FAILURES_OF_ENDPOINT: Source = {
   from: "attempt INDEXED BY attempt_endpoint_failed",
   where: "outcome <> 0 AND endpoint = @endpoint",

@@ -64,6 +64,7 @@ import { Replay } from "./replay.ts";
 import { Responses } from "./responses.ts";
 import { Rotation } from "./rotation.ts";
 import { ShiftDue } from "./shift.ts";
+import { Sources } from "./sources.ts";
 import { Started } from "./started.ts";
 import { Statistics } from "./statistics.ts";
 import { CHUNK, Sweep } from "./sweep.ts";
@@ -207,9 +208,10 @@ export class SqliteStore implements Store {
       once: (once, now, work) => this.#once(once, now, work),
     });
     this.#audit = new Audit(db);
-    const deliveries = new Deliveries(db, { tenants, types, index, attempts });
+    const sources = new Sources(db);
+    const deliveries = new Deliveries(db, { tenants, types, index, attempts, sources });
     this.#deliveries = deliveries;
-    this.#events = new Events(db, { tenants, types, index, attempts, deliveries });
+    this.#events = new Events(db, { tenants, types, index, attempts, deliveries, sources });
     this.#operations = new Operations(db, { dir, commit: this.#commit, meta: this.#meta, read, defer });
     this.#reads = new Reads({
       endpoints: this.#endpoints,

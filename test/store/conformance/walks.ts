@@ -15,6 +15,7 @@ const WALKS: Record<string, Walk> = {
     store.listEvents({ ...query, endpoint, status: "failed" }),
   deliveries: (store, query) => store.listDeliveries(query),
   "a tenant's deliveries": (store, query) => store.listDeliveries({ ...query, tenant: "default" }),
+  "failed deliveries": (store, query) => store.listDeliveries({ ...query, status: "failed" }),
   "deliveries by error": (store, query) => store.listDeliveries({ ...query, error: "http_status" }),
   "the attempts of an endpoint": async (store, query, endpoint) =>
     (await store.listEndpointAttempts({ ...query, endpoint }))!,
@@ -114,6 +115,37 @@ export function walks(openFresh: OpenFresh): void {
       const attempts = await store.listEndpointAttempts({ tenant: null, limit: 10, order: "oldest", endpoint });
       expect(attempts!.data).toEqual([]);
       expect(attempts!.nextCursor).not.toBeNull();
+      // Too many to be sorted.
+      const pending = await store.listDeliveries({ tenant: null, limit: 2, order: "newest", status: "pending" });
+      expect(pending.data.map(({ type }) => type)).toEqual(["budget.exceeded", "goal.achieved"]);
+    });
+
+    it("is not held up by a long history when few are pending", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const off = await addEndpoint(store, { events: ["goal.achieved"], enabled: false });
+      const [waiting] = await store.publish([draft()], START, noRoom);
+      const [held] = await store.publish([draft({ type: "goal.achieved" })], START, room);
+      const publications = await store.publish(Array(6000).fill(draft()), START, room);
+      const [fresh, ...others] = publications.flatMap((publication) => publication.fresh);
+      await store.record(others.map(delivered));
+      const newest = { tenant: null, limit: 10, order: "newest" } as const;
+      const page = async (more: object) => {
+        const { data, nextCursor } = await store.listDeliveries({ ...newest, ...more });
+        const events = await store.listEvents({ ...newest, ...more });
+        expect(events.data.map(({ id }) => id)).toEqual(data.map(({ event }) => event));
+        expect([nextCursor, events.nextCursor]).toEqual([null, null]);
+        return data.map(({ event }) => event);
+      };
+      expect(await page({ status: "pending" })).toEqual([fresh!.event, waiting!.id]);
+      expect(await page({ status: "pending", order: "oldest" })).toEqual([waiting!.id, fresh!.event]);
+      expect(await page({ status: "pending", endpoint })).toEqual([fresh!.event, waiting!.id]);
+      expect(await page({ status: "held" })).toEqual([held!.id]);
+      expect(await page({ status: "held", endpoint: off })).toEqual([held!.id]);
+      expect(await page({ status: "held", endpoint })).toEqual([]);
+      const first = await store.listDeliveries({ ...newest, status: "pending", limit: 1 });
+      const second = await store.listDeliveries({ ...newest, status: "pending", limit: 1, cursor: first.nextCursor! });
+      expect([second.data.map(({ event }) => event), second.nextCursor]).toEqual([[waiting!.id], null]);
     });
 
     it("is not held up by events that are owed to nobody, nor by successes", async () => {
