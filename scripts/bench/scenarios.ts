@@ -9,10 +9,11 @@ import type { Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { overrun } from "./overrun.ts";
 import { prune } from "./prune.ts";
+import { start } from "./start.ts";
 
 type Scenario = (options: BenchOptions) => Promise<Measure[]>;
 
-const ALONE: Record<string, Scenario> = { flat, hang, backlog, overrun, lanes, idle, prune };
+const ALONE: Record<string, Scenario> = { flat, hang, backlog, overrun, lanes, idle, start, prune };
 
 export const SCENARIOS: readonly string[] = [...SIDES, ...Object.keys(ALONE)];
 

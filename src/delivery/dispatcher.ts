@@ -193,10 +193,12 @@ export class Dispatcher implements Deliveries {
   /** Finds out who is owed something. Nothing is read of what is owed until it is due. */
   async start(): Promise<void> {
     if ((await this.#parts.store.getPause()) !== null) await this.pause();
-    for await (const [endpoint, dueAt] of endpointsOwed(this.#parts.store)) {
-      const window = this.#windows.of(endpoint);
-      window.nextDueAt = dueAt;
-      this.#windows.plan(window);
+    for await (const page of endpointsOwed(this.#parts.store)) {
+      for (const [endpoint, dueAt] of page) {
+        const window = this.#windows.of(endpoint);
+        window.nextDueAt = dueAt;
+        this.#windows.plan(window);
+      }
     }
     if (this.#parts.store.lastInstant > this.#parts.clock.now()) this.#shift.clamp();
     await this.#manual.load();

@@ -55,12 +55,14 @@ export class HorizonSweep {
     const lost: Lost = { waiting: new Map(), fresh: new Map() };
     await this.#turn();
     let seen = 0;
-    for await (const [endpoint, dueAt] of endpointsOwed(this.#parts.store)) {
-      const { missed, rows } = await this.#lookAt(endpoint, dueAt);
-      for (const owed of missed) lost.waiting.set(owed.delivery, owed);
-      if ((seen += rows + 1) < CHUNK) continue;
-      seen = 0;
-      await this.#turn();
+    for await (const page of endpointsOwed(this.#parts.store)) {
+      for (const [endpoint, dueAt] of page) {
+        const { missed, rows } = await this.#lookAt(endpoint, dueAt);
+        for (const owed of missed) lost.waiting.set(owed.delivery, owed);
+        if ((seen += rows + 1) < CHUNK) continue;
+        seen = 0;
+        await this.#turn();
+      }
     }
     for (let after: Owed | null = null; ;) {
       const page: readonly Owed[] = await this.#parts.store.fresh(after, CHUNK);
@@ -124,11 +126,11 @@ export class HorizonSweep {
   }
 }
 
-/** Each endpoint with waiting deliveries, and when the earliest of them falls due. */
-export async function* endpointsOwed(store: Pick<Store, "earliestDue">): AsyncGenerator<[string, number]> {
+/** Page by page, the endpoints with waiting deliveries, and when the earliest of each falls due. */
+export async function* endpointsOwed(store: Pick<Store, "earliestDue">): AsyncGenerator<Map<string, number>> {
   for (let after: string | null = null; ;) {
     const page: Map<string, number> = await store.earliestDue(after, CHUNK);
-    yield* page;
+    yield page;
     if (page.size < CHUNK) return;
     after = [...page.keys()].at(-1)!;
   }

@@ -25,11 +25,10 @@ export class Window {
   /** When the agenda names this window; Infinity when it does not. */
   plannedAt = Number.POSITIVE_INFINITY;
   #horizon = BEGINNING;
-  #reading = false;
   /** The lowest position noted while a read was under way: the read may not have seen it. */
   #notedMeanwhile: Position | null = null;
-  /** Let go while a read was under way: the read may have seen them as they were before. */
-  readonly #releasedMeanwhile = new Set<string>();
+  /** Let go while a read is under way: the read may have seen them as they were before. Null when there is none. */
+  #releasedMeanwhile: Set<string> | null = null;
 
   constructor(endpoint: string) {
     this.endpoint = endpoint;
@@ -41,12 +40,15 @@ export class Window {
 
   release(delivery: string): void {
     this.held.delete(delivery);
-    if (this.#reading) this.#releasedMeanwhile.add(delivery);
+    this.#releasedMeanwhile?.add(delivery);
   }
 
   /** A delivery was committed as waiting at this position, and memory does not hold it. */
   noteWaiting(position: Position): void {
-    if (this.#reading && (this.#notedMeanwhile === null || isBefore(position, this.#notedMeanwhile))) {
+    if (
+      this.#releasedMeanwhile !== null &&
+      (this.#notedMeanwhile === null || isBefore(position, this.#notedMeanwhile))
+    ) {
       this.#notedMeanwhile = position;
     }
     this.#lower(position);
@@ -70,7 +72,7 @@ export class Window {
   }
 
   beginRead(): Position {
-    this.#reading = true;
+    this.#releasedMeanwhile = new Set();
     return this.#horizon;
   }
 
@@ -84,7 +86,7 @@ export class Window {
     this.nextDueAt = page.nextDueAt ?? Number.POSITIVE_INFINITY;
     const added: Claim[] = [];
     for (const claim of page.claims) {
-      if (this.held.has(claim.delivery) || this.#releasedMeanwhile.has(claim.delivery)) continue;
+      if (this.held.has(claim.delivery) || this.#releasedMeanwhile?.has(claim.delivery) === true) continue;
       this.hold(claim);
       added.push(claim);
     }
@@ -98,8 +100,7 @@ export class Window {
   }
 
   #finishRead(): void {
-    this.#reading = false;
-    this.#releasedMeanwhile.clear();
+    this.#releasedMeanwhile = null;
     if (this.#notedMeanwhile !== null) this.#lower(this.#notedMeanwhile);
     this.#notedMeanwhile = null;
   }

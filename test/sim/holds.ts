@@ -1,18 +1,18 @@
 /** An operator who disables and enables endpoints, as the API does it: answered once nothing more is started. */
+import type { Plant } from "./plants.ts";
 import type { Process } from "./process.ts";
 
 export class Holds {
   readonly #now: () => number;
-  /** Whether the dispatcher hears of an enable. */
-  readonly #enableIsHeard: boolean;
+  readonly #unheard: Plant["unheard"];
   /** What was asked for last, and whether it was answered. */
   readonly #asked = new Map<string, { readonly enabled: boolean; readonly at: number; answered: boolean }>();
   readonly #monotonic: () => number;
 
-  constructor(now: () => number, monotonic: () => number, enableIsHeard: boolean) {
+  constructor(now: () => number, monotonic: () => number, unheard: Plant["unheard"]) {
     this.#now = now;
     this.#monotonic = monotonic;
-    this.#enableIsHeard = enableIsHeard;
+    this.#unheard = unheard;
   }
 
   toggle(process: Process, endpoint: string): void {
@@ -43,7 +43,7 @@ export class Holds {
     this.#asked.set(endpoint, asked);
     try {
       await process.store.updateEndpoint(null, endpoint, (settings) => ({ ...settings, enabled }), this.#now());
-      if (!enabled || this.#enableIsHeard) await process.dispatcher.refresh(endpoint);
+      if (this.#unheard !== (enabled ? "enable" : "disable")) await process.dispatcher.refresh(endpoint);
       asked.answered = process.alive;
     } catch {
       // Refused by a full disk: it is as it was.

@@ -27,8 +27,8 @@ export interface Plant {
   readonly ladder?: readonly number[];
   /** A crash leaves the files as they were before the last publish that was answered. */
   readonly losesLastPublish?: boolean;
-  /** The dispatcher goes on in the belief that an endpoint is disabled. */
-  readonly enableUnheard?: boolean;
+  /** The dispatcher goes on in the belief that an endpoint is enabled, or disabled, as it was. */
+  readonly unheard?: "disable" | "enable";
   /** What the dispatcher gets to hear instead of a verb's real answer. */
   readonly answers?: Readonly<Record<string, (answer: never, now: number) => unknown>>;
   /** Verbs that say they did it, and did nothing. */
@@ -75,9 +75,11 @@ const plants = {
     undone: { park: [] },
     kinds: { ...NO_CRASH, receivers: true, bursts: true },
   },
+  /** Nothing may start once a disable was answered. */
+  "disable-unheard": { unheard: "disable", kinds: { ...NO_CRASH, holds: true } },
   /** What a disabled endpoint was owed is due once it is enabled. */
   "enable-unheard": {
-    enableUnheard: true,
+    unheard: "enable",
     kinds: { ...NO_CRASH, holds: true, rotations: false },
   },
   /** Only reads move the horizon: what is committed behind it is never seen. */

@@ -30,9 +30,12 @@ describe("the simulation", () => {
     expect((await simulate(7)).trace).toBe((await simulate(7)).trace);
   });
 
-  it.each(["ack-before-commit", "early-retry"] as const)("catches a bug put in on purpose: %s", async (plant) => {
-    await violationsOf(plant, true, /./);
-  });
+  it.each(["ack-before-commit", "early-retry", "disable-unheard"] as const)(
+    "catches a bug put in on purpose: %s",
+    async (plant) => {
+      await violationsOf(plant, true, /./);
+    },
+  );
 
   it("sees that a cancelled event is sent all the same: cancel-unheard", async () => {
     await violationsOf("cancel-unheard", true, /^V8: .* after it was cancelled/);

@@ -86,7 +86,7 @@ export class World implements Run {
     this.#holds = new Holds(
       () => this.clock.now(),
       () => this.clock.monotonic,
-      plant.enableUnheard !== true,
+      plant.unheard,
     );
     const ofHands = new Random(seed + 1_000_003);
     this.hands = new Hands(ofHands, () => this.clock.monotonic);

@@ -36,7 +36,7 @@ export class Due {
   readonly #page: Statement<[number, number, number, number, number], ClaimRow>;
   readonly #one: Statement<[number, number], ClaimRow>;
   readonly #next: Statement<[number, number, number], number>;
-  readonly #earliest: Statement<[number], { endpoint: number; due_at: number }>;
+  readonly #earliest: Statement<[number, number], [id: string, dueAt: number]>;
   readonly #waiting: Statement<[number, number, number, number], OwedRow>;
   readonly #fresh: Statement<[number, number, number], OwedRow & { endpoint: number }>;
 
@@ -59,10 +59,19 @@ export class Due {
          WHERE status = ${WAITING} AND endpoint = ? AND (due_at, event) > (?, ?) ORDER BY due_at, event LIMIT 1`,
       )
       .pluck();
-    this.#earliest = db.prepare(
-      `SELECT endpoint, due_at FROM delivery INDEXED BY delivery_waiting
-       WHERE status = ${WAITING} AND endpoint > ? ORDER BY endpoint, due_at LIMIT 1`,
-    );
+    const owed = `FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} AND endpoint`;
+    // Hops from endpoint to endpoint along the index: as many steps as endpoints, however much is waiting.
+    this.#earliest = db
+      .prepare<[number, number], [id: string, dueAt: number]>(
+        `WITH RECURSIVE hop (number) AS (
+           SELECT (SELECT endpoint ${owed} > ? ORDER BY endpoint LIMIT 1)
+           UNION ALL
+           SELECT (SELECT endpoint ${owed} > number ORDER BY endpoint LIMIT 1) FROM hop WHERE number IS NOT NULL LIMIT ?
+         )
+         SELECT e.id, (SELECT due_at ${owed} = e.number ORDER BY due_at LIMIT 1)
+         FROM hop CROSS JOIN endpoint e ON e.number = hop.number`,
+      )
+      .raw();
     this.#waiting = db.prepare(
       `SELECT d.event, d.due_at, e.random
        FROM delivery d INDEXED BY delivery_waiting CROSS JOIN event e ON e.key = d.event
@@ -94,17 +103,9 @@ export class Due {
     return row === undefined || event <= (entry.cancelTo ?? -1) ? null : claimOf(entry, row);
   }
 
-  /** Hops from endpoint to endpoint along the index: as many steps as endpoints, however much is waiting. */
   earliest(after: string | null, limit: number): Map<string, number> {
-    const earliest = new Map<string, number>();
-    let last = after === null ? -1 : (this.#index.byId(after)?.number ?? Number.MAX_SAFE_INTEGER);
-    while (earliest.size < limit) {
-      const row = this.#earliest.get(last);
-      if (row === undefined) break;
-      last = row.endpoint;
-      earliest.set(this.#index.byNumber(last).id, row.due_at);
-    }
-    return earliest;
+    const last = after === null ? -1 : (this.#index.byId(after)?.number ?? Number.MAX_SAFE_INTEGER);
+    return new Map(this.#earliest.all(last, limit));
   }
 
   waiting(endpointId: string, after: Position, limit: number): Owed[] {

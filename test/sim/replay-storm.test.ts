@@ -1,0 +1,107 @@
+import { onTestFinished, expect, it } from "vitest";
+import { plainSuccess } from "../../src/domain/attempt.ts";
+import { Dispatcher } from "../../src/delivery/dispatcher.ts";
+import { Signer } from "../../src/delivery/request.ts";
+import { Sender } from "../../src/delivery/sender.ts";
+import { silentLog } from "../../src/log.ts";
+import { addEndpoint, draft, failed, room } from "../store/fixtures.ts";
+import { open, temporaryDirectory } from "../store/stores.ts";
+import { VirtualClock } from "./clock.ts";
+
+const DELIVERIES = 10_000;
+const ENDPOINTS = 20;
+const NETWORK_MS = 5;
+
+/**
+ * The trap: a replay is due now, and at each millisecond a read moves the horizon to now. Everything here happens in the
+ * order of the real thing; only time is virtual, so that a busy machine makes nothing late.
+ */
+it("10,000 failed deliveries that are replayed while a tick runs every millisecond start within 1 s of their 202, each once", async () => {
+  const virtual = new VirtualClock();
+  const clock = virtual.forProcess(() => true);
+  const store = await open({ dir: temporaryDirectory(), clock });
+  let passing = true;
+  const pass = () => {
+    virtual.runNext(virtual.monotonic + 1);
+    if (passing) setImmediate(pass);
+  };
+  pass();
+  onTestFinished(() => void (passing = false));
+
+  const endpoints = await Promise.all(
+    Array.from({ length: ENDPOINTS }, () => addEndpoint(store, { url: "https://receiver.example/hook" })),
+  );
+  const events: string[] = [];
+  for (let at = 0; at < DELIVERIES / ENDPOINTS; at++) {
+    const [publication] = await store.publish([draft()], clock.now(), room);
+    await store.record(publication!.fresh.map(failed));
+    events.push(publication!.id);
+  }
+
+  const answeredAt = new Map<string, number>();
+  const starts = new Map<string, number[]>();
+  const dispatcher = new Dispatcher({
+    store,
+    clock,
+    ladder: [30_000],
+    timeoutMs: 10_000,
+    log: silentLog,
+    heldBytes: 64 * 1024 * 1024,
+    onFault: (error) => {
+      throw error;
+    },
+    sending: (onEnded) =>
+      new Sender({
+        clock,
+        onEnded: (ended) => onEnded([ended]),
+        onStart: ({ delivery }) => starts.set(delivery, [...(starts.get(delivery) ?? []), clock.monotonic()]),
+        signer: (target) => new Signer(target, { header: "X-Service-Signature", standardWebhooks: true, version: "0" }),
+        open: () => ({
+          post: () =>
+            new Promise((resolve) => {
+              clock.after(NETWORK_MS, () => resolve(plainSuccess(200, NETWORK_MS, new Uint8Array(0), false)));
+            }),
+          abort() {},
+          close: async () => {},
+        }),
+        maxInFlight: 1024,
+        endpointMaxInFlight: 256,
+      }),
+  });
+  await dispatcher.start();
+  const tick = () => {
+    if (!passing) return;
+    dispatcher.tick();
+    clock.after(1, tick);
+  };
+  tick();
+
+  // Twenty callers, as an operator's script would do it.
+  const left = events.values();
+  const replayAll = async () => {
+    for (const event of left) {
+      const replay = await store.replay(null, event, {}, clock.now());
+      if (replay.result !== "replayed") throw new Error(`${event} was not replayed: ${replay.result}`);
+      dispatcher.accept({ fresh: [], waiting: replay.waiting });
+      answeredAt.set(event, clock.monotonic());
+    }
+  };
+  await Promise.all(Array.from({ length: 20 }, replayAll));
+  await dispatcher.idle();
+
+  expect(starts.size).toBe(DELIVERIES);
+  expect([...starts.values()].filter((times) => times.length > 1)).toEqual([]);
+  const delays: number[] = [];
+  for (const id of events) {
+    const event = await store.getEvent(null, id);
+    for (const delivery of event!.deliveries) {
+      expect(delivery.status).toBe("delivered");
+      delays.push(starts.get(delivery.id)![0]! - answeredAt.get(id)!);
+    }
+  }
+  expect(Math.max(...delays)).toBeLessThanOrEqual(1000);
+  await dispatcher.sweep();
+  expect(dispatcher.lost).toBe(0);
+  expect(endpoints).toHaveLength(ENDPOINTS);
+  await dispatcher.stop();
+});
