@@ -72,8 +72,7 @@ export class ManualAttempts {
     const wasTaken = this.#taken.delete(delivery);
     const owed = this.#owed.get(delivery);
     if (owed !== undefined) this.#consider(owed);
-    // There is room for another.
-    if (wasTaken && this.#owed.size > this.#taken.size) this.retry();
+    if (wasTaken) this.#refill();
   }
 
   /** Looks at all that is owed again. */
@@ -82,6 +81,11 @@ export class ManualAttempts {
       if (this.#isFull) return;
       this.#consider(owed);
     }
+  }
+
+  /** There is room for another. */
+  #refill(): void {
+    if (this.#owed.size > this.#taken.size + this.#asking.size) this.retry();
   }
 
   get #isFull(): boolean {
@@ -107,7 +111,10 @@ export class ManualAttempts {
     } finally {
       this.#asking.delete(delivery);
     }
-    if (claim === null) this.#owed.delete(delivery);
+    if (claim === null) {
+      this.#owed.delete(delivery);
+      this.#refill();
+    }
     // A read may have brought it in meanwhile: its release comes back here.
     else if (!this.#parts.isHeld(owed) && this.#parts.mayStart()) {
       this.#taken.add(delivery);

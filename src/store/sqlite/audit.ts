@@ -43,9 +43,11 @@ export class Audit {
       "SELECT t.name FROM event e JOIN tenant t ON t.num = e.tenant WHERE e.key = ? AND e.random GLOB ? || '*'",
     );
     const key = owner("SELECT tenant FROM api_key WHERE id = ?");
+    const job = owner("SELECT tenant FROM job WHERE id = ?");
     this.#owners = new Map([
       ["ep", (id) => endpoint.get(id)],
       ["key", (id) => key.get(id)],
+      ["job", (id) => job.get(id)],
       ["evt", (id) => eventOwner(parseEventId(id), event)],
       ["dlv", (id) => eventOwner(eventOfDelivery(id), event)],
     ]);

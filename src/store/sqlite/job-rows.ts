@@ -40,7 +40,7 @@ export class JobRows {
   readonly #select: Statement<[string], JobRow>;
   readonly #counts: Statement<[number], Counts>;
   readonly #addDelivery: Statement<[number, number, number]>;
-  readonly #addEndpoint: Statement<[number, number]>;
+  readonly #addEndpoint: Statement<[{ job: number; endpoint: number; rows: number }]>;
   readonly #setStatus: Statement<[string, string | null, number | null, number]>;
   readonly #open: Statement<[], JobRow>;
   readonly #endpoints: Statement<[number, number], { endpoint: number } & Omit<JobEndpoint, "endpoint">>;
@@ -66,8 +66,8 @@ export class JobRows {
     );
     this.#addDelivery = db.prepare("INSERT OR IGNORE INTO job_delivery (job, endpoint, event) VALUES (?, ?, ?)");
     this.#addEndpoint = db.prepare(
-      `INSERT INTO job_endpoint (job, endpoint, matched, planned) VALUES (?, ?, 1, 1)
-       ON CONFLICT DO UPDATE SET matched = matched + 1, planned = planned + 1`,
+      `INSERT INTO job_endpoint (job, endpoint, matched, planned) VALUES (@job, @endpoint, @rows, @rows)
+       ON CONFLICT DO UPDATE SET matched = matched + @rows, planned = planned + @rows`,
     );
     this.#setStatus = db.prepare("UPDATE job SET status = ?, paused_reason = ?, ended_at = ? WHERE num = ?");
     this.#open = db.prepare(
@@ -95,10 +95,12 @@ export class JobRows {
 
   /** Those that are in the set already stay as they are. */
   add(job: number, selected: readonly Selected[]): void {
+    const added = new Map<number, number>();
     for (const { event, endpoint, left } of selected) {
       if (left !== null || this.#addDelivery.run(job, endpoint, event).changes === 0) continue;
-      this.#addEndpoint.run(job, endpoint);
+      added.set(endpoint, (added.get(endpoint) ?? 0) + 1);
     }
+    for (const [endpoint, rows] of added) this.#addEndpoint.run({ job, endpoint, rows });
   }
 
   matched(job: number): number {

@@ -51,8 +51,8 @@ export class Manual {
     this.#claim = db.prepare(
       `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body, e.test, m.urgent
        FROM manual_attempt m
-       JOIN delivery d ON d.event = m.event AND d.endpoint = m.endpoint
-       JOIN event e ON e.key = m.event
+       CROSS JOIN delivery d ON d.event = m.event AND d.endpoint = m.endpoint
+       CROSS JOIN event e ON e.key = m.event
        WHERE m.event = ? AND m.endpoint = ? AND d.status IN (${WAITING}, ${FAILED}) AND e.body IS NOT NULL`,
     );
     this.#page = db.prepare(

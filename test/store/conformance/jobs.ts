@@ -288,7 +288,11 @@ export function jobs(openFresh: OpenFresh): void {
     it("take no more than 500 rows at once, however many there are", async () => {
       const { store } = await openFresh();
       const { endpoint } = await withFailed(store, 1100);
-      const job = await addJob(store);
+      let added = false;
+      const adding = addJob(store).finally(() => (added = true));
+      await publishOne(store);
+      expect(added).toBe(false);
+      const job = await adding;
       expect(await store.getJob(null, job)).toMatchObject({ matched: 1100 });
       expect((await store.stepJob(job, [take(endpoint, 500)], START)).waiting).toHaveLength(500);
       await store.steerJob(null, job, "cancelled", START);

@@ -1,0 +1,145 @@
+import { randomBytes } from "node:crypto";
+import { Dispatcher } from "../../src/delivery/dispatcher.ts";
+import { Signer } from "../../src/delivery/request.ts";
+import { Sender } from "../../src/delivery/sender.ts";
+import type { Outcome } from "../../src/domain/attempt.ts";
+import type { Claim, Job as Attempted } from "../../src/domain/delivery.ts";
+import { newId } from "../../src/domain/id.ts";
+import type { Job, NewJob } from "../../src/domain/job.ts";
+import { SPECIFIED_LADDER } from "../../src/domain/ladder.ts";
+import { JobRunner } from "../../src/jobs/runner.ts";
+import { silentLog } from "../../src/log.ts";
+import type { EndedAttempt, Store } from "../../src/store/store.ts";
+import { answered, BEGINNING, draft, noRoom } from "../store/fixtures.ts";
+import { openSqlite, type StoreUnderTest } from "../store/stores.ts";
+
+export const RUNG = 21_600_000;
+
+/** A daemon without its API: real store, dispatcher, sender and runner; time moves by hand, receivers are a function. */
+export class JobWorld {
+  /** Every attempt, in the order of their starts. */
+  readonly started: Attempted[] = [];
+  answer: (attempted: Attempted) => Outcome | "never" = () => answered(200);
+  /** No receiver answers before it. */
+  gate: Promise<void> = Promise.resolve();
+  dispatcher!: Dispatcher;
+  #runner!: JobRunner;
+  readonly #harness: StoreUnderTest;
+  /** What a dead process would have done is not done. */
+  #life = 0;
+
+  private constructor(harness: StoreUnderTest) {
+    this.#harness = harness;
+  }
+
+  static async start(): Promise<JobWorld> {
+    const world = new JobWorld(await openSqlite());
+    await world.#live();
+    return world;
+  }
+
+  get store(): Store {
+    return this.#harness.store;
+  }
+
+  get now(): number {
+    return this.#harness.clock.now();
+  }
+
+  /** The process dies, and another takes up what the disk holds. */
+  async crash(): Promise<void> {
+    this.#life++;
+    await this.#harness.crash();
+    await this.#live();
+  }
+
+  /** A second passes, and all that is due in it is done. */
+  async second(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
+    await this.begin();
+    await meanwhile();
+    await this.dispatcher.idle();
+  }
+
+  /** A second passes; nobody waits for what is begun in it. */
+  async begin(): Promise<void> {
+    this.#harness.clock.advance(1000);
+    this.dispatcher.tick();
+    await this.#runner.run();
+  }
+
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise(setImmediate);
+  }
+
+  /** Deliveries that wait on the 6 h rung, then ones that have failed. */
+  async owe(endpoint: string, counts: { readonly pending: number; readonly failed: number }): Promise<void> {
+    for (let left = counts.pending + counts.failed; left > 0; left -= 1000) {
+      const drafts = Array.from({ length: Math.min(1000, left) }, () => draft());
+      await this.store.publish(drafts, this.now, noRoom);
+      const { claims } = await this.store.due(endpoint, BEGINNING, this.now, 1000);
+      const some = claims.map((claim, at) => this.#tried(claim, left - at > counts.failed));
+      await this.store.record(some);
+    }
+  }
+
+  async add(more: Partial<NewJob>): Promise<Job> {
+    const filter = { test: false, missing: false };
+    const id = newId("job", this.now, randomBytes(10));
+    const job = { id, tenant: null, filter, action: "replay", ratePerSecond: 20, canary: false, reason: "", ...more };
+    const added = await this.store.addJob(job as NewJob, null, this.now);
+    if (added.result !== "added") throw new Error(added.result);
+    return added.job;
+  }
+
+  async job({ id }: Job): Promise<Job> {
+    return (await this.store.getJob(null, id))!;
+  }
+
+  #tried(claim: Claim, pending: boolean): EndedAttempt {
+    const verdict = pending
+      ? ({ status: "pending", retry: 5, dueAt: this.now + RUNG } as const)
+      : ({ status: "failed" } as const);
+    const url = "https://receiver.example/hook";
+    return { claim, url, startedAt: this.now, outcome: answered(503), verdict, secretVersion: 1 };
+  }
+
+  async #live(): Promise<void> {
+    const { clock, store } = this.#harness;
+    const life = this.#life;
+    this.dispatcher = new Dispatcher({
+      store,
+      clock,
+      ladder: SPECIFIED_LADDER,
+      timeoutMs: 10_000,
+      log: silentLog,
+      heldBytes: 64 * 1024 * 1024,
+      onFault: (error) => {
+        if (life === this.#life) throw error;
+      },
+      sending: (onEnded) =>
+        new Sender({
+          clock,
+          signer: (target) =>
+            new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, version: "0" }),
+          onStart: (job) => void this.started.push(job),
+          onEnded: (ended) => onEnded([ended]),
+          open: () => ({ post: () => this.#post(life), abort() {}, close: async () => {} }),
+          maxInFlight: 256,
+          endpointMaxInFlight: 32,
+        }),
+    });
+    const signal = new AbortController().signal;
+    this.#runner = new JobRunner({ store, deliveries: this.dispatcher, clock, signal });
+    await this.dispatcher.start();
+  }
+
+  /** Of the attempt that was started last. */
+  async #post(life: number): Promise<Outcome> {
+    const outcome = this.answer(this.started.at(-1)!);
+    await this.gate;
+    await new Promise<void>((resolve) => {
+      if (outcome !== "never") this.#harness.clock.nextTurn(() => life === this.#life && resolve());
+    });
+    return outcome as Outcome;
+  }
+}
