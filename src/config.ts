@@ -39,6 +39,13 @@ export interface Config {
     /** False with `--no-create`: a missing store is refused instead of made. */
     readonly create: boolean;
   };
+  /** `mayMake`: whether the directory is our own. */
+  readonly backup: {
+    readonly every: number;
+    readonly dir: string;
+    readonly mayMake: boolean;
+    readonly keep: number;
+  };
   readonly retry: { readonly delays: readonly number[]; readonly timeout: number; readonly maxRetryAfter: number };
   readonly delivery: {
     /** 0: sending shares the main thread. */
@@ -194,6 +201,12 @@ function build(
       inFlightBytes: settings["limits.in_flight_bytes"],
       commitQueue: settings["limits.commit_queue"],
       maxPendingPerTenant: settings["limits.max_pending_per_tenant"],
+    },
+    backup: {
+      every: settings["backup.every"],
+      dir: settings["backup.dir"] || join(dir, "backups"),
+      mayMake: settings["backup.dir"] === "",
+      keep: settings["backup.keep"],
     },
     retry: {
       delays: settings["retry.delays"],

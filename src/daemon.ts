@@ -29,6 +29,7 @@ import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
 import { openStore } from "./store/open.ts";
 import { startThread } from "./thread.ts";
 import { saveCounters } from "./upkeep/counters.ts";
+import { Backups } from "./upkeep/backups.ts";
 import { forgetIdempotencyKeys } from "./upkeep/idempotency.ts";
 import { Retention } from "./upkeep/retention.ts";
 import { switchSecrets } from "./upkeep/secret-switch.ts";
@@ -83,6 +84,7 @@ export async function startDaemon(
     clock,
     log,
     nativeBinding: nativeBinding(config.data.dir),
+    startBackup: (data) => startThread("backup", data),
     onFault,
     defer: clock.nextTurn,
   });
@@ -106,7 +108,8 @@ export async function startDaemon(
     disabling: { onGone: config.endpoints.disableOnGone, afterMs: config.endpoints.disableAfter },
     sending: (onEnded) => (sending = openSending(onEnded)),
   });
-  let { egress, retention: rules } = config;
+  let { egress, retention: rules, backup: backupRules } = config;
+  const backups = new Backups({ store, clock, log, rules: () => backupRules });
   let phase: "serving" | "draining" | "stopped" = "serving";
   const api = createApi({
     store,
@@ -118,6 +121,7 @@ export async function startDaemon(
     version,
     phase: () => phase,
     egress: () => egress,
+    backups,
     departures: () => departures({ ...config, egress }),
     ownAddresses,
   });
@@ -156,6 +160,7 @@ export async function startDaemon(
       { name: "old responses", pattern: "0 2-59/10 * * * *", run: () => retention.forgetResponses() },
       { name: "counters", pattern: "* * * * * *", run: () => saveCounters(store) },
       { name: "old counters", pattern: "0 12 * * * *", run: () => retention.pruneCounters() },
+      { name: "backup", pattern: "15 * * * * *", run: () => backups.pass() },
       { name: "old audit entries", pattern: "0 7 * * * *", run: () => retention.pruneAudit() },
     ],
     log,
@@ -180,7 +185,7 @@ export async function startDaemon(
     created,
     adminKeyFile: adminKeyFile ?? null,
     reload({ config: next, changed, needsRestart }) {
-      ({ egress, retention: rules } = next);
+      ({ egress, retention: rules, backup: backupRules } = next);
       sending?.setEgress(egress);
       const tls = next.server.tls && { certificate: renewed(listener, next.server.tls, { log, now: clock.now() }) };
       log.info({ changed, needs_restart: needsRestart, ...tls }, "SIGHUP: the configuration was read again");

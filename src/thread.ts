@@ -1,7 +1,10 @@
 import { Worker } from "node:worker_threads";
 
 /** The modules that run on threads of their own; scripts/build.ts puts each into the executable as text. */
-export const THREADS = { sender: "./delivery/sender-thread.ts" } as const;
+export const THREADS = {
+  sender: "./delivery/sender-thread.ts",
+  backup: "./store/sqlite/backup-thread.ts",
+} as const;
 
 export type ThreadName = keyof typeof THREADS;
 

@@ -80,6 +80,7 @@ const RULES: Rule[] = [
       "src/store/store.ts",
       "src/store/jobs.ts",
       "src/delivery/deliveries.ts",
+      "src/upkeep/backups.ts",
       "src/clock.ts",
       "src/log.ts",
       "src/config.ts",

@@ -115,6 +115,11 @@ const api = createApi({
     readFile: () => null,
     exists: () => false,
   }),
+  backups: {
+    make: () => Promise.reject(new Error("nothing is kept")),
+    rules: { every: 0, dir: "", mayMake: false, keep: 0 },
+    failure: null,
+  },
   version: "relay",
   phase: () => "serving",
   ownAddresses: () => [],

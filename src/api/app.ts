@@ -14,6 +14,7 @@ import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./auth
 import { auditRoutes } from "./audit.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { ClientGone, hasBody, mediaTypeOf, readBody } from "./body.ts";
+import { backupRoutes } from "./backups.ts";
 import { brakeRoutes } from "./brake.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { descriptionRoutes } from "./description.ts";
@@ -104,6 +105,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...auditRoutes(parts),
     ...statusRoutes(parts),
     ...brakeRoutes(parts),
+    ...backupRoutes(parts),
     ...tenantRoutes(parts),
     ...descriptionRoutes(parts, types, () => table),
   ];

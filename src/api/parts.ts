@@ -4,6 +4,7 @@ import type { Deliveries } from "../delivery/deliveries.ts";
 import type { EventType } from "../domain/event-type.ts";
 import type { Log } from "../log.ts";
 import type { DataCheck } from "./data-check.ts";
+import type { Backups } from "../upkeep/backups.ts";
 import type { Store } from "../store/store.ts";
 
 export interface EventTypes {
@@ -27,6 +28,7 @@ export interface ApiParts {
   readonly phase: () => "serving" | "draining" | "stopped";
   /** As the last SIGHUP left it; what else is in `config` holds until a restart. */
   readonly egress: () => Config["egress"];
+  readonly backups: Pick<Backups, "make" | "rules" | "failure">;
   /** A sentence for each constant of the specification that the configuration changes. */
   readonly departures: () => readonly string[];
   /** This host's own addresses, which endpoints may not name. */

@@ -1,4 +1,5 @@
 /** The daemon as a whole. */
+import { presentBackup } from "./backups.ts";
 import { presentPause } from "./brake.ts";
 import { stateOf } from "./health.ts";
 import { formatInstant, formatInstantOrNull } from "./instant.ts";
@@ -8,12 +9,18 @@ import { json, type Call, type Reply, type Route } from "./route.ts";
 import { requireEveryTenant } from "./tenant.ts";
 
 export function statusRoutes(parts: ApiParts): Route[] {
-  const { store, deliveries, clock, config, version, departures } = parts;
+  const { store, deliveries, clock, config, version, departures, backups } = parts;
   const started = { at: clock.now(), monotonic: clock.monotonic() };
 
   async function status({ principal, now }: Call): Promise<Reply> {
     requireEveryTenant(principal);
-    const [pause, space, size] = await Promise.all([store.getPause(), store.checkSpace(), store.size()]);
+    const [pause, space, size, last] = await Promise.all([
+      store.getPause(),
+      store.checkSpace(),
+      store.size(),
+      store.lastBackup(),
+    ]);
+    const { rules, failure } = backups;
     return json(200, {
       version,
       schema: store.schemaVersion,
@@ -24,6 +31,12 @@ export function statusRoutes(parts: ApiParts): Route[] {
       oldest_due_at: formatInstantOrNull(deliveries.oldestDueAt(now)),
       disk: { free_bytes: space.freeBytes, floor_bytes: space.floorBytes },
       database: { bytes: size.databaseBytes, wal_bytes: size.walBytes },
+      backup: {
+        every_seconds: Math.round(rules.every / 1000),
+        dir: rules.dir,
+        last: last === null ? null : presentBackup(last),
+        failure: failure === null ? null : { at: formatInstant(failure.at), detail: failure.detail },
+      },
       departures: departures(),
       sender_threads: config.delivery.threads,
       careful: store.careful,

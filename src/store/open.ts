@@ -14,6 +14,7 @@ import { readOrMakeAdminKey } from "./admin-key.ts";
 import { syncDirectory, writeDurably } from "./durable-file.ts";
 import { StoreRefused } from "./refused.ts";
 import { readOrMakeSecretKey } from "./secret-key.ts";
+import type { StartBackup } from "./sqlite/backup.ts";
 import { Box } from "./sqlite/box.ts";
 import type { StatFs } from "./sqlite/condition.ts";
 import { Keys } from "./sqlite/keys.ts";
@@ -43,6 +44,8 @@ export interface OpenOptions {
   readonly defer?: (run: () => void) => void;
   readonly random?: (bytes: number) => Uint8Array;
   readonly statfs?: StatFs;
+  /** Starts the thread that makes backups. */
+  readonly startBackup?: StartBackup;
 }
 
 export interface OpenedStore {
@@ -96,6 +99,8 @@ async function openLocked(options: OpenOptions, release: () => void): Promise<Op
       random,
       statfs: options.statfs ?? statfs,
       defer: options.defer ?? ((run) => clock.nextTurn(run)),
+      nativeBinding: options.nativeBinding,
+      startBackup: options.startBackup ?? noBackups,
       onFault: options.onFault,
       onClosed: release,
     });
@@ -108,6 +113,10 @@ async function openLocked(options: OpenOptions, release: () => void): Promise<Op
     db.close();
     throw openingRefusal(error, database);
   }
+}
+
+function noBackups(): never {
+  throw new Error("this store was opened without the means to make backups");
 }
 
 function makeDirectory({ dir, create }: OpenOptions): void {

@@ -13,6 +13,14 @@ export interface OperationsStore {
   listTenants(query: PageQuery): Promise<Page<TenantSummary>>;
   /** What the store takes up on its disk. */
   size(): Promise<StoreSize>;
+  /**
+   * Writes what is committed now into a file of its own, checks it, and removes older ones; publishes go on. Without
+   * `secret.key`, nobody can read the secrets in it. Rejects with `backup_running` while another one is made, else with
+   * `backup_failed`, whose detail says what to do; nothing is left of it then.
+   */
+  backup(place: BackupPlace, now: number): Promise<BackupFile>;
+  /** The latest that was made, by this process or one before it; null when there was none. */
+  lastBackup(): Promise<BackupFile | null>;
   /** The number of the schema's last step. */
   readonly schemaVersion: number;
 }
@@ -27,4 +35,22 @@ export interface StoreSize {
   readonly databaseBytes: number;
   /** What was committed and is not yet moved into the database. */
   readonly walBytes: number;
+}
+
+export interface BackupPlace {
+  readonly dir: string;
+  /** Makes the directory if it is not there. */
+  readonly mayMake: boolean;
+  /** How many to keep, this one included; 0 keeps all. */
+  readonly keep: number;
+}
+
+export interface BackupFile {
+  readonly file: string;
+  readonly at: number;
+  readonly bytes: number;
+  readonly schema: number;
+  /** Those that are not deleted. */
+  readonly endpoints: number;
+  readonly events: number;
 }

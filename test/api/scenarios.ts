@@ -1,4 +1,5 @@
 import { parseToken } from "../../src/domain/token.ts";
+import { aDirectory } from "../harness/daemon.ts";
 import type { Step, Walk } from "./walk.ts";
 
 /**
@@ -40,6 +41,14 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
   },
   async resumeDaemon(walk) {
     await walk.call("resumeDaemon");
+    return {};
+  },
+  async createBackup(walk) {
+    await walk.call("createBackup");
+    const dir = aDirectory();
+    walk.api.backupRules = { ...walk.api.backupRules, dir };
+    await Promise.all([walk.call("createBackup"), walk.call("createBackup")]);
+    await walk.call("getStatus");
     return {};
   },
   async listTenants(walk) {

@@ -14,6 +14,7 @@ import { createToken, hashSecret, parseToken } from "../../src/domain/token.ts";
 import { silentLog, type Log } from "../../src/log.ts";
 import type { Deliveries } from "../../src/delivery/deliveries.ts";
 import type { EventDelivery, Handover, Store } from "../../src/store/store.ts";
+import { Backups, type BackupRules } from "../../src/upkeep/backups.ts";
 import { ManualClock } from "../harness/clock.ts";
 
 export interface Answer {
@@ -49,6 +50,7 @@ export class ApiServer {
   readonly requested: EventDelivery[] = [];
   readonly withdrawn: EventDelivery[] = [];
   paused = false;
+  backupRules: BackupRules = { every: 0, dir: "/nonexistent/backups", mayMake: false, keep: 7 };
   oldestDueAt: number | null = null;
   refreshing: (endpoint: string) => Promise<void> = async () => {};
   readonly refreshed: string[] = [];
@@ -73,6 +75,7 @@ export class ApiServer {
       config: options.config ?? aConfig(),
       ...(options.catalogue && { catalogue: options.catalogue }),
       ...(options.departures && { departures: options.departures }),
+      backups: new Backups({ store, clock: server.clock, log: server.#log(), rules: () => server.backupRules }),
       version: "0.0.0",
       phase: () => server.phase,
       ownAddresses: options.ownAddresses ?? (() => []),

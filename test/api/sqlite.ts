@@ -7,12 +7,13 @@ import type { Claim } from "../../src/domain/delivery.ts";
 import type { EventDraft } from "../../src/domain/event.ts";
 import { openStore, type OpenOptions } from "../../src/store/open.ts";
 import type { EndedAttempt, Store } from "../../src/store/store.ts";
+import { startThread } from "../../src/thread.ts";
 import { ManualClock } from "../harness/clock.ts";
 
 /** The real store in a directory of its own, gone when the file's tests end. */
 export async function aStore(clock = new ManualClock(), more: Partial<OpenOptions> = {}): Promise<Store> {
   const dir = mkdtempSync(join(tmpdir(), "webhookd-api-"));
-  const { store } = await openStore({ dir, create: true, diskFloor: 0, clock, onFault: fail, ...more });
+  const { store } = await openStore({ dir, create: true, diskFloor: 0, clock, onFault: fail, startBackup, ...more });
   open.push({ dir, store });
   return store;
 }
@@ -48,6 +49,8 @@ const FAILURE = {
   responseHeaders: { "content-type": "text/plain" },
   responseBody: Buffer.from([0x6f, 0x6b, 0xff]),
 };
+
+const startBackup: NonNullable<OpenOptions["startBackup"]> = (data) => startThread("backup", data);
 
 function fail(error: Error): never {
   throw error;

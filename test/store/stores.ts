@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { openStore, type OpenOptions } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
+import { startThread } from "../../src/thread.ts";
 import { ManualClock } from "../harness/clock.ts";
 
 export interface StoreUnderTest {
@@ -65,6 +66,7 @@ export function optionsOf(options: Partial<OpenOptions> & { dir: string }): Open
     create: true,
     diskFloor: 0,
     clock: new ManualClock(),
+    startBackup: (data) => startThread("backup", data),
     onFault: (error) => {
       throw error;
     },

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Operation, ReplyShape } from "../operation.ts";
 import { anAuditRecord, AuditPage } from "../schemas/audit.ts";
-import { aPause, aStatus, aTenant, PauseAnswer, Status, TenantPage } from "../schemas/status.ts";
+import { aBackup, aPause, aStatus, aTenant, Backup, PauseAnswer, Status, TenantPage } from "../schemas/status.ts";
 import { AnyObject, aPageOf } from "../schemas/wire.ts";
 
 export const getDescription: Operation = {
@@ -90,4 +90,14 @@ export const listTenants: Operation = {
   replies: {
     200: { description: "A page of them.", schema: TenantPage, example: aPageOf(aTenant), headers: ["link"] },
   },
+};
+
+export const createBackup: Operation = {
+  id: "createBackup",
+  tag: "Daemon",
+  summary: "Make a backup",
+  description:
+    "Into `[backup] dir`, while publishes go on: all that was answered before this request is in it. Answered once the file is whole, checked and durable; older ones beyond `[backup] keep` are gone then. It holds signing secrets sealed, and not the key to them: without a copy of `secret.key` it cannot be used.",
+  replies: { 201: { description: "It is made.", schema: Backup, example: aBackup } },
+  problems: ["backup_running", "backup_failed"],
 };

@@ -27,6 +27,18 @@ const Paused = described(v.nullable(Pause), "While the brake is on, since when a
 
 export const PauseAnswer = titled("PauseAnswer", v.object({ paused: Paused }));
 
+export const Backup = titled(
+  "Backup",
+  v.object({
+    file: described(v.string(), "Its path on the daemon's host, named by its instant."),
+    at: Instant,
+    bytes: Count,
+    schema: Count,
+    endpoints: described(Count, "How many it holds; deleted ones do not count."),
+    events: described(Count, "How many it holds."),
+  }),
+);
+
 export const Status = titled(
   "Status",
   v.object({
@@ -48,6 +60,15 @@ export const Status = titled(
       floor_bytes: described(Count, "With less, publishes are refused (507)."),
     }),
     database: v.object({ bytes: Count, wal_bytes: Count }),
+    backup: v.object({
+      every_seconds: described(Count, "0: only on demand."),
+      dir: v.string(),
+      last: described(v.nullable(Backup), "The latest that is whole; null when there is none."),
+      failure: described(
+        v.nullable(v.object({ at: Instant, detail: v.string() })),
+        "Why the last try failed; null once one succeeded.",
+      ),
+    }),
     departures: described(
       v.array(v.string()),
       "A sentence for each constant of the specification that the configuration changes.",
@@ -75,6 +96,15 @@ export const aPause = {
   at: "2026-11-20T09:50:00.000Z",
 };
 
+export const aBackup = {
+  file: "/var/backups/webhookd/webhookd-20261120T090000123Z.db",
+  at: "2026-11-20T09:00:00.123Z",
+  bytes: 73_400_320,
+  schema: 1,
+  endpoints: 3,
+  events: 60_213,
+};
+
 export const aStatus = {
   version: "1.0.0",
   schema: 1,
@@ -85,6 +115,7 @@ export const aStatus = {
   oldest_due_at: null,
   disk: { free_bytes: 52_613_349_376, floor_bytes: 536_870_912 },
   database: { bytes: 73_400_320, wal_bytes: 4_124_152 },
+  backup: { every_seconds: 86_400, dir: "/var/backups/webhookd", last: aBackup, failure: null },
   departures: [],
   sender_threads: 1,
   careful: false,

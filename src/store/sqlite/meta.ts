@@ -2,6 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Pause } from "../../domain/pause.ts";
 import { StoreRefused } from "../refused.ts";
+import type { BackupFile } from "../store.ts";
 import type { Box } from "./box.ts";
 
 const KEY_CHECK = "webhookd key check";
@@ -96,6 +97,15 @@ export class Meta {
 
   set pause(pause: Pause | null) {
     this.#upsert.run("pause", JSON.stringify(pause));
+  }
+
+  get lastBackup(): BackupFile | null {
+    const text = this.#select.get("last_backup") ?? "null";
+    return JSON.parse(String(text)) as BackupFile | null;
+  }
+
+  set lastBackup(backup: BackupFile) {
+    this.#upsert.run("last_backup", JSON.stringify(backup));
   }
 
   /** What was written last was undone. */

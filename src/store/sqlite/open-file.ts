@@ -5,10 +5,10 @@ export type NativeBinding = string | object;
 
 export function openFile(
   file: string,
-  options: { timeout: number; nativeBinding?: NativeBinding | undefined },
+  options: { timeout: number; nativeBinding?: NativeBinding | undefined; readonly?: boolean },
 ): Database.Database {
-  const { timeout, nativeBinding } = options;
-  if (nativeBinding === undefined) return new Database(file, { timeout });
+  const { timeout, nativeBinding, readonly = false } = options;
+  if (nativeBinding === undefined) return new Database(file, { timeout, readonly });
   // The package takes the addon itself as well as its path; its types know of the path only.
-  return new Database(file, { timeout, nativeBinding: nativeBinding as string });
+  return new Database(file, { timeout, readonly, nativeBinding: nativeBinding as string });
 }

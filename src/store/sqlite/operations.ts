@@ -3,14 +3,21 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { OperationsStore, StoreSize } from "../store.ts";
+import { Backup, type StartBackup } from "./backup.ts";
+import type { StatFs } from "./condition.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Meta } from "./meta.ts";
+import type { NativeBinding } from "./open-file.ts";
 import { Pages } from "./page.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
 import { Tenants } from "./tenants.ts";
 
 export interface OperationsParts {
   readonly dir: string;
+  readonly nativeBinding: NativeBinding | undefined;
+  readonly startBackup: StartBackup;
+  readonly statfs: StatFs;
+  readonly floorBytes: number;
   readonly commit: GroupCommit;
   readonly meta: Meta;
   readonly read: <T>(work: () => T) => T;
@@ -22,11 +29,13 @@ export class Operations implements OperationsStore {
   readonly #parts: OperationsParts;
   readonly #tenants: Tenants;
   readonly #pages: Pages;
+  readonly #backup: Backup;
 
   constructor(db: Database, parts: OperationsParts) {
     this.#parts = parts;
     this.#tenants = new Tenants(db);
     this.#pages = new Pages(parts);
+    this.#backup = new Backup({ ...parts, start: parts.startBackup, size: this.size });
   }
 
   readonly getPause: OperationsStore["getPause"] = async () => this.#parts.read(() => this.#parts.meta.pause);
@@ -45,6 +54,15 @@ export class Operations implements OperationsStore {
     });
   };
 
+  readonly backup: OperationsStore["backup"] = async (place, now) => {
+    const { commit, meta } = this.#parts;
+    const backup = await this.#backup.make(place, now);
+    await commit.run(() => (meta.lastBackup = backup));
+    return backup;
+  };
+
+  readonly lastBackup: OperationsStore["lastBackup"] = async () => this.#parts.read(() => this.#parts.meta.lastBackup);
+
   readonly listTenants: OperationsStore["listTenants"] = (query) => this.#pages.of(this.#tenants.list(query), query);
 
   /** By the files' names: opening the database would drop the locks on it. */
@@ -57,4 +75,8 @@ export class Operations implements OperationsStore {
     ]);
     return { databaseBytes, walBytes };
   };
+
+  close(): void {
+    this.#backup.close();
+  }
 }

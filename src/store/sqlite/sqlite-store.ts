@@ -34,6 +34,7 @@ import type {
 import { AttemptLists } from "./attempt-lists.ts";
 import { Attempts } from "./attempts.ts";
 import { Audit } from "./audit.ts";
+import type { StartBackup } from "./backup.ts";
 import type { Box } from "./box.ts";
 import { Condition, type StatFs } from "./condition.ts";
 import { Counters } from "./counters.ts";
@@ -54,6 +55,7 @@ import { Keys } from "./keys.ts";
 import { Manual } from "./manual.ts";
 import { Meta } from "./meta.ts";
 import { Operations } from "./operations.ts";
+import type { NativeBinding } from "./open-file.ts";
 import { Pending } from "./pending.ts";
 import { Prune } from "./prune.ts";
 import { Publish } from "./publish.ts";
@@ -84,6 +86,8 @@ export interface SqliteStoreOptions {
   readonly random: (bytes: number) => Uint8Array;
   readonly statfs: StatFs;
   readonly defer: (run: () => void) => void;
+  readonly nativeBinding: NativeBinding | undefined;
+  readonly startBackup: StartBackup;
   readonly onFault: (error: Error) => void;
   /** Runs when the database is closed. */
   readonly onClosed: () => void;
@@ -212,7 +216,17 @@ export class SqliteStore implements Store {
     const deliveries = new Deliveries(db, { tenants, types, index, attempts, sources });
     this.#deliveries = deliveries;
     this.#events = new Events(db, { tenants, types, index, attempts, deliveries, sources });
-    this.#operations = new Operations(db, { dir, commit: this.#commit, meta: this.#meta, read, defer });
+    this.#operations = new Operations(db, {
+      dir,
+      nativeBinding: options.nativeBinding,
+      startBackup: options.startBackup,
+      statfs,
+      floorBytes: diskFloor,
+      commit: this.#commit,
+      meta: this.#meta,
+      read,
+      defer,
+    });
     this.#reads = new Reads({
       endpoints: this.#endpoints,
       events: this.#events,
@@ -506,6 +520,8 @@ export class SqliteStore implements Store {
   readonly pause: Store["pause"] = (pause) => this.#operations.pause(pause);
   readonly resume: Store["resume"] = () => this.#operations.resume();
   readonly listTenants: Store["listTenants"] = (query) => this.#operations.listTenants(query);
+  readonly backup: Store["backup"] = (place, now) => this.#operations.backup(place, now);
+  readonly lastBackup: Store["lastBackup"] = () => this.#operations.lastBackup();
   readonly size: Store["size"] = () => this.#operations.size();
 
   readonly stats: Store["stats"] = (query) => this.#statistics.stats(query);
@@ -530,6 +546,7 @@ export class SqliteStore implements Store {
     // A death from here on was no sign of a deadly delivery.
     this.#commit.run(() => this.#started.outlive()).catch(() => {});
     this.#registry.close();
+    this.#operations.close();
     this.#commit.run(() => this.#counters.writeAll()).catch(() => {});
     this.#closed = true;
     this.#commit.flush();

@@ -1,0 +1,66 @@
+/** Where backups are kept: a file each, named by its instant; nothing else there is touched. */
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { syncDirectory } from "./durable-file.ts";
+
+const NAME = /^webhookd-\d{8}T\d{9}Z\.db$/;
+const PARTIAL = /^webhookd-\d{8}T\d{9}Z\.db\.partial(-journal|-wal|-shm)?$/;
+
+export class BackupDirectory {
+  readonly #dir: string;
+
+  /** Throws the system's error when it cannot be used. A crash may have left half a backup: that goes. */
+  constructor(dir: string, mayMake: boolean) {
+    this.#dir = dir;
+    // A directory that was configured and is gone may be a disk that is not mounted: its place is not the place.
+    if (mayMake) mkdirSync(dir, { mode: 0o700, recursive: true });
+    if (!statSync(dir).isDirectory()) throw Object.assign(new Error("not a directory"), { code: "ENOTDIR" });
+    this.#removeAll((name) => PARTIAL.test(name));
+  }
+
+  /** Until it is whole it has another name. */
+  partial(instant: number): string {
+    return `${this.#file(instant)}.partial`;
+  }
+
+  /** The whole file's path, once its name is durable. */
+  keep(instant: number): string {
+    const file = this.#file(instant);
+    renameSync(this.partial(instant), file);
+    syncDirectory(this.#dir);
+    return file;
+  }
+
+  /** Removes all but the latest; the one of `instant` stays, whatever the clock said before. */
+  prune(instant: number, keep: number): void {
+    const others = this.#names((name) => NAME.test(name) && name !== nameOf(instant));
+    const old = new Set(
+      others
+        .toSorted()
+        .toReversed()
+        .slice(keep - 1),
+    );
+    if (keep > 0) this.#removeAll((name) => old.has(name));
+  }
+
+  abandon(instant: number): void {
+    rmSync(this.partial(instant), { force: true });
+  }
+
+  #file(instant: number): string {
+    return join(this.#dir, nameOf(instant));
+  }
+
+  #names(wanted: (name: string) => boolean): string[] {
+    return readdirSync(this.#dir).filter(wanted);
+  }
+
+  #removeAll(wanted: (name: string) => boolean): void {
+    for (const name of this.#names(wanted)) rmSync(join(this.#dir, name), { force: true });
+  }
+}
+
+/** Without colons, which some file systems refuse. */
+function nameOf(instant: number): string {
+  return `webhookd-${new Date(instant).toISOString().replaceAll(/[-:.]/g, "")}.db`;
+}

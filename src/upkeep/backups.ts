@@ -1,0 +1,75 @@
+/** Backups: on demand, and by `[backup] every`. A failure is an alarm in the log and stays in the status until one succeeds. */
+import type { Clock } from "../clock.ts";
+import { WebhookdError } from "../domain/errors.ts";
+import type { Log } from "../log.ts";
+import type { BackupFile, BackupPlace, Store } from "../store/store.ts";
+
+export interface BackupRules extends BackupPlace {
+  /** Milliseconds; 0: only on demand. */
+  readonly every: number;
+}
+
+export interface BackupsParts {
+  readonly store: Pick<Store, "backup" | "lastBackup">;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** As they are at the beginning of a backup. */
+  readonly rules: () => BackupRules;
+}
+
+export interface BackupFailure {
+  readonly at: number;
+  readonly detail: string;
+}
+
+/** After a failure the schedule waits so long, or its own period if that is shorter. */
+const AGAIN_MS = 600_000;
+
+export class Backups {
+  /** Of the last one that was tried; null once one succeeded, and after a start. */
+  failure: BackupFailure | null = null;
+  readonly #parts: BackupsParts;
+
+  constructor(parts: BackupsParts) {
+    this.#parts = parts;
+  }
+
+  get rules(): BackupRules {
+    return this.#parts.rules();
+  }
+
+  /** Rejects as `Store.backup` does. */
+  async make(): Promise<BackupFile> {
+    const { store, clock, log } = this.#parts;
+    const begun = clock.monotonic();
+    try {
+      const backup = await store.backup(this.rules, clock.now());
+      this.failure = null;
+      const duration_ms = Math.round(clock.monotonic() - begun);
+      log.info({ file: backup.file, bytes: backup.bytes, duration_ms }, "a backup was made");
+      return backup;
+    } catch (error) {
+      if (error instanceof WebhookdError && error.code === "backup_running") throw error;
+      const detail = error instanceof WebhookdError ? error.detail : String(error);
+      this.failure = { at: clock.now(), detail };
+      log.error({ detail }, "the backup failed: what was published since the last one has no copy");
+      throw error;
+    }
+  }
+
+  /** Each minute: makes one that is due, also after a restart. */
+  async pass(): Promise<void> {
+    const { store, clock } = this.#parts;
+    const { every } = this.rules;
+    if (every === 0) return;
+    const last = (await store.lastBackup())?.at ?? Number.NEGATIVE_INFINITY;
+    const now = clock.now();
+    // One from the future says that the clock was set back: nobody knows how old it is.
+    const dueAt = last > now ? now : last + every;
+    const againAt = this.failure === null ? now : this.failure.at + Math.min(every, AGAIN_MS);
+    if (now < Math.max(dueAt, againAt)) return;
+    await this.make().catch((error: unknown) => {
+      if (!(error instanceof WebhookdError)) throw error;
+    });
+  }
+}

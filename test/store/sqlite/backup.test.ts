@@ -1,0 +1,115 @@
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Store } from "../../../src/store/store.ts";
+import { addEndpoint, draft, EVERYTHING, noRoom, publishOne, START } from "../fixtures.ts";
+import { open, temporaryDirectory } from "../stores.ts";
+
+const into = (dir: string, more = {}) => ({ dir, mayMake: false, keep: 7, ...more });
+
+/** A store on a copy of the backup, with the same secret.key and nothing else. */
+async function restored(file: string, from: string): Promise<Store> {
+  const dir = temporaryDirectory();
+  copyFileSync(file, join(dir, "webhookd.db"));
+  copyFileSync(join(from, "secret.key"), join(dir, "secret.key"));
+  chmodSync(join(dir, "secret.key"), 0o600);
+  return open({ dir });
+}
+
+describe("a backup", () => {
+  it("is one file that holds all that was committed, readable with the same secret.key, and not that key", async () => {
+    const [dir, place] = [temporaryDirectory(), temporaryDirectory()];
+    const store = await open({ dir });
+    const endpoint = await addEndpoint(store, { headers: { "x-api-key": "header-canary-1f2e" } });
+    const { id } = await publishOne(store);
+    // What a crash left behind goes, what is not ours stays.
+    writeFileSync(join(place, "webhookd-20250101T000000000Z.db.partial"), "");
+    writeFileSync(join(place, "notes.db"), "");
+    const backup = await store.backup(into(place), START + 5);
+    const name = "webhookd-20261120T095500005Z.db";
+    expect(backup).toMatchObject({ file: join(place, name), at: START + 5, schema: 1, endpoints: 1, events: 1 });
+    expect(readdirSync(place).toSorted()).toEqual(["notes.db", name]);
+    const bytes = readFileSync(backup.file);
+    expect([bytes.length, statSync(backup.file).mode & 0o777]).toEqual([backup.bytes, 0o600]);
+    const key = readFileSync(join(dir, "secret.key"), "utf8").trim();
+    for (const shape of [key, Buffer.from(key, "hex"), "header-canary-1f2e"]) expect(bytes.includes(shape)).toBe(false);
+    expect(await store.lastBackup()).toEqual(backup);
+
+    const again = await restored(backup.file, dir);
+    expect((await again.getEvent(null, id))!.status).toBe("pending");
+    expect(await again.target(endpoint)).toMatchObject({ headers: { "x-api-key": "header-canary-1f2e" } });
+    expect((await again.listKeys(EVERYTHING)).data.map(({ name }) => name)).toEqual(["admin"]);
+    expect(await again.lastBackup()).toBeNull();
+  });
+
+  it("is made one at a time, and the oldest go when there are more than are kept", async () => {
+    const [dir, place] = [temporaryDirectory(), join(temporaryDirectory(), "backups")];
+    const store = await open({ dir });
+    const first = store.backup(into(place, { mayMake: true, keep: 2 }), START);
+    await expect(store.backup(into(place), START)).rejects.toMatchObject({ code: "backup_running" });
+    await first;
+    await store.backup(into(place, { keep: 2 }), START + 1);
+    await store.backup(into(place, { keep: 2 }), START + 2);
+    expect(readdirSync(place).map((name) => name.slice(-8))).toEqual(["0001Z.db", "0002Z.db"]);
+    // Under a clock that was set back the new one is not the one that goes.
+    const { file } = await store.backup(into(place, { keep: 1 }), START - 1);
+    expect(readdirSync(place)).toEqual([file.slice(place.length + 1)]);
+    expect(statSync(place).mode & 0o777).toBe(0o700);
+  });
+
+  it.each([
+    ["a directory that is not there", "/nonexistent/backups", "is not there: make it, or mount its disk"],
+    ["a file", import.meta.filename, "is no directory"],
+    ["a place where nothing can be made", "/proc/self", "/proc/self"],
+  ])("into %s is refused, and says what to do", async (_, place, detail) => {
+    const store = await open({ dir: temporaryDirectory() });
+    const refused = { code: "backup_failed", detail: expect.stringContaining(detail) };
+    await expect(store.backup(into(place), START)).rejects.toMatchObject(refused);
+    expect(await store.lastBackup()).toBeNull();
+    expect(store.state()).toBe("ready");
+  });
+
+  it("is not begun where there is too little space for it, with the floor where it shares the data's disk", async () => {
+    const MIB = 1024 * 1024;
+    const dir = temporaryDirectory();
+    const statfs = async () => ({ bavail: (513 * MIB) / 4096, bsize: 4096 });
+    const store = await open({ dir, diskFloor: 513 * MIB, statfs });
+    const refused = {
+      code: "backup_failed",
+      detail: expect.stringMatching(
+        / has 513 MiB free, and a backup needs 514 MiB with \[data\] disk_floor: free some/,
+      ),
+    };
+    await expect(store.backup(into(dir), START)).rejects.toMatchObject(refused);
+  });
+
+  it("of a damaged database is found out and not kept", async () => {
+    const [dir, place] = [temporaryDirectory(), temporaryDirectory()];
+    const store = await open({ dir });
+    await addEndpoint(store);
+    const data = Buffer.from(JSON.stringify({ text: "x".repeat(20_000) }));
+    await store.publish(
+      Array.from({ length: 200 }, () => draft({ data })),
+      START,
+      noRoom,
+    );
+    await store.close();
+    const damaged = await open({ dir });
+    const file = openSync(join(dir, "webhookd.db"), "r+");
+    for (let page = 100; page < 200; page++) writeSync(file, Buffer.alloc(64, 0xff), 0, 64, page * 8192);
+    closeSync(file);
+    const refused = { code: "backup_failed", detail: expect.stringContaining("the copy is damaged") };
+    await expect(damaged.backup(into(place), START)).rejects.toMatchObject(refused);
+    expect(readdirSync(place)).toEqual([]);
+  });
+});
