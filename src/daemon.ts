@@ -23,6 +23,7 @@ import type { Ended, Sending } from "./delivery/sending.ts";
 import type { StartThread } from "./delivery/thread-port.ts";
 import { ThreadedSending } from "./delivery/threaded-sending.ts";
 import { JobRunner } from "./jobs/runner.ts";
+import { Feed } from "./feed/feed.ts";
 import type { Log } from "./log.ts";
 import { nativeBinding } from "./native.ts";
 import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
@@ -96,6 +97,7 @@ export async function startDaemon(
 
   let sending: Sending | null = null;
   const openSending = await sendingFor(config, { ...parts, clock });
+  const feed = new Feed({ clock, store });
   const dispatcher = new Dispatcher({
     store,
     clock,
@@ -106,6 +108,7 @@ export async function startDaemon(
     maxRetryAfter: config.retry.maxRetryAfter,
     heldBytes: config.limits.inFlightBytes,
     disabling: { onGone: config.endpoints.disableOnGone, afterMs: config.endpoints.disableAfter },
+    watcher: feed,
     sending: (onEnded) => (sending = openSending(onEnded)),
   });
   let { egress, retention: rules, backup: backupRules } = config;
@@ -114,6 +117,7 @@ export async function startDaemon(
   const api = createApi({
     store,
     deliveries: dispatcher,
+    feed,
     clock,
     log,
     config,
@@ -173,6 +177,7 @@ export async function startDaemon(
     log.info({}, "draining");
     running.stop();
     ending.abort();
+    feed.end();
     await dispatcher.stop();
     phase = "stopped";
     await Promise.all([listener.close(CLOSE_DEADLINE_MS), socket?.close(CLOSE_DEADLINE_MS)]);

@@ -57,6 +57,12 @@ const RULES: Rule[] = [
     why: "delivery knows neither the API nor which store there is",
   },
   {
+    from: "src/feed",
+    may: ["src/feed", "src/domain"],
+    types: ["src/clock.ts", "src/store/store.ts", "src/delivery/watcher.ts"],
+    why: "what others look on at",
+  },
+  {
     from: "src/api/data-check.ts",
     may: ["src/domain", "ajv"],
     why: "ajv, and only here",
@@ -79,6 +85,7 @@ const RULES: Rule[] = [
     types: [
       "src/store/store.ts",
       "src/store/jobs.ts",
+      "src/feed/feed.ts",
       "src/delivery/deliveries.ts",
       "src/upkeep/backups.ts",
       "src/clock.ts",

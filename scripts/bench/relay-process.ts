@@ -11,6 +11,7 @@ import type { Target } from "../../src/domain/endpoint.ts";
 import { envelope, type EventDraft } from "../../src/domain/event.ts";
 import type { ApiKey } from "../../src/domain/key.ts";
 import { createToken, hashSecret, parseToken } from "../../src/domain/token.ts";
+import { Feed } from "../../src/feed/feed.ts";
 import { silentLog } from "../../src/log.ts";
 import { deliveryId, eventId, EventKeys, RandomChars } from "../../src/store/sqlite/ids.ts";
 import type { Publication, Store } from "../../src/store/store.ts";
@@ -102,6 +103,7 @@ const api = createApi({
     resume() {},
     oldestDueAt: () => null,
   },
+  feed: new Feed({ clock: systemClock, store: { tenantOf: () => Promise.resolve(null) } }),
   clock: systemClock,
   log: silentLog,
   config: loadConfig({

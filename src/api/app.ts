@@ -37,6 +37,7 @@ import { RateLimit } from "./rate-limit.ts";
 import { idempotencyKeyOf, Repeats } from "./repeats.ts";
 import type { Header, Reply, Route } from "./route.ts";
 import { secretRoutes } from "./secrets.ts";
+import { streamRoutes } from "./stream.ts";
 import { statusRoutes } from "./status.ts";
 import { tenantRoutes } from "./tenants.ts";
 import { statisticsRoutes } from "./statistics.ts";
@@ -98,6 +99,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...jobRoutes(parts),
     ...failureRoutes(parts),
     ...statisticsRoutes(parts),
+    ...streamRoutes(parts),
     ...endpointRoutes(parts, types),
     ...secretRoutes(parts),
     ...testEventRoutes(parts, types),

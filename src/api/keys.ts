@@ -21,7 +21,7 @@ function createdBefore(_call: Call, id: string): never {
   throw new WebhookdError("already_created", `this request made ${id} before; revoke it if its token was lost`);
 }
 
-export function keyRoutes({ store, config, random }: ApiParts): Route[] {
+export function keyRoutes({ store, feed, config, random }: ApiParts): Route[] {
   async function create({ principal, query, body, now, request }: Call): Promise<Reply> {
     const given = readJson(body, KeyDraft);
     if (given.expires_at !== null && given.expires_at <= now) {
@@ -51,6 +51,7 @@ export function keyRoutes({ store, config, random }: ApiParts): Route[] {
   async function revoke(call: Call): Promise<Reply> {
     const key = await found(call);
     if (!(await store.revokeKey(key.id, call.now))) throw notFound();
+    feed.revoked(key.id);
     const mattered = key.tenant === EVERY_TENANT && key.scopes.includes("admin");
     if (!mattered || (await store.hasAdminKey(call.now))) return NO_CONTENT;
     return json(200, { id: key.id, note: lastAdminNote(config) });

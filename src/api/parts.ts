@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
 import type { EventType } from "../domain/event-type.ts";
+import type { Feed } from "../feed/feed.ts";
 import type { Log } from "../log.ts";
 import type { DataCheck } from "./data-check.ts";
 import type { Backups } from "../upkeep/backups.ts";
@@ -18,6 +19,7 @@ export interface EventTypes {
 export interface ApiParts {
   readonly store: Store;
   readonly deliveries: Deliveries;
+  readonly feed: Feed;
   readonly clock: Clock;
   readonly log: Log;
   readonly config: Config;

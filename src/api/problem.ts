@@ -1,6 +1,6 @@
 /** Errors as RFC 9457 `application/problem+json`. */
 import { PROBLEMS, WebhookdError, type ErrorCode } from "../domain/errors.ts";
-import type { Header, Reply } from "./route.ts";
+import type { Header, TextReply } from "./route.ts";
 
 /** Seconds after which a caller may try again, where the error itself does not know better. */
 export const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
@@ -11,7 +11,7 @@ export const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   storage_full: 30,
 };
 
-export function problem(error: WebhookdError, requestId: string, more: readonly Header[] = []): Reply {
+export function problem(error: WebhookdError, requestId: string, more: readonly Header[] = []): TextReply {
   const { status, title } = PROBLEMS[error.code];
   const headers: Header[] = [...more];
   const retryAfter = error.retryAfterSeconds ?? RETRY_AFTER[error.code];

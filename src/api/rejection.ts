@@ -44,7 +44,7 @@ function answer(error: WebhookdError, requestId: string): string {
     ["x-request-id", requestId],
     ["cache-control", "no-store"],
     ["content-type", type],
-    ["content-length", String(Buffer.byteLength(body!))],
+    ["content-length", String(Buffer.byteLength(body))],
     ["connection", "close"],
     ...headers,
   ];

@@ -7,6 +7,7 @@
  * and `vitest run test/api/published.test.ts -u` writes the addition to `docs/openapi.json`.
  */
 import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
 import type * as v from "valibot";
 import type { AuditAction } from "../domain/audit.ts";
 import type { KeyedRequest } from "../domain/idempotency.ts";
@@ -78,8 +79,13 @@ export type Header = readonly [name: string, value: string];
 export interface Reply {
   readonly status: number;
   readonly type: string;
-  readonly body: string | null;
+  /** A stream goes on until it ends by itself, or the client is gone, which destroys it. */
+  readonly body: string | Readable | null;
   readonly headers?: readonly Header[];
+}
+
+export interface TextReply extends Reply {
+  readonly body: string;
 }
 
 export function json(status: number, value: unknown, headers?: readonly Header[]): Reply {

@@ -22,7 +22,7 @@ export interface DisablingParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly rules: DisablingRules;
-  readonly onDisabled: (endpoint: string) => Promise<void>;
+  readonly onDisabled: (endpoint: string, reason: DisabledReason) => Promise<void>;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -51,7 +51,7 @@ export class Disabling {
     const { store, clock, log, onDisabled } = this.#parts;
     if (!(await store.disableEndpoint(endpoint, url, reason, clock.now()))) return;
     log.warn({ endpoint, reason }, "endpoint.disabled");
-    await onDisabled(endpoint);
+    await onDisabled(endpoint, reason);
   }
 
   /** What the store does not take now, the next failure tries again. */

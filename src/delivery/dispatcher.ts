@@ -27,6 +27,7 @@ import { Suspects } from "./suspects.ts";
 import { Targets } from "./targets.ts";
 import { INITIAL_CAP } from "./turns.ts";
 import { Waker } from "./waker.ts";
+import type { DeliveryWatcher } from "./watcher.ts";
 import type { Window } from "./window.ts";
 import { Windows } from "./windows.ts";
 import { Withdrawal } from "./withdrawal.ts";
@@ -70,6 +71,7 @@ export interface DispatcherParts {
   readonly onFault: (error: unknown) => void;
   /** When endpoints are disabled by themselves; left out: never. */
   readonly disabling?: DisablingRules;
+  readonly watcher?: DeliveryWatcher;
 }
 
 /** Rows that are read in one turn of the event loop. */
@@ -159,7 +161,10 @@ export class Dispatcher implements Deliveries {
     this.#disabling = new Disabling({
       ...parts,
       rules: parts.disabling ?? { onGone: false, afterMs: 0 },
-      onDisabled: (endpoint) => this.refresh(endpoint),
+      onDisabled: (endpoint, reason) => {
+        parts.watcher?.disabled(endpoint, reason);
+        return this.refresh(endpoint);
+      },
     });
     this.#withdrawal = new Withdrawal({
       takeBack: (endpoint) => this.#forgetting.takeBack(endpoint),
@@ -252,6 +257,7 @@ export class Dispatcher implements Deliveries {
   };
 
   accept(handover: Handover): void {
+    this.#parts.watcher?.accepted(handover);
     this.#shift.look();
     for (const waiting of handover.waiting) {
       // It was due at once: if that lies ahead now, the clock was set back while it was being committed.
@@ -272,6 +278,7 @@ export class Dispatcher implements Deliveries {
   }
 
   async refresh(endpoint: string): Promise<void> {
+    this.#parts.watcher?.changed(endpoint);
     const target = await this.#targets.renew(endpoint);
     if (target === null) return this.drop(endpoint);
     // What was asked for before it was disabled, and only that, is owed no more.
@@ -282,6 +289,7 @@ export class Dispatcher implements Deliveries {
   }
 
   async drop(endpoint: string): Promise<void> {
+    this.#parts.watcher?.changed(endpoint);
     this.#targets.forget(endpoint);
     this.#windows.of(endpoint).nextDueAt = Number.POSITIVE_INFINITY;
     for (const delivery of await this.#sending.forget(endpoint)) this.#release(endpoint, delivery);
@@ -310,6 +318,7 @@ export class Dispatcher implements Deliveries {
 
   async withdraw(deliveries: readonly EventDelivery[]): Promise<void> {
     this.#suspects.withdraw(deliveries);
+    this.#parts.watcher?.withdrawn(deliveries);
     await this.#withdrawal.withdraw(deliveries);
     this.wake();
   }

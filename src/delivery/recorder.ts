@@ -10,6 +10,7 @@ import type { Log } from "../log.ts";
 import type { EndedAttempt, Store, Waiting } from "../store/store.ts";
 import type { ClockShift } from "./clock-shift.ts";
 import type { Ended } from "./sending.ts";
+import type { DeliveryWatcher } from "./watcher.ts";
 
 export interface RecorderParts {
   readonly store: Pick<Store, "record">;
@@ -21,6 +22,7 @@ export interface RecorderParts {
   readonly shift: ClockShift;
   /** Called for each recorded attempt; `waiting` says where its delivery now waits, if it does. */
   readonly onRecorded: (claim: Claim, waiting: Waiting | null) => void;
+  readonly watcher?: Pick<DeliveryWatcher, "attempted"> | undefined;
   /** Called once all calls of `onRecorded` for a commit were made. */
   readonly onCommitted: () => void;
   readonly onStuck: () => void;
@@ -106,7 +108,11 @@ export class Recorder {
     this.#last = store.record(attempts).then(
       (recorded) => {
         this.#recording--;
-        attempts.forEach(({ claim }, at) => this.#parts.onRecorded(claim, recorded[at]!.waiting));
+        const { onRecorded, watcher } = this.#parts;
+        attempts.forEach((attempt, at) => {
+          onRecorded(attempt.claim, recorded[at]!.waiting);
+          watcher?.attempted(attempt, recorded[at]!);
+        });
         this.#flow();
         this.#parts.onCommitted();
       },

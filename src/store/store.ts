@@ -40,6 +40,8 @@ export interface Store extends FailureStore, JobStore, OperationsStore, StatsSto
   /** Rejects with `endpoint_limit` when the tenant has `maxPerTenant` endpoints that are not deleted. */
   addEndpoint(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint>;
   getEndpoint(tenant: string | null, id: string): Promise<Endpoint | null>;
+  /** Whose it is, or was: of a deleted one too. */
+  tenantOf(endpoint: string): Promise<string | null>;
   listEndpoints(query: EndpointQuery): Promise<Page<Endpoint>>;
   /**
    * Makes of the endpoint's settings what `change` answers, all or nothing; what it throws is rejected with. It may run

@@ -229,6 +229,21 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("listEndpointAttempts", { id, query: "limit=1&outcome=failed" });
     return { id };
   },
+  async streamChanges(walk) {
+    const { feed } = walk.api;
+    const first = walk.call("streamChanges", {
+      query: "status=failed",
+      headers: { "last-event-id": "of-another-life" },
+    });
+    while (feed.listeners === 0) await new Promise(setImmediate);
+    const idle = { keyId: null, take() {}, end() {} };
+    const others = Array.from({ length: 255 }, () => feed.subscribe({ ...idle }, null));
+    await walk.call("streamChanges");
+    for (const { stop } of others) stop();
+    feed.end();
+    await first;
+    return {};
+  },
   async listFailures(walk) {
     const endpoint = await walk.endpoint();
     await walk.event("failed");

@@ -6,6 +6,7 @@ import { createApi } from "../../src/api/app.ts";
 import { openListener } from "../../src/api/listen.ts";
 import { openSocket } from "../../src/api/socket.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
+import { Feed } from "../../src/feed/feed.ts";
 import type { Route } from "../../src/api/route.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { newId } from "../../src/domain/id.ts";
@@ -43,6 +44,7 @@ export interface ServeOptions extends Partial<Pick<ApiParts, "config" | "ownAddr
 export class ApiServer {
   readonly store: Store;
   readonly clock = new ManualClock();
+  readonly feed: Feed;
   readonly accepted: Handover[] = [];
   /** By delivery: whoever waits for its end. */
   readonly watched = new Map<string, () => void>();
@@ -63,6 +65,7 @@ export class ApiServer {
 
   private constructor(store: Store) {
     this.store = store;
+    this.feed = new Feed({ clock: this.clock, store, room: 1000 });
   }
 
   static async start(store: Store, options: ServeOptions = {}) {
@@ -70,6 +73,7 @@ export class ApiServer {
     const api = createApi({
       store,
       deliveries: server.#deliveries(),
+      feed: server.feed,
       clock: server.clock,
       log: server.#log(),
       config: options.config ?? aConfig(),

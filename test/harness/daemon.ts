@@ -100,6 +100,18 @@ export class TestDaemon {
     return (await this.request("GET", `/v1/webhooks/events/${id}/attempts?order=oldest`)).body.data;
   }
 
+  /** Opens the stream of changes. */
+  async follow(): Promise<{ text(): string; ended: Promise<void> }> {
+    const response = await fetch(new URL("/v1/webhooks/stream", this.url), {
+      headers: { authorization: `Bearer ${this.#key}` },
+    });
+    let text = "";
+    const read = async () => {
+      for await (const chunk of response.body!) text += Buffer.from(chunk).toString();
+    };
+    return { text: () => text, ended: read() };
+  }
+
   async stop(): Promise<void> {
     running.delete(this);
     await this.daemon.stop();

@@ -158,6 +158,11 @@ export class Endpoints {
     return row === undefined || !this.#isOf(tenant, row) ? null : this.#view(row);
   }
 
+  tenantOf(id: string): string | null {
+    const row = this.#selectEver.get(id);
+    return row === undefined ? null : this.#tenants.name(row.tenant);
+  }
+
   /** Of a deleted one too: its history stays. */
   numberOf(tenant: string | null, id: string): number | null {
     const row = this.#selectEver.get(id);

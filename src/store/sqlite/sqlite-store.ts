@@ -263,6 +263,10 @@ export class SqliteStore implements Store {
     return this.#read(() => this.#endpoints.get(tenant, id));
   }
 
+  async tenantOf(endpoint: string): Promise<string | null> {
+    return this.#read(() => this.#endpoints.tenantOf(endpoint));
+  }
+
   readonly listEndpoints: Store["listEndpoints"] = (query) => this.#reads.listEndpoints(query);
 
   readonly updateEndpoint: Store["updateEndpoint"] = (...given) => this.#registry.update(...given);

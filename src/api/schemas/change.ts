@@ -1,0 +1,2 @@
+/** What streams tell of. */
+export const STREAMED_STATUSES = ["pending", "delivered", "failed", "cancelled"] as const;

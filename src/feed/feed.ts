@@ -1,0 +1,204 @@
+/**
+ * What happens to deliveries, for clients that look on. It gathers for a quarter of a second and hands out a batch: at
+ * most a hundred changes one by one, the rest counted. Batches stay for a moment in a bounded ring, for a client that
+ * comes back. While nobody listens, and nobody did in the last minute, each change costs one look at a flag.
+ */
+import type { Clock } from "../clock.ts";
+import { FoldedChanges, type Change, type ChangeCount } from "../domain/change.ts";
+import type { DeliveryWatcher } from "../delivery/watcher.ts";
+import type { EndedAttempt, EventDelivery, Handover, Recorded, Store } from "../store/store.ts";
+import { BatchRing, type Numbered } from "./ring.ts";
+
+export interface FeedParts {
+  readonly clock: Clock;
+  readonly store: Pick<Store, "tenantOf">;
+  /** Of changes and counts that the ring may hold. */
+  readonly room?: number;
+}
+
+export interface Batch extends Numbered {
+  readonly changes: readonly Owned<Change>[];
+  readonly counts: readonly Owned<ChangeCount>[];
+}
+
+/** With whose it is; null for what belongs to nobody any more. */
+export interface Owned<T> {
+  readonly tenant: string | null;
+  readonly what: T;
+}
+
+export interface Listener {
+  /** Null for whoever has no key. */
+  readonly keyId: string | null;
+  take(batch: Batch): void;
+  /** Nothing more comes: the daemon stops, or the key was revoked. */
+  end(): void;
+}
+
+export interface Subscription {
+  /** Of the last batch before those that come. */
+  readonly number: number;
+  /** What came since the client was last here; null when that is not known any more. */
+  readonly missed: readonly Batch[] | null;
+  stop(): void;
+}
+
+const GATHER_MS = 250;
+const LINGER_MS = 60_000;
+const ONE_BY_ONE = 100;
+const ROOM = 10_000;
+const REMEMBERED_TENANTS = 10_000;
+
+export class Feed implements DeliveryWatcher {
+  readonly #parts: FeedParts;
+  readonly #ring: BatchRing<Batch>;
+  readonly #listeners = new Set<Listener>();
+  readonly #tenants = new Map<string, string | null>();
+  /** Tells the numbers of this process from those of one before. */
+  readonly life: string;
+  #listening = false;
+  #number = 0;
+  #gathered = new FoldedChanges(ONE_BY_ONE);
+  #armed = false;
+  #forget: (() => void) | null = null;
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts;
+    this.#ring = new BatchRing(parts.room ?? ROOM);
+    this.life = Math.floor(parts.clock.now()).toString(36);
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  /** `last` is the number of the batch that the client saw last; null for one that is new. */
+  subscribe(listener: Listener, last: number | null): Subscription {
+    this.#listening = true;
+    this.#forget?.();
+    this.#forget = null;
+    this.#listeners.add(listener);
+    const missed = last === null ? [] : last > this.#number ? null : this.#ring.after(last);
+    return { number: this.#number, missed, stop: () => this.#drop(listener) };
+  }
+
+  /** Ends the streams of a key that was revoked. */
+  revoked(keyId: string): void {
+    for (const listener of this.#listeners) if (listener.keyId === keyId) this.#end(listener);
+  }
+
+  /** The daemon stops: no timer may outlive it. */
+  end(): void {
+    for (const listener of this.#listeners) this.#end(listener);
+    this.#forget?.();
+    this.#rest();
+  }
+
+  // --- DeliveryWatcher ---
+
+  attempted({ claim, outcome, verdict }: EndedAttempt, { result, waiting }: Recorded): void {
+    if (!this.#listening || claim.trigger === "test") return;
+    const moved = verdict.status !== "unchanged" && (result === "applied" || verdict.status === "delivered");
+    this.#add({
+      kind: "attempt",
+      at: this.#parts.clock.now(),
+      endpoint: claim.endpoint,
+      event: claim.event,
+      delivery: claim.delivery,
+      status: moved ? verdict.status : null,
+      attempt: {
+        number: claim.number,
+        outcome: outcome.outcome,
+        error: outcome.error,
+        statusCode: outcome.statusCode,
+        durationMs: Math.round(outcome.durationMs),
+        nextAttemptAt: waiting?.dueAt ?? null,
+      },
+    });
+  }
+
+  accepted({ fresh, waiting }: Handover): void {
+    if (!this.#listening) return;
+    for (const { trigger, endpoint, event, delivery } of fresh) {
+      if (trigger !== "test") this.#addDelivery(endpoint, event, delivery, "pending");
+    }
+    for (const { endpoint, event } of waiting) this.#addDelivery(endpoint, event, null, "pending");
+  }
+
+  withdrawn(deliveries: readonly EventDelivery[]): void {
+    if (!this.#listening) return;
+    for (const { endpoint, delivery } of deliveries) this.#addDelivery(endpoint, null, delivery, "cancelled");
+  }
+
+  changed(endpoint: string): void {
+    if (!this.#listening) return;
+    const none = { event: null, delivery: null, status: null, attempt: null };
+    this.#add({ kind: "endpoint", at: this.#parts.clock.now(), endpoint, ...none });
+  }
+
+  disabled(): void {
+    // `changed` says so.
+  }
+
+  // --- internal ---
+
+  #addDelivery(endpoint: string, event: string | null, delivery: string | null, status: "pending" | "cancelled"): void {
+    this.#add({ kind: "delivery", at: this.#parts.clock.now(), endpoint, event, delivery, status, attempt: null });
+  }
+
+  #add(change: Change): void {
+    this.#gathered.add(change);
+    this.#arm();
+  }
+
+  #arm(): void {
+    if (this.#armed) return;
+    this.#armed = true;
+    this.#parts.clock.after(GATHER_MS, () => void this.#flush());
+  }
+
+  async #flush(): Promise<void> {
+    const gathered = this.#gathered;
+    this.#gathered = new FoldedChanges(ONE_BY_ONE);
+    const { changes, counts } = gathered;
+    const endpoints = new Set([...changes, ...counts].map(({ endpoint }) => endpoint));
+    for (const endpoint of endpoints) await this.#learnTenant(endpoint);
+    // Only now, so that batches leave in the order in which they were gathered.
+    this.#armed = false;
+    if (!this.#gathered.isEmpty) this.#arm();
+    if (!this.#listening || gathered.isEmpty) return;
+    const own = <T extends Change | ChangeCount>(what: T) => ({
+      tenant: this.#tenants.get(what.endpoint) ?? null,
+      what,
+    });
+    const size = changes.length + counts.length;
+    const batch = { number: ++this.#number, size, changes: changes.map(own), counts: counts.map(own) };
+    this.#ring.push(batch);
+    for (const listener of this.#listeners) listener.take(batch);
+  }
+
+  /** An endpoint never changes hands. What the store cannot say now, it is asked again. */
+  async #learnTenant(endpoint: string): Promise<void> {
+    if (this.#tenants.has(endpoint)) return;
+    if (this.#tenants.size >= REMEMBERED_TENANTS) this.#tenants.clear();
+    const tenant = await this.#parts.store.tenantOf(endpoint).catch(() => undefined);
+    if (tenant !== undefined) this.#tenants.set(endpoint, tenant);
+  }
+
+  #end(listener: Listener): void {
+    this.#drop(listener);
+    listener.end();
+  }
+
+  #drop(listener: Listener): void {
+    if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
+    this.#forget = this.#parts.clock.after(LINGER_MS, () => this.#rest());
+  }
+
+  #rest(): void {
+    this.#listening = false;
+    this.#gathered = new FoldedChanges(ONE_BY_ONE);
+    // A client that comes back later must not take the gap for silence.
+    this.#ring.clear(++this.#number);
+  }
+}
