@@ -1,7 +1,7 @@
 /** An operator who attempts by hand, cancels and erases, as the API does it, and remembers what was answered. */
 import type { EventView, Store, Withdrawal } from "../../src/store/store.ts";
-import type { Acked, Run } from "./invariants.ts";
-import { DEADLY, type Process, type SeenAttempt } from "./process.ts";
+import { startsAfter, type Acked, type Run } from "./invariants.ts";
+import { DEADLY, type Process } from "./process.ts";
 import type { Random } from "./random.ts";
 
 /** What was asked for, of a delivery or an event, and when it was first answered: monotonic, null if it never was. */
@@ -128,8 +128,4 @@ export class Hands {
     if (made === 0 && ackedAt !== null && !settled) return [`V14: ${id} was to be attempted by hand and never was`];
     return [];
   }
-}
-
-function startsAfter(attempts: readonly SeenAttempt[], id: string, instant: number): boolean {
-  return attempts.some(({ delivery, startedAt }) => delivery === id && startedAt > instant);
 }

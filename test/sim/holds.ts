@@ -1,26 +1,32 @@
 /** An operator who disables and enables endpoints, as the API does it: answered once nothing more is started. */
 import type { Plant } from "./plants.ts";
 import type { Process } from "./process.ts";
+import type { Random } from "./random.ts";
 
 export class Holds {
+  readonly #random: Random;
   readonly #now: () => number;
   readonly #unheard: Plant["unheard"];
   /** What was asked for last, and whether it was answered. */
   readonly #asked = new Map<string, { readonly enabled: boolean; readonly at: number; answered: boolean }>();
   readonly #monotonic: () => number;
+  /** Where what was held was cancelled; when the last such answer came, Infinity while one may be on its way. */
+  readonly #cancelledAt = new Map<string, number>();
 
-  constructor(now: () => number, monotonic: () => number, unheard: Plant["unheard"]) {
+  constructor(random: Random, now: () => number, monotonic: () => number, unheard: Plant["unheard"]) {
+    this.#random = random;
     this.#now = now;
     this.#monotonic = monotonic;
     this.#unheard = unheard;
   }
 
   toggle(process: Process, endpoint: string): void {
-    void this.#set(process, endpoint, this.#asked.get(endpoint)?.enabled === false);
+    const enabled = this.#asked.get(endpoint)?.enabled === false;
+    void this.#set(process, endpoint, enabled, enabled && this.#random.chance(0.3) ? "cancel" : "release");
   }
 
   enable(process: Process, endpoint: string): void {
-    void this.#set(process, endpoint, true);
+    void this.#set(process, endpoint, true, "release");
   }
 
   /** Whether it is known to be enabled: a full disk refuses to, and a process that dies never answers. */
@@ -38,13 +44,20 @@ export class Holds {
     return asked !== undefined && !asked.enabled && asked.answered ? asked.at : null;
   }
 
-  async #set(process: Process, endpoint: string, enabled: boolean): Promise<void> {
+  /** From when on nothing that is cancelled may be sent to it; null if nothing of it was cancelled. */
+  cancelledAt(endpoint: string): number | null {
+    return this.#cancelledAt.get(endpoint) ?? null;
+  }
+
+  async #set(process: Process, endpoint: string, enabled: boolean, held: "release" | "cancel"): Promise<void> {
     const asked = { enabled, at: this.#monotonic(), answered: false };
     this.#asked.set(endpoint, asked);
+    if (held === "cancel") this.#cancelledAt.set(endpoint, Number.POSITIVE_INFINITY);
     try {
-      await process.store.updateEndpoint(null, endpoint, (settings) => ({ ...settings, enabled }), this.#now());
+      await process.store.updateEndpoint(null, endpoint, (settings) => ({ ...settings, enabled }), this.#now(), held);
       if (this.#unheard !== (enabled ? "enable" : "disable")) await process.dispatcher.refresh(endpoint);
       asked.answered = process.alive;
+      if (asked.answered && held === "cancel") this.#cancelledAt.set(endpoint, this.#monotonic());
     } catch {
       // Refused by a full disk: it is as it was.
     }

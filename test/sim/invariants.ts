@@ -1,6 +1,7 @@
 /** What must hold in every run; the names are those of the reliability plan. */
 import type { Attempt, EventView, Store } from "../../src/store/store.ts";
 import type { Hands } from "./hands.ts";
+import type { Holds } from "./holds.ts";
 import { LADDER } from "./ladder.ts";
 import { DEADLY, type SeenAttempt } from "./process.ts";
 import type { SimReceiver } from "./receiver.ts";
@@ -24,6 +25,7 @@ export interface Run {
   readonly diskWasFull: boolean;
   readonly kinds: { readonly receivers: boolean; readonly outages: boolean; readonly holds: boolean };
   readonly hands: Hands;
+  readonly holds: Pick<Holds, "cancelledAt">;
 }
 
 /** Retries may come this much later than their rung while nothing is wrong: a tick, and a turn. */
@@ -77,8 +79,12 @@ export async function checkEnd(run: Run, store: Store): Promise<void> {
       const succeeded = seen.some(({ inTime }) => inTime);
       if (delivery.status === "delivered" && !succeeded)
         violation(`V2: ${delivery.id} is delivered and ${url} never said so`);
-      if (delivery.status === "cancelled" && !run.hands.tookBack(id)) violation(`V1: nobody cancelled ${delivery.id}`);
-      if (Buffer.from(event.data ?? []).includes(DEADLY) && delivery.status !== "failed") {
+      if (delivery.status === "cancelled" && !run.hands.tookBack(id)) {
+        const at = run.holds.cancelledAt(endpoint);
+        if (at === null) violation(`V1: nobody cancelled ${delivery.id}`);
+        else if (startsAfter(run.attempts, delivery.id, at)) violation(`V8: ${delivery.id} was sent after its cancel`);
+      }
+      if (Buffer.from(event.data ?? []).includes(DEADLY) && !["failed", "cancelled"].includes(delivery.status)) {
         violation(`${delivery.id} kills the process and is ${delivery.status}`);
       }
       if (delivery.status === "pending")
@@ -149,4 +155,8 @@ export function checkOneAtATime(run: Run): void {
 async function attemptsOf(store: Store, event: string, endpoint?: string): Promise<Attempt[]> {
   const page = await store.listAttempts({ tenant: null, event, limit: 100, order: "oldest" });
   return (page?.data ?? []).filter((attempt) => endpoint === undefined || attempt.endpoint === endpoint);
+}
+
+export function startsAfter(attempts: readonly SeenAttempt[], id: string, instant: number): boolean {
+  return attempts.some(({ delivery, startedAt }) => delivery === id && startedAt > instant);
 }

@@ -73,7 +73,7 @@ export class World implements Run {
   /** Which kinds of fault this seed has at all: few at a time find what all at once would hide. */
   readonly kinds: Kinds;
   readonly #rotations: Rotations;
-  readonly #holds: Holds;
+  readonly holds: Holds;
   readonly hands: Hands;
   #ending: Promise<void> = Promise.resolve();
 
@@ -83,7 +83,8 @@ export class World implements Run {
     this.#sweeps = sweeps;
     this.random = new Random(seed);
     this.#rotations = new Rotations(this.random, () => this.clock.now());
-    this.#holds = new Holds(
+    this.holds = new Holds(
+      this.random,
       () => this.clock.now(),
       () => this.clock.monotonic,
       plant.unheard,
@@ -202,7 +203,7 @@ export class World implements Run {
   /** V8: nothing starts once a disable was answered, but for what was asked for by hand since. */
   #checkHeld({ delivery, url }: SeenAttempt): void {
     const [endpoint] = [...this.endpoints].find((one) => one[1].url === url)!;
-    const since = this.#holds.heldSince(endpoint);
+    const since = this.holds.heldSince(endpoint);
     if (since === null || this.hands.lastAskedAt(delivery) >= since) return;
     this.violations.push(`V8: ${delivery} was sent to ${url}, which is disabled`);
   }
@@ -265,7 +266,7 @@ export class World implements Run {
     }
     if (kinds.operators && random.chance(0.1) && this.process !== null) this.#operate();
     if (kinds.holds && random.chance(0.1) && this.process !== null) {
-      this.#holds.toggle(this.process, random.pick([...this.endpoints.keys()]));
+      this.holds.toggle(this.process, random.pick([...this.endpoints.keys()]));
     }
     if (kinds.hands && this.process !== null && this.acked.length > 0) {
       this.hands.touch(this.process, this.acked);
@@ -286,9 +287,9 @@ export class World implements Run {
 
   /** Again and again, because a process that dies answers nothing. */
   #enableAll(): void {
-    const disabled = [...this.endpoints.keys()].filter((endpoint) => !this.#holds.isOpen(endpoint));
+    const disabled = [...this.endpoints.keys()].filter((endpoint) => !this.holds.isOpen(endpoint));
     if (disabled.length === 0) return;
-    if (this.process !== null) for (const endpoint of disabled) this.#holds.enable(this.process, endpoint);
+    if (this.process !== null) for (const endpoint of disabled) this.holds.enable(this.process, endpoint);
     this.clock.at(this.clock.monotonic + 1000, () => this.#enableAll());
   }
 
