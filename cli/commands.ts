@@ -60,6 +60,30 @@ export const COMMANDS = {
       "webhookd replay evt_01m7w8bx02jeyjr53r14y5rmma --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --force --json",
     ],
   ),
+  status: command(
+    "status",
+    "Say how the daemon is: 0 when it takes publishes, else 8",
+    {
+      wait: { type: "boolean", description: "Wait until it takes publishes, at most 30 s, also for one that starts" },
+      json: JSON_FLAG,
+      ...TARGET,
+    },
+    ["webhookd status", "webhookd status --wait --json"],
+  ),
+  pause: command(
+    "pause",
+    "Stop all attempts, through any restart; publishes go on",
+    {
+      reason: { type: "positional", required: true, valueHint: "REASON", description: "What for, in a few words" },
+      json: JSON_FLAG,
+      ...TARGET,
+    },
+    ["webhookd pause maintenance"],
+  ),
+  resume: command("resume", "Let attempts go on", { json: JSON_FLAG, ...TARGET }, ["webhookd resume"]),
+  backup: command("backup", "Make a backup on the daemon's host, in its [backup] dir", { json: JSON_FLAG, ...TARGET }, [
+    "webhookd backup",
+  ]),
   "keys create": command(
     "create",
     "Make an API key; it is shown once",

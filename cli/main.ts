@@ -7,6 +7,10 @@ import { processIo } from "./io.ts";
 const RUNS: Runs = {
   serve: () => import("./serve.ts"),
   replay: () => import("./replay.ts"),
+  status: () => import("./status.ts"),
+  pause: () => import("./pause.ts"),
+  resume: () => import("./resume.ts"),
+  backup: () => import("./backup.ts"),
   "keys create": () => import("./keys-create.ts"),
   "keys list": () => import("./keys-list.ts"),
   "keys revoke": () => import("./keys-revoke.ts"),

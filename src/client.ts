@@ -52,6 +52,42 @@ export interface ClientKey {
   readonly revoked_at: string | null;
 }
 
+export interface ClientPause {
+  readonly reason: string;
+  readonly by: string;
+  readonly at: string;
+}
+
+export interface ClientBackup {
+  readonly file: string;
+  readonly at: string;
+  readonly bytes: number;
+  readonly endpoints: number;
+  readonly events: number;
+}
+
+export interface ClientStatus {
+  readonly version: string;
+  readonly schema: number;
+  /** `ready` when publishes are taken. */
+  readonly state: string;
+  readonly started_at: string;
+  readonly uptime_seconds: number;
+  readonly paused: ClientPause | null;
+  readonly oldest_due_at: string | null;
+  readonly disk: { readonly free_bytes: number; readonly floor_bytes: number };
+  readonly database: { readonly bytes: number; readonly wal_bytes: number };
+  readonly backup: {
+    readonly every_seconds: number;
+    readonly dir: string;
+    readonly last: ClientBackup | null;
+    readonly failure: { readonly at: string; readonly detail: string } | null;
+  };
+  readonly departures: readonly string[];
+  readonly sender_threads: number;
+  readonly careful: boolean;
+}
+
 export interface NewClientKey {
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -64,6 +100,12 @@ export interface Client {
   readonly target: string;
   getEvent(id: string): Promise<ClientEvent>;
   replay(id: string, scope: { readonly endpoint?: string; readonly force?: boolean }): Promise<ReplayedEvent>;
+  status(): Promise<ClientStatus>;
+  /** Answers the brake as it holds: if it was on before, as it was put on then. */
+  pause(reason: string): Promise<ClientPause>;
+  resume(): Promise<void>;
+  /** Resolves when it is made, however long that takes. */
+  backup(): Promise<ClientBackup>;
   /** `key` in the answer is the token; it is in no other answer. */
   createKey(key: NewClientKey): Promise<ClientKey & { readonly key: string }>;
   /** All of them, the first made first. */
@@ -98,6 +140,7 @@ export interface ClientOptions {
 
 const EVENTS = "/v1/webhooks/events";
 const KEYS = "/v1/keys";
+const BACKUP_TIMEOUT_MS = 86_400_000;
 /** More than any answer these calls can have. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
@@ -111,6 +154,16 @@ export function createClient(target: Target, options: ClientOptions): Client {
       const { path, what } = event(id);
       return (await call({ method: "POST", path: `${path}/retry`, what, body })) as ReplayedEvent;
     },
+    status: async () => (await call({ method: "GET", path: "/v1/status" })) as ClientStatus,
+    async pause(reason) {
+      const answer = await call({ method: "POST", path: "/v1/pause", body: { reason } });
+      return (answer as { paused: ClientPause }).paused;
+    },
+    async resume() {
+      await call({ method: "POST", path: "/v1/resume" });
+    },
+    backup: async () =>
+      (await call({ method: "POST", path: "/v1/backups", timeoutMs: BACKUP_TIMEOUT_MS })) as ClientBackup,
     createKey: async (body) => (await call({ method: "POST", path: KEYS, body })) as ClientKey & { key: string },
     listKeys: () => everyPage(call, KEYS),
     async revokeKey(id) {
@@ -138,6 +191,8 @@ interface Asked {
   readonly method: string;
   readonly path: string;
   readonly body?: object;
+  /** In place of the client's own. */
+  readonly timeoutMs?: number;
   /** What there is not when the answer is 404. */
   readonly what?: string;
 }
@@ -152,8 +207,9 @@ interface Answer {
   readonly text: string;
 }
 
-async function exchange(target: Target, options: ClientOptions, { method, path, body, what }: Asked): Promise<unknown> {
-  const signal = AbortSignal.timeout(options.timeoutMs ?? 10_000);
+async function exchange(target: Target, options: ClientOptions, asked: Asked): Promise<unknown> {
+  const { method, path, body, what, timeoutMs = options.timeoutMs ?? 10_000 } = asked;
+  const signal = AbortSignal.timeout(timeoutMs);
   let answer: Answer;
   try {
     answer = await send(target, options, { method, path, signal, body: body && JSON.stringify(body) });

@@ -138,6 +138,9 @@ export async function startDaemon(
     if (config.paused) await store.pause({ ...STARTED_PAUSED, at: clock.now() });
     await endOverlaps();
     await dispatcher.start();
+    const pause = await store.getPause();
+    if (pause !== null)
+      log.warn({ ...pause, at: new Date(pause.at).toISOString() }, "paused: no attempt starts until `webhookd resume`");
     listener = await openListener(api.handler(false), { ...config.server.listen, ...web, certificate });
     socket = await openOptionalSocket(config, api.handler(true), web);
   } catch (error) {

@@ -8,20 +8,23 @@ import { PauseRequest } from "./schemas/status.ts";
 import { requireEveryTenant } from "./tenant.ts";
 import { readJson } from "./validation.ts";
 
-export function brakeRoutes({ store, deliveries }: ApiParts): Route[] {
+export function brakeRoutes({ store, deliveries, log }: ApiParts): Route[] {
   async function pause({ principal, body, now }: Call): Promise<Reply> {
     requireEveryTenant(principal);
     const { reason } = readJson(body, PauseRequest);
     // On the disk first: an attempt that starts after a crash must find it there.
     const holding = await store.pause({ reason, by: principal.keyId ?? "socket", at: now });
     await deliveries.pause();
-    return json(200, { paused: presentPause(holding) });
+    const shown = presentPause(holding);
+    log.warn(shown, "paused: no attempt starts until somebody resumes");
+    return json(200, { paused: shown });
   }
 
   async function resume({ principal }: Call): Promise<Reply> {
     requireEveryTenant(principal);
-    await store.resume();
+    const wasOn = await store.resume();
     deliveries.resume();
+    if (wasOn) log.info({ by: principal.keyId ?? "socket" }, "resumed: attempts go on");
     return json(200, { paused: null });
   }
 

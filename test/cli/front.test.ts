@@ -13,6 +13,10 @@ const NAMES = Object.keys(COMMANDS) as CommandName[];
 const TAKEN: Record<CommandName, string[]> = {
   serve: ["--listen", "127.0.0.1:0", "--dev", "--no-create"],
   replay: ["evt_1", "--endpoint", "ep_1", "--force", "--no-wait"],
+  status: ["--wait"],
+  pause: ["a flood"],
+  resume: [],
+  backup: [],
   "keys create": ["--name", "n", "--scope=read,publish", "--tenant", "acme", "--expires", "1h"],
   "keys list": ["--socket", "/s"],
   "keys revoke": ["key_1"],

@@ -5,6 +5,10 @@ import type { FakeIo } from "./fake-io.ts";
 const RUNS: Runs = {
   serve: () => import("../../cli/serve.ts"),
   replay: () => import("../../cli/replay.ts"),
+  status: () => import("../../cli/status.ts"),
+  pause: () => import("../../cli/pause.ts"),
+  resume: () => import("../../cli/resume.ts"),
+  backup: () => import("../../cli/backup.ts"),
   "keys create": () => import("../../cli/keys-create.ts"),
   "keys list": () => import("../../cli/keys-list.ts"),
   "keys revoke": () => import("../../cli/keys-revoke.ts"),

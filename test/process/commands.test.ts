@@ -118,6 +118,22 @@ describe.concurrent("webhookd keys", () => {
   });
 });
 
+describe.concurrent("webhookd status, pause and resume", () => {
+  it("work on a daemon that was started with the brake on", async ({ machine }) => {
+    const receiver = await machine.receiver();
+    const daemon = await machine.serve({ flags: ["--paused"] });
+    await daemon.register(receiver.url);
+    const id = await daemon.publish();
+    const { code, stdout } = await machine.webhookd("status", "--wait");
+    expect([code, stdout]).toEqual([0, expect.stringContaining("PAUSED")]);
+    expect(receiver.requests).toEqual([]);
+    expect(await machine.webhookd("resume")).toMatchObject({ code: 0 });
+    expect(await daemon.settled(id)).toMatchObject({ status: "delivered" });
+    expect(await machine.webhookd("pause", "enough")).toMatchObject({ code: 0 });
+    expect((await daemon.request("GET", "/v1/status")).body.paused).toMatchObject({ reason: "enough", by: "socket" });
+  });
+});
+
 describe.concurrent("webhookd version", () => {
   it("says it in one line, needs no daemon and makes no file", async ({ machine }) => {
     const ended = { code: 0, stdout: `webhookd ${version}\n`, stderr: "" };

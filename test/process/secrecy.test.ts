@@ -87,7 +87,9 @@ it("no secret is in a log line, in an answer that is not there to show it, or in
   await rotateAll(caller, secrets, endpoints);
   await deliverAll(caller, endpoints);
   await readAll(caller, ids);
-  const running = filesOf(first.dir);
+  expect((await caller.call("POST", "/v1/backups", undefined)).status).toBe(201);
+  const running = [...filesOf(first.dir), ...filesOf(join(first.dir, "backups"))];
+  expect(running.filter(({ name }) => name.startsWith("webhookd-2"))).toHaveLength(1);
   expect(running.map(({ name }) => name)).toEqual(expect.arrayContaining(["webhookd.db", "webhookd.db-wal"]));
 
   first.process.kill("SIGTERM");

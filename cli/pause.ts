@@ -1,0 +1,15 @@
+import type { Args } from "./commands.ts";
+import { EXIT } from "./exit-code.ts";
+import type { Io } from "./io.ts";
+import { say, sayJson } from "./print.ts";
+import { connect } from "./target.ts";
+
+export async function run(args: Args<"pause">, io: Io): Promise<number> {
+  const paused = await connect(args, io).pause(args.reason);
+  if (args.json) sayJson(io, { paused });
+  else {
+    say(io, `Paused since ${paused.at} by ${paused.by}: ${paused.reason}`);
+    say(io, "No attempt starts, publishes go on. It stays so until: webhookd resume");
+  }
+  return EXIT.ok;
+}

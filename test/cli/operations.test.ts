@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { EXIT } from "../../cli/exit-code.ts";
+import { aBackup, aPause, aStatus } from "../../src/api/schemas/status.ts";
+import { fakeDaemon, problem } from "./fake-daemon.ts";
+import { FakeIo } from "./fake-io.ts";
+import { webhookd } from "./runs.ts";
+
+/** Answers these statuses one after the other, the last one for ever; text is the code of a refusal. */
+async function status(states: readonly (object | string)[], ...words: string[]) {
+  let step = 0;
+  const daemon = await fakeDaemon(() => {
+    const state = states[Math.min(step++, states.length - 1)]!;
+    return typeof state === "string"
+      ? problem(state === "forbidden" ? 403 : 503, state, "not now")
+      : { status: 200, body: { ...aStatus, ...state } };
+  });
+  const io = new FakeIo();
+  const code = await webhookd(io, "status", "--socket", daemon.socket, ...words);
+  return { code, io, daemon };
+}
+
+describe("webhookd status", () => {
+  it("says how the daemon is on a few lines, and exits 0 when it takes publishes", async () => {
+    const { code, io } = await status([{ oldest_due_at: "2023-11-14T22:11:50.000Z", departures: ["Delays are 1s."] }]);
+    expect(code).toBe(EXIT.ok);
+    expect(io.out).toMatch(
+      /^webhookd 1\.0\.0: ready, up 1h 50m\n {2}attempts {2}go on\n {2}due {7}the oldest 1m 30s ago\n/,
+    );
+    expect(io.out).toContain("  disk      49 GiB free, publishes are refused under 512 MiB\n");
+    expect(io.out).toContain("  Delays are 1s.\n");
+  });
+
+  it("shouts what needs somebody: the brake, a backup that failed, careful mode", async () => {
+    const failure = { at: "2023-11-14T22:13:20.000Z", detail: "/b is full" };
+    const backup = { ...aStatus.backup, last: null, failure };
+    const { io } = await status([{ paused: aPause, careful: true, backup }]);
+    expect(io.out).toContain(`PAUSED since ${aPause.at} by ${aPause.by}: ${aPause.reason}\n`);
+    expect(io.out).toContain("  BACKUP FAILED 0s ago: /b is full\n");
+    expect(io.out).toContain("careful mode");
+  });
+
+  it("exits 8 when publishes are refused; --json is the status as it came", async () => {
+    const { code, io } = await status([{ state: "disk_full" }], "--json");
+    expect(code).toBe(EXIT.answer_is_no);
+    expect(JSON.parse(io.out)).toEqual({ ...aStatus, state: "disk_full" });
+  });
+
+  it("--wait asks until the daemon is ready", async () => {
+    const { code, daemon } = await status(["storage_unavailable", { state: "disk_full" }, {}], "--wait");
+    expect([code, daemon.seen.length]).toEqual([EXIT.ok, 3]);
+  });
+
+  it("--wait exits 9 after 30 s, whether the daemon was full or never there, and at once when it may not ask", async () => {
+    const { code, io } = await status([{ state: "disk_full" }], "--wait");
+    expect([code, io.now()]).toEqual([EXIT.wait_ran_out, 1_700_000_030_000]);
+    const nobody = new FakeIo();
+    expect(await webhookd(nobody, "status", "--wait", "--socket", "/nonexistent/s")).toBe(EXIT.wait_ran_out);
+    expect(nobody.err).toContain("/nonexistent/s");
+    expect((await status(["forbidden"], "--wait")).code).toBe(EXIT.not_allowed);
+  });
+});
+
+describe("webhookd pause and resume", () => {
+  it("say what holds now, which may be what somebody else did before", async () => {
+    const daemon = await fakeDaemon(({ path }) => ({
+      status: 200,
+      body: { paused: path === "/v1/pause" ? aPause : null },
+    }));
+    const io = new FakeIo();
+    expect(await webhookd(io, "pause", "a flood", "--socket", daemon.socket)).toBe(EXIT.ok);
+    expect(io.out).toContain(`Paused since ${aPause.at} by ${aPause.by}: ${aPause.reason}\n`);
+    expect(await webhookd(io, "resume", "--socket", daemon.socket)).toBe(EXIT.ok);
+    expect(io.out).toMatch(/Attempts go on\.\n$/);
+    expect(daemon.seen.map(({ method, path, body }) => [method, path, body])).toEqual([
+      ["POST", "/v1/pause", { reason: "a flood" }],
+      ["POST", "/v1/resume", undefined],
+    ]);
+  });
+
+  it("need a reason", async () => {
+    expect(await webhookd(new FakeIo(), "pause", "--socket", "/nowhere")).toBe(EXIT.usage);
+  });
+});
+
+describe("webhookd backup", () => {
+  it("prints the path alone on stdout", async () => {
+    const daemon = await fakeDaemon(() => ({ status: 201, body: aBackup }));
+    const io = new FakeIo();
+    expect(await webhookd(io, "backup", "--socket", daemon.socket)).toBe(EXIT.ok);
+    expect(io.out).toBe(`${aBackup.file}\n`);
+    expect(io.err).toContain("secret.key is not in it");
+  });
+
+  it("says why there is none", async () => {
+    const daemon = await fakeDaemon(() => problem(500, "backup_failed", "/b is full: free some space"));
+    const io = new FakeIo();
+    expect(await webhookd(io, "backup", "--socket", daemon.socket)).toBe(EXIT.refused);
+    expect(io.err).toContain("/b is full: free some space");
+  });
+});
