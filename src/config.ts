@@ -88,6 +88,7 @@ export interface Config {
     readonly audit: number;
     readonly statistics: number;
   };
+  readonly metrics: { readonly public: boolean };
   readonly log: { readonly format: "auto" | "json" | "pretty"; readonly level: string };
   readonly dev: boolean;
   /** With `--paused` the brake is on from the start, and stays on until somebody resumes. */
@@ -236,6 +237,7 @@ function build(
       disableOnGone: settings["endpoints.disable_on_gone"],
       disableAfter: settings["endpoints.disable_after"],
     },
+    metrics: { public: settings["metrics.public"] },
     retention: {
       delivered: settings["retention.delivered"],
       failed: settings["retention.failed"],

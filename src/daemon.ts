@@ -25,6 +25,7 @@ import { ThreadedSending } from "./delivery/threaded-sending.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import { Feed } from "./feed/feed.ts";
 import type { Log } from "./log.ts";
+import { Metrics } from "./metrics/metrics.ts";
 import { nativeBinding } from "./native.ts";
 import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
 import { openStore } from "./store/open.ts";
@@ -113,6 +114,7 @@ export async function startDaemon(
   });
   let { egress, retention: rules, backup: backupRules } = config;
   const backups = new Backups({ store, clock, log, rules: () => backupRules });
+  const metrics = new Metrics({ store, deliveries: dispatcher, clock, version });
   let phase: "serving" | "draining" | "stopped" = "serving";
   const api = createApi({
     store,
@@ -122,6 +124,7 @@ export async function startDaemon(
     log,
     config,
     catalogue,
+    metrics,
     version,
     phase: () => phase,
     egress: () => egress,
@@ -172,6 +175,7 @@ export async function startDaemon(
     ],
     log,
   );
+  metrics.loopDelay.start();
   log.info({ url: listener.url, socket: socket?.url ?? null, version }, "listening");
 
   let stopped: Promise<void> | null = null;
@@ -179,6 +183,7 @@ export async function startDaemon(
     phase = "draining";
     log.info({}, "draining");
     running.stop();
+    metrics.loopDelay.stop();
     ending.abort();
     feed.end();
     await dispatcher.stop();

@@ -106,6 +106,17 @@ const RULES: Rule[] = [
     types: ["src/store/jobs.ts", "src/delivery/deliveries.ts"],
     why: "between the store and delivery, which know nothing of jobs",
   },
+  {
+    from: "src/metrics/exposition.ts",
+    may: ["src/metrics", "src/domain", "prom-client"],
+    why: "prom-client, and only here",
+  },
+  {
+    from: "src/metrics",
+    may: ["src/metrics", "src/domain", NODE],
+    types: ["src/clock.ts", "src/delivery/deliveries.ts", "src/store/store.ts"],
+    why: "what the daemon tells Prometheus",
+  },
   { from: "src/schedule.ts", may: ["croner"], types: ["src/log.ts"], why: "croner, and only here" },
   { from: "src/config", may: ["src/config", "src/domain", "src/packed.ts", NODE, "smol-toml"], why: "settings" },
   {

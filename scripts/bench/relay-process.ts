@@ -36,6 +36,7 @@ const keys = new EventKeys(0);
 const random = new RandomChars(randomBytes);
 const target: Target = {
   endpoint: ENDPOINT,
+  tenant: "default",
   url,
   enabled: true,
   headers: {},
@@ -101,9 +102,11 @@ const api = createApi({
     paused: false,
     pause: () => Promise.resolve(),
     resume() {},
+    inFlight: 0,
     oldestDueAt: () => null,
   },
   feed: new Feed({ clock: systemClock, store: { tenantOf: () => Promise.resolve(null) } }),
+  metrics: { text: () => Promise.resolve(""), requests: { took() {} } },
   clock: systemClock,
   log: silentLog,
   config: loadConfig({

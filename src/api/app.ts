@@ -28,6 +28,7 @@ import { jobRoutes } from "./jobs.ts";
 import { keyRoutes } from "./keys.ts";
 import { checkFraming, hostCheck, originCheck } from "./origin.ts";
 import type { ApiParts } from "./parts.ts";
+import { metricsRoutes } from "./metrics.ts";
 import { notFound, problem } from "./problem.ts";
 import { publishRoutes } from "./publish.ts";
 import { Proxies } from "./proxies.ts";
@@ -61,6 +62,8 @@ interface Context {
   readonly trusted: boolean;
   requestId?: string;
   allow?: string;
+  /** What the request is called in metrics. */
+  route?: string;
 }
 
 const NO_BODY = new Uint8Array(0);
@@ -91,6 +94,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
   const { types } = parts.catalogue;
   const table: Route[] = [
     ...healthRoutes(parts),
+    ...metricsRoutes(parts),
     ...publishRoutes(parts, types),
     ...eventRoutes(parts),
     ...eventTypeRoutes(types),
@@ -130,6 +134,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     }
     if (principal.keyId !== null) rateLimit?.take(principal.keyId, clock.monotonic());
     if (resource === undefined) throw notFound();
+    if (route !== undefined) context.route = nameOf(route);
     if (route === undefined) {
       context.allow = [...resource.keys()].join(", ");
       throw new WebhookdError("method_not_allowed", `this path takes ${context.allow}`);
@@ -198,9 +203,12 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     routes: table,
     reject: rejection(newRequestId),
     handler: (trusted) =>
-      toNodeHandler((request) => {
+      toNodeHandler(async (request) => {
         const context: Context = { trusted };
-        return app.fetch(Object.assign(request, { context }) as unknown as Request);
+        const begun = clock.monotonic();
+        const response = await app.fetch(Object.assign(request, { context }) as unknown as Request);
+        parts.metrics.requests.took(context.route ?? "none", response.status, clock.monotonic() - begun);
+        return response;
       }) as NodeHandler,
   };
 }
@@ -209,6 +217,10 @@ function onClose(res: ServerResponse, run: () => void): () => void {
   if (res.destroyed) queueMicrotask(run);
   else res.once("close", run);
   return () => void res.off("close", run);
+}
+
+function nameOf({ method, path }: Route): string {
+  return `${method} ${path}`;
 }
 
 function byPath(routes: readonly Route[]): Map<string, Map<string, Route>> {

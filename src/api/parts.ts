@@ -15,6 +15,13 @@ export interface EventTypes {
   readonly checkData: DataCheck | undefined;
 }
 
+export interface ApiMetrics {
+  /** In Prometheus's text format. */
+  text(): Promise<string>;
+  /** How long answers took, by route and status. */
+  readonly requests: { took(route: string, status: number, ms: number): void };
+}
+
 /** What the API is joined from. */
 export interface ApiParts {
   readonly store: Store;
@@ -35,6 +42,7 @@ export interface ApiParts {
   readonly departures: () => readonly string[];
   /** This host's own addresses, which endpoints may not name. */
   readonly ownAddresses: () => readonly string[];
+  readonly metrics: ApiMetrics;
   /** Cryptographically secure bytes, for ids and secrets. */
   readonly random: (length: number) => Uint8Array;
 }

@@ -411,6 +411,13 @@ export const SETTINGS = [
     live: true,
   },
   {
+    section: "metrics",
+    key: "public",
+    kind: "bool",
+    default: false,
+    sentence: "Whether /metrics is answered without a key; otherwise it needs one of scope metrics.",
+  },
+  {
     section: "log",
     key: "format",
     kind: "choice",
@@ -424,7 +431,8 @@ export const SETTINGS = [
     kind: "choice",
     default: "info",
     options: ["debug", "info", "warn", "error"],
-    sentence: "The least important lines to show: debug, info, warn or error.",
+    sentence:
+      "The least important lines to show: debug, info, warn or error. Each attempt is a line delivery.attempted: info where it failed, debug where it succeeded.",
     live: true,
   },
 ] as const satisfies readonly SettingShape[];

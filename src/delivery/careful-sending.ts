@@ -26,6 +26,10 @@ export class CarefulSending implements Sending {
     this.#onFault = onFault;
   }
 
+  get inFlight(): number {
+    return this.#inner.inFlight;
+  }
+
   cap(endpoint: string): number {
     return this.#inner.cap(endpoint);
   }

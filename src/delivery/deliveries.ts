@@ -19,6 +19,8 @@ export interface Deliveries {
   whenReleased(claim: Claim, run: () => void): () => void;
   /** Resolves once nothing more is started for the endpoint. What is on the wire is still recorded. */
   drop(endpoint: string): Promise<void>;
+  /** How many attempts are on the wire. */
+  readonly inFlight: number;
   /** Whether the brake is on. */
   readonly paused: boolean;
   /** Resolves once no attempt starts any more, tests and those that were asked for included. */

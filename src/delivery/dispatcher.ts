@@ -128,6 +128,7 @@ export class Dispatcher implements Deliveries {
     this.#recorder = new Recorder({
       ...parts,
       shift: this.#shift,
+      tenantOf: (endpoint) => this.#targets.tenantOf(endpoint),
       onRecorded: (claim, waiting) => this.#recorded(claim, waiting),
       onCommitted: () => {
         this.#waker.arm();
@@ -294,6 +295,10 @@ export class Dispatcher implements Deliveries {
     this.#windows.of(endpoint).nextDueAt = Number.POSITIVE_INFINITY;
     for (const delivery of await this.#sending.forget(endpoint)) this.#release(endpoint, delivery);
     this.#settleIdle();
+  }
+
+  get inFlight(): number {
+    return this.#sending.inFlight;
   }
 
   get paused(): boolean {

@@ -4,7 +4,7 @@
  * recorded would be made again and again.
  */
 import type { Clock } from "../clock.ts";
-import { settle, type Claim } from "../domain/delivery.ts";
+import { settle, type Claim, type Verdict } from "../domain/delivery.ts";
 import type { Ladder } from "../domain/ladder.ts";
 import type { Log } from "../log.ts";
 import type { EndedAttempt, Store, Waiting } from "../store/store.ts";
@@ -20,6 +20,7 @@ export interface RecorderParts {
   readonly maxRetryAfter?: number;
   readonly log: Log;
   readonly shift: ClockShift;
+  readonly tenantOf: (endpoint: string) => string | null;
   /** Called for each recorded attempt; `waiting` says where its delivery now waits, if it does. */
   readonly onRecorded: (claim: Claim, waiting: Waiting | null) => void;
   readonly watcher?: Pick<DeliveryWatcher, "attempted"> | undefined;
@@ -139,6 +140,7 @@ export class Recorder {
     this.#parts.onFlowing();
   }
 
+  /** One line an attempt, with all that is needed to find it and its like again. */
   #log({ claim, outcome, verdict }: SettledAttempt): void {
     const level = outcome.outcome === "succeeded" ? "debug" : "info";
     if (!this.#parts.log.isLevelEnabled(level)) return;
@@ -147,14 +149,25 @@ export class Recorder {
         event: claim.event,
         delivery: claim.delivery,
         endpoint: claim.endpoint,
+        tenant: this.#parts.tenantOf(claim.endpoint),
         attempt: claim.number,
+        round: claim.round,
+        retry: claim.trigger === "manual" || claim.trigger === "test" ? null : claim.retry,
+        trigger: claim.trigger,
         outcome: outcome.outcome,
         error: outcome.error,
         status_code: outcome.statusCode,
         duration_ms: Math.round(outcome.durationMs),
-        status: verdict.status,
+        ...stateOf(claim, verdict),
       },
       "delivery.attempted",
     );
   }
+}
+
+function stateOf(claim: Claim, verdict: Verdict): { status: string; next_attempt_at: string | null } {
+  // A manual attempt that failed leaves what is due as it is, and what has failed is due never.
+  const due = verdict.status === "pending" ? verdict.dueAt : verdict.status === "unchanged" ? claim.dueAt : Infinity;
+  if (due !== Infinity) return { status: "pending", next_attempt_at: new Date(due).toISOString() };
+  return { status: verdict.status === "unchanged" ? "failed" : verdict.status, next_attempt_at: null };
 }

@@ -52,6 +52,10 @@ export class Sender implements Sending {
     this.#turns = new Turns(parts.endpointMaxInFlight, parts.maxInFlight);
   }
 
+  get inFlight(): number {
+    return this.#turns.inFlight;
+  }
+
   cap(endpoint: string): number {
     return this.#turns.cap(endpoint);
   }

@@ -10,6 +10,8 @@ export interface EgressRules {
 }
 
 export interface Sending {
+  /** How many attempts are on the wire. */
+  readonly inFlight: number;
   /** How many attempts to this endpoint may be in flight at once, as far as is known here. */
   cap(endpoint: string): number;
   /**

@@ -20,6 +20,12 @@ export class Targets {
     return known !== undefined && !(known instanceof Promise) && known.enabled;
   }
 
+  /** Null while nobody knows the endpoint. */
+  tenantOf(endpoint: string): string | null {
+    const known = this.#targets.get(endpoint);
+    return known === undefined || known instanceof Promise ? null : known.tenant;
+  }
+
   /** The target, once the sender has it; null when there is no such endpoint any more. */
   async get(endpoint: string): Promise<Target | null> {
     return this.#targets.get(endpoint) ?? this.#lookUp(endpoint, null);

@@ -62,6 +62,11 @@ export class ThreadPort {
     return this.#jobs.length - this.#freeSlots.length;
   }
 
+  /** Looks at every slot: to be asked now and then. */
+  get inFlight(): number {
+    return this.#jobs.reduce((sum, job, slot) => sum + (job !== undefined && this.#isOnWire(slot) ? 1 : 0), 0);
+  }
+
   send(jobs: readonly Job[]): void {
     if (this.#gathered.length === 0) this.#parts.nextTurn(() => this.#flush());
     for (const job of jobs) {
@@ -133,6 +138,10 @@ export class ThreadPort {
     });
   }
 
+  #isOnWire(slot: number): boolean {
+    return slot >= SLOTS || this.#onWire[slot] === 1;
+  }
+
   #exit(): void {
     this.#exited.resolve();
     // Whoever asked gets no answer any more, and must not wait for one.
@@ -140,9 +149,7 @@ export class ThreadPort {
     this.#calls.clear();
     if (this.#closing) return;
     this.#parts.onDeath(
-      this.#jobs.flatMap((job, slot) =>
-        job === undefined ? [] : [{ job, onWire: slot >= SLOTS || this.#onWire[slot] === 1 }],
-      ),
+      this.#jobs.flatMap((job, slot) => (job === undefined ? [] : [{ job, onWire: this.#isOnWire(slot) }])),
     );
   }
 }

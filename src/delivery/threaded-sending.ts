@@ -45,6 +45,12 @@ export class ThreadedSending implements Sending {
     this.#threads = Array.from({ length: parts.threads }, (_, at) => this.#startThread(at));
   }
 
+  get inFlight(): number {
+    let inFlight = 0;
+    for (const thread of this.#all()) inFlight += thread.inFlight;
+    return inFlight;
+  }
+
   cap(endpoint: string): number {
     return this.#caps.get(endpoint) ?? Math.min(INITIAL_CAP, this.#parts.settings.endpointMaxInFlight);
   }

@@ -63,6 +63,7 @@ export interface NextSecret {
 /** An endpoint as the sender needs it, secrets in the clear: never logged, never answered. */
 export interface Target {
   readonly endpoint: string;
+  readonly tenant: string;
   readonly url: string;
   readonly enabled: boolean;
   readonly headers: Readonly<Record<string, string>>;

@@ -3,6 +3,7 @@
  * and minutes. Tests and what we interrupted ourselves say nothing of a receiver.
  */
 import { ATTEMPT_ERRORS, type AttemptError, type Outcome, type Trigger } from "./attempt.ts";
+import { bucketOf } from "./histogram.ts";
 
 /** Milliseconds: the upper bounds of buckets, the last of which has none. */
 export const DURATION_BOUNDS: readonly number[] = [
@@ -113,12 +114,6 @@ export class Tally {
     const counted = ATTEMPT_ERRORS.map((error, at) => [error, this.#counts[block + at]!] as const);
     return new Map(counted.filter(([, count]) => count > 0));
   }
-}
-
-export function bucketOf(bounds: readonly number[], value: number): number {
-  let at = 0;
-  while (at < bounds.length && value > bounds[at]!) at++;
-  return at;
 }
 
 export function sum(counts: Iterable<number>): number {

@@ -3,6 +3,7 @@
  * in memory after each commit and written with the first commit of a second, 500 rows at most: what a crash forgets is
  * the last second's, or somewhat more where many hundreds of endpoints are called in one second. Tests are not counted.
  */
+import type { Histogram } from "../domain/histogram.ts";
 import type { Tally } from "../domain/tally.ts";
 
 export interface StatsStore {
@@ -14,6 +15,31 @@ export interface StatsStore {
   saveCounters(): Promise<void>;
   /** Removes at most 500 rows of minutes that were over before that instant; how many. Fewer: there are no more. */
   pruneCounters(before: number): Promise<number>;
+  /** How long this process's commits took, in milliseconds. */
+  readonly commitTimes: Histogram;
+  /** Counts at most 500 rows of what is there now; `next` is where to go on. The counts of all steps add up. */
+  census(from: string | null): Promise<CensusStep>;
+  /** Endpoints that failed at least 20 times in a row, or for five minutes; who failed most comes first. */
+  failing(now: number, limit: number): Promise<readonly FailingEndpoint[]>;
+}
+
+/** Tests and what is deleted are left out. */
+export interface Census {
+  readonly pending: number;
+  readonly held: number;
+  readonly failed: number;
+  readonly enabled: number;
+  readonly disabled: number;
+}
+
+export interface CensusStep extends Census {
+  /** Opaque; null at the end. */
+  readonly next: string | null;
+}
+
+export interface FailingEndpoint {
+  readonly endpoint: string;
+  readonly consecutiveFailures: number;
 }
 
 /** Whole minutes: `since` included, `until` not, `stepMs` each part. */

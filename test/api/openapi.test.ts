@@ -120,6 +120,7 @@ describe("the receivers' part", () => {
     const signer = new Signer(
       {
         endpoint: "ep_1",
+        tenant: "default",
         url: "https://example.com/",
         enabled: true,
         headers: {},

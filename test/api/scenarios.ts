@@ -21,6 +21,10 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("getDescription");
     return {};
   },
+  async getMetrics(walk) {
+    await walk.call("getMetrics");
+    return {};
+  },
   async readDocs(walk) {
     await walk.call("readDocs");
     return {};

@@ -12,6 +12,7 @@ import { loadConfig, type Config } from "../../src/config.ts";
 import { newId } from "../../src/domain/id.ts";
 import type { NewApiKey, Scope } from "../../src/domain/key.ts";
 import { createToken, hashSecret, parseToken } from "../../src/domain/token.ts";
+import { Metrics } from "../../src/metrics/metrics.ts";
 import { silentLog, type Log } from "../../src/log.ts";
 import type { Deliveries } from "../../src/delivery/deliveries.ts";
 import type { EventDelivery, Handover, Store } from "../../src/store/store.ts";
@@ -70,10 +71,12 @@ export class ApiServer {
 
   static async start(store: Store, options: ServeOptions = {}) {
     const server = new ApiServer(store);
+    const deliveries = server.#deliveries();
     const api = createApi({
       store,
-      deliveries: server.#deliveries(),
       feed: server.feed,
+      deliveries,
+      metrics: new Metrics({ store, deliveries, clock: server.clock, version: "0.0.0" }),
       clock: server.clock,
       log: server.#log(),
       config: options.config ?? aConfig(),
@@ -135,6 +138,7 @@ export class ApiServer {
       },
       pause: async () => void (this.paused = true),
       resume: () => void (this.paused = false),
+      inFlight: 0,
       oldestDueAt: () => this.oldestDueAt,
       hasRoom: () => true,
       accept: (handover) => void this.accepted.push(handover),

@@ -12,7 +12,13 @@ describe("one exchange with a receiver", () => {
   it("sends the exact bytes, signed, with the headers as given and nothing that was not asked for", async () => {
     const receiver = await receiverOf();
     const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-    const target = { endpoint: "ep_1", url: `${receiver.url}?a=b`, enabled: true, headers: { "X-Own": "1" } };
+    const target = {
+      endpoint: "ep_1",
+      tenant: "default",
+      url: `${receiver.url}?a=b`,
+      enabled: true,
+      headers: { "X-Own": "1" },
+    };
     const signer = new Signer(
       {
         ...target,

@@ -12,6 +12,7 @@ const OPTIONS: SignatureOptions = { header: "X-Service-Signature", standardWebho
 function target(more: Partial<Target> = {}): Target {
   return {
     endpoint: "ep_01",
+    tenant: "default",
     url: "https://hooks.example.com/a/b?c=d",
     enabled: true,
     headers: {},

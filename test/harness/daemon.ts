@@ -6,7 +6,7 @@ import type { Clock } from "../../src/clock.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { startDaemon, type Daemon, type DaemonParts } from "../../src/daemon.ts";
 import type { EventType } from "../../src/domain/event-type.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog, type Log } from "../../src/log.ts";
 import { ManualClock } from "./clock.ts";
 
 export interface TestDaemonOptions {
@@ -18,6 +18,7 @@ export interface TestDaemonOptions {
   /** Types that the configuration adds. */
   readonly eventTypes?: readonly EventType[];
   readonly dev?: boolean;
+  readonly log?: Log;
   /** Starts with the brake on. */
   readonly paused?: boolean;
   readonly dir?: string;
@@ -41,7 +42,7 @@ export class TestDaemon {
     const dir = options.dir ?? aDirectory();
     const config = { ...testConfig(dir, options), eventTypes: options.eventTypes ?? [] };
     const daemon = await startDaemon(config, {
-      log: silentLog,
+      log: options.log ?? silentLog,
       clock: options.clock ?? new ManualClock(),
       // A test that moves the time by hand ticks by hand.
       ...(options.clock === undefined || options.clock instanceof ManualClock

@@ -26,6 +26,20 @@ export const readDocs: Operation = {
   },
 };
 
+export const getMetrics: Operation = {
+  id: "getMetrics",
+  tag: "Daemon",
+  summary: "Read the metrics in Prometheus's text format",
+  replies: {
+    200: {
+      description: "The metrics.",
+      schema: v.string(),
+      example: "# HELP webhookd_paused Whether the brake is on.\n# TYPE webhookd_paused gauge\nwebhookd_paused 0\n",
+      type: "text/plain; version=0.0.4; charset=utf-8",
+    },
+  },
+};
+
 export const listAudit: Operation = {
   id: "listAudit",
   tag: "Daemon",

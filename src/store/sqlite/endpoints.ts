@@ -222,6 +222,7 @@ export class Endpoints {
     if (row === undefined) return null;
     return {
       endpoint: row.id,
+      tenant: this.#tenants.name(row.tenant),
       url: row.url,
       enabled: row.enabled === 1,
       headers: this.#headers(row),

@@ -8,10 +8,12 @@
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
+import { Histogram } from "../../domain/histogram.ts";
 import type { Condition } from "./condition.ts";
 
 const MAX_EVENTS = 256;
 const MAX_DELIVERIES = 5000;
+const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5000];
 const GATHER_MS = 2;
 const PATIENT_MS = 5;
 
@@ -42,6 +44,8 @@ interface Work extends WorkSize {
 const SMALL: WorkSize = { events: 0, deliveries: 1 };
 
 export class GroupCommit {
+  /** How long commits took, the failed ones too. */
+  readonly times = new Histogram(TIMES_MS);
   readonly #db: Database;
   readonly #options: GroupCommitOptions;
   readonly #begin: Statement<[]>;
@@ -108,6 +112,7 @@ export class GroupCommit {
 
   #commitBatch(): void {
     const batch = this.#take();
+    const begun = this.#options.clock.monotonic();
     try {
       const results = this.#transaction(batch);
       batch.forEach((work, index) => work.resolve(results[index]));
@@ -117,6 +122,7 @@ export class GroupCommit {
       else for (const work of batch) work.reject(told ?? error);
     }
     this.#lastEnd = this.#options.clock.monotonic();
+    this.times.add(this.#lastEnd - begun);
   }
 
   /** First come, first committed, up to the caps; a single piece of work may be larger than them. */

@@ -22,6 +22,10 @@ type StreakRow = [number, number | null, number | null, number, number | null];
 /** More fresh deliveries than memory holds. */
 const FRESH_LIMIT = 20_000;
 
+/** From when on an endpoint is failing: `interface.md` §6. */
+const FAILING_ATTEMPTS = 20;
+const FAILING_MS = 300_000;
+
 export class Health {
   readonly #streaks = new Map<number, Streak>();
   /** Endpoints of whom there is news. */
@@ -105,6 +109,14 @@ export class Health {
     const open = Math.min(HEALTH_COUNT_LIMIT, this.#waiting.get(number, after)! + this.#fresh.get(number, after)!);
     const [pending, held] = enabled ? [open, 0] : [0, open];
     return { ...streak, pending, held, failed: this.#failed.get({ endpoint: number })! };
+  }
+
+  /** Those that failed for long enough, by number, with how often. */
+  *failing(now: number): Generator<[number, number]> {
+    for (const [endpoint, { consecutiveFailures, failingSince }] of this.#streaks) {
+      const long = failingSince !== null && now - failingSince >= FAILING_MS;
+      if (long || consecutiveFailures >= FAILING_ATTEMPTS) yield [endpoint, consecutiveFailures];
+    }
   }
 
   get hasNews(): boolean {

@@ -73,6 +73,17 @@ export class Registry {
     });
   };
 
+  readonly failing: Store["failing"] = async (now, limit) => {
+    const { index, health, read } = this.#parts;
+    return read(() =>
+      [...health.failing(now)]
+        .filter(([number]) => !index.byNumber(number).deleted)
+        .toSorted(([, one], [, other]) => other - one)
+        .slice(0, limit)
+        .map(([number, consecutiveFailures]) => ({ endpoint: index.byNumber(number).id, consecutiveFailures })),
+    );
+  };
+
   readonly saveHealth: Store["saveHealth"] = async () => {
     const { commit, health } = this.#parts;
     if (!health.hasNews) return;

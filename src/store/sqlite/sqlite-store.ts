@@ -9,6 +9,7 @@ import type { EventDraft } from "../../domain/event.ts";
 import type { KeyedRequest, Once } from "../../domain/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../../domain/key.ts";
 import type {
+  CensusStep,
   AttemptRequest,
   DuePage,
   EndedAttempt,
@@ -36,6 +37,7 @@ import { Attempts } from "./attempts.ts";
 import { Audit } from "./audit.ts";
 import type { StartBackup } from "./backup.ts";
 import type { Box } from "./box.ts";
+import { Census } from "./census.ts";
 import { Condition, type StatFs } from "./condition.ts";
 import { Counters } from "./counters.ts";
 import { Deliveries } from "./deliveries.ts";
@@ -128,6 +130,7 @@ export class SqliteStore implements Store {
   readonly #operations: Operations;
   readonly #counters: Counters;
   readonly #statistics: Statistics;
+  readonly #census: Census;
   #closed = false;
 
   constructor(db: Database, options: SqliteStoreOptions) {
@@ -188,6 +191,7 @@ export class SqliteStore implements Store {
       clock,
       read: (work) => this.#read(work),
     });
+    this.#census = new Census(db, index);
     this.#statistics = new Statistics({
       commit: this.#commit,
       counters,
@@ -528,6 +532,15 @@ export class SqliteStore implements Store {
   readonly lastBackup: Store["lastBackup"] = () => this.#operations.lastBackup();
   readonly size: Store["size"] = () => this.#operations.size();
 
+  get commitTimes(): Store["commitTimes"] {
+    return this.#commit.times;
+  }
+
+  async census(from: string | null): Promise<CensusStep> {
+    return this.#read(() => this.#census.step(from));
+  }
+
+  readonly failing: Store["failing"] = (now, limit) => this.#registry.failing(now, limit);
   readonly stats: Store["stats"] = (query) => this.#statistics.stats(query);
 
   get counted(): Store["counted"] {

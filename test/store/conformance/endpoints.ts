@@ -49,6 +49,7 @@ export function endpoints(openFresh: OpenFresh): void {
       const store = await harness.reopen();
       expect(await store.target(id)).toEqual({
         endpoint: id,
+        tenant: "default",
         url: "https://receiver.example/hook",
         enabled: true,
         headers: { "X-Key": "v" },

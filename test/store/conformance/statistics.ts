@@ -146,6 +146,67 @@ export function statistics(openFresh: OpenFresh): void {
       expect(series.map((part) => part.published.get("budget.exceeded") ?? 0).slice(0, 3)).toEqual([2, 1, 0]);
     });
 
+    it("stand beside a census of what there is, taken 500 rows at a time", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      await addEndpoint(store, { tenant: "held", enabled: false });
+      await addEndpoint(store, { tenant: "gone" });
+      const gone = await addEndpoint(store, { tenant: "gone" });
+      await store.deleteEndpoint(null, gone, START);
+      const published = await store.publish(
+        Array.from({ length: 1003 }, () => draft()),
+        START,
+        (id) => id === endpoint,
+      );
+      await store.record([
+        ...published.slice(0, 502).map(({ fresh }) => failed(fresh[0]!)),
+        again(published[502]!.fresh[0]!, START + 1000),
+        delivered(published[503]!.fresh[0]!),
+      ]);
+      await store.record([failed((await publishOne(store, { testFor: endpoint })).fresh[0]!)]);
+      await publishOne(store, { tenant: "held" });
+      const counts = { pending: 0, held: 0, failed: 0, enabled: 0, disabled: 0 };
+      let steps = 0;
+      for (let from: string | null = null; ; steps++) {
+        const step = await store.census(from);
+        for (const name of ["pending", "held", "failed", "enabled", "disabled"] as const) {
+          counts[name] += step[name];
+          expect(step[name]).toBeLessThanOrEqual(500);
+        }
+        if ((from = step.next) === null) break;
+      }
+      expect(counts).toEqual({ pending: 500, held: 1, failed: 502, enabled: 2, disabled: 1 });
+      expect(steps).toBeLessThan(8);
+    });
+
+    it("name the endpoints that fail again and again, the worst first", async () => {
+      const { store } = await openFresh();
+      const fail = async (tenant: string, times: number, end = failed) => {
+        const published = await store.publish(
+          Array.from({ length: times }, () => draft({ tenant })),
+          START,
+          room,
+        );
+        await store.record(published.map(({ fresh }) => end(fresh[0]!)));
+      };
+      const names = async (now: number, limit = 10) =>
+        (await store.failing(now, limit)).map(({ endpoint }) => endpoint);
+      const [few, many, more, well] = await Promise.all(
+        ["few", "many", "more", "well"].map((tenant) => addEndpoint(store, { tenant })),
+      );
+      await fail("few", 1);
+      await fail("many", 20);
+      await fail("more", 21);
+      await fail("well", 30);
+      await fail("well", 1, delivered);
+      expect(await names(START + MINUTE)).toEqual([more, many]);
+      expect(await names(START + 6 * MINUTE)).toEqual([more, many, few]);
+      expect(await names(START + MINUTE, 1)).toEqual([more]);
+      await store.deleteEndpoint(null, more!, START);
+      expect(await names(START + MINUTE)).toEqual([many]);
+      expect(well).toBeDefined();
+    });
+
     it("are pruned by age, 500 rows at a time", async () => {
       const { store, clock } = await openFresh();
       for (let minute = 0; minute < 300; minute++) {

@@ -1,0 +1,191 @@
+/**
+ * What the daemon tells Prometheus: `interface.md` §8, where the names are a contract. Nothing is added up for it on the
+ * way of an event but what the store counts anyway; all else is looked at when somebody scrapes.
+ */
+import type { Clock } from "../clock.ts";
+import type { Deliveries } from "../delivery/deliveries.ts";
+import type { Histogram } from "../domain/histogram.ts";
+import { DELAY_BOUNDS, DURATION_BOUNDS } from "../domain/tally.ts";
+import type { Store } from "../store/store.ts";
+import { LatestCensus } from "./census.ts";
+import { LoopDelay } from "./loop-delay.ts";
+import { RequestTimes } from "./request-times.ts";
+
+export type Labels = Readonly<Record<string, string | number>>;
+
+export interface Sample {
+  readonly labels: Labels;
+  readonly value: number;
+  /** After the family's name. */
+  readonly suffix?: "_bucket" | "_sum" | "_count";
+}
+
+type Buckets = Readonly<Pick<Histogram, "bounds" | "sum">> & { readonly counts: readonly number[] };
+
+export interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "gauge" | "histogram" | "summary";
+  /** As they are now; none where there is nothing to tell. */
+  samples(): readonly Sample[] | Promise<readonly Sample[]>;
+}
+
+export interface MetricsParts {
+  readonly store: Pick<Store, "counted" | "commitTimes" | "census" | "failing" | "size" | "checkSpace" | "lastBackup">;
+  readonly deliveries: Pick<Deliveries, "paused" | "oldestDueAt" | "inFlight">;
+  readonly clock: Clock;
+  readonly version: string;
+}
+
+/** One series an endpoint would be a series for each customer: only those that fail have one. */
+const FAILING_LIMIT = 100;
+
+export class Metrics {
+  readonly requests = new RequestTimes();
+  readonly loopDelay = new LoopDelay();
+  readonly families: readonly Family[];
+  #text: Promise<() => Promise<string>> | null = null;
+
+  constructor(parts: MetricsParts) {
+    const census = new LatestCensus(parts.store, parts.clock);
+    this.families = [...countersOf(parts), ...gaugesOf(parts, census), ...this.#timesOf(parts)];
+  }
+
+  /** In Prometheus's text format. What writes it is loaded when it is first asked for. */
+  async text(): Promise<string> {
+    this.#text ??= import("./exposition.ts").then(({ exposition }) => exposition(this.families));
+    return (await this.#text)();
+  }
+
+  #timesOf({ store }: MetricsParts): Family[] {
+    return [
+      {
+        name: "webhookd_store_commit_duration_seconds",
+        help: "How long commits took.",
+        type: "histogram",
+        samples: () => histogram({}, store.commitTimes),
+      },
+      {
+        name: "webhookd_api_request_duration_seconds",
+        help: "How long requests took, by route and status.",
+        type: "histogram",
+        samples: () =>
+          [...this.requests.all].flatMap(([route, byStatus]) =>
+            [...byStatus].flatMap(([status, times]) => histogram({ route, status }, times)),
+          ),
+      },
+      {
+        name: "webhookd_event_loop_delay_seconds",
+        help: "How late the main thread got to what was ready, since the last scrape.",
+        type: "summary",
+        samples: () => {
+          const { quantiles, sum, count } = this.loopDelay.read();
+          return [
+            ...quantiles.map(([quantile, value]) => ({ labels: { quantile }, value })),
+            { labels: {}, value: sum, suffix: "_sum" },
+            { labels: {}, value: count, suffix: "_count" },
+          ];
+        },
+      },
+    ];
+  }
+}
+
+function countersOf({ store }: MetricsParts): Family[] {
+  const counted = () => store.counted.attempts;
+  return [
+    {
+      name: "webhookd_events_published_total",
+      help: "Events that were published, by type.",
+      type: "counter",
+      samples: () => [...store.counted.published].map(([type, value]) => ({ labels: { type }, value })),
+    },
+    {
+      name: "webhookd_attempts_total",
+      help: "Attempts that were recorded, by what they came to; error is empty for a success.",
+      type: "counter",
+      samples: () => [
+        { labels: { outcome: "succeeded", error: "" }, value: counted().succeeded },
+        { labels: { outcome: "interrupted", error: "interrupted" }, value: counted().interrupted },
+        ...[...counted().failed].map(([error, value]) => ({ labels: { outcome: "failed", error }, value })),
+      ],
+    },
+    {
+      name: "webhookd_deliveries_failed_total",
+      help: "Deliveries that failed for good, by the error of their last attempt.",
+      type: "counter",
+      samples: () => [...counted().deliveriesFailed].map(([error, value]) => ({ labels: { error }, value })),
+    },
+    {
+      name: "webhookd_attempt_duration_seconds",
+      help: "How long attempts took, from their start to their decision.",
+      type: "histogram",
+      samples: () => histogram({}, { bounds: DURATION_BOUNDS, counts: counted().durations, sum: counted().durationMs }),
+    },
+    {
+      name: "webhookd_first_attempt_delay_seconds",
+      help: "How long events waited for their first attempt.",
+      type: "histogram",
+      samples: () => histogram({}, { bounds: DELAY_BOUNDS, counts: counted().delays, sum: counted().delayMs }),
+    },
+  ];
+}
+
+function gaugesOf({ store, deliveries, clock, version }: MetricsParts, census: LatestCensus): Family[] {
+  const one = (value: number): Sample[] => [{ labels: {}, value }];
+  const counted = async (label: string, ...names: ("pending" | "held" | "failed" | "enabled" | "disabled")[]) => {
+    const counts = await census.get();
+    return counts === null ? [] : names.map((name) => ({ labels: { [label]: name }, value: counts[name] }));
+  };
+  const gauge = (name: string, help: string, samples: Family["samples"]): Family => {
+    return { name, help, type: "gauge", samples };
+  };
+  return [
+    gauge("webhookd_deliveries", "Deliveries that are not over well, by status; counted at most every 30 s.", () =>
+      counted("status", "pending", "held", "failed"),
+    ),
+    gauge("webhookd_endpoints", "Endpoints, enabled or disabled; counted at most every 30 s.", () =>
+      counted("state", "enabled", "disabled"),
+    ),
+    gauge("webhookd_oldest_due_age_seconds", "How long the delivery has been due that has waited longest.", () => {
+      const now = clock.now();
+      return one(Math.max(0, now - (deliveries.oldestDueAt(now) ?? now)) / 1000);
+    }),
+    gauge("webhookd_in_flight", "Attempts on the wire.", () => one(deliveries.inFlight)),
+    gauge("webhookd_paused", "Whether the brake is on.", () => one(deliveries.paused ? 1 : 0)),
+    gauge("webhookd_store_bytes", "The store's files.", async () => {
+      const { databaseBytes, walBytes } = await store.size();
+      return [
+        { labels: { file: "database" }, value: databaseBytes },
+        { labels: { file: "wal" }, value: walBytes },
+      ];
+    }),
+    gauge("webhookd_disk_free_bytes", "What [data] disk_floor is compared with.", async () =>
+      one((await store.checkSpace()).freeBytes),
+    ),
+    gauge(
+      "webhookd_endpoint_consecutive_failures",
+      `Of failing endpoints, the ${FAILING_LIMIT} that failed most.`,
+      async () =>
+        (await store.failing(clock.now(), FAILING_LIMIT)).map(({ endpoint, consecutiveFailures }) => {
+          return { labels: { endpoint }, value: consecutiveFailures };
+        }),
+    ),
+    gauge("webhookd_backup_last_success_timestamp_seconds", "When the last backup was made, if one was.", async () => {
+      const last = await store.lastBackup();
+      return last === null ? [] : one(last.at / 1000);
+    }),
+    gauge("webhookd_build_info", "What runs.", () => [{ labels: { version, node: process.version }, value: 1 }]),
+  ];
+}
+
+/** Of milliseconds, in seconds. */
+function histogram(labels: Labels, { bounds, counts, sum }: Buckets): Sample[] {
+  let count = 0;
+  const buckets = counts.map((inBucket, at): Sample => {
+    count += inBucket;
+    const le = at < bounds.length ? bounds[at]! / 1000 : "+Inf";
+    return { labels: { ...labels, le }, value: count, suffix: "_bucket" };
+  });
+  return [...buckets, { labels, value: sum / 1000, suffix: "_sum" }, { labels, value: count, suffix: "_count" }];
+}
