@@ -200,16 +200,17 @@ async function deliverAll(caller: Caller, endpoints: readonly string[]): Promise
   await caller.call("POST", `/v1/webhooks/events/${event}/retry`, { force: true });
   await caller.daemon.settled(event);
   const [delivery] = deliveries;
-  return { ep: endpoints[0]!, evt: event, dlv: delivery.id, att: delivery.last_attempt.id };
+  const job = await caller.call("POST", "/v1/webhooks/jobs", { action: "replay", filter: { events: [event] } });
+  return { ep: endpoints[0]!, evt: event, dlv: delivery.id, att: delivery.last_attempt.id, job: job.body.id };
 }
 
-/** Every GET there is, but the one for secrets. */
+/** Every GET there is, but the one for secrets and the one that has no end. */
 async function readAll(caller: Caller, ids: Readonly<Record<string, string>>): Promise<void> {
   const { paths } = (await caller.call("GET", "/openapi.json", undefined)).body;
   const keys = await caller.call("GET", "/v1/keys", undefined);
   const all: Record<string, string> = { ...ids, key: keys.body.data[0].id };
   for (const [path, methods] of Object.entries<any>(paths)) {
-    if (methods.get === undefined || path.endsWith("/secret")) continue;
+    if (methods.get === undefined || /\/(?:secret|stream)$/.test(path)) continue;
     const pattern = JSON.stringify(methods.get.parameters ?? []);
     const id = Object.keys(all).find((prefix) => pattern.includes(`^${prefix}_`)) ?? "";
     const { status } = await caller.call("GET", path.replace(/\{\w+\}/, all[id] ?? ""), undefined);
