@@ -11,6 +11,7 @@ import { FRESH, triggerCode, WAITING } from "./codes.ts";
 import type { EndpointEntry, EndpointIndex, Route } from "./endpoint-index.ts";
 import type { IdempotencyKeys, Repeated } from "./idempotency.ts";
 import { deliveryId, eventId, type EventKeys, type RandomChars } from "./ids.ts";
+import type { Manual } from "./manual.ts";
 import type { Pending } from "./pending.ts";
 import { traceText } from "./trace.ts";
 
@@ -34,6 +35,7 @@ interface Parts {
   readonly keys: EventKeys;
   readonly random: RandomChars;
   readonly idempotency: IdempotencyKeys;
+  readonly manual: Manual;
   /** Null where no limit is set. */
   readonly pending: Pending | null;
 }
@@ -42,6 +44,7 @@ export class Publish {
   readonly #index: EndpointIndex;
   readonly #idempotency: IdempotencyKeys;
   readonly #pending: Pending | null;
+  readonly #manual: Manual;
   readonly #keys: EventKeys;
   readonly #random: RandomChars;
   readonly #insertEvent: Statement<EventRow>;
@@ -51,6 +54,7 @@ export class Publish {
     this.#index = parts.index;
     this.#idempotency = parts.idempotency;
     this.#pending = parts.pending;
+    this.#manual = parts.manual;
     this.#keys = parts.keys;
     this.#random = parts.random;
     this.#insertEvent = db.prepare(
@@ -121,6 +125,8 @@ export class Publish {
       // Someone waits for a test's answer, and a disabled endpoint's queue is not read.
       const isFresh = test || (endpoint.enabled && hasRoom(endpoint.id));
       this.#insertDelivery.run(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
+      // After a crash nobody would read it there either: as an attempt that was asked for it is made all the same.
+      if (test && !endpoint.enabled) this.#manual.owe(key, endpoint.number, true);
       if (isFresh) fresh.push(firstClaim(event, endpoint, body, trigger, now, trace));
       else waiting.push({ endpoint: endpoint.id, event, dueAt: now });
     }

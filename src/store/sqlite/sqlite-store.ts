@@ -167,14 +167,14 @@ export class SqliteStore implements Store {
     this.#idempotency = new IdempotencyKeys(db, tenants);
     const ids = { keys: new EventKeys(lastKey), random: new RandomChars(random) };
     const pending = maxPendingPerTenant > 0 ? new Pending(db, maxPendingPerTenant) : null;
-    this.#publish = new Publish(db, { index, idempotency: this.#idempotency, pending, ...ids });
+    const manual = new Manual(db, index);
+    this.#manual = manual;
+    this.#publish = new Publish(db, { index, idempotency: this.#idempotency, manual, pending, ...ids });
     this.#responses = new Responses(db, this.#meta);
     const attempts = new Attempts(db, { index, urls, responses: this.#responses });
     this.#prune = new Prune(db);
     this.#held = new Held(db, attempts);
     this.#due = new Due(db, index);
-    const manual = new Manual(db, index);
-    this.#manual = manual;
     this.#started = new Started(db, { meta: this.#meta, index, due: this.#due, manual });
     this.careful = this.#started.careful;
     this.#record = new RecordAttempts(db, { index, attempts, started: this.#started, manual });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Claim } from "../../../src/domain/delivery.ts";
-import type { Store } from "../../../src/store/store.ts";
+import type { Publication, Store } from "../../../src/store/store.ts";
 import {
   addEndpoint,
   again,
@@ -210,6 +210,19 @@ export function manualAttempts(openFresh: OpenFresh): void {
       await store.deleteEndpoint(null, endpoint, START);
       expect(await store.requestAttempt(null, idOf(orphan), START)).toEqual({ result: "endpoint_deleted" });
       expect(await store.requestedAttempt(idOf(orphan))).toBeNull();
+    });
+
+    it("is what a test event to a disabled endpoint is after a crash", async () => {
+      const opened = await openFresh();
+      const endpoint = await addEndpoint(opened.store, { enabled: false });
+      const [{ fresh }] = (await opened.store.publish([draft({ testFor: endpoint })], START, room)) as [Publication];
+      const { delivery } = fresh[0]!;
+      const after = await opened.crash();
+      expect(await after.requestedAttempts(null, 10)).toEqual([{ delivery, endpoint }]);
+      const claim = (await after.requestedAttempt(delivery))!;
+      expect(claim).toMatchObject({ trigger: "test", number: 1 });
+      await after.record([delivered(claim)]);
+      expect(await after.requestedAttempts(null, 10)).toEqual([]);
     });
 
     it("that became vain is forgotten at the next start", async () => {
