@@ -10,12 +10,19 @@ export class Box {
   /** Names the key without telling anything of it; kept beside what it sealed, so that keys can be changed one day. */
   readonly keyId: string;
   readonly #key: Uint8Array;
+  readonly #markKey: Uint8Array;
   readonly #random: (bytes: number) => Uint8Array;
 
   constructor(key: Uint8Array, random: (bytes: number) => Uint8Array) {
     this.#key = key;
     this.#random = random;
     this.keyId = createHmac("sha256", key).update("webhookd secret.key id").digest("hex").slice(0, 8);
+    this.#markKey = createHmac("sha256", key).update("webhookd marks").digest();
+  }
+
+  /** Tells the same bytes again from others, and, without the key, nothing of them: weak ones cannot be guessed from it. */
+  mark(bytes: Uint8Array): Buffer {
+    return createHmac("sha256", this.#markKey).update(bytes).digest();
   }
 
   /** `v1:<key id>:<nonce>:<cipher text and tag>`, base64url. `place` says whose and which field it is. */

@@ -4,6 +4,7 @@ import { WebhookdError } from "../../domain/errors.ts";
 import type { EventDraft } from "../../domain/event.ts";
 import { IdempotencyMismatch, type Idempotency, type Once } from "../../domain/idempotency.ts";
 import type { Publication } from "../store.ts";
+import type { Box } from "./box.ts";
 import type { Interned } from "./interned.ts";
 import { CHUNK } from "./sweep.ts";
 
@@ -14,13 +15,15 @@ export type Repeated = Publication | number | null;
 
 export class IdempotencyKeys {
   readonly #tenants: Interned;
+  readonly #box: Box;
   readonly #select: Statement<[number, string, number], { fingerprint: Buffer; answer: string }>;
   readonly #insert: Statement<Row>;
   readonly #delete: Statement<[number, string]>;
   readonly #expired: Statement<[number]>;
   readonly #prune: Statement<[number]>;
 
-  constructor(db: Database, tenants: Interned) {
+  constructor(db: Database, { tenants, box }: { tenants: Interned; box: Box }) {
+    this.#box = box;
     this.#tenants = tenants;
     this.#select = db.prepare(
       "SELECT fingerprint, answer FROM idempotency WHERE tenant = ? AND key = ? AND expires_at > ?",
@@ -42,12 +45,14 @@ export class IdempotencyKeys {
     const number = this.#tenants.find(tenant);
     const row = number === undefined ? undefined : this.#select.get(number, key, now);
     if (row === undefined) return null;
-    return row.fingerprint.equals(fingerprint) ? row.answer : new IdempotencyMismatch(null);
+    return row.fingerprint.equals(this.#box.mark(fingerprint)) ? row.answer : new IdempotencyMismatch(null);
   }
 
   /** Inside a transaction. */
   remember(tenant: string, { key, fingerprint, expiresAt }: Idempotency, answer: string): void {
-    const row: Row = [this.#tenants.number(tenant), key, fingerprint, expiresAt, answer];
+    // A body may hold a weak secret, and its plain hash would let whoever reads the file or a backup guess it.
+    const mark = this.#box.mark(fingerprint);
+    const row: Row = [this.#tenants.number(tenant), key, mark, expiresAt, answer];
     if (this.#insert.run(...row).changes === 1) return;
     // What is there has expired, or belongs to an item of the batch that this is the key of.
     this.#delete.run(row[0], key);

@@ -164,7 +164,7 @@ export class SqliteStore implements Store {
     this.#endpoints = new Endpoints(db, { tenants, types, index, box });
     this.#rotation = new Rotation(db, { tenants, index, box });
     const lastKey = db.prepare<[], number | null>("SELECT max(key) FROM event").pluck().get() ?? 0;
-    this.#idempotency = new IdempotencyKeys(db, tenants);
+    this.#idempotency = new IdempotencyKeys(db, { tenants, box });
     const ids = { keys: new EventKeys(lastKey), random: new RandomChars(random) };
     const pending = maxPendingPerTenant > 0 ? new Pending(db, maxPendingPerTenant) : null;
     const manual = new Manual(db, index);
