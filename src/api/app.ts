@@ -13,7 +13,7 @@ import { newId } from "../domain/id.ts";
 import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./authentication.ts";
 import { auditRoutes } from "./audit.ts";
 import { AuditTrail } from "./audit-trail.ts";
-import { ClientGone, hasBody, mediaTypeOf, readBody } from "./body.ts";
+import { ClientGone, hasDeclaredBody, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
 import { backupRoutes } from "./backups.ts";
 import { brakeRoutes } from "./brake.ts";
 import { deliveryRoutes } from "./deliveries.ts";
@@ -139,22 +139,26 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
       context.allow = [...resource.keys()].join(", ");
       throw new WebhookdError("method_not_allowed", `this path takes ${context.allow}`);
     }
+    if (route.audit === undefined) return respond(await perform(req, event, route, principal), event);
     const requestId = requestIdOf(context);
-    if (route.audit === undefined) return respond(await perform(req, event, route, principal), requestId);
     const act = { action: route.audit, principal, object: event.context.params?.id, requestId, now: clock.now() };
-    return respond(await trail.keep(act, () => perform(req, event, route, principal)), requestId);
+    return respond(await trail.keep(act, () => perform(req, event, route, principal)), event);
   }
 
   async function perform(req: IncomingMessage, event: H3Event, route: Route, principal: Principal): Promise<Reply> {
     if (!allows(principal, route.access)) {
       throw new WebhookdError("forbidden", `this key lacks the scope "${route.access}"`);
     }
-    const filled = hasBody(req);
-    const type = filled ? mediaTypeOf(req, route.body?.types) : "";
+    let type = hasDeclaredBody(req) ? mediaTypeOf(req, route.body?.types) : "";
     const ticket = route.body?.metered ? intake.enter() : undefined;
     try {
       const maxBytes = route.body?.maxBytes ?? BODILESS_MAX_BYTES;
-      const body = filled ? await readBody(req, maxBytes, ticket?.hold) : NO_BODY;
+      const hold = (bytes: number) => {
+        // Of what comes in chunks only its first bytes tell that it is a body, and that it needs a type.
+        if (bytes > 0) type ||= mediaTypeOf(req, route.body?.types);
+        ticket?.hold(bytes);
+      };
+      const body = mayHaveBody(req) ? await readBody(req, maxBytes, hold) : NO_BODY;
       if (route.body === undefined && body.length > 0) {
         throw new WebhookdError("bad_request", "this route takes no body");
       }
@@ -175,7 +179,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     const requestId = requestIdOf(context);
     const cause = error.unhandled ? error.cause : error;
     const shown = cause instanceof WebhookdError ? cause : errorToShow(cause, event, requestId);
-    return respond(problem(shown, requestId, context.allow === undefined ? [] : [["allow", context.allow]]), requestId);
+    return respond(problem(shown, requestId, context.allow === undefined ? [] : [["allow", context.allow]]), event);
   }
 
   /** What nobody foresaw is named in the log alone, in one line: a stack or a message could hold what it worked on. */
@@ -197,6 +201,21 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
 
   function requestIdOf(context: Context): string {
     return (context.requestId ??= newRequestId());
+  }
+
+  /** srvx's own response: headers go to Node as they are, without a Headers object that costs more than the rest. */
+  function respond({ status, type, body, headers: own }: Reply, event: H3Event): Response {
+    const headers: Header[] = [
+      ["x-request-id", requestIdOf(event.context as unknown as Context)],
+      ["cache-control", "no-store"],
+    ];
+    if (body !== null) headers.push(["content-type", type]);
+    if (own !== undefined) headers.push(...own);
+    const isHead = event.runtime!.node!.req!.method === "HEAD";
+    // Whoever asks for the headers alone wants this one as well (RFC 9110 9.3.2), and h3 would lose it with the body.
+    if (isHead && body !== null) headers.push(["content-length", String(Buffer.byteLength(body))]);
+    const init = { status, statusText: STATUS_CODES[status], headers: headers as [string, string][] };
+    return new FastResponse(isHead ? null : body, init);
   }
 
   return {
@@ -230,18 +249,6 @@ function byPath(routes: readonly Route[]): Map<string, Map<string, Route>> {
     resources.set(route.path, resource.set(route.method, route));
   }
   return resources;
-}
-
-/** srvx's own response: headers go to Node as they are, without a Headers object that costs more than the rest. */
-function respond(reply: Reply, requestId: string): Response {
-  const headers: Header[] = [
-    ["x-request-id", requestId],
-    ["cache-control", "no-store"],
-  ];
-  if (reply.body !== null) headers.push(["content-type", reply.type]);
-  if (reply.headers !== undefined) headers.push(...reply.headers);
-  const init = { status: reply.status, statusText: STATUS_CODES[reply.status], headers: headers as [string, string][] };
-  return new FastResponse(reply.body, init);
 }
 
 /** One call of the generator for many small draws. */

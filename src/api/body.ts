@@ -10,9 +10,13 @@ export class ClientGone extends Error {
   override readonly name = "ClientGone";
 }
 
-export function hasBody(req: IncomingMessage): boolean {
-  const length = req.headers["content-length"];
-  return length === undefined ? req.headers["transfer-encoding"] !== undefined : Number(length) > 0;
+/** Whether it has a body for all that its headers say: one that comes in chunks may turn out to be empty. */
+export function mayHaveBody(req: IncomingMessage): boolean {
+  return req.headers["transfer-encoding"] !== undefined || hasDeclaredBody(req);
+}
+
+export function hasDeclaredBody(req: IncomingMessage): boolean {
+  return Number(req.headers["content-length"] ?? 0) > 0;
 }
 
 const JSON_ALONE = ["application/json"];
@@ -37,7 +41,7 @@ export function mediaTypeOf(req: IncomingMessage, known: readonly string[] = JSO
 
 /**
  * All of the body, or `payload_too_large` as soon as it is known to exceed `maxBytes`. `hold` hears of the bytes
- * before they are kept and may throw.
+ * before they are kept or refused, first of those that were declared, and may throw.
  */
 export function readBody(req: IncomingMessage, maxBytes: number, hold?: (bytes: number) => void): Promise<Buffer> {
   const declared = Number(req.headers["content-length"] ?? 0);
@@ -52,9 +56,9 @@ export function readBody(req: IncomingMessage, maxBytes: number, hold?: (bytes: 
     };
     const take = (chunk: Buffer) => {
       size += chunk.length;
-      if (size > maxBytes) return refuse(tooLarge(maxBytes));
       try {
         if (size > declared) hold?.(chunk.length);
+        if (size > maxBytes) throw tooLarge(maxBytes);
         chunks.push(chunk);
       } catch (error) {
         refuse(error);

@@ -41,6 +41,17 @@ describe("every answer", () => {
     });
   });
 
+  it("to HEAD has the headers that GET would get, its length too, and no body", async () => {
+    const { api } = await serve();
+    for (const path of ["/healthz", "/v1/webhooks/event-types", "/nope"]) {
+      const get = await api.get(path);
+      const head = await api.request("HEAD", path);
+      expect(head).toMatchObject({ status: get.status, text: "" });
+      const own = { "x-request-id": expect.any(String), date: expect.any(String) };
+      expect(head.headers).toEqual({ ...get.headers, ...own });
+    }
+  });
+
   it("says nothing about an exception, which is logged in one line under the request id", async () => {
     const { api, fake } = await serve();
     fake.publishing = () => Promise.reject(new Error("SELECT secret FROM /var/lib"));
@@ -50,6 +61,22 @@ describe("every answer", () => {
     const [line] = api.logged.filter(({ level }) => level === "error");
     const error = "Error: SELECT secret FROM /var/lib";
     expect(line!.fields).toEqual({ request_id: body.request_id, client: "127.0.0.1", error });
+  });
+});
+
+describe("a body that comes in chunks", () => {
+  it("needs no content type when it turns out to be empty", async () => {
+    const { api } = await serve();
+    expect((await api.request("GET", "/v1/webhooks/event-types", { chunked: true })).status).toBe(200);
+    expect((await api.request("POST", EVENTS, { chunked: true })).body.code).toBe("invalid_json");
+  });
+
+  it("needs one with its first byte, whatever its size", async () => {
+    const { api } = await serve();
+    const headers = { "content-type": "text/plain" };
+    for (const body of ["x", "x".repeat(300_000)]) {
+      expect((await api.request("POST", EVENTS, { chunked: true, body, headers })).status).toBe(415);
+    }
   });
 });
 
@@ -280,7 +307,6 @@ describe("health", () => {
     expect(await api.get("/readyz", { key: null })).toMatchObject({ status: 503, text: "disk_full" });
     api.phase = "draining";
     expect(await api.get("/readyz", { key: null })).toMatchObject({ status: 503, text: "draining" });
-    expect(await api.request("HEAD", "/healthz", { key: null })).toMatchObject({ status: 200, text: "" });
     expect((await api.request("POST", "/healthz", { key: null })).status).toBe(405);
   });
 
