@@ -4,6 +4,7 @@
  */
 import { randomFillSync } from "node:crypto";
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
 import { H3, type H3Event, HTTPError } from "h3";
 import { FastResponse } from "srvx";
 import { toNodeHandler } from "srvx/node";
@@ -213,7 +214,9 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     if (own !== undefined) headers.push(...own);
     const isHead = event.runtime!.node!.req!.method === "HEAD";
     // Whoever asks for the headers alone wants this one as well (RFC 9110 9.3.2), and h3 would lose it with the body.
-    if (isHead && body !== null) headers.push(["content-length", String(Buffer.byteLength(body))]);
+    if (isHead && typeof body === "string") headers.push(["content-length", String(Buffer.byteLength(body))]);
+    // Nobody will read a stream to its end, which is what ends it.
+    if (isHead && body instanceof Readable) body.destroy();
     const init = { status, statusText: STATUS_CODES[status], headers: headers as [string, string][] };
     return new FastResponse(isHead ? null : body, init);
   }

@@ -79,6 +79,17 @@ async function serve() {
 }
 
 describe("the stream", () => {
+  it("is not left open by a HEAD, which nobody reads", async () => {
+    const { api } = await serve();
+    const { status, headers, text } = await api.request("HEAD", "/v1/webhooks/stream");
+    expect({ status, text, type: headers["content-type"] }).toEqual({
+      status: 200,
+      text: "",
+      type: "text/event-stream",
+    });
+    await until(() => api.feed.listeners === 0);
+  });
+
   it("tells of what is owed and what attempts came to, to whoever may see it", async () => {
     const { api, endpoint, others, happen, gathered } = await serve();
     const [all, mine, failed] = [
