@@ -112,8 +112,9 @@ export async function startDaemon(
     watcher: feed,
     sending: (onEnded) => (sending = openSending(onEnded)),
   });
+  const ending = new AbortController();
   let { egress, retention: rules, backup: backupRules } = config;
-  const backups = new Backups({ store, clock, log, rules: () => backupRules });
+  const backups = new Backups({ store, clock, log, rules: () => backupRules, signal: ending.signal });
   const metrics = new Metrics({ store, deliveries: dispatcher, clock, version });
   let phase: "serving" | "draining" | "stopped" = "serving";
   const api = createApi({
@@ -152,7 +153,6 @@ export async function startDaemon(
     throw error;
   }
 
-  const ending = new AbortController();
   const pace = { clock, signal: ending.signal };
   const retention = new Retention({ ...pace, store, log, rules: () => rules });
   const jobs = new JobRunner({ ...pace, store, deliveries: dispatcher });

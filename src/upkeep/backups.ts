@@ -1,6 +1,6 @@
 /** Backups: on demand, and by `[backup] every`. A failure is an alarm in the log and stays in the status until one succeeds. */
 import type { Clock } from "../clock.ts";
-import { WebhookdError } from "../domain/errors.ts";
+import { WebhookdError, type ErrorCode } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { BackupFile, BackupPlace, Store } from "../store/store.ts";
 
@@ -15,6 +15,8 @@ export interface BackupsParts {
   readonly log: Log;
   /** As they are at the beginning of a backup. */
   readonly rules: () => BackupRules;
+  /** Aborted when the daemon stops: whoever waits for a backup must not hold that up. */
+  readonly signal: AbortSignal;
 }
 
 export interface BackupFailure {
@@ -22,6 +24,7 @@ export interface BackupFailure {
   readonly detail: string;
 }
 
+const NO_FAILURES: readonly ErrorCode[] = ["backup_running", "shutting_down"];
 /** After a failure the schedule waits so long, or its own period if that is shorter. */
 const AGAIN_MS = 600_000;
 
@@ -29,27 +32,33 @@ export class Backups {
   /** Of the last one that was tried; null once one succeeded, and after a start. */
   failure: BackupFailure | null = null;
   readonly #parts: BackupsParts;
+  readonly #stopped: Promise<never>;
 
   constructor(parts: BackupsParts) {
     this.#parts = parts;
+    const stopped = Promise.withResolvers<never>();
+    // Mostly nobody waits.
+    stopped.promise.catch(() => {});
+    parts.signal.addEventListener("abort", () => stopped.reject(shuttingDown()), { once: true });
+    this.#stopped = stopped.promise;
   }
 
   get rules(): BackupRules {
     return this.#parts.rules();
   }
 
-  /** Rejects as `Store.backup` does. */
+  /** Rejects as `Store.backup` does, and with `shutting_down` when the daemon stops. */
   async make(): Promise<BackupFile> {
     const { store, clock, log } = this.#parts;
     const begun = clock.monotonic();
     try {
-      const backup = await store.backup(this.rules, clock.now());
+      const backup = await Promise.race([store.backup(this.rules, clock.now()), this.#stopped]);
       this.failure = null;
       const duration_ms = Math.round(clock.monotonic() - begun);
       log.info({ file: backup.file, bytes: backup.bytes, duration_ms }, "a backup was made");
       return backup;
     } catch (error) {
-      if (error instanceof WebhookdError && error.code === "backup_running") throw error;
+      if (error instanceof WebhookdError && NO_FAILURES.includes(error.code)) throw error;
       const detail = error instanceof WebhookdError ? error.detail : String(error);
       this.failure = { at: clock.now(), detail };
       log.error({ detail }, "the backup failed: what was published since the last one has no copy");
@@ -72,4 +81,8 @@ export class Backups {
       if (!(error instanceof WebhookdError)) throw error;
     });
   }
+}
+
+function shuttingDown(): WebhookdError {
+  return new WebhookdError("shutting_down", "the daemon is stopping, and gives the backup up; ask again when it runs");
 }

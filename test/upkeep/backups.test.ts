@@ -9,18 +9,22 @@ function aScene(every = 3_600_000) {
   const clock = new ManualClock();
   const alarms: object[] = [];
   const made: number[] = [];
-  const scene = { clock, alarms, made, failing: false, last: null as BackupFile | null };
+  const ending = new AbortController();
+  const scene = { clock, alarms, made, ending, failing: false, hanging: false, last: null as BackupFile | null };
   const store = {
     lastBackup: async () => scene.last,
     async backup({ dir }: BackupPlace, at: number) {
       made.push(at);
+      if (scene.hanging) await new Promise(() => {});
       if (scene.failing) throw new WebhookdError("backup_failed", "the disk is full");
       return (scene.last = { file: dir, at, bytes: 1, schema: 1, endpoints: 0, events: 0 });
     },
   };
   const log = { ...silentLog, error: (fields: object) => void alarms.push(fields) };
   const rules = { every, dir: "/b", mayMake: false, keep: 7 };
-  return Object.assign(scene, { backups: new Backups({ store, clock, log, rules: () => rules }) });
+  return Object.assign(scene, {
+    backups: new Backups({ store, clock, log, rules: () => rules, signal: ending.signal }),
+  });
 }
 
 /** A pass each minute; how many backups were tried. */
@@ -58,6 +62,17 @@ describe("scheduled backups", () => {
     scene.failing = false;
     expect(await passes(scene, 10)).toBe(1);
     expect(scene.backups.failure).toBeNull();
+  });
+
+  it("hold up no stop of the daemon, and being given up then is no failure", async () => {
+    const scene = aScene();
+    scene.hanging = true;
+    const pass = scene.backups.pass();
+    const asked = scene.backups.make();
+    scene.ending.abort();
+    await pass;
+    await expect(asked).rejects.toMatchObject({ code: "shutting_down" });
+    expect([scene.backups.failure, scene.alarms]).toEqual([null, []]);
   });
 
   it("are made when the clock was set back behind the last one", async () => {
