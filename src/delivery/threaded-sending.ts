@@ -74,16 +74,17 @@ export class ThreadedSending implements Sending {
   }
 
   async forget(endpoint: string): Promise<readonly string[]> {
-    const suspects = this.#suspects.filter((job) => job.endpoint === endpoint);
-    for (const job of suspects) this.#suspects.splice(this.#suspects.indexOf(job), 1);
-    const given = suspects.map(({ delivery }) => delivery);
-    given.push(...((await this.#quarantine?.forget(endpoint)) ?? []));
+    const given: string[] = [];
     // A thread that died meanwhile answered nothing, and what it had goes to the one in its place.
     for (let asked: ThreadPort | null = null; asked !== this.#threadOf(endpoint);) {
       asked = this.#threadOf(endpoint);
       given.push(...(await asked.forget(endpoint)));
     }
-    return given;
+    given.push(...((await this.#quarantine?.forget(endpoint)) ?? []));
+    // Last, because such a death makes suspects.
+    const suspects = this.#suspects.filter((job) => job.endpoint === endpoint);
+    for (const job of suspects) this.#suspects.splice(this.#suspects.indexOf(job), 1);
+    return [...given, ...suspects.map(({ delivery }) => delivery)];
   }
 
   async pause(): Promise<void> {

@@ -26,9 +26,9 @@ class FakeThread extends EventEmitter {
   }
 
   /** Answers the last question. */
-  answer(): void {
+  answer(result?: unknown): void {
     const call = this.messages.findLast((message) => "call" in message)!.call;
-    this.emit("message", { kind: "answer", call, result: undefined });
+    this.emit("message", { kind: "answer", call, result });
   }
 
   dieOnTheWire(): void {
@@ -92,4 +92,17 @@ it("a thread that takes the place of a dead one has the settings before it has w
   await new Promise(setImmediate);
   const kinds = threads[1]!.messages.map((message) => (message.kind === "target" ? message.target : message.kind));
   expect(kinds).toEqual([ROTATED, "jobs"]);
+});
+
+it("an endpoint is forgotten by the thread that takes a dead one's place, too", async () => {
+  const { sending, threads } = aSending();
+  void sending.setTarget(TARGET);
+  const job = claim();
+  sending.send([job]);
+  const forgotten = sending.forget(job.endpoint);
+  threads[0]!.emit("exit");
+  await new Promise(setImmediate);
+  expect(threads[1]!.messages.at(-1)).toMatchObject({ kind: "forget", endpoint: job.endpoint });
+  threads[1]!.answer([job.delivery]);
+  expect(await forgotten).toEqual([job.delivery]);
 });
