@@ -96,7 +96,9 @@ function fields({ types, urlPolicy }: RegistrationRules) {
       "At most so many attempts begin in a second.",
     ),
     max_in_flight: described(
-      v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000))),
+      v.nullable(
+        v.pipe(v.number(), v.integer("invalid_type: must be a whole number"), v.minValue(1), v.maxValue(10_000)),
+      ),
       "A ceiling for the adaptive cap.",
     ),
     enabled: v.boolean(),
@@ -145,9 +147,19 @@ export function metadata() {
   const fits = (value: Record<string, unknown>) => Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES;
   return v.pipe(
     object(),
+    v.check(
+      (value) => keepsNumbers(value),
+      "invalid_type: holds a number that would not come out as it came in; give it as a string",
+    ),
     v.check(fits, `too_long: must be at most ${MAX_METADATA_BYTES} bytes of JSON`),
     v.metadata({ description: `Yours; at most ${MAX_METADATA_BYTES} bytes of JSON.` }),
   );
+}
+
+/** `1e400` would come out as null, and a 64-bit id as its neighbour. */
+function keepsNumbers(value: unknown): boolean {
+  if (typeof value === "object" && value !== null) return Object.values(value).every(keepsNumbers);
+  return typeof value !== "number" || Math.abs(value) <= Number.MAX_SAFE_INTEGER;
 }
 
 /** Not `v.record`: that one drops keys such as `constructor` without a word. */

@@ -5,7 +5,7 @@ import { WebhookdError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { newSigningSecret } from "../domain/secret.ts";
 import type { UrlPolicy } from "../domain/url.ts";
-import { allows } from "./authentication.ts";
+import { allows, type Principal } from "./authentication.ts";
 import { changed } from "./endpoint-change.ts";
 import { changeSchema, registrationSchema } from "./endpoint-schema.ts";
 import * as operations from "./operations/endpoints.ts";
@@ -35,6 +35,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
 
   async function register({ principal, query, body, now, request }: Call): Promise<Reply> {
     const given = readJson(body, Registration);
+    requireForValues(principal, given.headers);
     const signingSecret = newSigningSecret(random(32));
     const endpoint = await store.addEndpoint(
       {
@@ -77,6 +78,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
   async function change({ principal, params, query, body, now }: Call): Promise<Reply> {
     const id = endpointId(params);
     const patch = readJson(body, Change);
+    requireForValues(principal, patch.headers ?? {});
     const tenant = tenantToRead(principal, namedTenant(query));
     const settings = (before: EndpointSettings) => changed(before, patch, signatureHeader);
     const endpoint = await store.updateEndpoint(tenant, id, settings, now, patch.held);
@@ -165,6 +167,12 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
 function registered(endpoint: Endpoint, signingSecret: string): Reply {
   const answer = { ...presentEndpoint(endpoint), signing_secret: signingSecret };
   return json(201, answer, [["location", `${PATH}/${endpoint.id}`]]);
+}
+
+/** Header values are credentials as often as not: to set one takes the scope that shows secrets. Null takes one away. */
+function requireForValues(principal: Principal, headers: Readonly<Record<string, unknown>>): void {
+  if (allows(principal, "secrets") || Object.values(headers).every((value) => value === null)) return;
+  throw new WebhookdError("forbidden", 'header values take a key with the scope "secrets" as well');
 }
 
 export function endpointId({ id = "" }: Call["params"]): string {

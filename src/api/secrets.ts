@@ -23,7 +23,7 @@ const NOTHING = Buffer.from("{}");
 const RotateBody = v.strictObject({
   overlap_seconds: v.optional(
     described(
-      v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(7 * DAY_SECONDS)),
+      v.pipe(v.number(), v.integer("invalid_type: must be a whole number"), v.minValue(0), v.maxValue(7 * DAY_SECONDS)),
       "How long the current secret goes on signing, so that receivers can be given the next one; 0 switches at once.",
     ),
     DAY_SECONDS,

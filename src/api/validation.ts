@@ -65,7 +65,7 @@ function fieldError(issue: v.BaseIssue<unknown>): FieldError {
     const code = issue.expected === "never" ? "unknown_field" : "missing_field";
     return { pointer, code, detail: DETAILS[code]! };
   }
-  const [code = "", detail] = issue.message.split(": ", 2);
+  const [, code = issue.message, detail] = /^(\w+): (.*)$/s.exec(issue.message) ?? [];
   const known = FIELD_CODES.find((each) => each === code);
   if (known === undefined)
     return { pointer, code: "invalid_type", detail: `must be ${issue.expected ?? "something else"}` };

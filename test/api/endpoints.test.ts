@@ -109,12 +109,39 @@ describe("registering", () => {
     [{ uid: "a".repeat(65) }, "too_long"],
     [{ url: `https://example.com/${"a".repeat(2048)}` }, "url_too_long"],
     [{ headers: { "x-a": ["1"] } }, "invalid_header"],
+    [{ metadata: { id: [2 ** 53] } }, "invalid_type"],
     [{ headers: "x" }, "invalid_type"],
   ])("refuses %j", async (more, code) => {
     const api = await serve();
     const { status, body } = await api.post(PATH, registration(more));
     expect(status).toBe(422);
     expect(body.errors.map((error: { code: string }) => error.code)).toContain(code);
+  });
+
+  it("says what is wrong in a whole sentence", async () => {
+    const api = await serve();
+    const { body } = await api.post(PATH, registration({ max_in_flight: 1.5 }));
+    expect(body.detail).toBe("/max_in_flight must be a whole number");
+    const { id } = (await api.post(PATH, registration())).body;
+    const change = await api.request("PATCH", `${PATH}/${id}`, { body: '{"held":"release"}' });
+    expect(change.body.detail).toBe("/held goes with enabled: true alone");
+  });
+
+  it("takes header values from a key with scope secrets alone, and lets any that manages take them away", async () => {
+    const api = await serve();
+    const key = await api.addKey(["manage"]);
+    const keyed = (method: string, path: string, body: unknown, as = key) =>
+      api.request(method, path, { key: as, body: JSON.stringify(body) });
+    const both = await api.addKey(["manage", "secrets"]);
+    const given = registration({ headers: { "x-api-key": "hunter2" } });
+    expect((await keyed("POST", PATH, given)).body.code).toBe("forbidden");
+    const { status, body } = await keyed("POST", PATH, given, both);
+    expect(status).toBe(201);
+    const path = `${PATH}/${body.id}`;
+    expect((await keyed("PATCH", path, { headers: { "x-b": "c" } })).body.code).toBe("forbidden");
+    expect((await keyed("PATCH", path, { headers: { "X-Api-Key": null } })).body.headers).toEqual({});
+    expect((await keyed("PATCH", path, { headers: { "x-b": "c" } }, both)).status).toBe(200);
+    expect((await keyed("PATCH", path, { headers: null })).body.headers).toEqual({});
   });
 
   it("refuses a uid that the tenant has, and an endpoint too many", async () => {
