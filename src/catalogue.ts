@@ -2,6 +2,7 @@
 import type { DataCheck } from "./api/data-check.ts";
 import type { Config } from "./config.ts";
 import { ConfigError, type Mistake } from "./config/error.ts";
+import { ALERT_TYPES } from "./domain/alert.ts";
 import { catalogue, type EventType } from "./domain/event-type.ts";
 import type { Store, TypeInUse } from "./store/store.ts";
 
@@ -40,7 +41,7 @@ export class Catalogue {
     const types = catalogue(eventTypes);
     // Whoever writes a schema hears of its mistakes now, not on the day when validation is switched on.
     const check = events.validate || eventTypes.length > 0 ? await checkOf(types.values()) : undefined;
-    const removed = await this.#store.typesInUse([...types.keys()]);
+    const removed = await this.#store.typesInUse([...types.keys(), ...ALERT_TYPES]);
     if (removed.length > 0) throw new ConfigError(removed.map(stillChosen));
     this.#types.clear();
     for (const [name, type] of types) this.#types.set(name, type);

@@ -73,6 +73,11 @@ export interface Config {
     readonly caFile: string;
   };
   readonly signature: { readonly header: string; readonly standardWebhooks: boolean };
+  readonly alerts: {
+    /** Empty: no alerts. */
+    readonly url: string;
+    readonly secretFile: string;
+  };
   readonly endpoints: {
     readonly maxPerTenant: number;
     readonly disableOnGone: boolean;
@@ -246,6 +251,7 @@ function build(
       audit: settings["retention.audit"],
       statistics: settings["retention.statistics"],
     },
+    alerts: { url: settings["alerts.url"], secretFile: settings["alerts.secret_file"] },
     log: { format: settings["log.format"], level: settings["log.level"] },
     dev,
     paused: inputs.flags.paused ?? false,

@@ -2,6 +2,7 @@
  * The composition root: the one place where the parts are joined. Config → store → dispatcher → API → schedule.
  */
 import { networkInterfaces } from "node:os";
+import { Alerts } from "./alerts/alerts.ts";
 import {
   CertificateError,
   datesOf,
@@ -22,6 +23,7 @@ import type { SenderThreadData } from "./delivery/sender-messages.ts";
 import type { Ended, Sending } from "./delivery/sending.ts";
 import type { StartThread } from "./delivery/thread-port.ts";
 import { ThreadedSending } from "./delivery/threaded-sending.ts";
+import { both } from "./delivery/watcher.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import { Feed } from "./feed/feed.ts";
 import type { Log } from "./log.ts";
@@ -99,6 +101,7 @@ export async function startDaemon(
   let sending: Sending | null = null;
   const openSending = await sendingFor(config, { ...parts, clock });
   const feed = new Feed({ clock, store });
+  const alerts = new Alerts({ clock, store, deliveries: () => dispatcher });
   const dispatcher = new Dispatcher({
     store,
     clock,
@@ -109,12 +112,13 @@ export async function startDaemon(
     maxRetryAfter: config.retry.maxRetryAfter,
     heldBytes: config.limits.inFlightBytes,
     disabling: { onGone: config.endpoints.disableOnGone, afterMs: config.endpoints.disableAfter },
-    watcher: feed,
+    watcher: both(feed, alerts),
     sending: (onEnded) => (sending = openSending(onEnded)),
   });
   const ending = new AbortController();
   let { egress, retention: rules, backup: backupRules } = config;
-  const backups = new Backups({ store, clock, log, rules: () => backupRules, signal: ending.signal });
+  const onFailed = (detail: string) => alerts.backupFailed(detail);
+  const backups = new Backups({ store, clock, log, rules: () => backupRules, signal: ending.signal, onFailed });
   const metrics = new Metrics({ store, deliveries: dispatcher, clock, version });
   let phase: "serving" | "draining" | "stopped" = "serving";
   const api = createApi({
@@ -141,6 +145,7 @@ export async function startDaemon(
   try {
     if (config.paused) await store.pause({ ...STARTED_PAUSED, at: clock.now() });
     await endOverlaps();
+    await alerts.configure(config, ownAddresses());
     await dispatcher.start();
     const pause = await store.getPause();
     if (pause !== null)
@@ -163,7 +168,12 @@ export async function startDaemon(
       { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
       { name: "secret switch", pattern: "* * * * * *", run: endOverlaps },
       { name: "health", pattern: "* * * * * *", run: () => store.saveHealth() },
-      { name: "free space", pattern: "*/2 * * * * *", run: () => store.checkSpace().then(() => undefined) },
+      {
+        name: "free space",
+        pattern: "*/2 * * * * *",
+        run: () => store.checkSpace().then((space) => alerts.space(space)),
+      },
+      { name: "alerts", pattern: "* * * * * *", run: () => alerts.run() },
       { name: "idempotency keys", pattern: "30 * * * * *", run: () => forgetIdempotencyKeys(store, pace) },
       { name: "old events", pattern: "0 * * * * *", run: () => retention.pruneEvents() },
       { name: "held deliveries", pattern: "0 5-59/10 * * * *", run: () => retention.expireHeld() },
@@ -186,6 +196,7 @@ export async function startDaemon(
     metrics.loopDelay.stop();
     ending.abort();
     feed.end();
+    await alerts.run();
     await dispatcher.stop();
     phase = "stopped";
     await Promise.all([listener.close(CLOSE_DEADLINE_MS), socket?.close(CLOSE_DEADLINE_MS)]);
@@ -202,12 +213,15 @@ export async function startDaemon(
       sending?.setEgress(egress);
       const tls = next.server.tls && { certificate: renewed(listener, next.server.tls, { log, now: clock.now() }) };
       log.info({ changed, needs_restart: needsRestart, ...tls }, "SIGHUP: the configuration was read again");
-      catalogue.change(next).catch((error: unknown) => log.error({ err: error }, "the event types stay as they were"));
+      const keep = (what: string) => (error: unknown) => log.error({ err: error }, `${what} stay as they were`);
+      catalogue.change(next).catch(keep("the event types"));
+      alerts.configure(next, ownAddresses()).catch(keep("alerts"));
     },
     idle: () => dispatcher.idle(),
     tick: async () => {
       dispatcher.tick();
       await endOverlaps();
+      await alerts.run();
       await jobs.run();
     },
     stop: () => (stopped ??= stop()),

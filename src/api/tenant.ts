@@ -1,4 +1,5 @@
 /** Whose data a request is about: the key's tenant, or, for a key of `*`, the tenant it names. */
+import { ALERT_TENANT } from "../domain/alert.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Principal } from "./authentication.ts";
 import { textParameter, type Query } from "./parameter.ts";
@@ -22,6 +23,12 @@ export function isTenant(text: string): boolean {
 
 /** Where something new belongs. */
 export function tenantToWrite(principal: Principal, named: string | undefined): string {
+  const tenant = tenantOf(principal, named);
+  if (tenant !== ALERT_TENANT) return tenant;
+  throw new WebhookdError("forbidden", `${ALERT_TENANT} is kept for the daemon's own events`);
+}
+
+function tenantOf(principal: Principal, named: string | undefined): string {
   if (principal.tenant === EVERY_TENANT) return named ?? DEFAULT_TENANT;
   if (named !== undefined && named !== principal.tenant) {
     throw new WebhookdError("forbidden", "this key belongs to another tenant");
@@ -37,7 +44,7 @@ export function requireEveryTenant(principal: Principal): void {
 
 /** Where to look: null means everywhere, for a key of `*` that names no tenant. */
 export function tenantToRead(principal: Principal, named: string | undefined): string | null {
-  return principal.tenant === EVERY_TENANT && named === undefined ? null : tenantToWrite(principal, named);
+  return principal.tenant === EVERY_TENANT && named === undefined ? null : tenantOf(principal, named);
 }
 
 export function namedTenant(query: Query): string | undefined {

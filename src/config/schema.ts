@@ -418,6 +418,23 @@ export const SETTINGS = [
     sentence: "Whether /metrics is answered without a key; otherwise it needs one of scope metrics.",
   },
   {
+    section: "alerts",
+    key: "url",
+    kind: "text",
+    default: "",
+    sentence:
+      "Where the daemon posts events of its own (webhookd.endpoint_failing and the like), signed like any other. Empty: nowhere.",
+    live: true,
+  },
+  {
+    section: "alerts",
+    key: "secret_file",
+    kind: "path",
+    default: "",
+    sentence: "The file with the secret that signs them (whsec_…).",
+    live: true,
+  },
+  {
     section: "log",
     key: "format",
     kind: "choice",

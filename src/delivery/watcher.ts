@@ -12,3 +12,20 @@ export interface DeliveryWatcher {
   /** By the daemon itself. */
   disabled(endpoint: string, reason: DisabledReason): void;
 }
+
+/** Tells two, the second one of attempts and disabled endpoints alone. */
+export function both(one: DeliveryWatcher, other: Pick<DeliveryWatcher, "attempted" | "disabled">): DeliveryWatcher {
+  return {
+    attempted(attempt, recorded) {
+      one.attempted(attempt, recorded);
+      other.attempted(attempt, recorded);
+    },
+    accepted: (handover) => one.accepted(handover),
+    withdrawn: (deliveries) => one.withdrawn(deliveries),
+    changed: (endpoint) => one.changed(endpoint),
+    disabled(endpoint, reason) {
+      one.disabled(endpoint, reason);
+      other.disabled(endpoint, reason);
+    },
+  };
+}

@@ -17,6 +17,7 @@ export interface BackupsParts {
   readonly rules: () => BackupRules;
   /** Aborted when the daemon stops: whoever waits for a backup must not hold that up. */
   readonly signal: AbortSignal;
+  readonly onFailed?: (detail: string) => void;
 }
 
 export interface BackupFailure {
@@ -49,7 +50,7 @@ export class Backups {
 
   /** Rejects as `Store.backup` does, and with `shutting_down` when the daemon stops. */
   async make(): Promise<BackupFile> {
-    const { store, clock, log } = this.#parts;
+    const { store, clock, log, onFailed } = this.#parts;
     const begun = clock.monotonic();
     try {
       const backup = await Promise.race([store.backup(this.rules, clock.now()), this.#stopped]);
@@ -61,6 +62,7 @@ export class Backups {
       if (error instanceof WebhookdError && NO_FAILURES.includes(error.code)) throw error;
       const detail = error instanceof WebhookdError ? error.detail : String(error);
       this.failure = { at: clock.now(), detail };
+      onFailed?.(detail);
       log.error({ detail }, "the backup failed: what was published since the last one has no copy");
       throw error;
     }

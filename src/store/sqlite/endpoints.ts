@@ -1,5 +1,6 @@
 /** Endpoints: their rows, and their secrets sealed. */
 import type { Database, Statement } from "better-sqlite3";
+import { ALERT_TENANT } from "../../domain/alert.ts";
 import type { DisabledReason, Endpoint, EndpointSettings, NewEndpoint, Target } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { ChangeSettings, EndpointQuery, TypeInUse } from "../store.ts";
@@ -183,6 +184,7 @@ export class Endpoints {
       look: (row) => {
         const endpoint = this.#view(row);
         const wanted =
+          this.#isOf(query.tenant, row) &&
           (query.enabled === undefined || query.enabled === endpoint.enabled) &&
           (query.url === undefined || query.url === endpoint.url) &&
           (query.eventType === undefined || endpoint.events.includes(query.eventType));
@@ -278,8 +280,10 @@ export class Endpoints {
     return { ...this.#view(row), headers: this.#headers(row) };
   }
 
+  /** The daemon's own endpoint is found by its tenant's name alone. */
   #isOf(tenant: string | null, row: Pick<Row, "tenant">): boolean {
-    return tenant === null || this.#tenants.name(row.tenant) === tenant;
+    const owner = this.#tenants.name(row.tenant);
+    return tenant === null ? owner !== ALERT_TENANT : owner === tenant;
   }
 
   #view(row: Row): Endpoint {

@@ -1,0 +1,141 @@
+/** Tells the operator, by events of our own that are delivered like any other, and never about themselves. */
+import { randomBytes } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { Deliveries } from "../delivery/deliveries.ts";
+import type { DeliveryWatcher } from "../delivery/watcher.ts";
+import { ALERT_TENANT, AlertFolder, type Moment, type Notice } from "../domain/alert.ts";
+import type { DisabledReason } from "../domain/endpoint.ts";
+import { WebhookdError } from "../domain/errors.ts";
+import type { EndedAttempt, Recorded, Space, Store } from "../store/store.ts";
+import { keepAlertEndpoint, type EndpointStore } from "./endpoint.ts";
+
+export interface AlertsParts {
+  readonly store: Pick<Store, "publish" | "tenantOf" | "getEndpoint"> & EndpointStore;
+  readonly clock: Clock;
+  readonly deliveries: () => Pick<Deliveries, "hasRoom" | "accept" | "refresh">;
+}
+
+type Told = Pick<DeliveryWatcher, "attempted" | "disabled">;
+
+export class Alerts implements Told {
+  readonly #parts: AlertsParts;
+  readonly #folder = new AlertFolder();
+  /** Where they go; null for nowhere. */
+  #endpoint: string | null = null;
+  #unsent: Notice[] = [];
+  #running: Promise<void> | null = null;
+
+  constructor(parts: AlertsParts) {
+    this.#parts = parts;
+  }
+
+  /** From now on they go where the configuration says. Throws a ConfigError, and changes nothing then. */
+  async configure(config: Config, ownAddresses: readonly string[]): Promise<void> {
+    const { store, clock, deliveries } = this.#parts;
+    const before = this.#endpoint;
+    const now = clock.now();
+    this.#endpoint = await keepAlertEndpoint({ store, config, ownAddresses, now, random: randomBytes });
+    const endpoint = this.#endpoint ?? before;
+    if (endpoint !== null) await deliveries().refresh(endpoint);
+  }
+
+  attempted({ claim, outcome, verdict }: EndedAttempt, { result }: Recorded): void {
+    const { endpoint, delivery, trigger } = claim;
+    if (this.#endpoint === null || endpoint === this.#endpoint || trigger === "test") return;
+    if (outcome.outcome === "succeeded") return this.#folder.attemptSucceeded(endpoint);
+    if (outcome.outcome === "interrupted") return;
+    const now = this.#now();
+    this.#folder.attemptFailed(endpoint, now);
+    const given = verdict.status === "failed" && result === "applied";
+    if (given) this.#folder.deliveryFailed(endpoint, outcome.error, delivery, now);
+  }
+
+  disabled(endpoint: string, reason: DisabledReason): void {
+    if (this.#endpoint !== null && endpoint !== this.#endpoint) this.#folder.endpointDisabled(endpoint, reason);
+  }
+
+  space(space: Space): void {
+    if (this.#endpoint !== null) this.#folder.space(space);
+  }
+
+  backupFailed(detail: string): void {
+    if (this.#endpoint !== null) this.#folder.backupFailed(detail);
+  }
+
+  /** To be called each second: publishes what is due. What the store does not take now, the next call tries again. */
+  run(): Promise<void> {
+    return (this.#running ??= this.#publish().finally(() => {
+      this.#running = null;
+    }));
+  }
+
+  async #publish(): Promise<void> {
+    if (this.#endpoint === null) return;
+    const { store, clock, deliveries } = this.#parts;
+    if (this.#unsent.length === 0) this.#unsent = this.#folder.take(this.#now());
+    try {
+      for (let notice = this.#unsent[0]; notice !== undefined; notice = this.#unsent[0]) {
+        const data = Buffer.from(JSON.stringify(await this.#dataOf(notice)));
+        const draft = { tenant: ALERT_TENANT, type: notice.type, createdAt: clock.now(), data };
+        const [publication] = await store.publish([draft], clock.now(), deliveries().hasRoom);
+        deliveries().accept(publication!);
+        this.#unsent.shift();
+      }
+    } catch (error) {
+      if (!(error instanceof WebhookdError)) throw error;
+    }
+  }
+
+  async #dataOf(notice: Notice): Promise<object> {
+    switch (notice.type) {
+      case "webhookd.endpoint_failing":
+        return this.#listed(notice, "endpoints", notice.endpoints, (one) => ({
+          consecutive_failures: one.consecutiveFailures,
+          failing_since: instant(one.failingSince),
+        }));
+      case "webhookd.endpoint_recovered":
+        return this.#listed(notice, "endpoints", notice.endpoints, (one) => ({
+          failing_since: instant(one.failingSince),
+        }));
+      case "webhookd.endpoint_disabled":
+        return this.#listed(notice, "endpoints", notice.endpoints, ({ reason }) => ({ reason }));
+      case "webhookd.deliveries_failed":
+        return this.#listed(notice, "groups", notice.groups, (one) => ({
+          error: one.error,
+          count: one.count,
+          first_delivery: one.firstDelivery,
+          first_at: instant(one.firstAt),
+        }));
+      case "webhookd.storage_low":
+        return { free_bytes: notice.freeBytes, floor_bytes: notice.floorBytes };
+      case "webhookd.backup_failed":
+        return { total: notice.total, detail: notice.detail };
+    }
+  }
+
+  async #listed<T extends { readonly endpoint: string }>(
+    { total }: { readonly total: number },
+    name: string,
+    all: readonly T[],
+    rest: (one: T) => object,
+  ): Promise<object> {
+    const listed: object[] = [];
+    for (const one of all) listed.push({ ...(await this.#whose(one.endpoint)), ...rest(one) });
+    return { total, [name]: listed };
+  }
+
+  async #whose(endpoint: string): Promise<object> {
+    const { store } = this.#parts;
+    const found = await store.getEndpoint(null, endpoint);
+    return { endpoint, tenant: found?.tenant ?? (await store.tenantOf(endpoint)), url: found?.url ?? null };
+  }
+
+  #now(): Moment {
+    return { wall: this.#parts.clock.now(), monotonic: this.#parts.clock.monotonic() };
+  }
+}
+
+function instant(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,77 @@
+/** The endpoint that alerts go to: the store's like any other, of a tenant of its own, and kept as the configuration says. */
+import { readFileSync } from "node:fs";
+import type { Config } from "../config.ts";
+import { ConfigError } from "../config/error.ts";
+import { ALERT_TENANT, ALERT_TYPES } from "../domain/alert.ts";
+import { newId } from "../domain/id.ts";
+import { isSigningSecret } from "../domain/secret.ts";
+import { checkEndpointUrl } from "../domain/url.ts";
+import type { Store } from "../store/store.ts";
+
+export type EndpointStore = Pick<
+  Store,
+  "listEndpoints" | "addEndpoint" | "updateEndpoint" | "deleteEndpoint" | "signingSecrets" | "rotateSecret"
+>;
+
+interface Parts {
+  readonly store: EndpointStore;
+  readonly config: Pick<Config, "alerts" | "egress" | "dev">;
+  readonly ownAddresses: readonly string[];
+  readonly now: number;
+  readonly random: (bytes: number) => Uint8Array;
+}
+
+/** Its id, or null when there are to be no alerts. Throws a ConfigError for what cannot be used. */
+export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
+  const { store, now, random } = parts;
+  const { url, secretFile } = parts.config.alerts;
+  const { data } = await store.listEndpoints({ tenant: ALERT_TENANT, limit: 1, order: "oldest" });
+  const known = data[0];
+  if (url === "") {
+    if (known !== undefined) await store.deleteEndpoint(ALERT_TENANT, known.id, now);
+    return null;
+  }
+  const wanted = { url: usableUrl(url, parts), events: [...ALERT_TYPES], enabled: true };
+  const secret = usableSecret(secretFile);
+  if (known === undefined) {
+    const id = newId("ep", now, random(10));
+    const rest = { uid: null, description: "", whenDisabled: "hold", headers: {}, metadata: {} } as const;
+    const added = { id, tenant: ALERT_TENANT, ratePerSecond: null, maxInFlight: null, signingSecret: secret };
+    await store.addEndpoint({ ...rest, ...added, ...wanted }, 1, now);
+    return id;
+  }
+  if (!known.enabled || known.url !== wanted.url || known.events.join() !== wanted.events.join()) {
+    await store.updateEndpoint(ALERT_TENANT, known.id, (before) => ({ ...before, ...wanted }), now);
+  }
+  const secrets = await store.signingSecrets(ALERT_TENANT, known.id);
+  if (secrets?.current !== secret) await store.rotateSecret(ALERT_TENANT, known.id, { secret, switchesAt: now }, now);
+  return known.id;
+}
+
+/** By the rules for any endpoint. */
+function usableUrl(url: string, { config, ownAddresses }: Parts): string {
+  const { allowHttp, allowCidrs, denyCidrs, ports, allowIpHosts } = config.egress;
+  const address = { allowCidrs, denyCidrs, ownAddresses, allowLoopback: config.dev };
+  const checked = checkEndpointUrl(url, { allowHttp, ports, allowIpHosts, address, dev: config.dev });
+  if ("url" in checked) return checked.url;
+  throw new ConfigError([{ where: "[alerts] url", what: `${checked.detail}.` }]);
+}
+
+/** The file's text is in no message. */
+function usableSecret(file: string): string {
+  const where = "[alerts] secret_file";
+  const todo = `Make one: printf 'whsec_%s' "$(openssl rand -base64 32)" > ${file || "alerts.secret"}; chmod 600 it.`;
+  if (file === "") throw new ConfigError([{ where, what: "is needed to sign what goes to [alerts] url.", todo }]);
+  const secret = textOf(file)?.trim();
+  if (secret === undefined) throw new ConfigError([{ where, what: `${file} cannot be read.`, todo }]);
+  if (isSigningSecret(secret)) return secret;
+  throw new ConfigError([{ where, what: `${file} holds no signing secret.`, todo }]);
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}

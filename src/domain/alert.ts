@@ -1,0 +1,207 @@
+/**
+ * What an operator has to hear of, folded: of each kind at most one notice a minute, which names at most a hundred and
+ * counts all. So 40,000 failures in a minute are a few posts, whoever they belong to.
+ */
+import type { AttemptError } from "./attempt.ts";
+import type { DisabledReason } from "./endpoint.ts";
+
+export const ALERT_TYPES = [
+  "webhookd.endpoint_failing",
+  "webhookd.endpoint_recovered",
+  "webhookd.endpoint_disabled",
+  "webhookd.deliveries_failed",
+  "webhookd.storage_low",
+  "webhookd.backup_failed",
+] as const;
+
+export type AlertType = (typeof ALERT_TYPES)[number];
+
+/** Whose the endpoint and the events of alerts are; no tenant of a customer's may have this name. */
+export const ALERT_TENANT = "webhookd:alerts";
+
+export const FAILURES_IN_A_ROW = 20;
+export const FAILING_MS = 5 * 60_000;
+export const ALERT_PACE_MS = 60_000;
+export const NAMED = 100;
+/** Groups of failed deliveries that are kept apart. */
+const MAX_GROUPS = 1000;
+
+/** Instants are wall clock, epoch milliseconds; paces are monotonic. */
+export interface Moment {
+  readonly wall: number;
+  readonly monotonic: number;
+}
+
+export interface FailingEndpoint {
+  readonly endpoint: string;
+  readonly consecutiveFailures: number;
+  readonly failingSince: number;
+}
+
+export interface FailedDeliveries {
+  readonly endpoint: string;
+  readonly error: AttemptError | null;
+  readonly count: number;
+  readonly firstDelivery: string;
+  readonly firstAt: number;
+}
+
+/** `total` counts those that are not named too. */
+export type Notice =
+  | {
+      readonly type: "webhookd.endpoint_failing";
+      readonly total: number;
+      readonly endpoints: readonly FailingEndpoint[];
+    }
+  | {
+      readonly type: "webhookd.endpoint_recovered";
+      readonly total: number;
+      readonly endpoints: readonly { readonly endpoint: string; readonly failingSince: number }[];
+    }
+  | {
+      readonly type: "webhookd.endpoint_disabled";
+      readonly total: number;
+      readonly endpoints: readonly { readonly endpoint: string; readonly reason: DisabledReason }[];
+    }
+  | {
+      readonly type: "webhookd.deliveries_failed";
+      readonly total: number;
+      readonly groups: readonly FailedDeliveries[];
+    }
+  | { readonly type: "webhookd.storage_low"; readonly freeBytes: number; readonly floorBytes: number }
+  | { readonly type: "webhookd.backup_failed"; readonly total: number; readonly detail: string };
+
+interface Streak {
+  failures: number;
+  readonly since: Moment;
+  /** The operator knows. */
+  told: boolean;
+}
+
+export class AlertFolder {
+  readonly #streaks = new Map<string, Streak>();
+  readonly #failing = new Set<string>();
+  /** Since when they had been failing. */
+  readonly #recovered = new Map<string, Moment>();
+  readonly #disabled = new Map<string, DisabledReason>();
+  readonly #failed = new Map<string, { -readonly [K in keyof FailedDeliveries]: FailedDeliveries[K] }>();
+  #failedTotal = 0;
+  #space: { readonly freeBytes: number; readonly floorBytes: number; told: boolean } | null = null;
+  #backup: { detail: string; total: number } | null = null;
+  readonly #posted = new Map<AlertType, number>();
+
+  attemptFailed(endpoint: string, now: Moment): void {
+    let streak = this.#streaks.get(endpoint);
+    if (streak === undefined) {
+      const since = this.#recovered.get(endpoint);
+      // It recovered and fails again before anybody heard of the first: it has been failing all the while.
+      streak = { failures: 0, since: since ?? now, told: since !== undefined };
+      this.#recovered.delete(endpoint);
+      this.#streaks.set(endpoint, streak);
+    }
+    streak.failures++;
+    const long = now.monotonic - streak.since.monotonic >= FAILING_MS;
+    if (!streak.told && (streak.failures >= FAILURES_IN_A_ROW || long)) this.#failing.add(endpoint);
+  }
+
+  attemptSucceeded(endpoint: string): void {
+    if (this.#streaks.size === 0) return;
+    const streak = this.#streaks.get(endpoint);
+    if (streak === undefined) return;
+    this.#forget(endpoint);
+    if (streak.told) this.#recovered.set(endpoint, streak.since);
+  }
+
+  deliveryFailed(endpoint: string, error: AttemptError | null, delivery: string, now: Moment): void {
+    this.#failedTotal++;
+    const key = `${endpoint} ${error}`;
+    const group = this.#failed.get(key);
+    if (group !== undefined) group.count++;
+    else if (this.#failed.size < MAX_GROUPS) {
+      this.#failed.set(key, { endpoint, error, count: 1, firstDelivery: delivery, firstAt: now.wall });
+    }
+  }
+
+  /** It fails no more, nor does it succeed. */
+  endpointDisabled(endpoint: string, reason: DisabledReason): void {
+    this.#forget(endpoint);
+    this.#recovered.delete(endpoint);
+    this.#disabled.set(endpoint, reason);
+  }
+
+  /** Low is less than twice the floor, so that there is time to act; told once, until there is three times as much. */
+  space({ freeBytes, floorBytes }: { readonly freeBytes: number; readonly floorBytes: number }): void {
+    if (freeBytes >= 3 * floorBytes) this.#space = null;
+    else if (freeBytes < 2 * floorBytes) this.#space = { freeBytes, floorBytes, told: this.#space?.told ?? false };
+  }
+
+  backupFailed(detail: string): void {
+    this.#backup = { detail, total: (this.#backup?.total ?? 0) + 1 };
+  }
+
+  /** The notices that are due, whose matter is thereby told. */
+  take(now: Moment): Notice[] {
+    const candidates = [
+      this.#failing.size > 0 && this.#paced("webhookd.endpoint_failing", now, () => this.#takeFailing()),
+      this.#recovered.size > 0 && this.#paced("webhookd.endpoint_recovered", now, () => this.#takeRecovered()),
+      this.#disabled.size > 0 && this.#paced("webhookd.endpoint_disabled", now, () => this.#takeDisabled()),
+      this.#failedTotal > 0 && this.#paced("webhookd.deliveries_failed", now, () => this.#takeFailed()),
+      this.#space?.told === false && this.#paced("webhookd.storage_low", now, () => this.#takeSpace()),
+      this.#backup !== null && this.#paced("webhookd.backup_failed", now, () => this.#takeBackup()),
+    ];
+    return candidates.filter((notice) => notice !== false && notice !== null);
+  }
+
+  #paced(type: AlertType, { monotonic }: Moment, take: () => Notice): Notice | null {
+    if (monotonic - (this.#posted.get(type) ?? Number.NEGATIVE_INFINITY) < ALERT_PACE_MS) return null;
+    this.#posted.set(type, monotonic);
+    return take();
+  }
+
+  #takeFailing(): Notice {
+    const all = [...this.#failing].map((endpoint) => {
+      const streak = this.#streaks.get(endpoint)!;
+      streak.told = true;
+      return { endpoint, consecutiveFailures: streak.failures, failingSince: streak.since.wall };
+    });
+    this.#failing.clear();
+    return { type: "webhookd.endpoint_failing", total: all.length, endpoints: all.slice(0, NAMED) };
+  }
+
+  #takeRecovered(): Notice {
+    const all = [...this.#recovered].map(([endpoint, since]) => ({ endpoint, failingSince: since.wall }));
+    this.#recovered.clear();
+    return { type: "webhookd.endpoint_recovered", total: all.length, endpoints: all.slice(0, NAMED) };
+  }
+
+  #takeDisabled(): Notice {
+    const all = [...this.#disabled].map(([endpoint, reason]) => ({ endpoint, reason }));
+    this.#disabled.clear();
+    return { type: "webhookd.endpoint_disabled", total: all.length, endpoints: all.slice(0, NAMED) };
+  }
+
+  #takeFailed(): Notice {
+    const groups = [...this.#failed.values()].sort((a, b) => b.count - a.count).slice(0, NAMED);
+    const total = this.#failedTotal;
+    this.#failed.clear();
+    this.#failedTotal = 0;
+    return { type: "webhookd.deliveries_failed", total, groups };
+  }
+
+  #takeSpace(): Notice {
+    const { freeBytes, floorBytes } = this.#space!;
+    this.#space!.told = true;
+    return { type: "webhookd.storage_low", freeBytes, floorBytes };
+  }
+
+  #takeBackup(): Notice {
+    const { detail, total } = this.#backup!;
+    this.#backup = null;
+    return { type: "webhookd.backup_failed", total, detail };
+  }
+
+  #forget(endpoint: string): void {
+    this.#streaks.delete(endpoint);
+    this.#failing.delete(endpoint);
+  }
+}

@@ -1,0 +1,130 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ALERT_PACE_MS, AlertFolder, FAILING_MS, NAMED, type Notice } from "../../src/domain/alert.ts";
+
+const at = (ms: number) => ({ wall: 1_800_000_000_000 + ms, monotonic: ms });
+
+function failInARow(folder: AlertFolder, endpoint: string, times: number, now = 0): void {
+  for (let count = 0; count < times; count++) folder.attemptFailed(endpoint, at(now));
+}
+
+const named = (notices: readonly Notice[]) =>
+  notices.map((notice) => [notice.type, "endpoints" in notice ? notice.endpoints.map((one) => one.endpoint) : null]);
+
+describe("folded alerts", () => {
+  it("make at most ten posts of 40,000 failures in a minute, and count every one of them", () => {
+    const faults = fc.record({
+      endpoints: fc.integer({ min: 1, max: 3000 }),
+      errors: fc.integer({ min: 1, max: 5 }),
+      successes: fc.integer({ min: 0, max: 100 }),
+    });
+    const run = fc.property(faults, ({ endpoints, errors, successes }) => {
+      const folder = new AlertFolder();
+      const posts: Notice[] = [];
+      for (let index = 0; index < 40_000; index++) {
+        const now = at((index * 60_000) / 40_000);
+        const endpoint = `ep_${index % endpoints}`;
+        folder.attemptFailed(endpoint, now);
+        folder.deliveryFailed(
+          endpoint,
+          (["timeout", "http_status", "tls_error"] as const)[index % errors] ?? null,
+          "d",
+          now,
+        );
+        if (index % 400 < successes) folder.attemptSucceeded(endpoint);
+        if (index % 667 === 0) posts.push(...folder.take(now));
+      }
+      expect(posts.length).toBeLessThanOrEqual(10);
+      posts.push(...folder.take(at(120_000)));
+      const counted = posts.reduce(
+        (sum, post) => sum + (post.type === "webhookd.deliveries_failed" ? post.total : 0),
+        0,
+      );
+      expect(counted).toBe(40_000);
+      for (const post of posts) {
+        if ("groups" in post) expect(post.groups.length).toBeLessThanOrEqual(NAMED);
+        if ("endpoints" in post) expect(post.endpoints.length).toBe(Math.min(post.total, NAMED));
+      }
+    });
+    fc.assert(run, { numRuns: 15 });
+  });
+
+  it("tell what is true of each endpoint once they are all told, whatever came between", () => {
+    const steps = fc.array(
+      fc.record({ endpoint: fc.integer({ min: 0, max: 3 }), well: fc.nat(9), waits: fc.constantFrom(0, 0, 61_000) }),
+      { maxLength: 300 },
+    );
+    const run = fc.property(steps, (all) => {
+      const folder = new AlertFolder();
+      const told = new Map<string, boolean>();
+      const failures = new Map<string, number>();
+      let now = 0;
+      const take = () => {
+        for (const notice of folder.take(at(now))) {
+          for (const one of "endpoints" in notice ? notice.endpoints : []) {
+            const failing = notice.type === "webhookd.endpoint_failing";
+            // Nothing is told twice.
+            expect(told.get(one.endpoint) ?? false).toBe(!failing);
+            told.set(one.endpoint, failing);
+          }
+        }
+      };
+      for (const { endpoint: index, well, waits } of all) {
+        const endpoint = `ep_${index}`;
+        now += waits / 1000;
+        if (well === 0) {
+          folder.attemptSucceeded(endpoint);
+          failures.set(endpoint, 0);
+        } else {
+          failInARow(folder, endpoint, 7, now);
+          failures.set(endpoint, (failures.get(endpoint) ?? 0) + 7);
+        }
+        now += waits;
+        if (waits > 0) take();
+      }
+      now += ALERT_PACE_MS;
+      take();
+      for (const [endpoint, count] of failures) {
+        if (count === 0) expect(told.get(endpoint) ?? false).toBe(false);
+        if (count >= 21) expect(told.get(endpoint)).toBe(true);
+      }
+    });
+    fc.assert(run, { numRuns: 60 });
+  });
+
+  it("call an endpoint failing after 20 failures in a row, or after five minutes of them", () => {
+    const folder = new AlertFolder();
+    failInARow(folder, "ep_row", 19);
+    folder.attemptFailed("ep_long", at(0));
+    folder.attemptFailed("ep_long", at(FAILING_MS - 1));
+    failInARow(folder, "ep_mixed", 19);
+    folder.attemptSucceeded("ep_mixed");
+    failInARow(folder, "ep_mixed", 19);
+    expect(folder.take(at(FAILING_MS))).toEqual([]);
+    folder.attemptFailed("ep_row", at(1));
+    folder.attemptFailed("ep_long", at(FAILING_MS));
+    const notices = folder.take(at(FAILING_MS));
+    expect(named(notices)).toEqual([["webhookd.endpoint_failing", ["ep_row", "ep_long"]]]);
+    expect(notices[0]).toMatchObject({ endpoints: [{ consecutiveFailures: 20, failingSince: at(0).wall }, {}] });
+  });
+
+  it("say once that space is low, and again after there was enough", () => {
+    const folder = new AlertFolder();
+    const look = (freeBytes: number, ms: number) => {
+      folder.space({ freeBytes, floorBytes: 100 });
+      return folder.take(at(ms)).length;
+    };
+    expect([look(200, 0), look(199, 1), look(150, 70_000), look(250, 140_000)]).toEqual([0, 1, 0, 0]);
+    expect([look(199, 210_000), look(300, 280_000), look(199, 350_000)]).toEqual([0, 0, 1]);
+  });
+
+  it("keep what is not due yet", () => {
+    const folder = new AlertFolder();
+    folder.backupFailed("no space");
+    expect(folder.take(at(0))).toMatchObject([{ detail: "no space", total: 1 }]);
+    folder.backupFailed("no space");
+    folder.backupFailed("no such folder");
+    expect(folder.take(at(ALERT_PACE_MS - 1))).toEqual([]);
+    expect(folder.take(at(ALERT_PACE_MS))).toMatchObject([{ detail: "no such folder", total: 2 }]);
+  });
+});

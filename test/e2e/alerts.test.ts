@@ -1,0 +1,70 @@
+import { createHmac } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ManualClock } from "../harness/clock.ts";
+import { aDirectory, TestDaemon } from "../harness/daemon.ts";
+import { TestReceiver } from "../harness/receiver.ts";
+
+const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+async function start({ url }: { url: string }, clock = new ManualClock(), dir = aDirectory()) {
+  const secretFile = join(dir, "alerts.secret");
+  writeFileSync(secretFile, `${SECRET}\n`);
+  const settings = { ALERTS_URL: url, ALERTS_SECRET_FILE: secretFile, RETRY_DELAYS: "10ms" };
+  const daemon = await TestDaemon.start({ clock, dir, settings });
+  const pass = async (time: string) => {
+    clock.advance(time);
+    await daemon.daemon.tick();
+    await daemon.daemon.idle();
+  };
+  return { daemon, dir, pass };
+}
+
+describe("alerts", () => {
+  it("are signed events of the daemon's own, and never about themselves", async () => {
+    const failing = Array<number>(50).fill(503);
+    const [customer, operator] = [await TestReceiver.start(failing), await TestReceiver.start(failing)];
+    const { daemon, pass } = await start({ url: operator.url });
+    const { id } = await daemon.register(customer.url);
+    for (let count = 0; count < 12; count++) await daemon.publish();
+    await daemon.daemon.idle();
+    for (let count = 0; count < 5; count++) await pass("61s");
+    const bodies = operator.requests.map(({ body }) => JSON.parse(String(body)));
+    const of = (type: string) => bodies.filter((body) => body.type === `webhookd.${type}`).map(({ data }) => data);
+    expect(of("deliveries_failed")[0]).toMatchObject({
+      total: 12,
+      groups: [{ endpoint: id, tenant: "default", error: "http_status", count: 12 }],
+    });
+    expect(of("endpoint_failing")[0]).toMatchObject({
+      endpoints: [{ endpoint: id, tenant: "default", url: customer.url, consecutive_failures: 24 }],
+    });
+    // Each was tried twice, and what became of that is nobody's news.
+    expect(bodies).toHaveLength(4);
+    const { body, headers } = operator.requests[0]!;
+    expect(headers["x-service-signature"]).toBe(createHmac("sha256", SECRET).update(body).digest("hex"));
+  });
+
+  it("have an endpoint that is in no list, keeps to the configuration, and is nobody's to use", async () => {
+    const [first, second] = [await TestReceiver.start(), await TestReceiver.start()];
+    const { daemon, dir } = await start({ url: first.url });
+    const own = async (of: TestDaemon) =>
+      (await of.request("GET", "/v1/webhooks?tenant=webhookd:alerts")).body.data.map(({ url }: { url: string }) => url);
+    expect((await daemon.request("GET", "/v1/webhooks")).body.data).toEqual([]);
+    expect(await own(daemon)).toEqual([first.url]);
+    const draft = { type: "budget.exceeded", data: {}, tenant: "webhookd:alerts" };
+    expect(await daemon.request("POST", "/v1/webhooks/events", draft)).toMatchObject({ status: 403 });
+    await daemon.stop();
+    const moved = await start({ url: second.url }, new ManualClock(), dir);
+    expect(await own(moved.daemon)).toEqual([second.url]);
+    await moved.daemon.stop();
+    const off = await start({ url: "" }, new ManualClock(), dir);
+    expect(await own(off.daemon)).toEqual([]);
+  });
+
+  it("are not begun without a secret or with an address that no endpoint may have", async () => {
+    await expect(start({ url: "https://169.254.169.254/" })).rejects.toThrow(/\[alerts\] url: the address is a cloud/);
+    const settings = { ALERTS_URL: "https://example.com/" };
+    await expect(TestDaemon.start({ settings })).rejects.toThrow(/\[alerts\] secret_file: is needed/);
+  });
+});
