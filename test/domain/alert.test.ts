@@ -108,6 +108,17 @@ describe("folded alerts", () => {
     expect(notices[0]).toMatchObject({ endpoints: [{ consecutiveFailures: 20, failingSince: at(0).wall }, {}] });
   });
 
+  it("say nothing of a recovery that did not last until it was told", () => {
+    const folder = new AlertFolder();
+    failInARow(folder, "ep_1", 20);
+    expect(folder.take(at(0))).toHaveLength(1);
+    folder.attemptSucceeded("ep_1");
+    failInARow(folder, "ep_1", 40);
+    expect(folder.take(at(ALERT_PACE_MS))).toEqual([]);
+    folder.attemptSucceeded("ep_1");
+    expect(folder.take(at(ALERT_PACE_MS))).toMatchObject([{ endpoints: [{ failingSince: at(0).wall }] }]);
+  });
+
   it("say once that space is low, and again after there was enough", () => {
     const folder = new AlertFolder();
     const look = (freeBytes: number, ms: number) => {
