@@ -3,7 +3,7 @@
  * lost. What was on the wire then is suspected of having killed it and goes on in quarantine: a thread for one job at a
  * time, so that the next death names the guilty one. Three deaths by the same delivery end its attempt as failed.
  */
-import { deadly } from "../domain/attempt.ts";
+import { deadly, noResponse, type Outcome } from "../domain/attempt.ts";
 import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import type { Log } from "../log.ts";
@@ -13,6 +13,7 @@ import { ThreadPort, type Outstanding, type StartThread } from "./thread-port.ts
 import { INITIAL_CAP } from "./turns.ts";
 
 const DEATHS = 3;
+const DIED = "the sender died during the attempt";
 
 export interface ThreadedSendingParts {
   readonly threads: number;
@@ -36,6 +37,8 @@ export class ThreadedSending implements Sending {
   #trying = false;
   /** How many threads died while this delivery, alone or among others, was on the wire. */
   readonly #deaths = new Map<string, number>();
+  /** Endpoints whose deliveries were taken back: what was on the wire then is not tried again after a death. */
+  readonly #takenBack = new Set<string>();
   #paused = false;
   #probes = 0;
 
@@ -69,22 +72,26 @@ export class ThreadedSending implements Sending {
   }
 
   send(jobs: readonly Job[]): void {
+    if (this.#takenBack.size > 0) for (const { endpoint } of jobs) this.#takenBack.delete(endpoint);
     if (this.#threads.length === 1) this.#threads[0]!.send(jobs);
     else for (const job of jobs) this.#threadOf(job.endpoint).send([job]);
   }
 
   async forget(endpoint: string): Promise<readonly string[]> {
+    this.#takenBack.add(endpoint);
     const given: string[] = [];
-    // A thread that died meanwhile answered nothing, and what it had goes to the one in its place.
-    for (let asked: ThreadPort | null = null; asked !== this.#threadOf(endpoint);) {
-      asked = this.#threadOf(endpoint);
-      given.push(...(await asked.forget(endpoint)));
+    // A thread that died meanwhile answered nothing: what it had went to the one in its place, or under suspicion.
+    for (
+      let asked: (ThreadPort | null)[] = [];
+      asked[0] !== this.#threadOf(endpoint) || asked[1] !== this.#quarantine;
+    ) {
+      asked = [this.#threadOf(endpoint), this.#quarantine];
+      for (const thread of asked) if (thread !== null) given.push(...(await thread.forget(endpoint)));
+      const suspects = this.#suspects.filter((job) => job.endpoint === endpoint);
+      for (const job of suspects) this.#suspects.splice(this.#suspects.indexOf(job), 1);
+      given.push(...suspects.map(({ delivery }) => delivery));
     }
-    given.push(...((await this.#quarantine?.forget(endpoint)) ?? []));
-    // Last, because such a death makes suspects.
-    const suspects = this.#suspects.filter((job) => job.endpoint === endpoint);
-    for (const job of suspects) this.#suspects.splice(this.#suspects.indexOf(job), 1);
-    return [...given, ...suspects.map(({ delivery }) => delivery)];
+    return given;
   }
 
   async pause(): Promise<void> {
@@ -169,8 +176,9 @@ export class ThreadedSending implements Sending {
     for (const job of jobs) {
       const deaths = (this.#deaths.get(job.delivery) ?? 0) + 1;
       this.#deaths.set(job.delivery, deaths);
-      if (deaths < DEATHS) this.#suspects.push(job);
-      else this.#convict(job);
+      if (deaths === DEATHS) this.#convict(job);
+      else if (this.#takenBack.has(job.endpoint)) this.#end(job, noResponse("interrupted", DIED, 0, { ours: false }));
+      else this.#suspects.push(job);
     }
     this.#nextSuspect();
   }
@@ -207,10 +215,14 @@ export class ThreadedSending implements Sending {
 
   #convict(job: Job): void {
     this.#deaths.delete(job.delivery);
-    const { delivery, endpoint } = job;
+    const { event, delivery, endpoint } = job;
     const detail = `the sender died ${DEATHS} times while it made this attempt`;
-    this.#parts.log.error({ event: job.event, delivery, endpoint }, detail);
-    const outcome = deadly(detail);
+    this.#parts.log.error({ event, delivery, endpoint }, detail);
+    this.#end(job, deadly(detail));
+  }
+
+  /** What no thread will report. */
+  #end({ delivery, endpoint }: Job, outcome: Outcome): void {
     const url = this.#targets.get(endpoint)?.url ?? "";
     this.#parts.onEnded([{ delivery, endpoint, url, startedAt: this.#parts.now(), secretVersion: null, outcome }]);
   }

@@ -1,7 +1,8 @@
 /** An operator who attempts by hand, cancels and erases, as the API does it, and remembers what was answered. */
 import type { EventView, Store, Withdrawal } from "../../src/store/store.ts";
 import { startsAfter, type Acked, type Run } from "./invariants.ts";
-import { DEADLY, type Process } from "./process.ts";
+import { DEADLY } from "./network.ts";
+import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
 
 /** What was asked for, of a delivery or an event, and when it was first answered: monotonic, null if it never was. */

@@ -3,7 +3,7 @@ import type { Attempt, EventView, Store } from "../../src/store/store.ts";
 import type { Hands } from "./hands.ts";
 import type { Holds } from "./holds.ts";
 import { LADDER } from "./ladder.ts";
-import { DEADLY, type SeenAttempt } from "./process.ts";
+import { DEADLY, type SeenAttempt } from "./network.ts";
 import type { SimReceiver } from "./receiver.ts";
 
 /** An event whose publish was answered, and the endpoints that had chosen its type. */

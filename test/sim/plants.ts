@@ -17,6 +17,9 @@ export interface Kinds {
   deadly: boolean;
   /** Endpoints are disabled and enabled. */
   holds: boolean;
+  /** Senders on threads of their own, which die. */
+  threads: boolean;
+  threadDeaths: boolean;
   /** Times in which nobody can be reached. */
   outages: boolean;
   /** Batches so large that memory must give some of them back. */

@@ -2,9 +2,14 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
-import { Signer, type SignedRequest } from "../../src/delivery/request.ts";
-import { Sender } from "../../src/delivery/sender.ts";
-import { noResponse } from "../../src/domain/attempt.ts";
+import { Signer } from "../../src/delivery/request.ts";
+import type { SenderSettings } from "../../src/delivery/open-sender.ts";
+import type { SenderThreadData } from "../../src/delivery/sender-messages.ts";
+import { Sender, type SenderParts } from "../../src/delivery/sender.ts";
+import type { Ended, Sending } from "../../src/delivery/sending.ts";
+import { serveSender } from "../../src/delivery/serve-sender.ts";
+import type { StartThread } from "../../src/delivery/thread-port.ts";
+import { ThreadedSending } from "../../src/delivery/threaded-sending.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Ladder } from "../../src/domain/ladder.ts";
 import { silentLog } from "../../src/log.ts";
@@ -12,9 +17,11 @@ import { switchSecrets } from "../../src/upkeep/secret-switch.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { VirtualClock } from "./clock.ts";
+import { SimNetwork, TIMEOUT_MS, type SeenAttempt } from "./network.ts";
 import type { Plant } from "./plants.ts";
 import type { Random } from "./random.ts";
-import type { Exchange, SimReceiver } from "./receiver.ts";
+import type { SimReceiver } from "./receiver.ts";
+import { SimThread } from "./thread.ts";
 
 export interface Faults {
   /** Chance, for each call of the store, that the process dies just before or just after it. */
@@ -34,25 +41,23 @@ export interface ProcessParts {
   readonly plant: Plant;
   /** Whether the dispatcher looks each minute for what it has lost. */
   readonly sweeps: boolean;
+  /** Of senders; with none, the main thread sends. */
+  readonly threads: number;
   readonly receiverOf: (url: string) => SimReceiver;
   readonly onAttempt: (attempt: SeenAttempt) => void;
   readonly onCrash: () => void;
 }
 
-/** One request as the network saw it. */
-export interface SeenAttempt {
-  readonly delivery: string;
-  readonly number: number;
-  readonly url: string;
-  readonly startedAt: number;
-  endedAt: number | null;
-}
-
-/** A tenth of the specified limit. */
-export const TIMEOUT_MS = 1000;
 const SWEEP_MS = 60_000;
-/** A payload that kills the process when it is sent. */
-export const DEADLY = '"deadly":true';
+export const SETTINGS: SenderSettings = {
+  timeoutMs: TIMEOUT_MS,
+  maxInFlight: 64,
+  endpointMaxInFlight: 16,
+  signature: { header: "X-Service-Signature", standardWebhooks: true, version: "0" },
+  egress: { allowCidrs: [], denyCidrs: [], resolver: "c-ares", caFile: "" },
+  ownAddresses: [],
+  dev: false,
+};
 
 /** One life of the daemon: the real store on a real file, the real dispatcher and sender, a simulated network. */
 export class Process {
@@ -61,6 +66,7 @@ export class Process {
   readonly dispatcher: Dispatcher;
   readonly #parts: ProcessParts;
   readonly #real: Store;
+  readonly #threads = new Set<SimThread>();
   #beforePublish: string | null = null;
 
   private constructor(parts: ProcessParts, real: Store, clock: Clock) {
@@ -78,17 +84,53 @@ export class Process {
       onFault: (error) => {
         if (this.alive) throw error;
       },
-      sending: (onEnded) =>
-        new Sender({
-          clock,
-          onEnded: (ended) => onEnded([ended]),
-          signer: (target) =>
-            new Signer(target, { header: "X-Service-Signature", standardWebhooks: true, version: "0" }),
-          open: (url) => ({ post: (request) => this.#post(url, request), abort() {}, close: async () => {} }),
-          maxInFlight: 64,
-          endpointMaxInFlight: 16,
-        }),
+      sending: (onEnded) => this.#sending(clock, onEnded),
     });
+  }
+
+  #sending(clock: Clock, onEnded: (batch: readonly Ended[]) => void): Sending {
+    const { threads } = this.#parts;
+    if (threads === 0) {
+      const network = this.#network(() => this.alive);
+      return senderOn(network, SETTINGS, { clock, onEnded: (ended) => onEnded([ended]) });
+    }
+    const start = (data: SenderThreadData) => this.#startThread(data);
+    const { now, nextTurn } = clock;
+    return new ThreadedSending({ threads, start, settings: SETTINGS, log: silentLog, onEnded, now, nextTurn });
+  }
+
+  /** The code of the sender's thread, on a thread that is none. */
+  #startThread({ settings, onWire }: SenderThreadData): ReturnType<StartThread> {
+    const { random } = this.#parts;
+    const thread = new SimThread({
+      clock: this.#parts.clock.forProcess(() => this.alive),
+      delay: () => random.between(0, 2),
+      onExit: () => {
+        this.#threads.delete(thread);
+        network.drop();
+      },
+    });
+    this.#threads.add(thread);
+    const isAlive = () => this.alive && thread.alive;
+    const clock = this.#parts.clock.forProcess(isAlive);
+    const network = this.#network(isAlive);
+    serveSender({
+      port: thread.port,
+      onWire,
+      clock,
+      open: (hooks) => senderOn(network, settings, { clock, ...hooks }),
+    });
+    return thread.asThread();
+  }
+
+  #network(isAlive: () => boolean): SimNetwork {
+    const { faults, onCrash } = this.#parts;
+    return new SimNetwork({ ...this.#parts, isCutOff: () => faults.cutOff, onDeadly: onCrash }, isAlive);
+  }
+
+  /** One of the sender's threads dies, if there are any. */
+  killThread(): void {
+    if (this.#threads.size > 0) this.#parts.random.pick([...this.#threads]).die();
   }
 
   static async start(parts: ProcessParts): Promise<Process> {
@@ -146,38 +188,6 @@ export class Process {
     for (const name of ["webhookd.db", "webhookd.db-wal", "secret.key", "admin.key", "STORE"]) {
       cpSync(join(from, name), join(to, name), { force: true });
     }
-  }
-
-  #post(url: string, request: SignedRequest): Promise<Exchange["outcome"]> {
-    const { clock, random, receiverOf, onAttempt } = this.#parts;
-    return new Promise((resolve) => {
-      if (!this.alive) return;
-      if (Buffer.from(request.body).includes(DEADLY)) return this.#parts.onCrash();
-      const seen: SeenAttempt = { ...labels(request), url, startedAt: clock.monotonic, endedAt: null };
-      onAttempt(seen);
-      if (this.#parts.faults.cutOff) {
-        // No route, or no answer.
-        const afterMs = random.chance(0.5) ? random.between(1, 5) : TIMEOUT_MS;
-        const outcome = noResponse("timeout", "cut off", afterMs, { unanswered: true });
-        this.#end(seen, afterMs, () => resolve(outcome));
-        return;
-      }
-      const receiver = receiverOf(url);
-      const { outcome, afterMs, processed } = receiver.answer(request, random, clock.now());
-      // What reached the receiver happened, whether we live to hear of it or not.
-      const heardAt = random.between(0, afterMs);
-      if (processed !== null) clock.at(clock.monotonic + heardAt, () => receiver.processed.push(processed));
-      this.#end(seen, afterMs, () => resolve(outcome));
-    });
-  }
-
-  #end(seen: SeenAttempt, afterMs: number, report: () => void): void {
-    const { clock } = this.#parts;
-    clock.at(clock.monotonic + afterMs, () => {
-      if (!this.alive) return;
-      seen.endedAt = clock.monotonic;
-      report();
-    });
   }
 
   /** The store with this seed's faults in front of it: an await is where a process can die or a disk be full. */
@@ -241,7 +251,16 @@ export class Process {
   }
 }
 
-function labels({ headers }: SignedRequest): { delivery: string; number: number } {
-  const value = (name: string) => headers[headers.indexOf(name) + 1]!;
-  return { delivery: value("x-webhookd-delivery"), number: Number(value("x-webhookd-attempt")) };
+function senderOn(
+  network: SimNetwork,
+  { maxInFlight, endpointMaxInFlight, signature }: SenderSettings,
+  hooks: Pick<SenderParts, "clock" | "onStart" | "onEnded">,
+): Sender {
+  return new Sender({
+    ...hooks,
+    signer: (target) => new Signer(target, signature),
+    open: (url) => ({ post: (request) => network.post(url, request), abort() {}, close: async () => {} }),
+    maxInFlight,
+    endpointMaxInFlight,
+  });
 }

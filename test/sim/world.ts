@@ -19,7 +19,8 @@ import { Holds } from "./holds.ts";
 import { checkEnd, checkGaps, checkOneAtATime, StatusWatch, type Acked, type Run } from "./invariants.ts";
 import { LADDER } from "./ladder.ts";
 import { PLANTS, type Kinds, type Plant, type PlantName } from "./plants.ts";
-import { DEADLY, Process, TIMEOUT_MS, type Faults, type SeenAttempt } from "./process.ts";
+import { DEADLY, TIMEOUT_MS, type SeenAttempt } from "./network.ts";
+import { Process, type Faults } from "./process.ts";
 import { Random } from "./random.ts";
 import { BEHAVIOURS, SimReceiver } from "./receiver.ts";
 import { Rotations } from "./rotations.ts";
@@ -103,6 +104,8 @@ export class World implements Run {
       bursts: this.random.chance(0.3),
       rotations: kind(),
       outages: this.random.chance(0.3),
+      threads: kind(),
+      threadDeaths: this.random.chance(0.3),
       holds: this.random.chance(0.3),
       hands: plant === PLANTS.none && ofHands.chance(0.5),
       ...plant.kinds,
@@ -152,6 +155,7 @@ export class World implements Run {
       faults: this.faults,
       plant: this.#plant,
       sweeps: this.#sweeps,
+      threads: this.kinds.threads ? 2 : 0,
       receiverOf: (url) => this.receivers.get(url)!,
       onCrash: () => this.#crash(),
       onAttempt: (attempt) => {
@@ -256,6 +260,7 @@ export class World implements Run {
       this.faults.cutOff = true;
       this.clock.at(this.clock.monotonic + random.between(10, 20_000), () => (this.faults.cutOff = false));
     }
+    if (kinds.threadDeaths && random.chance(0.1)) this.process?.killThread();
     if (kinds.clock && random.chance(0.03)) {
       this.clockSteps++;
       this.clock.step(random.pick([-1, 1]) * random.between(3000, 3_600_000));

@@ -1,0 +1,86 @@
+/** The network as a model: a request leads to a receiver, or into the void; whoever sent it may not live to hear. */
+import { noResponse, type Outcome } from "../../src/domain/attempt.ts";
+import type { SignedRequest } from "../../src/delivery/request.ts";
+import type { VirtualClock } from "./clock.ts";
+import type { Random } from "./random.ts";
+import type { SimReceiver } from "./receiver.ts";
+
+/** A tenth of the specified limit. */
+export const TIMEOUT_MS = 1000;
+/** A payload that kills the process when it is sent. */
+export const DEADLY = '"deadly":true';
+
+/** One request as the network saw it. */
+export interface SeenAttempt {
+  readonly delivery: string;
+  readonly number: number;
+  readonly url: string;
+  readonly startedAt: number;
+  /** Null if whoever made it died in the middle of it with the whole process. */
+  endedAt: number | null;
+}
+
+export interface SimNetworkParts {
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  /** Whether nothing at all can be reached. */
+  readonly isCutOff: () => boolean;
+  readonly receiverOf: (url: string) => SimReceiver;
+  readonly onAttempt: (attempt: SeenAttempt) => void;
+  readonly onDeadly: () => void;
+}
+
+/** The part of the network that one sender uses, for as long as it lives. */
+export class SimNetwork {
+  readonly #parts: SimNetworkParts;
+  readonly #isAlive: () => boolean;
+  readonly #onWire = new Set<SeenAttempt>();
+
+  constructor(parts: SimNetworkParts, isAlive: () => boolean) {
+    this.#parts = parts;
+    this.#isAlive = isAlive;
+  }
+
+  post(url: string, request: SignedRequest): Promise<Outcome> {
+    const { clock, random, isCutOff, receiverOf, onAttempt, onDeadly } = this.#parts;
+    return new Promise((resolve) => {
+      if (!this.#isAlive()) return;
+      if (Buffer.from(request.body).includes(DEADLY)) return onDeadly();
+      const seen: SeenAttempt = { ...labels(request), url, startedAt: clock.monotonic, endedAt: null };
+      this.#onWire.add(seen);
+      onAttempt(seen);
+      if (isCutOff()) {
+        // No route, or no answer.
+        const afterMs = random.chance(0.5) ? random.between(1, 5) : TIMEOUT_MS;
+        this.#end(seen, afterMs, () => resolve(noResponse("timeout", "cut off", afterMs, { unanswered: true })));
+        return;
+      }
+      const receiver = receiverOf(url);
+      const { outcome, afterMs, processed } = receiver.answer(request, random, clock.now());
+      // What reached the receiver happened, whether we live to hear of it or not.
+      const heardAt = random.between(0, afterMs);
+      if (processed !== null) clock.at(clock.monotonic + heardAt, () => receiver.processed.push(processed));
+      this.#end(seen, afterMs, () => resolve(outcome));
+    });
+  }
+
+  /** The sender died alone: what it had on the wire ends with it. */
+  drop(): void {
+    for (const seen of this.#onWire) seen.endedAt = this.#parts.clock.monotonic;
+  }
+
+  #end(seen: SeenAttempt, afterMs: number, report: () => void): void {
+    const { clock } = this.#parts;
+    clock.at(clock.monotonic + afterMs, () => {
+      if (!this.#isAlive()) return;
+      this.#onWire.delete(seen);
+      seen.endedAt = clock.monotonic;
+      report();
+    });
+  }
+}
+
+function labels({ headers }: SignedRequest): { delivery: string; number: number } {
+  const value = (name: string) => headers[headers.indexOf(name) + 1]!;
+  return { delivery: value("x-webhookd-delivery"), number: Number(value("x-webhookd-attempt")) };
+}

@@ -1,0 +1,91 @@
+import { expect, it } from "vitest";
+import type { Ended } from "../../src/delivery/sending.ts";
+import { Sender } from "../../src/delivery/sender.ts";
+import { serveSender } from "../../src/delivery/serve-sender.ts";
+import { ThreadedSending } from "../../src/delivery/threaded-sending.ts";
+import type { Target } from "../../src/domain/endpoint.ts";
+import { silentLog } from "../../src/log.ts";
+import { claim } from "../harness/egress.ts";
+import { VirtualClock } from "./clock.ts";
+import { SETTINGS } from "./process.ts";
+import { SimThread } from "./thread.ts";
+
+/** One thread after another, on which nothing ever ends; how often each delivery was started. */
+function world() {
+  const virtual = new VirtualClock();
+  const clock = virtual.forProcess(() => true);
+  const threads: SimThread[] = [];
+  const started: string[] = [];
+  const ended: Ended[] = [];
+  const sending = new ThreadedSending({
+    threads: 1,
+    settings: SETTINGS,
+    log: silentLog,
+    now: clock.now,
+    nextTurn: clock.nextTurn,
+    onEnded: (batch) => ended.push(...batch),
+    start: ({ onWire }) => {
+      const thread = new SimThread({ clock, delay: () => 1, onExit() {} });
+      threads.push(thread);
+      serveSender({
+        port: thread.port,
+        onWire,
+        clock,
+        open: ({ onStart, onEnded }) =>
+          new Sender({
+            clock,
+            onEnded,
+            onStart: (job) => {
+              started.push(job.delivery);
+              onStart(job);
+            },
+            signer: () => ({ sign: () => ({}) }) as never,
+            open: () => ({ post: () => new Promise(() => {}), abort() {}, close: async () => {} }),
+            maxInFlight: 8,
+            endpointMaxInFlight: 8,
+          }),
+      });
+      return thread.asThread();
+    },
+  });
+  const pass = async () => {
+    for (const end = virtual.monotonic + 20; virtual.runNext(end);) await new Promise(setImmediate);
+  };
+  const target = {
+    endpoint: "ep_01",
+    url: "https://receiver.example/",
+    maxInFlight: null,
+    ratePerSecond: null,
+  } as Target;
+  void sending.setTarget(target);
+  return { sending, threads, started, ended, pass };
+}
+
+it("what was on the wire of a thread that died is tried again", async () => {
+  const { sending, threads, started, ended, pass } = world();
+  sending.send([claim()]);
+  await pass();
+  threads[0]!.die();
+  await pass();
+  expect(started).toEqual(["dlv_01", "dlv_01"]);
+  expect(ended).toEqual([]);
+});
+
+it("what was on the wire of a thread that died is not tried again once its endpoint's deliveries were taken back", async () => {
+  const { sending, threads, started, ended, pass } = world();
+  sending.send([claim()]);
+  await pass();
+  const forgotten = sending.forget("ep_01");
+  await pass();
+  expect(await forgotten).toEqual([]);
+  threads[0]!.die();
+  await pass();
+  expect(started).toEqual(["dlv_01"]);
+  expect(ended).toMatchObject([{ delivery: "dlv_01", outcome: { outcome: "interrupted", ours: false } }]);
+  // Sent once more, it is like any other.
+  sending.send([claim()]);
+  await pass();
+  threads.at(-1)!.die();
+  await pass();
+  expect(started).toEqual(["dlv_01", "dlv_01", "dlv_01"]);
+});
