@@ -80,7 +80,11 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     const patch = readJson(body, Change);
     requireForValues(principal, patch.headers ?? {});
     const tenant = tenantToRead(principal, namedTenant(query));
-    const settings = (before: EndpointSettings) => changed(before, patch, signatureHeader);
+    const settings = (before: EndpointSettings) => {
+      const after = changed(before, patch, signatureHeader);
+      requireForMove(principal, before, after);
+      return after;
+    };
     const endpoint = await store.updateEndpoint(tenant, id, settings, now, patch.held);
     if (endpoint === null) throw notFound();
     await deliveries.refresh(id);
@@ -173,6 +177,15 @@ function registered(endpoint: Endpoint, signingSecret: string): Reply {
 function requireForValues(principal: Principal, headers: Readonly<Record<string, unknown>>): void {
   if (allows(principal, "secrets") || Object.values(headers).every((value) => value === null)) return;
   throw new WebhookdError("forbidden", 'header values take a key with the scope "secrets" as well');
+}
+
+/** Whoever moves an endpoint to another host is sent its header values there: that shows them as well as a read would. */
+function requireForMove(principal: Principal, before: EndpointSettings, after: EndpointSettings): void {
+  if (allows(principal, "secrets") || Object.keys(after.headers).length === 0) return;
+  if (new URL(after.url).origin === new URL(before.url).origin) return;
+  const detail =
+    'its header values would go to another host: take them away, or use a key with the scope "secrets" as well';
+  throw new WebhookdError("forbidden", detail);
 }
 
 export function endpointId({ id = "" }: Call["params"]): string {

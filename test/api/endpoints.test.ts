@@ -144,6 +144,19 @@ describe("registering", () => {
     expect((await keyed("PATCH", path, { headers: null })).body.headers).toEqual({});
   });
 
+  it("is not moved to another host with its header values by a key without scope secrets", async () => {
+    const api = await serve();
+    const key = await api.addKey(["manage"]);
+    const given = registration({ headers: { "x-api-key": "hunter2" } });
+    const path = `${PATH}/${(await api.post(PATH, given)).body.id}`;
+    const patch = (body: unknown) => api.request("PATCH", path, { key, body: JSON.stringify(body) });
+    const elsewhere = "https://elsewhere.example.com/hook";
+    expect((await patch({ url: elsewhere })).body.code).toBe("forbidden");
+    expect((await api.get(path)).body.url).toBe(given.url);
+    expect((await patch({ url: `${given.url}/2` })).status).toBe(200);
+    expect((await patch({ url: elsewhere, headers: null })).status).toBe(200);
+  });
+
   it("refuses a uid that the tenant has, and an endpoint too many", async () => {
     const api = await serve({ ENDPOINTS_MAX_PER_TENANT: "2" });
     expect((await api.post(PATH, registration({ uid: "a" }))).status).toBe(201);
