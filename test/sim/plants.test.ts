@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import type { PlantName } from "./plants.ts";
+import { simulate } from "./world.ts";
+
+const HORIZON_BUGS = [
+  "replay-unheard",
+  "late-result-unheard",
+  "clock-step-unheard",
+  "forgotten-unheard",
+  "forgotten-fresh-unwritten",
+  "enable-unheard",
+  "horizon-never-lowered",
+] as const;
+
+async function violationsOf(plant: PlantName, sweeps: boolean, expected: RegExp): Promise<void> {
+  for (let seed = 0; seed < 20; seed++) {
+    const { violations } = await simulate(seed, plant, sweeps);
+    if (violations.some((violation) => expected.test(violation))) return;
+  }
+  expect.fail("twenty seeds did not notice it");
+}
+
+/** A test that cannot fail shows nothing: each of these bugs is put in on purpose. */
+describe("the simulation, with a bug in the program", () => {
+  it.each(["ack-before-commit", "early-retry", "disable-unheard"] as const)(
+    "catches a bug put in on purpose: %s",
+    async (plant) => {
+      await violationsOf(plant, true, /./);
+    },
+  );
+
+  it("sees that a cancelled event is sent all the same: cancel-unheard", async () => {
+    await violationsOf("cancel-unheard", true, /^V8: .* after it was cancelled/);
+  });
+
+  it("sees that a manual attempt leaves its delivery behind the horizon: manual-unheard", async () => {
+    await violationsOf("manual-unheard", true, /^V13/);
+  });
+
+  it("sees that a secret goes on signing after it was switched from: switch-unheard", async () => {
+    await violationsOf("switch-unheard", true, /^V3: .* after the overlap/);
+  });
+
+  it.each(HORIZON_BUGS)("sees by the sweep's alarm that a delivery was lost: %s", async (plant) => {
+    await violationsOf(plant, true, /^V13/);
+  });
+
+  it.each(HORIZON_BUGS)("sees without the sweep that a delivery is stuck: %s", async (plant) => {
+    await violationsOf(plant, false, /^V1:/);
+  });
+});
