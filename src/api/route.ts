@@ -4,7 +4,7 @@
  * To add one: its rules and `handle` in the file of its noun, its `operation` in `operations/<noun>.ts`, the shapes of
  * its answers in `schemas/<noun>.ts`, parameters from parameter.ts, and the schema that reads the body as `body.schema`.
  * `/openapi.json` and `/docs` follow by themselves; `test/api/walk.test.ts` asks for requests that reach what it says,
- * and `vitest run test/api/published.test.ts -u` writes the addition to `docs/openapi.json`.
+ * and `vitest run test/api/published.test.ts --update` writes the addition to `docs/openapi.json`.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";

@@ -1,7 +1,9 @@
 /** The part of the store's contract that is about jobs: their sets, and the steps in which they are walked. */
 import type { Job, JobAction, JobStatus, NewJob } from "../domain/job.ts";
 import type { Once } from "../domain/idempotency.ts";
-import type { EventDelivery, LeftAlone, Page, PageQuery, Waiting } from "./store.ts";
+import type { Waiting } from "./deliveries.ts";
+import type { Page, PageQuery } from "./lists.ts";
+import type { EventDelivery, LeftAlone } from "./manual.ts";
 
 export interface JobStore {
   /** What a job over this set would be about, if it were made now. Nothing is changed. */

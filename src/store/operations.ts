@@ -1,6 +1,6 @@
 /** What an operator asks of the store as a whole. */
 import type { Pause } from "../domain/pause.ts";
-import type { Page, PageQuery } from "./store.ts";
+import type { Page, PageQuery } from "./lists.ts";
 
 export interface OperationsStore {
   /** Null while the brake is off. */

@@ -23,7 +23,7 @@ const ADVICE =
 it("what is published is what the daemon says, and nothing that was published is broken", async () => {
   // First, so that `vitest -u` writes over no break.
   if (existsSync(FILE)) expect(breaks(JSON.parse(readFileSync(FILE, "utf8")), current), ADVICE).toEqual([]);
-  await expect(text, "write additions with: vitest run test/api/published.test.ts -u").toMatchFileSnapshot(
+  await expect(text, "write additions with: vitest run test/api/published.test.ts --update").toMatchFileSnapshot(
     FILE.pathname,
   );
 });

@@ -1,0 +1,64 @@
+/** Endpoints: their settings, and how they fare. */
+import type {
+  DisabledReason,
+  Endpoint,
+  EndpointHealth,
+  EndpointSettings,
+  NewEndpoint,
+  Target,
+} from "../domain/endpoint.ts";
+import type { Once } from "../domain/idempotency.ts";
+import type { Page, PageQuery } from "./lists.ts";
+
+export interface EndpointStore {
+  /** Rejects with `endpoint_limit` when the tenant has `maxPerTenant` endpoints that are not deleted. */
+  addEndpoint(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint>;
+  getEndpoint(tenant: string | null, id: string): Promise<Endpoint | null>;
+  /** Whose it is, or was: of a deleted one too. */
+  tenantOf(endpoint: string): Promise<string | null>;
+  listEndpoints(query: EndpointQuery): Promise<Page<Endpoint>>;
+  /**
+   * Makes of the endpoint's settings what `change` answers, all or nothing; what it throws is rejected with. It may run
+   * twice. Rejects with `already_created` when the uid belongs to another endpoint; null when there is no such endpoint.
+   * Disabling and enabling rewrite no delivery, and a changed `events` touches later events only. With `cancel`, what was
+   * held for an endpoint that this enables is `cancelled` from now on, and rewritten so by and by, over restarts too.
+   */
+  updateEndpoint(
+    tenant: string | null,
+    id: string,
+    change: ChangeSettings,
+    now: number,
+    held?: "release" | "cancel",
+  ): Promise<Endpoint | null>;
+  /** Disables the endpoint; false when it is disabled already or has another URL by now. */
+  disableEndpoint(id: string, url: string, reason: DisabledReason, now: number): Promise<boolean>;
+  /** Null when there is no such endpoint. */
+  endpointHealth(tenant: string | null, id: string): Promise<EndpointHealth | null>;
+  /** Since when attempts fail without a success; null while they do not, and while nobody knows. */
+  failingSince(endpoint: string): Promise<number | null>;
+  /** Writes down how at most 500 endpoints fare of whom that is news: what was not written, a crash forgets. */
+  saveHealth(): Promise<void>;
+  /** Its open deliveries become `cancelled`, its history stays. False when there is no such endpoint. */
+  deleteEndpoint(tenant: string | null, id: string, now: number): Promise<boolean>;
+  /** Event types outside `known` that endpoints have chosen, by name. */
+  typesInUse(known: readonly string[]): Promise<TypeInUse[]>;
+  /** The endpoint as the sender needs it; null when it was deleted. */
+  target(endpoint: string): Promise<Target | null>;
+}
+
+export type ChangeSettings = (settings: EndpointSettings) => EndpointSettings;
+
+export interface TypeInUse {
+  readonly type: string;
+  /** How many endpoints chose it, and the ids of the first few. */
+  readonly endpoints: number;
+  readonly some: readonly string[];
+}
+
+export interface EndpointQuery extends PageQuery {
+  readonly enabled?: boolean;
+  readonly eventType?: string;
+  /** In the form that the endpoint shows. */
+  readonly url?: string;
+  readonly uid?: string;
+}

@@ -1,0 +1,17 @@
+/** API keys. */
+import type { Once } from "../domain/idempotency.ts";
+import type { ApiKey, NewApiKey } from "../domain/key.ts";
+import type { Page, PageQuery } from "./lists.ts";
+
+export interface KeyStore {
+  addKey(key: NewApiKey, now: number, once?: Once<void>): Promise<void>;
+  getKey(id: string): Promise<ApiKey | null>;
+  /** In the order in which they were made. A tenant's page leaves out keys of `*`. */
+  listKeys(query: PageQuery): Promise<Page<ApiKey>>;
+  /** Whether a key works that has scope `admin` for every tenant. */
+  hasAdminKey(now: number): Promise<boolean>;
+  /** False when there is no such key. */
+  revokeKey(id: string, now: number): Promise<boolean>;
+  /** Notes that the key was used; written at most once a minute for each key. */
+  touchKey(id: string, now: number): void;
+}

@@ -1,0 +1,108 @@
+/** Reads: events, deliveries and attempts, as they are shown. */
+import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../domain/attempt.ts";
+import type { EventStatus, ShownStatus } from "../domain/delivery.ts";
+import type { Page, PageQuery, Period, ResultFilter } from "./lists.ts";
+
+export interface ReadStore {
+  getEvent(tenant: string | null, id: string): Promise<EventView | null>;
+  /** In the order in which they were committed. */
+  listEvents(query: EventQuery): Promise<Page<EventSummary>>;
+  getDelivery(tenant: string | null, id: string): Promise<DeliveryView | null>;
+  /** In the order of their events. */
+  listDeliveries(query: DeliveryQuery): Promise<Page<DeliveryView>>;
+  getAttempt(tenant: string | null, id: string): Promise<Attempt | null>;
+  /** One event's in the order of their starts, one delivery's by number. Null when there is no such event or delivery. */
+  listAttempts(query: AttemptQuery): Promise<Page<Attempt> | null>;
+  /**
+   * In the order of their events, then by number: an order by starts would cost every success an index entry. A deleted
+   * endpoint's too; null when there never was one.
+   */
+  listEndpointAttempts(query: EndpointAttemptQuery): Promise<Page<Attempt> | null>;
+}
+
+/** An error or status code is looked for in the last attempts of the event's deliveries; one that has it is enough. */
+export interface EventQuery extends PageQuery, Period, ResultFilter {
+  readonly status?: EventStatus;
+  readonly type?: string;
+  readonly endpoint?: string;
+  readonly test?: boolean;
+}
+
+/** An error or status code is looked for in the delivery's last attempt. */
+export interface DeliveryQuery extends PageQuery, Period, ResultFilter {
+  readonly status?: ShownStatus;
+  readonly type?: string;
+  readonly endpoint?: string;
+  readonly event?: string;
+  readonly test?: boolean;
+}
+
+export type AttemptQuery = PageQuery & ({ readonly event: string } | { readonly delivery: string });
+
+export interface EndpointAttemptQuery extends PageQuery, Period, ResultFilter {
+  readonly endpoint: string;
+  readonly outcome?: Outcome["outcome"];
+  readonly test?: boolean;
+}
+
+export interface EventSummary {
+  readonly id: string;
+  readonly type: string;
+  readonly createdAt: number;
+  readonly receivedAt: number;
+  readonly tenant: string;
+  readonly test: boolean;
+  readonly status: EventStatus;
+}
+
+export interface EventView extends EventSummary {
+  /** The bytes of `data` as they were published; null once they were erased. */
+  readonly data: Uint8Array | null;
+  /** At most 100 of them. */
+  readonly deliveries: readonly DeliveryView[];
+}
+
+export interface DeliveryView {
+  readonly id: string;
+  readonly event: string;
+  readonly type: string;
+  readonly receivedAt: number;
+  readonly tenant: string;
+  readonly test: boolean;
+  readonly endpoint: string;
+  readonly status: ShownStatus;
+  readonly attempts: number;
+  readonly round: number;
+  /** The place on the ladder of the attempt to come; null unless one is to come. */
+  readonly retry: number | null;
+  /** Null unless the delivery is pending. */
+  readonly nextAttemptAt: number | null;
+  readonly lastAttempt: Attempt | null;
+}
+
+export interface Attempt {
+  readonly id: string;
+  readonly event: string;
+  readonly delivery: string;
+  readonly endpoint: string;
+  readonly url: string;
+  readonly number: number;
+  readonly trigger: Trigger;
+  readonly round: number;
+  /** Null for attempts outside the ladder. */
+  readonly retry: number | null;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly outcome: "succeeded" | "failed" | "interrupted";
+  readonly statusCode: number | null;
+  readonly error: AttemptError | null;
+  readonly bodyError: BodyError | null;
+  readonly detail: string;
+  readonly remoteAddress: string | null;
+  /** Whether the specified header was signed by the secret that the endpoint has now; null when nothing was signed. */
+  readonly secret: "current" | "previous" | null;
+  readonly phases: Phases;
+  readonly responseHeaders: Readonly<Record<string, string>>;
+  readonly responseBody: Uint8Array;
+  readonly responseTruncated: boolean;
+}

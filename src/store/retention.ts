@@ -1,0 +1,29 @@
+/** Retention: each call touches at most 500 rows, and looks at as many events or attempts. */
+
+export interface RetentionStore {
+  /**
+   * Removes events with all that belongs to them: those of which no delivery is open, and which were received, and
+   * last attempted, before `rules.failed` if a delivery failed, before `rules.delivered` else. Begins after `from`.
+   */
+  pruneEvents(rules: PruneRules, from: string | null): Promise<Pruned>;
+  /**
+   * Lets held deliveries fail that were due before that instant, of endpoints that were disabled and not changed since
+   * then: each gets an attempt with the error `held_expired`. How many; fewer than 500: there are no more.
+   */
+  expireHeld(before: number, now: number): Promise<number>;
+  /** Forgets what receivers answered to attempts from before that instant. Fewer than 500: there are no more. */
+  forgetResponses(before: number): Promise<number>;
+}
+
+/** Instants: what was over before them goes. */
+export interface PruneRules {
+  readonly delivered: number;
+  readonly failed: number;
+}
+
+export interface Pruned {
+  /** How many events are gone. */
+  readonly pruned: number;
+  /** Opaque: where to go on; null at the end. */
+  readonly next: string | null;
+}
