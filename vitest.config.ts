@@ -8,8 +8,10 @@ if (Number(process.versions.node.split(".")[0]) < 24) {
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // A slow machine is no failure: only what hangs runs into these.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     restoreMocks: true,
     setupFiles: ["./test/harness/properties.ts"],
     reporters: ["default", "./test/harness/tally.ts"],

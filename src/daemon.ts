@@ -196,8 +196,9 @@ export async function startDaemon(
     metrics.loopDelay.stop();
     ending.abort();
     feed.end();
-    await alerts.run();
     await dispatcher.stop();
+    // What failed until now is told after the next start.
+    await alerts.run();
     phase = "stopped";
     await Promise.all([listener.close(CLOSE_DEADLINE_MS), socket?.close(CLOSE_DEADLINE_MS)]);
     await store.close();

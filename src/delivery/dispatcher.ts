@@ -340,10 +340,7 @@ export class Dispatcher implements Deliveries {
 
   /** Starts no attempt from now on; resolves when those in flight have ended and are recorded. */
   async stop(): Promise<void> {
-    this.#stopping = true;
-    void this.#pauses.begin("stopping");
-    this.#waker.stop();
-    this.#outage.stop();
+    this.#startNothing();
     await this.#sending.drain();
     this.#recorder.end();
     await this.idle();
@@ -354,10 +351,19 @@ export class Dispatcher implements Deliveries {
 
   /** Ends what is in flight as `interrupted`; `stop` then resolves soon. */
   abort(): void {
+    // Or what it ends would be taken for a shortage, and be made again once that is over.
+    this.#startNothing();
     this.#sending.abort();
   }
 
   // --- internal ---
+
+  #startNothing(): void {
+    this.#stopping = true;
+    void this.#pauses.begin("stopping");
+    this.#waker.stop();
+    this.#outage.stop();
+  }
 
   get #isFull(): boolean {
     return this.#windows.held >= HELD_LIMIT || this.#windows.bytes >= this.#parts.heldBytes;

@@ -62,6 +62,27 @@ describe("alerts", () => {
     expect(await own(off.daemon)).toEqual([]);
   });
 
+  it("of what failed while the daemon stopped come after its next start", async () => {
+    const slow = { status: 503, delayMs: 150 };
+    const [customer, operator] = [await TestReceiver.start([503, slow]), await TestReceiver.start()];
+    const clock = new ManualClock();
+    const { daemon, dir } = await start({ url: operator.url }, clock);
+    await daemon.register(customer.url);
+    await daemon.publish();
+    await daemon.daemon.idle();
+    clock.advance(10);
+    await daemon.daemon.tick();
+    await customer.next();
+    await customer.next();
+    await daemon.stop();
+    expect(operator.requests).toHaveLength(0);
+    const again = await start({ url: operator.url }, clock, dir);
+    await again.daemon.daemon.idle();
+    expect(operator.requests.map(({ body }) => JSON.parse(String(body)).type)).toContain("webhookd.deliveries_failed");
+    await again.daemon.stop();
+    for (const receiver of [customer, operator]) await receiver.close();
+  });
+
   it("are not begun without a secret or with an address that no endpoint may have", async () => {
     await expect(start({ url: "https://169.254.169.254/" })).rejects.toThrow(/\[alerts\] url: the address is a cloud/);
     const settings = { ALERTS_URL: "https://example.com/" };

@@ -187,6 +187,8 @@ describe("a manual attempt", () => {
     await scene.receiver.next();
     expect((await attemptNow(scene)).status).toBe(202);
     scene.daemon.daemon.abort();
+    // It is recorded though nobody has asked for a stop yet, as after a fault.
+    await expect.poll(async () => (await deliveryOf(scene)).last_attempt.outcome).toBe("interrupted");
     await scene.daemon.stop();
     const again = await TestDaemon.start({ clock: scene.clock, dir: scene.daemon.dir });
     await again.daemon.idle();
