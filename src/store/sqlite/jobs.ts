@@ -5,8 +5,8 @@ import type { Job, NewJob } from "../../domain/job.ts";
 import type { AddedJob, JobEndpoint, JobPlan, JobSet, JobStep, JobTake, LeftOfEndpoint, OpenJob } from "../jobs.ts";
 import type { EndedAttempt, Page, PageQuery, Recorded } from "../store.ts";
 import type { Attempts } from "./attempts.ts";
+import { CHUNK_SIZE, type Doors } from "./doors.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
-import type { WorkSize } from "./group-commit.ts";
 import type { Interned } from "./interned.ts";
 import { JobRows } from "./job-rows.ts";
 import { JobSelection, type Selected, type Selection } from "./job-selection.ts";
@@ -15,16 +15,12 @@ import type { Manual } from "./manual.ts";
 import { Pages } from "./page.ts";
 import { CHUNK } from "./sweep.ts";
 
-export interface JobsParts {
+export interface JobsParts extends Doors {
   readonly tenants: Interned;
   readonly types: Interned;
   readonly index: EndpointIndex;
   readonly attempts: Attempts;
   readonly manual: Manual;
-  readonly read: <T>(work: () => T) => T;
-  readonly run: <T>(work: () => T, size?: WorkSize) => Promise<T>;
-  readonly once: <T>(once: Once<T> | undefined, now: number, work: () => T) => Promise<T>;
-  readonly defer: (run: () => void) => void;
 }
 
 interface Tally {
@@ -33,7 +29,6 @@ interface Tally {
   left: LeftOfEndpoint | null;
 }
 
-const CHUNK_SIZE: WorkSize = { events: 0, deliveries: CHUNK };
 const NOTHING: JobStep = { waiting: [], requested: [], withdrawn: [] };
 
 export class Jobs {
@@ -83,13 +78,13 @@ export class Jobs {
   }
 
   async add(job: NewJob, expect: number | null, now: number, once?: Once<AddedJob>): Promise<AddedJob> {
-    const { read, run } = this.#parts;
-    const num = await run(() => this.#rows.plan(job, now));
+    const { commit, read } = this.#parts;
+    const num = await commit.run(() => this.#rows.plan(job, now));
     try {
       const pages = this.#selection.of(job);
       for (let some = read(() => nextOf(pages)); some !== null; some = read(() => nextOf(pages))) {
         const selected = some;
-        await run(() => this.#rows.add(num, selected), CHUNK_SIZE);
+        await commit.run(() => this.#rows.add(num, selected), CHUNK_SIZE);
       }
       const matched = read(() => this.#rows.matched(num));
       if (expect === null || expect === matched)
@@ -115,7 +110,7 @@ export class Jobs {
   }
 
   steer(tenant: string | null, id: string, to: "running" | "paused" | "cancelled", now: number): Promise<Job | null> {
-    return this.#parts.run(() => {
+    return this.#parts.commit.run(() => {
       const row = this.#rows.find(tenant, id);
       if (row === null) return null;
       const over = row.status === "done" || row.status === "cancelled";
@@ -138,14 +133,14 @@ export class Jobs {
   }
 
   step(id: string, takes: readonly JobTake[], now: number): Promise<JobStep> {
-    return this.#parts.run(() => {
+    return this.#parts.commit.run(() => {
       const row = this.#rows.find(null, id);
       return row === null ? NOTHING : this.#steps.step(row, takes, now);
     }, CHUNK_SIZE);
   }
 
   async close(id: string, now: number): Promise<boolean> {
-    return this.#parts.run(() => {
+    return this.#parts.commit.run(() => {
       const row = this.#rows.find(null, id);
       if (row === null || row.status === "paused") return true;
       if (row.status === "cancelled" ? !this.#steps.drop(row.num) : this.#rows.hasLeft(row.num)) return false;
@@ -176,9 +171,9 @@ export class Jobs {
   }
 
   async #undo(num: number): Promise<void> {
-    const { run } = this.#parts;
-    while (!(await run(() => this.#steps.drop(num), CHUNK_SIZE)));
-    await run(() => this.#rows.forget(num));
+    const { commit } = this.#parts;
+    while (!(await commit.run(() => this.#steps.drop(num), CHUNK_SIZE)));
+    await commit.run(() => this.#rows.forget(num));
   }
 }
 

@@ -2,25 +2,22 @@
 import type { Clock } from "../../clock.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { EndedAttempt, Store } from "../store.ts";
+import { CHUNK_SIZE, type Doors } from "./doors.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import type { Endpoints } from "./endpoints.ts";
-import type { GroupCommit } from "./group-commit.ts";
 import type { Health } from "./health.ts";
 import type { Manual } from "./manual.ts";
-import { CHUNK, type Sweep, type Walked } from "./sweep.ts";
+import type { Sweep, Walked } from "./sweep.ts";
 
-const CHUNK_SIZE = { events: 0, deliveries: CHUNK };
 const CANCEL_AGAIN_MS = 1000;
 
-export interface RegistryParts {
-  readonly commit: GroupCommit;
+export interface RegistryParts extends Doors {
   readonly endpoints: Endpoints;
   readonly index: EndpointIndex;
   readonly health: Health;
   readonly sweep: Sweep;
   readonly manual: Manual;
   readonly clock: Clock;
-  readonly read: <T>(work: () => T) => T;
 }
 
 export class Registry {
@@ -35,6 +32,20 @@ export class Registry {
   start(): void {
     for (const endpoint of this.#parts.sweep.unswept()) this.#cancelBehind(endpoint);
   }
+
+  readonly add: Store["addEndpoint"] = (endpoint, maxPerTenant, now, once) =>
+    this.#parts.once(once, now, () => this.#parts.endpoints.add(endpoint, maxPerTenant, now));
+
+  readonly get: Store["getEndpoint"] = async (tenant, id) =>
+    this.#parts.read(() => this.#parts.endpoints.get(tenant, id));
+
+  readonly tenantOf: Store["tenantOf"] = async (endpoint) =>
+    this.#parts.read(() => this.#parts.endpoints.tenantOf(endpoint));
+
+  readonly typesInUse: Store["typesInUse"] = async (known) =>
+    this.#parts.read(() => this.#parts.endpoints.typesInUse(known));
+
+  readonly target: Store["target"] = async (endpoint) => this.#parts.read(() => this.#parts.endpoints.target(endpoint));
 
   readonly update: Store["updateEndpoint"] = async (tenant, id, change, now, held = "release") => {
     const { commit, endpoints, index, health } = this.#parts;

@@ -1,0 +1,61 @@
+/** What everything in the store stands on: the condition of the disk, the memories that mirror rows, and the doors. */
+import type { Database } from "better-sqlite3";
+import type { SqliteStoreOptions } from "./options.ts";
+import { Condition } from "./condition.ts";
+import { Counters } from "./counters.ts";
+import { doorsOf } from "./doors.ts";
+import { EndpointIndex } from "./endpoint-index.ts";
+import { GroupCommit } from "./group-commit.ts";
+import { IdempotencyKeys } from "./idempotency.ts";
+import { Interned } from "./interned.ts";
+import { Keys } from "./keys.ts";
+import { Manual } from "./manual.ts";
+import { Meta } from "./meta.ts";
+
+export type Foundation = ReturnType<typeof layFoundation>;
+
+export function layFoundation(db: Database, options: SqliteStoreOptions) {
+  const { box, clock, defer, diskFloor, dir, onFault, statfs } = options;
+  const tenants = new Interned(db, "tenant");
+  const types = new Interned(db, "event_type");
+  const urls = new Interned(db, "url");
+  const index = new EndpointIndex(db, tenants, types);
+  const condition = new Condition(db, { dir, floorBytes: diskFloor, statfs, onFault });
+  const meta = new Meta(db);
+  const keys = new Keys(db);
+  const counters = new Counters(db);
+  const manual = new Manual(db, index);
+  const idempotency = new IdempotencyKeys(db, { tenants, box });
+  /** Of rows: they are thrown away when a commit is undone. */
+  const memories: { forget(): void }[] = [tenants, types, urls, index, meta, keys, manual, counters];
+  const commit = new GroupCommit(db, {
+    clock,
+    defer,
+    condition,
+    onBegin: () => {
+      meta.noteInstant(clock.now());
+      counters.write(clock.now());
+    },
+    onRollback: () => {
+      for (const memory of memories) memory.forget();
+    },
+  });
+  const doors = doorsOf({ condition, commit, idempotency, defer });
+  const lastInstant = meta.lastInstant;
+  return {
+    ...doors,
+    clock,
+    condition,
+    counters,
+    idempotency,
+    index,
+    keys,
+    lastInstant,
+    manual,
+    memories,
+    meta,
+    tenants,
+    types,
+    urls,
+  };
+}

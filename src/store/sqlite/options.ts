@@ -1,0 +1,23 @@
+/** What the embedded store is opened with. */
+import type { Clock } from "../../clock.ts";
+import type { StartBackup } from "./backup.ts";
+import type { Box } from "./box.ts";
+import type { StatFs } from "./condition.ts";
+import type { NativeBinding } from "./open-file.ts";
+
+export interface SqliteStoreOptions {
+  readonly dir: string;
+  readonly diskFloor: number;
+  /** 0: no limit. */
+  readonly maxPendingPerTenant: number;
+  readonly box: Box;
+  readonly clock: Clock;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly statfs: StatFs;
+  readonly defer: (run: () => void) => void;
+  readonly nativeBinding: NativeBinding | undefined;
+  readonly startBackup: StartBackup;
+  readonly onFault: (error: Error) => void;
+  /** Runs when the database is closed. */
+  readonly onClosed: () => void;
+}

@@ -1,0 +1,45 @@
+/** The verbs about API keys: `../../keys.ts`. */
+import type { Once } from "../../../domain/idempotency.ts";
+import type { ApiKey, NewApiKey } from "../../../domain/key.ts";
+import type { KeyStore } from "../../keys.ts";
+import type { Doors } from "../doors.ts";
+import type { Keys } from "../keys.ts";
+
+interface Parts extends Doors {
+  readonly keys: Keys;
+}
+
+export class KeyVerbs implements Omit<KeyStore, "listKeys"> {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async addKey(key: NewApiKey, now: number, once?: Once<void>): Promise<void> {
+    await this.#parts.once(once, now, () => this.#parts.keys.add(key, now));
+  }
+
+  async getKey(id: string): Promise<ApiKey | null> {
+    return this.#parts.read(() => this.#parts.keys.get(id));
+  }
+
+  async hasAdminKey(now: number): Promise<boolean> {
+    return this.#parts.read(() => this.#parts.keys.hasAdmin(now));
+  }
+
+  async revokeKey(id: string, now: number): Promise<boolean> {
+    return this.#parts.commit.run(() => this.#parts.keys.revoke(id, now));
+  }
+
+  touchKey(id: string, now: number): void {
+    if (!this.#parts.keys.isWorthNoting(id, now)) return;
+    const work = this.#parts.commit.run(() => this.#parts.keys.touch(id, now), {
+      events: 0,
+      deliveries: 1,
+      patient: true,
+    });
+    // Whoever published or recorded beside it hears of the fault.
+    work.catch(() => {});
+  }
+}
