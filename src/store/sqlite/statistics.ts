@@ -4,23 +4,18 @@ import type { EventDraft } from "../../domain/event.ts";
 import type { EndedAttempt, Publication, Recorded } from "../store.ts";
 import type { Counted, Stats, StatsQuery, StatsStore } from "../stats.ts";
 import { Counters, Counts, EVERYTHING, MINUTE_MS, type Subject } from "./counters.ts";
+import { CHUNK_SIZE, type Doors } from "./doors.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import type { Endpoints } from "./endpoints.ts";
-import type { GroupCommit } from "./group-commit.ts";
 import type { Interned } from "./interned.ts";
 import { CHUNK } from "./sweep.ts";
 
-const CHUNK_SIZE = { events: 0, deliveries: CHUNK };
-
-interface Parts {
-  readonly commit: GroupCommit;
+interface Parts extends Doors {
   readonly counters: Counters;
   readonly endpoints: Endpoints;
   readonly index: EndpointIndex;
   readonly tenants: Interned;
   readonly clock: Clock;
-  readonly read: <T>(work: () => T) => T;
-  readonly defer: (run: () => void) => void;
 }
 
 export class Statistics implements Omit<StatsStore, "commitTimes" | "census" | "failing"> {

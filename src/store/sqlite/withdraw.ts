@@ -2,6 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { EventDelivery, Withdrawal } from "../store.ts";
 import { CANCELLED, WAITING } from "./codes.ts";
+import { CHUNK_SIZE } from "./doors.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import type { FoundEvent } from "./events.ts";
 import type { GroupCommit } from "./group-commit.ts";
@@ -20,7 +21,6 @@ interface Parts {
 type Place = readonly [endpoint: number, number: number];
 
 const FIRST: Place = [-1, -1];
-const CHUNK_SIZE = { events: 0, deliveries: CHUNK };
 
 export class Withdraw {
   readonly #db: Database;
