@@ -7,7 +7,8 @@ import { measure } from "./run.ts";
 import { copyStore, seeded } from "./seed.ts";
 import { Trial } from "./trial.ts";
 
-const SECONDS = 10;
+/** A whole minute, because the sweep for lost deliveries comes once in it. */
+const SECONDS = 60;
 const ROUNDS = 1;
 const WARM_MS = 3000;
 
