@@ -147,6 +147,9 @@ export class Dispatcher implements Deliveries {
     });
     this.#suspects = new Suspects({
       ...parts,
+      // A disable takes back what was asked for by hand; what else is owed goes back to the disk.
+      isOwed: async ({ trigger, delivery }) =>
+        trigger !== "manual" || (await parts.store.requestedAttempt(delivery)) !== null,
       hold: (claim) => this.#windows.hold(claim),
       send: (claim) => this.#send(claim.endpoint, [claim]),
       urlOf: async (endpoint) => (await this.#targets.get(endpoint))?.url ?? "",
@@ -282,8 +285,10 @@ export class Dispatcher implements Deliveries {
     this.#parts.watcher?.changed(endpoint);
     const target = await this.#targets.renew(endpoint);
     if (target === null) return this.drop(endpoint);
-    // What was asked for before it was disabled, and only that, is owed no more.
-    if (!target.enabled) await this.#withdrawal.withdraw(this.#manual.takenFor(endpoint));
+    // What was asked for before it was disabled is owed no more; nor what was cancelled when it was enabled.
+    const manual = this.#manual;
+    const given = target.enabled ? await manual.takenInVainFor(endpoint) : manual.takenFor(endpoint);
+    await this.#withdrawal.withdraw(given);
     if (!target.enabled) await this.#handOver(target, await this.#forgetting.takeBack(endpoint));
     this.#windows.plan(this.#windows.of(endpoint));
     this.wake();

@@ -59,6 +59,13 @@ export class ManualAttempts {
       .filter((owed) => owed.endpoint === endpoint);
   }
 
+  /** Those of them that the store owes no more: what was held for the endpoint was cancelled. */
+  async takenInVainFor(endpoint: string): Promise<EventDelivery[]> {
+    const taken = this.takenFor(endpoint);
+    const owed = await Promise.all(taken.map(({ delivery }) => this.#parts.store.requestedAttempt(delivery)));
+    return taken.filter((_, at) => owed[at] === null);
+  }
+
   /** The store owes this one from now on. */
   request(owed: EventDelivery): void {
     this.#owed.set(owed.delivery, owed);

@@ -14,6 +14,8 @@ const DEATHS = 3;
 export interface SuspectsParts {
   readonly clock: Clock;
   readonly log: Log;
+  /** Whether its attempt is still wanted, now that its turn has come. */
+  readonly isOwed: (claim: Claim) => Promise<boolean>;
   readonly hold: (claim: Claim) => void;
   readonly send: (claim: Claim) => void;
   readonly urlOf: (endpoint: string) => Promise<string>;
@@ -33,11 +35,11 @@ export class Suspects {
   }
 
   async try(suspects: readonly Suspect[]): Promise<void> {
-    const { log, hold, send } = this.#parts;
+    const { log, hold, send, isOwed } = this.#parts;
     log.warn({ suspects: suspects.length }, "the process died while these were sent; each goes alone first");
     this.onTrial = true;
     for (const { claim, interruptions } of suspects) {
-      if (this.#withdrawn.has(claim.delivery)) continue;
+      if (this.#withdrawn.has(claim.delivery) || !(await isOwed(claim))) continue;
       const released = new Promise<void>((resolve) => (this.#onReleased = resolve));
       hold(claim);
       if (interruptions >= DEATHS) await this.#convict(claim);

@@ -8,10 +8,11 @@ import type { AttemptRequest, EventDelivery } from "../store.ts";
 import { CANCELLED, DELIVERED, FAILED, WAITING } from "./codes.ts";
 import type { FoundDelivery } from "./deliveries.ts";
 import { claimOf, type ClaimRow } from "./due.ts";
-import type { EndpointIndex } from "./endpoint-index.ts";
+import type { EndpointEntry, EndpointIndex } from "./endpoint-index.ts";
 import { deliveryId, eventId, parseDeliveryId } from "./ids.ts";
 
 interface Row extends Omit<ClaimRow, "due_at"> {
+  readonly status: number;
   readonly due_at: number | null;
   readonly test: number;
   readonly urgent: number;
@@ -49,7 +50,7 @@ export class Manual {
     this.#count = db.prepare<[], number>("SELECT count(*) FROM manual_attempt").pluck();
     this.#isErased = db.prepare<[number], number>("SELECT body IS NULL FROM event WHERE key = ?").pluck();
     this.#claim = db.prepare(
-      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body, e.test, m.urgent
+      `SELECT d.event, d.status, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body, e.test, m.urgent
        FROM manual_attempt m
        CROSS JOIN delivery d ON d.event = m.event AND d.endpoint = m.endpoint
        CROSS JOIN event e ON e.key = m.event
@@ -65,6 +66,7 @@ export class Manual {
     if (this.#isErased.get(event) === 1) return { result: "gone" };
     if (status === DELIVERED || status === CANCELLED) return { result: "settled" };
     const entry = this.#index.byNumber(endpoint);
+    if (isBeingCancelled(entry, event, status)) return { result: "settled" };
     if (entry.deleted) return { result: "endpoint_deleted" };
     this.owe(event, endpoint, true);
     return { result: "requested", endpoint: entry.id, delivery: id };
@@ -83,7 +85,7 @@ export class Manual {
   claim(event: number, number: number): Claim | null {
     const row = this.#claim.get(event, number);
     const endpoint = this.#index.byNumber(number);
-    if (row === undefined || endpoint.deleted) return null;
+    if (row === undefined || endpoint.deleted || isBeingCancelled(endpoint, event, row.status)) return null;
     const { test, urgent, due_at: dueAt } = row;
     // What is not due is due never, and nobody reads it.
     const claim = claimOf(endpoint, { ...row, due_at: dueAt ?? Number.POSITIVE_INFINITY });
@@ -132,4 +134,9 @@ export class Manual {
   #some(): number {
     return (this.#owed ??= this.#count.get()!);
   }
+}
+
+/** Cancelled already, though its row does not say so yet: what was held for the endpoint is rewritten by and by. */
+function isBeingCancelled({ cancelTo }: EndpointEntry, event: number, status: number): boolean {
+  return status <= WAITING && event <= (cancelTo ?? -1);
 }
