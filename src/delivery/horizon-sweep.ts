@@ -9,6 +9,7 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Owed, Store } from "../store/store.ts";
+import type { Window } from "./window.ts";
 import type { Windows } from "./windows.ts";
 
 /** Rows, or endpoints, that one turn of the event loop looks at. */
@@ -57,9 +58,13 @@ export class HorizonSweep {
     let seen = 0;
     for await (const page of endpointsOwed(this.#parts.store)) {
       for (const [endpoint, dueAt] of page) {
-        const { missed, rows } = await this.#lookAt(endpoint, dueAt);
-        for (const owed of missed) lost.waiting.set(owed.delivery, owed);
-        if ((seen += rows + 1) < CHUNK) continue;
+        const window = this.#parts.windows.of(endpoint);
+        if (window.reaches(dueAt) || !window.awaits(dueAt)) {
+          const { missed, rows } = await this.#lookAt(window);
+          for (const owed of missed) lost.waiting.set(owed.delivery, owed);
+          seen += rows;
+        }
+        if (++seen < CHUNK) continue;
         seen = 0;
         await this.#turn();
       }
@@ -74,9 +79,8 @@ export class HorizonSweep {
   }
 
   /** Only what lies at or below the horizon needs reading, and that is what memory holds, if nothing is wrong. */
-  async #lookAt(endpoint: string, dueAt: number): Promise<{ missed: readonly Owed[]; rows: number }> {
-    const window = this.#parts.windows.of(endpoint);
-    if (!window.reaches(dueAt) && window.awaits(dueAt)) return { missed: [], rows: 0 };
+  async #lookAt(window: Window): Promise<{ missed: readonly Owed[]; rows: number }> {
+    const { endpoint } = window;
     let after = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
     for (let rows = 0; ;) {
       // The row after those that are held is the first one above the horizon.

@@ -212,6 +212,25 @@ export function manualAttempts(openFresh: OpenFresh): void {
       expect(await store.requestedAttempt(idOf(orphan))).toBeNull();
     });
 
+    it("is owed no more, nor can be asked for, once what was held for its endpoint is cancelled", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const [asked, unasked] = [await aWaitingOne(store), await aWaitingOne(store)];
+      await store.updateEndpoint(null, endpoint, (settings) => ({ ...settings, enabled: false }), START);
+      await store.requestAttempt(null, asked.delivery, START);
+      // Together, because the rows are rewritten after the answer.
+      const enabling = store.updateEndpoint(
+        null,
+        endpoint,
+        (before) => ({ ...before, enabled: true }),
+        START,
+        "cancel",
+      );
+      expect(await store.requestAttempt(null, unasked.delivery, START)).toEqual({ result: "settled" });
+      expect(await store.requestedAttempt(asked.delivery)).toBeNull();
+      await enabling;
+    });
+
     it("is what a test event to a disabled endpoint is after a crash", async () => {
       const opened = await openFresh();
       const endpoint = await addEndpoint(opened.store, { enabled: false });
