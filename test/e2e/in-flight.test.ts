@@ -5,7 +5,8 @@ import { parseExposition } from "../harness/exposition.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 
 it.each(["0", "1"])("/metrics knows how many attempts are on the wire of %s sender threads", async (threads) => {
-  const receiver = await TestReceiver.start([{ delayMs: 1500 }, { delayMs: 1500 }]);
+  const answered = Promise.withResolvers<void>();
+  const receiver = await TestReceiver.start([{ until: answered.promise }, { until: answered.promise }]);
   const settings = { DELIVERY_THREADS: threads, METRICS_PUBLIC: "true" };
   const daemon = await TestDaemon.start({ clock: systemClock, settings });
   const inFlight = async () => {
@@ -18,6 +19,7 @@ it.each(["0", "1"])("/metrics knows how many attempts are on the wire of %s send
   await receiver.next();
   await receiver.next();
   expect(await inFlight()).toBe(2);
+  answered.resolve();
   await daemon.daemon.idle();
   expect(await inFlight()).toBe(0);
   await receiver.close();

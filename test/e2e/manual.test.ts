@@ -106,10 +106,12 @@ describe("a manual attempt", () => {
     [500, ["ladder", "manual"]],
     [200, ["ladder"]],
   ] as const)("that is asked for five times beside an attempt that gets %i", async (first, expected) => {
-    const scene = await aScene([{ status: first, delayMs: 150 }]);
+    const answered = Promise.withResolvers<void>();
+    const scene = await aScene([{ status: first, until: answered.promise }]);
     const asked = await Promise.all(Array.from({ length: 5 }, () => attemptNow(scene)));
     expect(asked.map(({ status }) => status)).toEqual([202, 202, 202, 202, 202]);
     expect(scene.receiver.requests).toHaveLength(1);
+    answered.resolve();
     await scene.daemon.daemon.idle();
     expect((await scene.daemon.attempts(scene.event)).map(({ trigger }) => trigger)).toEqual(expected);
     expect(await deliveryOf(scene)).toMatchObject({ status: "delivered" });
@@ -148,7 +150,8 @@ describe("a manual attempt", () => {
   });
 
   it("that waits for its turn is not started once its endpoint is disabled, and one asked for then is", async () => {
-    const scene = await aScene([500, { status: 500, delayMs: 150 }], { max_in_flight: 1 });
+    const answered = Promise.withResolvers<void>();
+    const scene = await aScene([500, { status: 500, until: answered.promise }], { max_in_flight: 1 });
     const { endpoint } = await deliveryOf(scene);
     await scene.daemon.publish();
     await scene.receiver.next();
@@ -156,6 +159,7 @@ describe("a manual attempt", () => {
     await attemptNow(scene);
     const disabled = await scene.daemon.request("PATCH", `/v1/webhooks/${endpoint}`, { enabled: false });
     expect(disabled.status).toBe(200);
+    answered.resolve();
     await scene.daemon.daemon.idle();
     expect(scene.receiver.requests).toHaveLength(2);
     await attemptNow(scene);

@@ -14,6 +14,8 @@ export type Answer =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string | Uint8Array;
       readonly delayMs?: number;
+      /** Answered once this resolves, however slow the machine is. */
+      readonly until?: Promise<void>;
       readonly dripMs?: number;
       readonly redirect?: string;
     };
@@ -151,6 +153,11 @@ export class TestReceiver {
 
   #answer(answer: Answer, response: ServerResponse): void {
     if (answer === "hang") return;
+    if (typeof answer === "object" && answer.until !== undefined) {
+      const { until, ...rest } = answer;
+      void until.then(() => this.#answer(rest, response));
+      return;
+    }
     const {
       status,
       headers = {},
