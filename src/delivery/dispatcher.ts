@@ -7,7 +7,6 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Claim } from "../domain/delivery.ts";
-import type { Target } from "../domain/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Ladder } from "../domain/ladder.ts";
 import type { Log } from "../log.ts";
@@ -16,19 +15,22 @@ import { CarefulSending } from "./careful-sending.ts";
 import { ClockShift } from "./clock-shift.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { Disabling, type DisablingRules } from "./disabling.ts";
+import { DueReader } from "./due-reader.ts";
 import { Forgetting } from "./forgetting.ts";
+import { Handing } from "./handing.ts";
 import { endpointsOwed, HorizonSweep } from "./horizon-sweep.ts";
+import { Idleness } from "./idleness.ts";
 import { ManualAttempts } from "./manual-attempts.ts";
 import { OutageWatch } from "./outage-watch.ts";
 import { Pauses } from "./pauses.ts";
 import { Recorder, type EndedClaim } from "./recorder.ts";
 import type { Ended, Sending } from "./sending.ts";
+import { Room } from "./room.ts";
+import { Shortage } from "./shortage.ts";
 import { Suspects } from "./suspects.ts";
 import { Targets } from "./targets.ts";
-import { INITIAL_CAP } from "./turns.ts";
 import { Waker } from "./waker.ts";
 import type { DeliveryWatcher } from "./watcher.ts";
-import type { Window } from "./window.ts";
 import { Windows } from "./windows.ts";
 import { Withdrawal } from "./withdrawal.ts";
 
@@ -74,18 +76,8 @@ export interface DispatcherParts {
   readonly watcher?: DeliveryWatcher;
 }
 
-/** Rows that are read in one turn of the event loop. */
-const READ_LIMIT = 256;
-/** What a read costs at least, in rows: so many reads go into one turn. */
-const READ_COST = 8;
-/** Deliveries that memory holds, in all; fresh ones of one endpoint; and what an endpoint may hold when it is full. */
-const HELD_LIMIT = 20_000;
-const HELD_FRESH_LIMIT = 4096;
-const HELD_FEW = 32;
 /** A death of the process after this long is no sign of a deadly delivery. */
 const YOUNG_MS = 60_000;
-const OUR_FAULT_PAUSE_MS = 1000;
-const AGAIN_MS = 1000;
 
 export class Dispatcher implements Deliveries {
   readonly #parts: DispatcherParts;
@@ -103,11 +95,13 @@ export class Dispatcher implements Deliveries {
   readonly #manual: ManualAttempts;
   readonly #withdrawal: Withdrawal;
   readonly #sweep: HorizonSweep;
+  readonly #handing: Handing;
+  readonly #reader: DueReader;
+  readonly #room: Room;
+  readonly #shortage: Shortage;
+  readonly #idleness = new Idleness(() => this.#isIdle());
   #youngUntil: number;
-  #makingRoom = false;
   #stopping = false;
-  #cancelShortage: (() => void) | null = null;
-  #idleWaiters: (() => void)[] = [];
   /** By delivery: who waits for its end. */
   readonly #watched = new Map<string, () => void>();
 
@@ -132,7 +126,7 @@ export class Dispatcher implements Deliveries {
       onRecorded: (claim, waiting) => this.#recorded(claim, waiting),
       onCommitted: () => {
         this.#waker.arm();
-        this.#settleIdle();
+        this.#idleness.look();
       },
       onStuck: () => void this.#pauses.begin("unrecorded"),
       onFlowing: () => this.#pauses.end("unrecorded"),
@@ -140,7 +134,7 @@ export class Dispatcher implements Deliveries {
     this.#outage = new OutageWatch({
       ...parts,
       record: (ended) => this.#record(ended),
-      again: (ended) => ended.forEach(({ claim }) => this.#send(claim.endpoint, [claim])),
+      again: (ended) => ended.forEach(({ claim }) => this.#handing.send(claim.endpoint, [claim])),
       pause: () => void this.#pauses.begin("unreachable"),
       probe: () => void (this.#pauses.isOnly("unreachable") && this.#sending.probe()),
       resume: () => this.#pauses.end("unreachable"),
@@ -151,7 +145,7 @@ export class Dispatcher implements Deliveries {
       isOwed: async ({ trigger, delivery }) =>
         trigger !== "manual" || (await parts.store.requestedAttempt(delivery)) !== null,
       hold: (claim) => this.#windows.hold(claim),
-      send: (claim) => this.#send(claim.endpoint, [claim]),
+      send: (claim) => this.#handing.send(claim.endpoint, [claim]),
       urlOf: async (endpoint) => (await this.#targets.get(endpoint))?.url ?? "",
       record: (ended) => this.#recorder.record([ended]),
     });
@@ -174,15 +168,47 @@ export class Dispatcher implements Deliveries {
       takeBack: (endpoint) => this.#forgetting.takeBack(endpoint),
       windows: this.#windows,
       release: ({ endpoint, delivery }) => this.#release(endpoint, delivery),
-      resend: (endpoint, claims) => this.#send(endpoint, claims),
+      resend: (endpoint, claims) => this.#handing.send(endpoint, claims),
+    });
+    this.#handing = new Handing({
+      ...parts,
+      sending: this.#sending,
+      targets: this.#targets,
+      withdrawal: this.#withdrawal,
+      forgetting: this.#forgetting,
+      release: ({ endpoint, delivery }) => this.#release(endpoint, delivery),
+      wake: () => this.wake(),
+      onRest: () => this.#idleness.look(),
+    });
+    this.#reader = new DueReader({
+      ...parts,
+      windows: this.#windows,
+      targets: this.#targets,
+      shift: this.#shift,
+      sending: this.#sending,
+      send: (endpoint, claims) => this.#handing.send(endpoint, claims),
+      stopping: () => this.#stopping,
+    });
+    this.#room = new Room({
+      ...parts,
+      windows: this.#windows,
+      forgetting: this.#forgetting,
+      sending: this.#sending,
+      onRoom: () => this.wake(),
+      onError: (error) => this.#failed(error),
+    });
+    this.#shortage = new Shortage({
+      ...parts,
+      pauses: this.#pauses,
+      again: (claim) => this.#handing.send(claim.endpoint, [claim]),
     });
     this.#manual = new ManualAttempts({
       ...parts,
       isHeld: ({ endpoint, delivery }) => this.#windows.find(endpoint, delivery) !== undefined,
       hold: (claim) => this.#windows.hold(claim),
-      send: (claim) => this.#send(claim.endpoint, [claim]),
+      send: (claim) => this.#handing.send(claim.endpoint, [claim]),
       mayStart: () => !this.#stopping && !this.#suspects.onTrial,
-      onRest: () => this.#settleIdle(),
+      onRest: () => this.#idleness.look(),
     });
     this.#sweep = new HorizonSweep({
       ...parts,
@@ -192,9 +218,11 @@ export class Dispatcher implements Deliveries {
     });
     this.#waker = new Waker({
       clock: parts.clock,
-      pass: () => this.#pass(),
+      pass: async () => {
+        if (!this.#suspects.onTrial) await this.#reader.pass();
+      },
       nextDueAt: () => this.#windows.nextDueAt,
-      onRest: () => this.#settleIdle(),
+      onRest: () => this.#idleness.look(),
       onError: (error) => this.#failed(error),
     });
   }
@@ -230,7 +258,7 @@ export class Dispatcher implements Deliveries {
       this.#parts.store.outlived().catch(() => {});
     }
     this.#recorder.retry();
-    for (const claim of this.#forgetting.takeRefused()) this.#send(claim.endpoint, [claim]);
+    for (const claim of this.#forgetting.takeRefused()) this.#handing.send(claim.endpoint, [claim]);
     this.#manual.retry();
     this.wake();
   }
@@ -253,11 +281,7 @@ export class Dispatcher implements Deliveries {
 
   readonly hasRoom = (endpoint: string): boolean => {
     if (this.#stopping || this.#suspects.onTrial) return false;
-    const held = this.#windows.heldOf(endpoint);
-    // When others fill the memory, one who holds little still gets its fresh deliveries sent straight away.
-    if (this.#isFull) return held < HELD_FEW;
-    const cap = this.#sending.cap(endpoint);
-    return held < (cap < INITIAL_CAP ? 2 * cap : HELD_FRESH_LIMIT);
+    return this.#room.isFor(endpoint);
   };
 
   accept(handover: Handover): void {
@@ -270,9 +294,9 @@ export class Dispatcher implements Deliveries {
     }
     for (const claim of handover.fresh) this.#windows.hold(claim);
     if (handover.fresh.every(({ endpoint }) => this.#targets.isOpen(endpoint))) this.#sending.send(handover.fresh);
-    else for (const claim of handover.fresh) this.#send(claim.endpoint, [claim]);
+    else for (const claim of handover.fresh) this.#handing.send(claim.endpoint, [claim]);
     if (handover.waiting.length > 0) this.wake();
-    if (this.#isFull) this.#makeRoom();
+    this.#room.look();
   }
 
   whenReleased({ endpoint, delivery }: Claim, run: () => void): () => void {
@@ -289,7 +313,7 @@ export class Dispatcher implements Deliveries {
     const manual = this.#manual;
     const given = target.enabled ? await manual.takenInVainFor(endpoint) : manual.takenFor(endpoint);
     await this.#withdrawal.withdraw(given);
-    if (!target.enabled) await this.#handOver(target, await this.#forgetting.takeBack(endpoint));
+    if (!target.enabled) await this.#handing.handOver(target, await this.#forgetting.takeBack(endpoint));
     this.#windows.plan(this.#windows.of(endpoint));
     this.wake();
   }
@@ -299,7 +323,7 @@ export class Dispatcher implements Deliveries {
     this.#targets.forget(endpoint);
     this.#windows.of(endpoint).nextDueAt = Number.POSITIVE_INFINITY;
     for (const delivery of await this.#sending.forget(endpoint)) this.#release(endpoint, delivery);
-    this.#settleIdle();
+    this.#idleness.look();
   }
 
   get inFlight(): number {
@@ -337,10 +361,7 @@ export class Dispatcher implements Deliveries {
 
   /** Resolves when nothing is due, in flight or unrecorded. */
   idle(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#idleWaiters.push(resolve);
-      this.#settleIdle();
-    });
+    return this.#idleness.reached();
   }
 
   /** Starts no attempt from now on; resolves when those in flight have ended and are recorded. */
@@ -370,97 +391,12 @@ export class Dispatcher implements Deliveries {
     this.#outage.stop();
   }
 
-  get #isFull(): boolean {
-    return this.#windows.held >= HELD_LIMIT || this.#windows.bytes >= this.#parts.heldBytes;
-  }
-
-  async #pass(): Promise<void> {
-    if (this.#suspects.onTrial) return;
-    this.#shift.look();
-    await this.#shift.run();
-    const now = this.#parts.clock.now();
-    let readInThisTurn = 0;
-    for (let window = this.#windows.takeDue(now); window !== undefined; window = this.#windows.takeDue(now)) {
-      try {
-        readInThisTurn += await this.#read(window);
-      } catch (error) {
-        // The agenda named it once, and the next pass must find it again.
-        this.#windows.plan(window);
-        throw error;
-      }
-      if (this.#stopping) return;
-      if (readInThisTurn < READ_LIMIT) continue;
-      readInThisTurn = 0;
-      await new Promise<void>((resolve) => this.#parts.clock.nextTurn(resolve));
-    }
-  }
-
-  /**
-   * Reads what is due of one endpoint, as much as its window takes; the rest comes when there is room again. The
-   * answer is what the read cost, in rows.
-   */
-  async #read(window: Window): Promise<number> {
-    const room = 2 * this.#sending.cap(window.endpoint) - window.held.size;
-    if (room <= 0) return 0;
-    const target = await this.#targets.get(window.endpoint);
-    if (target === null || !target.enabled) return 1;
-    const limit = Math.min(room, READ_LIMIT);
-    const until = this.#parts.clock.now();
-    const after = window.beginRead();
-    let claims: Claim[];
-    try {
-      const page = await this.#parts.store.due(window.endpoint, after, until, limit);
-      if (page.cancelling) return this.#readLater(window);
-      claims = this.#windows.endRead(window, page, until, limit);
-    } catch (error) {
-      window.cancelRead();
-      throw error;
-    }
-    this.#send(window.endpoint, claims);
-    return Math.max(READ_COST, claims.length);
-  }
-
-  /** What it was owed is being cancelled; new events go on meanwhile. */
-  #readLater(window: Window): number {
-    window.cancelRead();
-    window.nextDueAt = this.#parts.clock.now() + AGAIN_MS;
-    this.#windows.plan(window);
-    return READ_COST;
-  }
-
-  /** Hands claims that memory holds to the sender, once it knows their endpoint. */
-  #send(endpoint: string, claims: readonly Claim[]): void {
-    if (this.#targets.isOpen(endpoint)) {
-      this.#sending.send(this.#withdrawal.sift(claims));
-      return;
-    }
-    void this.#targets
-      .get(endpoint)
-      .then(async (target) => {
-        if (target !== null) await this.#handOver(target, claims);
-        else for (const { delivery } of claims) this.#release(endpoint, delivery);
-        this.#settleIdle();
-      })
-      .catch((error: unknown) => this.#parts.onFault(error));
-  }
-
-  /** To the sender; or back to the disk while the endpoint is disabled. What was asked for is sent all the same. */
-  async #handOver({ enabled }: Target, held: readonly Claim[]): Promise<void> {
-    const claims = this.#withdrawal.sift(held);
-    const sent = enabled ? claims : claims.filter(({ trigger }) => trigger === "test" || trigger === "manual");
-    if (sent.length > 0) this.#sending.send(sent);
-    if (sent.length === claims.length) return;
-    await this.#forgetting.forget(claims.filter((claim) => !sent.includes(claim)));
-    // Enabled again meanwhile, perhaps.
-    this.wake();
-  }
-
   #ended(batch: readonly Ended[]): void {
     const claims: EndedClaim[] = [];
     for (const ended of batch) {
       const claim = this.#windows.find(ended.endpoint, ended.delivery);
       if (claim === undefined) throw new Error(`${ended.delivery} ended and was not held`);
-      if (ended.outcome.ours && !this.#stopping) this.#waitForOurselves(claim, ended.outcome.detail);
+      if (ended.outcome.ours && !this.#stopping) this.#shortage.wait(claim, ended.outcome.detail);
       else claims.push({ claim, ended });
     }
     const decided = this.#outage.sort(claims);
@@ -470,15 +406,6 @@ export class Dispatcher implements Deliveries {
   #record(ended: readonly EndedClaim[]): void {
     for (const each of ended) this.#disabling.look(each.claim, each.ended);
     this.#recorder.record(ended);
-  }
-
-  /** Nothing of the receiver's: the delivery takes its turn again, without a rung, once we had time to recover. */
-  #waitForOurselves(claim: Claim, detail: string): void {
-    this.#parts.log.error({ event: claim.event, endpoint: claim.endpoint }, `no attempt can be made: ${detail}`);
-    void this.#pauses.begin("shortage");
-    this.#send(claim.endpoint, [claim]);
-    this.#cancelShortage?.();
-    this.#cancelShortage = this.#parts.clock.after(OUR_FAULT_PAUSE_MS, () => this.#pauses.end("shortage"));
   }
 
   /** Its end leaves room for what waits behind the window. */
@@ -500,44 +427,18 @@ export class Dispatcher implements Deliveries {
     this.#manual.released(delivery);
   }
 
-  #makeRoom(): void {
-    if (this.#makingRoom) return;
-    this.#makingRoom = true;
-    // After the turn, so that all of a batch is there.
-    const turn = new Promise<void>((resolve) => this.#parts.clock.nextTurn(resolve));
-    void turn
-      .then(() => this.#forgetUntilThereIsRoom())
-      .catch((error: unknown) => this.#failed(error))
-      .finally(() => {
-        this.#makingRoom = false;
-      });
-  }
-
-  /** Forgets what whoever holds most has not started; it is on the disk, and is read again when there is room. */
-  async #forgetUntilThereIsRoom(): Promise<void> {
-    while (this.#isFull) {
-      const most = this.#windows.fullest();
-      const before = this.#windows.held;
-      if (most === undefined || most.held.size < HELD_FEW) break;
-      await this.#forgetting.forget(await this.#forgetting.takeBack(most.endpoint));
-      if (this.#windows.held >= before) break;
-    }
-    this.wake();
-  }
-
   /** A full disk moves and parks nothing; the next tick tries again. */
   #failed(error: unknown): void {
     if (!(error instanceof WebhookdError)) this.#parts.onFault(error);
   }
 
-  #settleIdle(): void {
-    if (this.#idleWaiters.length === 0 || this.#waker.passing || this.#recorder.busy) return;
+  #isIdle(): boolean {
+    if (this.#waker.passing || this.#recorder.busy) return false;
     const owing =
       this.#suspects.onTrial ||
       this.#manual.busy ||
       this.#windows.held > 0 ||
       this.#windows.nextDueAt <= this.#parts.clock.now();
-    if (owing && !this.#stopping) return;
-    for (const resolve of this.#idleWaiters.splice(0)) resolve();
+    return !owing || this.#stopping;
   }
 }
