@@ -1,4 +1,4 @@
-import type { ClientKey } from "../src/client.ts";
+import type { ClientKey } from "../src/client-answers.ts";
 import type { Args } from "./commands.ts";
 import { EXIT } from "./exit-code.ts";
 import type { Io } from "./io.ts";

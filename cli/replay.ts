@@ -1,4 +1,5 @@
-import type { Client, ClientAttempt, ClientDelivery, ClientEvent } from "../src/client.ts";
+import type { ClientAttempt, ClientDelivery, ClientEvent } from "../src/client-answers.ts";
+import type { Client } from "../src/client.ts";
 import { printDuration } from "../src/config/units.ts";
 import type { Args } from "./commands.ts";
 import { EXIT } from "./exit-code.ts";

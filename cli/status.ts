@@ -1,4 +1,5 @@
-import { ClientError, type ClientStatus } from "../src/client.ts";
+import type { ClientStatus } from "../src/client-answers.ts";
+import { ClientError } from "../src/client.ts";
 import type { Args } from "./commands.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";

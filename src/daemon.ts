@@ -3,16 +3,10 @@
  */
 import { networkInterfaces } from "node:os";
 import { Alerts } from "./alerts/alerts.ts";
-import {
-  CertificateError,
-  datesOf,
-  readCertificate,
-  type Certificate,
-  type CertificateFiles,
-} from "./api/certificate.ts";
 import { createApi, type NodeHandler } from "./api/app.ts";
 import { openListener, type TcpListener } from "./api/listen.ts";
 import type { Listener, ListenerParts } from "./api/listener.ts";
+import { renewed, usableCertificate } from "./api/served-certificate.ts";
 import { openSocket } from "./api/socket.ts";
 import { Catalogue } from "./catalogue.ts";
 import { systemClock, type Clock } from "./clock.ts";
@@ -229,30 +223,6 @@ export async function startDaemon(
     abort: () => dispatcher.abort(),
     failed: fault.promise,
   };
-}
-
-/** What became of the certificate: one that cannot be used leaves the one that is served. */
-function renewed(
-  listener: TcpListener,
-  files: CertificateFiles,
-  { log, now }: { log: Log; now: number },
-): "renewed" | "kept" {
-  try {
-    listener.renew(usableCertificate(files, { log, now }));
-    return "renewed";
-  } catch (error) {
-    if (!(error instanceof CertificateError)) throw error;
-    log.error({ fault: error.message }, "the certificate stays the one that was served before");
-    return "kept";
-  }
-}
-
-/** Throws a `CertificateError`; one that is only too old or too new is used all the same. */
-function usableCertificate(files: CertificateFiles, { log, now }: { log: Log; now: number }): Certificate {
-  const certificate = readCertificate(files);
-  const dates = datesOf(certificate, now);
-  if (dates !== null) log.warn({ file: files.certFile }, dates);
-  return certificate;
 }
 
 async function openOptionalSocket(config: Config, handler: NodeHandler, web: ListenerParts): Promise<Listener | null> {

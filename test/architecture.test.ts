@@ -141,7 +141,7 @@ const RULES: Rule[] = [
   {
     from: "src/client",
     may: ["src/domain", NODE],
-    types: ["src/config.ts", "src/store/store.ts"],
+    types: ["src/client-answers.ts", "src/config.ts", "src/store/store.ts"],
     why: "a client of the HTTP API",
   },
   { from: "src/daemon.ts", may: ["src", NODE], why: "the only place where parts are joined" },
