@@ -15,11 +15,14 @@ export interface Bundle {
   readonly version: string;
   /** Bytes of all that is in it. */
   readonly size: number;
+  /** What esbuild says of the program's files. */
+  readonly program: Metafile;
+  /** The same of the threads, which are text in the program's files. */
+  readonly threads: readonly Metafile[];
 }
 
-/** `target` is the platform and processor as Node names them: `linux-x64`. */
-export async function bundle(target: string): Promise<Bundle> {
-  const directory = join(root, "dist/bundle");
+/** `target` is the platform and processor as Node names them: `linux-x64`. What was in `directory` before is removed. */
+export async function bundle(target: string, directory = join(root, "dist/bundle")): Promise<Bundle> {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
 
@@ -30,8 +33,11 @@ export async function bundle(target: string): Promise<Bundle> {
     __VERSION__: JSON.stringify(version),
     __ADDON__: JSON.stringify(addon),
     "process.env.NODE_ENV": '"production"',
+    // With it, Ink would look for React's developer tools.
+    "process.env.DEV": '"false"',
   };
-  const { metafile } = await build({
+  const threads = await bundleThreads(define);
+  const { metafile: program } = await build({
     ...common,
     entryPoints: { webhookd: "cli/main.ts" },
     outdir: directory,
@@ -39,17 +45,17 @@ export async function bundle(target: string): Promise<Bundle> {
     format: "esm",
     // Into pieces loaded when they are needed: in one file, `--version` would wait for all that the daemon imports.
     splitting: true,
-    define: { ...define, __THREADS__: JSON.stringify(await bundleThreads(define)) },
+    define: { ...define, __THREADS__: JSON.stringify(threads.text) },
     // CommonJS packages call require for Node's own modules.
     banner: {
       js: 'import { createRequire as $createRequire } from "node:module"; const require = $createRequire(import.meta.url);',
     },
   });
-  requireSelfContained(metafile);
+  requireSelfContained(program);
   const pkg = { assets: [addon, "*.mjs"] };
   const description = { name: "webhookd", version, license, type: "module", bin: "webhookd.mjs", pkg };
   writeFileSync(join(directory, "package.json"), JSON.stringify(description));
-  return { directory, version: version!, size: sizeOf(directory) };
+  return { directory, version: version!, size: sizeOf(directory), program, threads: threads.metafiles };
 }
 
 /** Its name says what is in it, so that executables of several versions can keep theirs in one place. */
@@ -61,15 +67,21 @@ function copyAddon(target: string, directory: string): string {
   return name;
 }
 
+interface Threads {
+  readonly text: Record<string, string>;
+  readonly metafiles: Metafile[];
+}
+
 /** Each as text, from which it is started: as CommonJS, because text that is no file cannot be an ES module. */
-async function bundleThreads(define: Record<string, string>): Promise<Record<string, string>> {
-  const threads: Record<string, string> = {};
+async function bundleThreads(define: Record<string, string>): Promise<Threads> {
+  const threads: Threads = { text: {}, metafiles: [] };
   for (const [name, module] of Object.entries(THREADS)) {
     const entryPoints = [join("src", module)];
     const text = { entryPoints, format: "cjs", define, write: false, minifyWhitespace: true } as const;
     const { metafile, outputFiles } = await build({ ...common, ...text });
     requireSelfContained(metafile);
-    threads[name] = outputFiles[0]!.text;
+    threads.text[name] = outputFiles[0]!.text;
+    threads.metafiles.push(metafile);
   }
   return threads;
 }
@@ -112,6 +124,7 @@ const common = {
   platform: "node",
   target: "node24",
   minifySyntax: true,
+  jsx: "automatic",
   metafile: true,
   logLevel: "warning",
   plugins: [unused, givenAddon],

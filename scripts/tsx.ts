@@ -1,0 +1,20 @@
+/** Lets this process import .tsx files from a checkout: Node by itself strips types, but knows no JSX. */
+import { readFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { fileURLToPath } from "node:url";
+import { transformSync } from "esbuild";
+
+registerHooks({
+  load(url, context, next) {
+    if (!/\.tsx(\?|$)/.test(url)) return next(url, context);
+    const sourcefile = fileURLToPath(url);
+    const { code } = transformSync(readFileSync(sourcefile, "utf8"), {
+      loader: "tsx",
+      jsx: "automatic",
+      target: "node24",
+      sourcemap: "inline",
+      sourcefile,
+    });
+    return { format: "module", source: code, shortCircuit: true };
+  },
+});

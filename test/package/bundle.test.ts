@@ -1,0 +1,74 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundle, type Bundle } from "../../scripts/build.ts";
+
+/** The commands that may draw. */
+const DRAWS = ["cli/tui.ts"];
+const SCREEN = /node_modules\/(ink|react|react-reconciler|yoga-layout)\//;
+
+let made: Bundle;
+beforeAll(async () => {
+  const directory = mkdtempSync(join(tmpdir(), "webhookd-bundle-"));
+  made = await bundle(`${process.platform}-${process.arch}`, directory);
+});
+afterAll(() => rmSync(made.directory, { recursive: true, force: true }));
+
+/** Sources that importing `output` brings in; with `lazy`, also all that they may ever import. */
+function sourcesOf(output: string, lazy: boolean, seen = new Set<string>()): Set<string> {
+  const sources = new Set<string>();
+  if (seen.has(output)) return sources;
+  seen.add(output);
+  const { inputs, imports } = made.program.outputs[output]!;
+  for (const input of Object.keys(inputs)) sources.add(input);
+  for (const { path, kind, external } of imports) {
+    if (external || (kind === "dynamic-import" && !lazy)) continue;
+    for (const source of sourcesOf(path, lazy, seen)) sources.add(source);
+  }
+  return sources;
+}
+
+function outputOf(entryPoint: string): string {
+  return Object.entries(made.program.outputs).find(([, output]) => output.entryPoint === entryPoint)![0];
+}
+
+const matches = (sources: Set<string>, what: RegExp) => [...sources].filter((source) => what.test(source));
+
+describe("the bundle", () => {
+  it("runs alone, with an empty environment", async () => {
+    const run = promisify(execFile)(process.execPath, [join(made.directory, "webhookd.mjs"), "--version"], {
+      cwd: tmpdir(),
+      env: {},
+    });
+    expect((await run).stdout).toBe(`webhookd ${made.version}\n`);
+  });
+
+  it("loads neither the daemon nor a screen before it knows the command", () => {
+    const first = sourcesOf(outputOf("cli/main.ts"), false);
+    const version = sourcesOf(outputOf("cli/version.ts"), true);
+    expect(
+      matches(new Set([...first, ...version]), /node_modules\/(?!citty)|^(src\/(daemon|api|delivery|store)|tui)\b/),
+    ).toEqual([]);
+  });
+
+  it("never loads a screen for a command that draws none", () => {
+    const { imports } = made.program.outputs[outputOf("cli/main.ts")]!;
+    const commands = imports.filter(({ kind }) => kind === "dynamic-import").map(({ path }) => path);
+    expect(commands.length).toBeGreaterThan(5);
+    for (const command of commands) {
+      const { entryPoint = basename(command) } = made.program.outputs[command]!;
+      if (DRAWS.includes(entryPoint)) continue;
+      expect(matches(sourcesOf(command, true), SCREEN), entryPoint).toEqual([]);
+    }
+    expect(matches(sourcesOf(outputOf("cli/serve.ts"), true), /node_modules\/(h3|better-sqlite3)\//)).not.toEqual([]);
+  });
+
+  it("gives the threads no screen either", () => {
+    const sources = new Set(made.threads.flatMap(({ inputs }) => Object.keys(inputs)));
+    expect(matches(sources, SCREEN)).toEqual([]);
+    expect(matches(sources, /node_modules\/undici\//)).not.toEqual([]);
+  });
+});
