@@ -33,8 +33,6 @@ export async function bundle(target: string, directory = join(root, "dist/bundle
     __VERSION__: JSON.stringify(version),
     __ADDON__: JSON.stringify(addon),
     "process.env.NODE_ENV": '"production"',
-    // With it, Ink would look for React's developer tools.
-    "process.env.DEV": '"false"',
   };
   const threads = await bundleThreads(define);
   const { metafile: program } = await build({
@@ -108,13 +106,24 @@ const givenAddon: Plugin = {
   },
 };
 
-/** What listhen imports for features that are off: its watcher, tunnel, clipboard, QR codes and certificates. */
+/** What listhen imports for features that are off (watcher, tunnel, clipboard, QR codes, certificates), and Ink's debugger. */
 const unused: Plugin = {
   name: "unused",
   setup({ onResolve, onLoad }) {
-    const filter = /^(@parcel\/watcher(-wasm)?|untun|tinyclip|uqr|node-forge|jiti|crossws\/adapters\/node)$/;
+    const filter =
+      /^(@parcel\/watcher(-wasm)?|untun|tinyclip|uqr|node-forge|jiti|crossws\/adapters\/node|react-devtools-core)$/;
     onResolve({ filter }, ({ path }) => ({ path, namespace: "unused" }));
     onLoad({ filter: /.*/, namespace: "unused" }, () => ({ contents: "module.exports = {};" }));
+  },
+};
+
+/** Ink takes a DEV in the environment for a wish to debug Ink. */
+const inkInEarnest: Plugin = {
+  name: "ink-in-earnest",
+  setup({ onLoad }) {
+    onLoad({ filter: /node_modules[\\/]ink[\\/]build[\\/]reconciler\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replaceAll("process.env['DEV']", '"false"'),
+    }));
   },
 };
 
@@ -127,7 +136,7 @@ const common = {
   jsx: "automatic",
   metafile: true,
   logLevel: "warning",
-  plugins: [unused, givenAddon],
+  plugins: [unused, givenAddon, inkInEarnest],
 } satisfies BuildOptions;
 
 if (import.meta.main) {
