@@ -1,5 +1,6 @@
 import { nearest } from "../src/config/nearest.ts";
-import { COMMANDS, GROUPS, type Args, type CommandName } from "./commands.ts";
+import { TARGET, JSON_FLAG } from "./command.ts";
+import { ALIASES, COMMANDS, GROUPS, type Args, type CommandName } from "./commands.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure, report } from "./failure.ts";
 import type { Io } from "./io.ts";
@@ -18,7 +19,8 @@ export async function front(words: readonly string[], io: Io, runs: Runs): Promi
   }
 }
 
-async function dispatch(words: readonly string[], io: Io, runs: Runs): Promise<number> {
+async function dispatch(typed: readonly string[], io: Io, runs: Runs): Promise<number> {
+  const words = commandFirst(typed);
   const path = commandPath(words);
   const name = path.join(" ");
   const isCommand = Object.hasOwn(COMMANDS, name);
@@ -43,12 +45,39 @@ async function start<N extends CommandName>(name: N, words: readonly string[], i
   return run(args, io);
 }
 
+/** Flags that every command has may stand before it. */
+function commandFirst(words: readonly string[]): readonly string[] {
+  let command = 0;
+  while (command < words.length && isGlobal(words[command]!)) {
+    const takesNext = !words[command]!.includes("=") && words[command] !== "--json";
+    command += takesNext ? 2 : 1;
+  }
+  return command === 0 || command >= words.length ? words : moveAfter(words, command);
+}
+
+const GLOBAL = new Set(Object.keys({ ...TARGET, json: JSON_FLAG }));
+
+function isGlobal(word: string): boolean {
+  return word.startsWith("--") && GLOBAL.has(word.slice(2).split("=", 1)[0]!);
+}
+
+function moveAfter(words: readonly string[], command: number): readonly string[] {
+  const rest = words.slice(command);
+  const length = commandPath(rest).length;
+  return [...rest.slice(0, length), ...words.slice(0, command), ...rest.slice(length)];
+}
+
 /** The leading words that name a command or a group of commands. */
 function commandPath([first, second]: readonly string[]): string[] {
   if (first === undefined) return [];
   if (Object.hasOwn(COMMANDS, first)) return [first];
   if (!Object.hasOwn(GROUPS, first)) return [];
-  return second !== undefined && Object.hasOwn(COMMANDS, `${first} ${second}`) ? [first, second] : [first];
+  const verb = second === undefined ? undefined : aliased(second);
+  return verb !== undefined && Object.hasOwn(COMMANDS, `${first} ${verb}`) ? [first, verb] : [first];
+}
+
+function aliased(word: string): string {
+  return Object.hasOwn(ALIASES, word) ? ALIASES[word]! : word;
 }
 
 /** Anywhere but after `--`, and whatever else is wrong with the command line. */

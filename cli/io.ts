@@ -4,9 +4,20 @@ import { processInputs, type ConfigFlags, type ConfigInputs } from "../src/confi
 export interface Output {
   write(text: string): void;
   readonly isTTY: boolean;
+  /** How wide the terminal is; undefined where there is none. */
+  readonly columns: number | undefined;
+}
+
+export interface Input {
+  readonly isTTY: boolean;
+  /** All of it, to its end. */
+  read(): Promise<Buffer>;
+  /** One line from the person at the terminal, null at its end; `hidden` does not show what is typed. */
+  ask(question: string, options?: { readonly hidden?: boolean }): Promise<string | null>;
 }
 
 export interface Io {
+  readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -26,6 +37,7 @@ export interface Io {
 
 export function processIo(): Io {
   return {
+    stdin: processInput(),
     stdout: outputOf(process.stdout),
     stderr: outputOf(process.stderr),
     env: process.env,
@@ -46,5 +58,48 @@ export function processIo(): Io {
 /** A reader that went away (`| head`) ends nothing: the daemon serves on, a command finishes what it began. */
 function outputOf(stream: NodeJS.WriteStream): Output {
   stream.on("error", () => {});
-  return { write: (text) => void stream.write(text), isTTY: stream.isTTY === true };
+  return {
+    write: (text) => void stream.write(text),
+    isTTY: stream.isTTY === true,
+    get columns() {
+      return stream.isTTY ? stream.columns : undefined;
+    },
+  };
+}
+
+/** Nothing of it is touched before it is asked for: reading would keep a command from ending. */
+function processInput(): Input {
+  return {
+    get isTTY() {
+      return process.stdin.isTTY === true;
+    },
+    async read() {
+      const chunks: Buffer[] = [];
+      for await (const chunk of process.stdin as AsyncIterable<Buffer>) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    },
+    async ask(question, { hidden = false } = {}) {
+      const { createInterface } = await import("node:readline");
+      process.stderr.write(question);
+      // What is typed is echoed by the line editor alone, and to nowhere when it is hidden.
+      const output = hidden ? undefined : process.stderr;
+      const lines = createInterface({ input: process.stdin, ...(output && { output }), terminal: true });
+      // The line editor redraws its line from the start.
+      if (!hidden) lines.setPrompt(question);
+      return new Promise((resolve) => {
+        lines.once("SIGINT", () => {
+          lines.close();
+          process.kill(process.pid, "SIGINT");
+        });
+        lines.once("line", (line) => {
+          resolve(line);
+          lines.close();
+        });
+        lines.once("close", () => {
+          if (hidden) process.stderr.write("\n");
+          resolve(null);
+        });
+      });
+    },
+  };
 }

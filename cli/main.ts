@@ -1,21 +1,8 @@
 #!/usr/bin/env node
 import { report } from "./failure.ts";
-import { front, type Runs } from "./front.ts";
+import { front } from "./front.ts";
 import { processIo } from "./io.ts";
-
-/** Loaded when they run: `version` must not wait for the daemon's modules. */
-const RUNS: Runs = {
-  serve: () => import("./serve.ts"),
-  replay: () => import("./replay.ts"),
-  status: () => import("./status.ts"),
-  pause: () => import("./pause.ts"),
-  resume: () => import("./resume.ts"),
-  backup: () => import("./backup.ts"),
-  "keys create": () => import("./keys-create.ts"),
-  "keys list": () => import("./keys-list.ts"),
-  "keys revoke": () => import("./keys-revoke.ts"),
-  version: () => import("./version.ts"),
-};
+import { RUNS } from "./runs.ts";
 
 const io = processIo();
 // Node would end with 1, which says that something was refused.

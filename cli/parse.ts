@@ -2,15 +2,15 @@
  * Our own parser, because citty's ignores what it does not know: with it `replay evt_1 --dry-rnu` replays. Here every
  * doubt ends the command before anything is done.
  */
-import type { ArgDef, ArgsDef } from "citty";
 import { nearest } from "../src/config/nearest.ts";
+import type { ArgDef, Definitions, Positional } from "./command.ts";
 import { Failure } from "./failure.ts";
 
-export type Parsed = Readonly<Record<string, string | boolean | undefined>>;
+export type Parsed = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /** `name` is how messages call the command. Throws a Failure with exit code 2. */
-export function parse(name: string, args: ArgsDef, words: readonly string[]): Parsed {
-  const values: Record<string, string | boolean> = {};
+export function parse(name: string, args: Definitions, words: readonly string[]): Parsed {
+  const values: Record<string, string | boolean | readonly string[]> = {};
   const positionals: string[] = [];
   const rest = [...words];
   while (rest.length > 0) {
@@ -18,27 +18,42 @@ export function parse(name: string, args: ArgsDef, words: readonly string[]): Pa
     if (word === "--") positionals.push(...rest.splice(0));
     else if (word === "-" || !word.startsWith("-")) positionals.push(word);
     else {
-      const { key, value } = readFlag(name, args, word, rest);
-      if (key in values) throw usage(name, `--${key} is given twice`);
-      values[key] = value;
+      const { key, definition, value } = readFlag(name, args, word, rest);
+      const before = values[key];
+      if (definition.type === "string" && definition.multiple) {
+        values[key] = [...((before ?? []) as readonly string[]), value as string];
+      } else if (before !== undefined) throw usage(name, `--${key} is given twice`);
+      else values[key] = value;
     }
   }
   for (const [key, definition] of Object.entries(args)) {
-    if (definition.type === "positional") {
-      const value = positionals.shift();
-      if (value !== undefined) values[key] = value;
-      else if (definition.required) throw usage(name, `${definition.valueHint ?? key.toUpperCase()} is missing`);
-    } else if (!(key in values)) {
-      if (definition.required) throw usage(name, `--${key} is missing`);
+    if (definition.type === "positional") takePositional(name, { key, definition }, positionals, values);
+    else if (!(key in values)) {
+      const isRequired = definition.type !== "boolean" && definition.required;
+      if (isRequired) throw usage(name, `--${key} is missing`);
       if (definition.type === "boolean") values[key] = definition.default ?? false;
-      else if (typeof definition.default === "string") values[key] = definition.default;
+      else if (definition.type === "string" && definition.multiple) values[key] = [];
+      else if (definition.default !== undefined) values[key] = definition.default;
     }
   }
   if (positionals.length > 0) throw usage(name, `"${positionals[0]}" is one argument too many`);
   return values;
 }
 
-function readFlag(name: string, args: ArgsDef, word: string, rest: string[]) {
+function takePositional(
+  name: string,
+  { key, definition }: { key: string; definition: Positional },
+  words: string[],
+  values: Record<string, string | boolean | readonly string[]>,
+): void {
+  if (words.length === 0 && definition.required) {
+    throw usage(name, `${definition.valueHint ?? key.toUpperCase()} is missing`);
+  }
+  if (definition.variadic) values[key] = words.splice(0);
+  else if (words.length > 0) values[key] = words.shift()!;
+}
+
+function readFlag(name: string, args: Definitions, word: string, rest: string[]) {
   const [, typed = "", given] = /^([^=]*)(?:=(.*))?$/s.exec(word)!;
   const found = flagsOf(args).find(({ spelling }) => spelling === typed);
   if (found === undefined) {
@@ -51,7 +66,7 @@ function readFlag(name: string, args: ArgsDef, word: string, rest: string[]) {
   const { key, definition, on } = found;
   if (definition.type === "boolean") {
     if (given !== undefined) throw usage(name, `${typed} takes no value`);
-    return { key, value: on };
+    return { key, definition, value: on };
   }
   const next = given ?? rest[0];
   if (next === undefined) throw usage(name, `${typed} needs a value`);
@@ -61,18 +76,24 @@ function readFlag(name: string, args: ArgsDef, word: string, rest: string[]) {
     rest.shift();
   }
   if (next === "") throw usage(name, `${typed} needs a value`);
-  return { key, value: next };
+  if (definition.type === "enum" && !definition.options.includes(next)) {
+    const near = nearest(next, definition.options);
+    const hint = near === null ? `It takes ${definition.options.join(", ")}.` : `Did you mean ${near}?`;
+    throw usage(name, `${typed} does not take "${next}"`, hint);
+  }
+  return { key, definition, value: next };
 }
 
-interface Flag {
+export interface Flag {
   readonly spelling: string;
   readonly key: string;
-  readonly definition: ArgDef;
+  readonly definition: Exclude<ArgDef, Positional>;
   /** What a boolean becomes. */
   readonly on: boolean;
 }
 
-function flagsOf(args: ArgsDef): Flag[] {
+/** Every spelling of a command's flags. */
+export function flagsOf(args: Definitions): Flag[] {
   return Object.entries(args).flatMap(([key, definition]) => {
     if (definition.type === "positional") return [];
     const isOn = definition.type === "boolean" && definition.default === true;

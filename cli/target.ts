@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createClient, type Client, type Target } from "../src/client.ts";
+import { createClient, type Client, type Target } from "../src/client/client.ts";
 import { isLoopback, loadConfig, type Config } from "../src/config.ts";
 import { printAddress } from "../src/config/kinds.ts";
 import { loadSettings } from "../src/config/settings.ts";

@@ -12,23 +12,47 @@ export class FakeIo implements Io {
   #time = 1_700_000_000_000;
   #signals = new Set<(signal: "SIGINT" | "SIGTERM") => void>();
   readonly #isTTY: boolean;
+  readonly #columns: number | undefined;
+  readonly #input: readonly string[];
+  /** What was asked, and whether the answer was hidden. */
+  readonly asked: { readonly question: string; readonly hidden: boolean }[] = [];
 
+  /** `input` is what a person types, line by line, or what is piped in. */
   constructor({
     env = {},
     machine = {},
     isTTY = false,
-  }: { env?: Record<string, string>; machine?: Partial<ConfigInputs>; isTTY?: boolean } = {}) {
+    columns,
+    input = [],
+  }: {
+    env?: Record<string, string>;
+    machine?: Partial<ConfigInputs>;
+    isTTY?: boolean;
+    columns?: number;
+    input?: readonly string[];
+  } = {}) {
     this.env = env;
     this.#machine = machine;
     this.#isTTY = isTTY;
+    this.#columns = columns;
+    this.#input = input;
+  }
+
+  get stdin() {
+    return {
+      isTTY: this.#isTTY,
+      read: async () => Buffer.from(this.#input.map((line) => `${line}\n`).join("")),
+      ask: async (question: string, { hidden = false } = {}) =>
+        this.#input[this.asked.push({ question, hidden }) - 1] ?? null,
+    };
   }
 
   get stdout() {
-    return { write: (text: string) => void (this.out += text), isTTY: this.#isTTY };
+    return { write: (text: string) => void (this.out += text), isTTY: this.#isTTY, columns: this.#columns };
   }
 
   get stderr() {
-    return { write: (text: string) => void (this.err += text), isTTY: this.#isTTY };
+    return { write: (text: string) => void (this.err += text), isTTY: this.#isTTY, columns: this.#columns };
   }
 
   configInputs = (flags: ConfigInputs["flags"]) => inputs({ env: this.env, ...this.#machine, flags });

@@ -124,7 +124,7 @@ describe("the front", () => {
     [["constructor"], 'no command "constructor"'],
     [["__proto__"], 'no command "__proto__"'],
     [["toString", "--help"], 'no command "toString"'],
-    [["--json", "replay", "evt_1"], "--json must come after a command"],
+    [["--force", "replay", "evt_1"], "--force must come after a command"],
     [["--versio"], "--versio must come after a command"],
     [["replay", "--version", "evt_1"], "no flag --version"],
     [["keys", "--json"], "--json must come after a command"],

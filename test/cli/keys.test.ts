@@ -146,7 +146,7 @@ it("over TCP the key of the key file is sent, and named when it is refused", asy
   writeFileSync(good!, "whk_good\n");
   writeFileSync(bad!, "whk_bad\n");
   const io = new FakeIo();
-  expect(await webhookd(io, "keys", "list", "--url", daemon.url, "--key-file", good!)).toBe(EXIT.ok);
+  expect(await webhookd(new FakeIo(), "keys", "list", "--url", daemon.url, "--key-file", good!)).toBe(EXIT.ok);
   expect(await webhookd(io, "keys", "list", "--url", `${daemon.url}/base/`, "--key-file", bad!)).toBe(EXIT.not_allowed);
   expect(daemon.seen[1]!.path).toMatch(/^\/base\/v1\/keys\?/);
   expect(io.err).toBe(`webhookd: no such key\n  The key in ${bad} was used.\n`);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
-import type { ClientDelivery } from "../../src/client-answers.ts";
+import type { EventDelivery } from "../../src/client/answers.ts";
 import { fakeDaemon, problem, type FakeDaemon } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
@@ -24,15 +24,16 @@ function attempt(round: number, status: number, more: object = {}) {
 
 function delivery(
   endpoint: string,
-  status: string,
+  status: EventDelivery["status"],
   last: ReturnType<typeof attempt> | null,
   next: string | null = null,
 ) {
-  return { id: `dlv_${endpoint}`, endpoint, status, attempts: 7, next_attempt_at: next, last_attempt: last };
+  const last_attempt = last as unknown as EventDelivery["last_attempt"];
+  return { id: `dlv_${endpoint}`, endpoint, status, attempts: 7, next_attempt_at: next, last_attempt };
 }
 
 /** Plays these states of the event: before the replay, as its answer, then one at each look, the last one for ever. */
-async function playing(states: ClientDelivery[][], left: object[] = []): Promise<FakeDaemon> {
+async function playing(states: EventDelivery[][], left: object[] = []): Promise<FakeDaemon> {
   let step = 0;
   return fakeDaemon(({ method }) => {
     const deliveries = states[Math.min(step++, states.length - 1)];
@@ -76,7 +77,8 @@ describe("webhookd replay", () => {
   });
 
   it("exits 8 when one of two endpoints failed, and 0 when both took it", async () => {
-    const other = (round: number, status: number, shown: string) => delivery("ep_2", shown, attempt(round, status));
+    const other = (round: number, status: number, shown: EventDelivery["status"]) =>
+      delivery("ep_2", shown, attempt(round, status));
     const before = [failed, other(1, 500, "failed")];
     const pending = [due, other(1, 500, "pending")];
     expect((await replay(await playing([before, pending, [delivered, other(2, 500, "pending")]]))).code).toBe(8);

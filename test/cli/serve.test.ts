@@ -3,7 +3,7 @@ import { COMMANDS, type Args } from "../../cli/commands.ts";
 import { EXIT } from "../../cli/exit-code.ts";
 import { report } from "../../cli/failure.ts";
 import { parse } from "../../cli/parse.ts";
-import { run } from "../../cli/serve.ts";
+import { run } from "../../cli/daemon/serve.ts";
 import type { Config, Reread } from "../../src/config.ts";
 import type { Daemon, startDaemon } from "../../src/daemon.ts";
 import { StoreRefused } from "../../src/store/refused.ts";

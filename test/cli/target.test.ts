@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { Failure } from "../../cli/failure.ts";
 import { findTarget, type TargetArgs } from "../../cli/target.ts";
-import { createClient } from "../../src/client.ts";
+import { createClient } from "../../src/client/client.ts";
 import { fakeDaemon } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
@@ -175,7 +175,10 @@ describe("a daemon that does not answer", () => {
     const silent = createServer((connection) => connection.resume()).listen(join(dir, "silent.sock"));
     await new Promise((resolve) => silent.once("listening", resolve));
     const client = createClient({ socket: join(dir, "silent.sock") }, { version: "0", timeoutMs: 20 });
-    await expect(client.listKeys()).rejects.toMatchObject({ failure: "unreachable", message: /no answer in time/ });
+    await expect(client.call("listKeys")).rejects.toMatchObject({
+      failure: "unreachable",
+      message: /no answer in time/,
+    });
     await new Promise((resolve) => silent.close(resolve));
   });
 });

@@ -1,16 +1,16 @@
-import { departures, loadConfig, rereadConfig, type Config } from "../src/config.ts";
-import { ConfigError } from "../src/config/error.ts";
-import type { ConfigInputs } from "../src/config/inputs.ts";
-import type { SettingName } from "../src/config/schema.ts";
-import type { Daemon } from "../src/daemon.ts";
-import type { LevelledLog } from "../src/log.ts";
+import { departures, loadConfig, rereadConfig, type Config } from "../../src/config.ts";
+import { ConfigError } from "../../src/config/error.ts";
+import type { ConfigInputs } from "../../src/config/inputs.ts";
+import type { SettingName } from "../../src/config/schema.ts";
+import type { Daemon } from "../../src/daemon.ts";
+import type { LevelledLog } from "../../src/log.ts";
 import { banner, nextSteps } from "./banner.ts";
-import type { Args } from "./commands.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure } from "./failure.ts";
-import type { Io } from "./io.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
 
-type StartDaemon = (typeof import("../src/daemon.ts"))["startDaemon"];
+type StartDaemon = (typeof import("../../src/daemon.ts"))["startDaemon"];
 type Signal = "SIGINT" | "SIGTERM";
 
 const SETTING_FLAGS: readonly (readonly [keyof Args<"serve">, SettingName])[] = [
@@ -27,7 +27,7 @@ const ABORT_MS = 1000;
 
 /** Loads the daemon's modules only here: no other command needs them. */
 async function loadDaemon(): Promise<StartDaemon> {
-  return (await import("../src/daemon.ts")).startDaemon;
+  return (await import("../../src/daemon.ts")).startDaemon;
 }
 
 export async function run(args: Args<"serve">, io: Io, load: () => Promise<StartDaemon> = loadDaemon): Promise<number> {
@@ -45,7 +45,7 @@ export async function run(args: Args<"serve">, io: Io, load: () => Promise<Start
   const config = loadConfig(inputs());
   const signals = watchSignals(io);
   try {
-    const { createLog } = await import("../src/log.ts");
+    const { createLog } = await import("../../src/log.ts");
     const format = config.log.format === "auto" ? (io.stdout.isTTY ? "pretty" : "json") : config.log.format;
     const log = createLog({ format, level: config.log.level, write: (line) => io.stdout.write(line) });
     const reload = rereader(config, inputs, log);

@@ -1,9 +1,9 @@
-import { packed } from "../src/packed.ts";
-import { version } from "../src/version.ts";
-import type { Args } from "./commands.ts";
-import { EXIT } from "./exit-code.ts";
-import type { Io } from "./io.ts";
-import { say, sayJson } from "./print.ts";
+import { packed } from "../../src/packed.ts";
+import { version } from "../../src/version.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
 
 export async function run({ json }: Args<"version">, io: Io): Promise<number> {
   const { platform, arch, versions } = process;

@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import type { Config } from "../src/config.ts";
-import { printDuration } from "../src/config/units.ts";
-import type { Daemon } from "../src/daemon.ts";
-import { printable } from "../src/domain/printable.ts";
-import { packed } from "../src/packed.ts";
-import { version } from "../src/version.ts";
-import type { Args } from "./commands.ts";
+import type { Config } from "../../src/config.ts";
+import { printDuration } from "../../src/config/units.ts";
+import type { Daemon } from "../../src/daemon.ts";
+import { printable } from "../../src/domain/printable.ts";
+import { packed } from "../../src/packed.ts";
+import { version } from "../../src/version.ts";
+import type { Args } from "../commands.ts";
 
 type Served = Pick<Daemon, "url" | "socket" | "created" | "adminKeyFile">;
 

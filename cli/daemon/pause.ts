@@ -1,11 +1,11 @@
-import type { Args } from "./commands.ts";
-import { EXIT } from "./exit-code.ts";
-import type { Io } from "./io.ts";
-import { say, sayJson } from "./print.ts";
-import { connect } from "./target.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
+import { connect } from "../target.ts";
 
 export async function run(args: Args<"pause">, io: Io): Promise<number> {
-  const paused = await connect(args, io).pause(args.reason);
+  const { paused } = await connect(args, io).call("pauseDaemon", { body: { reason: args.reason } });
   if (args.json) sayJson(io, { paused });
   else {
     say(io, `Paused since ${paused.at} by ${paused.by}: ${paused.reason}`);

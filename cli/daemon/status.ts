@@ -1,17 +1,17 @@
-import type { ClientStatus } from "../src/client-answers.ts";
-import { ClientError } from "../src/client.ts";
-import type { Args } from "./commands.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure } from "./failure.ts";
-import type { Io } from "./io.ts";
-import { say, sayJson } from "./print.ts";
-import { connect } from "./target.ts";
+import type { Status } from "../../src/client/answers.ts";
+import { ClientError } from "../../src/client/client.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
+import { connect } from "../target.ts";
 
 const WAIT_MS = 30_000;
 const POLL_MS = 200;
 
 export async function run(args: Args<"status">, io: Io): Promise<number> {
-  const status = args.wait ? await waitUntilReady(args, io) : await connect(args, io).status();
+  const status = args.wait ? await waitUntilReady(args, io) : await connect(args, io).call("getStatus");
   if (args.json) sayJson(io, status);
   else for (const line of linesOf(status, io.now())) say(io, line);
   if (status.state === "ready") return EXIT.ok;
@@ -19,13 +19,13 @@ export async function run(args: Args<"status">, io: Io): Promise<number> {
 }
 
 /** The last status there was when the time is over; a daemon that was never reached is an error all the same. */
-async function waitUntilReady(args: Args<"status">, io: Io): Promise<ClientStatus> {
+async function waitUntilReady(args: Args<"status">, io: Io): Promise<Status> {
   const end = io.monotonic() + WAIT_MS;
   for (;;) {
     const isOver = io.monotonic() >= end;
     try {
       // Found anew each time: a daemon that starts makes its socket.
-      const status = await connect(args, io).status();
+      const status = await connect(args, io).call("getStatus");
       if (status.state === "ready" || isOver) return status;
     } catch (error) {
       if (!isStarting(error)) throw error;
@@ -40,7 +40,7 @@ function isStarting(error: unknown): boolean {
   return isKnown && (error.failure === "unreachable" || error.code === "storage_unavailable");
 }
 
-function linesOf(status: ClientStatus, now: number): string[] {
+function linesOf(status: Status, now: number): string[] {
   const { disk, database, paused, backup } = status;
   const last = backup.last === null ? "none yet" : `${backup.last.file}, ${ago(backup.last.at, now)}`;
   return [

@@ -1,9 +1,9 @@
-import type { Args } from "./commands.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure } from "./failure.ts";
-import type { Io } from "./io.ts";
-import { say, sayJson } from "./print.ts";
-import { connect } from "./target.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
+import { connect } from "../target.ts";
 
 export async function run(args: Args<"keys revoke">, io: Io): Promise<number> {
   // Repeating a token here would put it into messages and logs.
@@ -14,8 +14,8 @@ export async function run(args: Args<"keys revoke">, io: Io): Promise<number> {
       "Ids begin with key_; see `webhookd keys list`. Nothing was done.",
     );
   }
-  const note = await connect(args, io).revokeKey(args.key);
-  if (note !== null) say({ ...io, stdout: io.stderr }, note);
+  const last = await connect(args, io).call("revokeKey", { id: args.key });
+  if (last !== null) say({ ...io, stdout: io.stderr }, last.note);
   if (args.json) sayJson(io, { id: args.key, revoked: true });
   else say(io, `${args.key} is revoked: requests with it get 401 from now on.`);
   return EXIT.ok;

@@ -1,12 +1,12 @@
-import type { ClientAttempt, ClientDelivery, ClientEvent } from "../src/client-answers.ts";
-import type { Client } from "../src/client.ts";
-import { printDuration } from "../src/config/units.ts";
-import type { Args } from "./commands.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure } from "./failure.ts";
-import type { Io } from "./io.ts";
-import { say, sayJson } from "./print.ts";
-import { connect } from "./target.ts";
+import type { Attempt, EventDelivery, Event } from "../../src/client/answers.ts";
+import type { Client } from "../../src/client/client.ts";
+import { printDuration } from "../../src/config/units.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
+import { connect } from "../target.ts";
 
 /** A receiver has 10 s, and the daemon a moment to start and to write down what came back. */
 const WAIT_MS = 15_000;
@@ -14,8 +14,8 @@ const POLL_MS = 100;
 
 /** One delivery of the new round; `attempt` is null until its first attempt was made. */
 interface Replayed {
-  readonly delivery: ClientDelivery;
-  readonly attempt: ClientAttempt | null;
+  readonly delivery: EventDelivery;
+  readonly attempt: Attempt | null;
 }
 
 export async function run(args: Args<"replay">, io: Io): Promise<number> {
@@ -23,10 +23,10 @@ export async function run(args: Args<"replay">, io: Io): Promise<number> {
     throw new Failure("usage", `${args.event} is not the id of an event`, "Ids begin with evt_. Nothing was done.");
   }
   const client = connect(args, io);
-  const before = await client.getEvent(args.event);
-  const after = await client.replay(before.id, {
-    ...(args.endpoint !== undefined && { endpoint: args.endpoint }),
-    ...(args.force && { force: true }),
+  const before = await client.call("getEvent", { id: args.event });
+  const after = await client.call("retryEvent", {
+    id: before.id,
+    body: { endpoint: args.endpoint, ...(args.force && { force: true }) },
   });
   const left = after.left_alone ?? [];
   const ids = new Set(idsOf(before, args).filter((id) => !left.some(({ delivery }) => delivery === id)));
@@ -50,7 +50,7 @@ const SUMMARY = {
 };
 
 /** The deliveries that the daemon will put into a new round, by its own rule. */
-function idsOf(event: ClientEvent, { endpoint, force }: Args<"replay">): string[] {
+function idsOf(event: Event, { endpoint, force }: Args<"replay">): string[] {
   return event.deliveries
     .filter((delivery) => endpoint === undefined || delivery.endpoint === endpoint)
     .filter(({ status }) => status === "failed" || (force && status === "delivered"))
@@ -58,8 +58,8 @@ function idsOf(event: ClientEvent, { endpoint, force }: Args<"replay">): string[
 }
 
 interface Wait {
-  readonly before: ClientEvent;
-  readonly after: ClientEvent;
+  readonly before: Event;
+  readonly after: Event;
   readonly ids: ReadonlySet<string>;
 }
 
@@ -68,7 +68,7 @@ async function waitForFirst(client: Client, { before, after, ids }: Wait, io: Io
   let replayed = rounds(before, after, ids);
   while (replayed.some(isOpen) && io.monotonic() < end) {
     await io.sleep(POLL_MS);
-    replayed = rounds(before, await client.getEvent(before.id), ids);
+    replayed = rounds(before, await client.call("getEvent", { id: before.id }), ids);
   }
   return replayed;
 }
@@ -78,7 +78,7 @@ async function waitForFirst(client: Client, { before, after, ids }: Wait, io: Io
  * is still there to see until then. One that was interrupted is made again. A success counts in any round, because one
  * that comes late still wins.
  */
-function rounds(before: ClientEvent, after: ClientEvent, ids: ReadonlySet<string>): Replayed[] {
+function rounds(before: Event, after: Event, ids: ReadonlySet<string>): Replayed[] {
   const roundBefore = new Map(before.deliveries.map(({ id, last_attempt }) => [id, last_attempt?.round ?? 0]));
   return after.deliveries
     .filter(({ id }) => ids.has(id))
@@ -117,7 +117,7 @@ function hostAndPath(url: string): string {
   return parsed === null ? url : parsed.host + parsed.pathname;
 }
 
-function jsonOf(event: ClientEvent, replayed: readonly Replayed[]) {
+function jsonOf(event: Event, replayed: readonly Replayed[]) {
   return {
     id: event.id,
     type: event.type,

@@ -1,18 +1,19 @@
-import { parseDuration } from "../src/config/units.ts";
-import { nearest } from "../src/config/nearest.ts";
-import { SCOPES, type Scope } from "../src/domain/key.ts";
-import type { Args } from "./commands.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure } from "./failure.ts";
-import type { Io } from "./io.ts";
-import { say, sayJson } from "./print.ts";
-import { connect } from "./target.ts";
+import { parseDuration } from "../../src/config/units.ts";
+import { nearest } from "../../src/config/nearest.ts";
+import { SCOPES, type Scope } from "../../src/domain/key.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
+import { connect } from "../target.ts";
 
 /** The token alone goes to stdout, so that it can be sent into a file; the talk goes to stderr. */
 export async function run(args: Args<"keys create">, io: Io): Promise<number> {
   const scopes = readScopes(args.scope);
   const expires = args.expires === undefined ? {} : { expires_at: readExpiry(args.expires, io.now()) };
-  const key = await connect(args, io).createKey({ name: args.name, scopes, tenant: args.tenant, ...expires });
+  const body = { name: args.name, scopes, tenant: args.tenant, ...expires };
+  const key = await connect(args, io).call("createKey", { body });
   if (args.json) {
     sayJson(io, key);
     return EXIT.ok;

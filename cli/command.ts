@@ -1,0 +1,118 @@
+/** What a command is, as data: the front parses by it; help and completions are made from it. */
+import { defineCommand, type ArgsDef } from "citty";
+
+interface Described {
+  readonly description: string;
+  readonly valueHint?: string;
+}
+export interface BooleanFlag extends Described {
+  readonly type: "boolean";
+  /** On by default: `--no-…` turns it off. */
+  readonly default?: true;
+  readonly negativeDescription?: string;
+}
+export interface TextFlag extends Described {
+  readonly type: "string";
+  readonly default?: string;
+  readonly required?: true;
+  /** May be given again and again. */
+  readonly multiple?: true;
+}
+export interface ChoiceFlag extends Described {
+  readonly type: "enum";
+  readonly options: readonly string[];
+  readonly default?: string;
+  readonly required?: true;
+}
+export interface Positional extends Described {
+  readonly type: "positional";
+  readonly required?: boolean;
+  /** Takes all that is left; only the last may. */
+  readonly variadic?: true;
+}
+export type ArgDef = BooleanFlag | TextFlag | ChoiceFlag | Positional;
+export type Definitions = Readonly<Record<string, ArgDef>>;
+
+export interface Command<A extends Definitions = Definitions> {
+  readonly args: A;
+  readonly examples: readonly string[];
+  /** As citty draws its help. */
+  readonly definition: ReturnType<typeof defineCommand>;
+}
+
+const HELP = { type: "boolean", alias: "h", description: "Show this" } as const;
+
+/** `name` is the last word of the command's. */
+export function command<const A extends Definitions>(
+  name: string,
+  description: string,
+  args: A,
+  examples: readonly string[],
+): Command<A> {
+  const all = { ...args, help: HELP };
+  return {
+    args,
+    examples,
+    definition: defineCommand({ meta: { name, description }, args: all as unknown as ArgsDef }),
+  };
+}
+
+/** What the front makes of a command line: flags and positional arguments by name. */
+export type ArgsOf<A extends Definitions> = { readonly [K in keyof A]: ArgOf<A[K]> };
+type ArgOf<D> = D extends { type: "boolean" }
+  ? boolean
+  : D extends { multiple: true } | { variadic: true }
+    ? readonly string[]
+    : D extends { type: "enum"; options: readonly (infer O)[] }
+      ? D extends { required: true } | { default: string }
+        ? O
+        : O | undefined
+      : D extends { required: true } | { default: string }
+        ? string
+        : string | undefined;
+
+export const JSON_FLAG = { type: "boolean", description: "Machine-readable output" } as const;
+
+export const CONFIG = {
+  type: "string",
+  valueHint: "FILE",
+  description: "Configuration file; else ./webhookd.toml, else /etc/webhookd/webhookd.toml",
+} as const;
+
+/** Which daemon a client command speaks to. */
+export const TARGET = {
+  url: { type: "string", valueHint: "URL", description: "The daemon's address; needs a key" },
+  socket: { type: "string", valueHint: "PATH", description: "The daemon's unix socket; needs no key" },
+  "key-file": { type: "string", valueHint: "FILE", description: "File with an API key" },
+  config: CONFIG,
+} as const;
+
+/** For every command that asks the daemon. */
+export const CLIENT = { json: JSON_FLAG, ...TARGET } as const;
+
+/** For every command that lists: what is shown, and how. */
+export const LIST = {
+  limit: { type: "string", default: "50", valueHint: "N", description: "At most so many" },
+  cursor: { type: "string", valueHint: "CURSOR", description: "Go on where a list ended" },
+  order: { type: "enum", options: ["newest", "oldest"], default: "newest", description: "Which come first" },
+  fields: { type: "string", valueHint: "A,B", description: "Show these fields" },
+  ids: { type: "boolean", description: "Ids alone, one a line" },
+  plain: { type: "boolean", description: "Fields with tabs between them, nothing cut" },
+  ...CLIENT,
+} as const;
+
+/** Which deliveries, or events, are meant: the words of `--filter` as flags. */
+export const FILTER = {
+  filter: {
+    type: "string",
+    valueHint: "WORDS",
+    description: 'All in one, such as "status:failed status_code:5xx since:2h"',
+  },
+  status: { type: "string", valueHint: "STATUS", description: "pending, held, delivered, failed, cancelled" },
+  type: { type: "string", valueHint: "TYPE", description: "Of this event type" },
+  endpoint: { type: "string", valueHint: "ep_…", description: "Owed to this endpoint" },
+  error: { type: "string", valueHint: "ERROR", description: "Whose last attempt ended so, such as timeout" },
+  "status-code": { type: "string", valueHint: "CODE", description: "Whose last attempt was answered so: 503, or 5xx" },
+  since: { type: "string", valueHint: "WHEN", description: "Received since then: 2h, or 2026-11-20T09:00Z" },
+  until: { type: "string", valueHint: "WHEN", description: "Received before then" },
+} as const;

@@ -1,0 +1,28 @@
+import type { Key } from "../../src/client/answers.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { list, type Field } from "../list.ts";
+import { connect } from "../target.ts";
+
+const FIELDS: readonly Field<Key>[] = [
+  { name: "id", text: ({ id }) => id },
+  { name: "name", text: ({ name }) => name },
+  { name: "scopes", text: ({ scopes }) => scopes.join(",") },
+  { name: "tenant", text: ({ tenant }) => tenant },
+  { name: "created_at", title: "CREATED", text: ({ created_at }) => created_at },
+  { name: "last_used_at", title: "LAST USED", text: ({ last_used_at }) => last_used_at ?? "never" },
+  { name: "state", text: state },
+];
+
+export async function run(args: Args<"keys list">, io: Io): Promise<number> {
+  const asked = { client: connect(args, io), operation: "listKeys", query: {} } as const;
+  await list(asked, args, { id: ({ id }) => id, fields: FIELDS }, io);
+  return EXIT.ok;
+}
+
+function state({ revoked_at, expires_at }: Key, now: number): string {
+  if (revoked_at !== null) return `revoked ${revoked_at}`;
+  if (expires_at === null) return "works";
+  return Date.parse(expires_at) > now ? `until ${expires_at}` : `expired ${expires_at}`;
+}

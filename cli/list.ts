@@ -1,0 +1,90 @@
+/** Lists as every command shows them: a table for people, or fields, ids or JSON for programs. */
+import type { Client, Item, Listing, Query } from "../src/client/client.ts";
+import type { Page } from "../src/client/answers.ts";
+import { nearest } from "../src/config/nearest.ts";
+import { printable } from "../src/domain/printable.ts";
+import type { ArgsOf, LIST } from "./command.ts";
+import { Failure } from "./failure.ts";
+import type { Io } from "./io.ts";
+import { say, sayJson, sayTable } from "./print.ts";
+import { readCount } from "./values.ts";
+
+export type ListArgs = Omit<ArgsOf<typeof LIST>, "url" | "socket" | "key-file" | "config">;
+
+/** A field that may be shown, under the name of the API. */
+export interface Field<T> {
+  readonly name: string;
+  /** Over the column; the name in capitals otherwise. */
+  readonly title?: string;
+  readonly text: (item: T, now: number) => string;
+  /** Shown only when `--fields` names it. */
+  readonly hidden?: true;
+}
+
+interface Shown<T> {
+  readonly id: (item: T) => string;
+  readonly fields: readonly Field<T>[];
+}
+
+const PAGE = 100;
+
+/** Asks for as much as `--limit` says, page by page, and shows it. */
+export async function list<O extends Listing>(
+  { client, operation, id, query }: { client: Client; operation: O; id?: string; query: Query },
+  args: ListArgs,
+  shown: Shown<Item<O>>,
+  io: Io,
+): Promise<void> {
+  const fields = chosen(shown.fields, args.fields);
+  const limit = readCount(args.limit, "--limit", { min: 1, max: 1_000_000 });
+  const items: Item<O>[] = [];
+  let cursor: string | null | undefined = args.cursor;
+  do {
+    const wanted = Math.min(PAGE, limit - items.length);
+    const ask = { ...(id !== undefined && { id }), query: { ...query, order: args.order, limit: wanted, cursor } };
+    const page = (await client.call(operation, ask)) as Page<Item<O>>;
+    items.push(...page.data);
+    cursor = page.next_cursor ?? null;
+  } while (cursor !== null && items.length < limit);
+  show({ items, cursor }, { ...args, fields }, shown, io);
+}
+
+interface Listed<T> {
+  readonly items: readonly T[];
+  readonly cursor: string | null;
+}
+
+function show<T>(
+  { items, cursor }: Listed<T>,
+  { fields, ids, plain, json }: { fields: readonly Field<T>[] } & Pick<ListArgs, "ids" | "plain" | "json">,
+  { id }: Shown<T>,
+  io: Io,
+): void {
+  const row = (item: T) => fields.map(({ text }) => text(item, io.now()));
+  if (json) sayJson(io, { data: items, next_cursor: cursor });
+  else if (ids) for (const item of items) say(io, id(item));
+  else if (plain) {
+    for (const cells of [fields.map(({ name }) => name), ...items.map(row)]) {
+      io.stdout.write(`${cells.map((cell) => printable(cell)).join("\t")}\n`);
+    }
+  } else if (items.length > 0) {
+    const titles = fields.map(({ name, title }) => title ?? name.toUpperCase().replaceAll("_", " "));
+    sayTable(io, [titles, ...items.map(row)]);
+  }
+  if (json) return;
+  const talk = { ...io, stdout: io.stderr };
+  if (items.length === 0) say(talk, "Nothing matches.");
+  if (cursor !== null) say(talk, `${items.length} shown; there is more: --cursor ${cursor}`);
+}
+
+function chosen<T>(fields: readonly Field<T>[], names: string | undefined): readonly Field<T>[] {
+  if (names === undefined) return fields.filter(({ hidden }) => !hidden);
+  const known = fields.map(({ name }) => name);
+  return names.split(",").map((name) => {
+    const field = fields.find((one) => one.name === name.trim());
+    if (field !== undefined) return field;
+    const near = nearest(name, known);
+    const hint = near === null ? `Fields are ${known.join(", ")}.` : `Did you mean ${near}?`;
+    throw new Failure("usage", `--fields does not know "${name}"`, `${hint} Nothing was done.`);
+  });
+}

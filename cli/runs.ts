@@ -1,0 +1,18 @@
+import type { Runs } from "./front.ts";
+
+/** What each command runs, loaded when it does: `version` must not wait for the daemon's modules. */
+export const RUNS: Runs = {
+  serve: () => import("./daemon/serve.ts"),
+  status: () => import("./daemon/status.ts"),
+  pause: () => import("./daemon/pause.ts"),
+  resume: () => import("./daemon/resume.ts"),
+  version: () => import("./daemon/version.ts"),
+
+  replay: () => import("./replay/replay.ts"),
+
+  "keys create": () => import("./keys/create.ts"),
+  "keys list": () => import("./keys/list.ts"),
+  "keys revoke": () => import("./keys/revoke.ts"),
+
+  backup: () => import("./upkeep/backup.ts"),
+};

@@ -1,0 +1,56 @@
+/** What flags hold, read before anything is done. All throw a Failure with exit code 2. */
+import { faultOf, queryOf, readFilter, type Filter, type FilterWord } from "../src/client/filter.ts";
+import { parseDuration } from "../src/config/units.ts";
+import { isId } from "../src/domain/id.ts";
+import type { ArgsOf, FILTER } from "./command.ts";
+import { Failure } from "./failure.ts";
+
+export function readCount(text: string, flag: string, { min, max }: { min: number; max: number }): number {
+  const count = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+  if (count >= min && count <= max) return count;
+  throw usage(`${flag} is a number from ${min} to ${max}, not "${text}"`);
+}
+
+/** Milliseconds. */
+export function readDuration(text: string, flag: string): number {
+  const duration = parseDuration(text);
+  if (duration !== null) return duration;
+  throw usage(`${flag} ${text} is no duration such as 30s, 2h or 30d`);
+}
+
+const NOUNS = { evt: "an event", ep: "an endpoint", dlv: "a delivery", att: "an attempt", job: "a job" } as const;
+
+/** The word is not repeated where it might be a secret that was put in the wrong place. */
+export function readId(prefix: keyof typeof NOUNS, text: string): string {
+  if (isId(prefix, text)) return text;
+  const what = /^[a-z]{2,4}_/.test(text) ? text : "that";
+  throw usage(`${what} is not the id of ${NOUNS[prefix]}`, `Ids of that kind are ${prefix}_ and 26 characters.`);
+}
+
+type FilterArgs = { readonly [F in keyof ArgsOf<typeof FILTER>]?: string | undefined };
+
+/** `--filter` and the flags beside it, as typed; a word may come from one of them. */
+export function readFilterArgs(args: FilterArgs): Filter {
+  const { filter, mistakes } = readFilter(args.filter ?? "");
+  const [first] = mistakes;
+  if (first !== undefined) throw usage(`--filter: ${first.what}`, first.hint);
+  const all: { [W in FilterWord]?: string } = { ...filter };
+  for (const [flag, value] of Object.entries(args)) {
+    if (flag === "filter" || value === undefined) continue;
+    const word = flag.replaceAll("-", "_") as FilterWord;
+    if (all[word] !== undefined) throw usage(`--${flag} is also in --filter`, "Say it once.");
+    const fault = faultOf(word, value);
+    if (fault !== null) throw usage(`--${flag} does not take "${value}"`, fault);
+    all[word] = value;
+  }
+  return all;
+}
+
+/** The same as parameters of the API. */
+export function readQuery(args: FilterArgs, now: number): { [W in FilterWord]?: string } {
+  return queryOf(readFilterArgs(args), now);
+}
+
+function usage(what: string, hint = ""): Failure {
+  return new Failure("usage", what, `${hint === "" ? "" : `${hint} `}Nothing was done.`);
+}

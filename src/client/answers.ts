@@ -1,0 +1,104 @@
+/** What each operation answers, by the schemas that the daemon's own description is made from. */
+import type { GenericSchema, InferOutput } from "valibot";
+import type * as attempt from "../api/schemas/attempt.ts";
+import type * as audit from "../api/schemas/audit.ts";
+import type * as delivery from "../api/schemas/delivery.ts";
+import type * as endpoint from "../api/schemas/endpoint.ts";
+import type * as eventType from "../api/schemas/event-type.ts";
+import type * as event from "../api/schemas/event.ts";
+import type * as failure from "../api/schemas/failure.ts";
+import type * as job from "../api/schemas/job.ts";
+import type * as key from "../api/schemas/key.ts";
+import type * as secret from "../api/schemas/secret.ts";
+import type * as statistics from "../api/schemas/statistics.ts";
+import type * as status from "../api/schemas/status.ts";
+
+type Out<S extends GenericSchema> = Frozen<InferOutput<S>>;
+type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
+
+export type Attempt = Out<typeof attempt.Attempt>;
+export type AuditRecord = Out<typeof audit.AuditRecord>;
+export type Backup = Out<typeof status.Backup>;
+/** As part of its event. */
+export type EventDelivery = Out<typeof delivery.Delivery>;
+export type Delivery = Out<typeof delivery.WholeDelivery>;
+export type Endpoint = Out<typeof endpoint.Endpoint>;
+export type EndpointWithHealth = Out<typeof endpoint.EndpointWithHealth>;
+export type Event = Out<typeof event.Event>;
+export type EventSummary = Out<typeof event.EventSummary>;
+export type EventType = Out<typeof eventType.EventType>;
+export type Failures = Out<typeof failure.Failures>;
+export type FailureGroup = Failures["data"][number];
+export type Job = Out<typeof job.Job>;
+export type JobPlan = Out<typeof job.JobPlan>;
+export type JobDraft = Out<typeof job.JobDraft>;
+export type Key = Out<typeof key.Key>;
+export type Pause = Out<typeof status.Pause>;
+export type Publication = Out<typeof event.Publication>;
+export type RetriedEvent = Out<typeof event.RetriedEvent>;
+export type SigningSecrets = Out<typeof secret.SigningSecrets>;
+export type Statistics = Out<typeof statistics.Statistics>;
+export type Status = Out<typeof status.Status>;
+
+export interface Page<T> {
+  readonly data: readonly T[];
+  /** Null at the end; a page may be short, even empty, while it is set. */
+  readonly next_cursor: string | null;
+}
+
+/** Operations that are not here answer with text or nothing. */
+export interface Answers {
+  publishEvent: Publication;
+  publishBatch: Out<typeof event.BatchPublication>;
+  listEvents: Page<EventSummary>;
+  getEvent: Event;
+  listEventAttempts: Page<Attempt>;
+  retryEvent: RetriedEvent;
+  cancelEvent: Out<typeof event.CancelledEvent>;
+  eraseEvent: null;
+  listEventTypes: Page<EventType>;
+
+  registerEndpoint: Out<typeof endpoint.RegisteredEndpoint>;
+  listEndpoints: Page<Endpoint>;
+  getEndpoint: EndpointWithHealth;
+  changeEndpoint: Endpoint;
+  deleteEndpoint: null;
+  listEndpointAttempts: Page<Attempt>;
+  /** The attempt with `wait`, else what was published. */
+  sendTestEvent: Attempt | Publication;
+  getSecret: SigningSecrets;
+  rotateSecret: SigningSecrets;
+  completeRotation: SigningSecrets;
+  abandonRotation: null;
+
+  listDeliveries: Page<Delivery>;
+  getDelivery: Delivery;
+  attemptDelivery: Delivery;
+  listDeliveryAttempts: Page<Attempt>;
+  getAttempt: Attempt;
+
+  /** The plan with `dry_run`. */
+  createJob: Job | JobPlan;
+  listJobs: Page<Job>;
+  getJob: Job;
+  pauseJob: Job;
+  resumeJob: Job;
+  cancelJob: Job;
+
+  listFailures: Failures;
+  getStatistics: Statistics;
+
+  listKeys: Page<Key>;
+  /** `key` is the token; it is in no other answer. */
+  createKey: Out<typeof key.CreatedKey>;
+  getKey: Key;
+  /** Not null for the last admin key. */
+  revokeKey: Out<typeof key.LastAdminKey> | null;
+  listAudit: Page<AuditRecord>;
+  listTenants: Page<Out<typeof status.TenantSummary>>;
+
+  getStatus: Status;
+  pauseDaemon: { readonly paused: Pause };
+  resumeDaemon: { readonly paused: null };
+  createBackup: Backup;
+}

@@ -1,0 +1,101 @@
+/** A client of the daemon's HTTP interface. Strings in its answers are outside text. */
+import type { Answers, Page } from "./answers.ts";
+import { nameOf, type Target } from "./connection.ts";
+import { exchange } from "./exchange.ts";
+import { OPERATIONS, type OperationName } from "./operations.ts";
+import { openStream, type StreamMessage, type StreamOptions } from "./stream.ts";
+
+export { ClientError, type ClientFailure } from "./error.ts";
+export type { Target } from "./connection.ts";
+
+export interface Client {
+  /** How messages call the daemon: its URL or the path of its socket. */
+  readonly target: string;
+  /** Throws a `ClientError` when the daemon refuses or cannot be reached. */
+  call<O extends keyof Answers>(operation: O, ask?: Ask): Promise<Answers[O]>;
+  /** The answer as it came, for answers that are no JSON, or whose bytes matter. */
+  text(operation: OperationName, ask?: Ask): Promise<string>;
+  /** A list to its end, or as far as it is read. */
+  every<O extends Listing>(operation: O, ask?: Ask): AsyncGenerator<Item<O>, void, undefined>;
+  /** What happens from now on, over one connection: ends when the daemon ends it, throws when it breaks. */
+  changes(options: StreamOptions): AsyncGenerator<StreamMessage, void, undefined>;
+}
+
+export interface Ask {
+  /** For `{id}` in the path. */
+  readonly id?: string;
+  /** What is undefined is left out. */
+  readonly query?: Query;
+  /** Text is JSON already, and goes as it is. */
+  readonly body?: object | string;
+  readonly idempotencyKey?: string;
+  /** In place of the client's own. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export type Listing = { [O in keyof Answers]: Answers[O] extends Page<unknown> ? O : never }[keyof Answers];
+export type Item<O extends Listing> = Answers[O] extends Page<infer T> ? T : never;
+
+export interface ClientOptions {
+  readonly version: string;
+  /** From sending a request to the end of its answer. */
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 10_000;
+const PAGE = 100;
+
+export function createClient(target: Target, { version, timeoutMs = TIMEOUT_MS }: ClientOptions): Client {
+  const request = (operation: OperationName, json: boolean, ask: Ask = {}) => {
+    const { method, path } = locate(operation, ask);
+    const { id, body, idempotencyKey, signal } = ask;
+    return exchange(target, {
+      method,
+      path,
+      body: typeof body === "object" ? JSON.stringify(body) : body,
+      idempotencyKey,
+      version,
+      timeoutMs: ask.timeoutMs ?? timeoutMs,
+      signal,
+      json,
+      what: id === undefined ? undefined : `${nounOf(operation)} ${id}`,
+    });
+  };
+  const call: Client["call"] = async (operation, asked) => {
+    const answer = await request(operation, true, asked);
+    return (answer === "" ? null : JSON.parse(answer)) as Answers[typeof operation];
+  };
+  return {
+    target: nameOf(target),
+    call,
+    text: (operation, ask) => request(operation, false, ask),
+    async *every<O extends Listing>(operation: O, ask: Ask = {}) {
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page = (await call(operation, { ...ask, query: { limit: PAGE, ...ask.query, cursor } })) as Page<Item<O>>;
+        yield* page.data;
+        cursor = page.next_cursor ?? null;
+      }
+    },
+    changes(options) {
+      const { path } = locate("streamChanges", { query: options.query ?? {} });
+      return openStream(target, { ...options, version, path });
+    },
+  };
+}
+
+function locate(operation: OperationName, { id, query = {} }: Pick<Ask, "id" | "query">) {
+  const [method, template] = OPERATIONS[operation].split(" ") as [string, string];
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  const path = template.replace("{id}", () => encodeURIComponent(id ?? ""));
+  return { method, path: search.size === 0 ? path : `${path}?${search.toString()}` };
+}
+
+/** What an operation's `{id}` is the id of. */
+function nounOf(operation: OperationName): string {
+  const [, noun] = /^\S+ \/v1\/(?:webhooks\/)?([a-z]+)s\//.exec(OPERATIONS[operation]) ?? [];
+  return { deliverie: "delivery" }[noun ?? ""] ?? noun ?? "endpoint";
+}

@@ -1,0 +1,59 @@
+/** What kind of failure: names of exit codes. */
+export type ClientFailure = "refused" | "usage" | "not_found" | "not_allowed" | "unreachable" | "conflict";
+
+export class ClientError extends Error {
+  override readonly name = "ClientError";
+  readonly failure: ClientFailure;
+  /** The `code` of the daemon's answer, or `unreachable`. */
+  readonly code: string;
+  readonly hint: string | undefined;
+
+  constructor(failure: ClientFailure, code: string, message: string, hint?: string) {
+    super(message);
+    this.failure = failure;
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+/** `name` is how messages call the daemon. */
+export function notReached(name: string, error: NodeJS.ErrnoException, timedOut: boolean): ClientError {
+  if (error.code === "EACCES" || error.code === "EPERM") {
+    const hint = "Run as its user or a member of its group, or name the daemon: --url URL --key-file FILE.";
+    return new ClientError("not_allowed", "forbidden", `you may not open ${name} (permission denied)`, hint);
+  }
+  const reason = timedOut ? "no answer in time" : (REASONS[error.code ?? ""] ?? error.code ?? error.message);
+  const hint = "Is `webhookd serve` running there? Name another one: --socket PATH, or --url URL --key-file FILE.";
+  return new ClientError("unreachable", "unreachable", `cannot reach the daemon at ${name} (${reason})`, hint);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "no such file",
+  ECONNREFUSED: "nothing listens there",
+  ECONNRESET: "it closed the connection",
+  ENOTFOUND: "no such host",
+};
+
+export function notWebhookd(name: string, status: number): ClientError {
+  const message = `what answers at ${name} is not webhookd (status ${status})`;
+  return new ClientError("unreachable", "unreachable", message, "Check --url or --socket, and the proxy in between.");
+}
+
+/** RFC 9457, as all errors of the daemon are. */
+export function refusal(status: number, body: object, keyFile?: string): ClientError {
+  const { code, detail, title, errors } = body as Record<string, unknown>;
+  const faults = (Array.isArray(errors) ? errors : []).map(
+    ({ pointer, detail: fault }: Record<string, unknown>) => `${String(pointer)}: ${String(fault)}`,
+  );
+  const message = [String(detail ?? title ?? `status ${status}`), ...faults].join("; ");
+  const failure = failureOf(status);
+  const hint = failure === "not_allowed" && keyFile !== undefined ? `The key in ${keyFile} was used.` : undefined;
+  return new ClientError(failure, String(code ?? "refused"), message, hint);
+}
+
+function failureOf(status: number): ClientFailure {
+  if (status === 401 || status === 403) return "not_allowed";
+  if (status === 404) return "not_found";
+  if (status === 409 || status === 410) return "conflict";
+  return status === 422 ? "usage" : "refused";
+}

@@ -1,0 +1,91 @@
+/** One request of the daemon and its whole answer. */
+import type { IncomingMessage } from "node:http";
+import { nameOf, send, type Target } from "./connection.ts";
+import { ClientError, notReached, notWebhookd, refusal } from "./error.ts";
+
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  /** JSON. */
+  readonly body: string | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly version: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** Whether a 2xx answer has to be JSON. */
+  readonly json: boolean;
+  /** What there is not when the answer is 404. */
+  readonly what: string | undefined;
+}
+
+/** More than any answer can have. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** The text of an answer that is 2xx and, if it has a body, JSON or plain text. Throws a `ClientError`. */
+export async function exchange(target: Target, asked: Asked): Promise<string> {
+  const { method, path, body, json, what, timeoutMs, version } = asked;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = asked.signal === undefined ? timeout : AbortSignal.any([timeout, asked.signal]);
+  const headers = {
+    accept: "application/json, text/plain",
+    "user-agent": `webhookd/${version}`,
+    ...(body !== undefined && { "content-type": "application/json" }),
+    ...(asked.idempotencyKey !== undefined && { "idempotency-key": asked.idempotencyKey }),
+  };
+  let answer: Answer;
+  try {
+    answer = await collect(await send(target, { method, path, headers, signal, ...(body !== undefined && { body }) }));
+  } catch (error) {
+    if (error instanceof ClientError || asked.signal?.aborted) throw error;
+    throw notReached(nameOf(target), error as NodeJS.ErrnoException, timeout.aborted);
+  }
+  return textOf(target, answer, { json, ...(what !== undefined && { what }) });
+}
+
+/** Throws what the daemon refused with. */
+export function textOf(
+  target: Target,
+  { status, type, text }: Answer,
+  { json, what }: { readonly json: boolean; readonly what?: string },
+): string {
+  if (status === 204) return "";
+  const isGood = status >= 200 && status <= 299;
+  const value = /^application\/(problem\+)?json\b/.test(type) ? parseOrNull(text) : null;
+  const isObject = typeof value === "object" && value !== null;
+  if (!isObject && (json || !isGood)) throw notWebhookd(nameOf(target), status);
+  if (isGood) return text;
+  if (status === 404 && what !== undefined) {
+    const hint = "Or this key may not see it.";
+    throw new ClientError("not_found", "not_found", `there is no ${what} at ${nameOf(target)}`, hint);
+  }
+  throw refusal(status, value as object, "keyFile" in target ? target.keyFile : undefined);
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+export async function collect(response: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) throw new ClientError("refused", "too_large", "the answer is too large");
+    chunks.push(chunk);
+  }
+  return {
+    status: response.statusCode ?? 0,
+    type: response.headers["content-type"] ?? "",
+    text: Buffer.concat(chunks).toString(),
+  };
+}
+
+function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * Which deliveries are meant, as people type it: `status:failed status_code:5xx endpoint:ep_… since:2h`. The words are
+ * the parameters of the API's lists, so what one place shows can be typed in any other.
+ */
+import { nearest } from "../config/nearest.ts";
+import { parseDuration } from "../config/units.ts";
+import { ATTEMPT_ERRORS } from "../domain/attempt.ts";
+import type { EventStatus } from "../domain/delivery.ts";
+import { isId } from "../domain/id.ts";
+
+export const FILTER_WORDS = [
+  "status",
+  "type",
+  "endpoint",
+  "event",
+  "error",
+  "status_code",
+  "since",
+  "until",
+  "tenant",
+  "test",
+] as const;
+export type FilterWord = (typeof FILTER_WORDS)[number];
+
+/** Values as they were typed: `since` may say `2h`. */
+export type Filter = { readonly [W in FilterWord]?: string };
+
+export interface FilterMistake {
+  /** Where in the text the word begins. */
+  readonly at: number;
+  readonly what: string;
+  readonly hint: string;
+}
+
+export interface ReadFilter {
+  readonly filter: Filter;
+  readonly mistakes: readonly FilterMistake[];
+}
+
+export function readFilter(text: string): ReadFilter {
+  const filter: { [W in FilterWord]?: string } = {};
+  const mistakes: FilterMistake[] = [];
+  for (const { 0: typed, index: at } of text.matchAll(/\S+/g)) {
+    const colon = typed.indexOf(":");
+    const name = colon < 0 ? typed : typed.slice(0, colon);
+    const value = colon < 0 ? "" : typed.slice(colon + 1);
+    const word = FILTER_WORDS.find((known) => known === name);
+    const add = (what: string, hint: string) => mistakes.push({ at, what, hint });
+    if (word === undefined)
+      add(`"${typed}" is no filter`, guess(name, FILTER_WORDS, `Words are ${list(FILTER_WORDS)}.`));
+    else if (value === "") add(`${word}: needs a value`, `Such as ${EXAMPLES[word]}.`);
+    else if (filter[word] !== undefined) add(`${word}: is given twice`, "One value each.");
+    else {
+      const fault = faultOf(word, value);
+      if (fault === null) filter[word] = value;
+      else add(`${word}: does not take "${value}"`, fault);
+    }
+  }
+  return { filter, mistakes };
+}
+
+export function printFilter(filter: Filter): string {
+  return FILTER_WORDS.flatMap((word) => (filter[word] === undefined ? [] : [`${word}:${filter[word]}`])).join(" ");
+}
+
+/** As parameters of the API; `now` in epoch milliseconds settles durations such as `2h`. */
+export function queryOf(filter: Filter, now: number): { [W in FilterWord]?: string } {
+  const instant = (text: string) => ({ ...readInstant(text, now) }).instant!;
+  return {
+    ...filter,
+    ...(filter.since !== undefined && { since: instant(filter.since) }),
+    ...(filter.until !== undefined && { until: instant(filter.until) }),
+  };
+}
+
+/** What is wrong with a value, as the hint that mends it; null when nothing is. */
+export function faultOf(word: FilterWord, value: string): string | null {
+  switch (word) {
+    case "status":
+      return oneOf(value, STATUSES);
+    case "error":
+      return oneOf(value, ATTEMPT_ERRORS);
+    case "status_code":
+      return /^[1-9](?:\d\d|xx)$/.test(value) ? null : "It is a status such as 503, or 5xx for all of 500 to 599.";
+    case "since":
+    case "until":
+      return readInstant(value, 0) === null ? "It is a time such as 2h (ago) or 2026-11-20T09:00Z." : null;
+    case "endpoint":
+      return isId("ep", value) ? null : "It is an endpoint's id: ep_ and 26 characters.";
+    case "event":
+      return isId("evt", value) ? null : "It is an event's id: evt_ and 26 characters.";
+    case "test":
+      return oneOf(value, ["true", "false"]);
+    case "type":
+    case "tenant":
+      return null;
+  }
+}
+
+/** A duration ago, or an instant; without an offset it is UTC. Null for what is neither. */
+export function readInstant(text: string, now: number): { readonly instant: string } | null {
+  const duration = parseDuration(text);
+  if (duration !== null) return { instant: new Date(now - duration).toISOString() };
+  if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/.test(text)) return null;
+  const zoned = /T/.test(text) && !/(Z|[+-]\d\d:\d\d)$/.test(text) ? `${text}Z` : text;
+  const time = Date.parse(zoned);
+  return Number.isNaN(time) ? null : { instant: new Date(time).toISOString() };
+}
+
+/** Of events; deliveries know no `unmatched`. */
+const STATUSES: readonly EventStatus[] = ["pending", "held", "delivered", "failed", "cancelled", "unmatched"];
+
+const EXAMPLES: { readonly [W in FilterWord]: string } = {
+  status: "status:failed",
+  type: "type:budget.exceeded",
+  endpoint: "endpoint:ep_…",
+  event: "event:evt_…",
+  error: "error:timeout",
+  status_code: "status_code:5xx",
+  since: "since:2h",
+  until: "until:2026-11-20T09:00Z",
+  tenant: "tenant:acme",
+  test: "test:true",
+};
+
+function oneOf(value: string, known: readonly string[]): string | null {
+  return known.includes(value) ? null : guess(value, known, `It is one of ${list(known)}.`);
+}
+
+function guess(typed: string, known: readonly string[], otherwise: string): string {
+  const near = nearest(typed, known);
+  return near === null ? otherwise : `Did you mean ${near}?`;
+}
+
+function list(words: readonly string[]): string {
+  return words.join(", ");
+}

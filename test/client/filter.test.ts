@@ -1,0 +1,67 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { FILTER_WORDS, printFilter, queryOf, readFilter, readInstant, type Filter } from "../../src/client/filter.ts";
+import { ATTEMPT_ERRORS } from "../../src/domain/attempt.ts";
+
+const NOW = Date.UTC(2026, 10, 20, 10);
+const ID = "01m7w8bx02jeyjr53r14y5rmma";
+
+describe("a filter", () => {
+  it("is read word by word, and settles times by the clock", () => {
+    const { filter, mistakes } = readFilter(`status:failed  status_code:5xx endpoint:ep_${ID} since:2h`);
+    expect(mistakes).toEqual([]);
+    expect(queryOf(filter, NOW)).toEqual({
+      status: "failed",
+      status_code: "5xx",
+      endpoint: `ep_${ID}`,
+      since: "2026-11-20T08:00:00.000Z",
+    });
+  });
+
+  it.each([
+    ["statsu:failed", 0, '"statsu:failed" is no filter', "Did you mean status?"],
+    ["type:a status:faild", 7, 'status: does not take "faild"', "Did you mean failed?"],
+    ["status:", 0, "status: needs a value", "Such as status:failed."],
+    ["failed", 0, '"failed" is no filter', /^Words are status, type,/],
+    ["status:failed status:held", 14, "status: is given twice", "One value each."],
+    ["status_code:5x", 0, 'status_code: does not take "5x"', /503, or 5xx/],
+    ["since:yesterday", 0, 'since: does not take "yesterday"', /such as 2h/],
+    ["endpoint:ep_1", 0, 'endpoint: does not take "ep_1"', /ep_ and 26/],
+    ["__proto__:1", 0, '"__proto__:1" is no filter', /^Words/],
+  ])("says of %j where and what is wrong, and what to type", (text, at, what, hint) => {
+    const [mistake] = readFilter(text).mistakes;
+    expect(mistake).toMatchObject({ at, what });
+    expect(mistake!.hint).toMatch(hint);
+  });
+
+  it("printed and read again is the same", () => {
+    const values: { [W in (typeof FILTER_WORDS)[number]]: fc.Arbitrary<string> } = {
+      status: fc.constantFrom("pending", "held", "delivered", "failed", "cancelled", "unmatched"),
+      type: fc.stringMatching(/^[a-z.:]{1,12}$/),
+      endpoint: fc.constant(`ep_${ID}`),
+      event: fc.constant(`evt_${ID}`),
+      error: fc.constantFrom(...ATTEMPT_ERRORS),
+      status_code: fc.constantFrom("503", "4xx"),
+      since: fc.constantFrom("2h", "30d", "2026-11-20", "2026-11-20T09:00Z"),
+      until: fc.constantFrom("1s", "2026-11-20T09:00:00.5+01:00"),
+      tenant: fc.stringMatching(/^[a-z]{1,8}$/),
+      test: fc.constantFrom("true", "false"),
+    };
+    fc.assert(
+      fc.property(fc.record(values, { requiredKeys: [] }), (filter: Filter) => {
+        expect(readFilter(printFilter(filter))).toEqual({ filter, mistakes: [] });
+      }),
+    );
+  });
+});
+
+it.each([
+  ["2h", "2026-11-20T08:00:00.000Z"],
+  ["2026-11-20", "2026-11-20T00:00:00.000Z"],
+  ["2026-11-20T09:00", "2026-11-20T09:00:00.000Z"],
+  ["2026-11-20T09:00+01:00", "2026-11-20T08:00:00.000Z"],
+  ["2026-13-20", null],
+  ["now", null],
+])("%j is the instant %j", (text, instant) => {
+  expect(readInstant(text, NOW)?.instant ?? null).toBe(instant);
+});
