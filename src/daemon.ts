@@ -4,6 +4,7 @@
 import { networkInterfaces } from "node:os";
 import { Alerts } from "./alerts/alerts.ts";
 import { createApi, type NodeHandler } from "./api/app.ts";
+import { readWhatCame } from "./api/bounds.ts";
 import { openListener, type TcpListener } from "./api/listen.ts";
 import type { Listener, ListenerParts } from "./api/listener.ts";
 import { renewed, usableCertificate } from "./api/served-certificate.ts";
@@ -194,6 +195,8 @@ export async function startDaemon(
     // What failed until now is told after the next start.
     await alerts.run();
     phase = "stopped";
+    // A connection that the system took while we were busy would be cut with the request that is in it.
+    await readWhatCame();
     await Promise.all([listener.close(CLOSE_DEADLINE_MS), socket?.close(CLOSE_DEADLINE_MS)]);
     await store.close();
     log.info({}, "stopped");

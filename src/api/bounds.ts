@@ -2,14 +2,15 @@
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import { Server as NetServer, type Socket } from "node:net";
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { Server as TlsServer, type TLSSocket } from "node:tls";
 import type { Log } from "../log.ts";
 
 export type WebServer = HttpServer | HttpsServer;
 
 const DROPS_PER_LINE = 1000;
-const LAST_REQUESTS_MS = 50;
+/** A publisher far away needs this long to send its next request after an answer. */
+const LAST_REQUESTS_MS = 250;
 
 /** Node looks for late requests at this interval only, so it is what the time limits are exact to. */
 const BOUNDS = {
@@ -57,7 +58,17 @@ export async function endWithin(deadlineMs: number, server: WebServer, end: () =
   // Real time, whatever clock the daemon has: it bounds real sockets. The timer keeps no process alive.
   AbortSignal.timeout(deadlineMs).addEventListener("abort", () => server.closeAllConnections());
   // An idle connection may have its next request on the way already: that one is still answered, with a 503.
-  NetServer.prototype.close.call(server);
-  await wait(Math.min(LAST_REQUESTS_MS, deadlineMs));
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  const over = new AbortController();
+  const waited = wait(Math.min(LAST_REQUESTS_MS, deadlineMs), undefined, over).catch(() => {});
+  await Promise.race([closed, waited]);
+  over.abort();
+  await readWhatCame();
   await end();
+}
+
+/** The time may have passed while this process was busy: one whole turn reads, and answers, what came meanwhile. */
+export async function readWhatCame(): Promise<void> {
+  await turn();
+  await turn();
 }

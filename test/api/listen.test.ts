@@ -1,4 +1,5 @@
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
 import { request, Server as HttpServer } from "node:http";
 import diagnostics from "node:diagnostics_channel";
 import { connect, createServer, type Server } from "node:net";
@@ -61,6 +62,20 @@ function stealPorts(count: number) {
       for (const server of servers) server.close();
     },
   };
+}
+
+const GET = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
+
+async function withIdleConnection() {
+  const listener = await listenOn(0);
+  const idle = connect(portOf(listener), HOST);
+  await once(idle, "connect");
+  return { listener, idle };
+}
+
+/** Keeps the event loop from turning, as a slow commit does. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 function aDirectory(): string {
@@ -161,10 +176,26 @@ describe("closing", () => {
     await running;
   });
 
+  it("answers what came over an idle connection while the process was busy", async () => {
+    const { listener, idle } = await withIdleConnection();
+    const closed = listener.close(10_000);
+    idle.write(GET);
+    block(500);
+    expect(String(await once(idle, "data"))).toMatch(/^HTTP\/1.1 200 [^]*hello/);
+    await closed;
+  });
+
+  it("answers what comes over an idle connection a moment later, as from a publisher far away", async () => {
+    const { listener, idle } = await withIdleConnection();
+    const closed = listener.close(10_000);
+    // Both waits are timers of this process, so that a busy machine cannot change their order.
+    setTimeout(() => idle.write(GET), 150);
+    expect(String(await once(idle, "data"))).toMatch(/^HTTP\/1.1 200 [^]*hello/);
+    await closed;
+  });
+
   it("does not wait for an idle connection", async () => {
-    const listener = await listenOn(0);
-    const idle = connect(portOf(listener), HOST);
-    await new Promise((resolve) => idle.once("connect", resolve));
+    const { listener, idle } = await withIdleConnection();
     const gone = new Promise((resolve) => idle.once("close", resolve));
     await listener.close(10_000);
     await gone;

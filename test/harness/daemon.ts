@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Agent, fetch } from "undici";
 import { afterEach } from "vitest";
 import type { Clock } from "../../src/clock.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
@@ -23,6 +24,9 @@ export interface TestDaemonOptions {
   readonly paused?: boolean;
   readonly dir?: string;
 }
+
+/** Leaves no idle connection behind, on which a daemon that stops would wait for one more request. */
+const oneByOne = new Agent({ pipelining: 0 });
 
 /** The real daemon in this process, on a free port and a data directory of its own; the test moves the time. */
 export class TestDaemon {
@@ -67,6 +71,7 @@ export class TestDaemon {
     headers: Readonly<Record<string, string>> = {},
   ): Promise<{ status: number; body: any }> {
     const response = await fetch(new URL(path, this.url), {
+      dispatcher: oneByOne,
       method,
       headers: {
         authorization: `Bearer ${this.#key}`,

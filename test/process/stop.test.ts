@@ -11,7 +11,8 @@ describe.concurrent("SIGTERM", () => {
     await before.register(receiver.url);
     const publishers = Array.from({ length: 8 }, (_, index) => new Publisher(before, `p${index}`));
     const runs = publishers.map((publisher) => publisher.run());
-    await Promise.all(publishers.map((publisher) => publisher.warm));
+    // A run that ends before that has failed, and says why.
+    await Promise.race([Promise.all(publishers.map((publisher) => publisher.warm)), Promise.all(runs)]);
     expect(await before.stop()).toBe(0);
     await Promise.all(runs);
 
