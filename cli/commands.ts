@@ -1,5 +1,6 @@
 /** Every command there is, by its words. Each noun's folder holds what its commands take, and a file for each to run. */
 import type { ArgsOf } from "./command.ts";
+import { CONFIGURATION } from "./config/commands.ts";
 import { DAEMON } from "./daemon/commands.ts";
 import { KEYS } from "./keys/commands.ts";
 import { REPLAY } from "./replay/commands.ts";
@@ -10,6 +11,7 @@ export const COMMANDS = {
   ...DAEMON,
   ...REPLAY,
   ...KEYS,
+  ...CONFIGURATION,
   ...UPKEEP,
 } as const;
 
@@ -18,6 +20,7 @@ export type CommandName = keyof typeof COMMANDS;
 /** Words that begin the names of several commands. */
 export const GROUPS: Readonly<Record<string, string>> = {
   keys: "API keys",
+  config: "The configuration",
 };
 
 /** Other names for the last word, which help does not mention. */

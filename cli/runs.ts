@@ -14,5 +14,9 @@ export const RUNS: Runs = {
   "keys list": () => import("./keys/list.ts"),
   "keys revoke": () => import("./keys/revoke.ts"),
 
+  "config init": () => import("./config/init.ts"),
+  "config check": () => import("./config/check.ts"),
+  "config show": () => import("./config/show.ts"),
+
   backup: () => import("./upkeep/backup.ts"),
 };

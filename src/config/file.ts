@@ -14,17 +14,19 @@ export interface FileEntry {
 export interface FileContent {
   readonly settings: ReadonlyMap<SettingName, FileEntry>;
   readonly eventTypes: readonly EventType[];
+  readonly mistakes: readonly Mistake[];
 }
 
 /** What a file gives; anything that is not known is a mistake. `name` is how messages call the file. */
-export function readFileContent(text: string, name: string): FileContent | readonly Mistake[] {
+export function readFileContent(text: string, name: string): FileContent {
   let table: Record<string, unknown>;
   try {
     table = parse(text);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const what = error.message.split("\n", 1)[0]!.replace("Invalid TOML document: ", "");
-    return [{ where: `${name}:${error.line}`, what: `is not valid TOML: ${what}.` }];
+    const mistake = { where: `${name}:${error.line}`, what: `is not valid TOML: ${what}.` };
+    return { settings: new Map(), eventTypes: [], mistakes: [mistake] };
   }
   const settings = new Map<SettingName, FileEntry>();
   const { [EVENT_TYPES]: added = [], ...sections } = table;
@@ -47,7 +49,7 @@ export function readFileContent(text: string, name: string): FileContent | reado
       }
     }
   }
-  return mistakes.length > 0 ? mistakes : { settings, eventTypes };
+  return { settings, eventTypes, mistakes };
 }
 
 /** Also for variables: the same words for the same mistake. */

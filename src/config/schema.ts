@@ -14,6 +14,8 @@ interface SettingShape extends Bounds {
   readonly sentence: string;
   /** Whether a running daemon takes up a change of it at SIGHUP. */
   readonly live?: true;
+  /** Who knows the whole value may do something with it. */
+  readonly holdsSecret?: true;
 }
 
 const DAY = 86_400_000;
@@ -425,6 +427,7 @@ export const SETTINGS = [
     sentence:
       "Where the daemon posts events of its own (webhookd.endpoint_failing and the like), signed like any other. Empty: nowhere.",
     live: true,
+    holdsSecret: true,
   },
   {
     section: "alerts",
@@ -464,6 +467,10 @@ type ValueOf<S extends Setting> = S extends { options: readonly (infer O)[] } ? 
 
 export function isLive(setting: SettingShape): boolean {
   return setting.live === true;
+}
+
+export function holdsSecret(setting: SettingShape): boolean {
+  return setting.holdsSecret === true;
 }
 
 export function nameOf(setting: Setting): SettingName {

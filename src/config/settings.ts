@@ -80,9 +80,8 @@ function readConfigFile(inputs: ConfigInputs): ReadFile {
       text,
       relative(inputs.cwd, file).startsWith("..") ? file : relative(inputs.cwd, file),
     );
-    if (!("settings" in found)) return { file, given, eventTypes: [], mistakes: [...found] };
     for (const [name, entry] of found.settings) given.set(name, { ...entry, folder: dirname(file) });
-    return { file, given, eventTypes: found.eventTypes, mistakes: [] };
+    return { file, given, eventTypes: found.eventTypes, mistakes: [...found.mistakes] };
   }
   const mistakes: Mistake[] =
     asked === undefined ? [] : [{ where: "--config", what: `there is no file ${resolve(inputs.cwd, asked)}.` }];

@@ -1,0 +1,65 @@
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { renderConfig } from "../../src/config/example.ts";
+import { DEFAULTS } from "../../src/config/schema.ts";
+import { packed } from "../../src/packed.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
+import { serviceUnit, socketUnit } from "./units.ts";
+
+/** Where packages that are not the distribution's go. */
+const INSTALLED = "/usr/local/bin/webhookd";
+
+export async function run(args: Args<"config init">, io: Io): Promise<number> {
+  const { text, path, next } = chosen(args);
+  if (path === undefined) {
+    if (args.json) sayJson(io, { path: null, text });
+    else io.stdout.write(text);
+    return EXIT.ok;
+  }
+  const file = resolve(io.configInputs({}).cwd, path);
+  write(file, text, args.force);
+  if (args.json) sayJson(io, { path: file });
+  else for (const line of [`Wrote ${file}.`, ...next(file)]) say(io, line);
+  return EXIT.ok;
+}
+
+interface Chosen {
+  readonly text: string;
+  /** Undefined: it is printed. */
+  readonly path: string | undefined;
+  readonly next: (file: string) => string[];
+}
+
+function chosen(args: Args<"config init">): Chosen {
+  const service = args.systemd;
+  const socket = args["systemd-socket"];
+  if (service && socket) {
+    throw new Failure(
+      "usage",
+      "--systemd and --systemd-socket are two units",
+      "Nothing was done; ask for one of them.",
+    );
+  }
+  const reload = () => ["Next: systemctl daemon-reload"];
+  if (socket) return { text: socketUnit(DEFAULTS["server.listen"]), path: args.path, next: reload };
+  if (service) return { text: serviceUnit(packed ? process.execPath : INSTALLED), path: args.path, next: reload };
+  const next = (file: string) => ["Every line shows its default.", `Next: webhookd config check ${file}`];
+  return { text: renderConfig(DEFAULTS), path: args.path ?? "webhookd.toml", next };
+}
+
+/** For everybody to read: it holds no secret, and the daemon's user is another than root. */
+function write(file: string, text: string, force: boolean): void {
+  try {
+    writeFileSync(file, text, { mode: 0o644, flag: force ? "w" : "wx" });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") {
+      throw new Failure("conflict", `there is a file ${file} already`, "Nothing was written; --force replaces it.");
+    }
+    throw new Failure("refused", `${file} cannot be written (${code})`, "Name another place with --path.");
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * The systemd units. What `systemd-analyze security` would have beyond them breaks something: V8 makes code at run time
+ * (MemoryDenyWriteExecute), and the addresses of this host, which no endpoint may have, come over netlink.
+ */
+import { printAddress, type Address } from "../../src/config/kinds.ts";
+
+/** `program` is the absolute path of webhookd. */
+export function serviceUnit(program: string): string {
+  return `[Unit]
+Description=webhookd, delivers webhooks
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=exec
+User=webhookd
+Group=webhookd
+ExecStart=${program} serve
+# The unit counts as started once publishes are taken. With a full disk they are not, yet deliveries go on: hence "-".
+ExecStartPost=-${program} status --wait
+ExecReload=/bin/kill -HUP $MAINPID
+# Attempts in flight get 12 s to end.
+TimeoutStopSec=30
+KillMode=mixed
+Restart=on-failure
+RestartSec=1
+# Bad configuration, corrupt data, another daemon on the same data: starting again would change nothing.
+RestartPreventExitStatus=2 65 75
+
+# Data: /var/lib/webhookd. Socket: /run/webhookd/webhookd.sock, which members of the group above use without a key;
+# another [server] socket_group is out of reach under PrivateUsers.
+StateDirectory=webhookd
+StateDirectoryMode=0700
+RuntimeDirectory=webhookd
+RuntimeDirectoryMode=0750
+Environment=WEBHOOKD_SERVER_SOCKET_MODE=0660
+# Used if it is there: /etc/credstore/webhookd.secret.key, which then takes the place of secret.key beside the data.
+LoadCredential=secret.key:webhookd.secret.key
+UMask=0077
+
+LimitNOFILE=65536
+LimitCORE=0
+OOMScoreAdjust=-100
+
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+AmbientCapabilities=
+ProtectSystem=strict
+ProtectHome=yes
+PrivateTmp=yes
+PrivateDevices=yes
+PrivateMounts=yes
+PrivateUsers=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+RemoveIPC=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+KeyringMode=private
+DevicePolicy=closed
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
+# The daemon refuses internal addresses itself. To have the kernel refuse them as well, name what your network does not
+# need; cloud providers serve DNS at link-local addresses.
+#IPAddressDeny=169.254.169.254/32 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+/** Must say what `[server] listen` says. */
+export function socketUnit(listen: Address): string {
+  return `[Unit]
+Description=webhookd, where its API listens
+
+[Socket]
+# The same as [server] listen, or the daemon refuses to start.
+ListenStream=${printAddress(listen)}
+NoDelay=yes
+# Connections that wait while the daemon restarts.
+Backlog=4096
+
+[Install]
+WantedBy=sockets.target
+`;
+}

@@ -1,0 +1,170 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { serviceUnit, socketUnit } from "../../cli/config/units.ts";
+import { EXIT } from "../../cli/exit-code.ts";
+import { DEFAULTS, nameOf, SETTINGS } from "../../src/config/schema.ts";
+import { aDirectory } from "../harness/daemon.ts";
+import { FakeIo } from "./fake-io.ts";
+import { webhookd } from "./runs.ts";
+
+/** A machine whose files are real, in a folder of its own. */
+function aMachine({ env = {}, file }: { env?: Record<string, string>; file?: string } = {}) {
+  const cwd = aDirectory();
+  if (file !== undefined) writeFileSync(join(cwd, "webhookd.toml"), file);
+  const readFile = (path: string) => {
+    try {
+      return readFileSync(path, "utf8");
+    } catch {
+      return null;
+    }
+  };
+  return { cwd, io: new FakeIo({ env, machine: { cwd, readFile } }) };
+}
+
+describe("config init", () => {
+  it("writes the example, which then is what holds", async () => {
+    const { cwd, io } = aMachine();
+    expect(await webhookd(io, "config", "init")).toBe(EXIT.ok);
+    const file = join(cwd, "webhookd.toml");
+    expect(readFileSync(file, "utf8")).toBe(readFileSync("config.example.toml", "utf8"));
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+    expect(io.out).toContain(`Next: webhookd config check ${file}`);
+    expect(await webhookd(io, "config", "check")).toBe(EXIT.ok);
+  });
+
+  it("replaces a file only when it is told to", async () => {
+    const { cwd, io } = aMachine({ file: "mine" });
+    expect(await webhookd(io, "config", "init")).toBe(EXIT.conflict);
+    expect(io.err).toContain("--force");
+    expect(readFileSync(join(cwd, "webhookd.toml"), "utf8")).toBe("mine");
+    expect(await webhookd(io, "config", "init", "--force")).toBe(EXIT.ok);
+    expect(readFileSync(join(cwd, "webhookd.toml"), "utf8")).not.toBe("mine");
+  });
+
+  it("says why a file cannot be written", async () => {
+    const { io } = aMachine();
+    expect(await webhookd(io, "config", "init", "--path", "no/such/folder")).toBe(EXIT.refused);
+    expect(io.err).toMatch(/cannot be written \(ENOENT\)\n.*--path/);
+  });
+
+  it("prints a unit, or writes it", async () => {
+    const { cwd, io } = aMachine();
+    expect(await webhookd(io, "config", "init", "--systemd")).toBe(EXIT.ok);
+    expect(io.out).toBe(serviceUnit("/usr/local/bin/webhookd"));
+    expect(await webhookd(io, "config", "init", "--systemd-socket", "--path", "webhookd.socket")).toBe(EXIT.ok);
+    expect(readFileSync(join(cwd, "webhookd.socket"), "utf8")).toContain("\nListenStream=127.0.0.1:8420\n");
+    expect(await webhookd(io, "config", "init", "--systemd", "--systemd-socket")).toBe(EXIT.usage);
+  });
+});
+
+describe("the units", () => {
+  const missing = spawnSync("systemd-analyze", ["--version"]).error !== undefined;
+  if (missing) console.warn("SKIPPED: systemd-analyze is not installed, so the units are not verified");
+
+  const written = () => {
+    const dir = aDirectory();
+    // Verified is also that the program is there.
+    writeFileSync(join(dir, "webhookd.service"), serviceUnit("/bin/true"));
+    writeFileSync(join(dir, "webhookd.socket"), socketUnit(DEFAULTS["server.listen"]));
+    return dir;
+  };
+
+  it.skipIf(missing)("are accepted by systemd-analyze verify, without a warning", () => {
+    const units = ["./webhookd.service", "./webhookd.socket"];
+    const { status, stdout, stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", ...units], {
+      cwd: written(),
+      encoding: "utf8",
+    });
+    const ours = `${stdout}${stderr}`.split("\n").filter((line) => line.includes("webhookd"));
+    expect([status, ours]).toEqual([0, []]);
+  });
+
+  it.skipIf(missing)("leave the service an exposure under 2.5", () => {
+    const told = execFileSync("systemd-analyze", ["security", "--offline=true", "./webhookd.service"], {
+      cwd: written(),
+      encoding: "utf8",
+    });
+    const [, exposure] = /Overall exposure level for webhookd\.service: ([\d.]+)/.exec(told)!;
+    console.info(`systemd-analyze security: ${exposure}`);
+    expect(Number(exposure)).toBeLessThan(2.5);
+  });
+
+  it("do not start again what would fail the same way", () => {
+    const { usage, data_corrupt, data_held } = EXIT;
+    expect(serviceUnit("/x")).toContain(`\nRestartPreventExitStatus=${usage} ${data_corrupt} ${data_held}\n`);
+  });
+});
+
+describe("config check", () => {
+  it("says every mistake with its line and the nearest name", async () => {
+    const file = ["[server]", 'listne = "127.0.0.1:1"', "[retry]", 'timeout = "soon"', "[sever]", 'listen = "x"'];
+    const { io } = aMachine({ file: file.join("\n"), env: { WEBHOOKD_LOG_LEVL: "debug" } });
+    expect(await webhookd(io, "config", "check")).toBe(EXIT.answer_is_no);
+    expect(io.err).toBe("");
+    expect(io.out).toContain("webhookd.toml:2: [server] listne is not known.\n  Did you mean listen?\n");
+    expect(io.out).toContain('webhookd.toml:4: [retry] timeout = "soon" is not a duration');
+    expect(io.out).toContain("webhookd.toml:5: [sever] is not known.\n  Did you mean [server]?\n");
+    expect(io.out).toContain("WEBHOOKD_LOG_LEVL: [log] levl is not known.\n  Did you mean level?\n");
+  });
+
+  it("checks the file that it is given, and says so when there is none", async () => {
+    const { cwd, io } = aMachine({ file: "broken" });
+    writeFileSync(join(cwd, "other.toml"), '[retry]\ntimeout = "5s"\n');
+    expect(await webhookd(io, "config", "check", "other.toml")).toBe(EXIT.ok);
+    expect(io.out).toContain("Receivers have 5s to answer; specified are 10s.");
+    expect(await webhookd(io, "config", "check", "none.toml")).toBe(EXIT.answer_is_no);
+    expect(io.out).toContain("there is no file");
+  });
+
+  it("names the variables that win over the file", async () => {
+    const { io } = aMachine({ env: { WEBHOOKD_LOG_LEVEL: "debug" } });
+    expect(await webhookd(io, "config", "check", "--json")).toBe(EXIT.ok);
+    expect(JSON.parse(io.out)).toMatchObject({ ok: true, file: null, variables: ["WEBHOOKD_LOG_LEVEL"] });
+  });
+
+  it("answers in JSON too when the answer is no", async () => {
+    const { io } = aMachine({ file: "[server]\nlisten = 1\n" });
+    expect(await webhookd(io, "config", "check", "--json")).toBe(EXIT.answer_is_no);
+    expect(JSON.parse(io.out)).toMatchObject({ ok: false, mistakes: [{ where: "webhookd.toml:2" }] });
+  });
+});
+
+describe("config show", () => {
+  it("shows every setting, with the places that were chosen, as a file that means the same", async () => {
+    const { cwd, io } = aMachine({ file: '[log]\nlevel = "debug"\n' });
+    expect(await webhookd(io, "config", "show")).toBe(EXIT.ok);
+    for (const setting of SETTINGS) expect(io.out, nameOf(setting)).toMatch(new RegExp(`^${setting.key} = `, "m"));
+    expect(io.out).toContain('dir = "/home/ana/.local/share/webhookd"');
+    expect(io.out).toContain('level = "debug"');
+    writeFileSync(join(cwd, "webhookd.toml"), io.out);
+    const again = new FakeIo({ machine: { cwd, readFile: () => io.out } });
+    expect(await webhookd(again, "config", "show")).toBe(EXIT.ok);
+    expect(again.out).toBe(io.out);
+  });
+
+  it("says where each was given", async () => {
+    const { cwd, io } = aMachine({ file: '[log]\nlevel = "debug"\n', env: { WEBHOOKD_SERVER_RATE_LIMIT: "5" } });
+    expect(await webhookd(io, "config", "show", "--origin")).toBe(EXIT.ok);
+    expect(io.out).toMatch(/^level = "debug" +# webhookd\.toml:2$/m);
+    expect(io.out).toMatch(/^rate_limit = 5 +# WEBHOOKD_SERVER_RATE_LIMIT$/m);
+    expect(io.out).toMatch(/^keep = 7 +# default$/m);
+    const json = new FakeIo({ env: { ...io.env } as Record<string, string>, machine: { cwd, readFile: () => null } });
+    await webhookd(json, "config", "show", "--json");
+    expect(JSON.parse(json.out).settings["server.rate_limit"]).toEqual({
+      value: 5,
+      origin: "WEBHOOKD_SERVER_RATE_LIMIT",
+    });
+  });
+
+  it("shows nothing of an address by which somebody could post", async () => {
+    const env = { WEBHOOKD_ALERTS_URL: "https://user:pass@hooks.example.com/services/T0/B0/sesame?token=open" };
+    for (const words of [["--origin"], ["--json"]]) {
+      const { io } = aMachine({ env });
+      expect(await webhookd(io, "config", "show", ...words)).toBe(EXIT.ok);
+      expect(io.out).toContain("https://hooks.example.com/");
+      expect(io.out).not.toMatch(/pass|sesame|open/);
+    }
+  });
+});
