@@ -1,5 +1,6 @@
 // npm run sim -- --seeds N [--from S] | --seed S [--plant BUG] [--no-sweep]: the deterministic simulation, see test/sim/world.ts.
 import { parseArgs } from "node:util";
+import { memoryDirectory } from "../test/harness/scratch.ts";
 import { PLANTS, type PlantName } from "../test/sim/plants.ts";
 import { simulate } from "../test/sim/world.ts";
 
@@ -12,6 +13,8 @@ const { values } = parseArgs({
     "no-sweep": { type: "boolean", default: false },
   },
 });
+const scratch = process.env.TMPDIR ?? memoryDirectory();
+if (scratch !== undefined) process.env.TMPDIR = scratch;
 if (!(values.plant in PLANTS)) {
   console.error(`There is no bug "${values.plant}" to put in. There are: ${Object.keys(PLANTS).join(", ")}`);
   process.exit(64);
