@@ -75,7 +75,7 @@ async function bundleThreads(define: Record<string, string>): Promise<Threads> {
   const threads: Threads = { text: {}, metafiles: [] };
   for (const [name, module] of Object.entries(THREADS)) {
     const entryPoints = [join("src", module)];
-    const text = { entryPoints, format: "cjs", define, write: false, minifyWhitespace: true } as const;
+    const text = { entryPoints, format: "cjs", define, write: false } as const;
     const { metafile, outputFiles } = await build({ ...common, ...text });
     requireSelfContained(metafile);
     threads.text[name] = outputFiles[0]!.text;
@@ -117,11 +117,27 @@ const unused: Plugin = {
   },
 };
 
+/**
+ * To import one of these as an ES module is to read all that it exports, and some of that Node makes only when it is
+ * read: its own fetch and WebSocket, the list of trusted certificates, 20 ms each. require reads nothing.
+ */
+const unread: Plugin = {
+  name: "unread",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(node:)?(https?|http2|tls)$/ }, ({ path, kind }) =>
+      kind === "import-statement" ? { path, namespace: "unread" } : null,
+    );
+    onLoad({ filter: /.*/, namespace: "unread" }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
 /** Ink takes a DEV in the environment for a wish to debug Ink. */
 const inkInEarnest: Plugin = {
   name: "ink-in-earnest",
   setup({ onLoad }) {
-    onLoad({ filter: /node_modules[\\/]ink[\\/]build[\\/]reconciler\.js$/ }, ({ path }) => ({
+    onLoad({ filter: /node_modules[\\/]ink[\\/]build[\\/](ink|reconciler)\.js$/ }, ({ path }) => ({
       contents: readFileSync(path, "utf8").replaceAll("process.env['DEV']", '"false"'),
     }));
   },
@@ -132,11 +148,15 @@ const common = {
   bundle: true,
   platform: "node",
   target: "node24",
+  // Not the names: a stack trace in somebody's log is to be read.
   minifySyntax: true,
+  minifyWhitespace: true,
+  // scripts/release/licences.ts collects them, with the licences.
+  legalComments: "none",
   jsx: "automatic",
   metafile: true,
   logLevel: "warning",
-  plugins: [unused, givenAddon, inkInEarnest],
+  plugins: [unused, unread, givenAddon, inkInEarnest],
 } satisfies BuildOptions;
 
 if (import.meta.main) {
