@@ -133,6 +133,22 @@ const unread: Plugin = {
   },
 };
 
+/**
+ * The two parts of undici that webhookd uses, without its fetch, caches, mocks and agents: half a megabyte in the
+ * program and again in the sender's thread. As an ES module, so that to import a third is an error of the build.
+ */
+const leanUndici: Plugin = {
+  name: "lean-undici",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^undici$/ }, ({ path }) => ({ path, namespace: "lean-undici" }));
+    onLoad({ filter: /.*/, namespace: "lean-undici" }, () => ({
+      contents: `export { default as Client } from "undici/lib/dispatcher/client.js";
+        export { default as errors } from "undici/lib/core/errors.js";`,
+      resolveDir: root,
+    }));
+  },
+};
+
 /** Ink takes a DEV in the environment for a wish to debug Ink. */
 const inkInEarnest: Plugin = {
   name: "ink-in-earnest",
@@ -156,7 +172,7 @@ const common = {
   jsx: "automatic",
   metafile: true,
   logLevel: "warning",
-  plugins: [unused, unread, givenAddon, inkInEarnest],
+  plugins: [unused, unread, leanUndici, givenAddon, inkInEarnest],
 } satisfies BuildOptions;
 
 if (import.meta.main) {

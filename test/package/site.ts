@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
+
+export interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** An executable in an empty directory, as whoever copied one file to a machine has it. */
+export class Site {
+  readonly directory = mkdtempSync(join(tmpdir(), "webhookd-executable-"));
+  readonly executable: string;
+  readonly dataDir = join(this.directory, "data");
+  readonly #command: readonly string[];
+  /** A home and a directory for temporary files, of which nothing must be made use of. */
+  readonly #env: NodeJS.ProcessEnv;
+
+  /** `emulator` is the program that runs another processor's executables. */
+  constructor(file: string, emulator: string | null) {
+    this.executable = join(this.directory, basename(file));
+    copyFileSync(file, this.executable);
+    this.#command = emulator === null ? [this.executable] : [emulator, this.executable];
+    this.#env = { HOME: join(this.directory, "home"), TMPDIR: join(this.directory, "tmp") };
+    for (const directory of Object.values(this.#env)) mkdirSync(directory!);
+  }
+
+  run(words: readonly string[], env: NodeJS.ProcessEnv = this.#env): Promise<Run> {
+    const [command, ...before] = this.#command as [string];
+    const options = { cwd: this.directory, env, timeout: 60_000 };
+    return new Promise((resolve) => {
+      const child = execFile(command, [...before, ...words], options, (_, stdout, stderr) =>
+        resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+      );
+    });
+  }
+
+  /** A client command to the daemon of this site, which must succeed. */
+  async ask(...words: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.run([...words, "--socket", join(this.dataDir, "webhookd.sock")]);
+    assert.equal(code, 0, `${words.join(" ")} is exit ${code}\n${stdout}${stderr}`);
+    return stdout;
+  }
+
+  async serve(): Promise<Daemon> {
+    const [command, ...before] = this.#command as [string];
+    const words = ["serve", "--dev", "--data-dir", this.dataDir, "--listen", "127.0.0.1:0"];
+    const began = performance.now();
+    const child = spawn(command, [...before, ...words], {
+      cwd: this.directory,
+      env: this.#env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const lines: string[] = [];
+    const silence = setTimeout(() => child.kill("SIGKILL"), 60_000);
+    for await (const line of createInterface({ input: child.stdout })) {
+      lines.push(line);
+      const { msg, url } = JSON.parse(line) as { msg: string; url: string };
+      if (msg !== "listening") continue;
+      clearTimeout(silence);
+      child.stdout.resume();
+      return new Daemon(child, url, performance.now() - began, join(this.dataDir, "admin.key"));
+    }
+    clearTimeout(silence);
+    throw new Error(`serve ended before it listened:\n${lines.join("\n")}`);
+  }
+
+  /** Everything that was written outside of the data directory. */
+  strays(): string[] {
+    return readdirSync(this.directory, { recursive: true, encoding: "utf8" })
+      .filter((path) => path !== basename(this.executable) && !/^(home|tmp)$|^data\b/.test(path))
+      .toSorted();
+  }
+
+  remove(): void {
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+export class Daemon {
+  readonly url: string;
+  /** From the start of the process until it said that it listens. */
+  readonly startedMs: number;
+  readonly #process: ChildProcess;
+  readonly #keyFile: string;
+
+  constructor(process: ChildProcess, url: string, startedMs: number, keyFile: string) {
+    this.#process = process;
+    this.url = url;
+    this.startedMs = startedMs;
+    this.#keyFile = keyFile;
+  }
+
+  async post(path: string, body: object): Promise<Record<string, string>> {
+    const response = await fetch(new URL(path, this.url), {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${readFileSync(this.#keyFile, "utf8").trim()}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify(body),
+      ...deadline(),
+    });
+    const text = await response.text();
+    assert.ok(response.ok, `POST ${path}: ${response.status} ${text}`);
+    return JSON.parse(text) as Record<string, string>;
+  }
+
+  async stop(): Promise<void> {
+    const exit = once(this.#process, "exit", deadline());
+    this.#process.kill("SIGTERM");
+    const [code] = (await exit) as [number | null];
+    assert.equal(code, 0, "SIGTERM ends serve with 0");
+  }
+
+  kill(): void {
+    this.#process.kill("SIGKILL");
+  }
+}
+
+export function deadline(): { signal: AbortSignal } {
+  return { signal: AbortSignal.timeout(60_000) };
+}
