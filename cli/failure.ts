@@ -1,6 +1,7 @@
 import { ConfigError } from "../src/config/error.ts";
 import { printable } from "../src/domain/printable.ts";
 import { EXIT } from "./exit-code.ts";
+import { FIELD_HINTS, HINTS } from "./hints.ts";
 import type { Io } from "./io.ts";
 import { jsonText } from "./print.ts";
 
@@ -56,8 +57,8 @@ function understand(error: unknown): Understood {
     return { exit: EXIT.usage, code: "usage", messages };
   }
   if (!(error instanceof Error)) return understand(new Error(String(error)));
-  const { failure, exitCode, code, hint } = error as Error & { [name: string]: unknown };
-  const hints = typeof hint === "string" ? [hint] : [];
+  const { failure, exitCode, code } = error as Error & { [name: string]: unknown };
+  const hints = hintsOf(error);
   const messages = [{ what: error.message, hints }];
   if (typeof failure === "string" && Object.hasOwn(EXIT, failure)) {
     return { exit: EXIT[failure as keyof typeof EXIT], code: typeof code === "string" ? code : failure, messages };
@@ -70,4 +71,19 @@ function understand(error: unknown): Understood {
     code: "bug",
     messages: [{ what, hints: ["Please report it with what WEBHOOKD_DEBUG=1 prints."] }],
   };
+}
+
+/** Its own, those for what the daemon refused, or none. */
+function hintsOf({
+  hint,
+  code,
+  faults = [],
+}: Error & { hint?: unknown; code?: unknown; faults?: unknown[] }): string[] {
+  const known = faults.map((fault) => told(FIELD_HINTS, (fault as { code: unknown }).code));
+  const all = [hint, told(HINTS, code), ...known].filter((text) => typeof text === "string");
+  return [...new Set(all)];
+}
+
+function told(hints: Readonly<Record<string, string>>, code: unknown): string | undefined {
+  return typeof code === "string" && Object.hasOwn(hints, code) ? hints[code] : undefined;
 }

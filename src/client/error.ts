@@ -1,18 +1,28 @@
 /** What kind of failure: names of exit codes. */
 export type ClientFailure = "refused" | "usage" | "not_found" | "not_allowed" | "unreachable" | "conflict";
 
+/** What is wrong with one field of what was sent. */
+export interface Fault {
+  /** A JSON pointer (RFC 6901). */
+  readonly pointer: string;
+  readonly code: string;
+  readonly detail: string;
+}
+
 export class ClientError extends Error {
   override readonly name = "ClientError";
   readonly failure: ClientFailure;
   /** The `code` of the daemon's answer, or `unreachable`. */
   readonly code: string;
   readonly hint: string | undefined;
+  readonly faults: readonly Fault[];
 
-  constructor(failure: ClientFailure, code: string, message: string, hint?: string) {
+  constructor(failure: ClientFailure, code: string, message: string, hint?: string, faults: readonly Fault[] = []) {
     super(message);
     this.failure = failure;
     this.code = code;
     this.hint = hint;
+    this.faults = faults;
   }
 }
 
@@ -42,13 +52,16 @@ export function notWebhookd(name: string, status: number): ClientError {
 /** RFC 9457, as all errors of the daemon are. */
 export function refusal(status: number, body: object, keyFile?: string): ClientError {
   const { code, detail, title, errors } = body as Record<string, unknown>;
-  const faults = (Array.isArray(errors) ? errors : []).map(
-    ({ pointer, detail: fault }: Record<string, unknown>) => `${String(pointer)}: ${String(fault)}`,
-  );
-  const message = [String(detail ?? title ?? `status ${status}`), ...faults].join("; ");
+  const faults = (Array.isArray(errors) ? errors : []).map((fault: Record<string, unknown>) => ({
+    pointer: String(fault.pointer),
+    code: String(fault.code),
+    detail: String(fault.detail),
+  }));
+  const lines = faults.map((fault) => `${fault.pointer}: ${fault.detail}`);
+  const message = [String(detail ?? title ?? `status ${status}`), ...lines].join("; ");
   const failure = failureOf(status);
   const hint = failure === "not_allowed" && keyFile !== undefined ? `The key in ${keyFile} was used.` : undefined;
-  return new ClientError(failure, String(code ?? "refused"), message, hint);
+  return new ClientError(failure, String(code ?? "refused"), message, hint, faults);
 }
 
 function failureOf(status: number): ClientFailure {

@@ -1,0 +1,16 @@
+/** A row of the table for each command; the nouns' files hold them. */
+import type { CommandName } from "../../../cli/commands.ts";
+import type { Case, CaseElsewhere } from "./case.ts";
+import { CONFIG_CASES } from "./config.ts";
+import { DAEMON_CASES } from "./daemon.ts";
+import { KEYS_CASES } from "./keys.ts";
+import { REPLAY_CASES } from "./replay.ts";
+import { UPKEEP_CASES } from "./upkeep.ts";
+
+export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
+  ...DAEMON_CASES,
+  ...REPLAY_CASES,
+  ...KEYS_CASES,
+  ...CONFIG_CASES,
+  ...UPKEEP_CASES,
+};

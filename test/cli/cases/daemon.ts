@@ -1,0 +1,15 @@
+import type { DAEMON } from "../../../cli/daemon/commands.ts";
+import type { Case, CaseElsewhere } from "./case.ts";
+
+export const DAEMON_CASES: { readonly [N in keyof typeof DAEMON]: Case | CaseElsewhere } = {
+  serve: { words: ["--listen", "127.0.0.1:0", "--dev", "--no-create"], testedIn: "test/cli/serve.test.ts" },
+  status: { words: [], asks: ["getStatus"], out: /^webhookd 1\.0\.0: ready, up 1h 50m\n/, json: { state: "ready" } },
+  pause: {
+    words: ["a flood"],
+    asks: ["pauseDaemon"],
+    out: /^Paused since \S+ by \S+: .+\nNo attempt starts, .+\n$/,
+    json: { paused: { by: /^key_/ } },
+  },
+  resume: { words: [], asks: ["resumeDaemon"], out: /Attempts go on\.\n$/, json: { paused: null } },
+  version: { words: [], asks: [], out: /^webhookd \d+\.\d+\.\d+\n$/, json: { packed: false } },
+};

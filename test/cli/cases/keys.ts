@@ -1,0 +1,19 @@
+import type { KEYS } from "../../../cli/keys/commands.ts";
+import type { Case } from "./case.ts";
+
+export const KEYS_CASES: { readonly [N in keyof typeof KEYS]: Case } = {
+  "keys create": {
+    words: ["--name", "n", "--scope=read,publish", "--tenant", "acme", "--expires", "1h"],
+    asks: ["createKey"],
+    out: /^whk_\S+\n$/,
+    err: /^key_\S+ .+\nThis is the key\. It is shown once; store it now\.\n$/,
+  },
+  "keys list": { words: [], asks: ["listKeys"], out: /^ID +NAME .+\nkey_\S+ .+\n$/, json: { next_cursor: null } },
+  "keys revoke": {
+    words: ["key_01m7w8bx02jeyjr53r14y5rmma"],
+    asks: ["revokeKey"],
+    out: /^key_\S+ is revoked: .+\n$/,
+    err: /./,
+    json: { revoked: true },
+  },
+};
