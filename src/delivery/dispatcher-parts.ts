@@ -1,0 +1,50 @@
+/** What delivery is given. */
+import type { Clock } from "../clock.ts";
+import type { Ladder } from "../domain/ladder.ts";
+import type { Log } from "../log.ts";
+import type { Store } from "../store/store.ts";
+import type { DisablingRules } from "./disabling.ts";
+import type { Ended, Sending } from "./sending.ts";
+import type { DeliveryWatcher } from "./watcher.ts";
+
+type DispatcherStore = Pick<
+  Store,
+  | "due"
+  | "earliestDue"
+  | "waiting"
+  | "fresh"
+  | "record"
+  | "target"
+  | "park"
+  | "shiftDue"
+  | "clockUnsettled"
+  | "clockSettled"
+  | "lastInstant"
+  | "careful"
+  | "markStarted"
+  | "suspects"
+  | "outlived"
+  | "failingSince"
+  | "disableEndpoint"
+  | "requestedAttempt"
+  | "requestedAttempts"
+  | "getPause"
+>;
+
+export interface DispatcherParts {
+  readonly store: DispatcherStore;
+  readonly sending: (onEnded: (batch: readonly Ended[]) => void) => Sending;
+  readonly clock: Clock;
+  readonly ladder: Ladder;
+  readonly maxRetryAfter?: number;
+  /** How long an attempt may take. */
+  readonly timeoutMs: number;
+  readonly log: Log;
+  /** Bytes of bodies that memory may hold. */
+  readonly heldBytes: number;
+  /** Called where an error is our bug: the daemon must end rather than go on wrongly. */
+  readonly onFault: (error: unknown) => void;
+  /** When endpoints are disabled by themselves; left out: never. */
+  readonly disabling?: DisablingRules;
+  readonly watcher?: DeliveryWatcher;
+}
