@@ -71,8 +71,9 @@ function readFlag(name: string, args: Definitions, word: string, rest: string[])
   const next = given ?? rest[0];
   if (next === undefined) throw usage(name, `${typed} needs a value`);
   if (given === undefined) {
-    // More likely a forgotten value than one that begins with a dash.
-    if (next.startsWith("-")) throw usage(name, `${typed} needs a value`, `If "${next}" is it, write ${typed}=${next}`);
+    // More likely a forgotten value than one that begins with a dash; a dash alone is stdin.
+    const isFlag = next !== "-" && next.startsWith("-");
+    if (isFlag) throw usage(name, `${typed} needs a value`, `If "${next}" is it, write ${typed}=${next}`);
     rest.shift();
   }
   if (next === "") throw usage(name, `${typed} needs a value`);

@@ -45,6 +45,8 @@ export interface Config {
     readonly dir: string;
     readonly mayMake: boolean;
     readonly keep: number;
+    /** Empty: `secret.key` is in no scheduled backup. */
+    readonly sealWithFile: string;
   };
   readonly retry: { readonly delays: readonly number[]; readonly timeout: number; readonly maxRetryAfter: number };
   readonly delivery: {
@@ -213,6 +215,7 @@ function build(
       dir: settings["backup.dir"] || join(dir, "backups"),
       mayMake: settings["backup.dir"] === "",
       keep: settings["backup.keep"],
+      sealWithFile: settings["backup.seal_with_file"],
     },
     retry: {
       delays: settings["retry.delays"],

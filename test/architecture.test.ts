@@ -47,13 +47,13 @@ const RULES: Rule[] = [
   ...CONTRACT.map((from) => ({ from, may: ["src/domain"], types: CONTRACT, why: "a part of the contract" })),
   {
     from: "src/store/sqlite",
-    may: ["src/store", "src/domain", "src/clock.ts", NODE, "better-sqlite3"],
+    may: ["src/store", "src/domain", "src/clock.ts", "src/passphrase.ts", NODE, "better-sqlite3"],
     types: ["src/log.ts"],
     why: "the embedded store",
   },
   {
     from: "src/store",
-    may: ["src/store", "src/domain", "src/clock.ts", NODE],
+    may: ["src/store", "src/domain", "src/clock.ts", "src/passphrase.ts", NODE],
     types: ["src/log.ts"],
     why: "opening a store",
   },
@@ -147,6 +147,7 @@ const RULES: Rule[] = [
   { from: "src/daemon.ts", may: ["src", NODE], why: "the only place where parts are joined" },
   { from: "src/log.ts", may: ["src/domain", "pino"], why: "logs" },
   { from: "src/native.ts", may: ["src/packed.ts", "src/store/refused.ts", NODE], why: "the addon" },
+  { from: "src/passphrase.ts", may: ["src/domain", NODE], why: "a secret from a file" },
   { from: "src/thread.ts", may: [NODE], why: "threads" },
   { from: "src", may: ["src/packed.ts", NODE], why: "small leaves" },
   {
@@ -156,6 +157,7 @@ const RULES: Rule[] = [
       "src/client",
       "src/config",
       "src/domain",
+      "src/passphrase.ts",
       "src/version.ts",
       "src/packed.ts",
       NODE,

@@ -1,24 +1,50 @@
+import type { Backup } from "../../src/client/answers.ts";
+import type { Target } from "../../src/client/client.ts";
+import { isLoopback } from "../../src/config.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
-import { connect } from "../target.ts";
+import { connect, findTarget } from "../target.ts";
+import { sealingPassphrase } from "./passphrase.ts";
 
 /** It is made however long that takes. */
 const TIMEOUT_MS = 86_400_000;
 
 /** The path alone goes to stdout, so that it can be handed on; the talk goes to stderr. */
 export async function run(args: Args<"backup">, io: Io): Promise<number> {
-  const backup = await connect(args, io).call("createBackup", { timeoutMs: TIMEOUT_MS });
+  const seal = args["seal-with"];
+  if (seal !== undefined) requirePrivate(findTarget(args, io));
+  const body = seal === undefined ? {} : { passphrase: await sealingPassphrase(seal, io, { twice: true }) };
+  const backup = await connect(args, io).call("createBackup", { body, timeoutMs: TIMEOUT_MS });
   if (args.json) {
     sayJson(io, backup);
     return EXIT.ok;
   }
   const talk = { ...io, stdout: io.stderr };
-  say(
-    talk,
-    `${backup.events} events and ${backup.endpoints} endpoints, checked. secret.key is not in it: keep a copy.`,
-  );
+  for (const line of linesOf(backup)) say(talk, line);
   say(io, backup.file);
   return EXIT.ok;
+}
+
+export function linesOf({ events, endpoints, bytes, schema, sha256, sealed }: Backup): string[] {
+  return [
+    `${events} events and ${endpoints} endpoints, ${bytes} bytes, schema ${schema}, checked.`,
+    `sha256 ${sha256}`,
+    sealed
+      ? "secret.key is in it, sealed: this file and the passphrase are all that webhookd restore needs."
+      : "secret.key is not in it: keep a copy of that, or seal it in with --seal-with FILE.",
+    "Copy it off this host.",
+  ];
+}
+
+/** The passphrase goes to the daemon, which keeps it nowhere. */
+function requirePrivate(target: Target): void {
+  if ("socket" in target || target.url.protocol === "https:" || isLoopback(target.url.hostname)) return;
+  throw new Failure(
+    "usage",
+    `the passphrase would cross the network to ${target.url.host} in the clear`,
+    "Use https, run the command on the daemon's host, or set [backup] seal_with_file there. Nothing was done.",
+  );
 }

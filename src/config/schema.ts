@@ -193,7 +193,7 @@ export const SETTINGS = [
     kind: "path",
     default: "",
     sentence:
-      "Where backups are kept; it has to be there, and better on another disk. Empty: backups in the data directory, which is made. secret.key is in none of them: keep a copy of it elsewhere.",
+      "Where backups are kept; it has to be there, and better on another disk. Empty: backups in the data directory, which is made.",
     live: true,
   },
   {
@@ -204,6 +204,15 @@ export const SETTINGS = [
     min: 0,
     max: 100_000,
     sentence: "How many backups are kept; older ones are removed once a new one is whole and checked. 0 keeps all.",
+    live: true,
+  },
+  {
+    section: "backup",
+    key: "seal_with_file",
+    kind: "path",
+    default: "",
+    sentence:
+      "File with a passphrase of 12 characters or more that seals secret.key into each backup; keep a copy of it elsewhere. Empty: secret.key is in none of them, so keep a copy of that.",
     live: true,
   },
   {

@@ -10,6 +10,7 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../clock.ts";
+import type { Pause } from "../domain/pause.ts";
 import { readOrMakeAdminKey } from "./admin-key.ts";
 import { syncDirectory, writeDurably } from "./durable-file.ts";
 import { StoreRefused } from "./refused.ts";
@@ -89,7 +90,10 @@ async function openLocked(options: OpenOptions, release: () => void): Promise<Op
     },
   });
   try {
-    new Meta(db).requireKey(box, keyFile);
+    const meta = new Meta(db);
+    meta.requireKey(box, keyFile);
+    const copiedAt = meta.copiedAt;
+    if (copiedAt !== null) db.transaction(() => meta.takeUp(pauseOfCopy(copiedAt, clock.now()))).immediate();
     const store = new SqliteStore(db, {
       dir,
       diskFloor: options.diskFloor,
@@ -105,14 +109,29 @@ async function openLocked(options: OpenOptions, release: () => void): Promise<Op
       onClosed: release,
     });
     await store.start();
+    if (copiedAt !== null) options.log?.warn({ dir, made_at: new Date(copiedAt).toISOString() }, TOOK_UP);
     if (!created) return { store, created };
-    writeDurably(marker, "This directory holds a store of webhookd: the database is webhookd.db.\n");
+    writeDurably(marker, MARKER_TEXT);
+    if (copiedAt !== null) return { store, created: false };
     options.log?.warn({ dir }, "made a new store");
     return { store, created, adminKeyFile };
   } catch (error) {
     db.close();
     throw openingRefusal(error, database);
   }
+}
+
+const MARKER_TEXT = "This directory holds a store of webhookd: the database is webhookd.db.\n";
+const TOOK_UP =
+  "the database is a backup that was copied here: it starts paused, look at what is due before `webhookd resume`";
+
+function pauseOfCopy(copiedAt: number, now: number): Pause {
+  const made = new Date(copiedAt).toISOString();
+  return {
+    reason: `this is the backup of ${made}: what was delivered after it would be sent again`,
+    by: "restore",
+    at: now,
+  };
 }
 
 function noBackups(): never {

@@ -15,7 +15,7 @@ export interface OperationsStore {
   size(): Promise<StoreSize>;
   /**
    * Writes what is committed now into a file of its own, checks it, and removes older ones; publishes go on. Without
-   * `secret.key`, nobody can read the secrets in it. Rejects with `backup_running` while another one is made, else with
+   * `secret.key`, nobody can read the secrets in it: the copy holds that key only where it is sealed with a passphrase. Rejects with `backup_running` while another one is made, else with
    * `backup_failed`, whose detail says what to do; nothing is left of it then.
    */
   backup(place: BackupPlace, now: number): Promise<BackupFile>;
@@ -43,6 +43,10 @@ export interface BackupPlace {
   readonly mayMake: boolean;
   /** How many to keep, this one included; 0 keeps all. */
   readonly keep: number;
+  /** What `secret.key` is sealed with into the copy; without one it is not in it. */
+  readonly passphrase?: string | undefined;
+  /** A file that holds it, when none is given; empty: there is none. */
+  readonly sealWithFile?: string;
 }
 
 export interface BackupFile {
@@ -53,4 +57,8 @@ export interface BackupFile {
   /** Those that are not deleted. */
   readonly endpoints: number;
   readonly events: number;
+  /** Of the whole file, in hexadecimal. */
+  readonly sha256: string;
+  /** Whether `secret.key` is in it, sealed. */
+  readonly sealed: boolean;
 }

@@ -48,15 +48,18 @@ export class Backups {
     return this.#parts.rules();
   }
 
-  /** Rejects as `Store.backup` does, and with `shutting_down` when the daemon stops. */
-  async make(): Promise<BackupFile> {
+  /**
+   * `passphrase` seals `secret.key` into the copy. Rejects as `Store.backup` does, and with `shutting_down` when the
+   * daemon stops.
+   */
+  async make(passphrase?: string): Promise<BackupFile> {
     const { store, clock, log, onFailed } = this.#parts;
     const begun = clock.monotonic();
     try {
-      const backup = await Promise.race([store.backup(this.rules, clock.now()), this.#stopped]);
+      const backup = await Promise.race([store.backup({ ...this.rules, passphrase }, clock.now()), this.#stopped]);
       this.failure = null;
       const duration_ms = Math.round(clock.monotonic() - begun);
-      log.info({ file: backup.file, bytes: backup.bytes, duration_ms }, "a backup was made");
+      log.info({ file: backup.file, bytes: backup.bytes, sealed: backup.sealed, duration_ms }, "a backup was made");
       return backup;
     } catch (error) {
       if (error instanceof WebhookdError && NO_FAILURES.includes(error.code)) throw error;

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { aBackup, aPause, aStatus } from "../../src/api/schemas/status.ts";
@@ -88,7 +90,53 @@ describe("webhookd backup", () => {
     const io = new FakeIo();
     expect(await webhookd(io, "backup", "--socket", daemon.socket)).toBe(EXIT.ok);
     expect(io.out).toBe(`${aBackup.file}\n`);
+    expect(io.err).toContain(`sha256 ${aBackup.sha256}`);
+    expect(io.err).toContain("secret.key is in it, sealed");
+    expect(daemon.seen).toEqual([expect.objectContaining({ path: "/v1/backups", body: {} })]);
+  });
+
+  it("says when secret.key is not in it", async () => {
+    const daemon = await fakeDaemon(() => ({ status: 201, body: { ...aBackup, sealed: false } }));
+    const io = new FakeIo();
+    expect(await webhookd(io, "backup", "--socket", daemon.socket)).toBe(EXIT.ok);
     expect(io.err).toContain("secret.key is not in it");
+  });
+
+  const PASSPHRASE = "correct horse battery";
+  it.each([
+    ["piped", { input: [PASSPHRASE] }, []],
+    ["typed twice, unseen", { isTTY: true, input: [PASSPHRASE, PASSPHRASE] }, ["Passphrase: ", "Again: "]],
+  ])("seals with a passphrase that is %s, and prints it nowhere", async (_, how, questions) => {
+    const daemon = await fakeDaemon(() => ({ status: 201, body: aBackup }));
+    const io = new FakeIo(how);
+    expect(await webhookd(io, "backup", "--seal-with", "-", "--socket", daemon.socket)).toBe(EXIT.ok);
+    expect(daemon.seen[0]!.body).toEqual({ passphrase: PASSPHRASE });
+    expect(io.asked).toEqual(questions.map((question) => ({ question, hidden: true })));
+    expect(io.out + io.err).not.toContain(PASSPHRASE);
+  });
+
+  it.each([
+    ["differs the second time", { isTTY: true, input: [PASSPHRASE, "another one, mistyped"] }, [], "differ"],
+    ["is too short", { input: ["short"] }, [], "12 to 1024 characters"],
+    ["is in no file", {}, ["--seal-with", "/nonexistent/f"], "/nonexistent/f is not there"],
+  ])("makes none when the passphrase %s", async (_, how, words, message) => {
+    const daemon = await fakeDaemon(() => ({ status: 201, body: aBackup }));
+    const io = new FakeIo(how);
+    const seal = words.length > 0 ? words : ["--seal-with", "-"];
+    expect(await webhookd(io, "backup", ...seal, "--socket", daemon.socket)).toBe(EXIT.usage);
+    expect(io.err).toContain(message);
+    expect(io.err).toContain("Nothing was done");
+    expect(daemon.seen).toEqual([]);
+  });
+
+  it("sends no passphrase over a network in the clear", async () => {
+    const { dir } = await fakeDaemon(() => ({ status: 500 }));
+    const keyFile = join(dir, "key");
+    writeFileSync(keyFile, "whk_1");
+    const io = new FakeIo({ input: [PASSPHRASE] });
+    const target = ["--url", "http://webhooks.example", "--key-file", keyFile];
+    expect(await webhookd(io, "backup", "--seal-with", "-", ...target)).toBe(EXIT.usage);
+    expect(io.err).toContain("webhooks.example in the clear");
   });
 
   it("says why there is none", async () => {

@@ -35,7 +35,10 @@ it("a backup taken while publishing holds every event acked before it began, and
   copyFileSync(backup.file, join(dir, "webhookd.db"));
   for (const key of ["secret.key", "admin.key"]) copyFileSync(join(daemon.dir, key), join(dir, key));
   const elsewhere = await TestDaemon.start({ dir });
-  expect((await elsewhere.request("GET", "/v1/status")).body.paused).toMatchObject({ by: "serve --paused" });
+  expect((await elsewhere.request("GET", "/v1/status")).body.paused).toMatchObject({
+    by: "restore",
+    reason: expect.stringContaining(`the backup of ${backup.at}`),
+  });
   await elsewhere.request("POST", "/v1/resume");
   await elsewhere.daemon.idle();
   expect(receiver.requests).toHaveLength(backup.events);

@@ -17,7 +17,7 @@ function aScene(every = 3_600_000) {
       made.push(at);
       if (scene.hanging) await new Promise(() => {});
       if (scene.failing) throw new WebhookdError("backup_failed", "the disk is full");
-      return (scene.last = { file: dir, at, bytes: 1, schema: 1, endpoints: 0, events: 0 });
+      return (scene.last = { file: dir, at, bytes: 1, schema: 1, endpoints: 0, events: 0, sha256: "", sealed: false });
     },
   };
   const log = { ...silentLog, error: (fields: object) => void alarms.push(fields) };

@@ -111,7 +111,8 @@ export const createBackup: Operation = {
   tag: "Daemon",
   summary: "Make a backup",
   description:
-    "Into `[backup] dir`, while publishes go on: all that was answered before this request is in it. Answered once the file is whole, checked and durable; older ones beyond `[backup] keep` are gone then. It holds signing secrets sealed, and not the key to them: without a copy of `secret.key` it cannot be used.",
+    "Into `[backup] dir`, while publishes go on: all that was answered before this request is in it. Answered once the file is whole, checked and durable; older ones beyond `[backup] keep` are gone then. It holds signing secrets sealed, and the key to them only where a passphrase seals that: else it cannot be used without a copy of `secret.key`.",
+  example: { passphrase: "correct horse battery staple" },
   replies: { 201: { description: "It is made.", schema: Backup, example: aBackup } },
   problems: ["backup_running", "backup_failed"],
 };

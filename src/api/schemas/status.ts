@@ -1,5 +1,6 @@
 /** The daemon as a whole, as operators see it. */
 import * as v from "valibot";
+import { MAX_PASSPHRASE, MIN_PASSPHRASE } from "../../domain/passphrase.ts";
 import { line } from "../endpoint-schema.ts";
 import { Count, described, Instant, pageOf, Tenant, titled } from "./wire.ts";
 
@@ -18,7 +19,7 @@ export const Pause = titled(
   "Pause",
   v.object({
     reason: v.string(),
-    by: described(v.string(), "The key that was used, `socket`, or `serve --paused`."),
+    by: described(v.string(), "The key that was used, `socket`, `serve --paused`, or `restore`."),
     at: Instant,
   }),
 );
@@ -26,6 +27,22 @@ export const Pause = titled(
 const Paused = described(v.nullable(Pause), "While the brake is on, since when and why; null while it is off.");
 
 export const PauseAnswer = titled("PauseAnswer", v.object({ paused: Paused }));
+
+export const BackupDraft = titled(
+  "BackupDraft",
+  v.strictObject({
+    passphrase: v.optional(
+      described(
+        v.pipe(
+          v.string(),
+          v.minLength(MIN_PASSPHRASE, `too_few: must be at least ${MIN_PASSPHRASE} characters`),
+          v.maxLength(MAX_PASSPHRASE, `too_long: must be at most ${MAX_PASSPHRASE} characters`),
+        ),
+        "Seals `secret.key` into the copy, which can then be restored with nothing but this. It is kept nowhere. Left out: `[backup] seal_with_file` is used, if there is one.",
+      ),
+    ),
+  }),
+);
 
 export const Backup = titled(
   "Backup",
@@ -36,6 +53,8 @@ export const Backup = titled(
     schema: Count,
     endpoints: described(Count, "How many it holds; deleted ones do not count."),
     events: described(Count, "How many it holds."),
+    sha256: described(v.string(), "Of the whole file, in hexadecimal."),
+    sealed: described(v.boolean(), "Whether `secret.key` is in it, sealed with a passphrase."),
   }),
 );
 
@@ -103,6 +122,8 @@ export const aBackup = {
   schema: 1,
   endpoints: 3,
   events: 60_213,
+  sha256: "5f1d7a84db00d2fce00b31a7fc73224f8c4e2c9bd0a15bfa9f5ac6f3ce2d46b1",
+  sealed: true,
 };
 
 export const aStatus = {

@@ -5,8 +5,10 @@ import type { Worker } from "node:worker_threads";
 import { WebhookdError } from "../../domain/errors.ts";
 import { BackupDirectory } from "../backup-directory.ts";
 import type { BackupFile, BackupPlace, StoreSize } from "../store.ts";
-import type { BackupFacts, BackupThreadData, FromBackup } from "./backup-thread.ts";
+import { readPassphrase } from "../../passphrase.ts";
+import type { BackupThreadData, FromBackup } from "./backup-thread.ts";
 import type { StatFs } from "./condition.ts";
+import type { BackupFacts, CopyMark } from "./copy.ts";
 import type { NativeBinding } from "./open-file.ts";
 
 export type StartBackup = (data: BackupThreadData) => Pick<Worker, "on" | "terminate">;
@@ -19,6 +21,8 @@ export interface BackupParts {
   /** Free space of the data's disk that no backup may use. */
   readonly floorBytes: number;
   readonly size: () => Promise<StoreSize>;
+  /** `secret.key`, sealed for this store's copies. */
+  readonly sealKey: (passphrase: string) => Promise<string>;
 }
 
 export class Backup {
@@ -47,14 +51,17 @@ export class Backup {
     void this.#thread?.terminate();
   }
 
-  async #make({ dir, mayMake, keep }: BackupPlace, now: number): Promise<BackupFile> {
+  async #make(place: BackupPlace, now: number): Promise<BackupFile> {
+    const { dir, mayMake, keep } = place;
+    const passphrase = passphraseOf(place);
+    const sealedKey = passphrase === null ? null : await this.#parts.sealKey(passphrase);
     const directory = new BackupDirectory(dir, mayMake);
     await this.#requireSpace(dir);
     try {
-      const { bytes, schema, endpoints, events } = await this.#copy(directory.partial(now));
+      const facts = await this.#copy(directory.partial(now), { at: now, sealedKey });
       const file = directory.keep(now);
       directory.prune(now, keep);
-      return { file, at: now, bytes, schema, endpoints, events };
+      return { file, at: now, ...facts, sealed: sealedKey !== null };
     } catch (error) {
       directory.abandon(now);
       throw error;
@@ -74,10 +81,10 @@ export class Backup {
     );
   }
 
-  #copy(target: string): Promise<BackupFacts> {
+  #copy(target: string, mark: CopyMark): Promise<BackupFacts> {
     const { dir, nativeBinding, start } = this.#parts;
     return new Promise<BackupFacts>((resolve, reject) => {
-      const thread = start({ database: join(dir, "webhookd.db"), target, nativeBinding });
+      const thread = start({ database: join(dir, "webhookd.db"), target, mark, nativeBinding });
       this.#thread = thread;
       thread.on("message", (message: FromBackup) => {
         if ("done" in message) resolve(message.done);
@@ -87,6 +94,14 @@ export class Backup {
       thread.on("exit", () => reject(new Error("the daemon stopped before it was done")));
     }).finally(() => (this.#thread = null));
   }
+}
+
+function passphraseOf({ passphrase, sealWithFile = "" }: BackupPlace): string | null {
+  if (passphrase !== undefined) return passphrase;
+  if (sealWithFile === "") return null;
+  const read = readPassphrase(sealWithFile);
+  if ("passphrase" in read) return read.passphrase;
+  throw new WebhookdError("backup_failed", `[backup] seal_with_file ${sealWithFile} ${read.refused}`);
 }
 
 function failure(dir: string, error: unknown): WebhookdError {

@@ -3,6 +3,7 @@
  * moved to another endpoint or field does not open (ASVS 11.3.4).
  */
 import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
+import { sealKey } from "../sealed-key.ts";
 
 const TAG_BYTES = 16;
 
@@ -23,6 +24,11 @@ export class Box {
   /** Tells the same bytes again from others, and, without the key, nothing of them: weak ones cannot be guessed from it. */
   mark(bytes: Uint8Array): Buffer {
     return createHmac("sha256", this.#markKey).update(bytes).digest();
+  }
+
+  /** The key itself, for a copy of the store that `check`, its key check value, tells from others. */
+  sealKey(passphrase: string, check: string): Promise<string> {
+    return sealKey(this.#key, { passphrase, check, random: this.#random });
   }
 
   /** `v1:<key id>:<nonce>:<cipher text and tag>`, base64url. `place` says whose and which field it is. */

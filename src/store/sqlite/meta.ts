@@ -11,6 +11,7 @@ const NOTE_EVERY_MS = 1000;
 export class Meta {
   readonly #select: Statement<[string], string | number>;
   readonly #upsert: Statement<[string, string | number]>;
+  readonly #delete: Statement<[string]>;
   /** The instant on disk; null when it must be read again. */
   #noted: number | null = null;
 
@@ -19,6 +20,7 @@ export class Meta {
     this.#upsert = db.prepare(
       "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
     );
+    this.#delete = db.prepare("DELETE FROM meta WHERE name = ?");
   }
 
   /** What lets a later start tell that it has the right key, before a thousand signatures are wrong. */
@@ -30,7 +32,7 @@ export class Meta {
   requireKey(box: Box, file: string): void {
     let check: string | null = null;
     try {
-      check = box.open(String(this.#select.get("key_check")), "meta:key_check");
+      check = box.open(this.keyCheck, "meta:key_check");
     } catch {
       // Another key does not open it.
     }
@@ -40,6 +42,10 @@ export class Meta {
       `the secret key ${file} is not the one this database was sealed with (its key id is ${this.keyId})`,
       "put the right key file back from your copy",
     );
+  }
+
+  get keyCheck(): string {
+    return String(this.#select.get("key_check"));
   }
 
   get keyId(): string {
@@ -106,6 +112,30 @@ export class Meta {
 
   set lastBackup(backup: BackupFile) {
     this.#upsert.run("last_backup", JSON.stringify(backup));
+  }
+
+  /** In a backup that nothing was opened on since: when it was made. Null in a store. */
+  get copiedAt(): number | null {
+    const at = this.#select.get("copied_at");
+    return at === undefined ? null : Number(at);
+  }
+
+  /** In a backup: `secret.key`, sealed with a passphrase. */
+  get sealedKey(): string | null {
+    const text = this.#select.get("sealed_key");
+    return text === undefined ? null : String(text);
+  }
+
+  markCopy(at: number, sealedKey: string | null): void {
+    this.#upsert.run("copied_at", at);
+    if (sealedKey !== null) this.#upsert.run("sealed_key", sealedKey);
+  }
+
+  /** Makes a store of a backup: it begins with the brake on, because what was done after the copy is not in it. */
+  takeUp(pause: Pause): void {
+    this.#delete.run("copied_at");
+    this.#delete.run("sealed_key");
+    this.pause = pause;
   }
 
   /** What was written last was undone. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { OperationsStore, StoreSize } from "../store.ts";
 import { Backup, type StartBackup } from "./backup.ts";
+import type { Box } from "./box.ts";
 import type { StatFs } from "./condition.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Meta } from "./meta.ts";
@@ -14,6 +15,7 @@ import { Tenants } from "./tenants.ts";
 
 export interface OperationsParts {
   readonly dir: string;
+  readonly box: Box;
   readonly nativeBinding: NativeBinding | undefined;
   readonly startBackup: StartBackup;
   readonly statfs: StatFs;
@@ -35,7 +37,12 @@ export class Operations implements OperationsStore {
     this.#parts = parts;
     this.#tenants = new Tenants(db);
     this.#pages = new Pages(parts);
-    this.#backup = new Backup({ ...parts, start: parts.startBackup, size: this.size });
+    this.#backup = new Backup({
+      ...parts,
+      start: parts.startBackup,
+      size: this.size,
+      sealKey: (passphrase) => parts.box.sealKey(passphrase, parts.meta.keyCheck),
+    });
   }
 
   readonly getPause: OperationsStore["getPause"] = async () => this.#parts.read(() => this.#parts.meta.pause);

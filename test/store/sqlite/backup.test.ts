@@ -10,12 +10,23 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import { createHash } from "node:crypto";
+import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
+import { openStore } from "../../../src/store/open.ts";
+import { openSealedKey } from "../../../src/store/sealed-key.ts";
+import { Meta } from "../../../src/store/sqlite/meta.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { addEndpoint, draft, EVERYTHING, noRoom, publishOne, START } from "../fixtures.ts";
-import { open, temporaryDirectory } from "../stores.ts";
+import { open, optionsOf, temporaryDirectory } from "../stores.ts";
 
 const into = (dir: string, more = {}) => ({ dir, mayMake: false, keep: 7, ...more });
+
+function aFile(text: string, mode: number): string {
+  const file = join(temporaryDirectory(), "file");
+  writeFileSync(file, text, { mode });
+  return file;
+}
 
 /** A store on a copy of the backup, with the same secret.key and nothing else. */
 async function restored(file: string, from: string): Promise<Store> {
@@ -50,6 +61,76 @@ describe("a backup", () => {
     expect(await again.target(endpoint)).toMatchObject({ headers: { "x-api-key": "header-canary-1f2e" } });
     expect((await again.listKeys(EVERYTHING)).data.map(({ name }) => name)).toEqual(["admin"]);
     expect(await again.lastBackup()).toBeNull();
+  });
+
+  it("that is copied by hand into an empty directory starts paused, says what it is, and is no new store", async () => {
+    const [dir, place] = [temporaryDirectory(), temporaryDirectory()];
+    const store = await open({ dir });
+    const backup = await store.backup(into(place), START + 5);
+    const warnings: unknown[] = [];
+    const log = { warn: (fields: object, message: string) => void warnings.push([fields, message]) };
+    const there = temporaryDirectory();
+    for (const [from, name] of [
+      [backup.file, "webhookd.db"],
+      [join(dir, "secret.key"), "secret.key"],
+    ] as const)
+      copyFileSync(from, join(there, name));
+    const opened = await openStore(optionsOf({ dir: there, log }));
+    expect(opened.created).toBe(false);
+    expect(warnings).toEqual([
+      [{ dir: there, made_at: "2026-11-20T09:55:00.005Z" }, expect.stringContaining("it starts paused")],
+    ]);
+    expect(await opened.store.getPause()).toMatchObject({ by: "restore" });
+    expect(await opened.store.resume()).toBe(true);
+    await opened.store.close();
+    // Once it was taken up it is a store like any other.
+    const again = await open({ dir: there, log });
+    expect([await again.getPause(), warnings.length]).toEqual([null, 1]);
+  });
+
+  it("holds secret.key where a passphrase seals it, given or in a file, and only then", async () => {
+    const [dir, place] = [temporaryDirectory(), temporaryDirectory()];
+    const store = await open({ dir });
+    const key = Buffer.from(readFileSync(join(dir, "secret.key"), "utf8").trim(), "hex");
+    const sealWithFile = join(place, "passphrase");
+    writeFileSync(sealWithFile, "from a file, 1 line\r\n", { mode: 0o600 });
+    const passphrase = "typed passphrase \u00e9";
+    const plain = await store.backup(into(place), START);
+    const typed = await store.backup(into(place, { passphrase, sealWithFile }), START + 1);
+    const filed = await store.backup(into(place, { sealWithFile }), START + 2);
+    expect([plain.sealed, typed.sealed, filed.sealed]).toEqual([false, true, true]);
+    const sealedIn = (file: string) => {
+      const meta = new Meta(new Database(file, { readonly: true }));
+      return { text: meta.sealedKey, check: meta.keyCheck, at: meta.copiedAt };
+    };
+    expect(sealedIn(plain.file).text).toBeNull();
+    const { text, check, at } = sealedIn(typed.file);
+    expect(at).toBe(START + 1);
+    // Composed or not, it is the same passphrase.
+    expect(await openSealedKey(text!, { passphrase: "typed passphrase e\u0301", check })).toEqual(key);
+    expect(await openSealedKey(text!, { passphrase: "another passphrase", check })).toBeNull();
+    expect(await openSealedKey(text!, { passphrase, check: "v1:another store's" })).toBeNull();
+    expect(await openSealedKey(text!.replace(":17:", ":16:"), { passphrase, check })).toBeNull();
+    expect(await openSealedKey(text!.replace(":17:", ":31:"), { passphrase, check })).toBeNull();
+    const other = sealedIn(filed.file);
+    expect(await openSealedKey(other.text!, { passphrase: "from a file, 1 line", check: other.check })).toEqual(key);
+    for (const { file, sha256 } of [plain, typed, filed]) {
+      const bytes = readFileSync(file);
+      expect(createHash("sha256").update(bytes).digest("hex")).toBe(sha256);
+      for (const secret of [key, key.toString("hex"), passphrase]) expect(bytes.includes(secret)).toBe(false);
+    }
+  });
+
+  it.each([
+    ["that is not there", () => "/nonexistent/passphrase", "is not there"],
+    ["with too short a passphrase", () => aFile("too short", 0o600), "12 to 1024 characters"],
+    ["that everybody may read", () => aFile("long enough a phrase", 0o644), "chmod 600"],
+  ])("is not made with a passphrase file %s", async (_, file, detail) => {
+    const [dir, place] = [temporaryDirectory(), temporaryDirectory()];
+    const store = await open({ dir });
+    const refused = { code: "backup_failed", detail: expect.stringContaining(detail) };
+    await expect(store.backup(into(place, { sealWithFile: file() }), START)).rejects.toMatchObject(refused);
+    expect(readdirSync(place)).toEqual([]);
   });
 
   it("is made one at a time, and the oldest go when there are more than are kept", async () => {

@@ -1,0 +1,21 @@
+/** The passphrase that `--seal-with` names: in a file, on stdin with `-`, or typed there by a person, unseen. */
+import { judgePassphrase } from "../../src/domain/passphrase.ts";
+import { readPassphrase } from "../../src/passphrase.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+
+/** `twice` for one that nobody could read again if it was mistyped. */
+export async function sealingPassphrase(from: string, { stdin }: Io, { twice }: { twice: boolean }): Promise<string> {
+  const name = from === "-" ? "what was given" : from;
+  let judged = from === "-" ? null : readPassphrase(from);
+  if (judged === null && !stdin.isTTY) judged = judgePassphrase((await stdin.read()).toString());
+  if (judged === null) {
+    const typed = (await stdin.ask("Passphrase: ", { hidden: true })) ?? "";
+    judged = judgePassphrase(typed);
+    if (twice && "passphrase" in judged && (await stdin.ask("Again: ", { hidden: true })) !== typed) {
+      throw new Failure("usage", "the two passphrases differ", "Nothing was done.");
+    }
+  }
+  if ("passphrase" in judged) return judged.passphrase;
+  throw new Failure("usage", `--seal-with: ${name} ${judged.refused}`, "Nothing was done.");
+}
