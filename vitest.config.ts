@@ -11,7 +11,7 @@ const scratch = process.env.TMPDIR ?? memoryDirectory();
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
+    include: ["test/**/*.test.ts", "test/**/*.test.tsx"],
     ...(scratch !== undefined && { env: { TMPDIR: scratch } }),
     // A slow machine is no failure: only what hangs runs into these.
     testTimeout: 60_000,

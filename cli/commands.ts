@@ -4,11 +4,13 @@ import { CONFIGURATION } from "./config/commands.ts";
 import { DAEMON } from "./daemon/commands.ts";
 import { KEYS } from "./keys/commands.ts";
 import { REPLAY } from "./replay/commands.ts";
+import { TUI } from "./tui/commands.ts";
 import { UPKEEP } from "./upkeep/commands.ts";
 
 /** In the order of the help. */
 export const COMMANDS = {
   ...DAEMON,
+  ...TUI,
   ...REPLAY,
   ...KEYS,
   ...CONFIGURATION,

@@ -8,6 +8,8 @@ export const RUNS: Runs = {
   resume: () => import("./daemon/resume.ts"),
   version: () => import("./daemon/version.ts"),
 
+  tui: () => import("./tui/tui.ts"),
+
   replay: () => import("./replay/replay.ts"),
 
   "keys create": () => import("./keys/create.ts"),

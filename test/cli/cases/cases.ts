@@ -5,10 +5,12 @@ import { CONFIG_CASES } from "./config.ts";
 import { DAEMON_CASES } from "./daemon.ts";
 import { KEYS_CASES } from "./keys.ts";
 import { REPLAY_CASES } from "./replay.ts";
+import { TUI_CASES } from "./tui.ts";
 import { UPKEEP_CASES } from "./upkeep.ts";
 
 export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...DAEMON_CASES,
+  ...TUI_CASES,
   ...REPLAY_CASES,
   ...KEYS_CASES,
   ...CONFIG_CASES,

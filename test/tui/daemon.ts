@@ -1,0 +1,170 @@
+/** A dashboard's state as it comes about, with a daemon that answers from here. */
+import { anAttempt } from "../../src/api/schemas/attempt.ts";
+import { anAuditRecord } from "../../src/api/schemas/audit.ts";
+import { aWholeDelivery } from "../../src/api/schemas/delivery.ts";
+import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
+import { anEvent, anEventSummary } from "../../src/api/schemas/event.ts";
+import { someFailures } from "../../src/api/schemas/failure.ts";
+import { aJob } from "../../src/api/schemas/job.ts";
+import { someStatistics } from "../../src/api/schemas/statistics.ts";
+import { aStatus } from "../../src/api/schemas/status.ts";
+import type { StreamMessage } from "../../src/client/stream.ts";
+import type { KeyName } from "../../tui/keystrokes.ts";
+import type { Call, Effect, Message, Settings, Size, State, Tab } from "../../tui/model.ts";
+import { initialState, reduce } from "../../tui/state.ts";
+
+export const NOW = Date.parse("2026-11-20T10:00:00.000Z");
+export const LOOK = { color: true, ascii: false };
+
+export const SETTINGS: Settings = {
+  target: "/run/webhookd/webhookd.sock",
+  version: aStatus.version,
+  label: "",
+  readOnly: false,
+  look: LOOK,
+  refreshMs: 250,
+  session: "s",
+};
+
+/** The id of the `n`th thing of a kind; greater is later. */
+export function idOf(prefix: string, n: number): string {
+  return `${prefix}_${String(n).padStart(26, "0")}`;
+}
+
+/** What the daemon holds: each is overridden where a test is about it. */
+export interface Holds {
+  /** How many events, the newest with the greatest number. */
+  readonly events?: number;
+  /** Put wherever the outside may write. */
+  readonly text?: string;
+  readonly status?: string;
+}
+
+export class FakeDaemon {
+  readonly asked: Call[] = [];
+  readonly #holds: Required<Holds>;
+
+  constructor({ events = 250, text = "plain", status = "failed" }: Holds = {}) {
+    this.#holds = { events, text, status };
+  }
+
+  answer(call: Call): unknown {
+    this.asked.push(call);
+    const { text, status } = this.#holds;
+    const { id = idOf("evt", 1), query = {} } = call.ask;
+    const attempt = { ...anAttempt, url: `https://example.com/${text}`, detail: text, response_body: text };
+    const endpoint = { ...anEndpoint, url: `https://example.com/${text}`, description: text };
+    const delivery = { ...aWholeDelivery, status, last_attempt: attempt, type: text };
+    switch (call.operation) {
+      case "listEvents":
+        return this.#page(query, (n) => this.#event(n));
+      case "listDeliveries":
+        return this.#page(query, (n) => ({ ...delivery, id: idOf("dlv", n), event: idOf("evt", n) }));
+      case "listEndpoints":
+        return { data: [endpoint], next_cursor: null };
+      case "getEndpoint":
+        return { ...endpoint, id, health: aHealth };
+      case "listFailures":
+        return someFailures;
+      case "listAudit":
+        return { data: [{ ...anAuditRecord, actor: text }], next_cursor: null };
+      case "listJobs":
+        return { data: [{ ...aJob, reason: text }], next_cursor: null };
+      case "getStatistics":
+        return someStatistics;
+      case "getStatus":
+        return aStatus;
+      case "getEvent":
+        return { ...anEvent, ...this.#event(1), id, data: { [text]: text } };
+      case "getDelivery":
+        return { ...delivery, id };
+      case "listEventAttempts":
+        return { data: [{ ...attempt, event: id }], next_cursor: null };
+      case "getAttempt":
+        return attempt;
+      case "retryEvent":
+        return { ...anEvent, id, left_alone: [] };
+      default:
+        throw new Error(`nobody told the fake daemon what ${call.operation} answers`);
+    }
+  }
+
+  #event(n: number) {
+    const { text, status } = this.#holds;
+    const last_attempt = { ...anAttempt, detail: text };
+    const deliveries = [{ ...anEvent.deliveries[0], status, last_attempt }];
+    const received_at = new Date(NOW - (this.#holds.events - n) * 60_000).toISOString();
+    return { ...anEventSummary, id: idOf("evt", n), type: text, status, received_at, deliveries };
+  }
+
+  #page(query: Readonly<Record<string, unknown>>, make: (n: number) => unknown) {
+    const { limit = 20, order, cursor = 0 } = query as { limit?: number; order?: string; cursor?: number };
+    const start = Number(cursor);
+    const count = Math.min(limit, this.#holds.events - start);
+    const data = Array.from({ length: count }, (_, index) =>
+      make(order === "oldest" ? start + index + 1 : this.#holds.events - start - index),
+    );
+    return { data, next_cursor: start + count < this.#holds.events ? String(start + count) : null };
+  }
+}
+
+export interface Setup extends Holds {
+  readonly size?: Size;
+  readonly tab?: Tab;
+  readonly settings?: Partial<Settings>;
+}
+
+/** The reducer with its daemon: what it asks is answered at once, and everything else is kept. */
+export class Dashboard {
+  state: State;
+  now = NOW;
+  readonly daemon: FakeDaemon;
+  /** What the reducer asked for beside questions to the daemon. */
+  readonly effects: Effect[] = [];
+  /** False: questions stay open. */
+  answers = true;
+
+  constructor({ size = { columns: 80, rows: 24 }, tab = "events", settings = {}, ...holds }: Setup = {}) {
+    this.daemon = new FakeDaemon(holds);
+    this.state = initialState({ now: NOW, size, settings: { ...SETTINGS, ...settings }, tab });
+  }
+
+  connected(): this {
+    return this.stream({ kind: "ready", data: {} });
+  }
+
+  say(said: Partial<Message> & { kind: Message["kind"] }): this {
+    const step = reduce(this.state, { ...said, now: this.now } as Message);
+    this.state = step.state;
+    for (const effect of step.effects) this.#carryOut(effect);
+    return this;
+  }
+
+  #carryOut(effect: Effect): void {
+    if (effect.do !== "call" || !this.answers) {
+      this.effects.push(effect);
+      return;
+    }
+    const answer = this.daemon.answer(effect.call);
+    this.say({ kind: "answered", call: effect.call, answer } as never);
+  }
+
+  /** Each key in a chunk of its own. */
+  press(...keys: KeyName[]): this {
+    for (const key of keys) this.say({ kind: "keys", keys: [key] });
+    return this;
+  }
+
+  type(text: string): this {
+    return this.press(...Array.from(text, (char) => (char === " " ? "space" : char)));
+  }
+
+  stream(...messages: StreamMessage[]): this {
+    return this.say({ kind: "stream", messages } as never);
+  }
+
+  pass(ms: number): this {
+    this.now += ms;
+    return this.say({ kind: "tick" });
+  }
+}

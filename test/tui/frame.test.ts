@@ -1,0 +1,84 @@
+import stringWidth from "string-width";
+import { describe, expect, it } from "vitest";
+import { frameOf } from "../../tui/frame.ts";
+import { TABS, type Size } from "../../tui/model.ts";
+import { Dashboard } from "./daemon.ts";
+import { HOSTILE } from "./hostile.ts";
+
+const SIZES: Size[] = [
+  { columns: 60, rows: 12 },
+  { columns: 80, rows: 24 },
+  { columns: 120, rows: 40 },
+  { columns: 200, rows: 60 },
+];
+/** Ways to every screen, state and box there is. */
+const WAYS: Record<string, (dashboard: Dashboard) => Dashboard> = {
+  ...Object.fromEntries(TABS.map((tab, index) => [tab, (d: Dashboard) => d.connected().press(String(index + 1))])),
+  "an event": (d) => d.connected().press("enter"),
+  "an endpoint": (d) => d.connected().press("3", "enter"),
+  "a group of failures": (d) => d.connected().press("4", "enter"),
+  help: (d) => d.connected().press("?"),
+  "a filter that is typed": (d) => d.connected().press("/").type("status:failed"),
+  "a filter with a mistake": (d) => d.connected().press("/").type("statsu:failed").press("enter"),
+  "a replay to confirm": (d) => d.connected().press("r"),
+  "before there is an answer": (d) => d,
+  reconnecting: (d) => d.connected().say({ kind: "lost", problem: problem("unreachable") } as never),
+  "without access": (d) => d.say({ kind: "lost", problem: problem("not_allowed") } as never),
+};
+
+function problem(failure: string) {
+  return { failure, code: failure, message: "cannot reach the daemon at /run/webhookd.sock", hint: "Is it running?" };
+}
+
+/** What is left when our own colours are taken away. */
+function bare(line: string): string {
+  return line.replaceAll(/\x1b\[[0-9;]*m/g, "");
+}
+
+describe.each(SIZES)("at $columns x $rows", (size) => {
+  it.each(Object.keys(WAYS))("%s fills the screen, not more", (way) => {
+    for (const look of [
+      { color: true, ascii: false },
+      { color: false, ascii: false },
+      { color: false, ascii: true },
+    ]) {
+      const lines = frameOf(WAYS[way]!(new Dashboard({ size, settings: { look } })).state);
+      expect(lines).toHaveLength(size.rows);
+      for (const line of lines) {
+        expect(stringWidth(bare(line)), line).toBe(size.columns);
+        if (look.ascii) expect(bare(line)).toMatch(/^[\x20-\x7e]*$/);
+        // Bold and reverse carry meaning without colours.
+        if (!look.color) expect(line.replaceAll(/\x1b\[[017]m/g, "")).not.toContain("\x1b");
+      }
+    }
+  });
+});
+
+describe("outside text", () => {
+  it.each(HOSTILE.map((text) => [JSON.stringify(text).slice(0, 40), text]))("%s is shown, not obeyed", (_, text) => {
+    for (const way of [...TABS, "an event", "an endpoint", "a replay to confirm"]) {
+      const size = { columns: 120, rows: 40 };
+      const lines = frameOf(WAYS[way]!(new Dashboard({ size, text, events: 40 })).state);
+      expect(lines).toHaveLength(size.rows);
+      for (const line of lines) {
+        expect(bare(line)).not.toMatch(/[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/);
+        expect(stringWidth(bare(line)), `${way}: ${line}`).toBe(size.columns);
+      }
+    }
+  });
+});
+
+describe("a screen", () => {
+  it("says what it needs when it is too small", () => {
+    const lines = frameOf(new Dashboard({ size: { columns: 50, rows: 10 } }).connected().state);
+    expect(lines).toHaveLength(10);
+    expect(lines.join("\n")).toContain("60x12");
+  });
+
+  it("says which versions do not fit", () => {
+    const dashboard = new Dashboard({ settings: { version: "7.0.0" } }).connected();
+    expect(frameOf(dashboard.state).join("\n")).toContain("1.0.0, this is 7.0.0");
+    dashboard.press("j");
+    expect(dashboard.effects).toContainEqual({ do: "quit", exit: 5 });
+  });
+});

@@ -1,0 +1,33 @@
+/** Draws the lines of the frame, one `Text` a row, and hands over what is typed. */
+import { Box, Text, useApp, useInput, usePaste, type SuspendTerminal } from "ink";
+import { memo, useEffect, useSyncExternalStore } from "react";
+import { keysOf } from "./keystrokes.ts";
+import type { Program } from "./program.ts";
+
+export interface AppProps {
+  readonly program: Program;
+  /** Called with the way to give the terminal away for a while. */
+  readonly onReady: (suspendTerminal: SuspendTerminal) => void;
+}
+
+export function App({ program, onReady }: AppProps) {
+  const lines = useSyncExternalStore(program.subscribe, program.lines);
+  const { suspendTerminal } = useApp();
+  useEffect(() => onReady(suspendTerminal), [onReady, suspendTerminal]);
+  useInput((input, key) => program.keys(keysOf(input, key)));
+  // Always there: without it what is pasted would be keys.
+  usePaste((text) => program.paste(text));
+  return (
+    <Box flexDirection="column" height={lines.length} overflow="hidden">
+      {lines.map((line, index) => (
+        // A row is its place on the screen.
+        // oxlint-disable-next-line react/no-array-index-key
+        <Row key={index} line={line} />
+      ))}
+    </Box>
+  );
+}
+
+const Row = memo(function Row({ line }: { readonly line: string }) {
+  return <Text wrap="truncate">{line}</Text>;
+});

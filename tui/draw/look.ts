@@ -1,0 +1,75 @@
+/** Colours and glyphs. A glyph and a word always say what the colour says. */
+import type { FitOptions } from "./text.ts";
+
+export interface Look {
+  readonly color: boolean;
+  readonly ascii: boolean;
+}
+
+/** Foregrounds of the 16 ANSI colours alone, so that light and dark terminals show them. */
+const SGR = {
+  red: "31",
+  green: "32",
+  yellow: "33",
+  blue: "34",
+  cyan: "36",
+  grey: "2",
+  bold: "1",
+  reverse: "7",
+  alarm: "7;31",
+} as const;
+export type Style = keyof typeof SGR;
+/** These carry meaning where colours are off: what is selected, and what is stressed. */
+const MONOCHROME: Readonly<Partial<Record<Style, string>>> = { bold: "1", reverse: "7", alarm: "7" };
+
+/** Our own sequences, because Ink's drop bold and reverse with the colours. */
+export function paint({ color }: Look, style: Style | undefined, text: string): string {
+  const code = style && (color ? SGR[style] : MONOCHROME[style]);
+  return code === undefined || text === "" ? text : `\x1b[${code}m${text}\x1b[0m`;
+}
+
+const GLYPHS = {
+  delivered: ["✓", "+"],
+  failed: ["✗", "x"],
+  retrying: ["↻", "r"],
+  pending: ["○", "."],
+  held: ["‖", "="],
+  cancelled: ["–", "-"],
+  unmatched: ["∅", "0"],
+  interrupted: ["!", "!"],
+  selected: ["▶", ">"],
+  marked: ["*", "*"],
+  live: ["●", "*"],
+  lost: ["○", "o"],
+  bar: ["│", "|"],
+  rule: ["─", "-"],
+  ellipsis: ["…", "~"],
+  crumb: ["›", ">"],
+  first: ["┬", "+"],
+  middle: ["├", "+"],
+  last: ["└", "+"],
+  block: ["█", "#"],
+  shade: ["░", "."],
+  cornerTopLeft: ["╭", "+"],
+  cornerTopRight: ["╮", "+"],
+  cornerBottomLeft: ["╰", "+"],
+  cornerBottomRight: ["╯", "+"],
+} as const;
+export type Glyph = keyof typeof GLYPHS;
+
+export function glyph({ ascii }: Look, name: Glyph): string {
+  return GLYPHS[name][ascii ? 1 : 0];
+}
+
+export function fitOf({ ascii }: Look): FitOptions {
+  return { ascii };
+}
+
+const BARS = ["▁▂▃▄▅▆▇█", "_.-=+*#@"] as const;
+
+/** One column a value; nothing is a space, so that little is told from none. */
+export function sparkline({ ascii }: Look, values: readonly number[]): string {
+  const bars = BARS[ascii ? 1 : 0];
+  const most = Math.max(...values, 1);
+  return values.map((value) => (value <= 0 ? " " : bars[Math.ceil((value / most) * 8) - 1]!)).join("");
+}

@@ -1,0 +1,52 @@
+/** Numbers for people: ages, durations, counts. All of them ASCII. */
+
+const UNITS = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "m"],
+  [1000, "s"],
+] as const;
+
+/** Its largest unit alone, so that an age over a minute is redrawn once a minute and not each second. */
+export function age(ms: number): string {
+  for (const [size, unit] of UNITS) if (ms >= size) return `${Math.floor(ms / size)}${unit}`;
+  return "0s";
+}
+
+/** Two units: `2h10m`. */
+export function longAge(ms: number): string {
+  for (const [index, [size, unit]] of UNITS.entries()) {
+    if (ms < size) continue;
+    const [next, nextUnit] = UNITS[index + 1] ?? [1, ""];
+    const rest = nextUnit === "" ? 0 : Math.floor((ms % size) / next);
+    return `${Math.floor(ms / size)}${unit}${rest > 0 ? `${String(rest).padStart(2, "0")}${nextUnit}` : ""}`;
+  }
+  return "0s";
+}
+
+/** How long something took. */
+export function tookText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : longAge(ms);
+}
+
+export function countText(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
+/** `11-20 09:55:00` of an instant on the wire, in UTC. */
+export function shortInstant(instant: string): string {
+  return instant.slice(5, 19).replace("T", " ");
+}
+
+/** `evt_…14y5rmma` */
+export function shortId(id: string): string {
+  const [prefix, body] = id.split("_", 2);
+  return body === undefined || body.length <= 8 ? id : `${prefix}_…${body.slice(-8)}`;
+}
+
+export function bytesText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const power = Math.min(4, Math.floor(Math.log2(bytes) / 10));
+  return `${(bytes / 1024 ** power).toFixed(1)} ${["B", "KB", "MB", "GB", "TB"][power]}`;
+}

@@ -1,0 +1,75 @@
+/** What a status looks like. */
+import type { Glyph, Look, Style } from "./look.ts";
+import { glyph } from "./look.ts";
+
+const LOOKS: Readonly<Record<string, { readonly glyph: Glyph; readonly style?: Style }>> = {
+  delivered: { glyph: "delivered", style: "green" },
+  succeeded: { glyph: "delivered", style: "green" },
+  failed: { glyph: "failed", style: "red" },
+  retrying: { glyph: "retrying", style: "yellow" },
+  pending: { glyph: "pending", style: "blue" },
+  held: { glyph: "held", style: "grey" },
+  cancelled: { glyph: "cancelled", style: "grey" },
+  unmatched: { glyph: "unmatched", style: "grey" },
+  interrupted: { glyph: "interrupted", style: "yellow" },
+  failing: { glyph: "failed", style: "red" },
+  ok: { glyph: "delivered", style: "green" },
+  off: { glyph: "held", style: "grey" },
+  running: { glyph: "retrying", style: "cyan" },
+  paused: { glyph: "held", style: "yellow" },
+  done: { glyph: "delivered", style: "green" },
+};
+
+export function statusCell(look: Look, status: string): { readonly text: string; readonly style: Style | undefined } {
+  const { glyph: name, style } = LOOKS[status] ?? { glyph: "pending" as const, style: undefined };
+  return { text: `${glyph(look, name)} ${status}`, style };
+}
+
+/** A pending delivery that was attempted already is being retried. */
+export function shownStatus(status: string, attempts: number): string {
+  return status === "pending" && attempts > 0 ? "retrying" : status;
+}
+
+const ERRORS: Readonly<Record<string, string>> = {
+  redirect_not_followed: "redirect, not followed",
+  timeout: "no answer in time",
+  dns_failure: "DNS name not found",
+  connection_refused: "connection refused",
+  connection_closed: "connection closed",
+  tls_error: "TLS error",
+  bad_response: "bad response",
+  unreachable: "unreachable",
+  address_not_public: "address is not public",
+  held_expired: "held for too long",
+  payload_corrupt: "payload is damaged",
+};
+
+/** Why attempts failed, for people. */
+export function causeText(error: string | null, statusCode: number | null): string {
+  if (error === "http_status" || error === null)
+    return statusCode === null ? "failed" : `${statusCode} from the receiver`;
+  const text = ERRORS[error] ?? error.replaceAll("_", " ");
+  return statusCode === null ? text : `${statusCode}, ${text}`;
+}
+
+/** The same in a few columns. */
+export function resultText(
+  attempt: { readonly status_code: number | null; readonly error: string | null } | null,
+): string {
+  if (attempt === null) return "";
+  return String(attempt.status_code ?? SHORT[attempt.error ?? ""] ?? attempt.error ?? "");
+}
+
+const SHORT: Readonly<Record<string, string>> = {
+  dns_failure: "dns",
+  connection_refused: "refused",
+  connection_closed: "closed",
+  tls_error: "tls",
+  bad_response: "bad",
+};
+
+/** Host and path, which is what tells endpoints apart. */
+export function shortUrl(url: string): string {
+  const parsed = URL.parse(url);
+  return parsed === null ? url : parsed.host + (parsed.pathname === "/" ? "" : parsed.pathname);
+}

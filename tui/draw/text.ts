@@ -1,0 +1,105 @@
+/** Text of an exact width. What comes from outside passes `printable` here, and nowhere else in the dashboard. */
+import stringWidth from "string-width";
+import { printable } from "../../src/domain/printable.ts";
+
+const ASCII = /^[\x20-\x7e]*$/;
+/** Where terminals disagree on how wide a cluster is: emoji with modifiers, flags, keycaps. */
+const UNSURE = /\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20e3|\ufe0f/u;
+const JOINING = /[\ufe00-\ufe0f\u20e3]|\p{Emoji_Modifier}/gu;
+/** No line is longer. */
+const MOST = 4096;
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+export interface FitOptions {
+  /** Only ASCII comes out. */
+  readonly ascii?: boolean;
+  readonly align?: "left" | "right";
+}
+
+/** As many columns as Ink counts. */
+export function widthOf(text: string): number {
+  return ASCII.test(text) ? text.length : stringWidth(text);
+}
+
+/** In exactly `width` columns: cut with a mark, or padded. Controls become visible. */
+export function fit(text: string, width: number, { ascii = false, align = "left" }: FitOptions = {}): string {
+  if (width <= 0) return "";
+  if (text.length <= width && ASCII.test(text)) return align === "left" ? text.padEnd(width) : text.padStart(width);
+  const key = `${width} ${ascii} ${align} ${text}`;
+  let fitted = fittings.get(key);
+  if (fitted === undefined) {
+    if (fittings.size >= MOST_FITTINGS) fittings.clear();
+    fittings.set(key, (fitted = fitAnew(text, width, { ascii, align })));
+  }
+  return fitted;
+}
+
+/** Most of a frame was in the one before it, and to measure clusters is most of the work. */
+const fittings = new Map<string, string>();
+const MOST_FITTINGS = 4000;
+
+function fitAnew(text: string, width: number, { ascii, align }: Required<FitOptions>): string {
+  // More characters than columns are cut in any case; a character of many marks is no wider for them.
+  const safe = steady(printable(text, { max: 16 * width + 16 }), ascii);
+  const cut = cutTo(safe, width, ascii ? "~" : "…");
+  const space = " ".repeat(width - cut.width);
+  return align === "left" ? cut.text + space : space + cut.text;
+}
+
+/** As it is drawn, however wide. */
+export function shown(text: string, { ascii = false }: FitOptions = {}): string {
+  return steady(printable(text, { max: MOST }), ascii);
+}
+
+/** In lines of at most `width` columns, broken anywhere; line breaks in the text are kept. */
+export function wrap(text: string, width: number, { ascii = false }: FitOptions = {}): string[] {
+  const lines: string[] = [];
+  for (const part of printable(text, { keepNewlines: true }).split("\n")) {
+    let [line, used] = ["", 0];
+    for (const { segment } of graphemes.segment(steady(part, ascii))) {
+      const wide = widthOf(segment);
+      if (used + wide > width && used > 0) {
+        lines.push(line);
+        [line, used] = ["", 0];
+      }
+      line += segment;
+      used += wide;
+    }
+    lines.push(line);
+  }
+  return lines;
+}
+
+/** Made of clusters on whose width terminals agree as far as they do. */
+function steady(text: string, ascii: boolean): string {
+  if (ASCII.test(text)) return text;
+  let out = "";
+  for (const { segment } of graphemes.segment(text)) {
+    if (ascii) out += ASCII.test(segment) ? segment : "?";
+    else if (segment.length > 1 && UNSURE.test(segment)) out += baseOf(segment);
+    else out += segment;
+  }
+  return out;
+}
+
+function baseOf(cluster: string): string {
+  const [first = ""] = cluster.replaceAll(JOINING, "");
+  // A regional indicator alone is as unsure as the flag.
+  return first === "" || /\p{Regional_Indicator}/u.test(first) ? "?" : first;
+}
+
+function cutTo(text: string, width: number, mark: string): { readonly text: string; readonly width: number } {
+  if (ASCII.test(text)) {
+    return text.length <= width ? { text, width: text.length } : { text: text.slice(0, width - 1) + mark, width };
+  }
+  let [kept, used, keptShort, usedShort] = ["", 0, "", 0];
+  for (const { segment } of graphemes.segment(text)) {
+    const wide = widthOf(segment);
+    if (used + wide > width) return { text: keptShort + mark, width: usedShort + 1 };
+    kept += segment;
+    used += wide;
+    // What is left when the mark needs a column.
+    if (used <= width - 1) [keptShort, usedShort] = [kept, used];
+  }
+  return { text: kept, width: used };
+}

@@ -1,0 +1,153 @@
+/** Keys that change what is shown, and nothing at the daemon. */
+import { printFilter, readFilter } from "../../src/client/filter.ts";
+import { TABS, type Line, type State, type Tab } from "../model.ts";
+import { newLine } from "../state/line.ts";
+import { retry } from "../state/link.ts";
+import { readAnew, selectedRow } from "../state/list.ts";
+import { openEndpoint, openEvent, openGroup, setFilter } from "../state/open.ts";
+import { back, changeHere, here, onList, showTab } from "../state/places.ts";
+import { toast } from "../state/acts.ts";
+import { layoutOf } from "../layout.ts";
+import { LISTS, only, type Binding } from "./binding.ts";
+
+export const VIEWS: readonly Binding[] = [
+  {
+    keys: ["enter"],
+    show: "Enter",
+    label: "open",
+    on: ["events", "deliveries", "endpoints", "failures", "endpoint"],
+    footer: 10,
+    off: (state) => {
+      const place = here(state);
+      return place.kind !== "event" && place.list.rows.length === 0 ? "there is nothing to open" : null;
+    },
+    run: (state) => only(openSelected(state)),
+  },
+  {
+    keys: ["esc"],
+    show: "Esc",
+    label: "back",
+    help: "back; clears a filter",
+    footer: 11,
+    run: (state) => only(leave(state)),
+  },
+  { keys: ["/"], show: "/", label: "filter", on: LISTS, footer: 20, run: (state) => only(openLine(state, "filter")) },
+  {
+    keys: ["f"],
+    show: "f",
+    label: "failed",
+    help: "what failed alone, and all of it again",
+    on: ["events", "deliveries", "endpoint"],
+    footer: 30,
+    run: (state) => only(toggleFailed(state)),
+  },
+  {
+    keys: ["p"],
+    show: "p",
+    label: "hold/follow",
+    help: "hold the list still, or follow what is new",
+    on: LISTS,
+    footer: 60,
+    run: (state) => only(toggleFollow(state)),
+  },
+  {
+    keys: ["tab", "shift+tab"],
+    show: "Tab",
+    label: "pane",
+    help: "the other half of a split screen",
+    on: ["events", "deliveries"],
+    off: (state) => (layoutOf(state).pane === 0 ? "there is one pane; from 120 columns there are two" : null),
+    run: (state) => only({ ...state, focus: state.focus === "list" ? "pane" : "list" }),
+  },
+  ...TABS.map((tab, index) => tabKey(tab, String(index + 1))),
+  { keys: ["-"], show: "-", label: "the last screen", run: (state) => only(showTab(state, state.lastTab)) },
+  { keys: [":"], show: ":", label: "go to a screen, an id or a filter", run: (state) => only(openLine(state, "jump")) },
+  { keys: ["ctrl+r"], show: "^r", label: "read again, or connect now", run: refresh },
+  { keys: ["ctrl+l"], show: "^l", label: "draw again", run: (state) => ({ state, effects: [{ do: "redraw" }] }) },
+  { keys: ["ctrl+z"], show: "^z", label: "suspend", run: (state) => ({ state, effects: [{ do: "suspend" }] }) },
+  {
+    keys: ["?"],
+    show: "?",
+    label: "help",
+    footer: 98,
+    run: (state) => only({ ...state, modes: [{ kind: "help", top: 0 }] }),
+  },
+  {
+    keys: ["q"],
+    show: "q",
+    label: "quit",
+    footer: 99,
+    run: (state) => ({ state, effects: [{ do: "quit", exit: 0 }] }),
+  },
+  { keys: ["ctrl+c"], show: "^c", label: "quit", run: (state) => ({ state, effects: [{ do: "quit", exit: 130 }] }) },
+];
+
+function tabKey(tab: Tab, key: string): Binding {
+  return {
+    keys: [key],
+    show: key,
+    label: `${tab[0]!.toUpperCase()}${tab.slice(1)}`,
+    run: (state) => only(showTab(state, tab)),
+  };
+}
+
+function openSelected(state: State): State {
+  const place = here(state);
+  switch (place.kind) {
+    case "events": {
+      const row = selectedRow(place.list);
+      return row === null ? state : openEvent(state, row.id);
+    }
+    case "deliveries":
+    case "endpoint": {
+      const row = selectedRow(place.list);
+      return row === null ? state : openEvent(state, row.event);
+    }
+    case "endpoints": {
+      const row = selectedRow(place.list);
+      return row === null ? state : openEndpoint(state, row.id);
+    }
+    case "failures": {
+      const row = selectedRow(place.list);
+      return row === null ? state : openGroup(state, row);
+    }
+    default:
+      return state;
+  }
+}
+
+function leave(state: State): State {
+  if (state.focus === "pane") return { ...state, focus: "list" };
+  if (state.link.kind === "lost" && !state.link.looked) return { ...state, link: { ...state.link, looked: true } };
+  if (state.tabs[state.tab].length > 1) return back(state);
+  const place = here(state);
+  return place.kind !== "event" && place.list.filter !== "" ? setFilter(state, "") : { ...state, toast: null };
+}
+
+function openLine(state: State, purpose: Line["for"]): State {
+  const place = here(state);
+  const text =
+    purpose === "filter" && place.kind !== "event" && place.list.filter !== "" ? `${place.list.filter} ` : "";
+  return { ...state, modes: [{ kind: "line", line: newLine(purpose, text) }] };
+}
+
+function toggleFailed(state: State): State {
+  const place = here(state);
+  if (place.kind === "event") return state;
+  const { status, ...others } = readFilter(place.list.filter).filter;
+  return setFilter(state, printFilter(status === "failed" ? others : { ...others, status: "failed" }));
+}
+
+function toggleFollow(state: State): State {
+  return changeHere(state, (place) =>
+    onList(place, (list) =>
+      list.follow ? { ...list, follow: false } : readAnew(list, { follow: true, edge: "newest" }),
+    ),
+  );
+}
+
+function refresh(state: State) {
+  if (state.link.kind !== "live") return retry(state, { atOnce: true });
+  const read = changeHere(state, (place) => onList(place, (list) => readAnew(list)));
+  return only(toast(read, "read again"));
+}

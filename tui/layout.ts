@@ -1,0 +1,45 @@
+/** Where things are on a screen of a given size. */
+import type { Place, Size, State } from "./model.ts";
+import { here } from "./state/places.ts";
+
+export const LEAST: Size = { columns: 60, rows: 12 };
+const SPLIT_COLUMNS = 120;
+/** Header, counts and tabs above; toast and keys below. */
+const HEAD_ROWS = 3;
+const FOOT_ROWS = 2;
+/** Above the list of an endpoint's page. */
+export const ENDPOINT_HEAD_ROWS = 8;
+const LIST_HEAD_ROWS = 1;
+/** Below a list of failures, about the selected one. */
+export const FAILURE_ROWS = 9;
+
+export interface Layout {
+  readonly body: number;
+  /** Columns of the list, or of all there is. */
+  readonly main: number;
+  /** Columns of the pane beside it, without the line between them; 0 without a pane. */
+  readonly pane: number;
+  /** How many rows of a list there is room for. */
+  readonly list: number;
+}
+
+export function isTooSmall({ columns, rows }: Size): boolean {
+  return columns < LEAST.columns || rows < LEAST.rows;
+}
+
+export function layoutOf(state: State): Layout {
+  return layoutFor(state.size, here(state));
+}
+
+export function layoutFor(size: Size, place: Place): Layout {
+  const body = Math.max(1, size.rows - HEAD_ROWS - FOOT_ROWS);
+  const hasPane = size.columns >= SPLIT_COLUMNS && (place.kind === "events" || place.kind === "deliveries");
+  const main = hasPane ? Math.floor(size.columns * 0.55) : size.columns;
+  return { body, main, pane: hasPane ? size.columns - main - 1 : 0, list: Math.max(1, body - aroundList(place, body)) };
+}
+
+function aroundList({ kind }: Place, body: number): number {
+  // On a low screen the list comes first.
+  if (kind === "failures") return LIST_HEAD_ROWS + (body >= 2 * FAILURE_ROWS ? FAILURE_ROWS : 0);
+  return kind === "endpoint" ? LIST_HEAD_ROWS + Math.min(ENDPOINT_HEAD_ROWS, body - 4) : LIST_HEAD_ROWS;
+}

@@ -1,0 +1,130 @@
+/** The dashboard on a real terminal: takes it, and gives it back as it was, whatever ends the program. */
+import { render, type SuspendTerminal } from "ink";
+import type { Client } from "../src/client/client.ts";
+import { App } from "./app.tsx";
+import type { Settings, Tab } from "./model.ts";
+import { Program, type Surroundings } from "./program.ts";
+import { initialState } from "./state.ts";
+
+export interface DashboardOptions {
+  readonly client: Client;
+  readonly settings: Settings;
+  readonly tab: Tab;
+  readonly filter: string;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+}
+
+/** A row that the terminal takes for wider than we do must not push the others down. */
+const AUTOWRAP_OFF = "\x1b[?7l";
+const AUTOWRAP_ON = "\x1b[?7h";
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+/** Resolves with the exit code once the terminal is as it was; rejects with what broke, after the same. */
+export async function openDashboard({
+  client,
+  settings,
+  tab,
+  filter,
+  stdin,
+  stdout,
+}: DashboardOptions): Promise<number> {
+  let exit = 0;
+  let suspendTerminal: SuspendTerminal | null = null;
+  let isSuspended = false;
+  const lend = async (run: () => Promise<void>) => {
+    if (suspendTerminal === null || isSuspended) return;
+    isSuspended = true;
+    await suspendTerminal(async () => {
+      stdout.write(AUTOWRAP_ON);
+      await run();
+      stdout.write(AUTOWRAP_OFF);
+    });
+    isSuspended = false;
+  };
+  const around: Surroundings = {
+    now: () => Date.now(),
+    after(ms, run) {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    suspend: () => void lend(stopped),
+    redraw: () => void lend(async () => {}),
+    // OSC 52: the terminal puts it into the clipboard, also over ssh.
+    copy: (text) => void stdout.write(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`),
+    quit(code) {
+      exit = code;
+      app.unmount();
+    },
+  };
+  const now = around.now();
+  const program = new Program(initialState({ now, size: sizeOf(stdout), settings, tab, filter }), client, around);
+  const leave = watchProcess({
+    end: (code) => around.quit(code),
+    crash: () => {
+      app.unmount();
+      stdout.write(AUTOWRAP_ON);
+    },
+    resize: () => program.resize(sizeOf(stdout)),
+    wake: () => around.redraw(),
+    stdout,
+  });
+  stdout.write(AUTOWRAP_OFF);
+  const onReady = (suspend: SuspendTerminal) => void (suspendTerminal = suspend);
+  const app = render(<App program={program} onReady={onReady} />, {
+    stdin,
+    stdout,
+    alternateScreen: true,
+    incrementalRendering: true,
+    interactive: true,
+    exitOnCtrlC: false,
+    patchConsole: true,
+    isScreenReaderEnabled: false,
+    maxFps: 30,
+  });
+  program.start();
+  try {
+    await app.waitUntilExit();
+  } finally {
+    program.stop();
+    stdout.write(AUTOWRAP_ON);
+    leave();
+  }
+  return exit;
+}
+
+function sizeOf({ columns, rows }: NodeJS.WriteStream) {
+  // Under `docker exec` the size comes with the first resize.
+  return { columns: columns || 80, rows: rows || 24 };
+}
+
+/** Stops this process as the terminal would, and resolves when it goes on. */
+function stopped(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once("SIGCONT", () => resolve());
+    process.kill(0, "SIGTSTP");
+  });
+}
+
+interface Watch {
+  readonly end: (exit: number) => void;
+  readonly crash: () => void;
+  readonly resize: () => void;
+  readonly wake: () => void;
+  readonly stdout: NodeJS.WriteStream;
+}
+
+function watchProcess({ end, crash, resize, wake, stdout }: Watch): () => void {
+  const signals = Object.entries(SIGNALS).map(([name, code]) => [name, () => end(code)] as const);
+  for (const [name, run] of signals) process.on(name, run);
+  // Before whoever prints it: on the alternate screen it would be lost.
+  process.prependListener("uncaughtException", crash);
+  process.on("SIGCONT", wake);
+  stdout.on("resize", resize);
+  return () => {
+    for (const [name, run] of signals) process.off(name, run);
+    process.off("uncaughtException", crash);
+    process.off("SIGCONT", wake);
+    stdout.off("resize", resize);
+  };
+}

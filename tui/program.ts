@@ -1,0 +1,197 @@
+/** Runs the reducer: carries out the requests it makes, tells it what came of them, and when time has passed. */
+import { ClientError, type Client } from "../src/client/client.ts";
+import type { StreamMessage } from "../src/client/stream.ts";
+import { frameOf } from "./frame.ts";
+import type { KeyName } from "./keystrokes.ts";
+import type { Answered, Call, Effect, Message, Problem, Size, State, Step } from "./model.ts";
+import { reduce } from "./state.ts";
+import { refreshMs, tickMs } from "./state/pulse.ts";
+
+/** A message before it is known when it came. */
+type Said = Message extends infer M ? (M extends unknown ? Omit<M, "now"> : never) : never;
+
+/** What the program needs of the process. */
+export interface Surroundings {
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Runs once, later; the returned function forgets it. */
+  after(ms: number, run: () => void): () => void;
+  suspend(): void;
+  redraw(): void;
+  copy(text: string): void;
+  quit(exit: number): void;
+}
+
+export class Program {
+  #state: State;
+  #lines: readonly string[] | null = null;
+  readonly #client: Client;
+  readonly #around: Surroundings;
+  readonly #listeners = new Set<() => void>();
+  #stream: AbortController | null = null;
+  #told: StreamMessage[] = [];
+  #forgetFlush: (() => void) | null = null;
+  #flushed = 0;
+  #tick: { readonly at: number; readonly forget: () => void } | null = null;
+  #isOver = false;
+
+  constructor(state: State, client: Client, around: Surroundings) {
+    this.#state = state;
+    this.#client = client;
+    this.#around = around;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  start(): void {
+    this.#run({ do: "connect", lastEventId: null });
+    this.#plan();
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    this.#stream?.abort();
+    this.#forgetFlush?.();
+    this.#tick?.forget();
+  }
+
+  keys(keys: readonly KeyName[]): void {
+    if (keys.length > 0) this.say({ kind: "keys", keys });
+  }
+
+  paste(text: string): void {
+    this.say({ kind: "paste", text });
+  }
+
+  resize(size: Size): void {
+    this.say({ kind: "size", size });
+  }
+
+  /** For React, which draws nothing while this is the same array. */
+  lines = (): readonly string[] => {
+    if (this.#lines === null) this.#lines = frameOf(this.#state);
+    return this.#lines;
+  };
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  say(said: Said): void {
+    if (this.#isOver) return;
+    const before = this.#state;
+    const step: Step = reduce(before, { ...said, now: this.#around.now() } as Message);
+    this.#state = step.state;
+    this.#draw();
+    for (const effect of step.effects) this.#run(effect);
+    this.#plan();
+  }
+
+  #draw(): void {
+    const before = this.#lines;
+    const lines = frameOf(this.#state);
+    if (before !== null && before.length === lines.length && lines.every((line, at) => line === before[at])) return;
+    this.#lines = lines;
+    for (const listener of this.#listeners) listener();
+  }
+
+  #run(effect: Effect): void {
+    switch (effect.do) {
+      case "call":
+        void this.#call(effect.call);
+        return;
+      case "connect":
+        void this.#follow(effect.lastEventId);
+        return;
+      case "copy":
+        this.#around.copy(effect.text);
+        return;
+      case "suspend":
+        this.#around.suspend();
+        return;
+      case "redraw":
+        this.#around.redraw();
+        return;
+      case "quit":
+        this.#around.quit(effect.exit);
+    }
+  }
+
+  async #call(call: Call): Promise<void> {
+    try {
+      const answer = await this.#client.call(call.operation, call.ask);
+      this.say({ kind: "answered", call, answer } as unknown as Answered);
+    } catch (error) {
+      this.say({ kind: "failed", call, problem: problemOf(error) });
+    }
+  }
+
+  async #follow(lastEventId: string | null): Promise<void> {
+    this.#stream?.abort();
+    const stream = new AbortController();
+    this.#stream = stream;
+    try {
+      const options = { signal: stream.signal, ...(lastEventId !== null && { lastEventId }) };
+      for await (const message of this.#client.changes(options)) {
+        if (stream.signal.aborted) return;
+        this.#hear(message);
+      }
+      this.#lose(stream, {
+        failure: "unreachable",
+        code: "ended",
+        message: "the daemon ended the connection",
+        hint: "",
+      });
+    } catch (error) {
+      this.#lose(stream, problemOf(error));
+    }
+  }
+
+  #lose(stream: AbortController, problem: Problem): void {
+    if (stream.signal.aborted) return;
+    this.#flush();
+    this.say({ kind: "lost", problem });
+  }
+
+  /** Many messages make one change of the screen. */
+  #hear(message: StreamMessage): void {
+    this.#told.push(message);
+    if (this.#forgetFlush !== null) return;
+    const wait = Math.max(0, this.#flushed + refreshMs(this.#state) - this.#around.now());
+    // Those that came in the same piece as the first come along.
+    this.#forgetFlush = this.#around.after(wait, () => this.#flush());
+  }
+
+  #flush(): void {
+    this.#forgetFlush?.();
+    this.#forgetFlush = null;
+    const messages = this.#told;
+    this.#told = [];
+    if (messages.length === 0) return;
+    this.#flushed = this.#around.now();
+    this.say({ kind: "stream", messages });
+  }
+
+  /** The next tick, unless one is planned that comes before. */
+  #plan(): void {
+    if (this.#isOver) return;
+    const at = this.#around.now() + tickMs(this.#state);
+    if (this.#tick !== null && this.#tick.at <= at) return;
+    this.#tick?.forget();
+    const forget = this.#around.after(at - this.#around.now(), () => {
+      this.#tick = null;
+      this.say({ kind: "tick" });
+    });
+    this.#tick = { at, forget };
+  }
+}
+
+/** What the daemon refused, or that nobody answered; anything else is a bug and not to be swallowed. */
+function problemOf(error: unknown): Problem {
+  if (!(error instanceof ClientError)) throw error;
+  const { failure, code, message, hint = "" } = error;
+  return { failure, code, message, hint };
+}

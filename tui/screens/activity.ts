@@ -1,0 +1,51 @@
+/** Who did what, and the jobs with their progress. */
+import type { AuditRecord, Job } from "../../src/client/answers.ts";
+import { glyph, type Look } from "../draw/look.ts";
+import { age, countText, shortId } from "../draw/numbers.ts";
+import { statusCell } from "../draw/status.ts";
+import type { List, State } from "../model.ts";
+import { KEY_OF } from "../state/places.ts";
+import { tableRows, type Column } from "./table.ts";
+
+type Row = AuditRecord | Job;
+
+export function activityRows(state: State, list: List<Row>, room: { width: number; height: number }): string[] {
+  const { look } = state.settings;
+  const columns: Column<Row>[] = [
+    {
+      head: "AGE",
+      width: 4,
+      align: "right",
+      cell: (row) => ({ text: age(state.now - Date.parse("at" in row ? row.at : row.created_at)) }),
+    },
+    {
+      head: "WHAT",
+      width: 22,
+      cell: (row) => (isJob(row) ? statusCell(look, row.status) : { text: row.action }),
+    },
+    { head: "OUTCOME", width: 12, cell: (row) => ({ text: isJob(row) ? row.action : row.outcome }) },
+    { head: "BY", width: 13, from: 80, cell: (row) => ({ text: isJob(row) ? row.tenant : shortId(row.actor) }) },
+    {
+      head: "ON",
+      cell: (row) => ({ text: isJob(row) ? jobText(look, row, room.width) : (row.object ?? "the daemon") }),
+    },
+  ];
+  const empty = state.known.forbidden.has("listAudit")
+    ? ["", "The audit log needs a key of scope admin."]
+    : ["", "Nothing was done yet."];
+  return tableRows(state, { list, keyOf: KEY_OF.activity, columns, ...room, empty });
+}
+
+function isJob(row: Row): row is Job {
+  return "matched" in row;
+}
+
+export function jobText(look: Look, job: Job, width: number): string {
+  const { done, skipped, matched, delivered, failed, paused_reason: why, reason } = job;
+  const size = width >= 100 ? 20 : 8;
+  const share = matched === 0 ? 1 : Math.min(1, (done + skipped) / matched);
+  const full = Math.floor(share * size);
+  const bar = glyph(look, "block").repeat(full) + glyph(look, "shade").repeat(size - full);
+  const counts = `${countText(done + skipped)}/${countText(matched)}  ${countText(delivered)} delivered  ${countText(failed)} failed`;
+  return [`${shortId(job.id)} ${bar} ${counts}`, why ?? "", reason].filter((part) => part !== "").join("  ");
+}

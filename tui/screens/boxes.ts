@@ -1,0 +1,93 @@
+/** What lies over a screen: boxes whose rows are full-width, because cells that are not written would show through. */
+import type { Dialog } from "../dialog.ts";
+import { glyph, type Look } from "../draw/look.ts";
+import { spanRow, type Span } from "../draw/row.ts";
+import { shown, widthOf, wrap } from "../draw/text.ts";
+import { bindingsHere, whyOff } from "../keys.ts";
+import type { Size, State } from "../model.ts";
+import { filled } from "./table.ts";
+
+/** Puts a box into the middle of the lines. */
+export function overlay(lines: readonly string[], box: readonly string[]): string[] {
+  const top = Math.max(0, Math.floor((lines.length - box.length) / 2));
+  return lines.map((line, index) => box[index - top] ?? line);
+}
+
+export function boxRows(look: Look, { columns }: Size, title: string, content: readonly (readonly Span[])[]): string[] {
+  const inner = Math.min(76, columns - 4);
+  const margin = " ".repeat(Math.floor((columns - inner - 4) / 2));
+  const rest = " ".repeat(columns - inner - 4 - margin.length);
+  const [side, rule] = [glyph(look, "bar"), glyph(look, "rule")];
+  const row = (text: string) => `${margin}${text}${rest}`;
+  const dashes: Span[] = [{ text: rule.repeat(Math.max(0, inner - 1 - widthOf(shown(title, look)))) }];
+  const head: Span[] = [{ text: rule }, { text: ` ${title} `, style: "bold" }, ...dashes];
+  const line = spanRow(look, head, inner + 2);
+  return [
+    row(glyph(look, "cornerTopLeft") + line + glyph(look, "cornerTopRight")),
+    ...content.map((spans) => row(`${side} ${spanRow(look, spans, inner)} ${side}`)),
+    row(`${glyph(look, "cornerBottomLeft")}${rule.repeat(inner + 2)}${glyph(look, "cornerBottomRight")}`),
+  ];
+}
+
+export function dialogRows(state: State, dialog: Dialog): string[] {
+  const { look } = state.settings;
+  switch (dialog.kind) {
+    case "confirm": {
+      const keys: Span[] = [
+        { text: "y", style: "bold" },
+        { text: `  ${dialog.yes}      ` },
+        { text: "n / Esc", style: "bold" },
+        { text: "  cancel" },
+      ];
+      const facts = dialog.facts.flatMap((text) => wrap(text, Math.min(76, state.size.columns - 4), look));
+      return boxRows(look, state.size, dialog.title, [...facts.map((text) => [{ text }]), [], keys]);
+    }
+  }
+}
+
+export function lostRows(state: State): string[] | null {
+  const { link, settings, size } = state;
+  if (link.kind === "lost" && !link.looked) {
+    return boxRows(settings.look, size, "Not connected", [
+      ...wrap(link.why, Math.min(76, size.columns - 4), settings.look).map((text) => [{ text }]),
+      [{ text: "It may have been stopped, or is restarting. While it is down nothing is" }],
+      [{ text: "delivered and nothing is lost; retries go on when it is back." }],
+      [],
+      [
+        { text: "^r", style: "bold" },
+        { text: "  try now      " },
+        { text: "Esc", style: "bold" },
+        { text: "  look at the old rows      " },
+        { text: "q", style: "bold" },
+        { text: "  quit" },
+      ],
+    ]);
+  }
+  if (link.kind !== "refused") return null;
+  const lines = [link.why, link.hint]
+    .filter((text) => text !== "")
+    .flatMap((text) => wrap(text, Math.min(76, size.columns - 4), settings.look));
+  return boxRows(settings.look, size, "No access", [
+    ...lines.map((text) => [{ text }]),
+    [],
+    [{ text: "^r", style: "bold" }, { text: "  try again      " }, { text: "q", style: "bold" }, { text: "  quit" }],
+  ]);
+}
+
+/** Every key of this screen, from the table. */
+export function helpRows(state: State, top: number, width: number, height: number): string[] {
+  const { look } = state.settings;
+  const line = (...spans: Span[]) => spanRow(look, spans, width);
+  const keys = bindingsHere(state).map((binding) => {
+    const why = whyOff(state, binding);
+    return line(
+      { text: `  ${binding.show.padEnd(10)}`, style: why === null ? "bold" : "grey" },
+      { text: ` ${binding.help ?? binding.label}`, style: why === null ? undefined : "grey" },
+      { text: why === null ? "" : `  (off: ${why})`, style: "yellow" },
+    );
+  });
+  const words = "  Filters: status: type: endpoint: event: error: status_code: since: until: tenant: test:";
+  const lines = [line({ text: " Keys of this screen", style: "bold" }), ...keys, line(), line({ text: words })];
+  const start = Math.min(top, Math.max(0, lines.length - height));
+  return filled(lines.slice(start, start + height), width, height);
+}

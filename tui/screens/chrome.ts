@@ -1,0 +1,172 @@
+/** What is around every screen: header, counts, tabs, the line for messages, the keys. */
+import { glyph, sparkline } from "../draw/look.ts";
+import { age, countText, shortId } from "../draw/numbers.ts";
+import { spanRow, type Span } from "../draw/row.ts";
+import { bindingsHere, whyOff } from "../keys.ts";
+import { TABS, type Line, type Place, type State } from "../model.ts";
+import { here } from "../state/places.ts";
+import { PACE_MS } from "../state/pulse.ts";
+
+/** Behind this the news are old. */
+const LAG_MS = 2000;
+
+export function headerRow(state: State): string {
+  const { settings, link, known, size } = state;
+  const right: Span[] = [
+    ...(known.status?.value.paused
+      ? [{ text: " BRAKE ON: no attempts ", style: "alarm" as const }, { text: " " }]
+      : []),
+    ...(settings.readOnly ? [{ text: "read-only ", style: "yellow" as const }] : []),
+    ...(settings.label === "" ? [] : [{ text: ` ${settings.label} `, style: "alarm" as const }]),
+  ];
+  const lag = link.kind === "live" && known.lagMs > LAG_MS ? `  LAG ${(known.lagMs / 1000).toFixed(1)} s` : "";
+  return spanRow(
+    settings.look,
+    [
+      { text: " webhookd ", style: "bold" },
+      linkSpan(state),
+      { text: lag, style: "yellow" },
+      { text: `  ${settings.target}` },
+    ],
+    size.columns,
+    right,
+  );
+}
+
+function linkSpan({ link, now, known, settings: { look } }: State): Span {
+  switch (link.kind) {
+    case "live":
+      return { text: `${glyph(look, "live")} live`, style: "green" };
+    case "connecting":
+      return { text: `${glyph(look, "lost")} connecting` };
+    case "lost": {
+      const left = Math.ceil((link.retryAt - now) / 1000);
+      const when = Number.isFinite(left) && left > 0 ? `in ${left} s` : "now";
+      const old = age(now - known.lastNews);
+      return {
+        text: `${glyph(look, "lost")} RECONNECTING ${when} (try ${link.tries})  last data ${old} ago`,
+        style: "red",
+      };
+    }
+    case "refused":
+      return { text: `${glyph(look, "lost")} NO ACCESS`, style: "red" };
+    case "differs":
+      return { text: `${glyph(look, "lost")} VERSION DIFFERS`, style: "red" };
+  }
+}
+
+export function countsRow(state: State): string {
+  const { known, settings, size, link } = state;
+  const { look } = settings;
+  const day = known.day?.value;
+  const count = (value: number | undefined) => (value === undefined ? glyph(look, "ellipsis") : countText(value));
+  const sum = (name: "delivered" | "failed") => day && day.deliveries[name] + known.since[name];
+  const rate = known.pace.reduce((total, { attempts }) => total + attempts, 0) / (PACE_MS / 1000);
+  const wide = size.columns >= 100;
+  const spans: Span[] = [
+    { text: " 24 h  " },
+    { text: `${count(day?.published?.total)} events  ` },
+    { text: `${glyph(look, "delivered")} ${count(sum("delivered"))}${wide ? " delivered" : ""}  `, style: "green" },
+    { text: `${glyph(look, "failed")} ${count(sum("failed"))}${wide ? " failed" : ""}  `, style: "red" },
+    ...(wide && day ? [{ text: `p95 ${Math.round(day.duration_ms.p95 ?? 0)} ms  ` }] : []),
+    {
+      text: link.kind === "live" ? `${rate < 10 && rate > 0 ? rate.toFixed(1) : Math.round(rate)}/s ` : "-/s (stale) ",
+    },
+  ];
+  const parts = known.hour?.value.series ?? [];
+  const room = Math.max(0, Math.min(60, size.columns - 60));
+  const line = sparkline(
+    look,
+    parts.slice(-room).map(({ published }) => published),
+  );
+  return spanRow(look, spans, size.columns, [{ text: line === "" ? "" : `${line} `, style: "cyan" }]);
+}
+
+export function tabsRow(state: State): string {
+  const { look } = state.settings;
+  const place = here(state);
+  const spans = TABS.flatMap((tab, index): Span[] => {
+    const name = `${tab[0]!.toUpperCase()}${tab.slice(1)}`;
+    if (tab !== state.tab) return [{ text: ` ${index + 1} ${name} ` }];
+    const crumbs = state.tabs[tab].slice(1).map((one) => ` ${glyph(look, "crumb")} ${crumbOf(one)}`);
+    return [{ text: ` ${index + 1} ${name.toUpperCase()}${crumbs.join("")} `, style: "bold" }];
+  });
+  return spanRow(look, spans, state.size.columns, [{ text: `${followText(state, place)} ` }]);
+}
+
+function crumbOf(place: Place): string {
+  return place.kind === "event" || place.kind === "endpoint" ? shortId(place.id) : place.kind;
+}
+
+function followText(state: State, place: Place): string {
+  if (place.kind === "event") return "";
+  const { list } = place;
+  const { look } = state.settings;
+  const filter = list.filter === "" ? "" : `${list.filter}  `;
+  if (list.follow) return `${filter}FOLLOW`;
+  if (list.edge === "oldest") return `${filter}HOLD from the oldest`;
+  return `${filter}HOLD${list.newer > 0 ? ` +${countText(list.newer)} newer` : ""}${list.touched.size > 0 ? glyph(look, "ellipsis") : ""}`;
+}
+
+/** What is typed, said, or where the cursor is. */
+export function statusRow(state: State): string {
+  const { settings, size, toast, modes } = state;
+  const mode = modes.at(-1);
+  if (mode?.kind === "line") return lineRow(state, mode.line);
+  const style = toast === null ? undefined : ({ good: "green", bad: "red", plain: undefined } as const)[toast.tone];
+  const text =
+    toast?.text ??
+    (state.link.kind === "live" ? positionText(here(state)) : "actions are off until the daemon answers");
+  return spanRow(settings.look, [{ text: ` ${text}`, style }], size.columns);
+}
+
+function positionText(place: Place): string {
+  if (place.kind === "event") return "";
+  const { list } = place;
+  if (list.rows.length === 0) return "";
+  const marks = list.marks.size > 0 ? `, ${list.marks.size} marked` : "";
+  const isWhole = list.next === null && list.pages.every(({ rows }) => rows !== null);
+  const before = list.pages.findIndex(({ rows }) => rows !== null);
+  const total = `${countText(list.rows.length)}${isWhole ? "" : "+"}`;
+  // Which row it is counts only where all before it are known.
+  if (list.edge === "oldest") return `${countText(list.rows.length - list.index)} from the end${marks}`;
+  return before > 0
+    ? `page ${before + 1 + Math.floor(list.index / 100)}${marks}`
+    : `${countText(list.index + 1)} of ${total}${marks}`;
+}
+
+function lineRow({ settings: { look }, size }: State, { for: purpose, text, cursor, mistake }: Line): string {
+  const prompt = purpose === "filter" ? " / " : " : ";
+  const at = text.slice(cursor, cursor + 1) || " ";
+  const spans: Span[] = [
+    { text: prompt, style: "bold" },
+    { text: text.slice(0, cursor) },
+    { text: at, style: "reverse" },
+    { text: text.slice(cursor + 1) },
+    { text: mistake === null ? "" : `   ${mistake}`, style: "yellow" },
+  ];
+  return spanRow(look, spans, size.columns);
+}
+
+/** The keys that work here, as many as there is room for; what is off is dim. */
+export function keysRow(state: State): string {
+  const { settings, size, modes } = state;
+  const mode = modes.at(-1);
+  const fixed = mode && FOOTERS[mode.kind];
+  if (fixed !== undefined) return spanRow(settings.look, [{ text: ` ${fixed}` }], size.columns);
+  const shown = bindingsHere(state)
+    .filter(({ footer }) => footer !== undefined)
+    .sort((one, other) => one.footer! - other.footer!);
+  const spans = shown.flatMap((binding): Span[] =>
+    whyOff(state, binding) === null
+      ? [{ text: ` ${binding.show}`, style: "bold" }, { text: ` ${binding.label} ` }]
+      : [{ text: ` ${binding.show} ${binding.label} `, style: "grey" }],
+  );
+  return spanRow(settings.look, spans, size.columns);
+}
+
+const FOOTERS = {
+  line: "Enter apply  Esc leave  Tab complete  Up Down history  ^u clear",
+  help: "j k move  any other key closes",
+  dialog: "",
+};

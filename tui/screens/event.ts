@@ -1,0 +1,189 @@
+/** One event: its deliveries, every attempt past and to come, and its payload. */
+import type { Attempt, Event, EventDelivery } from "../../src/client/answers.ts";
+import { delayBefore, SPECIFIED_LADDER } from "../../src/domain/ladder.ts";
+import { glyph, paint, type Look } from "../draw/look.ts";
+import { age, longAge, shortInstant, tookText } from "../draw/numbers.ts";
+import { spanRow, type Span } from "../draw/row.ts";
+import { shortUrl, shownStatus, statusCell } from "../draw/status.ts";
+import { fit, wrap } from "../draw/text.ts";
+import type { State } from "../model.ts";
+import { filled } from "./table.ts";
+
+/** The event in a room, from its line `top` on; `full` is the page, without it a pane beside a list. */
+export function eventPage(state: State, id: string, room: { width: number; height: number; top: number }): string[] {
+  const { look } = state.settings;
+  const lines = linesOf(state, id, room.width);
+  const top = Math.max(0, Math.min(room.top, lines.length - room.height));
+  const shown = lines.slice(top, top + room.height);
+  if (top + room.height < lines.length && shown.length > 0) {
+    const more = `  ${glyph(look, "ellipsis")} ${lines.length - top - room.height + 1} more lines`;
+    shown[shown.length - 1] = paint(look, "grey", fit(more, room.width, look));
+  }
+  return filled(shown, room.width, room.height);
+}
+
+function linesOf(state: State, id: string, width: number): string[] {
+  const { look } = state.settings;
+  const event = state.known.events.get(id)?.value;
+  const line = (...spans: Span[]) => spanRow(look, spans, width);
+  const named = (name: string, ...spans: Span[]) => line({ text: ` ${name.padEnd(11)}`, style: "grey" }, ...spans);
+  const head = paint(look, "bold", line({ text: ` ${id}` }));
+  if (event === undefined) {
+    const gone = "there is no such event (any more), or this key may not see it";
+    return [head, line({ text: state.known.gone.has(id) ? ` ${gone}` : " …" })];
+  }
+  const tries = Math.max(0, ...event.deliveries.map(({ attempts }) => attempts));
+  const attempts = state.known.attempts.get(id)?.value ?? [];
+  return [
+    head,
+    named("type", { text: event.type }),
+    named("status", statusCell(look, shownStatus(event.status, tries))),
+    named("created", { text: `${event.created_at}  (${age(state.now - Date.parse(event.created_at))} ago)` }),
+    named("received", { text: event.received_at }),
+    ...(event.tenant === "default" ? [] : [named("tenant", { text: event.tenant })]),
+    ...event.deliveries.flatMap((delivery) =>
+      ["", ...deliveryLines(state, { event, delivery, attempts, width })].map((text) => text || line()),
+    ),
+    ...(event.deliveries.length === 0
+      ? [line(), line({ text: " No endpoint had chosen this type when it came." })]
+      : []),
+    line(),
+    ...payloadLines(look, event, width),
+  ];
+}
+
+interface OfDelivery {
+  readonly event: Event;
+  readonly delivery: EventDelivery;
+  readonly attempts: readonly Attempt[];
+  readonly width: number;
+}
+
+function deliveryLines(state: State, { delivery, attempts, width }: OfDelivery): string[] {
+  const { look } = state.settings;
+  const url = state.known.endpoints.get(delivery.endpoint)?.url ?? delivery.last_attempt?.url;
+  const { text, style } = statusCell(look, shownStatus(delivery.status, delivery.attempts));
+  const own = attempts.filter((attempt) => attempt.delivery === delivery.id);
+  const shown = own.length > 0 || delivery.last_attempt === null ? own : [delivery.last_attempt];
+  const future = toCome(state, delivery, own);
+  const count = `${delivery.attempts} ${delivery.attempts === 1 ? "try" : "tries"}`;
+  const lines = [
+    spanRow(
+      look,
+      [{ text: ` ${text}`, style }, { text: `  ${count} to ${url === undefined ? delivery.endpoint : shortUrl(url)}` }],
+      width,
+    ),
+  ];
+  const total = shown.length + future.length;
+  for (const [index, attempt] of shown.entries())
+    lines.push(attemptLine(look, attempt, branch(look, index, total), width));
+  for (const [index, spans] of future.entries()) {
+    lines.push(
+      spanRow(look, [{ text: `  ${branch(look, shown.length + index, total)} `, style: "grey" }, ...spans], width),
+    );
+  }
+  const last = shown.at(-1);
+  return last === undefined ? lines : [...lines, ...answerLines(look, last, width)];
+}
+
+function branch(look: Look, index: number, total: number): string {
+  if (total === 1) return glyph(look, "rule");
+  return glyph(look, index === 0 ? "first" : index === total - 1 ? "last" : "middle") + glyph(look, "rule");
+}
+
+function attemptLine(look: Look, attempt: Attempt, tree: string, width: number): string {
+  const { number, started_at, outcome, status_code, error, duration_ms, detail } = attempt;
+  const style = outcome === "succeeded" ? "green" : outcome === "failed" ? "red" : "yellow";
+  const answer = String(status_code ?? error ?? outcome);
+  return spanRow(
+    look,
+    [
+      { text: `  ${tree} `, style: "grey" },
+      { text: `${String(number).padStart(2)}  ${placeText(attempt).padEnd(8)} ${shortInstant(started_at)}  ` },
+      { text: answer.padEnd(8), style },
+      {
+        text: ` ${tookText(duration_ms).padStart(7)}  ${phasesText(attempt)}  ${outcome === "succeeded" ? "" : detail}`,
+      },
+    ],
+    width,
+  );
+}
+
+/** Where on the ladder: what was waited before it. */
+function placeText({ trigger, retry }: Attempt): string {
+  if (trigger === "manual" || trigger === "test") return trigger;
+  if (retry === null) return trigger;
+  const wait = retry === 0 ? "at once" : `+${age(delayBefore(SPECIFIED_LADDER, retry))}`;
+  return trigger === "replay" && retry === 0 ? "replay" : wait;
+}
+
+/** How long each step took. */
+function phasesText({ phases: { dns_ms, connect_ms, tls_ms, first_byte_ms } }: Attempt): string {
+  const marks = [
+    ["dns", dns_ms],
+    ["tcp", connect_ms],
+    ["tls", tls_ms],
+    ["answer", first_byte_ms],
+  ] as const;
+  let before = 0;
+  const parts: string[] = [];
+  for (const [name, at] of marks) {
+    if (at === null) continue;
+    parts.push(`${name} ${Math.round(Math.max(0, at - before))}`);
+    before = at;
+  }
+  return parts.join(" ");
+}
+
+/** The tries that are left, if each one fails. */
+function toCome({ now, known }: State, delivery: EventDelivery, attempts: readonly Attempt[]): Span[][] {
+  if (delivery.next_attempt_at === null) return [];
+  const left = Date.parse(delivery.next_attempt_at) - now;
+  const when = left <= 0 ? "due now" : `in ${longAge(left)}`;
+  const next: Span[] = [
+    { text: `${String(delivery.attempts + 1).padStart(2)}  ${when}`, style: "cyan" },
+    { text: `  ${shortInstant(delivery.next_attempt_at)}` },
+  ];
+  // A ladder of the daemon's own is not known here.
+  if ((known.status?.value.departures.length ?? 0) > 0) return [next];
+  const last = attempts.findLast(({ retry }) => retry !== null) ?? delivery.last_attempt;
+  // A replay that was not attempted yet begins at the bottom.
+  const place =
+    last?.retry === null || last?.retry === undefined || last.retry >= SPECIFIED_LADDER.length ? 0 : last.retry + 1;
+  const later = SPECIFIED_LADDER.slice(place).map((delay, index): Span[] => [
+    { text: `${String(delivery.attempts + 2 + index).padStart(2)}  +${age(delay)} if that fails`, style: "grey" },
+  ]);
+  return [next, ...later];
+}
+
+function answerLines(
+  look: Look,
+  { status_code, response_body, response_headers, response_truncated }: Attempt,
+  width: number,
+): string[] {
+  if (status_code === null) return [];
+  const type = response_headers["content-type"] ?? "";
+  const size = `${response_body.length}${response_truncated ? "+" : ""} characters`;
+  const head = spanRow(
+    look,
+    [{ text: "   last answer  ", style: "grey" }, { text: `${status_code}, ${size}  ${type}` }],
+    width,
+  );
+  const body = response_body === "" ? [] : wrap(response_body, Math.max(1, width - 5), look).slice(0, 12);
+  return [
+    head,
+    ...body.map((text) => spanRow(look, [{ text: `   ${glyph(look, "bar")} `, style: "grey" }, { text }], width)),
+  ];
+}
+
+function payloadLines(look: Look, { data }: Event, width: number): string[] {
+  const head = spanRow(look, [{ text: " payload", style: "grey" }], width);
+  if (data === null) return [head, spanRow(look, [{ text: "   erased" }], width)];
+  const text = JSON.stringify(data, null, 2);
+  return [
+    head,
+    ...wrap(text, Math.max(1, width - 3), look)
+      .slice(0, 500)
+      .map((part) => spanRow(look, [{ text: `   ${part}` }], width)),
+  ];
+}

@@ -1,0 +1,85 @@
+/** Failures by endpoint and cause: the screen for bad days. */
+import type { FailureGroup } from "../../src/client/answers.ts";
+import { glyph, paint, sparkline } from "../draw/look.ts";
+import { age, countText, longAge, tookText } from "../draw/numbers.ts";
+import { spanRow, type Span } from "../draw/row.ts";
+import { causeText } from "../draw/status.ts";
+import { FAILURE_ROWS } from "../layout.ts";
+import type { List, State } from "../model.ts";
+import { selectedRow } from "../state/list.ts";
+import { KEY_OF } from "../state/places.ts";
+import { endpointName } from "./lists.ts";
+import { filled, tableRows, type Column } from "./table.ts";
+
+export function failureRows(state: State, list: List<FailureGroup>, room: { width: number; height: number }): string[] {
+  const { look } = state.settings;
+  const ago = (at: string) => age(state.now - Date.parse(at));
+  const columns: Column<FailureGroup>[] = [
+    { head: "FAILED", width: 7, align: "right", cell: ({ failed }) => ({ text: countText(failed), style: "red" }) },
+    {
+      head: "RETRYING",
+      width: 8,
+      align: "right",
+      cell: ({ pending, held }) => ({ text: countText(pending + held), style: "yellow" }),
+    },
+    {
+      head: "ENDPOINT",
+      width: Math.floor(room.width * 0.28),
+      cell: ({ endpoint }) => ({ text: endpointName(state, endpoint) }),
+    },
+    {
+      head: "CAUSE",
+      width: room.width < 100 ? 20 : 32,
+      cell: ({ error, status_code }) => ({ text: causeText(error, status_code) }),
+    },
+    { head: "SINCE", width: 5, align: "right", cell: ({ first_at }) => ({ text: ago(first_at) }) },
+    { head: "LAST", width: 4, align: "right", cell: ({ last_at }) => ({ text: ago(last_at) }) },
+    {
+      head: "BY HOUR",
+      cell: ({ series }) => ({ text: sparkline(look, room.width < 100 ? series.slice(-6) : series) }),
+    },
+  ];
+  const below = room.height >= 2 * FAILURE_ROWS ? FAILURE_ROWS : 0;
+  const empty = ["", "Nothing fails. What does is here, by endpoint and cause, with what to do about it."];
+  const rows = tableRows(state, { list, keyOf: KEY_OF.failures, columns, ...room, height: room.height - below, empty });
+  const group = selectedRow(list);
+  if (below === 0) return rows;
+  const about = group === null ? [] : aboutGroup(state, group, room.width);
+  return [...rows, ...filled(about, room.width, below)];
+}
+
+function aboutGroup(state: State, group: FailureGroup, width: number): string[] {
+  const { look } = state.settings;
+  const row = (name: string, ...spans: Span[]) =>
+    spanRow(look, [{ text: ` ${name.padEnd(14)}`, style: "grey" }, ...spans], width);
+  const sample = state.known.samples.get(group.sample_attempt);
+  const health = state.known.health.get(group.endpoint)?.value.health;
+  const since = longAge(state.now - Date.parse(group.first_at));
+  const waiting = group.pending + group.held;
+  const answer = sample === undefined ? "…" : `${sample.detail}, in ${tookText(sample.duration_ms)}`;
+  const last = health?.last_success_at;
+  const success =
+    health === undefined
+      ? ""
+      : last === null || last === undefined
+        ? " Nothing was delivered to it yet."
+        : ` The last success was ${age(state.now - Date.parse(last))} ago.`;
+  return [
+    paint(look, "grey", glyph(look, "rule").repeat(width)),
+    row("What happened", {
+      text: `${endpointName(state, group.endpoint)}: ${causeText(group.error, group.status_code)}, for ${since}.${success}`,
+    }),
+    row("How many", {
+      text: `${countText(group.failed)} given up, ${countText(waiting)} still tried${group.held > 0 ? " once it is enabled" : ""}`,
+    }),
+    row("Last answer", { text: answer }),
+    row("", { text: sample?.response_body ?? "" }),
+    row("Handled?", {
+      text:
+        group.error === "timeout"
+          ? "perhaps: the receiver may have done its work after the time limit"
+          : "most likely not",
+    }),
+    row("What to do", { text: "Enter lists them" }),
+  ];
+}

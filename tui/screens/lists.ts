@@ -1,0 +1,111 @@
+/** The lists of events and of deliveries. */
+import type { Delivery, EventSummary } from "../../src/client/answers.ts";
+import { age, longAge, shortId } from "../draw/numbers.ts";
+import { resultText, shortUrl, shownStatus, statusCell } from "../draw/status.ts";
+import type { List, State } from "../model.ts";
+import { KEY_OF } from "../state/places.ts";
+import { tableRows, type Column } from "./table.ts";
+
+interface Room {
+  readonly width: number;
+  readonly height: number;
+}
+
+const FULL_ID = 150;
+
+export function eventRows(state: State, list: List<EventSummary>, room: Room): string[] {
+  const { look } = state.settings;
+  const tries = ({ deliveries = [] }: EventSummary) => Math.max(0, ...deliveries.map(({ attempts }) => attempts));
+  const columns: Column<EventSummary>[] = [
+    {
+      head: "STATUS",
+      width: 11,
+      cell: (row) => statusCell(look, shownStatus(row.status, tries(row))),
+    },
+    idColumn(room, (row) => row.id),
+    { head: "TYPE", width: room.width < 90 ? 20 : 28, cell: ({ type }) => ({ text: type }) },
+    { head: "TRY", width: 3, align: "right", cell: (row) => ({ text: tries(row) === 0 ? "" : String(tries(row)) }) },
+    { head: "RESULT", width: 7, cell: (row) => ({ text: resultText(worst(row)) }) },
+    {
+      head: "AGE",
+      width: 4,
+      align: "right",
+      cell: ({ received_at }) => ({ text: age(state.now - Date.parse(received_at)) }),
+    },
+    { head: "ENDPOINT", cell: (row) => ({ text: endpointsText(state, row) }) },
+  ];
+  return tableRows(state, { list, keyOf: KEY_OF.events, columns, ...room, empty: firstRun(state) });
+}
+
+/** The attempt that says most: a failed delivery's before the others'. */
+function worst({ deliveries = [] }: EventSummary) {
+  const failed = deliveries.find(({ status }) => status === "failed");
+  return (
+    (failed ?? deliveries.find(({ last_attempt }) => last_attempt?.outcome === "failed") ?? deliveries[0])
+      ?.last_attempt ?? null
+  );
+}
+
+function endpointsText(state: State, { deliveries = [], status }: EventSummary): string {
+  const [first] = deliveries;
+  if (first === undefined) return status === "unmatched" ? "no endpoint chose it" : "";
+  const more = deliveries.length > 1 ? ` +${deliveries.length - 1}` : "";
+  return endpointName(state, (deliveries.find((one) => one.status === "failed") ?? first).endpoint) + more;
+}
+
+export function endpointName({ known }: State, id: string): string {
+  const url = known.endpoints.get(id)?.url;
+  return url === undefined ? shortId(id) : shortUrl(url);
+}
+
+export function deliveryRows(state: State, list: List<Delivery>, room: Room): string[] {
+  const { look } = state.settings;
+  const columns: Column<Delivery>[] = [
+    { head: "STATUS", width: 11, cell: ({ status, attempts }) => statusCell(look, shownStatus(status, attempts)) },
+    idColumn(room, (row) => row.event),
+    { head: "TYPE", width: room.width < 90 ? 16 : 28, cell: ({ type }) => ({ text: type }) },
+    {
+      head: "TRY",
+      width: 3,
+      align: "right",
+      cell: ({ attempts }) => ({ text: attempts === 0 ? "" : String(attempts) }),
+    },
+    { head: "RESULT", width: 7, cell: (row) => ({ text: resultText(row.last_attempt) }) },
+    { head: "NEXT", width: 6, align: "right", cell: (row) => ({ text: nextText(state, row.next_attempt_at) }) },
+    {
+      head: "AGE",
+      width: 4,
+      align: "right",
+      from: 76,
+      cell: ({ received_at }) => ({ text: age(state.now - Date.parse(received_at)) }),
+    },
+    { head: "ENDPOINT", cell: ({ endpoint }) => ({ text: endpointName(state, endpoint) }) },
+  ];
+  return tableRows(state, { list, keyOf: KEY_OF.deliveries, columns, ...room, empty: firstRun(state) });
+}
+
+export function nextText({ now }: State, at: string | null): string {
+  if (at === null) return "";
+  const left = Date.parse(at) - now;
+  return left <= 0 ? "due" : left < 60_000 ? age(left) : longAge(left).slice(0, 6);
+}
+
+function idColumn<T>({ width }: Room, idOf: (row: T) => string): Column<T> {
+  const isFull = width >= FULL_ID;
+  return { head: "EVENT", width: isFull ? 30 : 13, cell: (row) => ({ text: isFull ? idOf(row) : shortId(idOf(row)) }) };
+}
+
+/** What to do on the first day. */
+function firstRun({ known }: State): string[] {
+  if (known.endpoints.size > 0) return ["", "No event yet. Send one:", "", "  webhookd trigger budget.exceeded"];
+  return [
+    "",
+    "No endpoint yet. An endpoint is a URL that gets your events. In another terminal, one that prints what it gets:",
+    "",
+    "  webhookd listen --register",
+    "",
+    "Then send something:",
+    "",
+    "  webhookd trigger budget.exceeded",
+  ];
+}

@@ -1,0 +1,80 @@
+/**
+ * What changes something at the daemon. An act is pinned to what it was asked for, sent under an idempotency key, and
+ * sent again under the same one when the daemon went away before it answered: it is neither lost nor done twice.
+ */
+import type { AttemptChange } from "../../src/client/stream.ts";
+import { tookText } from "../draw/numbers.ts";
+import type { Act, Answered, Call, Problem, State, Step, Toast } from "../model.ts";
+
+const TOAST_MS = 8000;
+
+/** Why no act can be asked for now; null when one can. */
+export function whyNoActs({ settings, link }: State): string | null {
+  if (settings.readOnly) return "this dashboard is read-only";
+  return link.kind === "live" ? null : "actions are off until the daemon answers";
+}
+
+export function perform(state: State, act: Omit<Act, "key" | "phase">): Step {
+  const why = whyNoActs(state);
+  if (why !== null) return { state: toast(state, why, "bad"), effects: [] };
+  const key = `${state.settings.session}-${state.counter}`;
+  const call = {
+    ...act.call,
+    ask: { ...act.call.ask, idempotencyKey: key },
+    about: { for: "act", key },
+  } as Call;
+  const acts = [...state.acts, { ...act, call, key, phase: "sent" as const }];
+  const next = toast({ ...state, acts, counter: state.counter + 1 }, `${act.label}: asked`, "plain");
+  return { state: next, effects: [{ do: "call", call }] };
+}
+
+/** The daemon did it. What comes of it may be told by the stream later: then the act stays until then. */
+export function actAnswered(state: State, key: string, answered: Answered): State {
+  const act = state.acts.find((one) => one.key === key);
+  if (act === undefined) return state;
+  const isAwaited = act.event !== null;
+  const acts = isAwaited
+    ? state.acts.map((one) => (one === act ? { ...one, phase: "done" as const } : one))
+    : state.acts.filter((one) => one !== act);
+  const said = SAYS[answered.call.operation]?.(answered.answer as never) ?? "done";
+  return toast({ ...state, acts }, `${act.label}: ${said}`, "good");
+}
+
+/** What each operation came to, in a word or two. */
+const SAYS: { readonly [O in Answered["call"]["operation"]]?: (answer: never) => string } = {
+  retryEvent: ({ left_alone: left }: { readonly left_alone?: readonly object[] }) =>
+    left === undefined || left.length === 0 ? "queued" : `queued, ${left.length} left alone (endpoint is off)`,
+};
+
+export function actFailed(state: State, key: string, { failure, message, hint }: Problem): State {
+  const act = state.acts.find((one) => one.key === key);
+  if (act === undefined) return state;
+  if (failure === "unreachable") {
+    const acts = state.acts.map((one) => (one === act ? { ...one, phase: "waiting" as const } : one));
+    return toast({ ...state, acts }, `${act.label}: no answer; sent again when the daemon is back`, "bad");
+  }
+  const acts = state.acts.filter((one) => one !== act);
+  return toast({ ...state, acts }, [`${act.label}: ${message}`, hint].filter((part) => part !== "").join(". "), "bad");
+}
+
+/** Attempts that tell how an act went. */
+export function actsSeen(state: State, attempts: readonly AttemptChange[]): State {
+  let next = state;
+  for (const attempt of attempts) {
+    const act = next.acts.find(({ event, phase }) => phase === "done" && event === attempt.event);
+    if (act === undefined) continue;
+    const { outcome, status_code, error, duration_ms } = attempt;
+    const answer = `${status_code ?? error ?? outcome} in ${tookText(duration_ms)}`;
+    const how =
+      outcome === "succeeded"
+        ? `delivered, ${answer}`
+        : `${answer}; ${attempt.next_attempt_at === null ? "failed" : "retries go on"}`;
+    const acts = next.acts.filter((one) => one !== act);
+    next = toast({ ...next, acts }, `${act.label}: ${how}`, outcome === "succeeded" ? "good" : "bad");
+  }
+  return next;
+}
+
+export function toast(state: State, text: string, tone: Toast["tone"] = "plain"): State {
+  return { ...state, toast: { text, tone, until: state.now + TOAST_MS } };
+}

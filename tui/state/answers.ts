@@ -1,0 +1,153 @@
+/** Answers of the daemon, put where they belong. */
+import type { Attempt, Endpoint, EventSummary, Page } from "../../src/client/answers.ts";
+import type { Answered, Call, Known, List, Place, Problem, Read, State } from "../model.ts";
+import { actAnswered, actFailed } from "./acts.ts";
+import { lose } from "./link.ts";
+import { patchRows, pin, takePage, type KeyOf } from "./list.ts";
+import { changePlaces, KEY_OF, onList, rowsKind } from "./places.ts";
+import { askKey } from "./questions.ts";
+
+/** Of things that are opened one after the other. */
+const MAX_KEPT = 200;
+
+export function takeAnswer(state: State, answered: Answered): State {
+  const { call } = answered;
+  const next = forget(state, call);
+  switch (call.about.for) {
+    case "act":
+      return actAnswered(next, call.about.key, answered);
+    case "page":
+      return takePageAnswer(next, answered);
+    case "row":
+      return takeRow(next, answered);
+    case "known":
+      return { ...next, known: { ...next.known, ...learn(next.known, call.about.id, answered, next.now) } };
+  }
+}
+
+export function takeFailure(state: State, call: Call, problem: Problem): State {
+  const next = forget(state, call);
+  const { about, operation } = call;
+  if (about.for === "act") return actFailed(next, about.key, problem);
+  if (problem.code === "unauthorized") return lose(next, problem);
+  if (about.for === "page") {
+    // The stream says so by itself when nobody answers at all.
+    if (problem.failure === "unreachable") return next;
+    const text = [problem.message, problem.hint].filter((part) => part !== "").join(". ");
+    return changePlaces(next, (place) => onList(place, (list) => ({ ...list, problem: text })), about.place);
+  }
+  if (problem.failure === "not_allowed") {
+    return { ...next, known: { ...next.known, forbidden: new Set([...next.known.forbidden, operation]) } };
+  }
+  if (problem.failure === "not_found") return takeAbsence(next, about.for === "known" ? about.id : (call.ask.id ?? ""));
+  return next;
+}
+
+function forget(state: State, call: Call): State {
+  if (!state.asked.has(askKey(call))) return state;
+  const asked = new Map(state.asked);
+  asked.delete(askKey(call));
+  return { ...state, asked };
+}
+
+/** Deleted, or pruned by retention. Not asked for again. */
+function takeAbsence(state: State, id: string): State {
+  const { known } = state;
+  const next = changePlaces(state, (place) =>
+    onList(place, (list) =>
+      list.touched.has(id) ? { ...list, touched: new Set([...list.touched].filter((one) => one !== id)) } : list,
+    ),
+  );
+  return { ...next, known: { ...known, gone: new Set([...known.gone, id]) } };
+}
+
+function takePageAnswer(state: State, { call, answer }: Answered): State {
+  const { about } = call;
+  if (about.for !== "page") return state;
+  const { place: number, generation, page } = about;
+  const { data: rows, next_cursor: next = null } = answer as { data: readonly unknown[]; next_cursor?: string | null };
+  const taken = changePlaces(
+    state,
+    (place) => {
+      if (place.kind === "event" || place.list.generation !== generation) return place;
+      const kind = rowsKind(place);
+      const stays = !place.list.follow && page === 0 && place.list.pages.length > 0;
+      return onList(place, (list, keyOf) => {
+        // Groups and endpoints that are held keep their places, and are shown as they are now.
+        if (stays && kind !== "events" && kind !== "deliveries") {
+          const patched = patchRows(list, rows as never[], keyOf, { added: kind !== "activity" });
+          return { ...patched, stale: false, at: state.now };
+        }
+        return takePage(list, { page, rows: rows as never[], next, now: state.now }, keyOf);
+      });
+    },
+    number,
+  );
+  if (call.operation !== "listEndpoints") return taken;
+  return { ...taken, known: { ...taken.known, endpoints: named(taken.known, rows as readonly Endpoint[]) } };
+}
+
+function named(known: Known, rows: readonly Endpoint[]): Known["endpoints"] {
+  return new Map([...known.endpoints, ...rows.map((row) => [row.id, row] as const)]);
+}
+
+function takeRow(state: State, { call, answer }: Answered): State {
+  const kind = call.operation === "getEvent" ? "events" : "deliveries";
+  // A list needs no payloads.
+  const row = call.operation === "getEvent" ? { ...(answer as EventSummary), data: null } : answer;
+  return changePlaces(state, (place) => {
+    if (place.kind === "event" || rowsKind(place) !== kind) return place;
+    const list = patchRows(place.list as List<never>, [row as never], KEY_OF[kind] as KeyOf<never>);
+    return { ...place, list } as unknown as Place;
+  });
+}
+
+function learn(known: Known, id: string, { call, answer }: Answered, now: number): Partial<Known> {
+  const read = <T>(value: T): Read<T> => ({ value, at: now, stale: false });
+  switch (call.operation) {
+    case "getStatus":
+      return { status: read(answer as never) };
+    case "getStatistics":
+      if (id === "24h") return { day: read(answer as never), since: { delivered: 0, failed: 0 } };
+      if (id === "1h") return { hour: read(answer as never) };
+      return { endpointStats: kept(known.endpointStats, id, read(answer as never)) };
+    case "listJobs":
+      return { jobs: read((answer as Page<never>).data) };
+    case "listEndpoints":
+      return { endpoints: named(known, (answer as Page<Endpoint>).data) };
+    case "getEndpoint":
+      return {
+        health: kept(known.health, id, read(answer as never)),
+        endpoints: named(known, [answer as Endpoint]),
+      };
+    case "getEvent":
+      return { events: kept(known.events, id, read(answer as never)) };
+    case "listEventAttempts":
+      return { attempts: kept(known.attempts, id, read((answer as Page<Attempt>).data.toReversed())) };
+    case "getAttempt":
+      return { samples: kept(known.samples, id, answer as Attempt) };
+    default:
+      return {};
+  }
+}
+
+function kept<T>(map: ReadonlyMap<string, T>, id: string, value: T): ReadonlyMap<string, T> {
+  const next = new Map(map);
+  next.delete(id);
+  next.set(id, value);
+  for (const oldest of next.keys()) {
+    if (next.size <= MAX_KEPT) break;
+    next.delete(oldest);
+  }
+  return next;
+}
+
+/** Running jobs and the latest of the others stand above the audit log. */
+export function pinJobs(state: State): State {
+  const jobs = state.known.jobs?.value ?? [];
+  const open = jobs.filter(({ ended_at }) => ended_at === null);
+  const ended = jobs.filter(({ ended_at }) => ended_at !== null).slice(0, 5);
+  return changePlaces(state, (place) =>
+    place.kind === "activity" ? { ...place, list: pin(place.list, [...open, ...ended], KEY_OF.activity) } : place,
+  );
+}

@@ -1,0 +1,16 @@
+/** What keys do in a dialog. Esc always leaves it with nothing done. */
+import type { Dialog } from "../dialog.ts";
+import type { KeyName } from "../keystrokes.ts";
+import type { State, Step } from "../model.ts";
+import { perform, toast } from "./acts.ts";
+
+export function pressDialog(state: State, dialog: Dialog, key: KeyName): Step {
+  const closed = { ...state, modes: state.modes.slice(0, -1) };
+  if (key === "esc") return { state: closed, effects: [] };
+  switch (dialog.kind) {
+    case "confirm":
+      if (key === "y") return perform(closed, dialog.act);
+      if (key !== "n" && key !== "enter") return { state, effects: [] };
+      return { state: toast(closed, "nothing was done"), effects: [] };
+  }
+}

@@ -1,0 +1,208 @@
+/** What the screen shows and nobody has read yet: asked for by looking at the state, so that no one has to remember to. */
+import type { Answers } from "../../src/client/answers.ts";
+import { queryOf, readFilter, type FilterWord } from "../../src/client/filter.ts";
+import { layoutOf } from "../layout.ts";
+import type { About, Call, List, Place, Read, State, Tab } from "../model.ts";
+import { PAGE_ROWS, selectedRow, visibleRows, wantedPage } from "./list.ts";
+import { here, rowsKind, type WithList } from "./places.ts";
+import { refreshMs } from "./pulse.ts";
+
+/** Between two readings of the same thing, however often the stream says that it changed. */
+const REST_MS = { status: 5000, statistics: 5000, failures: 2000, endpoint: 5000, jobs: 1000, audit: 5000, event: 250 };
+/** Windows move on even if nothing happens. */
+const STATISTICS_AGE_MS = 60_000;
+/** Health is read for each endpoint on the screen; so many at a time. */
+const MAX_AT_ONCE = 4;
+
+const LIST_OPERATIONS = {
+  events: "listEvents",
+  deliveries: "listDeliveries",
+  endpoints: "listEndpoints",
+  failures: "listFailures",
+  activity: "listAudit",
+} as const satisfies Record<Tab, keyof Answers>;
+
+/** The words of the filter that each list takes, and what its operation calls them. */
+export const FILTER_PARAMETERS: { readonly [T in Tab]: { readonly [W in FilterWord]?: string } } = {
+  events: {
+    status: "status",
+    type: "type",
+    endpoint: "endpoint",
+    error: "error",
+    status_code: "status_code",
+    since: "since",
+    until: "until",
+    tenant: "tenant",
+    test: "test",
+  },
+  deliveries: {
+    status: "status",
+    type: "type",
+    endpoint: "endpoint",
+    event: "event",
+    error: "error",
+    status_code: "status_code",
+    since: "since",
+    until: "until",
+    tenant: "tenant",
+    test: "test",
+  },
+  endpoints: { type: "event_type", tenant: "tenant" },
+  failures: { endpoint: "endpoint", since: "since", tenant: "tenant" },
+  activity: { since: "since", until: "until", tenant: "tenant" },
+};
+
+export function askKey({ operation, about }: Call): string {
+  return `${operation} ${JSON.stringify(about)}`;
+}
+
+/** Questions that have not been asked yet. */
+export function questions(state: State): Call[] {
+  if (state.link.kind !== "live") return [];
+  const wanted = [...aboutDaemon(state), ...aboutPlace(state, here(state)), ...aboutPane(state)];
+  return wanted.filter((call) => !state.asked.has(askKey(call)) && !state.known.forbidden.has(call.operation));
+}
+
+function* aboutDaemon({ known, now }: State): Generator<Call> {
+  if (isDue(known.status, now, { rest: REST_MS.status, always: true })) yield ask("getStatus", known_(""));
+  const statistics = { rest: REST_MS.statistics, most: STATISTICS_AGE_MS };
+  if (isDue(known.day, now, statistics)) yield ask("getStatistics", known_("24h"), { query: { window: "24h" } });
+  if (known.endpoints.size === 0) yield ask("listEndpoints", known_(""), { query: { limit: PAGE_ROWS } });
+  if (isDue(known.hour, now, statistics)) yield ask("getStatistics", known_("1h"), { query: { window: "1h" } });
+}
+
+function* aboutPlace(state: State, place: Place): Generator<Call> {
+  if (place.kind === "event") {
+    yield* aboutEvent(state, place.id);
+    return;
+  }
+  yield* pagesOf(state, place);
+  yield* touchedRows(state, place);
+  yield* names(state, place);
+  if (place.kind === "endpoint") yield* aboutEndpoint(state, place.id);
+  if (place.kind === "activity") yield* aboutJobs(state);
+  const shown = visibleRows<unknown>(place.list, layoutOf(state).list);
+  if (place.kind === "endpoints") {
+    const due = (shown as { id: string }[]).flatMap(({ id }) => [...aboutEndpoint(state, id)]);
+    const busy = inFlight(state, ({ operation }) => operation === "getEndpoint");
+    yield* due.slice(0, Math.max(0, MAX_AT_ONCE - busy));
+  }
+  if (place.kind === "failures") {
+    const group = selectedRow(place.list);
+    if (group !== null) yield* aboutSample(state, group.sample_attempt);
+  }
+}
+
+function* pagesOf(state: State, place: WithList): Generator<Call> {
+  const { list, number } = place;
+  const kind = rowsKind(place);
+  const { list: height } = layoutOf(state);
+  const isBusy = inFlight(state, ({ about }) => about.for === "page" && about.place === number) > 0;
+  if (isBusy || list.problem !== null) return;
+  const wanted = wantedPage<unknown>(list, height);
+  const isLive = kind === "events" || kind === "deliveries";
+  const rest = isLive ? refreshMs(state) : kind === "failures" ? REST_MS.failures : REST_MS.audit;
+  // The stream tells nothing of the audit log.
+  const isStale = list.stale || kind === "activity";
+  const isRefresh = isStale && (list.follow || !isLive) && list.pages.length <= 1 && state.now - list.at >= rest;
+  const page = wanted ?? (isRefresh ? 0 : null);
+  if (page === null) return;
+  const about: About = { for: "page", place: number, generation: list.generation, page };
+  const limit = page === 0 && list.follow && isLive ? Math.min(PAGE_ROWS, 2 * height) : PAGE_ROWS;
+  const cursor = list.pages[page]?.cursor ?? (page === list.pages.length ? list.next : null) ?? undefined;
+  const query = { ...filterQuery(state, place), ...(kind !== "failures" && { limit, order: list.edge, cursor }) };
+  yield ask(LIST_OPERATIONS[kind], about, { query: kind === "events" ? { ...query, include: "deliveries" } : query });
+}
+
+export function filterQuery(state: State, place: WithList): Record<string, string> {
+  const { filter } = readFilter(place.list.filter);
+  const own = place.kind === "endpoint" ? { ...filter, endpoint: place.id } : filter;
+  const parameters = FILTER_PARAMETERS[rowsKind(place)];
+  const settled = Object.entries(queryOf(own, state.now)) as [FilterWord, string][];
+  return Object.fromEntries(
+    settled.flatMap(([word, value]) => (parameters[word] === undefined ? [] : [[parameters[word], value]])),
+  );
+}
+
+/** Rows have the ids of endpoints alone. */
+function* names(state: State, { list }: WithList): Generator<Call> {
+  const shown = visibleRows<unknown>(list, layoutOf(state).list) as { readonly endpoint?: string }[];
+  const ids = new Set(shown.flatMap(({ endpoint }) => (endpoint === undefined ? [] : [endpoint])));
+  const unknown = [...ids].filter((id) => !state.known.endpoints.has(id) && !state.known.gone.has(id));
+  const busy = inFlight(state, ({ operation }) => operation === "getEndpoint");
+  for (const id of unknown.slice(0, Math.max(0, MAX_AT_ONCE - busy))) yield ask("getEndpoint", known_(id), { id });
+}
+
+/** Rows that are held on the screen and changed. */
+function* touchedRows(state: State, place: WithList): Generator<Call> {
+  const kind = rowsKind(place);
+  if (kind !== "events" && kind !== "deliveries") return;
+  const list = place.list as List<{ readonly id: string }>;
+  if (list.follow) return;
+  const operation = kind === "events" ? "getEvent" : "getDelivery";
+  const shown = visibleRows(list, layoutOf(state).list).filter(({ id }) => list.touched.has(id));
+  for (const { id } of shown.slice(0, MAX_AT_ONCE)) yield ask(operation, { for: "row", id }, { id });
+}
+
+function* aboutPane(state: State): Generator<Call> {
+  const place = here(state);
+  if (layoutOf(state).pane === 0) return;
+  // The next one is asked for when this one has come: moving fast asks for few.
+  if (inFlight(state, ({ operation, about }) => operation === "getEvent" && about.for === "known") > 0) return;
+  if (place.kind === "events" || place.kind === "deliveries") {
+    const row = selectedRow<{ readonly id: string; readonly event?: string }>(place.list as List<{ id: string }>);
+    if (row !== null) yield* aboutEvent(state, row.event ?? row.id);
+  }
+}
+
+function* aboutEvent({ known, now }: State, id: string): Generator<Call> {
+  const rest = { rest: REST_MS.event };
+  if (isDue(known.events.get(id), now, rest)) yield ask("getEvent", known_(id), { id });
+  if (isDue(known.attempts.get(id), now, rest)) {
+    yield ask("listEventAttempts", known_(id), { id, query: { limit: PAGE_ROWS, order: "newest" } });
+  }
+}
+
+function* aboutEndpoint({ known, now }: State, id: string): Generator<Call> {
+  const rest = { rest: REST_MS.endpoint };
+  if (isDue(known.health.get(id), now, rest)) yield ask("getEndpoint", known_(id), { id });
+  if (isDue(known.endpointStats.get(id), now, rest)) {
+    yield ask("getStatistics", known_(id), { query: { window: "24h", endpoint: id } });
+  }
+}
+
+function* aboutJobs({ known, now }: State): Generator<Call> {
+  const runs = known.jobs?.value.some(({ status }) => status === "running") ?? false;
+  const rest = { rest: runs ? REST_MS.jobs : REST_MS.audit, always: true };
+  if (isDue(known.jobs, now, rest)) yield ask("listJobs", known_(""), { query: { limit: 20 } });
+}
+
+function* aboutSample({ known }: State, id: string): Generator<Call> {
+  if (!known.samples.has(id)) yield ask("getAttempt", known_(id), { id });
+}
+
+interface Due {
+  /** The least time between two readings. */
+  readonly rest: number;
+  /** Also when nothing is known to have changed. */
+  readonly always?: boolean;
+  readonly most?: number;
+}
+
+function isDue(read: Read<unknown> | null | undefined, now: number, { rest, always, most }: Due): boolean {
+  if (read === null || read === undefined) return true;
+  const old = now - read.at;
+  return old >= rest && (read.stale || always === true || (most !== undefined && old >= most));
+}
+
+function known_(id: string): About {
+  return { for: "known", id };
+}
+
+function ask<O extends keyof Answers>(operation: O, about: About, ask: Call["ask"] = {}): Call {
+  return { operation, ask, about } as Call;
+}
+
+function inFlight({ asked }: State, matches: (call: Call) => boolean): number {
+  return [...asked.values()].filter(matches).length;
+}
