@@ -17,6 +17,6 @@ export const TUI = {
       ascii: { type: "boolean", description: "Draw in ASCII alone; so it does where the locale is not UTF-8" },
       ...TARGET,
     },
-    ["webhookd tui", "webhookd tui --screen failures", 'webhookd tui --read-only --filter "status:failed since:2h"'],
+    ["webhookd tui", "webhookd tui --screen failures", "webhookd tui --read-only --filter status:failed"],
   ),
 } as const;
