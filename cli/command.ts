@@ -9,6 +9,8 @@ export interface BooleanFlag extends Described {
   readonly type: "boolean";
   /** On by default: `--no-…` turns it off. */
   readonly default?: true;
+  /** Undefined until it, or its `--no-…`, is typed. */
+  readonly negatable?: true;
   readonly negativeDescription?: string;
 }
 export interface TextFlag extends Described {
@@ -17,6 +19,8 @@ export interface TextFlag extends Described {
   readonly required?: true;
   /** May be given again and again. */
   readonly multiple?: true;
+  /** One letter, for `-n`. */
+  readonly alias?: string;
 }
 export interface ChoiceFlag extends Described {
   readonly type: "enum";
@@ -59,7 +63,9 @@ export function command<const A extends Definitions>(
 
 /** What the front makes of a command line: flags and positional arguments by name. */
 export type ArgsOf<A extends Definitions> = { readonly [K in keyof A]: ArgOf<A[K]> };
-type ArgOf<D> = D extends { type: "boolean" }
+type ArgOf<D> = D extends { type: "boolean"; negatable: true }
+  ? boolean | undefined
+  : D extends { type: "boolean" }
   ? boolean
   : D extends { multiple: true } | { variadic: true }
     ? readonly string[]

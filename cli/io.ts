@@ -6,6 +6,8 @@ export interface Output {
   readonly isTTY: boolean;
   /** How wide the terminal is; undefined where there is none. */
   readonly columns: number | undefined;
+  /** Calls `run` once a write has shown that nobody reads any more. */
+  onClosed(run: () => void): void;
 }
 
 export interface Input {
@@ -55,7 +57,10 @@ export function processIo(): Io {
   };
 }
 
-/** A reader that went away (`| head`) ends nothing: the daemon serves on, a command finishes what it began. */
+/**
+ * A reader that went away (`| head`) ends nothing by itself: the daemon serves on, a command finishes what it began,
+ * and what has no end of its own asks for `onClosed`.
+ */
 function outputOf(stream: NodeJS.WriteStream): Output {
   stream.on("error", () => {});
   return {
@@ -64,6 +69,7 @@ function outputOf(stream: NodeJS.WriteStream): Output {
     get columns() {
       return stream.isTTY ? stream.columns : undefined;
     },
+    onClosed: (run) => void stream.once("error", run),
   };
 }
 

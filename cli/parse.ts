@@ -31,6 +31,7 @@ export function parse(name: string, args: Definitions, words: readonly string[])
     else if (!(key in values)) {
       const isRequired = definition.type !== "boolean" && definition.required;
       if (isRequired) throw usage(name, `--${key} is missing`);
+      if (definition.type === "boolean" && definition.negatable) continue;
       if (definition.type === "boolean") values[key] = definition.default ?? false;
       else if (definition.type === "string" && definition.multiple) values[key] = [];
       else if (definition.default !== undefined) values[key] = definition.default;
@@ -97,10 +98,12 @@ export interface Flag {
 export function flagsOf(args: Definitions): Flag[] {
   return Object.entries(args).flatMap(([key, definition]) => {
     if (definition.type === "positional") return [];
-    const isOn = definition.type === "boolean" && definition.default === true;
+    const hasNo = definition.type === "boolean" && (definition.default === true || definition.negatable === true);
+    const letter = definition.type === "string" ? definition.alias : undefined;
     return [
       { spelling: `--${key}`, key, definition, on: true },
-      ...(isOn ? [{ spelling: `--no-${key}`, key, definition, on: false }] : []),
+      ...(letter === undefined ? [] : [{ spelling: `-${letter}`, key, definition, on: true }]),
+      ...(hasNo ? [{ spelling: `--no-${key}`, key, definition, on: false }] : []),
     ];
   });
 }

@@ -48,11 +48,24 @@ export class FakeIo implements Io {
   }
 
   get stdout() {
-    return { write: (text: string) => void (this.out += text), isTTY: this.#isTTY, columns: this.#columns };
+    const write = (text: string) => {
+      this.out += text;
+      if (this.reader !== undefined && !this.reader(this.out)) for (const run of this.#closing.splice(0)) run();
+    };
+    return this.#output(write);
   }
 
   get stderr() {
-    return { write: (text: string) => void (this.err += text), isTTY: this.#isTTY, columns: this.#columns };
+    return this.#output((text) => void (this.err += text));
+  }
+
+  /** Reads stdout for as long as it returns true. */
+  reader: ((out: string) => boolean) | undefined;
+  readonly #closing: (() => void)[] = [];
+
+  #output(write: (text: string) => void) {
+    const onClosed = (run: () => void) => void this.#closing.push(run);
+    return { write, onClosed, isTTY: this.#isTTY, columns: this.#columns };
   }
 
   configInputs = (flags: ConfigInputs["flags"]) => inputs({ env: this.env, ...this.#machine, flags });
