@@ -66,16 +66,16 @@ export type ArgsOf<A extends Definitions> = { readonly [K in keyof A]: ArgOf<A[K
 type ArgOf<D> = D extends { type: "boolean"; negatable: true }
   ? boolean | undefined
   : D extends { type: "boolean" }
-  ? boolean
-  : D extends { multiple: true } | { variadic: true }
-    ? readonly string[]
-    : D extends { type: "enum"; options: readonly (infer O)[] }
-      ? D extends { required: true } | { default: string }
-        ? O
-        : O | undefined
-      : D extends { required: true } | { default: string }
-        ? string
-        : string | undefined;
+    ? boolean
+    : D extends { multiple: true } | { variadic: true }
+      ? readonly string[]
+      : D extends { type: "enum"; options: readonly (infer O)[] }
+        ? D extends { required: true } | { default: string }
+          ? O
+          : O | undefined
+        : D extends { required: true } | { default: string }
+          ? string
+          : string | undefined;
 
 export const JSON_FLAG = { type: "boolean", description: "Machine-readable output" } as const;
 

@@ -2,6 +2,7 @@
 import type { ArgsOf } from "./command.ts";
 import { CONFIGURATION } from "./config/commands.ts";
 import { DAEMON } from "./daemon/commands.ts";
+import { JOBS } from "./jobs/commands.ts";
 import { KEYS } from "./keys/commands.ts";
 import { REPLAY } from "./replay/commands.ts";
 import { TUI } from "./tui/commands.ts";
@@ -12,6 +13,7 @@ export const COMMANDS = {
   ...DAEMON,
   ...TUI,
   ...REPLAY,
+  ...JOBS,
   ...KEYS,
   ...CONFIGURATION,
   ...UPKEEP,
@@ -21,6 +23,7 @@ export type CommandName = keyof typeof COMMANDS;
 
 /** Words that begin the names of several commands. */
 export const GROUPS: Readonly<Record<string, string>> = {
+  jobs: "What is done to many deliveries at a pace",
   keys: "API keys",
   config: "The configuration",
 };

@@ -12,6 +12,12 @@ export const RUNS: Runs = {
 
   replay: () => import("./replay/replay.ts"),
 
+  "jobs list": () => import("./jobs/list.ts"),
+  "jobs show": () => import("./jobs/show.ts"),
+  "jobs pause": () => import("./jobs/pause.ts"),
+  "jobs resume": () => import("./jobs/resume.ts"),
+  "jobs cancel": () => import("./jobs/cancel.ts"),
+
   "keys create": () => import("./keys/create.ts"),
   "keys list": () => import("./keys/list.ts"),
   "keys revoke": () => import("./keys/revoke.ts"),

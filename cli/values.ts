@@ -18,6 +18,16 @@ export function readDuration(text: string, flag: string): number {
   throw usage(`${flag} ${text} is no duration such as 30s, 2h or 30d`);
 }
 
+/** `20/s`, `30/m` or `20`: how many a second, at most what a job takes. */
+export function readPace(text: string, flag: string): number {
+  const [, number, unit = "s"] = /^(\d{1,6}(?:\.\d{1,3})?)(?:\/([sm]))?$/.exec(text) ?? [];
+  const perSecond = number === undefined ? 0 : Number(number) / (unit === "m" ? 60 : 1);
+  if (perSecond > 0 && perSecond <= MAX_PER_SECOND) return perSecond;
+  throw usage(`${flag} ${text} is no pace such as 20/s or 30/m, at most ${MAX_PER_SECOND}/s`);
+}
+
+const MAX_PER_SECOND = 500;
+
 const NOUNS = { evt: "an event", ep: "an endpoint", dlv: "a delivery", att: "an attempt", job: "a job" } as const;
 
 /** The word is not repeated where it might be a secret that was put in the wrong place. */

@@ -1,11 +1,12 @@
 import type { Status } from "../../src/client/answers.ts";
-import { ClientError } from "../../src/client/client.ts";
+import { isAway } from "../away.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
+import { ago, span } from "../words.ts";
 
 const WAIT_MS = 30_000;
 const POLL_MS = 200;
@@ -28,23 +29,18 @@ async function waitUntilReady(args: Args<"status">, io: Io): Promise<Status> {
       const status = await connect(args, io).call("getStatus");
       if (status.state === "ready" || isOver) return status;
     } catch (error) {
-      if (!isStarting(error)) throw error;
+      if (!isAway(error)) throw error;
       if (isOver) throw new Failure("wait_ran_out", `${(error as Error).message}; waited for 30s`);
     }
     await io.sleep(POLL_MS);
   }
 }
 
-function isStarting(error: unknown): boolean {
-  const isKnown = error instanceof ClientError || error instanceof Failure;
-  return isKnown && (error.failure === "unreachable" || error.code === "storage_unavailable");
-}
-
 function linesOf(status: Status, now: number): string[] {
   const { disk, database, paused, backup } = status;
   const last = backup.last === null ? "none yet" : `${backup.last.file}, ${ago(backup.last.at, now)}`;
   return [
-    `webhookd ${status.version}: ${status.state}, up ${coarse(status.uptime_seconds)}`,
+    `webhookd ${status.version}: ${status.state}, up ${span(status.uptime_seconds)}`,
     `  attempts  ${paused === null ? "go on" : `PAUSED since ${paused.at} by ${paused.by}: ${paused.reason}`}`,
     `  due       ${status.oldest_due_at === null ? "nothing waits" : `the oldest ${ago(status.oldest_due_at, now)}`}`,
     `  disk      ${size(disk.free_bytes)} free, publishes are refused under ${size(disk.floor_bytes)}`,
@@ -54,27 +50,6 @@ function linesOf(status: Status, now: number): string[] {
     ...(status.careful ? ["  careful mode: the process died twice in quick succession"] : []),
     ...status.departures.map((sentence) => `  ${sentence}`),
   ];
-}
-
-function ago(instant: string, now: number): string {
-  return `${coarse(Math.max(0, (now - Date.parse(instant)) / 1000))} ago`;
-}
-
-/** The two largest units. */
-function coarse(seconds: number): string {
-  const whole = Math.floor(seconds);
-  const parts = [
-    [Math.floor(whole / 86_400), "d"],
-    [Math.floor(whole / 3600) % 24, "h"],
-    [Math.floor(whole / 60) % 60, "m"],
-    [whole % 60, "s"],
-  ] as const;
-  const first = Math.max(
-    0,
-    parts.findIndex(([count]) => count > 0),
-  );
-  const shown = parts.slice(first, first + 2).filter(([count]) => count > 0);
-  return shown.length === 0 ? "0s" : shown.map(([count, unit]) => `${count}${unit}`).join(" ");
 }
 
 function size(bytes: number): string {

@@ -137,7 +137,7 @@ describe("the front", () => {
   });
 
   it.each([
-    ["replay", "evt_… is missing"],
+    ["jobs show", "job_… is missing"],
     ["keys revoke", "key_… is missing"],
     ["keys create --name n", "--scope is missing"],
     ["keys create --scope read", "--name is missing"],
@@ -147,11 +147,13 @@ describe("the front", () => {
 
   it("gives a command its arguments, with defaults", async () => {
     expect((await type("replay", "evt_1", "--no-wait")).ran?.args).toMatchObject({
-      event: "evt_1",
+      events: ["evt_1"],
       wait: false,
       force: false,
     });
-    expect((await type("replay", "--", "-evt")).ran?.args).toMatchObject({ event: "-evt", wait: true });
+    const { ran: unsaid } = await type("replay", "--", "-evt");
+    expect(unsaid?.args).toMatchObject({ events: ["-evt"] });
+    expect(unsaid?.args).not.toHaveProperty("wait");
     const { ran } = await type("keys", "create", "--name=--dashes", "--scope", "read");
     expect(ran?.args).toEqual({ name: "--dashes", scope: "read", tenant: "default", json: false });
   });
@@ -166,9 +168,9 @@ describe("the front", () => {
   });
 
   it("says errors as JSON on stderr with --json", async () => {
-    const { code, io } = await type("replay", "--json");
+    const { code, io } = await type("keys", "revoke", "--json");
     expect([code, io.out]).toEqual([EXIT.usage, ""]);
-    expect(JSON.parse(io.err)).toMatchObject({ error: { code: "usage", message: "evt_… is missing" } });
+    expect(JSON.parse(io.err)).toMatchObject({ error: { code: "usage", message: "key_… is missing" } });
   });
 
   it("calls anything unexpected a bug, with the stack only on demand", async () => {

@@ -3,6 +3,7 @@ import type { CommandName } from "../../../cli/commands.ts";
 import type { Case, CaseElsewhere } from "./case.ts";
 import { CONFIG_CASES } from "./config.ts";
 import { DAEMON_CASES } from "./daemon.ts";
+import { JOBS_CASES } from "./jobs.ts";
 import { KEYS_CASES } from "./keys.ts";
 import { REPLAY_CASES } from "./replay.ts";
 import { TUI_CASES } from "./tui.ts";
@@ -12,6 +13,7 @@ export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...DAEMON_CASES,
   ...TUI_CASES,
   ...REPLAY_CASES,
+  ...JOBS_CASES,
   ...KEYS_CASES,
   ...CONFIG_CASES,
   ...UPKEEP_CASES,

@@ -1,0 +1,95 @@
+/** Waiting for a job: it runs in the daemon, so this only looks on, through restarts, and may leave at any time. */
+import type { Job } from "../../src/client/answers.ts";
+import type { Client } from "../../src/client/client.ts";
+import { isAway } from "../away.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import { glyphsOf } from "../glyphs.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
+import { Progress } from "../progress.ts";
+import { progressOf, resultOf } from "./job-text.ts";
+
+const POLL_MS = 500;
+/** A restart takes seconds, an upgrade minutes. */
+const AWAY_MS = 300_000;
+
+export interface FollowOptions {
+  /** Null waits for ever. */
+  readonly timeoutMs: number | null;
+  readonly json: boolean;
+}
+
+/** Says how the job goes and what it came to; its exit code. */
+export async function followJob(client: Client, job: Job, { timeoutMs, json }: FollowOptions, io: Io): Promise<number> {
+  const progress = new Progress(io);
+  const glyphs = glyphsOf(io);
+  let told = "";
+  const look = (seen: Job) => {
+    const text = JSON.stringify(seen);
+    if (json && text !== told) sayJson(io, { kind: "result", ...seen });
+    if (!json) progress.show(progressOf(seen, glyphs));
+    told = text;
+  };
+  let stop = () => {};
+  const interrupted = new Promise<"SIGINT" | "SIGTERM">((resolve) => (stop = io.onSignal(resolve)));
+  try {
+    look(job);
+    const end = await Promise.race([interrupted, untilOver(client, job, { look, progress, timeoutMs }, io)]);
+    progress.end();
+    if (typeof end !== "string") return over(end, json, io);
+    say({ ...io, stdout: io.stderr }, `${job.id} goes on without this command. ${howToSteer(job.id)}`);
+    return end === "SIGINT" ? EXIT.sigint : EXIT.sigterm;
+  } finally {
+    stop();
+    progress.end();
+  }
+}
+
+export function howToSteer(id: string): string {
+  return `Watch it: webhookd jobs show ${id} --watch. Stop it: webhookd jobs cancel ${id}.`;
+}
+
+interface Looking {
+  readonly look: (job: Job) => void;
+  readonly progress: Progress;
+  readonly timeoutMs: number | null;
+}
+
+/** Until it ended, or paused itself, which needs somebody; or as it was when the time was over. */
+async function untilOver(client: Client, first: Job, { look, progress, timeoutMs }: Looking, io: Io): Promise<Job> {
+  const end = timeoutMs === null ? Number.POSITIVE_INFINITY : io.monotonic() + timeoutMs;
+  let job = first;
+  let awaySince: number | null = null;
+  while (!isOver(job) && io.monotonic() < end) {
+    await io.sleep(Math.min(POLL_MS, Math.max(1, end - io.monotonic())));
+    try {
+      job = await client.call("getJob", { id: job.id });
+      if (awaySince !== null) progress.say("-- the daemon is back --");
+      awaySince = null;
+      look(job);
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      if (awaySince === null) {
+        progress.say(`-- ${(error as Error).message}; ${job.id} goes on when it is back --`);
+        awaySince = io.monotonic();
+      }
+      if (io.monotonic() > awaySince + AWAY_MS) throw error;
+    }
+  }
+  return job;
+}
+
+function isOver({ status, paused_reason: pausedItself }: Job): boolean {
+  return status === "done" || status === "cancelled" || (status === "paused" && pausedItself !== null);
+}
+
+function over(job: Job, json: boolean, io: Io): number {
+  if (!isOver(job)) {
+    const message = `${job.id} is not done yet: ${job.done} of ${job.matched}`;
+    throw new Failure("wait_ran_out", message, howToSteer(job.id));
+  }
+  if (json) sayJson(io, { kind: "done", ...job });
+  else for (const line of resultOf(job)) say(io, line);
+  return job.delivered === job.matched ? EXIT.ok : EXIT.partly_done;
+}

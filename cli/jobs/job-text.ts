@@ -1,0 +1,76 @@
+/** A job as text. */
+import type { Job } from "../../src/client/answers.ts";
+import { bar, type Glyphs } from "../glyphs.ts";
+import { ago, count, grouped, span } from "../words.ts";
+
+const BAR = 16;
+
+/** How far it is, in a line. */
+export function progressOf(job: Job, glyphs: Glyphs): string {
+  const { id, matched, delivered, failed, skipped, status } = job;
+  const gone = job.done + skipped;
+  const state = status === "running" ? "" : `${status}  `;
+  return `${id}  ${state}${bar(glyphs, gone, matched, BAR)}  ${grouped(gone)}/${grouped(matched)}  ${countsOf({ delivered, failed, skipped })}`;
+}
+
+function countsOf({ delivered, failed, skipped }: Pick<Job, "delivered" | "failed" | "skipped">): string {
+  const counts = [`${grouped(delivered)} delivered`, `${grouped(failed)} failed`];
+  return [...counts, ...(skipped === 0 ? [] : [`${grouped(skipped)} skipped`])].join("  ");
+}
+
+/** What it came to, and what to type about what is left. */
+export function resultOf(job: Job): string[] {
+  const { id, status, failed, paused_reason: pausedItself } = job;
+  const what = status === "paused" && pausedItself !== null ? `paused itself, because ${pausedItself}` : status;
+  return [
+    `${id} ${what}: ${countsOf(job).replaceAll("  ", ", ")} of ${grouped(job.matched)}.`,
+    ...(status === "paused" ? [`Go on: webhookd jobs resume ${id}. Give up: webhookd jobs cancel ${id}.`] : []),
+    ...(failed === 0 ? [] : [failedHint(job)]),
+  ];
+}
+
+/** Everything about one job, on a few lines. */
+export function jobLines(job: Job, glyphs: Glyphs, now: number): string[] {
+  const { id, action, status, matched, done, skipped, rate_per_second: pace, canary } = job;
+  const gone = done + skipped;
+  const made = job.reason === "" ? "" : `: ${job.reason}`;
+  return [
+    `${id}  ${action}  ${status}`,
+    ...(job.paused_reason === null ? [] : [`  paused    it did so itself, because ${job.paused_reason}`]),
+    `  progress  ${bar(glyphs, gone, matched, BAR)}  ${grouped(gone)} of ${count(matched, "delivery", "deliveries")}`,
+    `  counts    ${countsOf(job)}`,
+    `  filter    ${filterText(job.filter)}`,
+    `  pace      ${pace}/s for each endpoint${canary ? ", after a canary" : ""}`,
+    `  made      ${job.created_at}, ${ago(job.created_at, now)}${made}`,
+    ...(job.ended_at === null ? [] : [`  ended     ${job.ended_at}, after ${lasted(job)}`]),
+    ...(job.failed === 0 ? [] : [`  failed    ${failedHint(job)}`]),
+    ...nextOf(job),
+  ];
+}
+
+function lasted({ created_at: from, ended_at: to }: Job): string {
+  return span((Date.parse(to!) - Date.parse(from)) / 1000);
+}
+
+function nextOf({ id, status }: Job): string[] {
+  if (status === "running") return [`  next      webhookd jobs pause ${id}`];
+  return status === "paused" ? [`  next      webhookd jobs resume ${id}, or webhookd jobs cancel ${id}`] : [];
+}
+
+/** What failed once is tried again by the ladder, so it is among the pending ones until that ends. */
+function failedHint(job: Job): string {
+  const words = filterWords(job.filter).filter((word) => !/^(?:status|error|status_code):/.test(word));
+  const status = job.action === "replay" ? "status:pending" : "status:failed";
+  if (Array.isArray(job.filter.events)) return "What failed is tried again by the ladder: webhookd failures";
+  return `What failed: webhookd deliveries list --filter "${[status, ...words].join(" ")}"`;
+}
+
+/** In the words of `--filter`. */
+export function filterText(filter: Job["filter"]): string {
+  const events = Array.isArray(filter.events) ? [`${count(filter.events.length, "event", "events")} by id`] : [];
+  return [...events, ...filterWords(filter)].join(" ") || "everything";
+}
+
+function filterWords(filter: Job["filter"]): string[] {
+  return Object.entries(filter).flatMap(([word, value]) => (word === "events" ? [] : [`${word}:${String(value)}`]));
+}

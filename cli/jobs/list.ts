@@ -1,0 +1,31 @@
+import type { Job } from "../../src/client/answers.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { list, type Field } from "../list.ts";
+import { connect } from "../target.ts";
+import { ago } from "../words.ts";
+import { filterText } from "./job-text.ts";
+
+const FIELDS: readonly Field<Job>[] = [
+  { name: "id", text: ({ id }) => id },
+  { name: "action", text: ({ action }) => action },
+  { name: "status", text: ({ status }) => status },
+  { name: "matched", text: ({ matched }) => String(matched) },
+  { name: "done", text: ({ done }) => String(done) },
+  { name: "delivered", text: ({ delivered }) => String(delivered) },
+  { name: "failed", text: ({ failed }) => String(failed) },
+  { name: "skipped", text: ({ skipped }) => String(skipped) },
+  { name: "created_at", title: "MADE", text: ({ created_at }, now) => ago(created_at, now) },
+  { name: "filter", text: ({ filter }) => filterText(filter) },
+  { name: "reason", text: ({ reason }) => reason, hidden: true },
+  { name: "paused_reason", text: ({ paused_reason }) => paused_reason ?? "", hidden: true },
+  { name: "ended_at", text: ({ ended_at }) => ended_at ?? "", hidden: true },
+  { name: "tenant", text: ({ tenant }) => tenant, hidden: true },
+];
+
+export async function run(args: Args<"jobs list">, io: Io): Promise<number> {
+  const asked = { client: connect(args, io), operation: "listJobs", query: {} } as const;
+  await list(asked, args, { id: ({ id }) => id, fields: FIELDS }, io);
+  return EXIT.ok;
+}

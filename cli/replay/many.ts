@@ -1,0 +1,92 @@
+/** Many replays: a plan, somebody's word for it, and a job on the server over exactly what was planned. */
+import type { Job, JobPlan } from "../../src/client/answers.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { followJob, howToSteer } from "../jobs/follow.ts";
+import { say, sayJson } from "../print.ts";
+import { connect } from "../target.ts";
+import { readCount, readDuration, readPace } from "../values.ts";
+import { contextOf, planLines } from "./plan.ts";
+import type { ReplaySet } from "./set.ts";
+
+/** A set of millions takes the daemon a while to look through. */
+const TIMEOUT_MS = 300_000;
+const DEFAULT_PACE = "20/s";
+
+export async function replayMany(args: Args<"replay">, set: ReplaySet, io: Io): Promise<number> {
+  const ratePerSecond = readPace(args.pace ?? DEFAULT_PACE, "--pace");
+  const expect = args.expect === undefined ? null : readCount(args.expect, "--expect", { min: 0, max: 999_999_999 });
+  const timeoutMs = args.timeout === undefined ? null : readDuration(args.timeout, "--timeout");
+  const client = connect(args, io);
+  const draft = { action: "replay", filter: set.filter, rate_per_second: ratePerSecond, canary: args.canary };
+  const ask = { query: { tenant: set.tenant }, timeoutMs: TIMEOUT_MS };
+  const plan = (await client.call("createJob", { ...ask, body: { ...draft, dry_run: true } })) as JobPlan;
+  await show(client, { plan, set, ratePerSecond }, args, io);
+  if (expect !== null && expect !== plan.matched) throw planChanged(plan.matched, expect);
+  if (args["dry-run"]) return EXIT.ok;
+  if (plan.matched === 0) throw nothingToReplay(plan);
+  if (plan.matched > 1 && !args.yes) await agree(plan.matched, io);
+  const job = (await client.call("createJob", { ...ask, body: { ...draft, expect: plan.matched } })) as Job;
+  if (args.wait) return followJob(client, job, { timeoutMs, json: args.json }, io);
+  if (args.json) sayJson(io, { kind: "result", ...job });
+  else {
+    say({ ...io, stdout: io.stderr }, `It runs, also without this command. ${howToSteer(job.id)}`);
+    say(io, job.id);
+  }
+  return EXIT.ok;
+}
+
+interface Planned {
+  readonly plan: JobPlan;
+  readonly set: ReplaySet;
+  readonly ratePerSecond: number;
+}
+
+/** It is the answer to `--dry-run`, and talk before anything else. */
+async function show(
+  client: Client,
+  { plan, set, ratePerSecond }: Planned,
+  args: Args<"replay">,
+  io: Io,
+): Promise<void> {
+  if (args.json) {
+    sayJson(io, { kind: "plan", ...plan });
+    return;
+  }
+  const context = await contextOf(client, set, plan);
+  const shown = args["dry-run"] ? io : { ...io, stdout: io.stderr };
+  for (const line of planLines(plan, context, { ...set, ratePerSecond }, io.now())) say(shown, line);
+}
+
+/** Throws unless somebody types the number. */
+async function agree(matched: number, io: Io): Promise<void> {
+  if (!io.stdin.isTTY || !io.stderr.isTTY) {
+    const hint = `Look at the plan, and add --yes, best with --expect ${matched}. Nothing was done.`;
+    throw new Failure("usage", `${matched} deliveries need a yes, and there is no terminal to ask at`, hint);
+  }
+  const typed = await io.stdin.ask(`Type ${matched} to go on: `);
+  if (typed?.trim() === String(matched)) return;
+  throw new Failure("refused", `${matched} was not typed`, "Nothing was done.", "not_confirmed");
+}
+
+function planChanged(matched: number, expected: number): Failure {
+  const hint = "Nothing was done; look at the plan with --dry-run.";
+  return new Failure("conflict", `the plan holds ${matched} deliveries, not ${expected}`, hint, "plan_changed");
+}
+
+function nothingToReplay({ left_alone: left }: JobPlan): Failure {
+  const [first] = left;
+  const hint =
+    first === undefined
+      ? "Look at what is there: webhookd deliveries list --status failed."
+      : `What matches is owed to endpoints that nothing is sent to now, such as ${first.endpoint} (${first.reason}).`;
+  return new Failure(
+    "conflict",
+    "nothing that failed matches, so there is nothing to replay",
+    hint,
+    "nothing_to_replay",
+  );
+}

@@ -1,0 +1,147 @@
+import type { Attempt, EventDelivery, Event } from "../../src/client/answers.ts";
+import type { Client } from "../../src/client/client.ts";
+import { printDuration } from "../../src/config/units.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
+import { connect, type TargetArgs } from "../target.ts";
+import { hostOf } from "../words.ts";
+
+/** A receiver has 10 s, and the daemon a moment to start and to write down what came back. */
+const WAIT_MS = 15_000;
+const POLL_MS = 100;
+
+/** One delivery of the new round; `attempt` is null until its first attempt was made. */
+interface Replayed {
+  readonly delivery: EventDelivery;
+  readonly attempt: Attempt | null;
+}
+
+export interface OneArgs extends TargetArgs {
+  /** Its id. */
+  readonly event: string;
+  /** Only the delivery to this one. */
+  readonly endpoint: string | undefined;
+  readonly force: boolean;
+  readonly wait: boolean;
+  readonly timeoutMs: number | undefined;
+  readonly json: boolean;
+}
+
+export async function replayOne(args: OneArgs, io: Io): Promise<number> {
+  const waitMs = args.timeoutMs ?? WAIT_MS;
+  const client = connect(args, io);
+  const before = await client.call("getEvent", { id: args.event });
+  const after = await client.call("retryEvent", {
+    id: before.id,
+    body: { endpoint: args.endpoint, ...(args.force && { force: true }) },
+  });
+  const left = after.left_alone ?? [];
+  const ids = new Set(idsOf(before, args).filter((id) => !left.some(({ delivery }) => delivery === id)));
+  const replayed = args.wait
+    ? await waitForFirst(client, { before, after, ids, waitMs }, io)
+    : rounds(before, after, ids);
+  const exit = args.wait ? exitOf(replayed) : EXIT.ok;
+  const summary = args.wait ? summaryOf(exit, waitMs) : "Queued.";
+  if (args.json) sayJson(io, jsonOf(after, replayed));
+  else {
+    say(io, `${after.id}  ${after.type}`);
+    for (const one of replayed) say(io, `  ${one.delivery.endpoint}  ${outcomeOf(one, io.now())}`);
+    for (const { endpoint, reason } of left) say(io, `  ${endpoint}  left alone: ${reason}`);
+    say(io, summary);
+  }
+  return exit;
+}
+
+type Exit = typeof EXIT.ok | typeof EXIT.answer_is_no | typeof EXIT.wait_ran_out;
+
+function summaryOf(exit: Exit, waitMs: number): string {
+  if (exit === EXIT.ok) return "Delivered.";
+  if (exit === EXIT.answer_is_no) return "Not delivered.";
+  return `No answer within ${printDuration(waitMs)}; the daemon goes on without this command.`;
+}
+
+/** The deliveries that the daemon will put into a new round, by its own rule. */
+function idsOf(event: Event, { endpoint, force }: OneArgs): string[] {
+  return event.deliveries
+    .filter((delivery) => endpoint === undefined || delivery.endpoint === endpoint)
+    .filter(({ status }) => status === "failed" || (force && status === "delivered"))
+    .map(({ id }) => id);
+}
+
+interface Wait {
+  readonly before: Event;
+  readonly after: Event;
+  readonly ids: ReadonlySet<string>;
+  readonly waitMs: number;
+}
+
+async function waitForFirst(client: Client, { before, after, ids, waitMs }: Wait, io: Io): Promise<Replayed[]> {
+  const end = io.monotonic() + waitMs;
+  let replayed = rounds(before, after, ids);
+  while (replayed.some(isOpen) && io.monotonic() < end) {
+    await io.sleep(POLL_MS);
+    replayed = rounds(before, await client.call("getEvent", { id: before.id }), ids);
+  }
+  return replayed;
+}
+
+/**
+ * An attempt counts when its round is later than what the delivery had before: the failure that made somebody replay
+ * is still there to see until then. One that was interrupted is made again. A success counts in any round, because one
+ * that comes late still wins.
+ */
+function rounds(before: Event, after: Event, ids: ReadonlySet<string>): Replayed[] {
+  const roundBefore = new Map(before.deliveries.map(({ id, last_attempt }) => [id, last_attempt?.round ?? 0]));
+  return after.deliveries
+    .filter(({ id }) => ids.has(id))
+    .map((delivery) => {
+      const attempt = delivery.last_attempt;
+      const isNew =
+        attempt !== null && attempt.outcome !== "interrupted" && attempt.round > roundBefore.get(delivery.id)!;
+      return { delivery, attempt: isNew || delivery.status === "delivered" ? attempt : null };
+    });
+}
+
+/** It may also have ended without an attempt, with its endpoint. */
+function isOpen({ delivery, attempt }: Replayed): boolean {
+  return attempt === null && delivery.status === "pending";
+}
+
+function exitOf(replayed: readonly Replayed[]): Exit {
+  const isFailed = ({ attempt, delivery }: Replayed) =>
+    attempt === null ? delivery.status !== "pending" : attempt.outcome !== "succeeded";
+  if (replayed.some(isFailed)) return EXIT.answer_is_no;
+  return replayed.length === 0 || replayed.some(isOpen) ? EXIT.wait_ran_out : EXIT.ok;
+}
+
+function outcomeOf({ delivery, attempt }: Replayed, now: number): string {
+  if (attempt === null) return delivery.status;
+  const answer = attempt.status_code ?? attempt.error ?? attempt.outcome;
+  const what = `${hostOf(attempt.url)}  ${answer} in ${attempt.duration_ms} ms`;
+  if (attempt.outcome === "succeeded") return what;
+  if (delivery.next_attempt_at === null) return `${what}; no attempts are left`;
+  const seconds = Math.max(0, Math.round((Date.parse(delivery.next_attempt_at) - now) / 1000));
+  return `${what}; next attempt in ${printDuration(seconds * 1000)}`;
+}
+
+function jsonOf(event: Event, replayed: readonly Replayed[]) {
+  return {
+    id: event.id,
+    type: event.type,
+    deliveries: replayed.map(({ delivery, attempt }) => ({
+      id: delivery.id,
+      endpoint: delivery.endpoint,
+      status: delivery.status,
+      next_attempt_at: delivery.next_attempt_at,
+      attempt: attempt && {
+        id: attempt.id,
+        number: attempt.number,
+        outcome: attempt.outcome,
+        status_code: attempt.status_code,
+        error: attempt.error,
+        duration_ms: attempt.duration_ms,
+      },
+    })),
+  };
+}

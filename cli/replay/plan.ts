@@ -1,0 +1,74 @@
+/** What a replay would be about, for whoever has to agree to it. */
+import type { EndpointWithHealth, JobPlan } from "../../src/client/answers.ts";
+import type { Client, Query } from "../../src/client/client.ts";
+import { ago, count, hostOf, span } from "../words.ts";
+import type { ReplaySet } from "./set.ts";
+
+/** More would scroll away what matters. */
+const SHOWN = 20;
+
+export interface PlanContext {
+  readonly endpoints: ReadonlyMap<string, EndpointWithHealth>;
+  /** Of the oldest event that the set names or holds; null when that is not known. */
+  readonly oldest: string | null;
+}
+
+/** What the daemon knows beside the plan itself. What it does not say is left out: the plan stands without it. */
+export async function contextOf(client: Client, { filter, tenant }: ReplaySet, plan: JobPlan): Promise<PlanContext> {
+  const shown = plan.endpoints.slice(0, SHOWN).map(({ endpoint }) => endpoint);
+  const found = await Promise.all(
+    shown.map((id) => client.call("getEndpoint", { id, query: { tenant } }).catch(() => null)),
+  );
+  const endpoints = new Map(found.flatMap((endpoint) => (endpoint === null ? [] : [[endpoint.id, endpoint]])));
+  return { endpoints, oldest: await oldestOf(client, filter, tenant).catch(() => null) };
+}
+
+async function oldestOf(
+  client: Client,
+  { events, ...filter }: ReplaySet["filter"],
+  tenant: string | undefined,
+): Promise<string | null> {
+  // Ids are in the order of their making.
+  const [first] = [...(events ?? [])].sort();
+  if (first !== undefined) return (await client.call("getEvent", { id: first, query: { tenant } })).received_at;
+  const query = { status: "failed", ...(filter as Query), tenant, order: "oldest", limit: 1 };
+  return (await client.call("listDeliveries", { query })).data[0]?.received_at ?? null;
+}
+
+export function planLines(
+  plan: JobPlan,
+  { endpoints, oldest }: PlanContext,
+  { filter, ratePerSecond }: Pick<ReplaySet, "filter"> & { readonly ratePerSecond: number },
+  now: number,
+): string[] {
+  const { matched, timed_out: timedOut, eta_seconds: eta } = plan;
+  const width = String(Math.max(0, ...plan.endpoints.map((one) => one.matched))).length;
+  const rest = plan.endpoints.slice(SHOWN);
+  const more = rest.reduce((sum, one) => sum + one.matched, 0);
+  // An event may be owed to many endpoints, so this is the least that can be said.
+  const absent = Math.max(0, (filter.events?.length ?? 0) - matched);
+  return [
+    `${count(matched, "delivery", "deliveries")} to replay${oldest === null ? "" : `, the oldest received ${ago(oldest, now)}`}:`,
+    ...plan.endpoints
+      .slice(0, SHOWN)
+      .map(
+        (one) =>
+          `  ${String(one.matched).padStart(width)}  ${one.endpoint}${healthOf(endpoints.get(one.endpoint), now)}`,
+      ),
+    ...(rest.length === 0 ? [] : [`  ${more}  to ${count(rest.length, "more endpoint", "more endpoints")}`]),
+    ...plan.left_alone.map(({ endpoint, deliveries, reason }) => `  ${deliveries}  ${endpoint}  left alone: ${reason}`),
+    ...(timedOut === 0
+      ? []
+      : [`  ${timedOut} of them had no answer in time and may have been handled: the id is the same`]),
+    ...(absent === 0 ? [] : [`  at least ${absent} of the events named have nothing to replay`]),
+    ...(matched === 0 ? [] : [`  at ${ratePerSecond}/s for each endpoint, about ${span(eta)}`]),
+  ];
+}
+
+function healthOf(endpoint: EndpointWithHealth | undefined, now: number): string {
+  if (endpoint === undefined) return "";
+  const { consecutive_failures: failures, last_failure_at: last } = endpoint.health;
+  const health =
+    failures === 0 || last === null ? "answers" : `still failing: ${failures} in a row, the last ${ago(last, now)}`;
+  return `  ${hostOf(endpoint.url)}  ${health}`;
+}

@@ -1,0 +1,83 @@
+/** Which deliveries are to be replayed, as it was typed or piped in. */
+import { FILTER } from "../command.ts";
+import type { Args } from "../commands.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { readId, readQuery } from "../values.ts";
+
+export interface ReplaySet {
+  /** As a job's draft takes it. */
+  readonly filter: {
+    readonly [field: string]: unknown;
+    /** Ids, each once. */
+    readonly events?: readonly string[];
+  };
+  readonly tenant: string | undefined;
+}
+
+/** What one job takes by id. */
+const MAX_IDS = 1000;
+
+/** Throws a Failure when it names nothing: what is meant must be said. */
+export async function readSet(args: Args<"replay">, io: Io): Promise<ReplaySet> {
+  const words = Object.fromEntries(Object.keys(FILTER).map((flag) => [flag, args[flag as keyof typeof FILTER]]));
+  const { tenant, event, test, status, ...rest } = readQuery(words, io.now());
+  const typed = [...args.events, ...(event === undefined ? [] : [event])];
+  const isFiltered = Object.values(words).some((word) => word !== undefined);
+  if (args["all-failed"] && (isFiltered || typed.length > 0)) {
+    throw usage("--all-failed is everything that failed", "Leave it out, or leave out what narrows it.");
+  }
+  if (!args["all-failed"] && !isFiltered && typed.length === 0) {
+    throw usage(
+      "say which: ids, - for ids from stdin, or a filter",
+      "Such as `webhookd replay --status-code 5xx --since 2h`; everything that failed is --all-failed.",
+    );
+  }
+  if (status !== undefined && status !== "failed" && status !== "delivered") {
+    throw usage(`--status ${status} cannot be replayed`, "It takes failed, or delivered to send those again.");
+  }
+  const events = typed.length === 0 ? undefined : await readIds(typed, io);
+  const filter = {
+    ...rest,
+    ...(status !== undefined && { status }),
+    ...(test !== undefined && { test: test === "true" }),
+    ...(events !== undefined && { events }),
+  };
+  return { filter, tenant };
+}
+
+async function readIds(typed: readonly string[], io: Io): Promise<string[]> {
+  const ids = new Set<string>();
+  for (const word of typed) {
+    if (word !== "-") ids.add(readId("evt", word));
+    else for (const id of await pipedIds(io)) ids.add(id);
+  }
+  if (ids.size === 0) {
+    throw new Failure("conflict", "no ids came on stdin", "There is nothing to replay.", "nothing_to_replay");
+  }
+  if (ids.size <= MAX_IDS) return [...ids];
+  // Several jobs would each keep the pace and try a canary of their own, and no plan would be over all of them.
+  throw usage(
+    `${ids.size} ids are more than the ${MAX_IDS} that one job takes`,
+    "Say what they have in common, as in `webhookd replay --type budget.exceeded --since 2h`, or cut them with `split -l 1000`.",
+  );
+}
+
+/** As `webhookd events list --ids` writes them. */
+async function pipedIds(io: Io): Promise<string[]> {
+  const lines = (await io.stdin.read()).toString().split("\n");
+  return lines.flatMap((line, index) => {
+    const id = line.trim();
+    if (id === "") return [];
+    try {
+      return readId("evt", id);
+    } catch (error) {
+      const { message, hint } = error as Failure;
+      throw new Failure("usage", `line ${index + 1} of stdin: ${message}`, hint);
+    }
+  });
+}
+
+function usage(what: string, hint: string): Failure {
+  return new Failure("usage", what, `${hint} Nothing was done.`);
+}

@@ -1,0 +1,37 @@
+/** How commands say times, amounts and places. */
+
+export function ago(instant: string, now: number): string {
+  return `${span(Math.max(0, (now - Date.parse(instant)) / 1000))} ago`;
+}
+
+/** Seconds, in their two largest units. */
+export function span(seconds: number): string {
+  const whole = Math.floor(seconds);
+  const parts = [
+    [Math.floor(whole / 86_400), "d"],
+    [Math.floor(whole / 3600) % 24, "h"],
+    [Math.floor(whole / 60) % 60, "m"],
+    [whole % 60, "s"],
+  ] as const;
+  const first = Math.max(
+    0,
+    parts.findIndex(([count]) => count > 0),
+  );
+  const shown = parts.slice(first, first + 2).filter(([count]) => count > 0);
+  return shown.length === 0 ? "0s" : shown.map(([count, unit]) => `${count}${unit}`).join(" ");
+}
+
+/** "1 delivery", "1,204 deliveries". */
+export function count(number: number, one: string, many: string): string {
+  return `${grouped(number)} ${number === 1 ? one : many}`;
+}
+
+export function grouped(number: number): string {
+  return number.toLocaleString("en-US");
+}
+
+/** Of a URL, without what may be a secret of its owner's: its user, its query. */
+export function hostOf(url: string): string {
+  const parsed = URL.parse(url);
+  return parsed === null ? url : parsed.host + parsed.pathname;
+}

@@ -1,0 +1,24 @@
+import type { JOBS } from "../../../cli/jobs/commands.ts";
+import { aJob } from "../../../src/api/schemas/job.ts";
+import type { Case } from "./case.ts";
+
+const words = [aJob.id];
+const json = { id: aJob.id };
+
+export const JOBS_CASES: { readonly [N in keyof typeof JOBS]: Case } = {
+  "jobs list": {
+    words: [],
+    asks: ["listJobs"],
+    out: /^ID +ACTION .+\njob_\S+ +replay +running +441 .+ status:failed status_code:5xx since:\S+\n$/,
+    json: { data: [json], next_cursor: null },
+  },
+  "jobs show": {
+    words,
+    asks: ["getJob"],
+    out: /^job_\S+ {2}replay {2}running\n {2}progress {2}####-{12} {2}121 of 441 deliveries\n {2}counts .+\n/,
+    json,
+  },
+  "jobs pause": { words, asks: ["pauseJob"], out: /^job_\S+ is paused, 120 of 441 done\. Go on: .+\n$/, json },
+  "jobs resume": { words, asks: ["resumeJob"], out: /^job_\S+ goes on, 120 of 441 done\. Watch it: .+\n$/, json },
+  "jobs cancel": { words, asks: ["cancelJob"], out: /^job_\S+ is cancelled, 120 of 441 done: .+\n$/, json },
+};

@@ -1,0 +1,190 @@
+import { describe, expect, it } from "vitest";
+import { EXIT } from "../../cli/exit-code.ts";
+import { aJob, aJobPlan } from "../../src/api/schemas/job.ts";
+import { fakeDaemon, problem, type Seen } from "./fake-daemon.ts";
+import { FakeIo } from "./fake-io.ts";
+import { webhookd } from "./runs.ts";
+
+const EVENT = "evt_01m7w8bx02jeyjr53r14y5rmma";
+const JOBS = "/v1/webhooks/jobs";
+const ended = { status: "done", done: 441, delivered: 441, failed: 0, skipped: 0 };
+
+interface Scene {
+  readonly plan?: object;
+  /** What the job is at each look, the last one for ever; text is the code of a 503. */
+  readonly looks?: readonly (object | string)[];
+  readonly io?: ConstructorParameters<typeof FakeIo>[0];
+}
+
+async function replay({ plan = {}, looks = [ended], io: options = {} }: Scene, ...words: string[]) {
+  let step = 0;
+  const daemon = await fakeDaemon(({ method, path, body }) => {
+    if (method === "POST" && path.startsWith(JOBS)) {
+      const isPlan = (body as { dry_run?: boolean }).dry_run;
+      return isPlan ? { status: 200, body: { ...aJobPlan, ...plan } } : { status: 202, body: aJob };
+    }
+    if (!path.startsWith(JOBS)) return problem(404, "not_found", "not here");
+    const look = looks[Math.min(step++, looks.length - 1)]!;
+    return typeof look === "string" ? problem(503, look, "not now") : { status: 200, body: { ...aJob, ...look } };
+  });
+  const io = new FakeIo(options);
+  const code = await webhookd(io, "replay", "--socket", daemon.socket, ...words);
+  return { code, io, drafts: daemon.seen.filter(({ method }) => method === "POST").map(({ body }: Seen) => body) };
+}
+
+const person = (...input: string[]) => ({ isTTY: true, input });
+
+describe("webhookd replay of many", () => {
+  it("shows the plan, asks for the number, and has exactly what was planned done", async () => {
+    const { code, io, drafts } = await replay({ io: person("441") }, "--status-code", "5xx", "--since", "2h");
+    expect(code).toBe(EXIT.ok);
+    expect(io.asked).toEqual([{ question: "Type 441 to go on: ", hidden: false }]);
+    const draft = { action: "replay", filter: { status_code: "5xx", since: "2023-11-14T20:13:20.000Z" } };
+    const pace = { rate_per_second: 20, canary: false };
+    expect(drafts).toEqual([
+      { ...draft, ...pace, dry_run: true },
+      { ...draft, ...pace, expect: 441 },
+    ]);
+    expect(io.err).toContain("441 deliveries to replay:\n  390  ep_06fbqxvx8r4m8q2v6ng0c3kz7t\n");
+    expect(io.err).toContain("38 of them had no answer in time");
+    expect(io.err).toContain(`webhookd jobs cancel ${aJob.id}`);
+    expect(io.out).toBe(`${aJob.id}\n`);
+  });
+
+  it.each([[["44"]], [[""]], [[]]])("does nothing when %j is typed for 441", async (input) => {
+    const { code, io, drafts } = await replay({ io: person(...input) }, "--all-failed");
+    expect([code, drafts.length]).toEqual([EXIT.refused, 1]);
+    expect(io.err).toContain("Nothing was done.");
+  });
+
+  it("needs --yes for more than one where nobody can be asked", async () => {
+    const { code, io, drafts } = await replay({}, "--all-failed");
+    expect([code, drafts.length]).toEqual([EXIT.usage, 1]);
+    expect(io.err).toContain("add --yes, best with --expect 441");
+    expect((await replay({}, "--all-failed", "--yes")).code).toBe(EXIT.ok);
+    expect((await replay({ plan: { matched: 1 } }, "--all-failed")).code).toBe(EXIT.ok);
+  });
+
+  it("--expect refuses a plan of another size", async () => {
+    const { code, io, drafts } = await replay({}, "--all-failed", "--yes", "--expect", "440");
+    expect([code, drafts.length]).toEqual([EXIT.conflict, 1]);
+    expect(io.err).toContain("the plan holds 441 deliveries, not 440");
+    expect((await replay({}, "--all-failed", "--yes", "--expect", "441")).code).toBe(EXIT.ok);
+  });
+
+  it("--dry-run shows the plan on stdout and stops", async () => {
+    const { code, io, drafts } = await replay({}, "--endpoint", "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", "--dry-run");
+    expect([code, drafts.length, io.err]).toEqual([EXIT.ok, 1, ""]);
+    expect(io.out).toContain("  at 20/s for each endpoint, about 20s\n");
+  });
+
+  it("takes ids from arguments and from stdin, each once, up to what one job takes", async () => {
+    const ids = Array.from({ length: 1000 }, (_, n) => EVENT.slice(0, -4) + String(n).padStart(4, "0"));
+    const piped = { io: { input: [...ids, "", ids[0]!] } };
+    const { code, drafts } = await replay(piped, "-", "--yes", "--pace", "30/m", "--canary");
+    expect(code).toBe(EXIT.ok);
+    expect(drafts[1]).toMatchObject({ filter: { events: ids }, rate_per_second: 0.5, canary: true });
+    const tooMany = await replay(piped, EVENT, "-", "--yes");
+    expect([tooMany.code, tooMany.drafts.length]).toEqual([EXIT.usage, 0]);
+    expect(tooMany.io.err).toContain(
+      "1001 ids are more than the 1000 that one job takes\n  Say what they have in common",
+    );
+  });
+
+  it.each([
+    [[], [], EXIT.usage, "say which: ids, - for ids from stdin, or a filter"],
+    [["--all-failed", "--since", "2h"], [], EXIT.usage, "--all-failed is everything"],
+    [["--status", "pending"], [], EXIT.usage, "--status pending cannot be replayed"],
+    [["--filter", "stats:failed"], [], EXIT.usage, "Did you mean status?"],
+    [["--all-failed", "--pace", "9000/s"], [], EXIT.usage, "no pace such as 20/s"],
+    [["--all-failed", "--force"], [], EXIT.usage, "--force is for one event"],
+    [["-"], [EVENT, "dlv_1"], EXIT.usage, "line 2 of stdin: dlv_1 is not the id of an event"],
+    [["-"], [""], EXIT.conflict, "no ids came on stdin"],
+  ])("refuses %j with %j on stdin", async (words, input, exit, message) => {
+    const { code, io, drafts } = await replay({ io: { input } }, ...words);
+    expect([code, drafts.length, io.out]).toEqual([exit, 0, ""]);
+    expect(io.err).toContain(message);
+  });
+
+  it("exits 6 when there is nothing to replay, and says where the rest is", async () => {
+    const left = [{ endpoint: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", deliveries: 7, reason: "endpoint_disabled" }];
+    const { code, io } = await replay(
+      { plan: { matched: 0, endpoints: [], left_alone: left } },
+      "--all-failed",
+      "--yes",
+    );
+    expect(code).toBe(EXIT.conflict);
+    expect(io.err).toContain("ep_06fbqxvx8r4m8q2v6ng0c3kz7t (endpoint_disabled)");
+  });
+});
+
+describe("webhookd replay --wait", () => {
+  const words = ["--all-failed", "--yes", "--wait"];
+
+  it("says how far it is until all is delivered", async () => {
+    const { code, io } = await replay({ looks: [{ done: 200 }, ended] }, ...words);
+    expect(code).toBe(EXIT.ok);
+    expect(io.err).toContain(`${aJob.id}  ####------------  121/441  118 delivered  2 failed  1 skipped\n`);
+    expect(io.out).toBe(`${aJob.id} done: 441 delivered, 0 failed of 441.\n`);
+  });
+
+  it.each([
+    [{ ...ended, delivered: 437, failed: 4 }, 'webhookd deliveries list --filter "status:pending'],
+    [{ ...ended, delivered: 440, skipped: 1 }, "440 delivered, 0 failed, 1 skipped of 441"],
+    [{ status: "cancelled", ended_at: "2026-11-20T09:56:00.000Z" }, "cancelled: 118 delivered"],
+    [
+      { status: "paused", paused_reason: "the canary to ep_1 failed" },
+      "paused itself, because the canary to ep_1 failed",
+    ],
+  ])("exits 7 when it ends as %j", async (look, message) => {
+    const { code, io } = await replay({ looks: [look] }, ...words);
+    expect(code).toBe(EXIT.partly_done);
+    expect(io.out).toContain(message);
+  });
+
+  it("exits 9 when --timeout is over, and waits for a job that somebody paused", async () => {
+    const { code, io } = await replay({ looks: [{ status: "paused" }] }, ...words, "--timeout", "2m");
+    expect([code, io.now()]).toEqual([EXIT.wait_ran_out, 1_700_000_120_000]);
+    expect(io.err).toContain(`${aJob.id} is not done yet: 120 of 441\n  Watch it: webhookd jobs show`);
+  });
+
+  it("waits through a restart of the daemon, and gives up on one that stays away", async () => {
+    const { code, io } = await replay({ looks: ["shutting_down", "storage_unavailable", ended] }, ...words);
+    expect(code).toBe(EXIT.ok);
+    expect(io.err).toMatch(/-- not now; job_\S+ goes on when it is back --\n-- the daemon is back --\n/);
+    const gone = await replay({ looks: ["storage_unavailable"] }, ...words);
+    expect(gone.code).toBe(EXIT.refused);
+    expect(gone.io.now()).toBeGreaterThan(1_700_000_300_000);
+  });
+
+  it("a signal leaves the job running and says how to end it", async () => {
+    const daemon = await fakeDaemon(({ body, method }) => {
+      if (method === "GET") io.signal("SIGINT");
+      return { status: 200, body: (body as { dry_run?: boolean } | undefined)?.dry_run ? aJobPlan : aJob };
+    });
+    const io = new FakeIo();
+    const code = await webhookd(io, "replay", "--json", ...words, "--socket", daemon.socket);
+    expect(code).toBe(EXIT.sigint);
+    expect(io.err).toContain(
+      `${aJob.id} goes on without this command. Watch it: webhookd jobs show ${aJob.id} --watch.`,
+    );
+    expect(io.watchesSignals).toBe(false);
+    expect(daemon.seen.at(-1)).toMatchObject({ method: "GET" });
+  });
+
+  it("with --json says plan, results and the end as lines", async () => {
+    const { io } = await replay({ looks: [{ done: 200 }, { done: 200 }, ended] }, ...words, "--json");
+    const lines = io.out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as object);
+    expect(lines).toEqual([
+      { kind: "plan", ...aJobPlan },
+      { kind: "result", ...aJob },
+      { kind: "result", ...aJob, done: 200 },
+      { kind: "result", ...aJob, ...ended },
+      { kind: "done", ...aJob, ...ended },
+    ]);
+    expect(io.err).toBe("");
+  });
+});
