@@ -4,6 +4,7 @@ import { CONFIGURATION } from "./config/commands.ts";
 import { DAEMON } from "./daemon/commands.ts";
 import { JOBS } from "./jobs/commands.ts";
 import { KEYS } from "./keys/commands.ts";
+import { RECEIVER } from "./receiver/commands.ts";
 import { REPLAY } from "./replay/commands.ts";
 import { TUI } from "./tui/commands.ts";
 import { UPKEEP } from "./upkeep/commands.ts";
@@ -14,6 +15,7 @@ export const COMMANDS = {
   ...TUI,
   ...REPLAY,
   ...JOBS,
+  ...RECEIVER,
   ...KEYS,
   ...CONFIGURATION,
   ...UPKEEP,

@@ -17,6 +17,8 @@ export const RUNS: Runs = {
   "jobs pause": () => import("./jobs/pause.ts"),
   "jobs resume": () => import("./jobs/resume.ts"),
   "jobs cancel": () => import("./jobs/cancel.ts"),
+  verify: () => import("./receiver/verify.ts"),
+  sign: () => import("./receiver/sign.ts"),
 
   "keys create": () => import("./keys/create.ts"),
   "keys list": () => import("./keys/list.ts"),

@@ -5,6 +5,7 @@ import { CONFIG_CASES } from "./config.ts";
 import { DAEMON_CASES } from "./daemon.ts";
 import { JOBS_CASES } from "./jobs.ts";
 import { KEYS_CASES } from "./keys.ts";
+import { RECEIVER_CASES } from "./receiver.ts";
 import { REPLAY_CASES } from "./replay.ts";
 import { TUI_CASES } from "./tui.ts";
 import { UPKEEP_CASES } from "./upkeep.ts";
@@ -14,6 +15,7 @@ export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...TUI_CASES,
   ...REPLAY_CASES,
   ...JOBS_CASES,
+  ...RECEIVER_CASES,
   ...KEYS_CASES,
   ...CONFIG_CASES,
   ...UPKEEP_CASES,

@@ -1,0 +1,26 @@
+import type { RECEIVER } from "../../../cli/receiver/commands.ts";
+import { someSecrets } from "../../../src/api/schemas/secret.ts";
+import { signBody } from "../../../src/domain/signature.ts";
+import type { Case, CaseElsewhere } from "./case.ts";
+
+const SECRET = { "secret.txt": "It's a Secret to Everybody" };
+const BODY = { "body.json": "Hello, World!" };
+const SIGNATURE = signBody(someSecrets.signing_secret, BODY["body.json"]);
+const VECTOR = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+
+export const RECEIVER_CASES: { readonly [N in keyof typeof RECEIVER]: Case | CaseElsewhere } = {
+  verify: {
+    words: ["--endpoint", "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", "--signature", SIGNATURE, "{dir}/body.json"],
+    asks: ["getSecret"],
+    files: BODY,
+    out: /^OK\n$/,
+    json: { ok: true },
+  },
+  sign: {
+    words: ["--secret-file", "{dir}/secret.txt", "{dir}/body.json"],
+    asks: [],
+    files: { ...SECRET, ...BODY },
+    out: new RegExp(`^${VECTOR}\n$`),
+    json: { signature: VECTOR },
+  },
+};
