@@ -2,6 +2,7 @@
 import type { ArgsOf } from "./command.ts";
 import { CONFIGURATION } from "./config/commands.ts";
 import { DAEMON } from "./daemon/commands.ts";
+import { FAILURES } from "./failures/commands.ts";
 import { JOBS } from "./jobs/commands.ts";
 import { KEYS } from "./keys/commands.ts";
 import { RECEIVER } from "./receiver/commands.ts";
@@ -13,6 +14,7 @@ import { UPKEEP } from "./upkeep/commands.ts";
 export const COMMANDS = {
   ...DAEMON,
   ...TUI,
+  ...FAILURES,
   ...REPLAY,
   ...JOBS,
   ...RECEIVER,

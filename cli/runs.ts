@@ -10,6 +10,7 @@ export const RUNS: Runs = {
 
   tui: () => import("./tui/tui.ts"),
 
+  failures: () => import("./failures/failures.ts"),
   replay: () => import("./replay/replay.ts"),
 
   "jobs list": () => import("./jobs/list.ts"),

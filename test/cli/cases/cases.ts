@@ -3,6 +3,7 @@ import type { CommandName } from "../../../cli/commands.ts";
 import type { Case, CaseElsewhere } from "./case.ts";
 import { CONFIG_CASES } from "./config.ts";
 import { DAEMON_CASES } from "./daemon.ts";
+import { FAILURES_CASES } from "./failures.ts";
 import { JOBS_CASES } from "./jobs.ts";
 import { KEYS_CASES } from "./keys.ts";
 import { RECEIVER_CASES } from "./receiver.ts";
@@ -13,6 +14,7 @@ import { UPKEEP_CASES } from "./upkeep.ts";
 export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...DAEMON_CASES,
   ...TUI_CASES,
+  ...FAILURES_CASES,
   ...REPLAY_CASES,
   ...JOBS_CASES,
   ...RECEIVER_CASES,
