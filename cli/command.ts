@@ -96,6 +96,14 @@ export const TARGET = {
 /** For every command that asks the daemon. */
 export const CLIENT = { json: JSON_FLAG, ...TARGET } as const;
 
+/** For what cannot be taken back. */
+export const YES = {
+  yes: { type: "boolean", description: "Do not ask; needed where there is no terminal to ask at" },
+} as const;
+
+/** Whose, for a key of every tenant and for the socket. */
+export const TENANT = { type: "string", valueHint: "TENANT", description: "Of this tenant" } as const;
+
 /** For every command that lists: what is shown, and how. */
 export const LIST = {
   limit: { type: "string", default: "50", valueHint: "N", description: "At most so many" },

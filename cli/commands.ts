@@ -1,8 +1,10 @@
 /** Every command there is, by its words. Each noun's folder holds what its commands take, and a file for each to run. */
 import type { ArgsOf } from "./command.ts";
+import { ATTEMPTS } from "./attempts/commands.ts";
 import { CONFIGURATION } from "./config/commands.ts";
 import { DAEMON } from "./daemon/commands.ts";
-import { FAILURES } from "./failures/commands.ts";
+import { DELIVERIES } from "./deliveries/commands.ts";
+import { EVENTS } from "./events/commands.ts";
 import { JOBS } from "./jobs/commands.ts";
 import { KEYS } from "./keys/commands.ts";
 import { RECEIVER } from "./receiver/commands.ts";
@@ -14,7 +16,9 @@ import { UPKEEP } from "./upkeep/commands.ts";
 export const COMMANDS = {
   ...DAEMON,
   ...TUI,
-  ...FAILURES,
+  ...EVENTS,
+  ...DELIVERIES,
+  ...ATTEMPTS,
   ...REPLAY,
   ...JOBS,
   ...RECEIVER,
@@ -27,6 +31,9 @@ export type CommandName = keyof typeof COMMANDS;
 
 /** Words that begin the names of several commands. */
 export const GROUPS: Readonly<Record<string, string>> = {
+  events: "What happened: publish, look at, take back",
+  deliveries: "One event owed to one endpoint",
+  attempts: "One request made for a delivery, and what came back",
   jobs: "What is done to many deliveries at a pace",
   keys: "API keys",
   config: "The configuration",

@@ -10,7 +10,19 @@ export const RUNS: Runs = {
 
   tui: () => import("./tui/tui.ts"),
 
-  failures: () => import("./failures/failures.ts"),
+  "events list": () => import("./events/list.ts"),
+  "events show": () => import("./events/show.ts"),
+  "events send": () => import("./events/send.ts"),
+  "events cancel": () => import("./events/cancel.ts"),
+  "events erase": () => import("./events/erase.ts"),
+
+  "deliveries list": () => import("./deliveries/list.ts"),
+  "deliveries show": () => import("./deliveries/show.ts"),
+  "deliveries attempt": () => import("./deliveries/attempt.ts"),
+
+  "attempts list": () => import("./attempts/list.ts"),
+  "attempts show": () => import("./attempts/show.ts"),
+
   replay: () => import("./replay/replay.ts"),
 
   "jobs list": () => import("./jobs/list.ts"),

@@ -1,8 +1,7 @@
 /** What flags hold, read before anything is done. All throw a Failure with exit code 2. */
-import { faultOf, queryOf, readFilter, type Filter, type FilterWord } from "../src/client/filter.ts";
+import { faultOf, FILTER_WORDS, queryOf, readFilter, type Filter, type FilterWord } from "../src/client/filter.ts";
 import { parseDuration } from "../src/config/units.ts";
 import { isId } from "../src/domain/id.ts";
-import type { ArgsOf, FILTER } from "./command.ts";
 import { Failure } from "./failure.ts";
 
 export function readCount(text: string, flag: string, { min, max }: { min: number; max: number }): number {
@@ -37,28 +36,40 @@ export function readId(prefix: keyof typeof NOUNS, text: string): string {
   throw usage(`${what} is not the id of ${NOUNS[prefix]}`, `Ids of that kind are ${prefix}_ and 26 characters.`);
 }
 
-type FilterArgs = { readonly [F in keyof ArgsOf<typeof FILTER>]?: string | undefined };
+type FlagOf<W> = W extends "status_code" ? "status-code" : W;
+/** What a command has of the filter: `--filter` and words of it as flags. */
+type FilterArgs = { readonly [F in "filter" | FlagOf<FilterWord>]?: string | undefined };
 
-/** `--filter` and the flags beside it, as typed; a word may come from one of them. */
-export function readFilterArgs(args: FilterArgs): Filter {
+/** `--filter` and the flags beside it, as typed; a word may come from one of them, and must be one that is taken. */
+export function readFilterArgs(args: FilterArgs, taken: readonly FilterWord[] = FILTER_WORDS): Filter {
   const { filter, mistakes } = readFilter(args.filter ?? "");
   const [first] = mistakes;
   if (first !== undefined) throw usage(`--filter: ${first.what}`, first.hint);
   const all: { [W in FilterWord]?: string } = { ...filter };
-  for (const [flag, value] of Object.entries(args)) {
-    if (flag === "filter" || value === undefined) continue;
-    const word = flag.replaceAll("-", "_") as FilterWord;
-    if (all[word] !== undefined) throw usage(`--${flag} is also in --filter`, "Say it once.");
-    const fault = faultOf(word, value);
-    if (fault !== null) throw usage(`--${flag} does not take "${value}"`, fault);
-    all[word] = value;
+  for (const word of FILTER_WORDS) {
+    const flag = word.replace("_", "-") as FlagOf<FilterWord>;
+    const value = args[flag];
+    if (value !== undefined) {
+      if (all[word] !== undefined) throw usage(`--${flag} is also in --filter`, "Say it once.");
+      const fault = faultOf(word, value);
+      if (fault !== null) throw usage(`--${flag} does not take "${value}"`, fault);
+      all[word] = value;
+    }
+    if (all[word] !== undefined && !taken.includes(word)) {
+      const hint = taken.length === 0 ? "Nothing narrows it." : `What narrows it: ${taken.join(", ")}.`;
+      throw usage(`${value === undefined ? `--filter: ${word}:` : `--${flag}`} does not apply here`, hint);
+    }
   }
   return all;
 }
 
 /** The same as parameters of the API. */
-export function readQuery(args: FilterArgs, now: number): { [W in FilterWord]?: string } {
-  return queryOf(readFilterArgs(args), now);
+export function readQuery(
+  args: FilterArgs,
+  now: number,
+  taken?: readonly FilterWord[],
+): { [W in FilterWord]?: string } {
+  return queryOf(readFilterArgs(args, taken), now);
 }
 
 function usage(what: string, hint = ""): Failure {

@@ -95,16 +95,19 @@ export class WebhookdError extends Error {
   readonly detail: string;
   readonly errors: readonly FieldError[];
   readonly retryAfterSeconds: number | undefined;
+  /** Where in the bytes that were sent, if it is about one place. */
+  readonly at: number | undefined;
 
   constructor(
     code: ErrorCode,
     detail: string,
-    more: { errors?: readonly FieldError[]; retryAfterSeconds?: number; cause?: unknown } = {},
+    more: { errors?: readonly FieldError[]; retryAfterSeconds?: number; at?: number; cause?: unknown } = {},
   ) {
     super(`${code}: ${detail}`, "cause" in more ? { cause: more.cause } : undefined);
     this.code = code;
     this.detail = detail;
     this.errors = more.errors ?? [];
     this.retryAfterSeconds = more.retryAfterSeconds;
+    this.at = more.at;
   }
 }

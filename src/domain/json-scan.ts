@@ -124,7 +124,7 @@ export class JsonScan {
     frame.keyStart = at + 1;
     frame.keyEnd = end - 1;
     if (!frame.keys.add(text, frame.keyStart, frame.keyEnd)) {
-      throw this.#invalid("duplicate_key", "an object has the same key twice");
+      throw this.#invalid("duplicate_key", "an object has the same key twice", at);
     }
     const colon = skipSpace(text, end);
     if (text[colon] !== COLON) throw this.#unexpected(colon);
@@ -134,9 +134,9 @@ export class JsonScan {
   #string(at: number): number {
     const end = endOfString(this.#text, at);
     if (end === LONE_SURROGATE) {
-      throw this.#invalid("invalid_utf8", "a string holds half of a surrogate pair, which has no UTF-8 form");
+      throw this.#invalid("invalid_utf8", "a string holds half of a surrogate pair, which has no UTF-8 form", at);
     }
-    if (end < 0) throw this.#invalid(null, `the string at byte ${at} does not end or holds a forbidden character`);
+    if (end < 0) throw this.#invalid(null, `the string at byte ${at} does not end or holds a forbidden character`, at);
     return end;
   }
 
@@ -149,7 +149,7 @@ export class JsonScan {
   #open(at: number, kind: "object" | "array", closer: number): number {
     const depth = this.#depth;
     if (depth - this.#outline >= this.#maxDepth) {
-      throw this.#invalid("too_deep", `values are nested more than ${this.#maxDepth} deep`);
+      throw this.#invalid("too_deep", `values are nested more than ${this.#maxDepth} deep`, at);
     }
     const frame = (this.#frames[depth] ??= newFrame());
     frame.closer = closer;
@@ -190,13 +190,14 @@ export class JsonScan {
 
   #unexpected(at: number): WebhookdError {
     const what = at < this.#text.length ? `an unexpected character at byte ${at}` : "an unexpected end";
-    return this.#invalid(null, `the JSON text has ${what}`);
+    return this.#invalid(null, `the JSON text has ${what}`, at);
   }
 
-  #invalid(code: FieldCode | null, detail: string): WebhookdError {
+  #invalid(code: FieldCode | null, detail: string, at?: number): WebhookdError {
     const pointer = this.#where();
     const errors = code === null ? [] : [{ pointer, code, detail }];
-    return new WebhookdError("invalid_json", pointer === "" ? detail : `${detail}, at ${pointer}`, { errors });
+    const more = { errors, ...(at !== undefined && { at }) };
+    return new WebhookdError("invalid_json", pointer === "" ? detail : `${detail}, at ${pointer}`, more);
   }
 
   /** RFC 6901, from the open containers. */

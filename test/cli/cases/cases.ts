@@ -3,7 +3,8 @@ import type { CommandName } from "../../../cli/commands.ts";
 import type { Case, CaseElsewhere } from "./case.ts";
 import { CONFIG_CASES } from "./config.ts";
 import { DAEMON_CASES } from "./daemon.ts";
-import { FAILURES_CASES } from "./failures.ts";
+import { ATTEMPTS_CASES, DELIVERIES_CASES } from "./deliveries.ts";
+import { EVENTS_CASES } from "./events.ts";
 import { JOBS_CASES } from "./jobs.ts";
 import { KEYS_CASES } from "./keys.ts";
 import { RECEIVER_CASES } from "./receiver.ts";
@@ -14,7 +15,9 @@ import { UPKEEP_CASES } from "./upkeep.ts";
 export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...DAEMON_CASES,
   ...TUI_CASES,
-  ...FAILURES_CASES,
+  ...EVENTS_CASES,
+  ...DELIVERIES_CASES,
+  ...ATTEMPTS_CASES,
   ...REPLAY_CASES,
   ...JOBS_CASES,
   ...RECEIVER_CASES,

@@ -1,0 +1,38 @@
+import type { Attempt } from "../../src/client/answers.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { list, type Field } from "../list.ts";
+import { connect } from "../target.ts";
+import { readId, readQuery } from "../values.ts";
+import { answerOf } from "./text.ts";
+
+const FIELDS: readonly Field<Attempt>[] = [
+  { name: "id", text: ({ id }) => id },
+  { name: "event", text: ({ event }) => event, hidden: true },
+  { name: "delivery", text: ({ delivery }) => delivery, hidden: true },
+  { name: "endpoint", text: ({ endpoint }) => endpoint },
+  { name: "number", title: "TRY", text: ({ number }) => String(number) },
+  { name: "trigger", text: ({ trigger }) => trigger },
+  { name: "started_at", title: "STARTED", text: ({ started_at }) => started_at },
+  { name: "outcome", text: ({ outcome }) => outcome },
+  { name: "status_code", title: "ANSWER", text: answerOf },
+  { name: "duration_ms", title: "MS", text: ({ duration_ms }) => String(duration_ms) },
+  { name: "url", text: ({ url }) => url, hidden: true },
+  { name: "detail", text: ({ detail }) => detail },
+];
+
+const LISTINGS = { evt: "listEventAttempts", dlv: "listDeliveryAttempts", ep: "listEndpointAttempts" } as const;
+
+export async function run(args: Args<"attempts list">, io: Io): Promise<number> {
+  const prefix = prefixOf(args.of);
+  const id = readId(prefix, args.of);
+  const query = readQuery(args, io.now(), prefix === "ep" ? ["error", "status_code", "since", "until"] : []);
+  const asked = { client: connect(args, io), operation: LISTINGS[prefix], id, query };
+  await list(asked, args, { id: (attempt) => attempt.id, fields: FIELDS }, io);
+  return EXIT.ok;
+}
+
+function prefixOf(id: string): keyof typeof LISTINGS {
+  return id.startsWith("ep_") ? "ep" : id.startsWith("dlv_") ? "dlv" : "evt";
+}

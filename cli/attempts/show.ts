@@ -1,0 +1,56 @@
+import type { Attempt } from "../../src/client/answers.ts";
+import { printable } from "../../src/domain/printable.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { say, sayFields, sayJson } from "../print.ts";
+import { connect } from "../target.ts";
+import { readId } from "../values.ts";
+import { ago } from "../words.ts";
+import { resultOf } from "./text.ts";
+
+export async function run(args: Args<"attempts show">, io: Io): Promise<number> {
+  const attempt = await connect(args, io).call("getAttempt", { id: readId("att", args.attempt) });
+  if (args.json) sayJson(io, attempt);
+  else show(attempt, io);
+  return EXIT.ok;
+}
+
+function show(attempt: Attempt, io: Io): void {
+  const { trigger, round, retry, response_headers: headers, response_body: body } = attempt;
+  say(io, `${attempt.id}  ${attempt.outcome}  ${resultOf(attempt)}`);
+  sayFields(io, [
+    ["why", attempt.detail],
+    ["event", attempt.event],
+    ["delivery", attempt.delivery],
+    ["endpoint", attempt.endpoint],
+    ["url", attempt.url],
+    [
+      "number",
+      `${attempt.number}, by ${trigger}, round ${round}${retry === null ? "" : `, place ${retry} on the ladder`}`,
+    ],
+    ["started", `${attempt.started_at}, ${ago(attempt.started_at, io.now())}`],
+    ["phases", phasesOf(attempt)],
+    ["address", attempt.remote_address],
+    ["secret", attempt.secret],
+    ["body error", attempt.body_error],
+  ]);
+  const names = Object.entries(headers);
+  if (names.length > 0) say(io, "answer headers");
+  for (const [name, value] of names) say(io, `  ${name}: ${value}`);
+  if (body === "") return;
+  say(io, attempt.response_truncated ? "answer body, its beginning" : "answer body");
+  for (const line of printable(body, { keepNewlines: true }).split("\n")) say(io, `  ${line}`);
+}
+
+/** When each step was done, counted from the start. */
+function phasesOf({ phases, duration_ms }: Attempt): string {
+  const steps = [
+    ["dns", phases.dns_ms],
+    ["connect", phases.connect_ms],
+    ["tls", phases.tls_ms],
+    ["first byte", phases.first_byte_ms],
+    ["decided", duration_ms],
+  ] as const;
+  return steps.flatMap(([name, at]) => (at === null ? [] : [`${name} ${at} ms`])).join(", ");
+}

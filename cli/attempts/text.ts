@@ -1,0 +1,30 @@
+/** Attempts in words. */
+import type { Attempt, EventDelivery } from "../../src/client/answers.ts";
+import { hostOf, span } from "../words.ts";
+
+/** What came back: `503`, or why nothing did. */
+export function answerOf({ status_code, error, outcome }: Attempt): string {
+  return String(status_code ?? error ?? outcome);
+}
+
+/** `503 in 143 ms` */
+export function resultOf(attempt: Attempt): string {
+  return `${answerOf(attempt)} in ${attempt.duration_ms} ms`;
+}
+
+/** `billing.example.com/webhook  503 in 143 ms; next attempt in 30s` */
+export function lastResultOf(
+  { status, last_attempt: last, next_attempt_at: next }: EventDelivery,
+  now: number,
+): string {
+  if (last === null) return status;
+  const what = `${hostOf(last.url)}  ${resultOf(last)}`;
+  if (last.outcome === "succeeded") return what;
+  return next === null ? `${what}; no attempts are left` : `${what}; next attempt ${whenOf(next, now)}`;
+}
+
+/** `in 29m 12s`, or `now` for what is due. */
+export function whenOf(instant: string, now: number): string {
+  const seconds = Math.round((Date.parse(instant) - now) / 1000);
+  return seconds <= 0 ? "now" : `in ${span(seconds)}`;
+}

@@ -1,0 +1,23 @@
+/** Asking a person before something that cannot be taken back. */
+import { Failure } from "./failure.ts";
+import type { Io } from "./io.ts";
+import { note } from "./print.ts";
+
+/** Before anything is asked of the daemon. Throws when there is nobody to ask and no `--yes`. */
+export function requireSomebody(doing: string, { yes }: { readonly yes: boolean }, { stdin, stderr }: Io): void {
+  if (yes || (stdin.isTTY && stderr.isTTY)) return;
+  throw new Failure("usage", `${doing} needs --yes where there is no terminal to ask at`, "Nothing was done.");
+}
+
+/** `facts` say what is about to happen; throws unless `word` is typed, or `--yes` was. */
+export async function confirm(
+  { facts, word }: { readonly facts: readonly string[]; readonly word: string },
+  { yes }: { readonly yes: boolean },
+  io: Io,
+): Promise<void> {
+  for (const fact of facts) note(io, fact);
+  if (yes) return;
+  const typed = await io.stdin.ask(`Type ${word} to go on: `);
+  if (typed?.trim() === word) return;
+  throw new Failure("refused", `${word} was not typed`, "Nothing was done.", "not_confirmed");
+}

@@ -1,0 +1,34 @@
+import type { Delivery } from "../../src/client/answers.ts";
+import { answerOf, whenOf } from "../attempts/text.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { list, type Field } from "../list.ts";
+import { connect } from "../target.ts";
+import { readQuery } from "../values.ts";
+import { ago } from "../words.ts";
+
+const FIELDS: readonly Field<Delivery>[] = [
+  { name: "id", text: ({ id }) => id },
+  { name: "event", text: ({ event }) => event },
+  { name: "type", text: ({ type }) => type },
+  { name: "endpoint", text: ({ endpoint }) => endpoint },
+  { name: "status", text: ({ status }) => status },
+  { name: "attempts", title: "TRIES", text: ({ attempts }) => String(attempts) },
+  { name: "last_attempt", title: "LAST", text: ({ last_attempt: last }) => (last === null ? "-" : answerOf(last)) },
+  {
+    name: "next_attempt_at",
+    title: "NEXT",
+    text: ({ next_attempt_at: next }, now) => (next === null ? "-" : whenOf(next, now)),
+  },
+  { name: "received_at", title: "RECEIVED", text: ({ received_at }, now) => ago(received_at, now) },
+  { name: "tenant", text: ({ tenant }) => tenant, hidden: true },
+  { name: "round", text: ({ round }) => String(round), hidden: true },
+];
+
+export async function run(args: Args<"deliveries list">, io: Io): Promise<number> {
+  const query = readQuery(args, io.now());
+  const asked = { client: connect(args, io), operation: "listDeliveries", query } as const;
+  await list(asked, args, { id: ({ id }) => id, fields: FIELDS }, io);
+  return EXIT.ok;
+}

@@ -1,0 +1,38 @@
+/** A delivery in words: what was tried, and what is to come. */
+import type { Attempt, EventDelivery } from "../../src/client/answers.ts";
+import { resultOf, whenOf } from "../attempts/text.ts";
+import { count } from "../words.ts";
+
+type Shown = Pick<EventDelivery, "id" | "endpoint" | "status" | "attempts" | "next_attempt_at">;
+
+/** `attempts` oldest first; as many as are kept. */
+export function deliveryLines(delivery: Shown, event: string, attempts: readonly Attempt[], now: number): string[] {
+  return [
+    `${delivery.id}  to ${delivery.endpoint}  ${delivery.status} after ${count(delivery.attempts, "attempt", "attempts")}`,
+    ...attempts.map(attemptLine),
+    ...tocome(delivery, event, now).map((line) => `  ${line}`),
+  ];
+}
+
+function attemptLine(attempt: Attempt): string {
+  const { number, started_at, outcome, trigger, detail } = attempt;
+  const why = outcome === "succeeded" ? "" : `  ${detail}`;
+  return `  ${String(number).padStart(2)}  ${started_at}  ${outcome.padEnd(9)}  ${resultOf(attempt)}  ${trigger}${why}`;
+}
+
+function tocome({ id, endpoint, status, next_attempt_at: next }: Shown, event: string, now: number): string[] {
+  switch (status) {
+    case "pending": {
+      const when = next === null ? "soon" : `${whenOf(next, now)}, at ${next}`;
+      return [`next attempt ${when}; at once: webhookd deliveries attempt ${id}`];
+    }
+    case "held":
+      return [`kept while its endpoint is disabled; to send it: webhookd endpoints enable ${endpoint}`];
+    case "failed":
+      return [`no attempts are left; to begin anew: webhookd replay ${event} --endpoint ${endpoint}`];
+    case "cancelled":
+      return ["cancelled: nothing more is sent"];
+    case "delivered":
+      return [];
+  }
+}

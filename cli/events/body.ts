@@ -1,0 +1,25 @@
+/** An event's body as it is signed and sent, from the daemon's answer: its `data` must not go through a JSON parser. */
+import type { Event } from "../../src/client/answers.ts";
+import { envelope } from "../../src/domain/event.ts";
+import { scanObject, type Span } from "../../src/domain/json.ts";
+import { Failure } from "../failure.ts";
+
+/** `{"id","type","created_at","data"}`. Throws for an event whose data was erased. */
+export function bodyOf(answer: string): Buffer {
+  const { id, type, created_at } = JSON.parse(answer) as Event;
+  const data = dataOf(answer);
+  if (data !== null) return envelope(id, type, Date.parse(created_at), data);
+  throw new Failure(
+    "conflict",
+    `the data of ${id} was erased`,
+    "Its attempts are kept: webhookd attempts list evt_…",
+    "gone",
+  );
+}
+
+/** The bytes that were published; null once they were erased. */
+export function dataOf(answer: string): Buffer | null {
+  const bytes = Buffer.from(answer);
+  const span: Span & { readonly kind: string } = scanObject(bytes).get("data")!;
+  return span.kind === "null" ? null : bytes.subarray(span.start, span.end);
+}

@@ -1,0 +1,25 @@
+import type { Args } from "../commands.ts";
+import { confirm, requireSomebody } from "../confirm.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
+import { connect } from "../target.ts";
+import { readId } from "../values.ts";
+import { count } from "../words.ts";
+
+export async function run(args: Args<"events cancel">, io: Io): Promise<number> {
+  const id = readId("evt", args.event);
+  const endpoint = args.endpoint === undefined ? undefined : readId("ep", args.endpoint);
+  requireSomebody("cancelling", args, io);
+  const client = connect(args, io);
+  const { type, deliveries } = await client.call("getEvent", { id });
+  const open = deliveries.filter(
+    ({ status, endpoint: to }) => /^(?:pending|held)$/.test(status) && (endpoint === undefined || to === endpoint),
+  );
+  const facts = [`${id} ${type}: ${count(open.length, "delivery is", "deliveries are")} open and will be cancelled.`];
+  await confirm({ facts, word: "yes" }, args, io);
+  const after = await client.call("cancelEvent", { id, body: { endpoint } });
+  if (args.json) sayJson(io, after);
+  else say(io, `${id}: ${count(after.cancelled, "delivery", "deliveries")} cancelled; it is ${after.status}.`);
+  return EXIT.ok;
+}

@@ -1,0 +1,50 @@
+/** A request as webhookd would make it, as a script for any POSIX shell with openssl and curl. */
+
+export interface Sent {
+  readonly event: string;
+  readonly endpoint: string;
+  readonly url: string;
+  readonly body: Buffer;
+  /** The names of the endpoint's own headers, whose values the daemon keeps to itself. */
+  readonly headers: readonly string[];
+}
+
+/**
+ * ASCII alone, so that nothing in the body can steer the terminal on which it is shown. The signatures are made when it
+ * runs; the secret is in a variable, and in no text.
+ */
+export function curlScript({ event, endpoint, url, body, headers }: Sent): string {
+  const own = headers.map((name) => `#   this endpoint also gets ${name}; add it: -H '${name}: …'`);
+  return `${[
+    `# ${event} to ${endpoint}, signed when this runs. First:`,
+    `#   WEBHOOKD_SECRET=$(webhookd endpoints secret ${endpoint})`,
+    ...own,
+    `body=$(printf ${quoted(formatOf(body))})`,
+    "now=$(date +%s)",
+    "hex() { od -An -v -tx1 | tr -d ' \\n'; }",
+    "case $WEBHOOKD_SECRET in",
+    '  whsec_*) key=$(printf %s "${WEBHOOKD_SECRET#whsec_}" | openssl base64 -d -A | hex) ;;',
+    '  *) key=$(printf %s "$WEBHOOKD_SECRET" | hex) ;;',
+    "esac",
+    'signed() { openssl dgst -sha256 -mac HMAC -macopt "hexkey:$1" -binary; }',
+    'specified=$(printf %s "$body" | signed "$(printf %s "$WEBHOOKD_SECRET" | hex)" | hex)',
+    `standard=$(printf '%s.%s.%s' ${event} "$now" "$body" | signed "$key" | openssl base64 -A)`,
+    `curl -sS -i ${quoted(new URL(url).href)} \\`,
+    "  -H 'content-type: application/json' \\",
+    '  -H "X-Service-Signature: $specified" \\',
+    `  -H 'webhook-id: ${event}' -H "webhook-timestamp: $now" -H "webhook-signature: v1,$standard" \\`,
+    '  --data-binary "$body"',
+  ].join("\n")}\n`;
+}
+
+/** What printf makes the bytes of. */
+function formatOf(bytes: Buffer): string {
+  return bytes
+    .toString("latin1")
+    .replaceAll(/[\\%]/g, (char) => char + char)
+    .replaceAll(/[^\x20-\x7e]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`);
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

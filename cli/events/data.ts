@@ -1,0 +1,39 @@
+/** The `data` of an event to publish, as it was given: it is checked, and passed on byte for byte. */
+import { readFileSync } from "node:fs";
+import { WebhookdError } from "../../src/domain/errors.ts";
+import { scanJson } from "../../src/domain/json.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+
+/** `@FILE`, `-` for stdin, or JSON as it stands. Throws a Failure that names line and column. */
+export async function readData(given: string, io: Io): Promise<string> {
+  const bytes =
+    given === "-" ? await io.stdin.read() : given.startsWith("@") ? read(given.slice(1)) : Buffer.from(given);
+  const where = given === "-" ? "stdin" : given.startsWith("@") ? given.slice(1) : "--data";
+  try {
+    const { kind, start, end } = scanJson(bytes);
+    if (kind === "object") return bytes.toString("utf8", start, end);
+    throw usage(`${where} holds ${kind === "null" ? "null" : `a JSON ${kind}`}`, "An event's data is an object.");
+  } catch (error) {
+    if (!(error instanceof WebhookdError)) throw error;
+    throw usage(`${where}${error.at === undefined ? "" : placeOf(bytes, error.at)}: ${error.detail}`);
+  }
+}
+
+function read(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw usage(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+/** `:3:14`, as compilers and editors say it; columns are characters. */
+function placeOf(bytes: Buffer, at: number): string {
+  const lines = bytes.toString("utf8", 0, at).split("\n");
+  return `:${lines.length}:${[...lines.at(-1)!].length + 1}`;
+}
+
+function usage(what: string, hint = ""): Failure {
+  return new Failure("usage", what, `${hint} Nothing was published.`.trim());
+}

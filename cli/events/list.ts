@@ -1,0 +1,52 @@
+import type { EventDelivery, EventSummary } from "../../src/client/answers.ts";
+import { FILTER_WORDS } from "../../src/client/filter.ts";
+import { answerOf } from "../attempts/text.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { list, type Field } from "../list.ts";
+import { connect } from "../target.ts";
+import { readQuery } from "../values.ts";
+import { ago } from "../words.ts";
+
+const FIELDS: readonly Field<EventSummary>[] = [
+  { name: "id", text: ({ id }) => id },
+  { name: "type", text: ({ type }) => type },
+  { name: "status", text: ({ status }) => status },
+  { name: "attempts", title: "TRIES", text: (event) => String(triesOf(event)) },
+  { name: "last_attempt", title: "LAST", text: lastAnswerOf },
+  { name: "endpoints", text: deliveredOf },
+  { name: "received_at", title: "RECEIVED", text: ({ received_at }, now) => ago(received_at, now) },
+  { name: "created_at", title: "CREATED", text: ({ created_at }) => created_at, hidden: true },
+  { name: "tenant", text: ({ tenant }) => tenant, hidden: true },
+  { name: "test", text: ({ test }) => String(test), hidden: true },
+];
+
+const WORDS = FILTER_WORDS.filter((word) => word !== "event");
+
+export async function run(args: Args<"events list">, io: Io): Promise<number> {
+  const filter = readQuery(args, io.now(), WORDS);
+  // The table says how each fares; for programs an event comes as any list gives it.
+  const query = args.json || args.ids ? filter : { ...filter, include: "deliveries" };
+  const asked = { client: connect(args, io), operation: "listEvents", query } as const;
+  await list(asked, args, { id: ({ id }) => id, fields: FIELDS }, io);
+  return EXIT.ok;
+}
+
+const deliveriesOf = ({ deliveries }: EventSummary): readonly EventDelivery[] => deliveries ?? [];
+
+function triesOf(event: EventSummary): number {
+  return deliveriesOf(event).reduce((sum, { attempts }) => sum + attempts, 0);
+}
+
+function lastAnswerOf(event: EventSummary): string {
+  const attempts = deliveriesOf(event).flatMap(({ last_attempt: last }) => (last === null ? [] : [last]));
+  const [latest] = attempts.sort((one, other) => (one.started_at < other.started_at ? 1 : -1));
+  return latest === undefined ? "-" : answerOf(latest);
+}
+
+/** `1 of 2`: to how many of its endpoints it was delivered. */
+function deliveredOf(event: EventSummary): string {
+  const deliveries = deliveriesOf(event);
+  return `${deliveries.filter(({ status }) => status === "delivered").length} of ${deliveries.length}`;
+}

@@ -1,0 +1,90 @@
+import type { Attempt, Event } from "../../src/client/answers.ts";
+import type { Client } from "../../src/client/client.ts";
+import { printable } from "../../src/domain/printable.ts";
+import type { Args } from "../commands.ts";
+import { deliveryLines } from "../deliveries/text.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { say, sayFields, sayJsonText } from "../print.ts";
+import { connect } from "../target.ts";
+import { readId } from "../values.ts";
+import { ago } from "../words.ts";
+import { bodyOf, dataOf } from "./body.ts";
+import { curlScript } from "./curl.ts";
+
+/** Of the data; the rest is a matter for `--raw`. */
+const MAX_DATA_CHARS = 4000;
+/** As many as an event's answer holds. */
+const MAX_DELIVERIES = 100;
+
+export async function run(args: Args<"events show">, io: Io): Promise<number> {
+  const id = readId("evt", args.event);
+  checkFlags(args, io);
+  const client = connect(args, io);
+  const answer = await client.text("getEvent", { id });
+  if (args.raw) io.stdout.write(bodyOf(answer).toString());
+  else if (args.curl) io.stdout.write(await curlOf(client, answer, args.endpoint));
+  else if (args.json) sayJsonText(io, answer);
+  else {
+    const attempts = client.every("listEventAttempts", { id, query: { order: "oldest" } });
+    show(answer, await Array.fromAsync(attempts), io);
+  }
+  return EXIT.ok;
+}
+
+function checkFlags({ raw, curl, json, force, endpoint }: Args<"events show">, io: Io): void {
+  const [first, second] = [raw && "--raw", curl && "--curl", json && "--json"].filter((flag) => flag !== false);
+  if (second !== undefined) throw usage(`${first} and ${second} are two outputs`, "Give one of them.");
+  if (endpoint !== undefined && !curl) throw usage("--endpoint goes with --curl");
+  if (force && !raw) throw usage("--force goes with --raw");
+  if (raw && io.stdout.isTTY && !force) {
+    throw usage(
+      "--raw may hold what steers a terminal",
+      "Send it into a file or a pipe; --force writes it here all the same.",
+    );
+  }
+}
+
+async function curlOf(client: Client, answer: string, endpoint: string | undefined): Promise<string> {
+  const { id, deliveries } = JSON.parse(answer) as Event;
+  const [first, second] = deliveries;
+  if (endpoint === undefined && second !== undefined) {
+    const hint = `It went to ${deliveries.map((delivery) => delivery.endpoint).join(", ")}.`;
+    throw new Failure("usage", "say to which endpoint: --endpoint ep_…", hint);
+  }
+  const target = endpoint ?? first?.endpoint;
+  if (target === undefined) throw new Failure("usage", "no endpoint chose it; say where to: --endpoint ep_…");
+  const { url, headers } = await client.call("getEndpoint", { id: readId("ep", target) });
+  return curlScript({ event: id, endpoint: target, url, body: bodyOf(answer), headers: Object.keys(headers) });
+}
+
+function show(answer: string, attempts: readonly Attempt[], io: Io): void {
+  const { data: _, deliveries, ...event } = JSON.parse(answer) as Event;
+  const now = io.now();
+  say(io, `${event.id}  ${event.type}  ${event.status}`);
+  sayFields(io, [
+    ["received", `${event.received_at}, ${ago(event.received_at, now)}`],
+    ["created", event.created_at === event.received_at ? null : event.created_at],
+    ["tenant", event.tenant],
+    ["test", event.test ? "yes: outside of lists and statistics" : null],
+  ]);
+  for (const delivery of deliveries) {
+    const own = attempts.filter((attempt) => attempt.delivery === delivery.id);
+    for (const line of deliveryLines(delivery, event.id, own, now)) say(io, line);
+  }
+  if (deliveries.length === 0) say(io, "no endpoint chose this type when it was published");
+  if (deliveries.length >= MAX_DELIVERIES) say(io, `all of them: webhookd deliveries list --event ${event.id}`);
+  const data = dataOf(answer);
+  if (data === null) say(io, "data was erased");
+  else {
+    say(io, "data");
+    const text = data.toString();
+    for (const line of printable(text, { keepNewlines: true, max: MAX_DATA_CHARS }).split("\n")) say(io, `  ${line}`);
+    if (text.length > MAX_DATA_CHARS) say(io, `  all of it: webhookd events show ${event.id} --raw`);
+  }
+}
+
+function usage(what: string, hint = ""): Failure {
+  return new Failure("usage", what, `${hint} Nothing was done.`.trim());
+}

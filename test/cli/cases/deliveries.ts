@@ -1,0 +1,46 @@
+import type { ATTEMPTS } from "../../../cli/attempts/commands.ts";
+import type { DELIVERIES } from "../../../cli/deliveries/commands.ts";
+import { anAttempt } from "../../../src/api/schemas/attempt.ts";
+import { aWholeDelivery } from "../../../src/api/schemas/delivery.ts";
+import type { Case } from "./case.ts";
+
+const { id } = aWholeDelivery;
+const made = { ...aWholeDelivery, last_attempt: { ...anAttempt, number: 2, trigger: "manual" } };
+
+export const DELIVERIES_CASES: { readonly [N in keyof typeof DELIVERIES]: Case } = {
+  "deliveries list": {
+    words: ["--filter=status:failed event:evt_06fbqxw6v8s2d4f6g8h0j2k4m6", "--tenant=acme"],
+    asks: ["listDeliveries"],
+    out: /^ID +EVENT .+\ndlv_\S+ +evt_\S+ +budget\.exceeded +ep_\S+ +pending +1 +503 .+\n$/,
+    json: { data: [{ id }], next_cursor: null },
+  },
+  "deliveries show": {
+    words: [id],
+    asks: ["getDelivery", "listDeliveryAttempts"],
+    out: /^dlv_\S+ {2}to ep_\S+ {2}pending after 1 attempt\n +1 .+ 503 in 12 ms .+\n {2}next attempt .+\n {2}event +evt_/,
+    json: { id },
+  },
+  "deliveries attempt": {
+    words: [id],
+    asks: ["attemptDelivery", "getDelivery"],
+    answers: { getDelivery: [aWholeDelivery, made] },
+    exit: 8,
+    out: /^dlv_\S+ {2}example\.com\/hook {2}503 in 12 ms; next attempt .+\n$/,
+    json: { id, last_attempt: { trigger: "manual" } },
+  },
+};
+
+export const ATTEMPTS_CASES: { readonly [N in keyof typeof ATTEMPTS]: Case } = {
+  "attempts list": {
+    words: [anAttempt.endpoint, "--status-code=5xx"],
+    asks: ["listEndpointAttempts"],
+    out: /^ID +ENDPOINT .+\natt_\S+ .+ failed +503 .+\n$/,
+    json: { data: [{ id: anAttempt.id }] },
+  },
+  "attempts show": {
+    words: [anAttempt.id],
+    asks: ["getAttempt"],
+    out: /^att_\S+ {2}failed {2}503 in 12 ms\n[^]+ dns 1 ms, [^]+\nanswer headers\n {2}content-type: .+\nanswer body\n {2}try again later\n$/,
+    json: { id: anAttempt.id },
+  },
+};
