@@ -1,5 +1,6 @@
 /** All that a command touches of the process and the machine, so that a test can stand in for both. */
 import { processInputs, type ConfigFlags, type ConfigInputs } from "../src/config/inputs.ts";
+import { takeInheritedSocket } from "./daemon/inherited-socket.ts";
 
 export interface Output {
   write(text: string): void;
@@ -24,6 +25,8 @@ export interface Io {
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   configInputs(flags: ConfigFlags): ConfigInputs;
+  /** The descriptor of a socket that the service manager opened for this process; null without one, or the next time. */
+  inheritedSocket(): number | null;
   /** Epoch milliseconds. */
   now(): number;
   /** Milliseconds from an arbitrary start. */
@@ -44,6 +47,7 @@ export function processIo(): Io {
     stderr: outputOf(process.stderr),
     env: process.env,
     configInputs: processInputs,
+    inheritedSocket: () => takeInheritedSocket(process.env, process.pid),
     now: () => Date.now(),
     monotonic: () => performance.now(),
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),

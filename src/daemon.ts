@@ -4,7 +4,8 @@
 import { networkInterfaces } from "node:os";
 import { Alerts } from "./alerts/alerts.ts";
 import { createApi, type NodeHandler } from "./api/app.ts";
-import { readWhatCame } from "./api/bounds.ts";
+import { untilQuiet } from "./api/bounds.ts";
+import { openInherited } from "./api/inherited.ts";
 import { openListener, type TcpListener } from "./api/listen.ts";
 import type { Listener, ListenerParts } from "./api/listener.ts";
 import { renewed, usableCertificate } from "./api/served-certificate.ts";
@@ -34,9 +35,11 @@ import { Retention } from "./upkeep/retention.ts";
 import { switchSecrets } from "./upkeep/secret-switch.ts";
 import { version } from "./version.ts";
 
-/** What a test may replace. */
+/** What a test may replace, and what a process is given at its start. */
 export interface DaemonParts {
   readonly log: Log;
+  /** Descriptor of a TCP socket that listens already; null, as if not given, to open one. */
+  readonly listenFd: number | null;
   readonly clock: Clock;
   /** Only with `threads = 0`: functions cannot be sent to a thread. */
   readonly network: Network;
@@ -68,7 +71,7 @@ export async function startDaemon(
   config: Config,
   parts: Pick<DaemonParts, "log"> & Partial<DaemonParts>,
 ): Promise<Daemon> {
-  const { log, clock = systemClock, schedule = startSchedule } = parts;
+  const { log, clock = systemClock, schedule = startSchedule, listenFd = null } = parts;
   process.umask(0o077);
   const certificate = config.server.tls && usableCertificate(config.server.tls, { log, now: clock.now() });
   const fault = Promise.withResolvers<Error>();
@@ -145,7 +148,10 @@ export async function startDaemon(
     const pause = await store.getPause();
     if (pause !== null)
       log.warn({ ...pause, at: new Date(pause.at).toISOString() }, "paused: no attempt starts until `webhookd resume`");
-    listener = await openListener(api.handler(false), { ...config.server.listen, ...web, certificate });
+    const place = { ...config.server.listen, ...web, certificate };
+    listener = await (listenFd === null
+      ? openListener(api.handler(false), place)
+      : openInherited(api.handler(false), { ...place, fd: listenFd }));
     socket = await openOptionalSocket(config, api.handler(true), web);
   } catch (error) {
     await dispatcher.stop();
@@ -194,9 +200,9 @@ export async function startDaemon(
     await dispatcher.stop();
     // What failed until now is told after the next start.
     await alerts.run();
+    await Promise.all([listener.leave(), socket?.leave()]);
     phase = "stopped";
-    // A connection that the system took while we were busy would be cut with the request that is in it.
-    await readWhatCame();
+    await untilQuiet(listener.server);
     await Promise.all([listener.close(CLOSE_DEADLINE_MS), socket?.close(CLOSE_DEADLINE_MS)]);
     await store.close();
     log.info({}, "stopped");

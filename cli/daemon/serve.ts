@@ -42,6 +42,7 @@ export async function run(args: Args<"serve">, io: Io, load: () => Promise<Start
         return typeof text === "string" ? [{ name, flag: `--${flag}`, text }] : [];
       }),
     });
+  const listenFd = io.inheritedSocket();
   const config = loadConfig(inputs());
   const signals = watchSignals(io);
   try {
@@ -54,7 +55,7 @@ export async function run(args: Args<"serve">, io: Io, load: () => Promise<Start
     io.onHangup(() => onHangup());
     for (const sentence of departures(config)) log.warn({}, sentence);
     const startDaemon = await load();
-    const daemon = await startDaemon(config, { log });
+    const daemon = await startDaemon(config, { log, listenFd });
     signals.running();
     onHangup = () => reload(daemon);
     if (io.stdout.isTTY && format === "pretty") io.stdout.write(banner(config, daemon, args));

@@ -12,6 +12,9 @@ const DROPS_PER_LINE = 1000;
 /** A publisher far away needs this long to send its next request after an answer. */
 const LAST_REQUESTS_MS = 250;
 
+/** A flood that never ends must not keep the daemon from ending. */
+const QUIET_TURNS = 200;
+
 /** Node looks for late requests at this interval only, so it is what the time limits are exact to. */
 const BOUNDS = {
   /** Of a TLS handshake as well. */
@@ -67,8 +70,35 @@ export async function endWithin(deadlineMs: number, server: WebServer, end: () =
   await end();
 }
 
+/**
+ * Answers as before, but on each connection for the last time, and then cuts those that had nothing more to say. Nobody
+ * is refused meanwhile, so that what is left to `endWithin`, when nobody listens, takes no time.
+ */
+export async function partFrom(server: WebServer): Promise<void> {
+  server.prependListener("request", (_req, res) => void (res.shouldKeepAlive = false));
+  const open = await new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
+  if (open > 0) await wait(LAST_REQUESTS_MS);
+  await readWhatCame();
+  server.closeIdleConnections();
+}
+
+/**
+ * A connection that the system took and we did not would be cut with the request that is in it, so listening ends right
+ * after a turn in which nobody came: right after this.
+ */
+export async function untilQuiet(server: WebServer): Promise<void> {
+  let came = true;
+  const onCome = () => void (came = true);
+  server.on("connection", onCome).on("request", onCome);
+  for (let turns = 0; came && turns < QUIET_TURNS; turns++) {
+    came = false;
+    await readWhatCame();
+  }
+  server.off("connection", onCome).off("request", onCome);
+}
+
 /** The time may have passed while this process was busy: one whole turn reads, and answers, what came meanwhile. */
-export async function readWhatCame(): Promise<void> {
+async function readWhatCame(): Promise<void> {
   await turn();
   await turn();
 }

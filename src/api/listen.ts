@@ -9,7 +9,7 @@ import { Server as HttpsServer } from "node:https";
 import { createServer as createProbe, isIP, isIPv6, type AddressInfo } from "node:net";
 import { listen, type Listener as Listhen } from "listhen";
 import type { NodeHandler } from "./app.ts";
-import { endWithin, type WebServer } from "./bounds.ts";
+import { endWithin, partFrom, type WebServer } from "./bounds.ts";
 import type { Certificate } from "./certificate.ts";
 import { prepare, type Listener, type ListenerParts } from "./listener.ts";
 
@@ -18,7 +18,7 @@ export interface TcpListener extends Listener {
   renew(certificate: Certificate): void;
 }
 
-interface TcpParts extends ListenerParts {
+export interface TcpParts extends ListenerParts {
   /** Null for plain HTTP. */
   readonly certificate?: Certificate | null;
 }
@@ -28,7 +28,7 @@ export class ListenError extends Error {
   override readonly name = "ListenError";
 }
 
-interface Place {
+export interface Place {
   readonly host: string;
   /** 0 means any free one. */
   readonly port: number;
@@ -55,7 +55,9 @@ export async function openListener(
       const scheme = parts.certificate ? "https" : "http";
       const close = (deadlineMs: number) => endWithin(deadlineMs, server, () => listener.close());
       const renew = (certificate: Certificate) => secure(server as HttpsServer, certificate);
-      if (isAsAsked(address, { host, port })) return { url: `${scheme}://${text(address)}`, server, close, renew };
+      const leave = () => partFrom(server);
+      const url = `${scheme}://${text(address)}`;
+      if (isAsAsked(address, { host, port })) return { url, server, leave, close, renew };
       await close(0);
       throw new ListenError(`cannot listen on ${text({ host, port })}: the HTTP server does not take this address`);
     } catch (error) {
@@ -94,11 +96,11 @@ async function startListhen(handler: NodeHandler, { host, port }: Place, parts: 
 }
 
 /** TLS 1.2 is said aloud, or NODE_OPTIONS would have a say. */
-function secure(server: HttpsServer, { cert, key }: Certificate): void {
+export function secure(server: HttpsServer, { cert, key }: Certificate): void {
   server.setSecureContext({ cert, key, minVersion: "TLSv1.2" });
 }
 
-function isAsAsked(address: AddressInfo, { host, port }: Place): boolean {
+export function isAsAsked(address: AddressInfo, { host, port }: Place): boolean {
   if (port !== 0 && address.port !== port) return false;
   if (isIP(host) === 0) return true;
   return new URL(`http://${text(address)}`).hostname === new URL(`http://${text({ host, port: 0 })}`).hostname;
@@ -124,7 +126,7 @@ function codeOf(error: unknown): string | null {
   return typeof code === "string" ? code : null;
 }
 
-function text(place: Place | AddressInfo): string {
+export function text(place: Place | AddressInfo): string {
   const host = "host" in place ? place.host : place.address;
   return `${isIPv6(host) ? `[${host}]` : host}:${place.port}`;
 }

@@ -9,6 +9,8 @@ export interface Listener {
   /** With the port that was really bound, without a slash at the end; `unix:` and the path for a socket. */
   readonly url: string;
   readonly server: WebServer;
+  /** Goes on, but lets no connection stay: to be called some time before `close`, which then has little to wait for. */
+  leave(): Promise<void>;
   /** Takes no more connections, waits for running requests, and cuts what is left at the deadline. */
   close(deadlineMs: number): Promise<void>;
 }

@@ -2,7 +2,7 @@
 import { chmodSync, chownSync, lstatSync, readFileSync, unlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import type { NodeHandler } from "./app.ts";
-import { endWithin } from "./bounds.ts";
+import { endWithin, partFrom } from "./bounds.ts";
 import { prepare, type Listener, type ListenerParts } from "./listener.ts";
 
 interface SocketPlace {
@@ -43,7 +43,8 @@ export async function openSocket(
     await end();
     return { refused: error instanceof Error ? error.message : String(error) };
   }
-  return { url: `unix:${path}`, server, close: (deadlineMs) => endWithin(deadlineMs, server, end) };
+  const leave = () => partFrom(server);
+  return { url: `unix:${path}`, server, leave, close: (deadlineMs) => endWithin(deadlineMs, server, end) };
 }
 
 function removeStale(path: string): void {

@@ -194,6 +194,21 @@ describe("closing", () => {
     await closed;
   });
 
+  it("is prepared by answers that end their connection, while others are still taken", async () => {
+    const { listener, idle } = await withIdleConnection();
+    const silent = connect(portOf(listener), HOST);
+    await once(silent, "connect");
+    silent.write(GET);
+    await once(silent, "data");
+    const gone = once(silent, "close");
+    const left = listener.leave();
+    idle.write(GET);
+    expect(String(await once(idle, "data"))).toMatch(/\r\nConnection: close\r\n/i);
+    expect((await send(portOf(listener), "GET", "/", {})).status).toBe(200);
+    await Promise.all([left, gone]);
+    expect((await send(portOf(listener), "GET", "/", {})).status).toBe(200);
+  });
+
   it("does not wait for an idle connection", async () => {
     const { listener, idle } = await withIdleConnection();
     const gone = new Promise((resolve) => idle.once("close", resolve));

@@ -69,6 +69,7 @@ export class FakeIo implements Io {
   }
 
   configInputs = (flags: ConfigInputs["flags"]) => inputs({ env: this.env, ...this.#machine, flags });
+  inheritedSocket = () => null;
   now = () => this.#time;
   monotonic = () => this.#time;
 

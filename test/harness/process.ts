@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess, type StdioOptions } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -26,6 +26,8 @@ export interface SpawnOptions {
   readonly cwd?: string;
   /** As another user. */
   readonly uid?: number;
+  /** More than pipes: a descriptor that it inherits. */
+  readonly stdio?: StdioOptions;
 }
 
 export interface ServeOptions extends SpawnOptions {

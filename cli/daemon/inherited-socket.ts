@@ -1,0 +1,20 @@
+import { Failure } from "../failure.ts";
+
+/** Where descriptors begin that systemd hands over (sd_listen_fds(3)). */
+const FIRST_FD = 3;
+
+/**
+ * The descriptor of the socket that systemd opened for us (`LISTEN_FDS`), null without one. The variables go, so that no
+ * process that we start takes the socket for its own.
+ */
+export function takeInheritedSocket(env: Record<string, string | undefined>, pid: number): number | null {
+  const { LISTEN_FDS: count, LISTEN_PID: owner } = env;
+  for (const name of ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"]) delete env[name];
+  if (count === undefined || owner !== String(pid)) return null;
+  if (count === "1") return FIRST_FD;
+  throw new Failure(
+    "usage",
+    `LISTEN_FDS is ${count}, and webhookd takes one socket`,
+    "Have one ListenStream in webhookd.socket; the daemon opens its unix socket itself.",
+  );
+}

@@ -1,0 +1,189 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { Agent, request } from "undici";
+import { describe, expect } from "vitest";
+import { DaemonProcess, it, MAIN, type Machine } from "../harness/process.ts";
+
+const PER_SECOND = 500;
+const HANGING = 20;
+/** So long do the receivers hang, and a stop waits for them. */
+const TIMEOUT_MS = 1000;
+const SETTINGS = { RETRY_TIMEOUT: `${TIMEOUT_MS}ms` };
+/**
+ * Nobody listens while the old process ends and the new one starts. On a machine that does nothing else both take less
+ * than this; here, where other tests run, it bounds the end alone.
+ */
+const CLOSED_MS = 300;
+
+/** What systemd does with a `.socket` unit: the same socket for one process after the other. */
+const SERVICE_MANAGER = `
+for start in 1 2; do
+  sh -c 'exec env LISTEN_FDS=1 LISTEN_PID=$$ "$@"' sh "$@" &
+  echo "{\\"msg\\":\\"started\\",\\"pid\\":$!}"
+  wait $!
+done`;
+
+describe("a restart under 500 publishes a second, with 20 receivers that hang", () => {
+  it("refuses publishes only while nobody listens", async ({ machine }) => {
+    const before = await machine.serve({ settings: SETTINGS });
+    await hang(machine, before);
+    const flood = new Flood(before);
+    await flood.answered(PER_SECOND / 2);
+
+    const signalled = performance.now();
+    expect(await before.stop()).toBe(0);
+    const ended = performance.now();
+    const flags = ["--listen", new URL(before.url).host];
+    await machine.serve({ settings: SETTINGS, flags });
+    const listening = performance.now();
+    await flood.answered(PER_SECOND / 2);
+    const { answered, refused, other } = await flood.end();
+
+    const times = refused.map(({ at }) => at);
+    const closedMs = times.length === 0 ? 0 : Math.max(...times) - Math.min(...times);
+    const startMs = listening - ended;
+    console.info(
+      `restart: ${refused.length} of ${answered + refused.length} refused, over ${closedMs.toFixed(0)} ms; ` +
+        `the new process took ${startMs.toFixed(0)} ms to listen`,
+    );
+    expect(other).toEqual([]);
+    expect(times.filter((at) => at < signalled || at > listening)).toEqual([]);
+    // Attempts that hang keep the daemon for a second, and it takes publishes all the while.
+    expect(ended - signalled).toBeGreaterThan(TIMEOUT_MS / 2);
+    expect(closedMs).toBeLessThan(startMs + CLOSED_MS);
+  });
+
+  it("refuses none when the socket is the service manager's", async ({ machine }) => {
+    const { socket, port, fd } = await aSocket();
+    const words = [process.execPath, MAIN, "serve", "--dev", "--listen", `127.0.0.1:${port}`];
+    const manager = machine.spawn("sh", ["-c", SERVICE_MANAGER, "sh", ...words], {
+      settings: SETTINGS,
+      stdio: ["ignore", "pipe", "pipe", fd],
+    });
+    // It is the manager's alone from now on.
+    socket.close();
+    const pids: number[] = [];
+    try {
+      pids.push(Number((await manager.json(({ msg }) => msg === "started")).pid));
+      const { time } = await manager.json(({ msg }) => msg === "listening");
+      const daemon = new DaemonProcess(manager, `http://127.0.0.1:${port}`, machine.dir);
+      await hang(machine, daemon);
+      const flood = new Flood(daemon);
+      await flood.answered(PER_SECOND / 2);
+
+      process.kill(pids[0]!, "SIGTERM");
+      pids.push(Number((await manager.json(({ msg, pid }) => msg === "started" && pid !== pids[0])).pid));
+      await manager.json((line) => line.msg === "listening" && line.time !== time);
+      await flood.answered(PER_SECOND / 2);
+      const { answered, refused, other } = await flood.end();
+      console.info(`restart with socket activation: ${refused.length} of ${answered} refused`);
+      expect([refused, other]).toEqual([[], []]);
+      process.kill(pids[1]!, "SIGTERM");
+      expect(await manager.exit).toBe(0);
+    } finally {
+      for (const pid of manager.child.exitCode === null ? pids : []) {
+        try {
+          process.kill(pid, "SIGKILL");
+        } catch {}
+      }
+    }
+  });
+});
+
+it("a socket that is bound elsewhere than the configuration says is refused", async ({ machine }) => {
+  const { socket, port, fd } = await aSocket();
+  // TLS, host names and proxies are held against the configured address.
+  const words = [process.execPath, MAIN, "serve", "--dev", "--listen", "127.0.0.1:1"];
+  const given = 'exec env LISTEN_FDS=1 LISTEN_PID=$$ "$@"';
+  const daemon = machine.spawn("sh", ["-c", given, "sh", ...words], { stdio: ["ignore", "pipe", "pipe", fd] });
+  socket.close();
+  expect(await daemon.exit).toBe(1);
+  expect(daemon.stderr).toContain(`listens on 127.0.0.1:${port}, and [server] listen says 127.0.0.1:1`);
+});
+
+/** A socket that listens in this process, and can be handed to another. */
+async function aSocket() {
+  const socket = createServer().listen({ port: 0, host: "127.0.0.1", backlog: 4096 });
+  await once(socket, "listening");
+  const { port } = socket.address() as AddressInfo;
+  return { socket, port, fd: (socket as unknown as { _handle: { fd: number } })._handle.fd };
+}
+
+/** Attempts that last until the receivers' time is over; what the flood publishes goes to one that answers. */
+async function hang(machine: Machine, daemon: DaemonProcess): Promise<void> {
+  await daemon.register((await machine.receiver()).url, { events: ["goal.achieved"] });
+  const receiver = await machine.receiver(...Array<"hang">(HANGING).fill("hang"));
+  for (let count = 0; count < HANGING; count++) await daemon.register(receiver.url);
+  await daemon.publish();
+  for (let count = 0; count < HANGING; count++) await receiver.next();
+}
+
+interface Refused {
+  /** When it was sent; by `performance.now()`. */
+  readonly at: number;
+}
+
+/** Publishes at a steady rate, each over a connection of its own, and tries none twice. */
+class Flood {
+  readonly #daemon: DaemonProcess;
+  readonly #agent = new Agent({ pipelining: 0 });
+  readonly #running = new Set<Promise<void>>();
+  readonly #refused: Refused[] = [];
+  readonly #other: unknown[] = [];
+  readonly #timer: NodeJS.Timeout;
+  #answered = 0;
+
+  constructor(daemon: DaemonProcess) {
+    this.#daemon = daemon;
+    const began = performance.now();
+    let sent = 0;
+    // What a late timer missed is not made up for: that would be a burst and no rate.
+    this.#timer = setInterval(() => {
+      const due = Math.min(Math.floor(((performance.now() - began) * PER_SECOND) / 1000) - sent, 25);
+      for (let count = 0; count < due; count++) this.#send();
+      sent = Math.floor(((performance.now() - began) * PER_SECOND) / 1000);
+    }, 10);
+  }
+
+  #send(): void {
+    const one = this.#publish().finally(() => this.#running.delete(one));
+    this.#running.add(one);
+  }
+
+  async #publish(): Promise<void> {
+    const at = performance.now();
+    try {
+      const { statusCode, body } = await request(new URL("/v1/webhooks/events", this.#daemon.url), {
+        dispatcher: this.#agent,
+        method: "POST",
+        headers: { authorization: `Bearer ${this.#daemon.key}`, "content-type": "application/json" },
+        body: '{"type":"goal.achieved","data":{}}',
+      });
+      await body.dump();
+      if (statusCode === 202) this.#answered++;
+      else if (statusCode === 503) this.#refused.push({ at });
+      else this.#other.push(statusCode);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ECONNREFUSED" || code === "ECONNRESET") this.#refused.push({ at });
+      else this.#other.push(error);
+    }
+  }
+
+  /** Resolves when so many more were answered with 202. */
+  async answered(more: number): Promise<void> {
+    const until = this.#answered + more;
+    while (this.#answered < until) {
+      if (this.#other.length > 0) throw new Error("a publish was answered otherwise", { cause: this.#other[0] });
+      await wait(10);
+    }
+  }
+
+  async end() {
+    clearInterval(this.#timer);
+    await Promise.all(this.#running);
+    await this.#agent.close();
+    return { answered: this.#answered, refused: this.#refused, other: this.#other };
+  }
+}
