@@ -85,7 +85,7 @@ function integrityOf({ nodePackage }: Target, version: string): string {
 }
 
 /** Each time, not only after the download: what is packed here runs at other people's. */
-function requireIntegrity(archive: string, integrity: string): void {
+export function requireIntegrity(archive: string, integrity: string): void {
   const [algorithm, expected] = integrity.split(/-(.*)/s) as [string, string];
   if (createHash(algorithm).update(readFileSync(archive)).digest("base64") === expected) return;
   rmSync(archive);

@@ -21,11 +21,11 @@ export class Site {
   /** A home and a directory for temporary files, of which nothing must be made use of. */
   readonly #env: NodeJS.ProcessEnv;
 
-  /** `emulator` is the program that runs another processor's executables. */
+  /** `emulator` is the command that runs another processor's executables. */
   constructor(file: string, emulator: string | null) {
     this.executable = join(this.directory, basename(file));
     copyFileSync(file, this.executable);
-    this.#command = emulator === null ? [this.executable] : [emulator, this.executable];
+    this.#command = emulator === null ? [this.executable] : [...emulator.split(" "), this.executable];
     this.#env = { HOME: join(this.directory, "home"), TMPDIR: join(this.directory, "tmp") };
     for (const directory of Object.values(this.#env)) mkdirSync(directory!);
   }

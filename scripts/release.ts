@@ -1,0 +1,97 @@
+/**
+ * Makes everything of a release in dist/release, and publishes nothing:
+ *
+ *   npm run release -- --node linux-x64=PATH …   every target, or those named; on these Nodes instead of the pinned
+ *   npm run release -- --unpatched-node          also on a Node that lacks security fixes
+ *   npm run release -- --rehearse                whatever stands against it; to try this out
+ *
+ * docs/release.md says what is in it and how it is checked.
+ */
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { root } from "./build.ts";
+import { makeExecutable, type Executable } from "./package/make.ts";
+import { readNodes } from "./package/node-option.ts";
+import { prove } from "./package/prove.ts";
+import { fileName, pinnedVersion, TARGETS, targetNamed, type TargetName } from "./package/targets.ts";
+import { billOfMaterials } from "./release/bill-of-materials.ts";
+import { CHECKSUMS, checksums } from "./release/checksums.ts";
+import { thirdPartyLicences } from "./release/licences.ts";
+import { releaseNotes, type Proven } from "./release/notes.ts";
+import { notesOf, objections } from "./release/objections.ts";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    node: { type: "string", multiple: true },
+    "unpatched-node": { type: "boolean", default: false },
+    rehearse: { type: "boolean", default: false },
+  },
+});
+const directory = join(root, "dist/release");
+const targets = positionals.length > 0 ? positionals.map(targetNamed) : TARGETS;
+const nodes = readNodes(values.node ?? []);
+const { version } = JSON.parse(read("package.json")) as { version: string };
+const changelog = read("CHANGELOG.md");
+
+const against = objections({
+  version,
+  gitStatus: git("status", "--porcelain"),
+  changelog,
+  nodes: Object.fromEntries(
+    targets.map((target) => [target.name, nodes[target.name]?.version ?? pinnedVersion(target)]),
+  ),
+  unpatchedNode: values["unpatched-node"],
+});
+for (const objection of against) console.error(`webhookd ${version} cannot be released: ${objection}`);
+if (against.length > 0 && !values.rehearse) process.exit(1);
+
+rmSync(directory, { recursive: true, force: true });
+mkdirSync(directory, { recursive: true });
+const made: Proven[] = [];
+for (const target of targets) made.push(await makeAndProve(target.name));
+writeCompanions(made);
+console.log(`${directory} is whole; docs/release.md says how to sign and publish it`);
+
+async function makeAndProve(name: TargetName): Promise<Proven> {
+  const target = targetNamed(name);
+  const executable = await makeExecutable(target, join(directory, fileName(target, version)), nodes);
+  const { file, node, bytes } = executable;
+  console.log(`${file}: Node ${node.version}, ${megabytes(bytes)}`);
+  const proof = prove(target, file);
+  if (proof === "failed") throw new Error(`${file} does not do what it should, see above`);
+  const bill = billOfMaterials(executable, git("show", "-s", "--format=%cI", "HEAD").trim());
+  write(`${fileName(target, version)}.cdx.json`, `${JSON.stringify(bill, null, 2)}\n`);
+  if (target.platform !== "win32") {
+    execFileSync("xz", ["--keep", "--threads=0", file]);
+    console.log(`  as xz: ${megabytes(statSync(`${file}.xz`).size)}`);
+  }
+  return { executable, proof };
+}
+
+function writeCompanions(made: readonly Proven[]): void {
+  const [first] = made.map(({ executable }) => executable) as [Executable];
+  write("THIRD-PARTY-LICENSES", thirdPartyLicences(first));
+  copyFileSync(join(root, "LICENSE"), join(directory, "LICENSE"));
+  const commit = git("rev-parse", "HEAD").trim();
+  write("RELEASE.md", releaseNotes({ version, commit, changes: notesOf(version, changelog), against, made }));
+  write(CHECKSUMS, checksums(directory));
+}
+
+function git(...words: string[]): string {
+  return execFileSync("git", words, { cwd: root, encoding: "utf8" });
+}
+
+function read(file: string): string {
+  return readFileSync(join(root, file), "utf8");
+}
+
+function write(file: string, text: string): void {
+  writeFileSync(join(directory, file), text);
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}

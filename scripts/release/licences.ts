@@ -1,0 +1,61 @@
+/** THIRD-PARTY-LICENSES: whose work is in the executables, and on what terms. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { root } from "../build.ts";
+import type { Executable } from "../package/make.ts";
+import { TARGETS } from "../package/targets.ts";
+import { packagesIn, type Package } from "./packages.ts";
+
+/** Terms under which others' work may be shipped inside one file, with its licence beside it. */
+const ALLOWED = new Set(["MIT", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "BlueOak-1.0.0"]);
+
+export function thirdPartyLicences({ bundle, node }: Executable): string {
+  return licences(packagesIn(bundle), nodeLicence(node.file));
+}
+
+const HEAD = `webhookd is one file. It holds the works listed here, each under its own terms, which follow.
+`;
+const SQLITE = `SQLite is in the public domain. Its authors disclaim copyright to it and give this blessing in place of a licence:
+
+May you do good and not evil.
+May you find forgiveness for yourself and forgive others.
+May you share freely, never taking more than you give.
+`;
+
+/** `node` is Node's own licence, which holds those of V8, OpenSSL and all else that is in Node. */
+export function licences(packages: readonly Package[], node: string): string {
+  const sections = packages.map((one) => section(`${one.name} ${one.version} (${one.license})`, textOf(one)));
+  const list = packages.map(({ name, version, license }) => `  ${name} ${version}: ${license}`);
+  const others = ["  SQLite: public domain", "  Node.js: MIT, and what its own licence names"];
+  return [
+    HEAD,
+    [...list, ...others, ""].join("\n"),
+    ...sections,
+    section("SQLite", SQLITE),
+    section("Node.js", node),
+  ].join("\n");
+}
+
+/** The licence that came with a Node binary: with its unpacked official archive, or with a pinned package of Node. */
+function nodeLicence(binary: string): string {
+  const packages = TARGETS.map(({ nodePackage }) => join(root, "node_modules", nodePackage));
+  for (const directory of [dirname(dirname(binary)), ...packages]) {
+    const file = join(directory, "LICENSE");
+    if (existsSync(file)) return readFileSync(file, "utf8");
+  }
+  throw new Error(`there is no LICENSE beside ${binary}; unpack the whole archive that it came in`);
+}
+
+function textOf({ name, version, license, directory }: Package): string {
+  if (!ALLOWED.has(license)) throw new Error(`${name} ${version} is under ${license}: may it be in the executable?`);
+  const files = readdirSync(directory).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+  if (files.length === 0) throw new Error(`${name} ${version} comes without the text of its licence`);
+  return files
+    .toSorted()
+    .map((file) => readFileSync(join(directory, file), "utf8"))
+    .join("\n");
+}
+
+function section(title: string, text: string): string {
+  return `${"=".repeat(80)}\n${title}\n${"=".repeat(80)}\n\n${text.replaceAll("\r\n", "\n").trim()}\n`;
+}

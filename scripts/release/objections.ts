@@ -1,0 +1,38 @@
+import { missingFixes } from "../package/node-fixes.ts";
+
+/** All that decides whether there may be a release. */
+export interface Candidate {
+  readonly version: string;
+  /** What `git status --porcelain` prints. */
+  readonly gitStatus: string;
+  readonly changelog: string;
+  /** Node's version by target. */
+  readonly nodes: Readonly<Record<string, string>>;
+  /** Whether somebody said that Node without its latest fixes will do. */
+  readonly unpatchedNode: boolean;
+}
+
+/** Why there may be no release, with what to do about each; empty when there may. */
+export function objections({ version, gitStatus, changelog, nodes, unpatchedNode }: Candidate): string[] {
+  const found: string[] = [];
+  if (gitStatus !== "") found.push(`the tree is not clean; commit, or put away:\n${gitStatus.trimEnd()}`);
+  if (notesOf(version, changelog) === null) {
+    found.push(`CHANGELOG.md has no notes under "## ${version} (…)"; give what is under "## Unreleased" that heading`);
+  }
+  for (const [target, node] of Object.entries(unpatchedNode ? {} : nodes)) {
+    const lacks = missingFixes(node);
+    if (lacks === null) continue;
+    found.push(
+      `Node ${node} for ${target} ${lacks}; name an official build with --node ${target}=PATH, ` +
+        "or say --unpatched-node, which the release's notes will repeat",
+    );
+  }
+  return found;
+}
+
+/** What CHANGELOG.md says of a version, without the heading; null when that is nothing. */
+export function notesOf(version: string, changelog: string): string | null {
+  const section = changelog.split(/^## /m).find((text) => text.split(/[\s\]]/, 1)[0]!.replace("[", "") === version);
+  const notes = section?.slice(section.indexOf("\n")).trim() ?? "";
+  return notes === "" ? null : notes;
+}
