@@ -9,6 +9,11 @@ import { packagesIn, type Package } from "./packages.ts";
 /** Terms under which others' work may be shipped inside one file, with its licence beside it. */
 const ALLOWED = new Set(["MIT", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "BlueOak-1.0.0"]);
 
+/** Of packages under MIT that come without its text: who holds the copyright, as their sources say. */
+const COPYRIGHT: Readonly<Record<string, string>> = {
+  "yoga-layout": "Copyright (c) Meta Platforms, Inc. and affiliates.",
+};
+
 export function thirdPartyLicences({ bundle, node }: Executable): string {
   return licences(packagesIn(bundle), nodeLicence(node.file));
 }
@@ -49,6 +54,9 @@ function nodeLicence(binary: string): string {
 function textOf({ name, version, license, directory }: Package): string {
   if (!ALLOWED.has(license)) throw new Error(`${name} ${version} is under ${license}: may it be in the executable?`);
   const files = readdirSync(directory).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+  if (files.length === 0 && license === "MIT" && COPYRIGHT[name] !== undefined) {
+    return readFileSync(join(root, "LICENSE"), "utf8").replace(/^Copyright .*$/m, COPYRIGHT[name]);
+  }
   if (files.length === 0) throw new Error(`${name} ${version} comes without the text of its licence`);
   return files
     .toSorted()
