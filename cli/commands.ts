@@ -5,6 +5,7 @@ import { CONFIGURATION } from "./config/commands.ts";
 import { DAEMON } from "./daemon/commands.ts";
 import { DELIVERIES } from "./deliveries/commands.ts";
 import { EVENTS } from "./events/commands.ts";
+import { FAILURES } from "./failures/commands.ts";
 import { JOBS } from "./jobs/commands.ts";
 import { KEYS } from "./keys/commands.ts";
 import { RECEIVER } from "./receiver/commands.ts";
@@ -19,6 +20,7 @@ export const COMMANDS = {
   ...EVENTS,
   ...DELIVERIES,
   ...ATTEMPTS,
+  ...FAILURES,
   ...REPLAY,
   ...JOBS,
   ...RECEIVER,

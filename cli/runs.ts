@@ -23,6 +23,8 @@ export const RUNS: Runs = {
   "attempts list": () => import("./attempts/list.ts"),
   "attempts show": () => import("./attempts/show.ts"),
 
+  failures: () => import("./failures/failures.ts"),
+
   replay: () => import("./replay/replay.ts"),
 
   "jobs list": () => import("./jobs/list.ts"),
@@ -30,6 +32,7 @@ export const RUNS: Runs = {
   "jobs pause": () => import("./jobs/pause.ts"),
   "jobs resume": () => import("./jobs/resume.ts"),
   "jobs cancel": () => import("./jobs/cancel.ts"),
+
   verify: () => import("./receiver/verify.ts"),
   sign: () => import("./receiver/sign.ts"),
 

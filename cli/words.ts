@@ -1,4 +1,5 @@
 /** How commands say times, amounts and places. */
+import type { Client } from "../src/client/client.ts";
 
 export function ago(instant: string, now: number): string {
   return `${span(Math.max(0, (now - Date.parse(instant)) / 1000))} ago`;
@@ -34,4 +35,14 @@ export function grouped(number: number): string {
 export function hostOf(url: string): string {
   const parsed = URL.parse(url);
   return parsed === null ? url : parsed.host + parsed.pathname;
+}
+
+/** Where each endpoint is; those that are gone are left out. */
+export async function hostsOf(
+  client: Client,
+  owed: readonly { readonly endpoint: string }[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(owed.map(({ endpoint }) => endpoint))];
+  const found = await Promise.all(ids.map((id) => client.call("getEndpoint", { id }).catch(() => null)));
+  return new Map(found.flatMap((endpoint) => (endpoint === null ? [] : [[endpoint.id, hostOf(endpoint.url)]])));
 }

@@ -183,6 +183,8 @@ export async function startDaemon(
       { name: "old counters", pattern: "0 12 * * * *", run: () => retention.pruneCounters() },
       { name: "backup", pattern: "15 * * * * *", run: () => backups.pass() },
       { name: "old audit entries", pattern: "0 7 * * * *", run: () => retention.pruneAudit() },
+      { name: "old keys", pattern: "0 17 * * * *", run: () => retention.pruneKeys() },
+      { name: "old jobs", pattern: "0 22 * * * *", run: () => retention.pruneJobs() },
     ],
     log,
   );

@@ -7,15 +7,15 @@ const BAR = 16;
 
 /** How far it is, in a line. */
 export function progressOf(job: Job, glyphs: Glyphs): string {
-  const { id, matched, delivered, failed, skipped, status } = job;
+  const { id, matched, skipped, status } = job;
   const gone = job.done + skipped;
-  const state = status === "running" ? "" : `${status}  `;
-  return `${id}  ${state}${bar(glyphs, gone, matched, BAR)}  ${grouped(gone)}/${grouped(matched)}  ${countsOf({ delivered, failed, skipped })}`;
+  const state = status === "running" ? "" : `, ${status}`;
+  return `${id}  ${bar(glyphs, gone, matched, BAR)}  ${grouped(gone)}/${grouped(matched)}  ${countsOf(job)}${state}`;
 }
 
 function countsOf({ delivered, failed, skipped }: Pick<Job, "delivered" | "failed" | "skipped">): string {
   const counts = [`${grouped(delivered)} delivered`, `${grouped(failed)} failed`];
-  return [...counts, ...(skipped === 0 ? [] : [`${grouped(skipped)} skipped`])].join("  ");
+  return [...counts, ...(skipped === 0 ? [] : [`${grouped(skipped)} skipped`])].join(", ");
 }
 
 /** What it came to, and what to type about what is left. */
@@ -23,7 +23,7 @@ export function resultOf(job: Job): string[] {
   const { id, status, failed, paused_reason: pausedItself } = job;
   const what = status === "paused" && pausedItself !== null ? `paused itself, because ${pausedItself}` : status;
   return [
-    `${id} ${what}: ${countsOf(job).replaceAll("  ", ", ")} of ${grouped(job.matched)}.`,
+    `${id} ${what}: ${countsOf(job)} of ${grouped(job.matched)}.`,
     ...(status === "paused" ? [`Go on: webhookd jobs resume ${id}. Give up: webhookd jobs cancel ${id}.`] : []),
     ...(failed === 0 ? [] : [failedHint(job)]),
   ];

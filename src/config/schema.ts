@@ -381,7 +381,7 @@ export const SETTINGS = [
     kind: "duration",
     default: "90d",
     max: 3650 * DAY,
-    sentence: "The same for an event of which a delivery failed.",
+    sentence: "The same for an event of which a delivery failed, and for a job that is over.",
     live: true,
   },
   {
@@ -409,7 +409,7 @@ export const SETTINGS = [
     kind: "duration",
     default: "365d",
     max: 3650 * DAY,
-    sentence: "How long the audit log is kept.",
+    sentence: "How long the audit log is kept, and keys that were revoked or have expired.",
     live: true,
   },
   {

@@ -4,6 +4,7 @@ import type { Once } from "../domain/idempotency.ts";
 import type { Waiting } from "./deliveries.ts";
 import type { Page, PageQuery } from "./lists.ts";
 import type { EventDelivery, LeftAlone } from "./manual.ts";
+import type { Pruned } from "./retention.ts";
 
 export interface JobStore {
   /** What a job over this set would be about, if it were made now. Nothing is changed. */
@@ -32,6 +33,8 @@ export interface JobStore {
    * nothing is left to be called for.
    */
   closeJob(job: string, now: number): Promise<boolean>;
+  /** Removes jobs that ended before that instant. Begins after `from`; touches, and looks at, no more than 500 rows. */
+  pruneJobs(before: number, from: string | null): Promise<Pruned>;
 }
 
 export type JobSet = Pick<NewJob, "tenant" | "action" | "filter">;

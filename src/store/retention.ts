@@ -22,7 +22,7 @@ export interface PruneRules {
 }
 
 export interface Pruned {
-  /** How many events are gone. */
+  /** How many are gone, whatever went with them. */
   readonly pruned: number;
   /** Opaque: where to go on; null at the end. */
   readonly next: string | null;

@@ -3,7 +3,7 @@
  * one does not get done (a full disk, a stop) the next one does.
  */
 import type { Log } from "../log.ts";
-import type { Store } from "../store/store.ts";
+import type { Pruned, Store } from "../store/store.ts";
 import { inSteps, type Pace } from "./steps.ts";
 
 /** Milliseconds; 0 keeps for ever. */
@@ -17,7 +17,10 @@ export interface RetentionRules {
 }
 
 export interface RetentionParts extends Pace {
-  readonly store: Pick<Store, "pruneEvents" | "expireHeld" | "forgetResponses" | "pruneAudit" | "pruneCounters">;
+  readonly store: Pick<
+    Store,
+    "pruneEvents" | "expireHeld" | "forgetResponses" | "pruneAudit" | "pruneCounters" | "pruneJobs" | "pruneKeys"
+  >;
   readonly log: Log;
   /** As they are at the beginning of a pass. */
   readonly rules: () => RetentionRules;
@@ -74,9 +77,29 @@ export class Retention {
     await this.#count(() => this.#parts.store.pruneAudit(before));
   }
 
+  /** Jobs that are over are kept as long as failures, which most of them were about. */
+  async pruneJobs(): Promise<void> {
+    const before = this.#before(this.#parts.rules().failed);
+    await this.#walk((from) => this.#parts.store.pruneJobs(before, from));
+  }
+
+  /** Keys that no longer work are kept as long as entries in the audit log may name them. */
+  async pruneKeys(): Promise<void> {
+    const before = this.#before(this.#parts.rules().audit);
+    await this.#walk((from) => this.#parts.store.pruneKeys(before, from));
+  }
+
   async pruneCounters(): Promise<void> {
     const before = this.#before(this.#parts.rules().statistics);
     await this.#count(() => this.#parts.store.pruneCounters(before));
+  }
+
+  async #walk(step: (from: string | null) => Promise<Pruned>): Promise<void> {
+    let from: string | null = null;
+    await inSteps(this.#parts, async () => {
+      ({ next: from } = await step(from));
+      return from !== null;
+    });
   }
 
   async #count(step: () => Promise<number>): Promise<number> {

@@ -160,7 +160,8 @@ describe.each(HERE)("webhookd %s", (name) => {
     expect(err).not.toContain("whk_wrong");
   });
 
-  it.each(row.asks.filter((operation) => OPERATIONS[operation].includes("{id}")))(
+  const needed = row.asks.filter((operation) => !row.spares?.includes(operation));
+  it.each(needed.filter((operation) => OPERATIONS[operation].includes("{id}")))(
     "exits 3 when %s finds nothing",
     async (operation) => {
       const refuse = (asked: OperationName) => (asked === operation ? { status: 404 } : undefined);
@@ -170,7 +171,12 @@ describe.each(HERE)("webhookd %s", (name) => {
     },
   );
 
-  const conflicts = row.asks.flatMap((operation) => refusalsOf(operation, 409).map((code) => ({ operation, code })));
+  it.each(row.spares ?? [])("does without what %s would say", async (spared) => {
+    const { code } = await run(name, { refuse: (asked) => (asked === spared ? { status: 404 } : undefined) });
+    expect(code).toBe(ok);
+  });
+
+  const conflicts = needed.flatMap((operation) => refusalsOf(operation, 409).map((code) => ({ operation, code })));
   it.each(conflicts)("exits 6 when $operation is refused with $code, and says what to type", async (conflict) => {
     const refuse = (asked: OperationName) =>
       asked === conflict.operation ? { status: 409, code: conflict.code } : undefined;

@@ -124,7 +124,7 @@ describe("webhookd replay --wait", () => {
   it("says how far it is until all is delivered", async () => {
     const { code, io } = await replay({ looks: [{ done: 200 }, ended] }, ...words);
     expect(code).toBe(EXIT.ok);
-    expect(io.err).toContain(`${aJob.id}  ####------------  121/441  118 delivered  2 failed  1 skipped\n`);
+    expect(io.err).toContain(`${aJob.id}  ####------------  121/441  118 delivered, 2 failed, 1 skipped\n`);
     expect(io.out).toBe(`${aJob.id} done: 441 delivered, 0 failed of 441.\n`);
   });
 

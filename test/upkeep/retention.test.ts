@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
+import type { NewJob } from "../../src/domain/job.ts";
+import type { NewApiKey } from "../../src/domain/key.ts";
 import type { Log } from "../../src/log.ts";
 import { silentLog } from "../../src/log.ts";
 import type { Store } from "../../src/store/store.ts";
-import { Retention, type RetentionRules } from "../../src/upkeep/retention.ts";
+import { Retention, type RetentionParts, type RetentionRules } from "../../src/upkeep/retention.ts";
 import { ManualClock } from "../harness/clock.ts";
-import { addEndpoint, delivered, draft, failed, publishOne, room, START } from "../store/fixtures.ts";
+import { addEndpoint, delivered, draft, EVERYTHING, failed, publishOne, room, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 
 const DAY = 86_400_000;
@@ -17,7 +19,32 @@ const RULES: RetentionRules = {
   statistics: 8 * DAY,
 };
 
-type Verbs = Pick<Store, "pruneEvents" | "expireHeld" | "forgetResponses" | "pruneAudit" | "pruneCounters">;
+type Verbs = RetentionParts["store"];
+
+const KEY: NewApiKey = {
+  id: "key_00000000000000000000000001",
+  name: "portal",
+  hash: Buffer.alloc(32, 7),
+  scopes: ["read"],
+  tenant: "acme",
+  expiresAt: START,
+};
+const JOB: NewJob = {
+  id: "job_00000000000000000000000001",
+  tenant: "default",
+  action: "replay",
+  filter: { test: false, missing: false },
+  ratePerSecond: 20,
+  canary: false,
+  reason: "",
+};
+
+/** A key and a job that are over at the start. */
+async function addEnded(store: Store): Promise<void> {
+  await store.addKey(KEY, START);
+  await store.addJob(JOB, null, START);
+  await store.closeJob(JOB.id, START);
+}
 
 function retentionOf(
   store: Verbs,
@@ -65,14 +92,37 @@ describe("a pass of retention", () => {
     await store.record([delivered(done.fresh[0]!)]);
     await addEndpoint(store, { tenant: "held", enabled: false });
     const held = await publishOne(store, { tenant: "held" });
+    await addEnded(store);
     clock.advance(10_000 * DAY);
     await retention.pruneEvents();
     await retention.expireHeld();
     await retention.forgetResponses();
     await retention.pruneAudit();
+    await retention.pruneKeys();
+    await retention.pruneJobs();
+    expect(await store.getKey(KEY.id)).not.toBeNull();
+    expect(await store.getJob(null, JOB.id)).not.toBeNull();
     const attempt = (await store.getEvent(null, done.id))!.deliveries[0]!.lastAttempt!;
     expect(Buffer.from(attempt.responseBody).toString()).toBe("answer");
     expect((await store.getEvent(null, held.id))!.status).toBe("held");
+  });
+
+  it("removes keys that stopped working as the audit log does, and jobs that are over as failures", async () => {
+    const { store, clock } = await openSqlite();
+    const { retention } = retentionOf(store, clock);
+    await addEnded(store);
+    const left = async () => {
+      await retention.pruneKeys();
+      await retention.pruneJobs();
+      return [await store.getKey(KEY.id), await store.getJob(null, JOB.id)].map((found) => found !== null);
+    };
+    clock.advance(90 * DAY);
+    expect(await left()).toEqual([true, true]);
+    clock.advance(1);
+    expect(await left()).toEqual([true, false]);
+    clock.advance(275 * DAY);
+    expect(await left()).toEqual([false, false]);
+    expect((await store.listKeys(EVERYTHING)).data.map(({ name }) => name)).toEqual(["admin"]);
   });
 
   it("lets what was held for too long fail, and warns of it once", async () => {

@@ -30,29 +30,7 @@ export function shownStatus(status: string, attempts: number): string {
   return status === "pending" && attempts > 0 ? "retrying" : status;
 }
 
-const ERRORS: Readonly<Record<string, string>> = {
-  redirect_not_followed: "redirect, not followed",
-  timeout: "no answer in time",
-  dns_failure: "DNS name not found",
-  connection_refused: "connection refused",
-  connection_closed: "connection closed",
-  tls_error: "TLS error",
-  bad_response: "bad response",
-  unreachable: "unreachable",
-  address_not_public: "address is not public",
-  held_expired: "held for too long",
-  payload_corrupt: "payload is damaged",
-};
-
-/** Why attempts failed, for people. */
-export function causeText(error: string | null, statusCode: number | null): string {
-  if (error === "http_status" || error === null)
-    return statusCode === null ? "failed" : `${statusCode} from the receiver`;
-  const text = ERRORS[error] ?? error.replaceAll("_", " ");
-  return statusCode === null ? text : `${statusCode}, ${text}`;
-}
-
-/** The same in a few columns. */
+/** What an attempt came to, in a few columns. */
 export function resultText(
   attempt: { readonly status_code: number | null; readonly error: string | null } | null,
 ): string {

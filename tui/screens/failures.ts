@@ -1,9 +1,9 @@
 /** Failures by endpoint and cause: the screen for bad days. */
 import type { FailureGroup } from "../../src/client/answers.ts";
+import { causeText } from "../../src/domain/cause.ts";
 import { glyph, paint, sparkline } from "../draw/look.ts";
 import { age, countText, longAge, tookText } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
-import { causeText } from "../draw/status.ts";
 import { FAILURE_ROWS } from "../layout.ts";
 import type { List, State } from "../model.ts";
 import { selectedRow } from "../state/list.ts";

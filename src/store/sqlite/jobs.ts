@@ -3,7 +3,7 @@ import type { Database } from "better-sqlite3";
 import type { Once } from "../../domain/idempotency.ts";
 import type { Job, NewJob } from "../../domain/job.ts";
 import type { AddedJob, JobEndpoint, JobPlan, JobSet, JobStep, JobTake, LeftOfEndpoint, OpenJob } from "../jobs.ts";
-import type { EndedAttempt, Page, PageQuery, Recorded } from "../store.ts";
+import type { EndedAttempt, Page, PageQuery, Pruned, Recorded } from "../store.ts";
 import type { Attempts } from "./attempts.ts";
 import { CHUNK_SIZE, type Doors } from "./doors.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
@@ -12,6 +12,7 @@ import { JobRows } from "./job-rows.ts";
 import { JobSelection, type Selected, type Selection } from "./job-selection.ts";
 import { JobSteps } from "./job-steps.ts";
 import type { Manual } from "./manual.ts";
+import { OldJobs } from "./old-jobs.ts";
 import { Pages } from "./page.ts";
 import { CHUNK } from "./sweep.ts";
 
@@ -37,6 +38,7 @@ export class Jobs {
   readonly #selection: JobSelection;
   readonly #steps: JobSteps;
   readonly #pages: Pages;
+  readonly #old: OldJobs;
 
   constructor(db: Database, parts: JobsParts) {
     this.#parts = parts;
@@ -44,6 +46,7 @@ export class Jobs {
     this.#selection = new JobSelection(db, parts);
     this.#steps = new JobSteps(db, parts);
     this.#pages = new Pages(parts);
+    this.#old = new OldJobs(db);
   }
 
   async plan(set: JobSet): Promise<JobPlan> {
@@ -148,6 +151,10 @@ export class Jobs {
       this.#rows.shut(row.num);
       return true;
     }, CHUNK_SIZE);
+  }
+
+  async prune(before: number, from: string | null): Promise<Pruned> {
+    return this.#parts.commit.run(() => this.#old.prune(before, from), CHUNK_SIZE);
   }
 
   /** Inside the transaction that recorded it. */

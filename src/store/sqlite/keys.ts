@@ -1,7 +1,8 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { ApiKey, NewApiKey, Scope } from "../../domain/key.ts";
-import type { PageQuery } from "../store.ts";
+import type { PageQuery, Pruned } from "../store.ts";
 import type { Walk } from "./page.ts";
+import { CHUNK } from "./sweep.ts";
 
 interface Row {
   readonly number: number;
@@ -16,6 +17,13 @@ interface Row {
   readonly revoked_at: number | null;
 }
 
+interface End {
+  readonly number: number;
+  readonly id: string;
+  /** When it stops working; null for never. */
+  readonly ended_at: number | null;
+}
+
 const TOUCH_EVERY_MS = 60_000;
 /** Keys that live for minutes come and go; past this many the memory of them, or of their use, starts anew. */
 const MAX_REMEMBERED = 10_000;
@@ -28,6 +36,8 @@ export class Keys {
   readonly #lists = new Map<string, Statement<unknown[], Row>>();
   readonly #revoke: Statement<[number, string]>;
   readonly #touch: Statement<[number, string]>;
+  readonly #ends: Statement<[number, number], End>;
+  readonly #delete: Statement<[number]>;
   readonly #touched = new Map<string, number>();
   /** Every request asks for its key. Only this process writes keys, and what it writes it forgets here. */
   readonly #known = new Map<string, ApiKey>();
@@ -46,6 +56,11 @@ export class Keys {
       .pluck();
     this.#revoke = db.prepare("UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL");
     this.#touch = db.prepare("UPDATE api_key SET last_used_at = ? WHERE id = ?");
+    this.#ends = db.prepare(
+      `SELECT number, id, min(coalesce(expires_at, revoked_at), coalesce(revoked_at, expires_at)) AS ended_at
+       FROM api_key WHERE number > ? ORDER BY number LIMIT ?`,
+    );
+    this.#delete = db.prepare("DELETE FROM api_key WHERE number = ?");
   }
 
   add({ id, name, hash, scopes, tenant, expiresAt }: NewApiKey, now: number): void {
@@ -95,6 +110,18 @@ export class Keys {
   touch(id: string, now: number): void {
     this.#known.delete(id);
     this.#touch.run(now, id);
+  }
+
+  /** Inside a transaction. */
+  prune(before: number, from: string | null): Pruned {
+    const candidates = this.#ends.all(from === null ? -1 : Number(from), CHUNK);
+    let pruned = 0;
+    for (const { number, id, ended_at } of candidates) {
+      if (ended_at === null || ended_at >= before) continue;
+      this.#known.delete(id);
+      pruned += this.#delete.run(number).changes;
+    }
+    return { pruned, next: candidates.length < CHUNK ? null : String(candidates.at(-1)!.number) };
   }
 
   #listStatement({ tenant, order }: PageQuery): Statement<unknown[], Row> {

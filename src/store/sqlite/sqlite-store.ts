@@ -100,6 +100,7 @@ export class SqliteStore implements Store {
   readonly jobEndpoints: Store["jobEndpoints"] = (job, after) => this.#verbs.jobs.endpoints(job, after);
   readonly stepJob: Store["stepJob"] = (job, takes, now) => this.#verbs.jobs.step(job, takes, now);
   readonly closeJob: Store["closeJob"] = (job, now) => this.#verbs.jobs.close(job, now);
+  readonly pruneJobs: Store["pruneJobs"] = (before, from) => this.#verbs.jobs.prune(before, from);
 
   readonly getEvent: Store["getEvent"] = (tenant, id) => this.#verbs.reads.getEvent(tenant, id);
   readonly listEvents: Store["listEvents"] = (query) => this.#verbs.reads.listEvents(query);
@@ -122,6 +123,7 @@ export class SqliteStore implements Store {
   readonly listKeys: Store["listKeys"] = (query) => this.#verbs.reads.listKeys(query);
   readonly hasAdminKey: Store["hasAdminKey"] = (now) => this.#verbs.keys.hasAdminKey(now);
   readonly revokeKey: Store["revokeKey"] = (id, now) => this.#verbs.keys.revokeKey(id, now);
+  readonly pruneKeys: Store["pruneKeys"] = (before, from) => this.#verbs.keys.pruneKeys(before, from);
   readonly touchKey: Store["touchKey"] = (id, now) => this.#verbs.keys.touchKey(id, now);
 
   readonly addAudit: Store["addAudit"] = (entry, now) => this.#verbs.audit.addAudit(entry, now);

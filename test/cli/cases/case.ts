@@ -10,6 +10,8 @@ export interface Case {
    * found" (they have an `{id}`) and "conflict" (they may be answered 409).
    */
   readonly asks: readonly OperationName[];
+  /** Of these, what it does without when there is no answer. */
+  readonly spares?: readonly OperationName[];
   /** Bodies in place of the examples of docs/openapi.json; several are given one after the other, the last for ever. */
   readonly answers?: { readonly [O in OperationName]?: object | readonly object[] };
   /** Where it ends with another code than 0. */

@@ -5,6 +5,7 @@ import { CONFIG_CASES } from "./config.ts";
 import { DAEMON_CASES } from "./daemon.ts";
 import { ATTEMPTS_CASES, DELIVERIES_CASES } from "./deliveries.ts";
 import { EVENTS_CASES } from "./events.ts";
+import { FAILURES_CASES } from "./failures.ts";
 import { JOBS_CASES } from "./jobs.ts";
 import { KEYS_CASES } from "./keys.ts";
 import { RECEIVER_CASES } from "./receiver.ts";
@@ -18,6 +19,7 @@ export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...EVENTS_CASES,
   ...DELIVERIES_CASES,
   ...ATTEMPTS_CASES,
+  ...FAILURES_CASES,
   ...REPLAY_CASES,
   ...JOBS_CASES,
   ...RECEIVER_CASES,

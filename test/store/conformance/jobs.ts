@@ -321,6 +321,30 @@ export function jobs(openFresh: OpenFresh): void {
       expect((await store.listJobs(EVERYTHING)).data).toHaveLength(1);
     });
 
+    it("are pruned once they ended before an instant, with what they came to, in steps of 500 rows", async () => {
+      const { store } = await openFresh();
+      const endpoints = await Promise.all(Array.from({ length: 600 }, () => addEndpoint(store)));
+      const published = await publishMany(store, 1);
+      await store.record(published[0]!.fresh.map(failed));
+      const wide = await addJob(store);
+      await store.steerJob(null, wide, "cancelled", START);
+      for (let over = false; !over;) over = await store.closeJob(wide, START);
+      const [young, cancelled, running] = [await addJob(store), await addJob(store), await addJob(store)];
+      await store.steerJob(null, young, "cancelled", START + 1000);
+      for (let over = false; !over;) over = await store.closeJob(young, START + 1000);
+      await store.steerJob(null, cancelled, "cancelled", START);
+
+      expect(await store.pruneJobs(START, null)).toEqual({ pruned: 0, next: null });
+      const first = await store.pruneJobs(START + 1, null);
+      expect(first).toEqual({ pruned: 0, next: expect.any(String) });
+      expect(await store.getJob(null, wide)).toMatchObject({ id: wide });
+      expect(await store.pruneJobs(START + 1, first.next)).toEqual({ pruned: 1, next: null });
+      expect(await store.getJob(null, wide)).toBeNull();
+      // One is too young, of one the set is still to be dropped, one runs.
+      const left = (await store.listJobs(EVERYTHING)).data.map(({ id, matched }) => [id, matched]);
+      expect(left).toEqual([young, cancelled, running].map((id) => [id, endpoints.length]));
+    });
+
     it("show a tenant its own", async () => {
       const { store } = await openFresh();
       const [mine, all] = [await addJob(store), await addJob(store, { tenant: null })];

@@ -2,7 +2,8 @@
 import type { Once } from "../../../domain/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../../../domain/key.ts";
 import type { KeyStore } from "../../keys.ts";
-import type { Doors } from "../doors.ts";
+import type { Pruned } from "../../retention.ts";
+import { CHUNK_SIZE, type Doors } from "../doors.ts";
 import type { Keys } from "../keys.ts";
 
 interface Parts extends Doors {
@@ -30,6 +31,10 @@ export class KeyVerbs implements Omit<KeyStore, "listKeys"> {
 
   async revokeKey(id: string, now: number): Promise<boolean> {
     return this.#parts.commit.run(() => this.#parts.keys.revoke(id, now));
+  }
+
+  async pruneKeys(before: number, from: string | null): Promise<Pruned> {
+    return this.#parts.commit.run(() => this.#parts.keys.prune(before, from), CHUNK_SIZE);
   }
 
   touchKey(id: string, now: number): void {

@@ -1,0 +1,68 @@
+import type { FailureGroup } from "../../src/client/answers.ts";
+import { causeText } from "../../src/domain/cause.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import { glyphsOf, sparkline, type Glyphs } from "../glyphs.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson, sayTable } from "../print.ts";
+import { connect } from "../target.ts";
+import { readCount, readQuery } from "../values.ts";
+import { ago, grouped, hostsOf, span } from "../words.ts";
+
+/** The screen for bad days, as text. */
+export async function run(args: Args<"failures">, io: Io): Promise<number> {
+  const limit = readCount(args.limit, "--limit", { min: 1, max: 500 });
+  const { since, endpoint } = readQuery({ since: args.since, endpoint: args.endpoint }, io.now());
+  const client = connect(args, io);
+  const failures = await client.call("listFailures", { query: { since, endpoint } });
+  if (args.json) {
+    sayJson(io, failures);
+    return EXIT.ok;
+  }
+  const [worst] = failures.data;
+  if (worst === undefined) {
+    say(io, `Nothing has failed of what was received since ${failures.since}.`);
+    return EXIT.ok;
+  }
+  const shown = failures.data.slice(0, limit);
+  const hosts = await hostsOf(client, shown);
+  const glyphs = glyphsOf(io);
+  sayTable(io, [TITLES, ...shown.map((group) => cellsOf(group, hosts, glyphs, io.now()))]);
+  const step = `each sign of SERIES is ${span(failures.step_seconds)}`;
+  const more = failures.total > shown.length ? `; ${shown.length} of ${failures.total} groups shown` : "";
+  say({ ...io, stdout: io.stderr }, `Received since ${failures.since}; ${step}${more}.`);
+  for (const line of nextOf(worst, args.since)) say(io, line);
+  return EXIT.ok;
+}
+
+const TITLES = ["FAILED", "RETRIED", "HELD", "ENDPOINT", "URL", "CAUSE", "FIRST", "LAST", "SERIES"];
+
+function cellsOf(group: FailureGroup, hosts: ReadonlyMap<string, string>, glyphs: Glyphs, now: number): string[] {
+  const { endpoint, error, status_code: code, first_at: first, last_at: last, series } = group;
+  const counts = [group.failed, group.pending, group.held].map(grouped);
+  const cause = causeText(error, code);
+  return [
+    ...counts,
+    endpoint,
+    hosts.get(endpoint) ?? "",
+    cause,
+    ago(first, now),
+    ago(last, now),
+    sparkline(glyphs, series),
+  ];
+}
+
+/** About the group of whom most is missing. */
+function nextOf(group: FailureGroup, since: string | undefined): string[] {
+  const { endpoint, error, status_code: code, sample_attempt: sample, failed, held } = group;
+  const words = { endpoint, error, ...(code !== null && { status_code: code }), ...(since !== undefined && { since }) };
+  const filter = Object.entries(words).map(([word, value]) => `${word}:${value}`);
+  const flags = Object.entries(words).map(([word, value]) => `--${word.replace("_", "-")} ${value}`);
+  return [
+    `The first of them:`,
+    `  what came back  webhookd attempts show ${sample}`,
+    `  which they are  webhookd deliveries list --filter "${filter.join(" ")}"`,
+    ...(failed === 0 ? [] : [`  once it answers webhookd replay ${flags.join(" ")} --canary`]),
+    ...(held === 0 ? [] : [`  what is held    webhookd endpoints enable ${endpoint}`]),
+  ];
+}

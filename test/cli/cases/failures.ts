@@ -1,0 +1,13 @@
+import type { FAILURES } from "../../../cli/failures/commands.ts";
+import type { Case } from "./case.ts";
+
+export const FAILURES_CASES: { readonly [N in keyof typeof FAILURES]: Case } = {
+  failures: {
+    words: ["--since", "2h"],
+    asks: ["listFailures", "getEndpoint"],
+    spares: ["getEndpoint"],
+    out: /^FAILED +RETRIED .+\n441 +1,978 +0 +ep_\S+ +\S+\/\S+ +503 from the receiver +.+ {20,}\.#\nThe first of them:\n(?: {2}.+\n){2}.+ --since 2h --canary\n$/,
+    err: /^Received since \S+; each sign of SERIES is 1h\.\n$/,
+    json: { total: 1 },
+  },
+};

@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { EXIT } from "../../cli/exit-code.ts";
+import { someFailures } from "../../src/api/schemas/failure.ts";
+import { fakeDaemon, problem } from "./fake-daemon.ts";
+import { FakeIo } from "./fake-io.ts";
+import { webhookd } from "./runs.ts";
+
+async function failures(answer: object, env = {}) {
+  const daemon = await fakeDaemon(({ path }) =>
+    path.startsWith("/v1/webhooks/failures") ? { status: 200, body: answer } : problem(404, "not_found", "gone"),
+  );
+  const io = new FakeIo({ env });
+  return { code: await webhookd(io, "failures", "--socket", daemon.socket), io };
+}
+
+it("says so when nothing has failed", async () => {
+  const { code, io } = await failures({ ...someFailures, total: 0, data: [] });
+  expect([code, io.out]).toEqual([EXIT.ok, `Nothing has failed of what was received since ${someFailures.since}.\n`]);
+});
+
+it("draws the hours in the signs that the terminal knows", async () => {
+  const series = [0, 1, 4, 8];
+  const answer = { ...someFailures, data: [{ ...someFailures.data[0], series }] };
+  expect((await failures(answer, { LANG: "C.UTF-8" })).io.out).toContain("  ▁▄█\n");
+  expect((await failures(answer, { LANG: "C.UTF-8", TERM: "dumb" })).io.out).toContain("  _-#\n");
+});
+
+it("names what is held, and only what can be replayed", async () => {
+  const held = { ...someFailures.data[0], error: "timeout", status_code: null, failed: 0, held: 3 };
+  const { io } = await failures({ ...someFailures, total: 700, data: [held] });
+  expect(io.out).toContain("no answer in time");
+  expect(io.out).toContain(`webhookd endpoints enable ${held.endpoint}\n`);
+  expect(io.out).not.toContain("webhookd replay");
+  expect(io.err).toContain("1 of 700 groups shown");
+});
