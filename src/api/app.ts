@@ -137,7 +137,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     if (resource === undefined) throw notFound();
     if (route !== undefined) context.route = nameOf(route);
     if (route === undefined) {
-      context.allow = [...resource.keys()].join(", ");
+      context.allow = [...resource.keys()].join(", ").replace("GET", "GET, HEAD");
       throw new WebhookdError("method_not_allowed", `this path takes ${context.allow}`);
     }
     if (route.audit === undefined) return respond(await perform(req, event, route, principal), event);

@@ -5,6 +5,7 @@ import { eventFingerprint, isIdempotencyKey } from "../domain/idempotency.ts";
 import { jsonLines, parseSpan, scanJson, scanObject, type JsonKind, type JsonNode, type Span } from "../domain/json.ts";
 import type { TraceContext } from "../domain/trace-context.ts";
 import type { DataCheck } from "./data-check.ts";
+import { inWords } from "./expectation.ts";
 import { parseInstant } from "./instant.ts";
 import { DRAFT_FIELDS, ITEM_FIELDS, MAX_BATCH } from "./schemas/event-draft.ts";
 import { isTenant } from "./tenant.ts";
@@ -144,7 +145,7 @@ function field(members: Members, name: string, kind: JsonKind, pointer: string, 
 function optional(members: Members, name: string, kind: JsonKind, at: string, faults: Faults): JsonNode | undefined {
   const node = members.get(name);
   if (node === undefined || node.kind === kind) return node;
-  faults.add(`${at}/${name}`, "invalid_type", `must be ${kind === "array" || kind === "object" ? "an" : "a"} ${kind}`);
+  faults.add(`${at}/${name}`, "invalid_type", `must be ${inWords(kind)}`);
   return undefined;
 }
 

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { FIELD_CODES, WebhookdError, type FieldCode, type FieldError } from "../domain/errors.ts";
 import { parseJson } from "../domain/json.ts";
+import { inWords } from "./expectation.ts";
 
 /** More would only make the answer long. */
 const MAX_FAULTS = 20;
@@ -68,6 +69,6 @@ function fieldError(issue: v.BaseIssue<unknown>): FieldError {
   const [, code = issue.message, detail] = /^(\w+): (.*)$/s.exec(issue.message) ?? [];
   const known = FIELD_CODES.find((each) => each === code);
   if (known === undefined)
-    return { pointer, code: "invalid_type", detail: `must be ${issue.expected ?? "something else"}` };
+    return { pointer, code: "invalid_type", detail: `must be ${inWords(issue.expected ?? "something else")}` };
   return { pointer, code: known, detail: detail ?? DETAILS[known] ?? known };
 }

@@ -119,7 +119,7 @@ describe("the order of checks", () => {
     const { api } = await serve();
     const key = await api.addKey(["publish"]);
     const { status, headers } = await api.request("PUT", EVENTS, { key, body: "x" });
-    expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: "POST, GET" });
+    expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: "POST, GET, HEAD" });
   });
 
   it("asks for a scope before it looks at the body", async () => {

@@ -12,7 +12,7 @@ const DETAILS: Record<ErrorCode, string> = {
   forbidden: 'this key lacks the scope "manage"',
   browser_origin: "requests from web pages are refused; see [server] allowed_origins",
   not_found: "there is nothing here for this key",
-  method_not_allowed: "this path takes POST, GET",
+  method_not_allowed: "this path takes POST, GET, HEAD",
   request_timeout: "the request was not complete in time; send it again, faster",
   event_not_failed: "none of its deliveries in scope has failed; force sends delivered ones too",
   delivery_settled: "it was delivered, or cancelled: there is nothing to attempt; a forced retry sends it again",

@@ -12,7 +12,7 @@ export const HEADERS = {
   "X-Request-Id": header("Names this request in the daemon's log.", "req_06fbqxvx8q1r2s3t4v5w6x7y8z"),
   "Retry-After": header("Seconds after which it is worth trying again.", 5, { type: "integer", minimum: 0 }),
   "WWW-Authenticate": header("The way to authenticate.", "Bearer"),
-  Allow: header("The methods that this path takes.", "POST, GET"),
+  Allow: header("The methods that this path takes.", "POST, GET, HEAD"),
   Location: header("Where what was made can be read.", "/v1/webhooks/ep_06fbqxvx8r4m8q2v6ng0c3kz7t"),
   Link: header('The next page, if there is one, as `rel="next"`.', '</v1/webhooks?cursor=Zm9v>; rel="next"'),
   "Idempotency-Replayed": header("`true` when this is the answer to an earlier request with the same key.", "true"),

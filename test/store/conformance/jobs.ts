@@ -337,7 +337,7 @@ export function jobs(openFresh: OpenFresh): void {
       expect(await store.pruneJobs(START, null)).toEqual({ pruned: 0, next: null });
       const first = await store.pruneJobs(START + 1, null);
       expect(first).toEqual({ pruned: 0, next: expect.any(String) });
-      expect(await store.getJob(null, wide)).toMatchObject({ id: wide });
+      expect(await store.getJob(null, wide)).toMatchObject({ id: wide, matched: 100 });
       expect(await store.pruneJobs(START + 1, first.next)).toEqual({ pruned: 1, next: null });
       expect(await store.getJob(null, wide)).toBeNull();
       // One is too young, of one the set is still to be dropped, one runs.
