@@ -33,6 +33,7 @@ export const RUNS: Runs = {
   "jobs resume": () => import("./jobs/resume.ts"),
   "jobs cancel": () => import("./jobs/cancel.ts"),
 
+  listen: () => import("./receiver/listen.ts"),
   verify: () => import("./receiver/verify.ts"),
   sign: () => import("./receiver/sign.ts"),
 

@@ -16,6 +16,34 @@ const STAMP = {
 } as const;
 
 export const RECEIVER = {
+  listen: command(
+    "listen",
+    "Receive, verify and show what webhookd sends, on this machine",
+    {
+      port: { type: "string", default: "4000", valueHint: "PORT", description: "Where to listen; 0 takes any" },
+      path: { type: "string", default: "/", valueHint: "PATH", description: "What else is asked for is 404" },
+      register: {
+        type: "boolean",
+        description: "Register it as an endpoint for as long as it runs (the daemon needs --dev)",
+      },
+      keep: { type: "boolean", description: "Leave it registered at the end" },
+      events: { type: "string", valueHint: "T,…|all", description: "Register it for these event types [all]" },
+      "secret-file": SECRET_FILE,
+      "forward-to": { type: "string", valueHint: "URL", description: "Pass everything on, and its answers back" },
+      status: { type: "string", valueHint: "STATUS,…", description: "Answer so, several in turn [200]" },
+      "fail-first": { type: "string", default: "0", valueHint: "N", description: "Answer the first N with 500" },
+      delay: { type: "string", default: "0s", valueHint: "DURATION", description: "Wait before each answer" },
+      drop: { type: "boolean", description: "Hang up in place of answering" },
+      once: { type: "boolean", description: "End after one request: 0, or 8 if its signature is wrong" },
+      save: { type: "string", valueHint: "DIR", description: "Keep each body and its headers in files there" },
+      ...CLIENT,
+    },
+    [
+      "webhookd listen --register",
+      "webhookd listen --register --events budget.exceeded,goal.achieved --fail-first 2",
+      "webhookd listen --secret-file secret.txt --forward-to http://127.0.0.1:3000/hook",
+    ],
+  ),
   verify: command(
     "verify",
     "Check a signature, and say why it does not match: 0 or 8",

@@ -9,6 +9,7 @@ const SIGNATURE = signBody(someSecrets.signing_secret, BODY["body.json"]);
 const VECTOR = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
 
 export const RECEIVER_CASES: { readonly [N in keyof typeof RECEIVER]: Case | CaseElsewhere } = {
+  listen: { words: ["--port", "0", "--once"], testedIn: "test/cli/receiver/listen.test.ts" },
   verify: {
     words: ["--endpoint", "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", "--signature", SIGNATURE, "{dir}/body.json"],
     asks: ["getSecret"],
