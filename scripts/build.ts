@@ -33,6 +33,7 @@ export async function bundle(target: string, directory = join(root, "dist/bundle
     __VERSION__: JSON.stringify(version),
     __ADDON__: JSON.stringify(addon),
     "process.env.NODE_ENV": '"production"',
+    "process.env.UNDICI_USE_MILO": '"0"',
   };
   const threads = await bundleThreads(define);
   const { metafile: program } = await build({
@@ -106,13 +107,16 @@ const givenAddon: Plugin = {
   },
 };
 
-/** What listhen imports for features that are off (watcher, tunnel, clipboard, QR codes, certificates), and Ink's debugger. */
+/** For features that are off: listhen's watcher, tunnel, clipboard and so on, undici's second parser, Ink's debugger. */
 const unused: Plugin = {
   name: "unused",
   setup({ onResolve, onLoad }) {
     const filter =
       /^(@parcel\/watcher(-wasm)?|untun|tinyclip|uqr|node-forge|jiti|crossws\/adapters\/node|react-devtools-core)$/;
     onResolve({ filter }, ({ path }) => ({ path, namespace: "unused" }));
+    const file =
+      /[\\/](undici[\\/]lib[\\/]milo[\\/]|consola[\\/]dist[\\/]chunks[\\/]prompt|listhen[\\/]dist[\\/]chunks[\\/]xdg-open)/;
+    onLoad({ filter: file }, () => ({ contents: "module.exports = {};" }));
     onLoad({ filter: /.*/, namespace: "unused" }, () => ({ contents: "module.exports = {};" }));
   },
 };

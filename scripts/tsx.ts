@@ -4,6 +4,9 @@ import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
 import { transformSync } from "esbuild";
 
+// React's own checks are for who works on it; the executable has its production build too.
+process.env.NODE_ENV ??= "production";
+
 registerHooks({
   load(url, context, next) {
     if (!/\.tsx(\?|$)/.test(url)) return next(url, context);

@@ -16,8 +16,7 @@ export async function run(args: Args<"tui">, io: Io): Promise<number> {
   const settings = settingsOf(args, io);
   refuseWithoutTerminal(io);
   const client = connect(args, io);
-  // Ink draws in React's production build, and leaves colours to us; both are read when they are loaded.
-  process.env.NODE_ENV ??= "production";
+  // Ink leaves colours to us; read when it is loaded.
   process.env.FORCE_COLOR = "0";
   await readTsx();
   const { openDashboard } = await import("../../tui/main.tsx");
