@@ -11,6 +11,7 @@ import { KEYS } from "./keys/commands.ts";
 import { RECEIVER } from "./receiver/commands.ts";
 import { REPLAY } from "./replay/commands.ts";
 import { TUI } from "./tui/commands.ts";
+import { TAIL } from "./tail/commands.ts";
 import { UPKEEP } from "./upkeep/commands.ts";
 
 /** In the order of the help. */
@@ -18,6 +19,7 @@ export const COMMANDS = {
   ...DAEMON,
   ...TUI,
   ...EVENTS,
+  ...TAIL,
   ...DELIVERIES,
   ...ATTEMPTS,
   ...FAILURES,

@@ -15,6 +15,7 @@ export const RUNS: Runs = {
   "events send": () => import("./events/send.ts"),
   "events cancel": () => import("./events/cancel.ts"),
   "events erase": () => import("./events/erase.ts"),
+  "events tail": () => import("./tail/tail.ts"),
 
   "deliveries list": () => import("./deliveries/list.ts"),
   "deliveries show": () => import("./deliveries/show.ts"),

@@ -11,12 +11,14 @@ import { KEYS_CASES } from "./keys.ts";
 import { RECEIVER_CASES } from "./receiver.ts";
 import { REPLAY_CASES } from "./replay.ts";
 import { TUI_CASES } from "./tui.ts";
+import { TAIL_CASES } from "./tail.ts";
 import { UPKEEP_CASES } from "./upkeep.ts";
 
 export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...DAEMON_CASES,
   ...TUI_CASES,
   ...EVENTS_CASES,
+  ...TAIL_CASES,
   ...DELIVERIES_CASES,
   ...ATTEMPTS_CASES,
   ...FAILURES_CASES,

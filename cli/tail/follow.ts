@@ -1,0 +1,164 @@
+/**
+ * The stream over as many connections as it takes. What the daemon still knows of the time in between comes by itself;
+ * where it does not, the lists are read for what they still show, and it is said that this is all.
+ */
+import type { Delivery } from "../../src/client/answers.ts";
+import type { Client, Query } from "../../src/client/client.ts";
+import { isAway } from "../away.ts";
+import type { Io } from "../io.ts";
+import { count } from "../words.ts";
+import { changeOf, keyOf, type Change, type Counts, type Note, type Told } from "./change.ts";
+
+export interface FollowOptions {
+  /** Words that both the stream and the list of deliveries know. */
+  readonly query: Query;
+  /** All other words, which only the list knows. */
+  readonly listQuery: Query;
+  /** So many deliveries come first, as they are now. */
+  readonly history: number;
+  readonly signal: AbortSignal;
+}
+
+const RETRY_MS = 1000;
+/** Longer than the ladder, so that no retry of the time in between lies outside. */
+const LOOK_BACK_MS = 3 * 86_400_000;
+const MOST_MISSED = 5000;
+const REMEMBERED = 20_000;
+/** Between the same change in a list and in the stream. */
+const SAME_MS = 1000;
+
+export class Following {
+  readonly #client: Client;
+  readonly #options: FollowOptions;
+  readonly #io: Io;
+  #lastEventId: string | undefined;
+  /** When the last change happened that was told; epoch milliseconds. */
+  #seenAt = 0;
+  /** What a list has told and the stream may tell again: by its key, when it happened. */
+  readonly #listed = new Map<string, number>();
+
+  constructor(client: Client, options: FollowOptions, io: Io) {
+    this.#client = client;
+    this.#options = options;
+    this.#io = io;
+  }
+
+  /** Ends when the signal aborts. Throws when the first connection fails, or one is refused. */
+  async *changes(): AsyncGenerator<Told, void, undefined> {
+    const { signal } = this.#options;
+    const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    for (let isLost = false; !signal.aborted;) {
+      let reason = "it ended the stream";
+      try {
+        for await (const told of this.#connection()) {
+          isLost = false;
+          yield told;
+        }
+      } catch (error) {
+        if (this.#lastEventId === undefined || !isAway(error)) throw error;
+        reason = (error as Error).message;
+      }
+      if (signal.aborted) return;
+      if (!isLost) yield note(`lost the daemon: ${reason}; trying again`, { kind: "lost" });
+      isLost = true;
+      await Promise.race([this.#io.sleep(RETRY_MS), aborted]);
+    }
+  }
+
+  async *#connection(): AsyncGenerator<Told, void, undefined> {
+    const { query, signal } = this.#options;
+    const last = this.#lastEventId;
+    const ask = { query: textOf(query), signal, ...(last !== undefined && { lastEventId: last }) };
+    /** What was missed comes between `ready` and the first id that nothing came before. */
+    let missed: (Change | Counts)[] | null = null;
+    let since = 0;
+    for await (const message of this.#client.changes(ask)) {
+      if (message.kind === "ready" && last === undefined) yield* this.#first();
+      else if (message.kind === "ready") missed = [];
+      else if (message.kind === "reload") yield* this.#whatLists();
+      else if (message.kind === "id") {
+        this.#lastEventId = message.id;
+        if (missed !== null && missed.length === since) {
+          yield reconnected(missed);
+          for (const one of missed) yield* this.#tell(one);
+          missed = null;
+        }
+        since = missed?.length ?? 0;
+      } else if (missed === null) yield* this.#tell(message);
+      else missed.push(message);
+    }
+  }
+
+  *#tell(message: Change | Counts): Generator<Told, void, undefined> {
+    if (message.kind !== "counts") {
+      const at = Date.parse(message.data.at);
+      this.#seenAt = Math.max(this.#seenAt, at);
+      const listed = this.#listed.get(keyOf(message) ?? "");
+      // A replay is told in the same words as the publish before it, but later.
+      if (listed !== undefined && at - listed < SAME_MS) return;
+    }
+    yield message;
+  }
+
+  /** What there is already; from here on the stream tells. */
+  async *#first(): AsyncGenerator<Told, void, undefined> {
+    const { query, listQuery, history } = this.#options;
+    const latest: Delivery[] = [];
+    const ask = { query: { ...query, ...listQuery, limit: Math.min(history, 100) } };
+    if (history > 0) {
+      for await (const delivery of this.#client.every("listDeliveries", ask)) {
+        if (latest.push(delivery) >= history) break;
+      }
+    }
+    yield* this.#list(latest.map(changeOf));
+    // By the daemon's clock where anything is known of it.
+    if (latest.length === 0) this.#seenAt = this.#io.now();
+  }
+
+  /** The time in between is not kept: what lists show of it is what each delivery came to in the end. */
+  async *#whatLists(): AsyncGenerator<Told, void, undefined> {
+    const { query, listQuery } = this.#options;
+    const seenAt = this.#seenAt;
+    const since = new Date(this.#io.now() - LOOK_BACK_MS).toISOString();
+    const changed: Change[] = [];
+    let looked = 0;
+    for await (const delivery of this.#client.every("listDeliveries", { query: { ...query, ...listQuery, since } })) {
+      const change = changeOf(delivery);
+      if (Date.parse(change.data.at) > seenAt) changed.push(change);
+      if (++looked >= MOST_MISSED) break;
+    }
+    const whole = looked < MOST_MISSED;
+    const limit = whole ? "" : `, of the latest ${MOST_MISSED} deliveries alone`;
+    const text = `reconnected; what happened since ${new Date(seenAt).toISOString()} is not kept one by one. ${count(changed.length, "delivery", "deliveries")} changed, shown as they are now${limit}`;
+    yield note(text, { kind: "reload", since: new Date(seenAt).toISOString(), shown: changed.length, whole });
+    yield* this.#list(changed);
+  }
+
+  /** From the oldest on. */
+  *#list(changes: readonly Change[]): Generator<Told, void, undefined> {
+    for (const change of [...changes].sort((a, b) => (a.data.at < b.data.at ? -1 : 1))) {
+      const at = Date.parse(change.data.at);
+      this.#seenAt = Math.max(this.#seenAt, at);
+      const key = keyOf(change);
+      if (this.#listed.size >= REMEMBERED) this.#listed.clear();
+      if (key !== null) this.#listed.set(key, at);
+      yield change;
+    }
+  }
+}
+
+function reconnected(missed: readonly (Change | Counts)[]): Note {
+  const counts = missed.map((one) =>
+    one.kind === "counts" ? one.data.data.reduce((sum, { count }) => sum + count, 0) : 1,
+  );
+  const number = counts.reduce((sum, count) => sum + count, 0);
+  return note(`reconnected, ${number} missed, shown`, { kind: "reconnected", missed: number });
+}
+
+function note(text: string, data: Note["data"]): Note {
+  return { kind: "note", text: `-- ${text} --`, data };
+}
+
+function textOf(query: Query): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, value?.toString()]));
+}

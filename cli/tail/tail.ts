@@ -1,0 +1,115 @@
+import type { Client } from "../../src/client/client.ts";
+import type { FilterWord } from "../../src/client/filter.ts";
+import { nearest } from "../../src/config/nearest.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import { glyphsOf } from "../glyphs.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
+import { connect } from "../target.ts";
+import { readCount, readQuery } from "../values.ts";
+import type { Told } from "./change.ts";
+import { Following } from "./follow.ts";
+import { countLine, lineOf } from "./line.ts";
+import { Wants } from "./wanted.ts";
+
+const HISTORY = 10;
+const MOST_HISTORY = 1000;
+/** What a change can be of. */
+const STATUSES = ["pending", "delivered", "failed", "cancelled"];
+
+/** Runs until it is interrupted, nobody reads any more, or `--exit-after` lines were said. */
+export async function run(args: Args<"events tail">, io: Io): Promise<number> {
+  const words = readWords(args, io.now());
+  const history =
+    args.lines === undefined
+      ? words.since === undefined
+        ? HISTORY
+        : MOST_HISTORY
+      : readCount(args.lines, "--lines", { min: 0, max: MOST_HISTORY });
+  const limits = { min: 1, max: 999_999_999 };
+  const most = args["exit-after"] === undefined ? Infinity : readCount(args["exit-after"], "--exit-after", limits);
+  const client = connect(args, io);
+  const end = new AbortController();
+  let exit: number = EXIT.ok;
+  const stop = io.onSignal((signal) => {
+    exit = signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm;
+    end.abort();
+  });
+  io.stdout.onClosed(() => end.abort());
+  try {
+    await tell(client, { words, history, most, ...args, signal: end.signal }, io);
+    return exit;
+  } finally {
+    end.abort();
+    stop();
+  }
+}
+
+interface Telling {
+  readonly words: { readonly [W in FilterWord]?: string };
+  readonly history: number;
+  /** Lines. */
+  readonly most: number;
+  readonly attempts: boolean;
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+}
+
+async function tell(client: Client, { words, history, most, attempts, json, signal }: Telling, io: Io): Promise<void> {
+  const { status, endpoint, tenant, ...rest } = words;
+  const following = new Following(
+    client,
+    { query: { status, endpoint, tenant }, listQuery: rest, history, signal },
+    io,
+  );
+  const wants = new Wants(client, { ...rest, attempts });
+  const show = json ? (told: Told) => sayJson(io, jsonOf(told)) : lines(io);
+  let said = 0;
+  for await (const told of following.changes()) {
+    if (signal.aborted) return;
+    if (told.kind === "note") {
+      show(told);
+      continue;
+    }
+    if (told.kind === "counts") {
+      const counted = wants.counted(told.data.data);
+      if (counted.length === 0) continue;
+      show({ ...told, data: { data: counted } });
+    } else if (await wants.has(told)) show(told);
+    else continue;
+    if (++said >= most) return;
+  }
+}
+
+function lines(io: Io): (told: Told) => void {
+  const glyphs = glyphsOf(io);
+  const talk = { ...io, stdout: io.stderr };
+  return (told) => {
+    if (told.kind === "note") say(talk, told.text);
+    else if (told.kind === "counts") for (const counted of told.data.data) say(io, countLine(counted));
+    else say(io, lineOf(told, glyphs));
+  };
+}
+
+function jsonOf(told: Told): object {
+  return told.kind === "note" ? told.data : { kind: told.kind, ...told.data };
+}
+
+/** Throws a Failure for words that make no sense here. */
+function readWords(args: Args<"events tail">, now: number): { readonly [W in FilterWord]?: string } {
+  const { filter, status, type, endpoint, error, since, "status-code": code } = args;
+  const words = readQuery({ filter, status, type, endpoint, error, since, "status-code": code }, now);
+  if (words.status !== undefined && !STATUSES.includes(words.status)) {
+    const near = nearest(words.status, STATUSES);
+    const hint = near === null ? `Changes are to ${STATUSES.join(", ")}.` : `Did you mean ${near}?`;
+    throw new Failure("usage", `nothing becomes ${words.status}`, `${hint} Nothing was done.`);
+  }
+  for (const word of ["until", "test"] as const) {
+    if (words[word] === undefined) continue;
+    const hint = "To look at what was: webhookd deliveries list. Nothing was done.";
+    throw new Failure("usage", `${word}: does not go with what is to come`, hint);
+  }
+  return words;
+}

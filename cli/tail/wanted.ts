@@ -1,0 +1,63 @@
+/** The part of the filter that the stream does not know. */
+import type { Client } from "../../src/client/client.ts";
+import type { Filter } from "../../src/client/filter.ts";
+import type { CountedChanges } from "../../src/client/stream.ts";
+import type { Change } from "./change.ts";
+
+/** Of each the type is asked for once; more than these are forgotten. */
+const REMEMBERED = 10_000;
+
+export interface Wanted extends Pick<Filter, "event" | "error" | "status_code" | "type"> {
+  /** Attempts and nothing else. */
+  readonly attempts: boolean;
+}
+
+export class Wants {
+  readonly #client: Client;
+  readonly #wanted: Wanted;
+  readonly #types = new Map<string, string | null>();
+
+  constructor(client: Client, wanted: Wanted) {
+    this.#client = client;
+    this.#wanted = wanted;
+  }
+
+  async has({ kind, data }: Change): Promise<boolean> {
+    const { attempts, event, error, status_code: code, type } = this.#wanted;
+    if (attempts && kind !== "attempt") return false;
+    const isNarrow = [event, error, code, type].some((word) => word !== undefined);
+    if (kind === "endpoint") return !isNarrow;
+    if (event !== undefined && data.event !== event) return false;
+    if (error !== undefined && !(kind === "attempt" && data.error === error)) return false;
+    if (code !== undefined && !(kind === "attempt" && isOf(code, data.status_code))) return false;
+    return type === undefined || type === (await this.#typeOf(data.delivery, data.event));
+  }
+
+  /** Of those that were only counted, what may be meant: nobody knows their types. */
+  counted(counts: readonly CountedChanges[]): readonly CountedChanges[] {
+    const { attempts, error } = this.#wanted;
+    return counts.filter(
+      (one) => (!attempts || one.kind === "attempt") && (error === undefined || one.error === error),
+    );
+  }
+
+  /** Null when nobody knows it any more. */
+  async #typeOf(delivery: string | null, event: string | null): Promise<string | null> {
+    const key = event ?? delivery!;
+    if (this.#types.size > REMEMBERED) this.#types.clear();
+    let type = this.#types.get(key);
+    if (type !== undefined) return type;
+    const asked =
+      event === null ? this.#client.call("getDelivery", { id: key }) : this.#client.call("getEvent", { id: key });
+    type = await asked.then(
+      (found) => found.type,
+      () => null,
+    );
+    this.#types.set(key, type);
+    return type;
+  }
+}
+
+function isOf(wanted: string, code: number | null): boolean {
+  return code !== null && (wanted.endsWith("xx") ? wanted[0] === String(code)[0] : wanted === String(code));
+}

@@ -1,0 +1,212 @@
+import { describe, expect, it } from "vitest";
+import { EXIT } from "../../cli/exit-code.ts";
+import { aWholeDelivery } from "../../src/api/schemas/delivery.ts";
+import { fakeDaemon, problem, type Seen } from "./fake-daemon.ts";
+import { FakeIo } from "./fake-io.ts";
+import { webhookd } from "./runs.ts";
+
+const ENDPOINT = "ep_06fbqxvx8r4m8q2v6ng0c3kz7t";
+const event = (n: number) => `evt_06fbqxw6v8s2d4f6g8h0j2k4m${n}`;
+const id = (n: number) => `id: life-${n}\n\n`;
+const message = (kind: string, data: object) => `event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
+const READY = message("ready", {});
+const RELOAD = message("reload", { reason: "gone" });
+
+/** The nth event's attempt, n seconds past nine. */
+function attempt(n: number, more: object = {}): string {
+  const at = `2026-11-20T09:00:0${n}.000Z`;
+  const about = {
+    at,
+    tenant: "default",
+    endpoint: ENDPOINT,
+    event: event(n),
+    delivery: `dlv_${n}`,
+    status: "delivered",
+  };
+  const result = {
+    number: 1,
+    outcome: "succeeded",
+    error: null,
+    status_code: 200,
+    duration_ms: 12,
+    next_attempt_at: null,
+  };
+  return message("attempt", { ...about, ...result, ...more });
+}
+const failed = {
+  status: null,
+  outcome: "failed",
+  error: "http_status",
+  status_code: 503,
+  next_attempt_at: "2026-11-20T09:10:03.000Z",
+};
+const pending = (n: number) =>
+  message("delivery", {
+    at: `2026-11-20T09:00:0${n}.000Z`,
+    tenant: "default",
+    endpoint: ENDPOINT,
+    event: event(n),
+    delivery: `dlv_${n}`,
+    status: "pending",
+  });
+/** As a list shows the nth one. */
+function delivery(n: number) {
+  const last_attempt = {
+    ...aWholeDelivery.last_attempt,
+    number: 1,
+    outcome: "succeeded",
+    error: null,
+    status_code: 200,
+    started_at: `2026-11-20T09:00:0${n}.000Z`,
+    duration_ms: 0,
+  };
+  return {
+    ...aWholeDelivery,
+    id: `dlv_${n}`,
+    event: event(n),
+    endpoint: ENDPOINT,
+    status: "delivered",
+    next_attempt_at: null,
+    last_attempt,
+  };
+}
+
+interface Scene {
+  /** What each connection says before it ends; text without a message is the code of a refusal. The last one stays. */
+  readonly streams: readonly string[];
+  readonly lists?: readonly (readonly object[])[];
+  readonly env?: Record<string, string>;
+  readonly prepare?: (io: FakeIo) => void;
+  readonly onStream?: (io: FakeIo, connection: number) => void;
+}
+
+async function tail({ streams, lists = [], env = {}, prepare, onStream }: Scene, ...words: string[]) {
+  let [connection, listed] = [0, 0];
+  const io = new FakeIo({ env });
+  prepare?.(io);
+  const daemon = await fakeDaemon(({ path }) => {
+    if (path.startsWith("/v1/webhooks/stream")) {
+      onStream?.(io, connection);
+      const body = streams[Math.min(connection++, streams.length - 1)]!;
+      return body.includes(":") ? { status: 200, body, type: "text/event-stream" } : problem(403, body, "no");
+    }
+    if (path.startsWith("/v1/webhooks/deliveries?"))
+      return { status: 200, body: { data: lists[listed++] ?? [], next_cursor: null } };
+    return { status: 200, body: { type: path.endsWith("1") ? "budget.exceeded" : "other" } };
+  });
+  const code = await webhookd(io, "events", "tail", "--socket", daemon.socket, ...words);
+  const streamed = daemon.seen.filter(({ path }: Seen) => path.startsWith("/v1/webhooks/stream"));
+  return { code, io, daemon, streamed, lines: io.out.trimEnd().split("\n") };
+}
+
+describe("webhookd events tail", () => {
+  it("begins with what there is, from the oldest on, and tells nothing twice", async () => {
+    const streams = [READY + id(0) + attempt(2) + attempt(3, failed) + pending(4) + id(1)];
+    const { code, io, lines } = await tail({ streams, lists: [[delivery(2), delivery(1)]] }, "--exit-after", "4");
+    expect([code, io.err]).toEqual([EXIT.ok, ""]);
+    expect(lines).toEqual([
+      `09:00:01Z + ${event(1)} ${ENDPOINT} try 1: 200 in 0 ms, delivered`,
+      `09:00:02Z + ${event(2)} ${ENDPOINT} try 1: 200 in 0 ms, delivered`,
+      `09:00:03Z ~ ${event(3)} ${ENDPOINT} try 1: 503 from the receiver in 12 ms, next in 10m`,
+      `09:00:04Z . ${event(4)} ${ENDPOINT} waits`,
+    ]);
+  });
+
+  it("hands the filter on to the stream and the list, and looks itself at what the stream does not know", async () => {
+    const wrong = [attempt(2, { ...failed }), attempt(1), attempt(1, { ...failed, error: "timeout" })].join("");
+    const streams = [READY + id(0) + wrong + pending(1) + attempt(1, failed) + id(1)];
+    const filter = `status:failed endpoint:${ENDPOINT} type:budget.exceeded status_code:5xx error:http_status`;
+    const { lines, daemon } = await tail({ streams }, "--filter", filter, "--exit-after", "1", "-n", "5");
+    expect(lines).toEqual([
+      `09:00:01Z ~ ${event(1)} ${ENDPOINT} try 1: 503 from the receiver in 12 ms, next in 10m 2s`,
+    ]);
+    expect(daemon.seen[0]!.path).toBe(`/v1/webhooks/stream?status=failed&endpoint=${ENDPOINT}`);
+    expect(daemon.seen[1]!.path).toContain("type=budget.exceeded");
+    expect(daemon.seen[1]!.path).toContain("limit=5");
+  });
+
+  it("comes back with the last id, and says what was missed before it shows it", async () => {
+    const counts = message("counts", {
+      data: [
+        {
+          kind: "attempt",
+          tenant: "t",
+          endpoint: ENDPOINT,
+          status: null,
+          outcome: "failed",
+          error: "timeout",
+          count: 40,
+        },
+      ],
+    });
+    const streams = [
+      READY + id(7),
+      READY + attempt(1) + id(8) + attempt(2) + counts + id(9) + id(9) + attempt(3) + id(10),
+    ];
+    const { io, lines, streamed } = await tail({ streams }, "-n", "0", "--exit-after", "4");
+    expect(streamed[1]!.headers["last-event-id"]).toBe("life-7");
+    expect(io.err).toBe(
+      "-- lost the daemon: it ended the stream; trying again --\n-- reconnected, 42 missed, shown --\n",
+    );
+    expect(lines[2]).toBe(`40 attempts more at ${ENDPOINT}: failed, timeout; too many at once to tell one by one`);
+    expect(lines).toHaveLength(4);
+  });
+
+  it("reads the lists for what the daemon does not keep any more, and says that this is all", async () => {
+    const streams = [READY + id(0) + attempt(2) + id(1), RELOAD + id(0) + attempt(4) + attempt(5) + id(1)];
+    const lists = [[delivery(4), delivery(3), delivery(2), delivery(1)]];
+    const { io, lines } = await tail({ streams, lists }, "-n", "0", "--exit-after", "4", "--json");
+    expect(lines.map((line) => JSON.parse(line) as { kind: string; event?: string })).toMatchObject([
+      { kind: "attempt", event: event(2) },
+      { kind: "lost" },
+      { kind: "reload", since: "2026-11-20T09:00:02.000Z", shown: 2, whole: true },
+      { kind: "attempt", event: event(3) },
+      { kind: "attempt", event: event(4) },
+      { kind: "attempt", event: event(5) },
+    ]);
+    expect(io.err).toBe("");
+    const human = await tail({ streams, lists }, "-n", "0", "--exit-after", "4");
+    expect(human.io.err).toContain("is not kept one by one. 2 deliveries changed, shown as they are now --\n");
+  });
+
+  it("ends quietly when it is interrupted, and when its reader goes away", async () => {
+    const streams = [READY + id(0) + attempt(1) + attempt(2) + id(1)];
+    const interrupted = await tail({ streams, onStream: (io, n) => n === 1 && io.signal("SIGINT") }, "-n", "0");
+    expect([interrupted.code, interrupted.lines.length]).toEqual([EXIT.sigint, 2]);
+    expect(interrupted.io.watchesSignals).toBe(false);
+    const oneLine = (out: string) => !out.includes("\n");
+    const left = await tail({ streams, prepare: (io) => void (io.reader = oneLine) }, "-n", "0");
+    expect([left.code, left.lines.length, left.io.err]).toEqual([EXIT.ok, 1, ""]);
+  });
+
+  it("--attempts leaves out all else", async () => {
+    const streams = [
+      READY +
+        id(0) +
+        pending(1) +
+        message("endpoint", { at: "2026-11-20T09:00:00Z", endpoint: ENDPOINT }) +
+        attempt(2) +
+        id(1),
+    ];
+    const { lines } = await tail({ streams }, "-n", "0", "--attempts", "--exit-after", "1");
+    expect(lines[0]).toContain(event(2));
+  });
+
+  it("fails at once when the first connection does, and later when its key is taken away", async () => {
+    expect((await tail({ streams: ["forbidden"] })).code).toBe(EXIT.not_allowed);
+    expect((await tail({ streams: [READY + id(0), "forbidden"] }, "-n", "0")).code).toBe(EXIT.not_allowed);
+    const io = new FakeIo();
+    expect(await webhookd(io, "events", "tail", "--socket", "/nowhere")).toBe(EXIT.unreachable);
+  });
+
+  it.each([
+    [["--status", "held"], "nothing becomes held"],
+    [["--filter", "until:2h"], "until: does not go with what is to come"],
+    [["--lines", "1001"], "--lines is a number from 0 to 1000"],
+    [["--exit-after", "0"], "--exit-after is a number from 1"],
+  ])("refuses %j", async (words, said) => {
+    const { code, io, daemon } = await tail({ streams: [READY] }, ...words);
+    expect([code, daemon.seen.length]).toEqual([EXIT.usage, 0]);
+    expect(io.err).toContain(said);
+  });
+});
