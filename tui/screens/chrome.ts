@@ -74,7 +74,7 @@ export function countsRow(state: State): string {
     },
   ];
   const parts = known.hour?.value.series ?? [];
-  const room = Math.max(0, Math.min(60, size.columns - 60));
+  const room = Math.max(0, Math.min(60, size.columns - (wide ? 90 : 56)));
   const line = sparkline(
     look,
     parts.slice(-room).map(({ published }) => published),
@@ -91,7 +91,9 @@ export function tabsRow(state: State): string {
     const crumbs = state.tabs[tab].slice(1).map((one) => ` ${glyph(look, "crumb")} ${crumbOf(one)}`);
     return [{ text: ` ${index + 1} ${name.toUpperCase()}${crumbs.join("")} `, style: "bold" }];
   });
-  return spanRow(look, spans, state.size.columns, [{ text: `${followText(state, place)} ` }]);
+  const filter = place.kind === "event" || place.list.filter === "" ? "" : `  ${place.list.filter}`;
+  const left: Span[] = [...spans, { text: filter, style: "cyan" }];
+  return spanRow(look, left, state.size.columns, [{ text: `${followText(state, place)} ` }]);
 }
 
 function crumbOf(place: Place): string {
@@ -102,10 +104,9 @@ function followText(state: State, place: Place): string {
   if (place.kind === "event") return "";
   const { list } = place;
   const { look } = state.settings;
-  const filter = list.filter === "" ? "" : `${list.filter}  `;
-  if (list.follow) return `${filter}FOLLOW`;
-  if (list.edge === "oldest") return `${filter}HOLD from the oldest`;
-  return `${filter}HOLD${list.newer > 0 ? ` +${countText(list.newer)} newer` : ""}${list.touched.size > 0 ? glyph(look, "ellipsis") : ""}`;
+  if (list.follow) return "FOLLOW";
+  if (list.edge === "oldest") return "HOLD from the oldest";
+  return `HOLD${list.newer > 0 ? ` +${countText(list.newer)} newer` : ""}${list.touched.size > 0 ? glyph(look, "ellipsis") : ""}`;
 }
 
 /** What is typed, said, or where the cursor is. */
@@ -117,7 +118,18 @@ export function statusRow(state: State): string {
   const text =
     toast?.text ??
     (state.link.kind === "live" ? positionText(here(state)) : "actions are off until the daemon answers");
-  return spanRow(settings.look, [{ text: ` ${text}`, style }], size.columns);
+  // In the row of the tabs there is seldom room for all of it.
+  const place = here(state);
+  const filter =
+    toast === null && place.kind !== "event" && place.list.filter !== "" ? `   / ${place.list.filter}` : "";
+  return spanRow(
+    settings.look,
+    [
+      { text: ` ${text}`, style },
+      { text: filter, style: "cyan" },
+    ],
+    size.columns,
+  );
 }
 
 function positionText(place: Place): string {
@@ -135,7 +147,7 @@ function positionText(place: Place): string {
     : `${countText(list.index + 1)} of ${total}${marks}`;
 }
 
-function lineRow({ settings: { look }, size }: State, { for: purpose, text, cursor, mistake }: Line): string {
+function lineRow({ settings: { look }, size }: State, { for: purpose, text, cursor }: Line): string {
   const prompt = purpose === "filter" ? " / " : " : ";
   const at = text.slice(cursor, cursor + 1) || " ";
   const spans: Span[] = [
@@ -143,7 +155,6 @@ function lineRow({ settings: { look }, size }: State, { for: purpose, text, curs
     { text: text.slice(0, cursor) },
     { text: at, style: "reverse" },
     { text: text.slice(cursor + 1) },
-    { text: mistake === null ? "" : `   ${mistake}`, style: "yellow" },
   ];
   return spanRow(look, spans, size.columns);
 }
@@ -152,6 +163,9 @@ function lineRow({ settings: { look }, size }: State, { for: purpose, text, curs
 export function keysRow(state: State): string {
   const { settings, size, modes } = state;
   const mode = modes.at(-1);
+  if (mode?.kind === "line" && mode.line.mistake !== null) {
+    return spanRow(settings.look, [{ text: ` ${mode.line.mistake}`, style: "yellow" }], size.columns);
+  }
   const fixed = mode && FOOTERS[mode.kind];
   if (fixed !== undefined) return spanRow(settings.look, [{ text: ` ${fixed}` }], size.columns);
   const shown = bindingsHere(state)

@@ -24,12 +24,12 @@ export function failureRows(state: State, list: List<FailureGroup>, room: { widt
     },
     {
       head: "ENDPOINT",
-      width: Math.floor(room.width * 0.28),
+      width: Math.floor(room.width * 0.22),
       cell: ({ endpoint }) => ({ text: endpointName(state, endpoint) }),
     },
     {
       head: "CAUSE",
-      width: room.width < 100 ? 20 : 32,
+      width: room.width < 100 ? 20 : 28,
       cell: ({ error, status_code }) => ({ text: causeText(error, status_code) }),
     },
     { head: "SINCE", width: 5, align: "right", cell: ({ first_at }) => ({ text: ago(first_at) }) },

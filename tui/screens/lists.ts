@@ -23,7 +23,7 @@ export function eventRows(state: State, list: List<EventSummary>, room: Room): s
       cell: (row) => statusCell(look, shownStatus(row.status, tries(row))),
     },
     idColumn(room, (row) => row.id),
-    { head: "TYPE", width: room.width < 90 ? 20 : 28, cell: ({ type }) => ({ text: type }) },
+    { head: "TYPE", width: room.width < 90 ? (room.width < 72 ? 18 : 20) : 28, cell: ({ type }) => ({ text: type }) },
     { head: "TRY", width: 3, align: "right", cell: (row) => ({ text: tries(row) === 0 ? "" : String(tries(row)) }) },
     { head: "RESULT", width: 7, cell: (row) => ({ text: resultText(worst(row)) }) },
     {
@@ -32,7 +32,7 @@ export function eventRows(state: State, list: List<EventSummary>, room: Room): s
       align: "right",
       cell: ({ received_at }) => ({ text: age(state.now - Date.parse(received_at)) }),
     },
-    { head: "ENDPOINT", cell: (row) => ({ text: endpointsText(state, row) }) },
+    { head: "ENDPOINT", from: 72, cell: (row) => ({ text: endpointsText(state, row) }) },
   ];
   return tableRows(state, { list, keyOf: KEY_OF.events, columns, ...room, empty: firstRun(state) });
 }
@@ -63,7 +63,7 @@ export function deliveryRows(state: State, list: List<Delivery>, room: Room): st
   const columns: Column<Delivery>[] = [
     { head: "STATUS", width: 11, cell: ({ status, attempts }) => statusCell(look, shownStatus(status, attempts)) },
     idColumn(room, (row) => row.event),
-    { head: "TYPE", width: room.width < 90 ? 16 : 28, cell: ({ type }) => ({ text: type }) },
+    { head: "TYPE", width: room.width < 90 ? 16 : 28, from: 72, cell: ({ type }) => ({ text: type }) },
     {
       head: "TRY",
       width: 3,

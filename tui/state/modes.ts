@@ -8,6 +8,8 @@ import { filterFault, jump, setFilter } from "./open.ts";
 import { here } from "./places.ts";
 import { toast } from "./acts.ts";
 
+const EVERYWHERE: readonly KeyName[] = ["ctrl+c", "ctrl+z", "ctrl+l"];
+
 /** The keys of one chunk. */
 export function press(state: State, keys: readonly KeyName[]): Step {
   if (state.link.kind === "differs") return { state, effects: [{ do: "quit", exit: 5 }] };
@@ -24,8 +26,8 @@ export function press(state: State, keys: readonly KeyName[]): Step {
 
 function pressOne(state: State, key: KeyName): Step {
   const mode = state.modes.at(-1);
-  if (key === "ctrl+c") return { state, effects: [{ do: "quit", exit: 130 }] };
-  if (mode === undefined) return pressScreen(state, key);
+  // The same whatever lies over the screen.
+  if (mode === undefined || EVERYWHERE.includes(key)) return pressScreen(state, key);
   switch (mode.kind) {
     case "line":
       return { state: pressLine(state, mode.line, key), effects: [] };

@@ -1,12 +1,11 @@
 /** Ways from one screen to another. */
-import { printFilter } from "../../src/client/filter.ts";
+import { printFilter, readFilter } from "../../src/client/filter.ts";
 import { isAnyId } from "../../src/domain/id.ts";
 import { TABS, type Rows, type State } from "../model.ts";
 import { mistakeIn } from "./line.ts";
 import { newList, readAnew } from "./list.ts";
 import { changeHere, here, onList, open, rowsKind, showTab } from "./places.ts";
 import { FILTER_PARAMETERS } from "./questions.ts";
-import { readFilter } from "../../src/client/filter.ts";
 
 export function openEvent(state: State, id: string): State {
   return open(state, (number) => ({ kind: "event", number, id, top: 0 }));
@@ -55,5 +54,7 @@ export function jump(state: State, text: string): State | null {
     if (text.startsWith("evt_")) return openEvent(showTab(state, "events"), text);
     return text.startsWith("ep_") ? openEndpoint(showTab(state, "endpoints"), text) : null;
   }
-  return mistakeIn(text) === null && text !== "" ? setFilter(showTab(state, "events"), text) : null;
+  if (text === "" || mistakeIn(text) !== null) return null;
+  // Twice: the list itself, whatever was opened from it.
+  return setFilter(showTab(showTab(state, "events"), "events"), text);
 }

@@ -89,7 +89,9 @@ function* aboutPlace(state: State, place: Place): Generator<Call> {
   }
   if (place.kind === "failures") {
     const group = selectedRow(place.list);
-    if (group !== null) yield* aboutSample(state, group.sample_attempt);
+    if (group === null) return;
+    yield* aboutSample(state, group.sample_attempt);
+    yield* aboutEndpoint(state, group.endpoint);
   }
 }
 
@@ -97,7 +99,9 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
   const { list, number } = place;
   const kind = rowsKind(place);
   const { list: height } = layoutOf(state);
-  const isBusy = inFlight(state, ({ about }) => about.for === "page" && about.place === number) > 0;
+  const isOurs = ({ about }: Call) =>
+    about.for === "page" && about.place === number && about.generation === list.generation;
+  const isBusy = inFlight(state, isOurs) > 0;
   if (isBusy || list.problem !== null) return;
   const wanted = wantedPage<unknown>(list, height);
   const isLive = kind === "events" || kind === "deliveries";

@@ -1,0 +1,345 @@
+import { describe, expect, it } from "vitest";
+import type { AttemptChange, StreamMessage } from "../../src/client/stream.ts";
+import { frameOf } from "../../tui/frame.ts";
+import type { Act, List } from "../../tui/model.ts";
+import { here } from "../../tui/state/places.ts";
+import { tickMs } from "../../tui/state/pulse.ts";
+import { Dashboard, idOf, NOW } from "./daemon.ts";
+
+function listOf({ state }: Dashboard): List<{ id: string }> {
+  const place = here(state);
+  if (place.kind === "event") throw new Error("an event is no list");
+  return place.list as unknown as List<{ id: string }>;
+}
+
+function shown({ state }: Dashboard): string {
+  return frameOf(state)
+    .map((line) => line.replaceAll(/\x1b\[[0-9;]*m/g, ""))
+    .join("\n");
+}
+
+function published(n: number): StreamMessage {
+  const at = new Date(NOW).toISOString();
+  const data = { at, tenant: "default", endpoint: idOf("ep", 1), event: idOf("evt", n), delivery: idOf("dlv", n) };
+  return { kind: "delivery", data: { ...data, status: "pending" } };
+}
+
+function attempted(n: number, change: Partial<AttemptChange> = {}): StreamMessage {
+  const { data } = published(n) as { data: object };
+  const answer = { number: 1, outcome: "failed", error: "http_status", status_code: 503, duration_ms: 12 };
+  return { kind: "attempt", data: { ...data, ...answer, next_attempt_at: null, ...change } } as StreamMessage;
+}
+
+const asked = ({ daemon }: Dashboard, operation: string) => daemon.asked.filter((call) => call.operation === operation);
+
+describe("a list that follows", () => {
+  it("reads its first page again after news, not more often than it is drawn", () => {
+    const dashboard = new Dashboard().connected();
+    dashboard.stream(published(251)).stream(published(252));
+    expect(asked(dashboard, "listEvents")).toHaveLength(1);
+    dashboard.pass(250);
+    expect(asked(dashboard, "listEvents")).toHaveLength(2);
+    dashboard.pass(250).pass(250);
+    expect(asked(dashboard, "listEvents")).toHaveLength(2);
+  });
+
+  it.each(["j", "k", "down", "pagedown", "ctrl+d", "G", "g", "p", "r"])("is held by %s", (key) => {
+    const dashboard = new Dashboard().connected().press(key);
+    expect(listOf(dashboard).follow).toBe(false);
+  });
+});
+
+describe("a list that is held", () => {
+  it("moves nothing, counts what is newer, and reads again the rows that changed", () => {
+    const dashboard = new Dashboard().connected().press("j", "j");
+    const before = listOf(dashboard).rows.map(({ id }) => id);
+    dashboard.stream(published(251), published(252), attempted(249)).pass(1000);
+    expect(listOf(dashboard).rows.map(({ id }) => id)).toEqual(before);
+    expect(listOf(dashboard).selected).toBe(idOf("evt", 248));
+    expect(shown(dashboard)).toContain("HOLD +2 newer");
+    expect(asked(dashboard, "getEvent").map(({ ask }) => ask.id)).toEqual([idOf("evt", 249)]);
+    expect(asked(dashboard, "listEvents")).toHaveLength(1);
+  });
+
+  it("follows again by p, from the newest", () => {
+    const dashboard = new Dashboard().connected().press("j", "j", "p");
+    expect(listOf(dashboard)).toMatchObject({ follow: true, index: 0, selected: idOf("evt", 250) });
+  });
+});
+
+describe("a long list", () => {
+  it("holds a window of it, however far one goes, and comes back the same way", () => {
+    const dashboard = new Dashboard({ events: 100_000 }).connected();
+    const most = { rows: 0 };
+    const go = (key: string, times: number) => {
+      for (let step = 0; step < times; step++) {
+        dashboard.press(key);
+        most.rows = Math.max(most.rows, listOf(dashboard).rows.length);
+        const { index, rows, selected } = listOf(dashboard);
+        expect(rows[index]!.id).toBe(selected);
+      }
+    };
+    go("pagedown", 120);
+    // Each page is 18 rows on a screen of 24.
+    expect(listOf(dashboard).selected).toBe(idOf("evt", 100_000 - 120 * 18));
+    go("pageup", 119);
+    expect(listOf(dashboard).selected).toBe(idOf("evt", 100_000 - 18));
+    expect(most.rows).toBeLessThanOrEqual(1100);
+    go("k", 30);
+    expect(listOf(dashboard).selected).toBe(idOf("evt", 100_000));
+  });
+
+  it("is read from its end by G", () => {
+    const dashboard = new Dashboard({ events: 100_000 }).connected().press("G");
+    expect(listOf(dashboard).selected).toBe(idOf("evt", 1));
+    dashboard.press("k");
+    expect(listOf(dashboard).selected).toBe(idOf("evt", 2));
+    dashboard.press("g");
+    expect(listOf(dashboard)).toMatchObject({ selected: idOf("evt", 100_000), follow: false });
+  });
+
+  it("drops the answers to what it no longer asks", () => {
+    const dashboard = new Dashboard();
+    dashboard.answers = false;
+    dashboard.connected();
+    const late = dashboard.effects.find((effect) => effect.do === "call" && effect.call.operation === "listEvents");
+    dashboard.answers = true;
+    dashboard.press("f");
+    const before = listOf(dashboard);
+    expect(before.rows).not.toEqual([]);
+    const answer = { data: [], next_cursor: null };
+    dashboard.say({ kind: "answered", call: (late as unknown as { call: never }).call, answer } as never);
+    expect(listOf(dashboard).rows).toEqual(before.rows);
+  });
+});
+
+describe("keys of one chunk", () => {
+  const chunk = (dashboard: Dashboard, keys: string) => dashboard.say({ kind: "keys", keys: [...keys] } as never);
+
+  it("are folded where they move", () => {
+    expect(listOf(chunk(new Dashboard().connected(), "jjjjj")).index).toBe(5);
+  });
+
+  it("never run two commands, nor one in the middle of text", () => {
+    expect(chunk(new Dashboard().connected(), "read me").state.modes).toEqual([]);
+    expect(chunk(new Dashboard().connected(), "qj").effects).not.toContainEqual({ do: "quit", exit: 0 });
+    const dashboard = chunk(new Dashboard().connected(), "jjr");
+    expect(listOf(dashboard).index).toBe(2);
+    expect(dashboard.state.modes).toMatchObject([{ kind: "dialog" }]);
+  });
+
+  it("are text where text is typed, Enter included", () => {
+    const dashboard = new Dashboard().connected().press("/");
+    dashboard.say({ kind: "keys", keys: [..."status:failed", "enter"] } as never);
+    expect(listOf(dashboard).filter).toBe("status:failed");
+  });
+
+  it("are never what is pasted", () => {
+    const dashboard = new Dashboard().connected().say({ kind: "paste", text: "qrR\r" } as never);
+    expect(dashboard.effects.filter((effect) => effect.do === "quit")).toEqual([]);
+    expect(dashboard.state.modes).toEqual([]);
+    dashboard.press("/").say({ kind: "paste", text: "status:failed\nsince:2h\r" } as never);
+    expect(shown(dashboard)).toContain("status:failed since:2h");
+  });
+});
+
+describe("the filter line", () => {
+  it("asks the daemon with its words", () => {
+    const dashboard = new Dashboard()
+      .connected()
+      .press("/")
+      .type("status:failed status_code:5xx since:2h")
+      .press("enter");
+    expect(asked(dashboard, "listEvents").at(-1)!.ask.query).toMatchObject({
+      status: "failed",
+      status_code: "5xx",
+      since: new Date(NOW - 2 * 3_600_000).toISOString(),
+    });
+    expect(shown(dashboard)).toContain("status:failed status_code:5xx since:2h");
+  });
+
+  it("says what is wrong, and what this screen does not know", () => {
+    const dashboard = new Dashboard().connected().press("/").type("statsu:failed").press("enter");
+    expect(shown(dashboard)).toContain("Did you mean status?");
+    dashboard.press("ctrl+u").press("esc", "3", "/").type("status:failed").press("enter");
+    expect(shown(dashboard)).toContain("status: means nothing here. Words are type, tenant.");
+  });
+
+  it("completes words and values, and says what they could be", () => {
+    const dashboard = new Dashboard().connected().press("/").type("err").press("tab").type("conn").press("tab");
+    expect(shown(dashboard)).toContain("connection_refused  error:connection_closed");
+    dashboard.type("r").press("tab");
+    expect(dashboard.state.modes).toMatchObject([{ line: { text: "error:connection_refused" } }]);
+  });
+
+  it("remembers what was applied", () => {
+    const dashboard = new Dashboard().connected();
+    dashboard.press("/").type("status:failed").press("enter", "esc", "/").type("ty").press("up");
+    expect(dashboard.state.modes).toMatchObject([{ line: { text: "status:failed" } }]);
+    dashboard.press("down");
+    expect(dashboard.state.modes).toMatchObject([{ line: { text: "ty" } }]);
+  });
+});
+
+describe("the way around", () => {
+  it("goes back by Esc, one at a time, and clears the filter last", () => {
+    const dashboard = new Dashboard({ tab: "failures" }).connected().press("enter", "enter");
+    expect(here(dashboard.state).kind).toBe("event");
+    expect(here(dashboard.press("esc").state).kind).toBe("deliveries");
+    expect(here(dashboard.press("esc").state).kind).toBe("failures");
+    dashboard.press("1", "f", "esc");
+    expect(listOf(dashboard).filter).toBe("");
+  });
+
+  it("comes back to where it was by -, with the cursor where it was", () => {
+    const dashboard = new Dashboard().connected().press("j", "j", "4", "-");
+    expect(dashboard.state.tab).toBe("events");
+    expect(listOf(dashboard).index).toBe(2);
+  });
+
+  it("jumps to a screen, an event, an endpoint and a filter", () => {
+    const dashboard = new Dashboard().connected();
+    const jump = (text: string) => here(dashboard.press(":").type(text).press("enter").state);
+    expect(jump("fail").kind).toBe("failures");
+    expect(jump(idOf("evt", 7))).toMatchObject({ kind: "event", id: idOf("evt", 7) });
+    expect(jump(idOf("ep", 7))).toMatchObject({ kind: "endpoint", id: idOf("ep", 7) });
+    expect(jump("status:failed")).toMatchObject({ kind: "events", list: { filter: "status:failed" } });
+    expect(shown(dashboard.press(":").type("nonsense").press("enter"))).toContain('"nonsense" is no screen');
+  });
+});
+
+describe("a replay", () => {
+  const sent = (dashboard: Dashboard) =>
+    dashboard.effects.flatMap((effect) =>
+      effect.do === "call" && effect.call.about.for === "act" ? [effect.call] : [],
+    );
+
+  it("is asked for by name, and done by y alone", () => {
+    for (const key of ["enter", "n", "esc"]) {
+      const dashboard = new Dashboard().connected().press("r", key);
+      expect(asked(dashboard, "retryEvent")).toEqual([]);
+      expect(dashboard.state.modes).toEqual([]);
+    }
+    const dashboard = new Dashboard().connected().press("r");
+    expect(shown(dashboard)).toContain(idOf("evt", 250));
+    expect(asked(dashboard.press("y"), "retryEvent")).toMatchObject([{ ask: { id: idOf("evt", 250), body: {} } }]);
+  });
+
+  it("acts on the row under the cursor when it was asked for, whatever came since", () => {
+    const dashboard = new Dashboard().connected().press("r");
+    dashboard.stream(published(251), published(252)).pass(1000).press("y");
+    expect(asked(dashboard, "retryEvent")[0]!.ask.id).toBe(idOf("evt", 250));
+  });
+
+  it("tells what came of it when its first attempt is over", () => {
+    const dashboard = new Dashboard().connected().press("r", "y");
+    expect(shown(dashboard)).toContain("queued");
+    const success = { outcome: "succeeded", status_code: 200, error: null, duration_ms: 143 } as const;
+    dashboard.stream(attempted(250, success));
+    expect(shown(dashboard)).toContain("delivered, 200 in 143 ms");
+    expect(dashboard.state.acts).toEqual([]);
+  });
+
+  it("is sent again under the same key when the daemon went away before it answered", () => {
+    const dashboard = new Dashboard().connected();
+    dashboard.answers = false;
+    dashboard.press("r", "y");
+    const [call] = sent(dashboard);
+    const gone = { failure: "unreachable", code: "unreachable", message: "gone", hint: "" };
+    dashboard.say({ kind: "failed", call: call!, problem: gone } as never);
+    dashboard.say({ kind: "lost", problem: gone } as never);
+    expect(shown(dashboard)).toContain("sent again when the daemon is back");
+    dashboard.connected();
+    expect(sent(dashboard).map(({ ask }) => ask.idempotencyKey)).toEqual(["s-5", "s-5"]);
+    const answer = dashboard.daemon.answer(sent(dashboard)[1]!);
+    dashboard.say({ kind: "answered", call: sent(dashboard)[1]!, answer } as never);
+    expect(dashboard.state.acts.map(({ phase }: Act) => phase)).toEqual(["done"]);
+    expect(sent(dashboard.connected())).toHaveLength(2);
+  });
+
+  it("says why it was refused", () => {
+    const dashboard = new Dashboard().connected();
+    dashboard.answers = false;
+    dashboard.press("r", "y");
+    const problem = {
+      failure: "conflict",
+      code: "endpoint_disabled",
+      message: "the endpoint is off",
+      hint: "Enable it.",
+    };
+    dashboard.say({ kind: "failed", call: sent(dashboard)[0]!, problem } as never);
+    expect(shown(dashboard)).toContain("the endpoint is off. Enable it.");
+    expect(dashboard.state.acts).toEqual([]);
+  });
+
+  it.each([
+    ["read-only", { settings: { readOnly: true } }, "read-only"],
+    ["of what did not fail", { status: "delivered" }, "only what failed is replayed"],
+    ["of nothing", { events: 0 }, "no event is selected"],
+  ])("is off %s, and says why", (_, setup, why) => {
+    const dashboard = new Dashboard(setup).connected().press("r");
+    expect(dashboard.state.modes).toEqual([]);
+    expect(shown(dashboard)).toContain(why);
+    expect(shown(dashboard.press("?"))).toContain(`(off: `);
+  });
+});
+
+describe("without the daemon", () => {
+  const gone = { failure: "unreachable", code: "unreachable", message: "cannot reach the daemon", hint: "" };
+  const lose = (dashboard: Dashboard) => dashboard.say({ kind: "lost", problem: gone } as never);
+  const connects = ({ effects }: Dashboard) => effects.filter((effect) => effect.do === "connect");
+
+  it("keeps the rows, says so, and turns actions off", () => {
+    const dashboard = lose(new Dashboard().connected());
+    expect(listOf(dashboard).rows).not.toEqual([]);
+    expect(shown(dashboard)).toContain("RECONNECTING in 1 s (try 1)");
+    expect(shown(dashboard)).toContain("cannot reach the daemon");
+    expect(shown(dashboard.press("esc"))).not.toContain("Not connected");
+    expect(shown(dashboard.press("r"))).toContain("actions are off until the daemon answers");
+  });
+
+  it("tries again after longer and longer, from where it was, and at once when asked", () => {
+    const dashboard = new Dashboard().connected().stream({ kind: "id", id: "life-7" });
+    const waits: number[] = [];
+    for (let tries = 1; tries <= 6; tries++) {
+      lose(dashboard);
+      const start = dashboard.now;
+      while (connects(dashboard).length < tries) dashboard.pass(100);
+      waits.push(dashboard.now - start);
+    }
+    expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 8000]);
+    expect(connects(dashboard)[0]).toEqual({ do: "connect", lastEventId: "life-7" });
+    lose(dashboard).press("ctrl+r");
+    expect(connects(dashboard)).toHaveLength(7);
+  });
+
+  it("reads again what is on the screen once it is back", () => {
+    const dashboard = lose(new Dashboard().connected()).pass(500).connected().pass(250);
+    expect(asked(dashboard, "listEvents")).toHaveLength(2);
+    expect(shown(dashboard)).toContain("● live");
+  });
+
+  it("does not try again with a key that is refused", () => {
+    const problem = {
+      failure: "not_allowed",
+      code: "unauthorized",
+      message: "the key is not known",
+      hint: "Make one.",
+    };
+    const dashboard = new Dashboard().say({ kind: "lost", problem } as never).pass(60_000);
+    expect(connects(dashboard)).toEqual([]);
+    expect(shown(dashboard)).toContain("the key is not known");
+  });
+});
+
+describe("a quiet screen", () => {
+  it("does not change, and is hardly looked at", () => {
+    const dashboard = new Dashboard({ events: 20 }).connected();
+    // Ages over a minute change by the minute.
+    dashboard.now += 3_600_000 - 20 * 60_000;
+    dashboard.pass(0);
+    const before = frameOf(dashboard.state);
+    for (let second = 0; second < 10; second += 5) expect(frameOf(dashboard.pass(5000).state)).toEqual(before);
+    expect(tickMs(dashboard.state)).toBe(5000);
+  });
+});
