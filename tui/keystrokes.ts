@@ -43,14 +43,17 @@ function nameOf(char: string): KeyName {
   return code < 32 ? "" : char;
 }
 
+/** What a key is, for the rule below. */
+export type Sort = "moves" | "types" | "acts";
+
 /**
  * Of one chunk all that moves, then at most one command, and that only as its last key: `jjjr` is a person on a slow
- * line, `read me` is text that went astray.
+ * line, `read me` is text that went astray. Behind a key that opens a line (`/`) comes the text of that line.
  */
-export function commandsOf(keys: readonly KeyName[], moves: (key: KeyName) => boolean): KeyName[] {
-  const command = keys.findIndex((key) => !moves(key));
-  if (command < 0) return [...keys];
-  return command === keys.length - 1 ? [...keys] : keys.slice(0, command);
+export function commandsOf(keys: readonly KeyName[], sortOf: (key: KeyName) => Sort): readonly KeyName[] {
+  const command = keys.findIndex((key) => sortOf(key) !== "moves");
+  if (command < 0 || command === keys.length - 1 || sortOf(keys[command]!) === "types") return keys;
+  return keys.slice(0, command);
 }
 
 /** A key as text that is typed, or null. */

@@ -59,17 +59,6 @@ export async function openDashboard({
   };
   const now = around.now();
   const program = new Program(initialState({ now, size: sizeOf(stdout), settings, tab, filter }), client, around);
-  const leave = watchProcess({
-    end: (code) => around.quit(code),
-    crash: () => {
-      app.unmount();
-      stdout.write(AUTOWRAP_ON);
-    },
-    resize: () => program.resize(sizeOf(stdout)),
-    wake: () => around.redraw(),
-    stdout,
-  });
-  stdout.write(AUTOWRAP_OFF);
   const onReady = (suspend: SuspendTerminal) => void (suspendTerminal = suspend);
   const app = render(<App program={program} onReady={onReady} />, {
     stdin,
@@ -82,6 +71,17 @@ export async function openDashboard({
     isScreenReaderEnabled: false,
     maxFps: 30,
   });
+  const leave = watchProcess({
+    end: (code) => around.quit(code),
+    crash: () => {
+      app.unmount();
+      stdout.write(AUTOWRAP_ON);
+    },
+    resize: () => program.resize(sizeOf(stdout)),
+    wake: () => around.redraw(),
+    stdout,
+  });
+  stdout.write(AUTOWRAP_OFF);
   program.start();
   try {
     await app.waitUntilExit();

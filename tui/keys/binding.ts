@@ -15,6 +15,8 @@ export interface Binding {
   readonly footer?: number;
   /** Many in one chunk are taken. */
   readonly moves?: true;
+  /** Opens a line: what comes in the same chunk is its text. */
+  readonly types?: true;
   /** Changes something at the daemon: off while it cannot be reached, and in read-only mode. */
   readonly acts?: true;
   off?(state: State): string | null;

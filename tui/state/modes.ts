@@ -1,5 +1,5 @@
 /** Who takes a key: what lies over the screen, else the key table. */
-import { commandsOf, type KeyName } from "../keystrokes.ts";
+import { commandsOf, type KeyName, type Sort } from "../keystrokes.ts";
 import { bindingFor, whyOff } from "../keys.ts";
 import type { Line, Mode, State, Step } from "../model.ts";
 import { pressDialog } from "./dialogs.ts";
@@ -15,7 +15,11 @@ export function press(state: State, keys: readonly KeyName[]): Step {
   if (state.link.kind === "differs") return { state, effects: [{ do: "quit", exit: 5 }] };
   const isTyping = state.modes.at(-1)?.kind === "line";
   const place = here(state);
-  const taken = isTyping ? keys : commandsOf(keys, (key) => bindingFor(key, place)?.moves === true);
+  const sortOf = (key: KeyName): Sort => {
+    const { moves, types } = bindingFor(key, place) ?? {};
+    return moves ? "moves" : types ? "types" : "acts";
+  };
+  const taken = isTyping ? keys : commandsOf(keys, sortOf);
   let step: Step = { state, effects: [] };
   for (const key of taken) {
     const next = pressOne(step.state, key);

@@ -1,0 +1,54 @@
+import { ClientError, type Client } from "../../src/client/client.ts";
+import type { StreamMessage } from "../../src/client/stream.ts";
+import type { Call } from "../../tui/model.ts";
+import { FakeDaemon, type Holds } from "./daemon.ts";
+
+/** A client whose daemon answers from here, tells what the test says, and goes away when the test says. */
+export class FakeClient implements Client {
+  readonly target = "/run/webhookd/webhookd.sock";
+  readonly daemon: FakeDaemon;
+  isUp = true;
+  connections = 0;
+  #told: StreamMessage[] = [];
+  #wake: () => void = () => {};
+
+  constructor(holds: Holds = {}) {
+    this.daemon = new FakeDaemon(holds);
+  }
+
+  call = (async (operation: string, ask: object = {}) => {
+    if (!this.isUp) throw gone();
+    return this.daemon.answer({ operation, ask, about: { for: "known", id: "" } } as Call);
+  }) as Client["call"];
+
+  text = () => Promise.reject(new Error("the dashboard reads no text"));
+  every = () => {
+    throw new Error("the dashboard never reads a list to its end");
+  };
+
+  tell(...messages: StreamMessage[]): void {
+    this.#told.push(...messages);
+    this.#wake();
+  }
+
+  goAway(): void {
+    this.isUp = false;
+    this.#wake();
+  }
+
+  async *changes({ signal }: { readonly signal: AbortSignal }): AsyncGenerator<StreamMessage, void, undefined> {
+    this.connections++;
+    if (!this.isUp) throw gone();
+    yield { kind: "ready", data: {} };
+    signal.addEventListener("abort", () => this.#wake());
+    while (this.isUp && !signal.aborted) {
+      yield* this.#told.splice(0);
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+    if (!this.isUp) throw gone();
+  }
+}
+
+function gone(): ClientError {
+  return new ClientError("unreachable", "unreachable", "cannot reach the daemon (nothing listens there)");
+}
