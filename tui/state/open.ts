@@ -31,7 +31,7 @@ export function setFilter(state: State, filter: string): State {
     onList(place, (list) => readAnew(list, { filter, edge: "newest", follow: true })),
   );
   if (filter === "") return next;
-  return { ...next, history: [...state.history.filter((one) => one !== filter), filter].slice(-50) };
+  return { ...next, toast: null, history: [...state.history.filter((one) => one !== filter), filter].slice(-50) };
 }
 
 /** Why this filter cannot be used on this screen; null when it can. */
