@@ -2,6 +2,7 @@
 import type { ArgsOf } from "./command.ts";
 import { ATTEMPTS } from "./attempts/commands.ts";
 import { CONFIGURATION } from "./config/commands.ts";
+import { DOCTOR } from "./doctor/commands.ts";
 import { DAEMON } from "./daemon/commands.ts";
 import { DELIVERIES } from "./deliveries/commands.ts";
 import { EVENTS } from "./events/commands.ts";
@@ -28,6 +29,7 @@ export const COMMANDS = {
   ...RECEIVER,
   ...KEYS,
   ...CONFIGURATION,
+  ...DOCTOR,
   ...UPKEEP,
 } as const;
 

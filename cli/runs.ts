@@ -46,5 +46,7 @@ export const RUNS: Runs = {
   "config check": () => import("./config/check.ts"),
   "config show": () => import("./config/show.ts"),
 
+  doctor: () => import("./doctor/doctor.ts"),
+
   backup: () => import("./upkeep/backup.ts"),
 };

@@ -1,7 +1,6 @@
 /**
  * The composition root: the one place where the parts are joined. Config → store → dispatcher → API → schedule.
  */
-import { networkInterfaces } from "node:os";
 import { Alerts } from "./alerts/alerts.ts";
 import { createApi, type NodeHandler } from "./api/app.ts";
 import { untilQuiet } from "./api/bounds.ts";
@@ -26,6 +25,7 @@ import type { Log } from "./log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { nativeBinding } from "./native.ts";
 import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
+import { ownAddresses } from "./own-addresses.ts";
 import { openStore } from "./store/open.ts";
 import { startThread } from "./thread.ts";
 import { saveCounters } from "./upkeep/counters.ts";
@@ -276,8 +276,4 @@ async function sendingFor(config: Config, { clock, log, network, startSender }: 
   const start = startSender ?? ((data: SenderThreadData) => startThread("sender", data));
   return (onEnded) =>
     new ThreadedSending({ threads, start, settings, log, onEnded, now: clock.now, nextTurn: clock.nextTurn });
-}
-
-function ownAddresses(): string[] {
-  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
 }

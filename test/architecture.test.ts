@@ -165,7 +165,7 @@ const RULES: Rule[] = [
       "cli-truncate",
       "string-width",
     ],
-    types: ["src/daemon.ts", "src/log.ts", "src/store/store.ts"],
+    types: ["src/delivery/probe.ts", "src/daemon.ts", "src/log.ts", "src/store/store.ts"],
     why: "commands are clients of the HTTP API; serve loads the daemon lazily",
   },
   {
@@ -178,6 +178,8 @@ const RULES: Rule[] = [
 const LAZY: Record<string, string[]> = {
   "cli/daemon/serve.ts": ["src/daemon.ts", "src/log.ts"],
   "cli/tui/tui.ts": ["tui/main.tsx"],
+  "cli/doctor/certificate.ts": ["src/api/certificate.ts"],
+  "cli/doctor/endpoints.ts": ["src/delivery/probe.ts", "src/own-addresses.ts", "src/clock.ts"],
 };
 
 interface Import {

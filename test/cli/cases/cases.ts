@@ -4,6 +4,7 @@ import type { Case, CaseElsewhere } from "./case.ts";
 import { CONFIG_CASES } from "./config.ts";
 import { DAEMON_CASES } from "./daemon.ts";
 import { ATTEMPTS_CASES, DELIVERIES_CASES } from "./deliveries.ts";
+import { DOCTOR_CASES } from "./doctor.ts";
 import { EVENTS_CASES } from "./events.ts";
 import { FAILURES_CASES } from "./failures.ts";
 import { JOBS_CASES } from "./jobs.ts";
@@ -27,5 +28,6 @@ export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...RECEIVER_CASES,
   ...KEYS_CASES,
   ...CONFIG_CASES,
+  ...DOCTOR_CASES,
   ...UPKEEP_CASES,
 };

@@ -1,0 +1,31 @@
+/** What the daemon says of itself. */
+import type { Status } from "../../src/client/answers.ts";
+import { version } from "../../src/version.ts";
+import { fail, ok, warn, type Finding } from "./finding.ts";
+
+const DAY = 86_400_000;
+const LATE_MS = 60_000;
+
+export function* daemonFindings(status: Status, now: number): Generator<Finding> {
+  const { state, paused, backup, oldest_due_at: oldest } = status;
+  const shown = `webhookd ${status.version}, schema ${status.schema}`;
+  if (state === "ready") yield ok("daemon", `${shown}: ready`);
+  else if (state === "disk_full")
+    yield fail("daemon", `${shown}: publishes are refused, the disk is full`, "free space");
+  else yield fail("daemon", `${shown}: ${state}`, "webhookd status --wait");
+  if (status.version !== version) {
+    yield warn("daemon", `this command is webhookd ${version}`, "restart the daemon, or use its own executable");
+  }
+  if (paused !== null) {
+    yield warn("attempts", `paused since ${paused.at} by ${paused.by}: ${paused.reason}`, "webhookd resume");
+  } else if (oldest !== null && now - Date.parse(oldest) > LATE_MS) {
+    yield warn("attempts", `something is due since ${oldest}`, "webhookd failures, and the log");
+  }
+  if (status.careful) yield warn("attempts", "careful mode, after two deaths in quick succession", "look at the log");
+  if (backup.failure !== null) {
+    yield fail("backup", `failed at ${backup.failure.at}: ${backup.failure.detail}`, "webhookd backup");
+  } else if (backup.last === null) yield warn("backup", "there is none", "webhookd backup, or set [backup] every");
+  else if (now - Date.parse(backup.last.at) > Math.max(7 * DAY, 2000 * backup.every_seconds)) {
+    yield warn("backup", `the last is of ${backup.last.at}`, "webhookd backup, or set [backup] every");
+  } else yield ok("backup", `${backup.last.file}, of ${backup.last.at}`);
+}

@@ -1,0 +1,78 @@
+/** Whether each endpoint can be reached: look-up, connection, TLS, by the way and the rules of a delivery. */
+import type { Endpoint } from "../../src/client/answers.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { Config } from "../../src/config.ts";
+import type { Probe, Probed } from "../../src/delivery/probe.ts";
+import { lifetime } from "./certificate.ts";
+import { fail, ok, warn, type Finding } from "./finding.ts";
+
+/** More than that is a port scan. */
+const MAX_HOSTS = 200;
+const AT_ONCE = 8;
+/** Most certificates are renewed by a program, thirty days ahead. */
+const SOON_DAYS = 14;
+
+interface Patient {
+  readonly client: Client;
+  readonly config: Config;
+  /** One endpoint. */
+  readonly only: string | undefined;
+  readonly now: number;
+}
+
+export async function* endpointFindings({ client, config, only, now }: Patient): AsyncGenerator<Finding> {
+  const { hosts, more } = await hostsOf(client, only);
+  if (hosts.size === 0) return yield ok("endpoints", "none is enabled");
+  const probe = await openProbe(config);
+  const waiting = [...hosts];
+  while (waiting.length > 0) {
+    const findings = waiting.splice(0, AT_ONCE).map(([origin, endpoints]) => examine(probe, origin, endpoints, now));
+    yield* await Promise.all(findings);
+  }
+  if (more) yield warn("endpoints", `only ${MAX_HOSTS} hosts were tried`, "webhookd doctor --endpoint ep_…");
+}
+
+/** Endpoints by where they are: a host is asked once. */
+async function hostsOf(client: Client, only: string | undefined) {
+  const hosts = new Map<string, Endpoint[]>();
+  const endpoints =
+    only === undefined ? client.every("listEndpoints") : [await client.call("getEndpoint", { id: only })];
+  for await (const endpoint of endpoints) {
+    if (!endpoint.enabled && only === undefined) continue;
+    const { origin } = new URL(endpoint.url);
+    const known = hosts.get(origin);
+    if (known !== undefined) known.push(endpoint);
+    else if (hosts.size === MAX_HOSTS) return { hosts, more: true };
+    else hosts.set(origin, [endpoint]);
+  }
+  return { hosts, more: false };
+}
+
+async function openProbe({ egress, retry, dev }: Config): Promise<Probe> {
+  const { createProbe } = await import("../../src/delivery/probe.ts");
+  const { ownAddresses } = await import("../../src/own-addresses.ts");
+  const { systemClock } = await import("../../src/clock.ts");
+  return createProbe({ ...egress, ownAddresses: ownAddresses(), dev, timeoutMs: retry.timeout }, systemClock);
+}
+
+async function examine(probe: Probe, origin: string, endpoints: Endpoint[], now: number): Promise<Finding> {
+  const [first, ...others] = endpoints;
+  const subject = `${first!.id}${others.length > 0 ? ` and ${others.length} more` : ""}`;
+  const result = await probe(new URL(origin));
+  if (result instanceof Error) return fail(subject, `${origin}: ${result.message}`, todoOf(result.error, first!.id));
+  return reached(subject, origin, result, now);
+}
+
+function reached(subject: string, origin: string, { address, durationMs, certificateUntil }: Probed, now: number) {
+  const what = `${origin} at ${address} in ${Math.round(durationMs)} ms`;
+  if (certificateUntil === null) return ok(subject, `${what}, without TLS`);
+  const finding = lifetime(subject, certificateUntil, now, SOON_DAYS);
+  return { ...finding, what: `${what}; ${finding.what}`, ...(finding.todo && { todo: "tell whoever runs it" }) };
+}
+
+function todoOf(error: string, id: string): string {
+  if (error.startsWith("address_")) return "[egress] allow_cidrs, or --dev if the daemon runs with it";
+  if (error === "dns_failure") return "look at the name with dig, and at this host's DNS";
+  if (error === "tls_error") return "tell whoever runs it, or name their authority with [egress] ca_file";
+  return `webhookd endpoints show ${id}, and whoever runs it`;
+}

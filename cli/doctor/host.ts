@@ -1,0 +1,131 @@
+/** What can be seen on this host without the daemon. */
+import { existsSync, readFileSync, statfsSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Config } from "../../src/config.ts";
+import { printSize } from "../../src/config/units.ts";
+import type { Io } from "../io.ts";
+import { fail, ok, warn, type Finding } from "./finding.ts";
+
+/** They change how Node speaks TLS, or what it runs; the daemon inherits them from the same place. */
+const TELLING = ["NODE_OPTIONS", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_EXTRA_CA_CERTS", "SSLKEYLOGFILE"];
+const MIB = 2 ** 20;
+/** Beside attempts: clients of the API, and the process's own. */
+const OTHER_FILES = 600;
+
+export function* hostFindings(config: Config, io: Io): Generator<Finding> {
+  for (const name of TELLING) {
+    if (io.env[name]) yield warn("environment", `${name} is set`, `unset ${name}, unless you know what it does here`);
+  }
+  yield* clock(config, io.now());
+  const { dir } = config.data;
+  if (!existsSync(dir)) {
+    yield warn("data", `there is no ${dir} yet`, "webhookd serve makes it");
+    yield* space(config, dirname(dir));
+    return;
+  }
+  yield* modes(config);
+  yield* space(config, dir);
+  yield* database(dir);
+  yield* openFiles(config);
+}
+
+function* modes({ data: { dir, secretKeyFile } }: Config): Generator<Finding> {
+  let open = false;
+  // systemd hands credentials over with a group bit that stands for an access list.
+  const others = (file: string) => (dirname(file) === dir ? 0o077 : 0o007);
+  for (const file of [dir, ...["webhookd.db", "admin.key"].map((name) => join(dir, name)), secretKeyFile]) {
+    const mode = modeOf(file);
+    if (mode === null || (mode & (file === dir ? 0o077 : others(file))) === 0) continue;
+    open = true;
+    const wanted = file === dir ? "700" : "600";
+    yield fail("files", `${file} is open to others (${mode.toString(8)})`, `chmod ${wanted} ${file}`);
+  }
+  if (existsSync(join(dir, "webhookd.db")) && !existsSync(secretKeyFile)) {
+    const todo = "put it back from your copy, or name it with [data] secret_key_file";
+    yield fail("files", `there is no ${secretKeyFile}, and without it no signing secret can be read`, todo);
+  } else if (!open) yield ok("files", `${dir} and its keys are the daemon's alone`);
+}
+
+function modeOf(file: string): number | null {
+  // Windows has other rules, and no such bits.
+  if (process.platform === "win32") return null;
+  return (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
+}
+
+function* space({ data: { diskFloor } }: Config, dir: string): Generator<Finding> {
+  let free: number;
+  try {
+    const { bavail, bsize } = statfsSync(dir);
+    free = bavail * bsize;
+  } catch {
+    return;
+  }
+  const shown = `${rounded(free)} free, the floor is ${printSize(diskFloor)}`;
+  if (free < diskFloor) yield fail("disk", `${shown}: publishes are refused`, "free some space; deliveries go on");
+  else if (free < 2 * diskFloor) yield warn("disk", shown, "free some space before publishes are refused");
+  else yield ok("disk", shown);
+}
+
+function rounded(bytes: number): string {
+  const unit = bytes < 10_240 * MIB ? MIB : 1024 * MIB;
+  return printSize(Math.ceil(bytes / unit) * unit);
+}
+
+function* database(dir: string): Generator<Finding> {
+  const file = join(dir, "webhookd.db");
+  if (!existsSync(file)) return yield warn("database", `there is no ${file} yet`, "webhookd serve makes it");
+  const { size } = statSync(file);
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  const shown = `${rounded(size)}, write-ahead log ${rounded(log)}`;
+  if (log > 256 * MIB && log > size / 4) {
+    yield warn("database", shown, "webhookd status; a log that keeps growing means that the disk is too slow");
+  } else yield ok("database", shown);
+}
+
+/** Of the daemon where it runs and may be asked, else of this process, which was started the same way at best. */
+function* openFiles({ data: { dir }, delivery, server }: Config): Generator<Finding> {
+  const pid = daemonPid(dir);
+  const limit = limitOf(pid ?? "self") ?? (pid === null ? null : limitOf("self"));
+  if (limit === null) return;
+  const wanted = delivery.maxInFlight + OTHER_FILES;
+  const shown = `a limit of ${limit} open files${pid === null ? " in this shell" : ""}`;
+  const todo = `LimitNOFILE=${wanted} in the unit, ulimit -n ${wanted} in a shell, or a lower [delivery] max_in_flight`;
+  if (limit < wanted)
+    yield warn("limits", `${shown}; ${delivery.maxInFlight} attempts at once may need ${wanted}`, todo);
+  else yield ok("limits", shown);
+  if (server.socket === "") yield warn("socket", "every path for the unix socket is too long", "set [server] socket");
+}
+
+function daemonPid(dir: string): number | null {
+  try {
+    const { pid } = JSON.parse(readFileSync(join(dir, "webhookd.pid"), "utf8")) as { pid: unknown };
+    return typeof pid === "number" && existsSync(`/proc/${pid}/limits`) ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+function limitOf(pid: number | "self"): number | null {
+  try {
+    const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync(`/proc/${pid}/limits`, "utf8")) ?? [];
+    return soft === undefined ? null : soft === "unlimited" ? Infinity : Number(soft);
+  } catch {
+    return null;
+  }
+}
+
+/** Instants are written by it, and Standard Webhooks' signatures are refused when it is five minutes off. */
+function* clock({ data: { dir } }: Config, now: number): Generator<Finding> {
+  const written = Math.max(0, ...["webhookd.db", "webhookd.db-wal"].map((name) => mtimeOf(join(dir, name))));
+  const shown = new Date(now).toISOString();
+  const ahead = Math.round((written - now) / 1000);
+  if (ahead > 60) {
+    yield fail("clock", `${shown} is ${ahead} s before the database was last written`, "timedatectl status");
+  } else if (existsSync("/run/systemd/timesync") && !existsSync("/run/systemd/timesync/synchronized")) {
+    yield warn("clock", `${shown}, not synchronised`, "timedatectl status");
+  } else yield ok("clock", shown);
+}
+
+function mtimeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}

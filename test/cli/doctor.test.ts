@@ -1,0 +1,194 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { daemonFindings } from "../../cli/doctor/daemon.ts";
+import type { Finding } from "../../cli/doctor/finding.ts";
+import { EXIT } from "../../cli/exit-code.ts";
+import type { Status } from "../../src/client/answers.ts";
+import { version } from "../../src/version.ts";
+import { aDirectory, TestDaemon } from "../harness/daemon.ts";
+import { TestReceiver } from "../harness/receiver.ts";
+import { tlsFile } from "../harness/tls.ts";
+import { FakeIo } from "./fake-io.ts";
+import { webhookd } from "./runs.ts";
+
+interface Said {
+  code: number;
+  findings: Finding[];
+  /** `level subject` of each. */
+  lines: string[];
+}
+
+async function doctor(dir: string, words: readonly string[], env: Record<string, string> = {}): Promise<Said> {
+  const readFile = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : null);
+  const io = new FakeIo({
+    env: { WEBHOOKD_DATA_DIR: dir, WEBHOOKD_DATA_DISK_FLOOR: "1MiB", ...env },
+    machine: { cwd: dir, readFile, exists: existsSync },
+  });
+  // The files that a test makes are of now.
+  io.now = () => Date.now();
+  const code = await webhookd(io, "doctor", "--json", ...words);
+  const { findings } = JSON.parse(io.out) as { findings: Finding[] };
+  return { code, findings, lines: findings.map(({ level, subject }) => `${level} ${subject}`) };
+}
+
+/** A data directory as a daemon leaves it. */
+function aDataDirectory(): string {
+  const dir = aDirectory();
+  for (const name of ["webhookd.db", "secret.key", "admin.key"]) writeFileSync(join(dir, name), "x", { mode: 0o600 });
+  return dir;
+}
+
+const only = ({ findings }: Said, subject: string) => findings.filter((one) => one.subject === subject);
+
+describe("doctor --offline", () => {
+  it("finds nothing wrong with a data directory in order", async () => {
+    const said = await doctor(aDataDirectory(), ["--offline"]);
+    expect(said.code).toBe(EXIT.ok);
+    for (const subject of ["configuration", "clock", "files", "disk", "database"]) {
+      expect(only(said, subject), subject).toEqual([expect.objectContaining({ level: "ok" })]);
+    }
+    expect(said.lines.filter((line) => line.startsWith("FAIL"))).toEqual([]);
+  });
+
+  it("tells who else may read what, and what to type", async () => {
+    const dir = aDataDirectory();
+    chmodSync(join(dir, "admin.key"), 0o644);
+    const said = await doctor(dir, ["--offline"]);
+    expect(said.code).toBe(EXIT.answer_is_no);
+    expect(only(said, "files")).toEqual([
+      expect.objectContaining({ level: "FAIL", todo: `chmod 600 ${join(dir, "admin.key")}` }),
+    ]);
+  });
+
+  it("misses the key without which secrets cannot be read", async () => {
+    const dir = aDataDirectory();
+    rmSync(join(dir, "secret.key"));
+    expect(only(await doctor(dir, ["--offline"]), "files")).toEqual([
+      expect.objectContaining({ level: "FAIL", what: expect.stringContaining("secret.key") }),
+    ]);
+  });
+
+  it("measures the disk against the floor", async () => {
+    const said = await doctor(aDataDirectory(), ["--offline"], { WEBHOOKD_DATA_DISK_FLOOR: "8000TiB" });
+    expect(only(said, "disk")).toEqual([expect.objectContaining({ level: "FAIL" })]);
+  });
+
+  it("sees a clock that is behind the data", async () => {
+    const dir = aDataDirectory();
+    const later = Date.now() / 1000 + 3600;
+    utimesSync(join(dir, "webhookd.db"), later, later);
+    expect(only(await doctor(dir, ["--offline"]), "clock")).toEqual([expect.objectContaining({ level: "FAIL" })]);
+  });
+
+  it("counts the files that may be open against what attempts may need", async () => {
+    const said = await doctor(aDataDirectory(), ["--offline"], { WEBHOOKD_DELIVERY_MAX_IN_FLIGHT: "1" });
+    expect(only(said, "limits")).toEqual([expect.objectContaining({ level: "ok" })]);
+  });
+
+  it("warns of variables that change how Node speaks TLS", async () => {
+    const said = await doctor(aDataDirectory(), ["--offline"], { NODE_TLS_REJECT_UNAUTHORIZED: "0" });
+    expect(only(said, "environment")).toEqual([expect.objectContaining({ level: "warn" })]);
+  });
+
+  it("has every mistake of a configuration in place of all else", async () => {
+    const said = await doctor(aDataDirectory(), ["--offline"], {
+      WEBHOOKD_LOG_LEVEL: "loud",
+      WEBHOOKD_RETRY_DELAY: "1s",
+    });
+    expect(said.code).toBe(EXIT.answer_is_no);
+    expect(said.lines).toEqual(["FAIL configuration", "FAIL configuration"]);
+  });
+
+  it("looks at the certificate of the API", async () => {
+    const files = { WEBHOOKD_SERVER_TLS_CERT: tlsFile("good"), WEBHOOKD_SERVER_TLS_KEY: tlsFile("leaf.key") };
+    const good = await doctor(aDataDirectory(), ["--offline"], files);
+    expect(only(good, "API certificate")).toEqual([expect.objectContaining({ level: "ok" })]);
+    const expired = { ...files, WEBHOOKD_SERVER_TLS_CERT: tlsFile("expired") };
+    expect(only(await doctor(aDataDirectory(), ["--offline"], expired), "API certificate")).toEqual([
+      expect.objectContaining({ level: "FAIL", what: expect.stringContaining("expired") }),
+    ]);
+  });
+
+  it("is content with a directory that a first start will make", async () => {
+    const dir = join(aDirectory(), "none");
+    const said = await doctor(dir, ["--offline"], { WEBHOOKD_SERVER_LISTEN: "127.0.0.1:0" });
+    expect(said.code).toBe(EXIT.ok);
+    expect(said.lines).toContain("warn data");
+  });
+});
+
+describe("doctor", () => {
+  it("says that nobody answers, and keeps what it found on the host", async () => {
+    const dir = aDataDirectory();
+    mkdirSync(join(dir, "sub"));
+    const said = await doctor(dir, ["--socket", join(dir, "none.sock")]);
+    expect(said.code).toBe(EXIT.answer_is_no);
+    expect(said.lines.at(-1)).toBe("FAIL daemon");
+    expect(said.lines).toContain("ok files");
+  });
+
+  it("goes to each endpoint by the rules of a delivery, and looks at its certificate", async () => {
+    const daemon = await TestDaemon.start();
+    const [plain, tls] = [await TestReceiver.start(), await TestReceiver.start([], { tls: true })];
+    try {
+      const near = await daemon.register(plain.url);
+      const secure = await daemon.register(tls.url);
+      const left = await TestReceiver.start();
+      const { url } = left;
+      await left.close();
+      const gone = await daemon.register(url);
+      const words = ["--socket", join(daemon.dir, "webhookd.sock"), "--dev"];
+      const settings = { WEBHOOKD_EGRESS_CA_FILE: tlsFile("ca") };
+      const said = await doctor(daemon.dir, words, settings);
+      expect(said.code).toBe(EXIT.answer_is_no);
+      expect(only(said, "daemon")).toEqual([expect.objectContaining({ level: "ok" })]);
+      expect(only(said, near.id)).toEqual([expect.objectContaining({ level: "ok" })]);
+      expect(only(said, secure.id)[0]).toMatchObject({
+        what: expect.stringMatching(/the certificate is valid for \d+/),
+      });
+      expect(only(said, gone.id)).toEqual([
+        expect.objectContaining({ level: "FAIL", what: expect.stringContaining("refused the connection") }),
+      ]);
+      expect(plain.requests).toEqual([]);
+
+      const guarded = await doctor(daemon.dir, [...words.slice(0, 2), "--endpoint", near.id], settings);
+      expect(only(guarded, near.id)).toEqual([
+        expect.objectContaining({ level: "FAIL", todo: expect.stringContaining("allow_cidrs") }),
+      ]);
+      expect(guarded.lines).not.toContain(`FAIL ${gone.id}`);
+    } finally {
+      await Promise.all([plain.close(), tls.close()]);
+    }
+  });
+
+  const healthy: Status = {
+    version,
+    schema: 1,
+    state: "ready",
+    started_at: "2026-11-20T09:00:00.000Z",
+    uptime_seconds: 10,
+    paused: null,
+    oldest_due_at: null,
+    disk: { free_bytes: 1, floor_bytes: 0 },
+    database: { bytes: 1, wal_bytes: 1 },
+    backup: { every_seconds: 0, dir: "/b", last: null, failure: null },
+    departures: [],
+    sender_threads: 1,
+    careful: false,
+  };
+
+  it.each<[Partial<Status>, string]>([
+    [{ state: "disk_full" }, "FAIL daemon"],
+    [{ version: "0.0.0" }, "warn daemon"],
+    [{ paused: { reason: "r", by: "socket", at: "2026-11-20T09:00:00.000Z" } }, "warn attempts"],
+    [{ oldest_due_at: "2026-11-20T08:00:00.000Z" }, "warn attempts"],
+    [{ careful: true }, "warn attempts"],
+    [{ backup: { ...healthy.backup, failure: { at: "2026-11-20T09:00:00.000Z", detail: "full" } } }, "FAIL backup"],
+    [{}, "warn backup"],
+  ])("makes of %j: %s", (change, line) => {
+    const findings = [...daemonFindings({ ...healthy, ...change }, Date.parse("2026-11-20T10:00:00.000Z"))];
+    expect(findings.map(({ level, subject }) => `${level} ${subject}`)).toContain(line);
+    expect(findings.filter(({ level, todo }) => level !== "ok" && !todo)).toEqual([]);
+  });
+});
