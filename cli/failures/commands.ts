@@ -1,4 +1,4 @@
-import { CLIENT, command, FILTER } from "../command.ts";
+import { CLIENT, command, FILTER, TENANT } from "../command.ts";
 
 export const FAILURES = {
   failures: command(
@@ -7,6 +7,7 @@ export const FAILURES = {
     {
       since: { ...FILTER.since, description: "Only events received since then [7d]" },
       endpoint: FILTER.endpoint,
+      tenant: TENANT,
       limit: { type: "string", default: "20", valueHint: "N", description: "At most so many groups" },
       ...CLIENT,
     },

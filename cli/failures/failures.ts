@@ -4,7 +4,7 @@ import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import { glyphsOf, sparkline, type Glyphs } from "../glyphs.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson, sayTable } from "../print.ts";
+import { note, say, sayJson, sayTable } from "../print.ts";
 import { connect } from "../target.ts";
 import { readCount, readQuery } from "../values.ts";
 import { ago, grouped, hostsOf, span } from "../words.ts";
@@ -12,9 +12,9 @@ import { ago, grouped, hostsOf, span } from "../words.ts";
 /** The screen for bad days, as text. */
 export async function run(args: Args<"failures">, io: Io): Promise<number> {
   const limit = readCount(args.limit, "--limit", { min: 1, max: 500 });
-  const { since, endpoint } = readQuery({ since: args.since, endpoint: args.endpoint }, io.now());
+  const query = readQuery(args, io.now(), ["since", "endpoint", "tenant"]);
   const client = connect(args, io);
-  const failures = await client.call("listFailures", { query: { since, endpoint } });
+  const failures = await client.call("listFailures", { query });
   if (args.json) {
     sayJson(io, failures);
     return EXIT.ok;
@@ -30,7 +30,7 @@ export async function run(args: Args<"failures">, io: Io): Promise<number> {
   sayTable(io, [TITLES, ...shown.map((group) => cellsOf(group, hosts, glyphs, io.now()))]);
   const step = `each sign of SERIES is ${span(failures.step_seconds)}`;
   const more = failures.total > shown.length ? `; ${shown.length} of ${failures.total} groups shown` : "";
-  say({ ...io, stdout: io.stderr }, `Received since ${failures.since}; ${step}${more}.`);
+  note(io, `Received since ${failures.since}; ${step}${more}.`);
   for (const line of nextOf(worst, args.since)) say(io, line);
   return EXIT.ok;
 }

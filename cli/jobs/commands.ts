@@ -1,13 +1,15 @@
-import { CLIENT, command, LIST } from "../command.ts";
+import { CLIENT, command, LIST, TENANT } from "../command.ts";
 
 const ID = { type: "positional", required: true, valueHint: "job_…", description: "The job" } as const;
 const ONE = { job: ID, ...CLIENT } as const;
 
 export const JOBS = {
-  "jobs list": command("list", "List jobs: what was done to many deliveries, and what is being done", LIST, [
-    "webhookd jobs list",
-    "webhookd jobs list --ids --limit 1",
-  ]),
+  "jobs list": command(
+    "list",
+    "List jobs: what was done to many deliveries, and what is being done",
+    { tenant: TENANT, ...LIST },
+    ["webhookd jobs list", "webhookd jobs list --ids --limit 1"],
+  ),
   "jobs show": command(
     "show",
     "Show how far a job is, and what it came to",

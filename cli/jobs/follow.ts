@@ -6,7 +6,7 @@ import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { glyphsOf } from "../glyphs.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../print.ts";
 import { Progress } from "../progress.ts";
 import { progressOf, resultOf } from "./job-text.ts";
 
@@ -38,7 +38,7 @@ export async function followJob(client: Client, job: Job, { timeoutMs, json }: F
     const end = await Promise.race([interrupted, untilOver(client, job, { look, progress, timeoutMs }, io)]);
     progress.end();
     if (typeof end !== "string") return over(end, json, io);
-    say({ ...io, stdout: io.stderr }, `${job.id} goes on without this command. ${howToSteer(job.id)}`);
+    note(io, `${job.id} goes on without this command. ${howToSteer(job.id)}`);
     return end === "SIGINT" ? EXIT.sigint : EXIT.sigterm;
   } finally {
     stop();

@@ -25,7 +25,7 @@ const FIELDS: readonly Field<Job>[] = [
 ];
 
 export async function run(args: Args<"jobs list">, io: Io): Promise<number> {
-  const asked = { client: connect(args, io), operation: "listJobs", query: {} } as const;
+  const asked = { client: connect(args, io), operation: "listJobs", query: { tenant: args.tenant } } as const;
   await list(asked, args, { id: ({ id }) => id, fields: FIELDS }, io);
   return EXIT.ok;
 }

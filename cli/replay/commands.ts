@@ -1,4 +1,4 @@
-import { CLIENT, command, FILTER } from "../command.ts";
+import { CLIENT, command, FILTER, TENANT } from "../command.ts";
 
 export const REPLAY = {
   replay: command(
@@ -7,6 +7,7 @@ export const REPLAY = {
     {
       events: { type: "positional", variadic: true, valueHint: "evt_…", description: "Events; - reads ids from stdin" },
       ...FILTER,
+      tenant: TENANT,
       "all-failed": { type: "boolean", description: "Everything that failed; without it nothing is taken unasked" },
       force: { type: "boolean", description: "Of one event, also where it was delivered already" },
       "dry-run": { type: "boolean", description: "Show the plan and do nothing" },

@@ -2,11 +2,12 @@
 import type { Job, JobPlan } from "../../src/client/answers.ts";
 import type { Client } from "../../src/client/client.ts";
 import type { Args } from "../commands.ts";
+import { confirm } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { followJob, howToSteer } from "../jobs/follow.ts";
-import { say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
 import { readCount, readDuration, readPace } from "../values.ts";
 import { contextOf, planLines } from "./plan.ts";
@@ -33,7 +34,7 @@ export async function replayMany(args: Args<"replay">, set: ReplaySet, io: Io): 
   if (args.wait) return followJob(client, job, { timeoutMs, json: args.json }, io);
   if (args.json) sayJson(io, { kind: "result", ...job });
   else {
-    say({ ...io, stdout: io.stderr }, `It runs, also without this command. ${howToSteer(job.id)}`);
+    note(io, `It runs, also without this command. ${howToSteer(job.id)}`);
     say(io, job.id);
   }
   return EXIT.ok;
@@ -67,9 +68,7 @@ async function agree(matched: number, io: Io): Promise<void> {
     const hint = `Look at the plan, and add --yes, best with --expect ${matched}. Nothing was done.`;
     throw new Failure("usage", `${matched} deliveries need a yes, and there is no terminal to ask at`, hint);
   }
-  const typed = await io.stdin.ask(`Type ${matched} to go on: `);
-  if (typed?.trim() === String(matched)) return;
-  throw new Failure("refused", `${matched} was not typed`, "Nothing was done.", "not_confirmed");
+  await confirm({ facts: [], word: String(matched) }, { yes: false }, io);
 }
 
 function planChanged(matched: number, expected: number): Failure {

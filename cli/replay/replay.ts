@@ -23,7 +23,7 @@ export async function run(args: Args<"replay">, io: Io): Promise<number> {
 
 /** What goes with a plan. `--yes` says nothing about which. */
 function mayBeMany(args: Args<"replay">): boolean {
-  const { filter, status, type, error, since, until, expect, pace } = args;
-  const texts = [filter, status, type, error, since, until, expect, pace, args["status-code"]];
+  const { filter, status, type, error, since, until, tenant, expect, pace } = args;
+  const texts = [filter, status, type, error, since, until, tenant, expect, pace, args["status-code"]];
   return texts.some((text) => text !== undefined) || args.canary || args["dry-run"] || args["all-failed"];
 }

@@ -1,5 +1,4 @@
 /** Which deliveries are to be replayed, as it was typed or piped in. */
-import { FILTER } from "../command.ts";
 import type { Args } from "../commands.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
@@ -20,10 +19,10 @@ const MAX_IDS = 1000;
 
 /** Throws a Failure when it names nothing: what is meant must be said. */
 export async function readSet(args: Args<"replay">, io: Io): Promise<ReplaySet> {
-  const words = Object.fromEntries(Object.keys(FILTER).map((flag) => [flag, args[flag as keyof typeof FILTER]]));
-  const { tenant, event, test, status, ...rest } = readQuery(words, io.now());
+  const query = readQuery(args, io.now());
+  const { tenant, event, test, status, ...rest } = query;
   const typed = [...args.events, ...(event === undefined ? [] : [event])];
-  const isFiltered = Object.values(words).some((word) => word !== undefined);
+  const isFiltered = Object.keys(query).length > 0;
   if (args["all-failed"] && (isFiltered || typed.length > 0)) {
     throw usage("--all-failed is everything that failed", "Leave it out, or leave out what narrows it.");
   }

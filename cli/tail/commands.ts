@@ -1,4 +1,4 @@
-import { CLIENT, command, FILTER } from "../command.ts";
+import { CLIENT, command, FILTER, TENANT } from "../command.ts";
 
 const { until: _, ...FILTERS } = FILTER;
 
@@ -8,6 +8,7 @@ export const TAIL = {
     "Follow what happens to deliveries, a line for each change",
     {
       ...FILTERS,
+      tenant: TENANT,
       since: { ...FILTER.since, description: "Begin with what was received since then" },
       lines: {
         type: "string",

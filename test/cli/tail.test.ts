@@ -201,7 +201,7 @@ describe("webhookd events tail", () => {
 
   it.each([
     [["--status", "held"], "nothing becomes held"],
-    [["--filter", "until:2h"], "until: does not go with what is to come"],
+    [["--filter", "until:2h"], "until: does not apply here"],
     [["--lines", "1001"], "--lines is a number from 0 to 1000"],
     [["--exit-after", "0"], "--exit-after is a number from 1"],
   ])("refuses %j", async (words, said) => {
