@@ -49,4 +49,6 @@ export const RUNS: Runs = {
   doctor: () => import("./doctor/doctor.ts"),
 
   backup: () => import("./upkeep/backup.ts"),
+  restore: () => import("./upkeep/restore.ts"),
+  migrate: () => import("./upkeep/migrate.ts"),
 };

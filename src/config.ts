@@ -38,6 +38,8 @@ export interface Config {
     readonly diskFloor: number;
     /** False with `--no-create`: a missing store is refused instead of made. */
     readonly create: boolean;
+    /** False with `--no-migrate`: a store with an older schema is refused. */
+    readonly migrate: boolean;
   };
   /** `mayMake`: whether the directory is our own. */
   readonly backup: {
@@ -202,6 +204,7 @@ function build(
       secretKeyFile: settings["data.secret_key_file"] || defaultSecretKeyFile(dir, inputs),
       diskFloor: settings["data.disk_floor"],
       create: inputs.flags.create ?? true,
+      migrate: inputs.flags.migrate ?? true,
     },
     events: { validate: settings["events.validate"] },
     eventTypes,

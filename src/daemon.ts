@@ -80,6 +80,8 @@ export async function startDaemon(
   const { store, created, adminKeyFile } = await openStore({
     dir: config.data.dir,
     create: config.data.create,
+    migrate: config.data.migrate,
+    backup: config.backup,
     secretKeyFile: config.data.secretKeyFile,
     diskFloor: config.data.diskFloor,
     maxPendingPerTenant: config.limits.maxPendingPerTenant,

@@ -144,6 +144,7 @@ const RULES: Rule[] = [
     types: ["src/api/schemas", "valibot"],
     why: "a client of the HTTP API, which shares no more with the daemon than the types of its answers",
   },
+  { from: "src/offline.ts", may: ["src", NODE], why: "what commands do to a data directory that no daemon has" },
   { from: "src/daemon.ts", may: ["src", NODE], why: "the only place where parts are joined" },
   { from: "src/log.ts", may: ["src/domain", "pino"], why: "logs" },
   { from: "src/native.ts", may: ["src/packed.ts", "src/store/refused.ts", NODE], why: "the addon" },
@@ -165,7 +166,7 @@ const RULES: Rule[] = [
       "cli-truncate",
       "string-width",
     ],
-    types: ["src/delivery/probe.ts", "src/daemon.ts", "src/log.ts", "src/store/store.ts"],
+    types: ["src/delivery/probe.ts", "src/daemon.ts", "src/offline.ts", "src/log.ts", "src/store/store.ts"],
     why: "commands are clients of the HTTP API; serve loads the daemon lazily",
   },
   {
@@ -180,6 +181,9 @@ const LAZY: Record<string, string[]> = {
   "cli/tui/tui.ts": ["tui/main.tsx"],
   "cli/doctor/certificate.ts": ["src/api/certificate.ts"],
   "cli/doctor/endpoints.ts": ["src/delivery/probe.ts", "src/own-addresses.ts", "src/clock.ts"],
+  "cli/upkeep/backup.ts": ["src/offline.ts"],
+  "cli/upkeep/restore.ts": ["src/offline.ts"],
+  "cli/upkeep/migrate.ts": ["src/offline.ts"],
 };
 
 interface Import {

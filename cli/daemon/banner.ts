@@ -56,6 +56,6 @@ export function nextSteps(config: Config, { url, socket: address }: Served, args
 const RECEIVER = `node -e "require('http').createServer((q, s) => q.on('data', (d) => console.log(d + '')).on('end', () => s.end())).listen(4000)"`;
 
 /** For a shell. */
-function quote(path: string): string {
+export function quote(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

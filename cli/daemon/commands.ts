@@ -16,6 +16,12 @@ export const DAEMON = {
         description: "Make the store if there is none",
         negativeDescription: "Refuse to start without a store",
       },
+      migrate: {
+        type: "boolean",
+        default: true,
+        description: "Take a store of an older version to this one's schema",
+        negativeDescription: "Refuse a store of an older version",
+      },
       paused: { type: "boolean", description: "Start with the brake on: no attempts until `webhookd resume`" },
       "log-level": { type: "string", valueHint: "LEVEL", description: "debug, info, warn or error" },
       "log-format": { type: "string", valueHint: "FORMAT", description: "auto, json or pretty" },

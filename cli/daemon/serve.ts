@@ -36,6 +36,7 @@ export async function run(args: Args<"serve">, io: Io, load: () => Promise<Start
       config: args.config,
       dev: args.dev,
       create: args.create,
+      migrate: args.migrate,
       paused: args.paused,
       settings: SETTING_FLAGS.flatMap(([flag, name]) => {
         const text = args[flag];

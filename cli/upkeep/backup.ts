@@ -7,6 +7,7 @@ import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
 import { connect, findTarget } from "../target.ts";
+import { configOf } from "./data-directory.ts";
 import { sealingPassphrase } from "./passphrase.ts";
 
 /** It is made however long that takes. */
@@ -14,10 +15,8 @@ const TIMEOUT_MS = 86_400_000;
 
 /** The path alone goes to stdout, so that it can be handed on; the talk goes to stderr. */
 export async function run(args: Args<"backup">, io: Io): Promise<number> {
-  const seal = args["seal-with"];
-  if (seal !== undefined) requirePrivate(findTarget(args, io));
-  const body = seal === undefined ? {} : { passphrase: await sealingPassphrase(seal, io, { twice: true }) };
-  const backup = await connect(args, io).call("createBackup", { body, timeoutMs: TIMEOUT_MS });
+  requireOnePlace(args);
+  const backup = args.offline ? await offline(args, io) : await byDaemon(args, io);
   if (args.json) {
     sayJson(io, backup);
     return EXIT.ok;
@@ -28,7 +27,23 @@ export async function run(args: Args<"backup">, io: Io): Promise<number> {
   return EXIT.ok;
 }
 
-export function linesOf({ events, endpoints, bytes, schema, sha256, sealed }: Backup): string[] {
+async function byDaemon(args: Args<"backup">, io: Io): Promise<Backup> {
+  const seal = args["seal-with"];
+  if (seal !== undefined) requirePrivate(findTarget(args, io));
+  const body = seal === undefined ? {} : { passphrase: await sealingPassphrase(seal, io, { twice: true }) };
+  return connect(args, io).call("createBackup", { body, timeoutMs: TIMEOUT_MS });
+}
+
+async function offline(args: Args<"backup">, io: Io): Promise<Backup> {
+  const config = configOf(args, io);
+  const seal = args["seal-with"];
+  const passphrase = seal === undefined ? undefined : await sealingPassphrase(seal, io, { twice: true });
+  const { backUp } = await import("../../src/offline.ts");
+  const { at, ...backup } = await backUp(config, passphrase);
+  return { ...backup, at: new Date(at).toISOString() };
+}
+
+function linesOf({ events, endpoints, bytes, schema, sha256, sealed }: Backup): string[] {
   return [
     `${events} events and ${endpoints} endpoints, ${bytes} bytes, schema ${schema}, checked.`,
     `sha256 ${sha256}`,
@@ -39,9 +54,19 @@ export function linesOf({ events, endpoints, bytes, schema, sha256, sealed }: Ba
   ];
 }
 
+function requireOnePlace(args: Args<"backup">): void {
+  const named = (["url", "socket", "key-file"] as const).find((flag) => args[flag] !== undefined);
+  if (args.offline && named !== undefined) {
+    throw new Failure("usage", `--offline asks no daemon, and --${named} names one`, "Drop one. Nothing was done.");
+  }
+  if (args.offline || args["data-dir"] === undefined) return;
+  throw new Failure("usage", "--data-dir goes with --offline", "A daemon knows its own. Nothing was done.");
+}
+
 /** The passphrase goes to the daemon, which keeps it nowhere. */
 function requirePrivate(target: Target): void {
-  if ("socket" in target || target.url.protocol === "https:" || isLoopback(target.url.hostname)) return;
+  if ("socket" in target || target.url.protocol === "https:") return;
+  if (isLoopback(target.url.hostname.replace(/^\[|\]$/g, ""))) return;
   throw new Failure(
     "usage",
     `the passphrase would cross the network to ${target.url.host} in the clear`,

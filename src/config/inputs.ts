@@ -11,6 +11,8 @@ export interface ConfigFlags {
   readonly paused?: boolean | undefined;
   /** False with `--no-create`. */
   readonly create?: boolean | undefined;
+  /** False with `--no-migrate`. */
+  readonly migrate?: boolean | undefined;
   /** Flags that stand for a setting; the flag's name is for messages. */
   readonly settings?: readonly { readonly name: SettingName; readonly flag: string; readonly text: string }[];
 }

@@ -4,14 +4,16 @@ import { join } from "node:path";
 import { syncDirectory } from "./durable-file.ts";
 
 const NAME = /^webhookd-\d{8}T\d{9}Z\.db$/;
-const PARTIAL = /^webhookd-\d{8}T\d{9}Z\.db\.partial(-journal|-wal|-shm)?$/;
+const PARTIAL = /^webhookd-(schema-\d+-to-\d+-)?\d{8}T\d{9}Z\.db\.partial(-journal|-wal|-shm)?$/;
 
 export class BackupDirectory {
   readonly #dir: string;
+  readonly #kind: string;
 
-  /** Throws the system's error when it cannot be used. A crash may have left half a backup: that goes. */
-  constructor(dir: string, mayMake: boolean) {
+  /** `kind` begins the names of copies that are made before a migration. Throws the system's error when it cannot be used. A crash may have left half a backup: that goes. */
+  constructor(dir: string, mayMake: boolean, kind = "") {
     this.#dir = dir;
+    this.#kind = kind;
     // A directory that was configured and is gone may be a disk that is not mounted: its place is not the place.
     if (mayMake) mkdirSync(dir, { mode: 0o700, recursive: true });
     if (!statSync(dir).isDirectory()) throw Object.assign(new Error("not a directory"), { code: "ENOTDIR" });
@@ -43,12 +45,20 @@ export class BackupDirectory {
     if (keep > 0) this.#removeAll((name) => old.has(name));
   }
 
+  /** Removes all others of this kind. */
+  keepOnly(instant: number): void {
+    const kept = nameOf(instant, this.#kind);
+    this.#removeAll(
+      (name) => name.startsWith(`webhookd-${this.#kind}`) && name !== kept && name.length === kept.length,
+    );
+  }
+
   abandon(instant: number): void {
     rmSync(this.partial(instant), { force: true });
   }
 
   #file(instant: number): string {
-    return join(this.#dir, nameOf(instant));
+    return join(this.#dir, nameOf(instant, this.#kind));
   }
 
   #names(wanted: (name: string) => boolean): string[] {
@@ -61,6 +71,6 @@ export class BackupDirectory {
 }
 
 /** Without colons, which some file systems refuse. */
-function nameOf(instant: number): string {
-  return `webhookd-${new Date(instant).toISOString().replaceAll(/[-:.]/g, "")}.db`;
+function nameOf(instant: number, kind = ""): string {
+  return `webhookd-${kind}${new Date(instant).toISOString().replaceAll(/[-:.]/g, "")}.db`;
 }

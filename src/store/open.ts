@@ -12,8 +12,10 @@ import { dirname, join } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Pause } from "../domain/pause.ts";
 import { readOrMakeAdminKey } from "./admin-key.ts";
+import { copyBefore } from "./copy-before.ts";
 import { syncDirectory, writeDurably } from "./durable-file.ts";
 import { StoreRefused } from "./refused.ts";
+import { finishRestore, MARKER_TEXT } from "./restore-files.ts";
 import { readOrMakeSecretKey } from "./secret-key.ts";
 import type { StartBackup } from "./sqlite/backup.ts";
 import { Box } from "./sqlite/box.ts";
@@ -21,8 +23,10 @@ import type { StatFs } from "./sqlite/condition.ts";
 import { Keys } from "./sqlite/keys.ts";
 import { takeLock } from "./sqlite/lock.ts";
 import { Meta } from "./sqlite/meta.ts";
-import { openDatabase, openingRefusal } from "./sqlite/open-database.ts";
+import { applySteps } from "./sqlite/migrate.ts";
+import { openDatabase, openingRefusal, requireDurable } from "./sqlite/open-database.ts";
 import type { NativeBinding } from "./sqlite/open-file.ts";
+import { MIGRATIONS, type Migration } from "./sqlite/schema.ts";
 import { SqliteStore } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
 
@@ -47,6 +51,12 @@ export interface OpenOptions {
   readonly statfs?: StatFs;
   /** Starts the thread that makes backups. */
   readonly startBackup?: StartBackup;
+  /** Where the copy goes that is made before a migration; `backups` in the data directory if not given. */
+  readonly backup?: { readonly dir: string; readonly mayMake: boolean };
+  /** False refuses a store that has an older schema. */
+  readonly migrate?: boolean;
+  /** The schema's steps. */
+  readonly migrations?: readonly Migration[];
 }
 
 export interface OpenedStore {
@@ -62,6 +72,8 @@ export async function openStore(options: OpenOptions): Promise<OpenedStore> {
   makeDirectory(options);
   const lock = takeLock(dir, clock.now(), options.nativeBinding);
   try {
+    const restored = finishRestore(dir);
+    if (restored !== null) options.log?.warn({ dir, ...restored }, "finished a restore that was cut short");
     return await openLocked(options, () => lock.release());
   } catch (error) {
     lock.release();
@@ -81,15 +93,19 @@ async function openLocked(options: OpenOptions, release: () => void): Promise<Op
 
   const keyFile = options.secretKeyFile || join(dir, "secret.key");
   const box = new Box(readOrMakeSecretKey({ file: keyFile, mayCreate: isEmpty, random }), random);
-  const db = openDatabase(database, {
-    nativeBinding: options.nativeBinding,
-    mayCreate: created,
-    seed: (empty) => {
-      new Meta(empty).setKey(box);
-      new Keys(empty).add(readOrMakeAdminKey(adminKeyFile, clock.now(), random), clock.now());
-    },
-  });
+  const { nativeBinding, migrations = MIGRATIONS } = options;
+  const { db, version } = openDatabase(database, { nativeBinding, mayCreate: created, wanted: migrations.length });
   try {
+    if (version > 0 && version < migrations.length) await prepareMigration(options, version, migrations.length);
+    applySteps(db, version, {
+      migrations,
+      seed: (seeded) => {
+        if (version > 0) return;
+        new Meta(seeded).setKey(box);
+        new Keys(seeded).add(readOrMakeAdminKey(adminKeyFile, clock.now(), random), clock.now());
+      },
+    });
+    requireDurable(db);
     const meta = new Meta(db);
     meta.requireKey(box, keyFile);
     const copiedAt = meta.copiedAt;
@@ -121,7 +137,6 @@ async function openLocked(options: OpenOptions, release: () => void): Promise<Op
   }
 }
 
-const MARKER_TEXT = "This directory holds a store of webhookd: the database is webhookd.db.\n";
 const TOOK_UP =
   "the database is a backup that was copied here: it starts paused, look at what is due before `webhookd resume`";
 
@@ -134,11 +149,24 @@ function pauseOfCopy(copiedAt: number, now: number): Pause {
   };
 }
 
+async function prepareMigration(options: OpenOptions, from: number, to: number): Promise<void> {
+  const { dir, clock, nativeBinding, migrate = true, log } = options;
+  const database = join(dir, "webhookd.db");
+  if (!migrate) {
+    const what = `${database} has schema ${from}, and this webhookd needs ${to}`;
+    throw new StoreRefused(1, what, `webhookd migrate --data-dir ${dir}`);
+  }
+  const place = options.backup ?? { dir: join(dir, "backups"), mayMake: true };
+  const now = clock.now();
+  const copy = await copyBefore({ ...place, database, from, to, now, statfs: options.statfs ?? statfs, nativeBinding });
+  log?.warn({ from, to, copy }, "migrating the store to a newer schema; the copy is for going back");
+}
+
 function noBackups(): never {
   throw new Error("this store was opened without the means to make backups");
 }
 
-function makeDirectory({ dir, create }: OpenOptions): void {
+export function makeDirectory({ dir, create }: Pick<OpenOptions, "dir" | "create">): void {
   const found = statSync(dir, { throwIfNoEntry: false });
   if (found?.isDirectory()) return;
   if (found !== undefined)

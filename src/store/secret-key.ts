@@ -16,19 +16,23 @@ export function readOrMakeSecretKey({ file, mayCreate, random }: SecretKeySource
     throw new StoreRefused(
       1,
       `the secret key ${file} is missing, and without it the signing secrets in the database cannot be read`,
-      "put the file back from your copy, or name its place with [data] secret_key_file",
+      "put the file back from your copy, name its place with [data] secret_key_file, or restore a backup that it is sealed in: webhookd restore <file>",
     );
   }
   const key = Buffer.from(random(32));
+  writeSecretKey(file, key);
+  return key;
+}
+
+export function writeSecretKey(file: string, key: Buffer): void {
   try {
     writeDurably(file, `${key.toString("hex")}\n`);
   } catch (error) {
     throw new StoreRefused(74, `the secret key ${file} cannot be written`, "make its directory writable", error);
   }
-  return key;
 }
 
-function readSecretKey(file: string): Buffer {
+export function readSecretKey(file: string): Buffer {
   let text: string;
   try {
     // systemd hands credentials over with a group bit that stands for an access list, so only "others" is refused.

@@ -6,6 +6,8 @@ import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 import { sealKey } from "../sealed-key.ts";
 
 const TAG_BYTES = 16;
+const KEY_CHECK = "webhookd key check";
+const CHECK_PLACE = "meta:key_check";
 
 export class Box {
   /** Names the key without telling anything of it; kept beside what it sealed, so that keys can be changed one day. */
@@ -24,6 +26,19 @@ export class Box {
   /** Tells the same bytes again from others, and, without the key, nothing of them: weak ones cannot be guessed from it. */
   mark(bytes: Uint8Array): Buffer {
     return createHmac("sha256", this.#markKey).update(bytes).digest();
+  }
+
+  /** What a store keeps so that a later start can tell whether it has the right key. */
+  sealCheck(): string {
+    return this.seal(KEY_CHECK, CHECK_PLACE);
+  }
+
+  opensCheck(check: string): boolean {
+    try {
+      return this.open(check, CHECK_PLACE) === KEY_CHECK;
+    } catch {
+      return false;
+    }
   }
 
   /** The key itself, for a copy of the store that `check`, its key check value, tells from others. */

@@ -5,7 +5,6 @@ import { StoreRefused } from "../refused.ts";
 import type { BackupFile } from "../store.ts";
 import type { Box } from "./box.ts";
 
-const KEY_CHECK = "webhookd key check";
 const NOTE_EVERY_MS = 1000;
 
 export class Meta {
@@ -26,17 +25,11 @@ export class Meta {
   /** What lets a later start tell that it has the right key, before a thousand signatures are wrong. */
   setKey(box: Box): void {
     this.#upsert.run("key_id", box.keyId);
-    this.#upsert.run("key_check", box.seal(KEY_CHECK, "meta:key_check"));
+    this.#upsert.run("key_check", box.sealCheck());
   }
 
   requireKey(box: Box, file: string): void {
-    let check: string | null = null;
-    try {
-      check = box.open(this.keyCheck, "meta:key_check");
-    } catch {
-      // Another key does not open it.
-    }
-    if (check === KEY_CHECK) return;
+    if (box.opensCheck(this.keyCheck)) return;
     throw new StoreRefused(
       1,
       `the secret key ${file} is not the one this database was sealed with (its key id is ${this.keyId})`,

@@ -5,7 +5,7 @@ import type { Database } from "better-sqlite3";
 import { StoreRefused } from "../refused.ts";
 import { storageFault } from "./faults.ts";
 import { openFile, type NativeBinding } from "./open-file.ts";
-import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
+import { APPLICATION_ID } from "./schema.ts";
 
 /** Before 3.51.3 a checkpoint beside a write of another connection could corrupt the file (the WAL-reset bug). */
 const OLDEST_SQLITE = [3, 51, 3] as const;
@@ -13,24 +13,26 @@ const BUSY_MS = 50;
 
 export interface DatabaseOptions {
   readonly nativeBinding?: NativeBinding | undefined;
+  /** The schema that this program needs. */
+  readonly wanted: number;
   /** Whether a file without anything in it may become a store: a first start that was cut short leaves one. */
   readonly mayCreate: boolean;
-  /** Runs in the transaction that makes the schema. */
-  readonly seed: (db: Database) => void;
 }
 
-export function openDatabase(file: string, options: DatabaseOptions): Database {
+/** `version` is the schema it has: 0 when it is empty, and never newer than the wanted one. */
+export function openDatabase(
+  file: string,
+  options: DatabaseOptions,
+): { readonly db: Database; readonly version: number } {
   let db: Database | undefined;
   try {
     db = openFile(file, { timeout: BUSY_MS, nativeBinding: options.nativeBinding });
     requireSqlite(db);
-    const version = schemaOf(db, file, options.mayCreate);
+    const version = schemaOf(db, file, options);
     // Through its name, which opens nothing; SQLite gives `-wal` and `-shm` the same mode.
     chmodSync(file, 0o600);
     configure(db);
-    migrate(db, version, options.seed);
-    requireDurable(db);
-    return db;
+    return { db, version };
   } catch (error) {
     db?.close();
     throw openingRefusal(error, file);
@@ -38,7 +40,11 @@ export function openDatabase(file: string, options: DatabaseOptions): Database {
 }
 
 /** The schema's number, 0 for an empty file. Only reads: what is not ours must not be changed. */
-function schemaOf(db: Database, file: string, mayCreate: boolean): number {
+export function schemaOf(
+  db: Database,
+  file: string,
+  { mayCreate, wanted }: Pick<DatabaseOptions, "mayCreate" | "wanted">,
+): number {
   const id = pragma(db, "application_id");
   const version = pragma(db, "user_version");
   const objects = db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get();
@@ -49,11 +55,11 @@ function schemaOf(db: Database, file: string, mayCreate: boolean): number {
   if (id !== APPLICATION_ID || version < 1) {
     throw new StoreRefused(65, `${file} is not a database of webhookd`, "move it away, or choose another [data] dir");
   }
-  if (version > SCHEMA_VERSION) {
+  if (version > wanted) {
     throw new StoreRefused(
       65,
-      `${file} has schema ${version}, and this webhookd knows schemas up to ${SCHEMA_VERSION}`,
-      "use the newer webhookd that last ran on it, or restore a backup made before that upgrade",
+      `${file} has schema ${version}, and this webhookd knows schemas up to ${wanted}`,
+      "use the newer webhookd that last ran on it, or go back: webhookd restore <file>, with the copy that was made before the upgrade (webhookd-schema-… among the backups)",
     );
   }
   return version;
@@ -75,19 +81,8 @@ function configure(db: Database): void {
   db.pragma("foreign_keys = ON");
 }
 
-function migrate(db: Database, version: number, seed: (db: Database) => void): void {
-  if (version === SCHEMA_VERSION) return;
-  const steps = db.transaction(() => {
-    for (const step of MIGRATIONS.slice(version)) db.exec(step);
-    db.pragma(`application_id = ${APPLICATION_ID}`);
-    db.pragma(`user_version = ${SCHEMA_VERSION}`);
-    if (version === 0) seed(db);
-  });
-  steps.immediate();
-}
-
 /** Looked at after a transaction, because the library says FULL before the first one and means NORMAL. */
-function requireDurable(db: Database): void {
+export function requireDurable(db: Database): void {
   db.exec("BEGIN IMMEDIATE; COMMIT");
   if (pragma(db, "synchronous") !== 2) {
     throw new StoreRefused(74, "SQLite does not run with synchronous=FULL, so commits could be lost", "report this");

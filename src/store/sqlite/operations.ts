@@ -10,7 +10,6 @@ import type { GroupCommit } from "./group-commit.ts";
 import type { Meta } from "./meta.ts";
 import type { NativeBinding } from "./open-file.ts";
 import { Pages } from "./page.ts";
-import { SCHEMA_VERSION } from "./schema.ts";
 import { Tenants } from "./tenants.ts";
 
 export interface OperationsParts {
@@ -27,7 +26,7 @@ export interface OperationsParts {
 }
 
 export class Operations implements OperationsStore {
-  readonly schemaVersion = SCHEMA_VERSION;
+  readonly schemaVersion: number;
   readonly #parts: OperationsParts;
   readonly #tenants: Tenants;
   readonly #pages: Pages;
@@ -35,6 +34,7 @@ export class Operations implements OperationsStore {
 
   constructor(db: Database, parts: OperationsParts) {
     this.#parts = parts;
+    this.schemaVersion = db.pragma("user_version", { simple: true }) as number;
     this.#tenants = new Tenants(db);
     this.#pages = new Pages(parts);
     this.#backup = new Backup({

@@ -1,5 +1,7 @@
 /**
- * The schema, as numbered steps that only go forward. A step that was released is never edited.
+ * The schema, as numbered steps that only go forward. A step that was released is never edited, and each expands first:
+ * it adds what the new version needs and takes nothing that the version before it reads; what is no longer read goes in
+ * a later step.
  *
  * Keys are integers: a public id holds them and says so to nobody (`ids.ts`). A delivery's `status` is 0 fresh,
  * 1 waiting (both shown as pending), 2 delivered, 3 failed, 4 cancelled. Two partial indexes hold what is owed and
@@ -9,8 +11,17 @@
 /** "whkd": what tells our file from any other SQLite database. */
 export const APPLICATION_ID = 0x77686b64;
 
-export const MIGRATIONS: readonly string[] = [
-  `
+export interface Migration {
+  /** What it is for, in a few words. */
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** The step at place n takes a store from schema n to n + 1. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    name: "the first schema",
+    sql: `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
 
   -- Names that would repeat in every row.
@@ -254,6 +265,7 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX audit_tenant ON audit (tenant);
   `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -1,7 +1,7 @@
 import type { UPKEEP } from "../../../cli/upkeep/commands.ts";
-import type { Case } from "./case.ts";
+import type { Case, CaseElsewhere } from "./case.ts";
 
-export const UPKEEP_CASES: { readonly [N in keyof typeof UPKEEP]: Case } = {
+export const UPKEEP_CASES: { readonly [N in keyof typeof UPKEEP]: Case | CaseElsewhere } = {
   backup: {
     words: [],
     asks: ["createBackup"],
@@ -9,4 +9,6 @@ export const UPKEEP_CASES: { readonly [N in keyof typeof UPKEEP]: Case } = {
     err: /secret\.key is in it, sealed/,
     json: { file: /./ },
   },
+  restore: { words: ["/backups/one.db"], testedIn: "test/cli/restore.test.ts" },
+  migrate: { words: ["--status"], testedIn: "test/cli/restore.test.ts" },
 };

@@ -7,7 +7,7 @@ const SECOND = 1000;
 
 function open() {
   const db = new Database(":memory:");
-  for (const migration of MIGRATIONS) db.exec(migration);
+  for (const { sql } of MIGRATIONS) db.exec(sql);
   const rows = db.prepare<[], number>("SELECT count(*) FROM counter").pluck();
   const stored = db.prepare<[], string>("SELECT published FROM counter WHERE subject = 0").pluck();
   return { db, counters: new Counters(db), rows: () => rows.get()!, stored: () => stored.get() };

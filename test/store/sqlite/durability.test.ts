@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/open.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
+import { MIGRATIONS } from "../../../src/store/sqlite/schema.ts";
 import { addEndpoint, BEGINNING, draft, EVERYTHING, noRoom, publishOne, START } from "../fixtures.ts";
 import { open, optionsOf, temporaryDirectory } from "../stores.ts";
 
@@ -28,7 +29,7 @@ describe("a store opened again", () => {
     // What the library would do if it were not told: the reason for this test.
     expect(plain.pragma("synchronous", { simple: true })).toBe(1);
     plain.close();
-    const db = openDatabase(file, { mayCreate: false, seed: () => {} });
+    const { db } = openDatabase(file, { mayCreate: false, wanted: MIGRATIONS.length });
     const pragma = (name: string) => db.pragma(name, { simple: true });
     db.exec("BEGIN IMMEDIATE; UPDATE meta SET value = value; COMMIT");
     expect(pragma("synchronous")).toBe(2);

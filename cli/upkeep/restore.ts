@@ -1,0 +1,126 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { quote } from "../daemon/banner.ts";
+import type { FoundBackup, Restored } from "../../src/offline.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson, sayTable } from "../print.ts";
+import { configOf } from "./data-directory.ts";
+import { sealingPassphrase } from "./passphrase.ts";
+
+export async function run(args: Args<"restore">, io: Io): Promise<number> {
+  if (args["seal-with"] !== undefined && args["secret-key"] !== undefined) {
+    throw new Failure("usage", "--seal-with and --secret-key are two ways to one key", "Give one. Nothing was done.");
+  }
+  const config = configOf(args, io);
+  const { dir } = config.data;
+  const backup = resolve(args.file);
+  if (!existsSync(backup)) throw new Failure("not_found", `there is no file ${backup}`, "Look into [backup] dir.");
+  if (!args.yes && !io.stdin.isTTY && existsSync(join(dir, "webhookd.db"))) {
+    throw new Failure("usage", `--yes is missing: the store in ${dir} would be replaced`, "Nothing was done.");
+  }
+  const { restore } = await import("../../src/offline.ts");
+  const restored = await restore(config, {
+    backup,
+    givenKeyFile: args["secret-key"],
+    ...sealOf(args, io),
+    confirm: async (found) => args.yes || !found.replaces || isAgreed(found, dir, io),
+  });
+  if (restored === null) throw new Failure("refused", "the store was not replaced", "Nothing was changed.");
+  if (args.json) sayJson(io, jsonOf(restored));
+  else tell(io, { restored, dir, args });
+  return EXIT.ok;
+}
+
+/** A person is asked where the backup turns out to need it. */
+function sealOf(args: Args<"restore">, io: Io) {
+  const from = args["seal-with"] ?? (io.stdin.isTTY ? "-" : undefined);
+  const passphrase = from === undefined ? null : () => sealingPassphrase(from, io, { twice: false });
+  return { passphrase, mustUnseal: args["seal-with"] !== undefined };
+}
+
+async function isAgreed(found: FoundBackup, dir: string, io: Io): Promise<boolean> {
+  const talk = { ...io, stdout: io.stderr };
+  say(talk, `${nameOf(found)} would take the place of the store in ${dir}, which is kept beside it.`);
+  return (await io.stdin.ask("Type yes to go on: ")) === "yes";
+}
+
+interface Told {
+  readonly restored: Restored;
+  readonly dir: string;
+  readonly args: Args<"restore">;
+}
+
+function tell(io: Io, { restored, dir, args }: Told): void {
+  const { due, kept, schema, migratedTo } = restored;
+  say(io, `Restored ${nameOf(restored)} into ${dir}.`);
+  if (schema !== migratedTo) say(io, `Its schema was migrated from ${schema} to ${migratedTo}.`);
+  if (kept.length > 0) say(io, `What was there is kept: ${kept.map((name) => join(dir, name)).join(", ")}`);
+  say(io, `${keyText(restored)} ${adminKeyText(restored)}`);
+  if (due.oldestDueAt === null) say(io, "Nothing is pending.");
+  else {
+    const rest = due.pending - due.due;
+    const later = rest === 0 ? "" : `, ${rest} fall due later`;
+    say(io, `${due.due} deliveries are due${later}; the oldest since ${instant(due.oldestDueAt)}:`);
+    sayTable(io, [
+      ["ENDPOINT", "DUE", "PENDING", "OLDEST", "URL"],
+      ...due.endpoints.map((one) => [
+        one.enabled ? one.id : `${one.id} (disabled)`,
+        String(one.due),
+        String(one.pending),
+        instant(one.oldestDueAt),
+        one.url,
+      ]),
+    ]);
+  }
+  const named = args["data-dir"] === undefined ? "" : ` --data-dir ${quote(args["data-dir"])}`;
+  const socket = args["data-dir"] === undefined ? "" : ` --socket ${quote(join(dir, "webhookd.sock"))}`;
+  say(io, "The store is PAUSED. What was delivered after the backup was made would be sent again,");
+  say(io, "what was published after it is not in it, and keys revoked after it work again.");
+  say(io, "Next:");
+  say(io, `  webhookd serve${named}`);
+  say(io, `  webhookd status${socket}`);
+  say(io, `  webhookd resume${socket}`);
+  if (kept.length > 0) say(io, `Back: webhookd restore ${quote(join(dir, kept.find(isDatabase) ?? kept[0]!))}${named}`);
+}
+
+const isDatabase = (name: string) => name.startsWith("webhookd.db.before-restore-");
+
+function nameOf({ at, events, endpoints }: FoundBackup): string {
+  const made = at === null ? "a database that no backup made" : `the backup of ${instant(at)}`;
+  return `${made} (${events} events, ${endpoints} endpoints)`;
+}
+
+function keyText({ key, keyFile }: Restored): string {
+  const how = { sealed: "was sealed in it", given: "is your copy", there: "was there already" }[key];
+  return `secret.key ${how}: ${keyFile}.`;
+}
+
+function adminKeyText({ newAdminKey, adminKeyFile }: Restored): string {
+  return newAdminKey ? `A new admin's key is in ${adminKeyFile}.` : `The admin's key in ${adminKeyFile} works.`;
+}
+
+function jsonOf({ at, due, ...restored }: Restored) {
+  const { pending, oldestDueAt, endpoints } = due;
+  return {
+    backup_at: at === null ? null : instant(at),
+    schema: restored.migratedTo,
+    migrated_from: restored.schema === restored.migratedTo ? null : restored.schema,
+    events: restored.events,
+    endpoints: restored.endpoints,
+    secret_key: { file: restored.keyFile, from: restored.key },
+    admin_key: { file: restored.adminKeyFile, new: restored.newAdminKey },
+    kept: restored.kept,
+    paused: true,
+    pending,
+    due: due.due,
+    oldest_due_at: oldestDueAt === null ? null : instant(oldestDueAt),
+    due_by_endpoint: endpoints.map(({ oldestDueAt: oldest, ...one }) => ({ ...one, oldest_due_at: instant(oldest) })),
+  };
+}
+
+function instant(at: number): string {
+  return new Date(at).toISOString();
+}
