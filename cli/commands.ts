@@ -5,6 +5,7 @@ import { CONFIGURATION } from "./config/commands.ts";
 import { DOCTOR } from "./doctor/commands.ts";
 import { DAEMON } from "./daemon/commands.ts";
 import { DELIVERIES } from "./deliveries/commands.ts";
+import { ENDPOINTS } from "./endpoints/commands.ts";
 import { EVENTS } from "./events/commands.ts";
 import { FAILURES } from "./failures/commands.ts";
 import { JOBS } from "./jobs/commands.ts";
@@ -19,6 +20,7 @@ import { UPKEEP } from "./upkeep/commands.ts";
 export const COMMANDS = {
   ...DAEMON,
   ...TUI,
+  ...ENDPOINTS,
   ...EVENTS,
   ...TAIL,
   ...DELIVERIES,
@@ -37,6 +39,7 @@ export type CommandName = keyof typeof COMMANDS;
 
 /** Words that begin the names of several commands. */
 export const GROUPS: Readonly<Record<string, string>> = {
+  endpoints: "Where events go, and what signs them",
   events: "What happened: publish, look at, take back",
   deliveries: "One event owed to one endpoint",
   attempts: "One request made for a delivery, and what came back",

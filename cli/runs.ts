@@ -10,6 +10,17 @@ export const RUNS: Runs = {
 
   tui: () => import("./tui/tui.ts"),
 
+  "endpoints add": () => import("./endpoints/add.ts"),
+  "endpoints list": () => import("./endpoints/list.ts"),
+  "endpoints show": () => import("./endpoints/show.ts"),
+  "endpoints update": () => import("./endpoints/update.ts"),
+  "endpoints rm": () => import("./endpoints/rm.ts"),
+  "endpoints enable": () => import("./endpoints/enable.ts"),
+  "endpoints disable": () => import("./endpoints/disable.ts"),
+  "endpoints test": () => import("./endpoints/test.ts"),
+  "endpoints rotate-secret": () => import("./endpoints/rotate-secret.ts"),
+  "endpoints secret": () => import("./endpoints/secret.ts"),
+
   "events list": () => import("./events/list.ts"),
   "events show": () => import("./events/show.ts"),
   "events send": () => import("./events/send.ts"),

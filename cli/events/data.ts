@@ -1,15 +1,19 @@
 /** The `data` of an event to publish, as it was given: it is checked, and passed on byte for byte. */
-import { readFileSync } from "node:fs";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import { scanJson } from "../../src/domain/json.ts";
 import { Failure } from "../failure.ts";
+import { readFile } from "../files.ts";
 import type { Io } from "../io.ts";
+
+/** More than any daemon takes. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** `@FILE`, `-` for stdin, or JSON as it stands. Throws a Failure that names line and column. */
 export async function readData(given: string, io: Io): Promise<string> {
+  const file = given.startsWith("@") ? given.slice(1) : null;
+  const where = given === "-" ? "stdin" : (file ?? "--data");
   const bytes =
-    given === "-" ? await io.stdin.read() : given.startsWith("@") ? read(given.slice(1)) : Buffer.from(given);
-  const where = given === "-" ? "stdin" : given.startsWith("@") ? given.slice(1) : "--data";
+    given === "-" ? await io.stdin.read() : file === null ? Buffer.from(given) : readFile(file, "--data", MAX_BYTES);
   try {
     const { kind, start, end } = scanJson(bytes);
     if (kind === "object") return bytes.toString("utf8", start, end);
@@ -17,14 +21,6 @@ export async function readData(given: string, io: Io): Promise<string> {
   } catch (error) {
     if (!(error instanceof WebhookdError)) throw error;
     throw usage(`${where}${error.at === undefined ? "" : placeOf(bytes, error.at)}: ${error.detail}`);
-  }
-}
-
-function read(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw usage(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
 }
 

@@ -1,8 +1,8 @@
 /** What the receiver's tools read: secrets from files, bodies from files or stdin. */
-import { readFileSync, statSync } from "node:fs";
 import type { Stamp } from "../../src/domain/near-miss.ts";
 import { isSigningSecret } from "../../src/domain/secret.ts";
 import { Failure } from "../failure.ts";
+import { readFile } from "../files.ts";
 import type { Io } from "../io.ts";
 
 /** A current secret, the next one, and room for mistakes. */
@@ -41,18 +41,6 @@ export function readStamp({ id, timestamp }: { id: string | undefined; timestamp
   if (/^\d{13}$/.test(timestamp)) throw usage("--timestamp is in milliseconds; webhook-timestamp counts seconds");
   if (/^\d{1,12}$/.test(timestamp)) return { id, timestamp: Number(timestamp) };
   throw usage(`--timestamp is a number of seconds, not "${timestamp}"`);
-}
-
-function readFile(file: string, what: string, maxBytes: number): Buffer {
-  try {
-    const { size } = statSync(file);
-    if (size > maxBytes) throw usage(`${what}: ${file} has ${size} bytes, more than ${maxBytes}`);
-    return readFileSync(file);
-  } catch (error) {
-    if (error instanceof Failure) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    throw usage(`${what}: ${file} cannot be read (${code === "ENOENT" ? "there is no such file" : code})`);
-  }
 }
 
 function usage(what: string, hint = ""): Failure {

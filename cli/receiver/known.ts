@@ -1,9 +1,6 @@
-/** What the daemon knows about a signature: the body it sent, and whose secrets there are. */
+/** What the daemon knows about a signature: whose secrets there are. */
 import type { Client } from "../../src/client/client.ts";
 import { ClientError } from "../../src/client/client.ts";
-import { envelope } from "../../src/domain/event.ts";
-import { scanObject } from "../../src/domain/json.ts";
-import { Failure } from "../failure.ts";
 
 /** Reading a secret is written into the audit, so a search stays small. */
 const MAX_SEARCHED = 50;
@@ -11,17 +8,6 @@ const MAX_SEARCHED = 50;
 export interface OtherSecret {
   readonly whose: string;
   readonly secret: string;
-}
-
-/** The body as each attempt sent it. From the text of the answer: parsing it would change numbers and escapes. */
-export async function sentBody(client: Client, id: string): Promise<Buffer> {
-  const text = Buffer.from(await client.text("getEvent", { id }));
-  const { type, created_at, data } = JSON.parse(text.toString()) as Record<string, unknown>;
-  if (data === null) {
-    throw new Failure("conflict", `the data of ${id} was erased`, "If you have the body, give it as a file.");
-  }
-  const span = scanObject(text).get("data")!;
-  return envelope(id, String(type), Date.parse(String(created_at)), text.subarray(span.start, span.end));
 }
 
 /** What signs for an endpoint: `X-Service-Signature`, or both of a rotation `webhook-signature`. */

@@ -4,13 +4,14 @@ import { nearMiss, type Presented, type Stamp } from "../../src/domain/near-miss
 import { signBody, signingKeys, signStandard, verifyBody, verifyStandard } from "../../src/domain/signature.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
+import { bodyOf } from "../events/body.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
 import { readBody, readSecrets, readStamp } from "./inputs.ts";
-import { otherSecrets, secretsOf, sentBody } from "./known.ts";
+import { otherSecrets, secretsOf } from "./known.ts";
 import { reasonsOf } from "./reasons.ts";
 
 /** What receivers commonly allow, by Standard Webhooks' own libraries. */
@@ -34,7 +35,8 @@ export async function run(args: Args<"verify">, io: Io): Promise<number> {
 async function present(args: Args<"verify">, stamp: Stamp | null, client: Client | null, io: Io): Promise<Presented> {
   const { signature, event, endpoint, "secret-file": file } = args;
   const fromFile = file === undefined ? null : { secrets: readSecrets(file), others: [] };
-  const body = event === undefined ? await readBody(args.body, io) : await sentBody(client!, event);
+  const body =
+    event === undefined ? await readBody(args.body, io) : bodyOf(await client!.text("getEvent", { id: event }));
   const { secrets, others } = fromFile ?? (await secretsOf(client!, endpoint!, stamp !== null));
   return { signature, body, secrets, others, standard: stamp ?? undefined };
 }

@@ -38,7 +38,10 @@ const ROUTES = (Object.entries(OPERATIONS) as [OperationName, string][])
 export type Body = object | string;
 export interface Refusal {
   readonly status: number;
+  /** The first that the description knows for the status, if it is not given. */
   readonly code?: string;
+  /** The fields at fault. */
+  readonly errors?: readonly object[];
 }
 
 export interface Answering {
@@ -94,10 +97,10 @@ function problemsOf({ responses }: Described, status: number) {
   return response.content?.["application/problem+json"]?.examples;
 }
 
-function problemOf(described: Described, { status, code }: Refusal) {
+function problemOf(described: Described, { status, code, errors }: Refusal) {
   const examples = problemsOf(described, status);
   if (examples === undefined) throw new Error(`the description knows no ${status} there`);
   const { $ref } = examples[code ?? Object.keys(examples)[0]!]!;
   const body = components.examples[$ref.split("/").at(-1)!]!.value;
-  return { status, body, type: "application/problem+json" };
+  return { status, body: { ...body, ...(errors && { errors }) }, type: "application/problem+json" };
 }

@@ -5,6 +5,7 @@ import { CONFIG_CASES } from "./config.ts";
 import { DAEMON_CASES } from "./daemon.ts";
 import { ATTEMPTS_CASES, DELIVERIES_CASES } from "./deliveries.ts";
 import { DOCTOR_CASES } from "./doctor.ts";
+import { ENDPOINTS_CASES } from "./endpoints.ts";
 import { EVENTS_CASES } from "./events.ts";
 import { FAILURES_CASES } from "./failures.ts";
 import { JOBS_CASES } from "./jobs.ts";
@@ -18,6 +19,7 @@ import { UPKEEP_CASES } from "./upkeep.ts";
 export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...DAEMON_CASES,
   ...TUI_CASES,
+  ...ENDPOINTS_CASES,
   ...EVENTS_CASES,
   ...TAIL_CASES,
   ...DELIVERIES_CASES,

@@ -1,0 +1,30 @@
+import { isSigningSecret } from "../../src/domain/secret.ts";
+import { Failure } from "../failure.ts";
+import { readInput } from "../files.ts";
+import type { Io } from "../io.ts";
+
+const MAX_BYTES = 4096;
+
+interface SecretArgs {
+  readonly "secret-from"?: string | undefined;
+  readonly "secret-file"?: string | undefined;
+}
+
+/** The secret in the file of `--secret-from`, without the line break at its end; undefined if there is no such flag. */
+export async function readBrought(args: SecretArgs, io: Io): Promise<string | undefined> {
+  const { "secret-from": from, "secret-file": file } = args;
+  if (from === undefined) return undefined;
+  if (file !== undefined) {
+    throw usage("--secret-file keeps a new secret, --secret-from brings one along", "Give one of them.");
+  }
+  const secret = String(await readInput(from, "--secret-from", MAX_BYTES, io)).replace(/\r?\n$/, "");
+  if (isSigningSecret(secret)) return secret;
+  throw usage(
+    `what ${from} holds is no signing secret`,
+    "It is whsec_ and the base64 of 24 to 64 bytes, or 16 to 256 visible ASCII characters, on one line.",
+  );
+}
+
+function usage(what: string, hint: string): Failure {
+  return new Failure("usage", what, `${hint} Nothing was done.`);
+}

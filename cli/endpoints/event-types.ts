@@ -1,0 +1,35 @@
+/** The event types that a command line names, held against the daemon's catalogue where that helps. */
+import { ClientError, type Client } from "../../src/client/client.ts";
+import { nearest } from "../../src/config/nearest.ts";
+import { Failure } from "../failure.ts";
+
+/** Names with commas between them, or `all` that there are now. */
+export async function readTypes(text: string, client: Client): Promise<readonly string[]> {
+  return text === "all" ? catalogue(client) : text.split(",").map((name) => name.trim());
+}
+
+/** Names the type that the daemon does not know, and the one that was meant. */
+export async function suggesting<T>(types: readonly string[], client: Client, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const isType = error instanceof ClientError && error.faults.some(({ code }) => code === "unknown_event_type");
+    if (!isType) throw error;
+    const known = await catalogue(client).catch(() => null);
+    const unknown = known === null ? undefined : types.find((type) => !known.includes(type));
+    if (known === null || unknown === undefined) throw error;
+    const near = nearest(unknown, known);
+    const hint = near === null ? `There are ${known.join(", ")}.` : `Did you mean ${near}?`;
+    throw new Failure(
+      "usage",
+      `there is no event type "${unknown}"`,
+      `${hint} Nothing was done.`,
+      "unknown_event_type",
+    );
+  }
+}
+
+async function catalogue(client: Client): Promise<string[]> {
+  const { data } = await client.call("listEventTypes");
+  return data.map(({ name }) => name);
+}

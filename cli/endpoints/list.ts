@@ -1,0 +1,31 @@
+import type { Endpoint } from "../../src/client/answers.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { list, type Field } from "../list.ts";
+import { connect } from "../target.ts";
+import { ago } from "../words.ts";
+import { fieldText, stateOf } from "./text.ts";
+
+const FIELDS: readonly Field<Endpoint>[] = [
+  { name: "id", text: ({ id }) => id },
+  { name: "state", text: stateOf },
+  { name: "url", text: ({ url }) => url },
+  { name: "events", title: "TYPES", text: ({ events }) => events.join(",") },
+  { name: "rate_per_second", title: "RATE", text: (endpoint) => fieldText(endpoint.rate_per_second) },
+  { name: "created_at", title: "CREATED", text: ({ created_at }, now) => ago(created_at, now) },
+  { name: "description", text: ({ description }) => fieldText(description) },
+  { name: "uid", text: ({ uid }) => fieldText(uid), hidden: true },
+  { name: "tenant", text: ({ tenant }) => tenant, hidden: true },
+  { name: "max_in_flight", text: (endpoint) => fieldText(endpoint.max_in_flight), hidden: true },
+  { name: "metadata", text: ({ metadata }) => fieldText(metadata), hidden: true },
+];
+
+export async function run(args: Args<"endpoints list">, io: Io): Promise<number> {
+  const { state, type, to, uid, tenant } = args;
+  const enabled = state === undefined ? undefined : state === "enabled";
+  const query = { enabled, event_type: type, url: to, uid, tenant };
+  const asked = { client: connect(args, io), operation: "listEndpoints", query } as const;
+  await list(asked, args, { id: ({ id }) => id, fields: FIELDS }, io);
+  return EXIT.ok;
+}

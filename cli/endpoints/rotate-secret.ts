@@ -1,0 +1,89 @@
+import type { SigningSecrets } from "../../src/client/answers.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import { keepingIn } from "../files.ts";
+import type { Io } from "../io.ts";
+import { note, say, sayJson } from "../print.ts";
+import { connect } from "../target.ts";
+import { readDuration, readId } from "../values.ts";
+import { readBrought } from "./brought-secret.ts";
+
+const MAX_OVERLAP_MS = 7 * 86_400_000;
+
+/** The new secret alone goes to stdout. */
+export async function run(args: Args<"endpoints rotate-secret">, io: Io): Promise<number> {
+  const id = readId("ep", args.endpoint);
+  const overlap = readOverlap(args);
+  const secret = await readBrought(args, io);
+  const client = connect(args, io);
+  if (args.complete) return complete(client, id, args, io);
+  if (args.abandon) return abandon(client, id, args, io);
+  const file = args["secret-file"];
+  const body = { overlap_seconds: overlap, secret };
+  const make = () => client.call("rotateSecret", { id, body });
+  const secrets = await keepingIn(file, { make, secret: newest });
+  const isBrought = secret !== undefined;
+  if (args.json)
+    sayJson(io, file === undefined && !isBrought ? secrets : { id, switches_at: secrets.switches_at, file });
+  else tell(id, secrets, { file, isBrought }, io);
+  return EXIT.ok;
+}
+
+function readOverlap(args: Args<"endpoints rotate-secret">): number | undefined {
+  const { overlap, complete, abandon } = args;
+  const isNew = overlap !== undefined || args["secret-file"] !== undefined || args["secret-from"] !== undefined;
+  if ((complete && abandon) || ((complete || abandon) && isNew)) {
+    throw usage(`${complete ? "--complete" : "--abandon"} ends a rotation`, "It goes with no flag that begins one.");
+  }
+  if (overlap === undefined) return undefined;
+  const milliseconds = readDuration(overlap, "--overlap");
+  if (milliseconds <= MAX_OVERLAP_MS && milliseconds % 1000 === 0) return milliseconds / 1000;
+  throw usage(`--overlap ${overlap} is no whole number of seconds up to 7d`);
+}
+
+async function complete(client: Client, id: string, { json }: { json: boolean }, io: Io): Promise<number> {
+  await client.call("completeRotation", { id });
+  if (json) sayJson(io, { id, completed: true });
+  else say(io, `${id}: the next secret has taken over; nothing is signed with the old one any more.`);
+  return EXIT.ok;
+}
+
+async function abandon(client: Client, id: string, { json }: { json: boolean }, io: Io): Promise<number> {
+  await client.call("abandonRotation", { id });
+  if (json) sayJson(io, { id, abandoned: true });
+  else say(io, `${id}: the next secret is forgotten; the current one goes on.`);
+  return EXIT.ok;
+}
+
+function newest({ next_signing_secret: next, signing_secret: current }: SigningSecrets): string {
+  return next ?? current;
+}
+
+function tell(
+  id: string,
+  secrets: SigningSecrets,
+  { file, isBrought }: { readonly file: string | undefined; readonly isBrought: boolean },
+  io: Io,
+): void {
+  const at = secrets.switches_at;
+  note(
+    io,
+    at === undefined ? `${id}: the new secret signs from now on.` : `${id}: the next secret takes over at ${at}.`,
+  );
+  if (at !== undefined) {
+    note(io, "Until then the current one signs X-Service-Signature: let the receiver accept both.");
+    note(io, `When it does: webhookd endpoints rotate-secret ${id} --complete`);
+  }
+  if (isBrought) return;
+  if (file !== undefined) note(io, `It is in ${file}.`);
+  else {
+    note(io, "This is the new secret. It is shown once; store it now.");
+    say(io, newest(secrets));
+  }
+}
+
+function usage(what: string, hint = ""): Failure {
+  return new Failure("usage", what, `${hint} Nothing was done.`.trim());
+}

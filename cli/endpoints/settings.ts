@@ -1,0 +1,58 @@
+/** What flags say of an endpoint, as fields of a registration or of a change to one. */
+import { Failure } from "../failure.ts";
+import { readInput } from "../files.ts";
+import type { Io } from "../io.ts";
+import { readCount } from "../values.ts";
+
+interface SettingArgs {
+  readonly description?: string | undefined;
+  readonly uid?: string | undefined;
+  readonly rate?: string | undefined;
+  readonly "max-in-flight"?: string | undefined;
+  readonly "when-disabled"?: "hold" | "skip" | undefined;
+  readonly "headers-from"?: string | undefined;
+  readonly metadata?: string | undefined;
+}
+
+const MAX_HEADERS_BYTES = 128 * 1024;
+const NONE = "none";
+
+/** Only the fields that were given. Throws a Failure with exit code 2. */
+export async function readSettings(args: SettingArgs, io: Io): Promise<Readonly<Record<string, unknown>>> {
+  const { description, uid, rate, "max-in-flight": most, "when-disabled": whenDisabled, metadata } = args;
+  const file = args["headers-from"];
+  return {
+    ...(description !== undefined && { description }),
+    ...(uid !== undefined && { uid: uid === NONE ? null : uid }),
+    ...(rate !== undefined && { rate_per_second: rate === NONE ? null : readRate(rate) }),
+    ...(most !== undefined && {
+      max_in_flight: most === NONE ? null : readCount(most, "--max-in-flight", { min: 1, max: 10_000 }),
+    }),
+    ...(whenDisabled !== undefined && { when_disabled: whenDisabled }),
+    ...(file !== undefined && {
+      headers: readObject(String(await readInput(file, "--headers-from", MAX_HEADERS_BYTES, io)), "--headers-from"),
+    }),
+    ...(metadata !== undefined && { metadata: readObject(metadata, "--metadata") }),
+  };
+}
+
+function readRate(text: string): number {
+  if (/^\d{1,6}(?:\.\d{1,3})?$/.test(text) && Number(text) > 0) return Number(text);
+  throw usage(`--rate is a number of attempts in a second, or none, not "${text}"`);
+}
+
+/** What it holds is in no message: header values may be secrets. */
+function readObject(text: string, flag: string): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw usage(`${flag} is no JSON`);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw usage(`${flag} is no JSON object`);
+}
+
+function usage(what: string): Failure {
+  return new Failure("usage", what, "Nothing was done.");
+}

@@ -1,0 +1,62 @@
+import type { Attempt, EndpointWithHealth } from "../../src/client/answers.ts";
+import { resultOf } from "../attempts/text.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { say, sayFields, sayJson, sayTable } from "../print.ts";
+import { connect } from "../target.ts";
+import { readCount, readId } from "../values.ts";
+import { ago, grouped } from "../words.ts";
+import { fieldText, stateOf } from "./text.ts";
+
+export async function run(args: Args<"endpoints show">, io: Io): Promise<number> {
+  const id = readId("ep", args.endpoint);
+  const limit = readCount(args.attempts, "--attempts", { min: 0, max: 100 });
+  const client = connect(args, io);
+  const endpoint = await client.call("getEndpoint", { id });
+  if (args.json) {
+    sayJson(io, endpoint);
+    return EXIT.ok;
+  }
+  // Asked before anything is said: half an answer is none.
+  const attempts = limit === 0 ? null : await client.call("listEndpointAttempts", { id, query: { limit } });
+  show(endpoint, io);
+  if (attempts !== null) showAttempts(id, attempts.data, io);
+  return EXIT.ok;
+}
+
+function showAttempts(id: string, attempts: readonly Attempt[], io: Io): void {
+  if (attempts.length === 0) {
+    say(io, `nothing was sent to it yet; to try: webhookd endpoints test ${id}`);
+    return;
+  }
+  say(io, "latest attempts");
+  const rows = attempts.map((attempt) => {
+    const { event, number, started_at, outcome, detail } = attempt;
+    return ["", started_at, event, `try ${number}`, outcome, resultOf(attempt), outcome === "succeeded" ? "" : detail];
+  });
+  sayTable(io, rows);
+}
+
+function show(endpoint: EndpointWithHealth, io: Io): void {
+  const { health } = endpoint;
+  const last = (instant: string | null) => (instant === null ? "never" : `${instant}, ${ago(instant, io.now())}`);
+  const waits = `${grouped(health.pending)} pending, ${grouped(health.held)} held, ${grouped(health.failed)} failed`;
+  const inARow = health.consecutive_failures === 0 ? "" : `; ${grouped(health.consecutive_failures)} in a row since`;
+  say(io, `${endpoint.id}  ${stateOf(endpoint)}  ${endpoint.url}`);
+  sayFields(io, [
+    ["types", fieldText(endpoint.events)],
+    ["deliveries", waits],
+    ["last success", last(health.last_success_at)],
+    ["last failure", `${last(health.last_failure_at)}${inARow}`],
+    ["description", endpoint.description],
+    ["uid", endpoint.uid],
+    ["rate", endpoint.rate_per_second === null ? null : `${endpoint.rate_per_second} in a second`],
+    ["in flight", endpoint.max_in_flight === null ? null : `at most ${endpoint.max_in_flight}`],
+    ["headers", Object.keys(endpoint.headers).join(", ")],
+    ["metadata", fieldText(endpoint.metadata) === "-" ? null : fieldText(endpoint.metadata)],
+    ["tenant", endpoint.tenant],
+    ["created", endpoint.created_at],
+    ["updated", endpoint.updated_at === endpoint.created_at ? null : endpoint.updated_at],
+  ]);
+}

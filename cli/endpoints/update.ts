@@ -1,0 +1,61 @@
+import type { Endpoint } from "../../src/client/answers.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { Args } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
+import { connect } from "../target.ts";
+import { readId } from "../values.ts";
+import { readTypes, suggesting } from "./event-types.ts";
+import { readSettings } from "./settings.ts";
+import { fieldText } from "./text.ts";
+
+export async function run(args: Args<"endpoints update">, io: Io): Promise<number> {
+  const id = readId("ep", args.endpoint);
+  const settings = await readSettings(args, io);
+  const added = args["add-event"];
+  const removed = args["remove-event"];
+  if (args.events !== undefined && added.length + removed.length > 0) {
+    throw usage("--events names all of them", "Leave out --add-event and --remove-event, or it.");
+  }
+  const named = args.to !== undefined || args.events !== undefined || added.length + removed.length > 0;
+  if (!named && Object.keys(settings).length === 0) throw usage("say what to change", "See the flags with --help.");
+  const client = connect(args, io);
+  const before = await client.call("getEndpoint", { id });
+  const events = await eventsOf(before, args, client);
+  const body = {
+    ...settings,
+    ...(args.to !== undefined && { url: args.to }),
+    ...(events !== undefined && { events }),
+  };
+  const after = await suggesting(events ?? [], client, () => client.call("changeEndpoint", { id, body }));
+  if (args.json) sayJson(io, after);
+  else for (const line of changes(before, after, "headers" in settings)) say(io, line);
+  return EXIT.ok;
+}
+
+async function eventsOf(before: Endpoint, args: Args<"endpoints update">, client: Client) {
+  if (args.events !== undefined) return readTypes(args.events, client);
+  const { "add-event": added, "remove-event": removed } = args;
+  if (added.length + removed.length === 0) return undefined;
+  const missing = removed.find((type) => !before.events.includes(type));
+  if (missing !== undefined)
+    throw usage(`${before.id} does not get ${missing}`, `It gets ${before.events.join(", ")}.`);
+  return [...new Set([...before.events, ...added])].filter((type) => !removed.includes(type));
+}
+
+/** What is other than before, and nothing else. */
+function changes(before: Endpoint, after: Endpoint, headersGiven: boolean): string[] {
+  const lines = (Object.keys(after) as (keyof Endpoint)[])
+    .filter((field) => field !== "updated_at" && field !== "headers")
+    .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
+    .map((field) => `  ${field}: ${fieldText(before[field])} -> ${fieldText(after[field])}`);
+  // Their values are masked, so whether one changed is not to be seen.
+  if (headersGiven) lines.push(`  headers: now ${fieldText(Object.keys(after.headers))}`);
+  return lines.length === 0 ? [`${after.id} is as it was.`] : [`${after.id} changed:`, ...lines];
+}
+
+function usage(what: string, hint: string): Failure {
+  return new Failure("usage", what, `${hint} Nothing was done.`);
+}

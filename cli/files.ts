@@ -1,0 +1,64 @@
+/** Files that a flag names. What they hold is in no message. */
+import { closeSync, fsyncSync, openSync, readFileSync, statSync, unlinkSync, writeSync } from "node:fs";
+import { Failure } from "./failure.ts";
+import type { Io } from "./io.ts";
+
+/** `what` is how messages call the flag. Throws a Failure with exit code 2. */
+export function readFile(file: string, what: string, maxBytes: number): Buffer {
+  try {
+    const { size } = statSync(file);
+    if (size > maxBytes) throw usage(`${what}: ${file} has ${size} bytes, more than ${maxBytes}`);
+    return readFileSync(file);
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    throw usage(`${what}: ${file} cannot be read (${code === "ENOENT" ? "there is no such file" : code})`);
+  }
+}
+
+/** The same, with `-` for stdin. */
+export async function readInput(file: string, what: string, maxBytes: number, { stdin }: Io): Promise<Buffer> {
+  if (file !== "-") return readFile(file, what, maxBytes);
+  if (stdin.isTTY) throw usage(`${what} - reads from a pipe, and there is none`);
+  return stdin.read();
+}
+
+/**
+ * Makes a file that nobody else may read, before `make` has done what it is for, and writes what comes of it. Without a
+ * name nothing is written. A file that is there already is never replaced.
+ */
+export async function keepingIn<T>(
+  file: string | undefined,
+  { make, secret }: { readonly make: () => Promise<T>; readonly secret: (made: T) => string },
+): Promise<T> {
+  if (file === undefined) return make();
+  const descriptor = create(file);
+  try {
+    let made: T;
+    try {
+      made = await make();
+    } catch (error) {
+      unlinkSync(file);
+      throw error;
+    }
+    writeSync(descriptor, `${secret(made)}\n`);
+    fsyncSync(descriptor);
+    return made;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function create(file: string): number {
+  try {
+    return openSync(file, "wx", 0o600);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const what = code === "EEXIST" ? `there is a file ${file} already` : `${file} cannot be written (${code})`;
+    throw usage(what, "Name another one.");
+  }
+}
+
+function usage(what: string, hint = ""): Failure {
+  return new Failure("usage", what, `${hint === "" ? "" : `${hint} `}Nothing was done.`);
+}

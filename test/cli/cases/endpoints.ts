@@ -1,0 +1,76 @@
+import type { ENDPOINTS } from "../../../cli/endpoints/commands.ts";
+import { anEndpoint } from "../../../src/api/schemas/endpoint.ts";
+import type { Case } from "./case.ts";
+
+const { id } = anEndpoint;
+
+export const ENDPOINTS_CASES: { readonly [N in keyof typeof ENDPOINTS]: Case } = {
+  "endpoints add": {
+    words: ["https://example.com/hook", "--events=budget.exceeded", "--rate=20", "--description", "d", "--tenant=acme"],
+    asks: ["registerEndpoint"],
+    out: /^whsec_\S+\n$/,
+    err: /^ep_\S+ added: https:\/\/example\.com\/hook\n {2}types {2}budget\.exceeded\n[^]+shown once/,
+    json: { id, signing_secret: /^whsec_/ },
+  },
+  "endpoints list": {
+    words: ["--state=enabled", "--type=budget.exceeded"],
+    asks: ["listEndpoints"],
+    out: /^ID +STATE +URL +TYPES .+\nep_\S+ +enabled +https:\S+ +budget\.exceeded .+\n$/,
+    json: { data: [{ id }], next_cursor: null },
+  },
+  "endpoints show": {
+    words: [id],
+    asks: ["getEndpoint", "listEndpointAttempts"],
+    out: /^ep_\S+ {2}enabled {2}https:[^]+ 2 pending, 0 held, 0 failed\n[^]+\nlatest attempts\n.+ 503 in 12 ms .+\n$/,
+    json: { id, health: { pending: 2 } },
+  },
+  "endpoints update": {
+    words: [id, "--add-event", "goal.achieved", "--rate", "20"],
+    asks: ["getEndpoint", "changeEndpoint"],
+    answers: { changeEndpoint: { ...anEndpoint, rate_per_second: 20, events: ["budget.exceeded", "goal.achieved"] } },
+    out: /^ep_\S+ changed:\n {2}events: budget\.exceeded -> budget\.exceeded, goal\.achieved\n {2}rate_per_second: - -> 20\n$/,
+    json: { id, rate_per_second: 20 },
+  },
+  "endpoints rm": {
+    words: [id, "--yes"],
+    asks: ["getEndpoint", "deleteEndpoint"],
+    confirmedBy: id,
+    out: /^ep_\S+ is deleted; .+\n$/,
+    err: /2 deliveries wait for it and will be cancelled/,
+    json: { id, deleted: true },
+  },
+  "endpoints enable": {
+    words: [id, "--cancel-held", "--yes"],
+    asks: ["getEndpoint", "changeEndpoint"],
+    confirmedBy: "yes",
+    out: /^ep_\S+ was enabled already\.\n$/,
+    err: /0 deliveries held for it will be cancelled/,
+    json: { id, enabled: true },
+  },
+  "endpoints disable": {
+    words: [id, "--hold"],
+    asks: ["changeEndpoint"],
+    out: /^ep_\S+ is disabled: .+\nWhat waits for it, and its new events, are held\. .+\n$/,
+    json: { id },
+  },
+  "endpoints test": {
+    words: [id, "--type=budget.exceeded"],
+    asks: ["sendTestEvent"],
+    exit: 8,
+    out: /^ep_\S+ {2}503 in 12 ms {2}evt_\S+\n {2}the receiver answered 503\n {2}try again later\n$/,
+    json: { endpoint: id, status_code: 503 },
+  },
+  "endpoints rotate-secret": {
+    words: [id, "--overlap=24h"],
+    asks: ["rotateSecret"],
+    out: /^whsec_C2\S+\n$/,
+    err: /takes over at 2026-\S+\.\n.+accept both\.\n.+--complete\n.+shown once/,
+    json: { next_signing_secret: /^whsec_C2/ },
+  },
+  "endpoints secret": {
+    words: [id],
+    asks: ["getSecret"],
+    out: /^whsec_\S+\n$/,
+    json: { signing_secret: /^whsec_/ },
+  },
+};

@@ -1,0 +1,306 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { EXIT } from "../../cli/exit-code.ts";
+import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
+import { describedDaemon, type Answering } from "./described-daemon.ts";
+import { FakeIo } from "./fake-io.ts";
+import { webhookd } from "./runs.ts";
+
+const { id } = anEndpoint;
+const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
+
+async function endpoints(words: readonly string[], { isTTY = false, input = [], files = {}, ...answering }: Made = {}) {
+  const daemon = await describedDaemon(answering);
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(daemon.dir, file), text);
+  const io = new FakeIo({ isTTY, input });
+  const line = words.map((word) => word.replace("{dir}", daemon.dir));
+  const code = await webhookd(io, "endpoints", ...line, "--socket", daemon.socket);
+  return { code, out: io.out, err: io.err, io, daemon, body: daemon.seen.at(-1)?.body };
+}
+interface Made extends Answering {
+  isTTY?: boolean;
+  input?: string[];
+  files?: Record<string, string>;
+}
+
+describe("webhookd endpoints add", () => {
+  const words = ["add", "https://example.com/hook", "--events"];
+
+  it("sends what was said of it and nothing else", async () => {
+    const files = { "headers.json": '{"authorization":"Bearer x"}' };
+    const more = ["--uid=u", "--rate=0.5", "--max-in-flight=4", "--when-disabled=skip", "--metadata", '{"a":1}'];
+    const { code, body, daemon } = await endpoints(
+      [...words, "budget.exceeded, goal.achieved", ...more, "--headers-from={dir}/headers.json", "--tenant=acme"],
+      { files },
+    );
+    expect(code).toBe(EXIT.ok);
+    expect(daemon.seen[0]!.path).toBe("/v1/webhooks?tenant=acme");
+    expect(body).toEqual({
+      url: "https://example.com/hook",
+      events: ["budget.exceeded", "goal.achieved"],
+      uid: "u",
+      rate_per_second: 0.5,
+      max_in_flight: 4,
+      when_disabled: "skip",
+      headers: { authorization: "Bearer x" },
+      metadata: { a: 1 },
+      enabled: true,
+    });
+  });
+
+  it("--secret-file holds the secret for its owner alone, and it is printed nowhere", async () => {
+    for (const more of [[], ["--json"]]) {
+      const { code, out, err, daemon } = await endpoints([...words, "goal.achieved", "--secret-file={dir}/s", ...more]);
+      const file = join(daemon.dir, "s");
+      expect([code, readFileSync(file, "utf8"), statSync(file).mode & 0o777]).toEqual([EXIT.ok, `${SECRET}\n`, 0o600]);
+      expect(out + err).not.toContain("whsec_");
+      expect(out).toContain(id);
+    }
+  });
+
+  it("makes no endpoint when the file cannot be made, and no file when there is no endpoint", async () => {
+    const there = await endpoints([...words, "goal.achieved", "--secret-file={dir}/s"], { files: { s: "mine" } });
+    expect([there.code, there.daemon.seen]).toEqual([EXIT.usage, []]);
+    expect(readFileSync(join(there.daemon.dir, "s"), "utf8")).toBe("mine");
+    const refuse = () => ({ status: 409, code: "endpoint_limit" });
+    const refused = await endpoints([...words, "goal.achieved", "--secret-file={dir}/s"], { refuse });
+    expect(refused.code).toBe(EXIT.conflict);
+    expect(existsSync(join(refused.daemon.dir, "s"))).toBe(false);
+  });
+
+  it("--secret-from signs nothing with another secret: it is enabled when the secret is there", async () => {
+    const files = { s: `${SECRET}\n` };
+    const { code, out, err, daemon } = await endpoints([...words, "goal.achieved", "--secret-from={dir}/s"], { files });
+    expect(code).toBe(EXIT.ok);
+    expect(daemon.asked()).toEqual(["registerEndpoint", "rotateSecret", "changeEndpoint"]);
+    expect(daemon.seen.map(({ body }) => body)).toMatchObject([
+      { enabled: false },
+      { secret: SECRET, overlap_seconds: 0 },
+      { enabled: true },
+    ]);
+    expect([out, err]).toEqual([`${id}\n`, expect.not.stringContaining("whsec_")]);
+    const half = await endpoints([...words, "goal.achieved", "--secret-from={dir}/s"], {
+      files,
+      refuse: (operation) => (operation === "rotateSecret" ? { status: 403 } : undefined),
+    });
+    expect([half.code, half.out]).toEqual([EXIT.not_allowed, ""]);
+    expect(half.err).toContain(`${id} was added, but not with that secret`);
+  });
+
+  it("takes all types of the catalogue", async () => {
+    const { body, daemon } = await endpoints([...words, "all"]);
+    expect(daemon.asked()).toEqual(["listEventTypes", "registerEndpoint"]);
+    expect(body).toMatchObject({ events: ["transaction.enriched"] });
+  });
+
+  it.each([
+    ["transaction.enrichd", 'there is no event type "transaction.enrichd"', "Did you mean transaction.enriched?"],
+    ["nothing.like.it", 'there is no event type "nothing.like.it"', "There are transaction.enriched."],
+  ])("of the unknown type %s it says what was meant", async (type, what, hint) => {
+    const fault = { pointer: "/events/0", code: "unknown_event_type", detail: "is not a known event type" };
+    const { code, err } = await endpoints([...words, type], { refuse: refusing(fault) });
+    expect(code).toBe(EXIT.usage);
+    expect(err).toBe(`webhookd: ${what}\n  ${hint} Nothing was done.\n`);
+  });
+
+  it("of plain http it says how to try that on one machine", async () => {
+    const fault = { pointer: "/url", code: "url_scheme", detail: "must be https" };
+    const { code, err } = await endpoints(["add", "http://localhost:4000", "--events", "goal.achieved"], {
+      refuse: refusing(fault),
+    });
+    expect(code).toBe(EXIT.usage);
+    expect(err).toMatch(/\/url: must be https\n {2}.*`webhookd serve --dev`/);
+  });
+
+  it.each([
+    [["--rate=fast"], "--rate is a number"],
+    [["--rate=0"], "--rate is a number"],
+    [["--max-in-flight=0"], "--max-in-flight is a number from 1"],
+    [["--metadata=[1]"], "--metadata is no JSON object"],
+    [["--headers-from={dir}/none"], "there is no such file"],
+    [["--headers-from={dir}/s"], "--headers-from is no JSON"],
+    [["--secret-from={dir}/s"], "is no signing secret"],
+    [["--secret-from={dir}/s", "--secret-file={dir}/t"], "Give one of them"],
+  ])("refuses %j before it asks anybody, and repeats no secret", async (more, message) => {
+    const { code, err, daemon } = await endpoints([...words, "goal.achieved", ...more], { files: { s: "hushhush" } });
+    expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
+    expect(err).toContain(message);
+    expect(err).not.toContain("hushhush");
+  });
+});
+
+describe("webhookd endpoints update", () => {
+  it("changes what was said, and takes away what is none", async () => {
+    const words = [
+      "update",
+      id,
+      "--to=https://example.com/new",
+      "--uid=none",
+      "--rate=none",
+      "--remove-event",
+      "budget.exceeded",
+    ];
+    const { body } = await endpoints([...words, "--add-event=goal.achieved", "--add-event=carbon.threshold"]);
+    expect(body).toEqual({
+      url: "https://example.com/new",
+      uid: null,
+      rate_per_second: null,
+      events: ["goal.achieved", "carbon.threshold"],
+    });
+  });
+
+  it("says what is other than before and nothing else; of headers only their names", async () => {
+    const files = { h: '{"authorization":"new"}' };
+    const { out } = await endpoints(["update", id, "--headers-from={dir}/h"], { files });
+    expect(out).toBe(`${id} changed:\n  headers: now authorization\n`);
+    const { out: same } = await endpoints(["update", id, "--rate=none"]);
+    expect(same).toBe(`${id} is as it was.\n`);
+  });
+
+  it.each([
+    [[], "say what to change"],
+    [["--events=all", "--add-event=goal.achieved"], "--events names all of them"],
+  ])("refuses %j before it asks anybody", async (more, message) => {
+    const { code, err, daemon } = await endpoints(["update", id, ...more]);
+    expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
+    expect(err).toContain(message);
+  });
+
+  it("refuses to take away a type that was not chosen", async () => {
+    const { code, err, daemon } = await endpoints(["update", id, "--remove-event=goal.achieved"]);
+    expect([code, daemon.asked()]).toEqual([EXIT.usage, ["getEndpoint"]]);
+    expect(err).toContain("It gets budget.exceeded.");
+  });
+});
+
+describe("webhookd endpoints enable and disable", () => {
+  it("say what becomes of what is held", async () => {
+    const held = { ...anEndpoint, enabled: false, health: { ...aHealth, pending: 0, held: 806 } };
+    const enabled = await endpoints(["enable", id], { answers: { getEndpoint: held } });
+    expect(enabled.body).toEqual({ enabled: true, held: "release" });
+    expect(enabled.out).toBe(`${id} is enabled; 806 deliveries held for it sent now, slowly at first.\n`);
+    const cancelled = await endpoints(["enable", id, "--cancel-held"], {
+      answers: { getEndpoint: held },
+      isTTY: true,
+      input: ["yes"],
+    });
+    expect(cancelled.body).toEqual({ enabled: true, held: "cancel" });
+    expect(cancelled.io.asked).toEqual([{ question: "Type yes to go on: ", hidden: false }]);
+  });
+
+  it("change what becomes of its events only when they are told to", async () => {
+    expect((await endpoints(["disable", id])).body).toEqual({ enabled: false });
+    const skipping = await endpoints(["disable", id, "--skip"], {
+      answers: { changeEndpoint: { ...anEndpoint, enabled: false, when_disabled: "skip" } },
+    });
+    expect(skipping.body).toEqual({ enabled: false, when_disabled: "skip" });
+    expect(skipping.out).toContain("Its new events are skipped, and what waited for it is held.");
+    expect((await endpoints(["disable", id, "--skip", "--hold"])).code).toBe(EXIT.usage);
+  });
+});
+
+describe("webhookd endpoints test", () => {
+  const attempt = {
+    endpoint: id,
+    event: "evt_1",
+    outcome: "succeeded",
+    status_code: 200,
+    duration_ms: 143,
+    error: null,
+  };
+
+  it("says what came back in a line", async () => {
+    const answers = { sendTestEvent: { ...attempt, response_body: "ok", detail: "" } };
+    const { code, out, daemon } = await endpoints(["test", id], { answers });
+    expect([code, out]).toEqual([EXIT.ok, `${id}  200 in 143 ms  evt_1\n`]);
+    expect(daemon.seen[0]).toMatchObject({ path: `/v1/webhooks/${id}/test?wait=true`, body: {} });
+  });
+
+  it("shows no more than 200 bytes of what a receiver says, and lets none of it steer the terminal", async () => {
+    const body = `\x1b]0;gone\x07 ${"é".repeat(5000)}`;
+    const failed = { ...attempt, outcome: "failed", status_code: 500, detail: "the receiver answered 500" };
+    const { code, out } = await endpoints(["test", id], {
+      answers: { sendTestEvent: { ...failed, response_body: body } },
+    });
+    expect(code).toBe(EXIT.answer_is_no);
+    expect(out).toContain("<U+001B>]0;gone<U+0007> éé");
+    expect(out).not.toContain("\x1b");
+    expect(Buffer.byteLength(out)).toBeLessThan(400);
+  });
+
+  it("exits 9 when there is no answer, as with the brake on, and 0 when none was waited for", async () => {
+    const answers = { sendTestEvent: { id: "evt_1", type: "t", created_at: "", deliveries: 1 } };
+    const waited = await endpoints(["test", id], { answers });
+    expect([waited.code, waited.out]).toEqual([EXIT.wait_ran_out, expect.stringContaining("is the daemon paused?")]);
+    const sent = await endpoints(["test", id, "--no-wait"], { answers });
+    expect([sent.code, sent.out, sent.daemon.seen[0]!.path]).toEqual([
+      EXIT.ok,
+      `${id}  on its way  evt_1\n`,
+      `/v1/webhooks/${id}/test`,
+    ]);
+  });
+});
+
+describe("webhookd endpoints rotate-secret and secret", () => {
+  it("print the one secret that is meant, alone", async () => {
+    const { out, err, body } = await endpoints(["rotate-secret", id, "--overlap=2h"]);
+    expect(out).toMatch(/^whsec_C2\S+\n$/);
+    expect(err).not.toContain("whsec_");
+    expect(body).toEqual({ overlap_seconds: 7200 });
+    const switched = await endpoints(["rotate-secret", id, "--overlap=0s"], {
+      answers: { rotateSecret: { signing_secret: SECRET } },
+    });
+    expect([switched.out, switched.err]).toEqual([`${SECRET}\n`, expect.stringContaining("signs from now on")]);
+  });
+
+  it("bring one along without printing it", async () => {
+    for (const more of [[], ["--json"]]) {
+      const { code, out, err, body } = await endpoints(["rotate-secret", id, "--secret-from=-", ...more], {
+        input: [SECRET],
+      });
+      expect([code, body]).toEqual([EXIT.ok, { secret: SECRET }]);
+      expect(out + err).not.toContain("whsec_");
+    }
+  });
+
+  it("end a rotation one way or the other", async () => {
+    const completed = await endpoints(["rotate-secret", id, "--complete"]);
+    expect([completed.out, completed.daemon.asked()]).toEqual([
+      expect.stringContaining("has taken over"),
+      ["completeRotation"],
+    ]);
+    const abandoned = await endpoints(["rotate-secret", id, "--abandon", "--json"]);
+    expect([JSON.parse(abandoned.out), abandoned.daemon.asked()]).toEqual([
+      { id, abandoned: true },
+      ["abandonRotation"],
+    ]);
+    const refuse = () => ({ status: 409, code: "not_rotating" });
+    for (const flag of ["--complete", "--abandon"]) {
+      expect((await endpoints(["rotate-secret", id, flag], { refuse })).code).toBe(EXIT.conflict);
+    }
+  });
+
+  it.each([["--complete", "--abandon"], ["--complete", "--overlap=1h"], ["--overlap=8d"], ["--overlap=1500ms"]])(
+    "refuse %s %s before they ask anybody",
+    async (...flags) => {
+      const { code, daemon } = await endpoints(["rotate-secret", id, ...flags]);
+      expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
+    },
+  );
+
+  it("--next is the one that takes over; without a rotation there is none", async () => {
+    const next = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDC2FVsBQIhrs=";
+    const rotating = { signing_secret: SECRET, next_signing_secret: next, switches_at: "2026-11-21T09:55:00.000Z" };
+    const answers = { getSecret: rotating };
+    expect((await endpoints(["secret", id, "--next"], { answers })).out).toBe(`${next}\n`);
+    const current = await endpoints(["secret", id], { answers });
+    expect([current.out, current.err]).toEqual([`${SECRET}\n`, expect.stringContaining("add --next")]);
+    expect((await endpoints(["secret", id, "--next"])).code).toBe(EXIT.conflict);
+  });
+});
+
+/** 422 with one field at fault. */
+function refusing(fault: object): NonNullable<Answering["refuse"]> {
+  return (operation) => (operation === "listEventTypes" ? undefined : { status: 422, errors: [fault] });
+}
