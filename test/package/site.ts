@@ -17,21 +17,22 @@ export class Site {
   readonly directory = mkdtempSync(join(tmpdir(), "webhookd-executable-"));
   readonly executable: string;
   readonly dataDir = join(this.directory, "data");
-  readonly #command: readonly string[];
+  /** What starts it. */
+  readonly command: readonly string[];
   /** A home and a directory for temporary files, of which nothing must be made use of. */
-  readonly #env: NodeJS.ProcessEnv;
+  readonly env: NodeJS.ProcessEnv;
 
   /** `emulator` is the command that runs another processor's executables. */
   constructor(file: string, emulator: string | null) {
     this.executable = join(this.directory, basename(file));
     copyFileSync(file, this.executable);
-    this.#command = emulator === null ? [this.executable] : [...emulator.split(" "), this.executable];
-    this.#env = { HOME: join(this.directory, "home"), TMPDIR: join(this.directory, "tmp") };
-    for (const directory of Object.values(this.#env)) mkdirSync(directory!);
+    this.command = emulator === null ? [this.executable] : [...emulator.split(" "), this.executable];
+    this.env = { HOME: join(this.directory, "home"), TMPDIR: join(this.directory, "tmp") };
+    for (const directory of Object.values(this.env)) mkdirSync(directory!);
   }
 
-  run(words: readonly string[], env: NodeJS.ProcessEnv = this.#env): Promise<Run> {
-    const [command, ...before] = this.#command as [string];
+  run(words: readonly string[], env: NodeJS.ProcessEnv = this.env): Promise<Run> {
+    const [command, ...before] = this.command as [string];
     const options = { cwd: this.directory, env, timeout: 60_000 };
     return new Promise((resolve) => {
       const child = execFile(command, [...before, ...words], options, (_, stdout, stderr) =>
@@ -48,12 +49,12 @@ export class Site {
   }
 
   async serve(): Promise<Daemon> {
-    const [command, ...before] = this.#command as [string];
+    const [command, ...before] = this.command as [string];
     const words = ["serve", "--dev", "--data-dir", this.dataDir, "--listen", "127.0.0.1:0"];
     const began = performance.now();
     const child = spawn(command, [...before, ...words], {
       cwd: this.directory,
-      env: this.#env,
+      env: this.env,
       stdio: ["ignore", "pipe", "inherit"],
     });
     const lines: string[] = [];
