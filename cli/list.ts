@@ -6,7 +6,8 @@ import { printable } from "../src/domain/printable.ts";
 import type { ArgsOf, LIST } from "./command.ts";
 import { Failure } from "./failure.ts";
 import type { Io } from "./io.ts";
-import { say, sayJson, sayTable } from "./print.ts";
+import { say, sayJson } from "./print.ts";
+import { sayTable } from "./table.ts";
 import { readCount } from "./values.ts";
 
 export type ListArgs = Omit<ArgsOf<typeof LIST>, "url" | "socket" | "key-file" | "config">;

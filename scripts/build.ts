@@ -17,7 +17,7 @@ export interface Bundle {
   readonly size: number;
   /** What esbuild says of the program's files. */
   readonly program: Metafile;
-  /** The same of the threads, which are text in the program's files. */
+  /** The same of the threads. */
   readonly threads: readonly Metafile[];
 }
 
@@ -35,7 +35,7 @@ export async function bundle(target: string, directory = join(root, "dist/bundle
     "process.env.NODE_ENV": '"production"',
     "process.env.UNDICI_USE_MILO": '"0"',
   };
-  const threads = await bundleThreads(define);
+  const threads = await bundleThreads(define, directory);
   const { metafile: program } = await build({
     ...common,
     entryPoints: { webhookd: "cli/main.ts" },
@@ -44,14 +44,14 @@ export async function bundle(target: string, directory = join(root, "dist/bundle
     format: "esm",
     // Into pieces loaded when they are needed: in one file, `--version` would wait for all that the daemon imports.
     splitting: true,
-    define: { ...define, __THREADS__: JSON.stringify(threads.text) },
+    define: { ...define, __THREADS__: JSON.stringify(threads.files) },
     // CommonJS packages call require for Node's own modules.
     banner: {
       js: 'import { createRequire as $createRequire } from "node:module"; const require = $createRequire(import.meta.url);',
     },
   });
   requireSelfContained(program);
-  const pkg = { assets: [addon, "*.mjs"] };
+  const pkg = { assets: [addon, "*.mjs", "*.cjs"] };
   const description = { name: "webhookd", version, license, type: "module", bin: "webhookd.mjs", pkg };
   writeFileSync(join(directory, "package.json"), JSON.stringify(description));
   return { directory, version: version!, size: sizeOf(directory), program, threads: threads.metafiles };
@@ -67,19 +67,19 @@ function copyAddon(target: string, directory: string): string {
 }
 
 interface Threads {
-  readonly text: Record<string, string>;
+  readonly files: Record<string, string>;
   readonly metafiles: Metafile[];
 }
 
-/** Each as text, from which it is started: as CommonJS, because text that is no file cannot be an ES module. */
-async function bundleThreads(define: Record<string, string>): Promise<Threads> {
-  const threads: Threads = { text: {}, metafiles: [] };
+/** As CommonJS: a thread is started from its source, and text that is no file cannot be an ES module. */
+async function bundleThreads(define: Record<string, string>, directory: string): Promise<Threads> {
+  const threads: Threads = { files: {}, metafiles: [] };
   for (const [name, module] of Object.entries(THREADS)) {
+    const file = `${name}-thread.cjs`;
     const entryPoints = [join("src", module)];
-    const text = { entryPoints, format: "cjs", define, write: false } as const;
-    const { metafile, outputFiles } = await build({ ...common, ...text });
+    const { metafile } = await build({ ...common, entryPoints, outfile: join(directory, file), format: "cjs", define });
     requireSelfContained(metafile);
-    threads.text[name] = outputFiles[0]!.text;
+    threads.files[name] = file;
     threads.metafiles.push(metafile);
   }
   return threads;
@@ -123,12 +123,12 @@ const unused: Plugin = {
 
 /**
  * To import one of these as an ES module is to read all that it exports, and some of that Node makes only when it is
- * read: its own fetch and WebSocket, the list of trusted certificates, 20 ms each. require reads nothing.
+ * read: its own fetch and WebSocket, the list of trusted certificates, 20 ms each; diffs. require reads nothing.
  */
 const unread: Plugin = {
   name: "unread",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(node:)?(https?|http2|tls)$/ }, ({ path, kind }) =>
+    onResolve({ filter: /^(node:)?(https?|http2|tls|util)$/ }, ({ path, kind }) =>
       kind === "import-statement" ? { path, namespace: "unread" } : null,
     );
     onLoad({ filter: /.*/, namespace: "unread" }, ({ path }) => ({

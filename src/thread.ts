@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 
-/** The modules that run on threads of their own; scripts/build.ts puts each into the executable as text. */
+/** The modules that run on threads of their own; scripts/build.ts puts each into a file of its own. */
 export const THREADS = {
   sender: "./delivery/sender-thread.ts",
   backup: "./store/sqlite/backup-thread.ts",
@@ -8,7 +10,7 @@ export const THREADS = {
 
 export type ThreadName = keyof typeof THREADS;
 
-/** Each thread's bundled source; set by scripts/build.ts. */
+/** The file beside the bundle that each thread is in; set by scripts/build.ts. */
 declare const __THREADS__: Readonly<Record<ThreadName, string>> | undefined;
 
 /**
@@ -19,5 +21,7 @@ export function startThread(name: ThreadName, workerData: unknown): Worker {
   // Threads would inherit --import and --watch otherwise.
   const options = { name, workerData, execArgv: [] };
   if (typeof __THREADS__ === "undefined") return new Worker(new URL(THREADS[name], import.meta.url), options);
-  return new Worker(__THREADS__[name], { ...options, eval: true });
+  // As text: what is inside an executable is no file to a thread.
+  const source = readFileSync(join(import.meta.dirname, __THREADS__[name]), "utf8");
+  return new Worker(source, { ...options, eval: true });
 }

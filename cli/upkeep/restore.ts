@@ -6,7 +6,8 @@ import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson, sayTable } from "../print.ts";
+import { say, sayJson } from "../print.ts";
+import { sayTable } from "../table.ts";
 import { configOf } from "./data-directory.ts";
 import { sealingPassphrase } from "./passphrase.ts";
 
