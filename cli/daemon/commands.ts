@@ -30,12 +30,25 @@ export const DAEMON = {
   ),
   status: command(
     "status",
-    "Say how the daemon is: 0 when it takes publishes, else 8",
+    "Say how the daemon is, and how deliveries fare: 0 when it takes publishes, else 8",
     {
       wait: { type: "boolean", description: "Wait until it takes publishes, at most 30 s, also for one that starts" },
+      brief: { type: "boolean", description: "The daemon alone, as probes need it; deliveries are not looked at" },
+      watch: { type: "string", valueHint: "DURATION", description: "Say it again and again, so far apart" },
+      "fail-on": {
+        type: "string",
+        valueHint: "A,B",
+        description:
+          "Exit 8 also for failing (an endpoint), backlog>N (deliveries that wait), oldest>DURATION (due since)",
+      },
       ...CLIENT,
     },
-    ["webhookd status", "webhookd status --wait --json"],
+    [
+      "webhookd status",
+      "webhookd status --wait --json",
+      "webhookd status --watch 2s",
+      "webhookd status --fail-on failing,backlog>1000,oldest>10m",
+    ],
   ),
   pause: command(
     "pause",

@@ -1,22 +1,93 @@
 import type { Status } from "../../src/client/answers.ts";
+import type { Client } from "../../src/client/client.ts";
 import { isAway } from "../away.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
-import { ago, span } from "../words.ts";
+import { readDuration } from "../values.ts";
+import { readConditions, type Condition } from "./conditions.ts";
+import { readHealth, type Health, type Seen } from "./health.ts";
+import { healthLines, nextLine, statusLines } from "./status-text.ts";
 
 const WAIT_MS = 30_000;
 const POLL_MS = 200;
 
 export async function run(args: Args<"status">, io: Io): Promise<number> {
+  const conditions = args["fail-on"] === undefined ? [] : readConditions(args["fail-on"]);
+  const everyMs = args.watch === undefined ? null : readDuration(args.watch, "--watch");
+  if (everyMs !== null) return watch(args, { conditions, everyMs }, io);
   const status = args.wait ? await waitUntilReady(args, io) : await connect(args, io).call("getStatus");
-  if (args.json) sayJson(io, status);
-  else for (const line of linesOf(status, io.now())) say(io, line);
-  if (status.state === "ready") return EXIT.ok;
-  return args.wait ? EXIT.wait_ran_out : EXIT.answer_is_no;
+  const exit = await tell(connect(args, io), status, { ...args, conditions }, io);
+  return args.wait && status.state !== "ready" ? EXIT.wait_ran_out : exit;
+}
+
+interface Telling {
+  readonly conditions: readonly Condition[];
+  readonly brief: boolean;
+  readonly json: boolean;
+}
+
+/** Says it; whether the answer is yes. */
+async function tell(client: Client, status: Status, { conditions, brief, json }: Telling, io: Io): Promise<number> {
+  const now = io.now();
+  const needed = new Set(conditions.flatMap(({ needs }) => needs ?? []));
+  const isBrief = brief && needed.size === 0;
+  const health: Health = isBrief
+    ? { statistics: null, deliveries: null, failing: null }
+    : await readHealth(client, needed, now);
+  const seen: Seen = { ...status, ...health };
+  const met = conditions.flatMap(({ name, met }) => {
+    const what = met(seen, now);
+    return what === null ? [] : [{ name, what }];
+  });
+  if (json) sayJson(io, { ...(isBrief ? status : seen), ...(conditions.length > 0 && { failed_on: met }) });
+  else {
+    const [first, ...rest] = statusLines(status, now);
+    for (const line of [first!, ...healthLines(health, now), ...rest]) say(io, line);
+    if (!isBrief) say(io, `  next      ${nextLine(seen)}`);
+    for (const { name, what } of met) note(io, `-- ${name}: ${what} --`);
+  }
+  return status.state === "ready" && met.length === 0 ? EXIT.ok : EXIT.answer_is_no;
+}
+
+interface Watching {
+  readonly conditions: readonly Condition[];
+  readonly everyMs: number;
+}
+
+/** Until it is interrupted, nobody reads any more, or a condition of `--fail-on` is met. */
+async function watch(args: Args<"status">, { conditions, everyMs }: Watching, io: Io): Promise<number> {
+  const draws = !args.json && io.stdout.isTTY && io.env.TERM !== "dumb";
+  const client = connect(args, io);
+  let stop = () => {};
+  const ended = new Promise<number>((resolve) => {
+    stop = io.onSignal((signal) => resolve(signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm));
+    io.stdout.onClosed(() => resolve(EXIT.ok));
+  });
+  const look = async (isFirst: boolean): Promise<number | null> => {
+    try {
+      const status = await client.call("getStatus");
+      if (draws) io.stdout.write(`${isFirst ? "\x1b[2J" : ""}\x1b[H\x1b[J`);
+      const exit = await tell(client, status, { ...args, conditions }, io);
+      if (exit !== EXIT.ok && conditions.length > 0) return exit;
+    } catch (error) {
+      if (isFirst || !isAway(error)) throw error;
+      note(io, `-- ${(error as Error).message}; looking again --`);
+    }
+    await io.sleep(everyMs);
+    return null;
+  };
+  try {
+    for (let isFirst = true; ; isFirst = false) {
+      const exit = await Promise.race([ended, look(isFirst)]);
+      if (exit !== null) return exit;
+    }
+  } finally {
+    stop();
+  }
 }
 
 /** The last status there was when the time is over; a daemon that was never reached is an error all the same. */
@@ -34,27 +105,4 @@ async function waitUntilReady(args: Args<"status">, io: Io): Promise<Status> {
     }
     await io.sleep(POLL_MS);
   }
-}
-
-function linesOf(status: Status, now: number): string[] {
-  const { disk, database, paused, backup } = status;
-  const last = backup.last === null ? "none yet" : `${backup.last.file}, ${ago(backup.last.at, now)}`;
-  return [
-    `webhookd ${status.version}: ${status.state}, up ${span(status.uptime_seconds)}`,
-    `  attempts  ${paused === null ? "go on" : `PAUSED since ${paused.at} by ${paused.by}: ${paused.reason}`}`,
-    `  due       ${status.oldest_due_at === null ? "nothing waits" : `the oldest ${ago(status.oldest_due_at, now)}`}`,
-    `  disk      ${size(disk.free_bytes)} free, publishes are refused under ${size(disk.floor_bytes)}`,
-    `  database  ${size(database.bytes)}, log ${size(database.wal_bytes)}, schema ${status.schema}`,
-    `  backup    ${last}`,
-    ...(backup.failure === null ? [] : [`  BACKUP FAILED ${ago(backup.failure.at, now)}: ${backup.failure.detail}`]),
-    ...(status.careful ? ["  careful mode: the process died twice in quick succession"] : []),
-    ...status.departures.map((sentence) => `  ${sentence}`),
-  ];
-}
-
-function size(bytes: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const step = bytes < 1 ? 0 : Math.min(4, Math.floor(Math.log2(bytes) / 10));
-  const value = bytes / 1024 ** step;
-  return `${value < 10 && step > 0 ? value.toFixed(1) : Math.round(value)} ${units[step]}`;
 }

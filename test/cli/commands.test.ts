@@ -172,7 +172,7 @@ describe.each(HERE)("webhookd %s", (name) => {
   );
 
   it.each(row.spares ?? [])("does without what %s would say", async (spared) => {
-    const { code } = await run(name, { refuse: (asked) => (asked === spared ? { status: 404 } : undefined) });
+    const { code } = await run(name, { refuse: (asked) => (asked === spared ? { status: 401 } : undefined) });
     expect(code).toBe(ok);
   });
 

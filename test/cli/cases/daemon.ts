@@ -3,7 +3,13 @@ import type { Case, CaseElsewhere } from "./case.ts";
 
 export const DAEMON_CASES: { readonly [N in keyof typeof DAEMON]: Case | CaseElsewhere } = {
   serve: { words: ["--listen", "127.0.0.1:0", "--dev", "--no-create"], testedIn: "test/cli/serve.test.ts" },
-  status: { words: [], asks: ["getStatus"], out: /^webhookd 1\.0\.0: ready, up 1h 50m\n/, json: { state: "ready" } },
+  status: {
+    words: [],
+    asks: ["getStatus", "getStatistics", "getMetrics", "listFailures", "getEndpoint"],
+    spares: ["getStatistics", "getMetrics", "listFailures", "getEndpoint"],
+    out: /^webhookd 1\.0\.0: ready, up 1h 50m\n {2}last hour [^]+\n {2}next {6}webhookd events tail\n$/,
+    json: { state: "ready", statistics: { window: "1h" }, failing: [] },
+  },
   pause: {
     words: ["a flood"],
     asks: ["pauseDaemon"],

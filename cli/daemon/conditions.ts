@@ -1,0 +1,53 @@
+/** What `--fail-on` takes: when the answer of `status` is no, though the daemon is well. */
+import { nearest } from "../../src/config/nearest.ts";
+import { Failure } from "../failure.ts";
+import { readCount, readDuration } from "../values.ts";
+import { grouped, span } from "../words.ts";
+import type { Health, Seen } from "./health.ts";
+
+export interface Condition {
+  /** As it was typed. */
+  readonly name: string;
+  /** What it cannot do without. */
+  readonly needs: keyof Health | null;
+  /** What is the matter, if it is met. */
+  readonly met: (seen: Seen, now: number) => string | null;
+}
+
+const FORMS = ["failing", "backlog>1000", "oldest>10m"];
+
+export function readConditions(text: string): Condition[] {
+  return text.split(",").map((word) => {
+    const name = word.trim();
+    const [, noun, limit] = /^(backlog|oldest)>(.+)$/.exec(name) ?? [];
+    if (name === "failing") return failing(name);
+    if (noun === "backlog") return backlog(name, readCount(limit!, "--fail-on backlog>", { min: 0, max: 999_999_999 }));
+    if (noun === "oldest") return oldest(name, readDuration(limit!, "--fail-on oldest>"));
+    const near = nearest(name, FORMS);
+    const hint = near === null ? `It knows ${FORMS.join(", ")}.` : `Did you mean ${near}?`;
+    throw new Failure("usage", `--fail-on does not know "${name}"`, `${hint} Nothing was done.`);
+  });
+}
+
+function failing(name: string): Condition {
+  const met = ({ failing }: Seen) =>
+    failing!.length === 0 ? null : failing!.map(({ endpoint }) => `${endpoint} is failing`).join(", ");
+  return { name, needs: "failing", met };
+}
+
+function backlog(name: string, limit: number): Condition {
+  const met = ({ deliveries }: Seen) => {
+    // Not counted yet, in the first half second of a daemon's life.
+    if (deliveries === null) return null;
+    return deliveries.pending > limit ? `${grouped(deliveries.pending)} deliveries wait` : null;
+  };
+  return { name, needs: "deliveries", met };
+}
+
+function oldest(name: string, limitMs: number): Condition {
+  const met = ({ oldest_due_at: at }: Seen, now: number) => {
+    const ageMs = at === null ? 0 : now - Date.parse(at);
+    return ageMs > limitMs ? `the oldest delivery has been due for ${span(ageMs / 1000)}` : null;
+  };
+  return { name, needs: null, met };
+}

@@ -1,0 +1,76 @@
+/** How deliveries fare, beside how the daemon itself is. */
+import type { FailureGroup, Statistics, Status } from "../../src/client/answers.ts";
+import type { Client } from "../../src/client/client.ts";
+import { FAILING_MS, FAILURES_IN_A_ROW } from "../../src/domain/alert.ts";
+
+/** What could not be read is null. */
+export interface Health {
+  /** Of the last hour. */
+  readonly statistics: Statistics | null;
+  /** Deliveries that are not over well. */
+  readonly deliveries: Waiting | null;
+  readonly failing: readonly FailingEndpoint[] | null;
+}
+export interface Waiting {
+  readonly pending: number;
+  readonly held: number;
+  readonly failed: number;
+}
+export interface FailingEndpoint extends Pick<FailureGroup, "endpoint" | "error" | "status_code"> {
+  readonly url: string;
+  readonly consecutive_failures: number;
+  /** Null when there never was one. */
+  readonly last_success_at: string | null;
+}
+export type Seen = Status & Health;
+
+/** Endpoints that are looked at, those of whom most is missing first. */
+const LOOKED_AT = 20;
+const HOUR_MS = 3_600_000;
+
+/** `needed` throws when it cannot be read; all else is left out then. */
+export async function readHealth(client: Client, needed: ReadonlySet<keyof Health>, now: number): Promise<Health> {
+  const read = <K extends keyof Health>(name: K, value: Promise<Health[K]>) =>
+    needed.has(name) ? value : value.catch(() => null as Health[K]);
+  const [statistics, deliveries, failing] = await Promise.all([
+    read("statistics", client.call("getStatistics", { query: { window: "1h" } })),
+    read("deliveries", waiting(client)),
+    read("failing", failingEndpoints(client, now)),
+  ]);
+  return { statistics, deliveries, failing };
+}
+
+/** The daemon counts them for its metrics, at most every 30 s. */
+async function waiting(client: Client): Promise<Waiting | null> {
+  const text = await client.text("getMetrics");
+  const counts = new Map(
+    [...text.matchAll(/^webhookd_deliveries\{status="(\w+)"\} (\d+)$/gm)].map(([, status, n]) => [status, Number(n)]),
+  );
+  const [pending, held, failed] = ["pending", "held", "failed"].map((status) => counts.get(status));
+  return pending === undefined || held === undefined || failed === undefined ? null : { pending, held, failed };
+}
+
+async function failingEndpoints(client: Client, now: number): Promise<FailingEndpoint[]> {
+  const since = new Date(now - HOUR_MS).toISOString();
+  const { data } = await client.call("listFailures", { query: { since } });
+  const worst = new Map<string, FailureGroup>();
+  for (const group of data) {
+    if (worst.size < LOOKED_AT && !worst.has(group.endpoint)) worst.set(group.endpoint, group);
+  }
+  const found = await Promise.all(
+    [...worst.values()].map(async ({ endpoint, error, status_code, first_at }) => {
+      // It may be deleted by now.
+      const known = await client.call("getEndpoint", { id: endpoint }).catch(() => null);
+      if (known === null) return [];
+      const { consecutive_failures, last_success_at } = known.health;
+      const fails = isFailing(consecutive_failures, last_success_at ?? first_at, now);
+      return fails ? [{ endpoint, error, status_code, url: known.url, consecutive_failures, last_success_at }] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** As alerts say it: twenty in a row, or nothing else for five minutes. */
+function isFailing(inARow: number, since: string, now: number): boolean {
+  return inARow >= FAILURES_IN_A_ROW || (inARow > 0 && now - Date.parse(since) >= FAILING_MS);
+}

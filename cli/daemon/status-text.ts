@@ -1,0 +1,62 @@
+/** The daemon and its deliveries on a few lines. */
+import type { Status } from "../../src/client/answers.ts";
+import { causeText } from "../../src/domain/cause.ts";
+import { ago, count, grouped, hostOf, span } from "../words.ts";
+import type { FailingEndpoint, Health, Seen } from "./health.ts";
+
+/** More would push the rest off the screen; `webhookd failures` has them all. */
+const NAMED = 5;
+
+export function healthLines({ statistics, deliveries, failing }: Health, now: number): string[] {
+  return [
+    ...(statistics === null
+      ? []
+      : [
+          `  last hour ${grouped(statistics.published?.total ?? 0)} published, ${grouped(statistics.deliveries.delivered)} delivered, ${grouped(statistics.deliveries.failed)} failed for good; ${count(statistics.attempts.failed, "failed attempt", "failed attempts")} of ${grouped(statistics.attempts.total)}`,
+        ]),
+    ...(deliveries === null
+      ? []
+      : [
+          `  waiting   ${grouped(deliveries.pending)} pending, ${grouped(deliveries.held)} held; ${grouped(deliveries.failed)} failed and kept`,
+        ]),
+    ...(failing ?? []).slice(0, NAMED).map((one) => `  FAILING   ${failingText(one, now)}`),
+    ...((failing?.length ?? 0) > NAMED ? [`  FAILING   ${failing!.length - NAMED} more endpoints`] : []),
+  ];
+}
+
+function failingText(one: FailingEndpoint, now: number): string {
+  const { endpoint, url, error, status_code: code, consecutive_failures: inARow, last_success_at: last } = one;
+  const success = last === null ? "no success yet" : `last success ${ago(last, now)}`;
+  return `${endpoint} ${hostOf(url)}: ${causeText(error, code)}, ${grouped(inARow)} in a row, ${success}`;
+}
+
+/** What to type next; the first thing that is the matter decides. */
+export function nextLine({ paused, failing, deliveries, statistics }: Seen): string {
+  if (paused !== null) return "webhookd resume";
+  if ((failing ?? []).length > 0) return "webhookd failures";
+  if ((deliveries?.failed ?? 0) > 0) return "webhookd replay --all-failed --dry-run";
+  return (statistics?.published?.total ?? 0) > 0 ? "webhookd events tail" : "webhookd trigger budget.exceeded";
+}
+
+export function statusLines(status: Status, now: number): string[] {
+  const { disk, database, paused, backup } = status;
+  const last = backup.last === null ? "none yet" : `${backup.last.file}, ${ago(backup.last.at, now)}`;
+  return [
+    `webhookd ${status.version}: ${status.state}, up ${span(status.uptime_seconds)}`,
+    `  attempts  ${paused === null ? "go on" : `PAUSED since ${paused.at} by ${paused.by}: ${paused.reason}`}`,
+    `  due       ${status.oldest_due_at === null ? "nothing waits" : `the oldest ${ago(status.oldest_due_at, now)}`}`,
+    `  disk      ${size(disk.free_bytes)} free, publishes are refused under ${size(disk.floor_bytes)}`,
+    `  database  ${size(database.bytes)}, log ${size(database.wal_bytes)}, schema ${status.schema}`,
+    `  backup    ${last}`,
+    ...(backup.failure === null ? [] : [`  BACKUP FAILED ${ago(backup.failure.at, now)}: ${backup.failure.detail}`]),
+    ...(status.careful ? ["  careful mode: the process died twice in quick succession"] : []),
+    ...status.departures.map((sentence) => `  ${sentence}`),
+  ];
+}
+
+function size(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const step = bytes < 1 ? 0 : Math.min(4, Math.floor(Math.log2(bytes) / 10));
+  const value = bytes / 1024 ** step;
+  return `${value < 10 && step > 0 ? value.toFixed(1) : Math.round(value)} ${units[step]}`;
+}

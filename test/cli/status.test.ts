@@ -1,0 +1,140 @@
+import { describe, expect, it } from "vitest";
+import { EXIT } from "../../cli/exit-code.ts";
+import { anEndpoint } from "../../src/api/schemas/endpoint.ts";
+import { someFailures } from "../../src/api/schemas/failure.ts";
+import { someStatistics } from "../../src/api/schemas/statistics.ts";
+import { aPause, aStatus } from "../../src/api/schemas/status.ts";
+import { fakeDaemon, problem } from "./fake-daemon.ts";
+import { FakeIo } from "./fake-io.ts";
+import { webhookd } from "./runs.ts";
+
+const ENDPOINT = someFailures.data[0]!.endpoint;
+const NOW = 1_700_000_000_000;
+const at = (ago: number) => new Date(NOW - ago).toISOString();
+
+interface Scene {
+  readonly status?: object;
+  readonly health?: object;
+  readonly pending?: number;
+  readonly isTTY?: boolean;
+  readonly env?: Record<string, string>;
+  /** What the daemon does at each look at its status, in place of answering it. */
+  readonly looks?: readonly (((io: FakeIo) => object | null) | undefined)[];
+}
+
+async function status(
+  { status: own = {}, health, pending = 1978, looks = [], ...terminal }: Scene,
+  ...words: string[]
+) {
+  const io = new FakeIo(terminal);
+  let look = 0;
+  const daemon = await fakeDaemon(({ path }) => {
+    const ok = (body: unknown) => ({ status: 200, body });
+    if (path === "/v1/status") {
+      const does = looks[look++]?.(io) ?? null;
+      return does === null ? ok({ ...aStatus, ...own }) : problem(503, "storage_unavailable", "not now");
+    }
+    if (path.startsWith("/v1/webhooks/stats")) return ok(someStatistics);
+    if (path.startsWith("/v1/webhooks/failures"))
+      return ok(health === undefined ? { ...someFailures, data: [] } : someFailures);
+    if (path === "/metrics") {
+      const counts = { pending, held: 5, failed: 441 };
+      const lines = Object.entries(counts).map(([name, count]) => `webhookd_deliveries{status="${name}"} ${count}\n`);
+      return { status: 200, body: lines.join(""), type: "text/plain; version=0.0.4" };
+    }
+    const url = "https://user:secret@billing.example.com/hook?token=hidden";
+    return ok({ ...anEndpoint, id: ENDPOINT, url, health: { ...health, pending: 0, held: 0, failed: 0 } });
+  });
+  const code = await webhookd(io, "status", "--socket", daemon.socket, ...words);
+  return { code, io, daemon, looked: look };
+}
+
+const failing = { consecutive_failures: 1204, last_failure_at: at(3000), last_success_at: at(7_800_000) };
+
+describe("webhookd status", () => {
+  it("says how deliveries fare, which endpoints fail, and what to type next", async () => {
+    const { code, io } = await status({ health: failing });
+    expect([code, io.err]).toEqual([EXIT.ok, ""]);
+    expect(io.out).toContain("3,570 published, 3,560 delivered, 2 failed for good; 40 failed attempts of 3,600\n");
+    expect(io.out).toContain("  waiting   1,978 pending, 5 held; 441 failed and kept\n");
+    const cause = "503 from the receiver, 1,204 in a row, last success 2h 10m ago";
+    expect(io.out).toContain(`  FAILING   ${ENDPOINT} billing.example.com/hook: ${cause}\n`);
+    expect(io.out).toMatch(/ {2}next {6}webhookd failures\n$/);
+    expect((await status({ status: { paused: aPause } })).io.out).toMatch(/webhookd resume\n$/);
+    expect((await status({})).io.out).toMatch(/webhookd replay --all-failed --dry-run\n$/);
+  });
+
+  it("--brief looks at the daemon alone, as probes do every few seconds", async () => {
+    const { io, daemon } = await status({}, "--brief", "--json");
+    expect(daemon.seen.map(({ path }) => path)).toEqual(["/v1/status"]);
+    expect(JSON.parse(io.out)).toEqual(aStatus);
+  });
+
+  it.each([
+    ["failing", { health: failing }, `${ENDPOINT} is failing`],
+    ["failing", { health: { ...failing, consecutive_failures: 1, last_success_at: at(300_000) } }, "is failing"],
+    ["failing", { health: { ...failing, consecutive_failures: 1, last_success_at: at(299_000) } }, null],
+    ["failing", {}, null],
+    ["backlog>1977", {}, "1,978 deliveries wait"],
+    ["backlog>1978", {}, null],
+    ["oldest>10m", { status: { oldest_due_at: at(660_000) } }, "the oldest delivery has been due for 11m"],
+    ["oldest>10m", { status: { oldest_due_at: at(600_000) } }, null],
+    ["oldest>10m", {}, null],
+  ])("--fail-on %s of %j is %s", async (condition, scene, met) => {
+    const { code, io } = await status(scene, "--fail-on", `backlog>5000,${condition}`);
+    expect(code).toBe(met === null ? EXIT.ok : EXIT.answer_is_no);
+    if (met === null) expect(io.err).toBe("");
+    else expect(io.err).toMatch(new RegExp(`^-- ${condition}: .*${met} --\n$`));
+    const machine = JSON.parse((await status(scene, "--fail-on", condition, "--json")).io.out) as {
+      failed_on: object[];
+    };
+    expect(machine.failed_on).toHaveLength(met === null ? 0 : 1);
+  });
+
+  it.each([
+    ["failng", "Did you mean failing?"],
+    ["backlog>", "It knows failing, backlog>1000, oldest>10m"],
+    ["backlog>many", "--fail-on backlog> is a number"],
+    ["oldest>10", "--fail-on oldest> 10 is no duration"],
+  ])("--fail-on refuses %s", async (condition, said) => {
+    const { code, io, daemon } = await status({}, "--fail-on", condition);
+    expect([code, daemon.seen.length]).toEqual([EXIT.usage, 0]);
+    expect(io.err).toContain(said);
+  });
+
+  it("fails when it cannot look at what --fail-on is about", async () => {
+    const io = new FakeIo();
+    const daemon = await fakeDaemon(({ path }) =>
+      path === "/v1/status" ? { status: 200, body: aStatus } : problem(503, "storage_unavailable", "not now"),
+    );
+    expect(await webhookd(io, "status", "--fail-on", "failing", "--socket", daemon.socket)).toBe(EXIT.refused);
+  });
+});
+
+describe("webhookd status --watch", () => {
+  const interrupted = (io: FakeIo) => (io.signal("SIGINT"), null);
+
+  it("says it again and again, through a restart, until it is interrupted", async () => {
+    const away = () => ({});
+    const { code, io, looked } = await status({ looks: [undefined, away, undefined, interrupted] }, "--watch", "2s");
+    expect([code, looked]).toEqual([EXIT.sigint, 4]);
+    expect(io.out.match(/^webhookd 1\.0\.0: ready/gm)).toHaveLength(2);
+    expect(io.err).toBe("-- not now; looking again --\n");
+    expect(io.out).not.toContain("\x1b");
+    expect(io.watchesSignals).toBe(false);
+  });
+
+  it("draws over itself on a terminal that can", async () => {
+    const looks = [undefined, undefined, interrupted];
+    const { io } = await status({ isTTY: true, looks }, "--watch", "2s");
+    expect(io.out.startsWith("\x1b[2J\x1b[H\x1b[Jwebhookd 1.0.0")).toBe(true);
+    const dumb = await status({ isTTY: true, env: { TERM: "dumb" }, looks }, "--watch", "2s");
+    expect(dumb.io.out).not.toContain("\x1b");
+  });
+
+  it("ends with 8 as soon as a condition is met, and with an error when it never saw the daemon", async () => {
+    const { code, looked } = await status({ health: failing }, "--watch", "1s", "--fail-on", "failing");
+    expect([code, looked]).toEqual([EXIT.answer_is_no, 1]);
+    expect((await status({ looks: [() => ({})] }, "--watch", "1s")).code).toBe(EXIT.refused);
+  });
+});
