@@ -63,7 +63,8 @@ describe("alerts", () => {
   });
 
   it("of what failed while the daemon stopped come after its next start", async () => {
-    const slow = { status: 503, delayMs: 150 };
+    const { promise: until, resolve: answered } = Promise.withResolvers<void>();
+    const slow = { status: 503, until };
     const [customer, operator] = [await TestReceiver.start([503, slow]), await TestReceiver.start()];
     const clock = new ManualClock();
     const { daemon, dir } = await start({ url: operator.url }, clock);
@@ -74,7 +75,9 @@ describe("alerts", () => {
     await daemon.daemon.tick();
     await customer.next();
     await customer.next();
-    await daemon.stop();
+    const stopped = daemon.stop();
+    answered();
+    await stopped;
     expect(operator.requests).toHaveLength(0);
     const again = await start({ url: operator.url }, clock, dir);
     await again.daemon.daemon.idle();

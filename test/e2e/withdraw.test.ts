@@ -20,11 +20,13 @@ describe("a cancelled event", () => {
     [500, { status: "cancelled", deliveries: [{ status: "cancelled", attempts: 1 }] }],
     [200, { status: "delivered", deliveries: [{ status: "delivered", attempts: 1 }] }],
   ] as const)("records what was on the wire: a %i", async (status, expected) => {
-    const { clock, receiver, daemon, cancel } = await aScene([{ status, delayMs: 150 }]);
+    const { promise: until, resolve: answered } = Promise.withResolvers<void>();
+    const { clock, receiver, daemon, cancel } = await aScene([{ status, until }]);
     const event = await daemon.publish();
     await receiver.next();
     const answer = await cancel(event);
     expect(answer).toMatchObject({ status: 200, body: { id: event, status: "cancelled", cancelled: 1 } });
+    answered();
     await daemon.daemon.idle();
     expect(await daemon.event(event)).toMatchObject(expected);
     expect(await daemon.attempts(event)).toMatchObject([{ number: 1, status_code: status }]);
@@ -39,14 +41,12 @@ describe("a cancelled event", () => {
     "that waits for its turn is not started, and the others are (%s sender threads)",
     async (threads) => {
       const settings = { DELIVERY_THREADS: threads };
-      const { receiver, daemon, cancel } = await aScene(
-        [{ status: 200, delayMs: 200 }],
-        { max_in_flight: 1 },
-        settings,
-      );
+      const { promise: until, resolve: answered } = Promise.withResolvers<void>();
+      const { receiver, daemon, cancel } = await aScene([{ status: 200, until }], { max_in_flight: 1 }, settings);
       const [first, second, third] = [await daemon.publish(), await daemon.publish(), await daemon.publish()];
       await receiver.next();
       expect((await cancel(second)).body.cancelled).toBe(1);
+      answered();
       await daemon.daemon.idle();
       expect(receiver.requests.map(({ headers }) => headers["webhook-id"])).toEqual([first, third]);
       expect((await daemon.event(second)).status).toBe("cancelled");
@@ -69,12 +69,14 @@ describe("a cancelled event", () => {
   });
 
   it("makes no manual attempt that was asked for before", async () => {
-    const { receiver, daemon, cancel } = await aScene([{ status: 500, delayMs: 150 }]);
+    const { promise: until, resolve: answered } = Promise.withResolvers<void>();
+    const { receiver, daemon, cancel } = await aScene([{ status: 500, until }]);
     const event = await daemon.publish();
     await receiver.next();
     const { id } = (await daemon.event(event)).deliveries[0];
     expect((await daemon.request("POST", `/v1/webhooks/deliveries/${id}/attempt`)).status).toBe(202);
     await cancel(event);
+    answered();
     await daemon.daemon.idle();
     expect(receiver.requests).toHaveLength(1);
     expect((await daemon.event(event)).status).toBe("cancelled");
@@ -106,13 +108,13 @@ describe("an erased event", () => {
   });
 
   it("keeps no answer to what was on the wire, and starts nothing that waited for its turn", async () => {
-    const { receiver, daemon, erase } = await aScene([{ status: 200, body: "thanks", delayMs: 150 }], {
-      max_in_flight: 1,
-    });
+    const { promise: until, resolve: answered } = Promise.withResolvers<void>();
+    const { receiver, daemon, erase } = await aScene([{ status: 200, body: "thanks", until }], { max_in_flight: 1 });
     const [first, second] = [await daemon.publish(), await daemon.publish()];
     await receiver.next();
     await erase(first);
     await erase(second);
+    answered();
     await daemon.daemon.idle();
     expect(await daemon.attempts(first)).toMatchObject([{ outcome: "succeeded", response_body: "" }]);
     expect((await daemon.event(first)).status).toBe("delivered");
