@@ -1,5 +1,5 @@
 /** Dialogs as data. A dialog names what it acts on and keeps it, whatever the list behind it does. */
-import type { Act } from "./model.ts";
+import type { ActDraft } from "./model.ts";
 
 /** Asks yes or no; no is the default. A new kind of dialog is one more member here, with its keys and its rows. */
 export type Dialog = ConfirmDialog;
@@ -12,5 +12,5 @@ export interface ConfirmDialog {
   /** What `y` does, in a word or two. */
   readonly yes: string;
   /** Sent on `y`. */
-  readonly act: Omit<Act, "key" | "phase">;
+  readonly act: ActDraft;
 }

@@ -201,17 +201,22 @@ export interface Line {
   readonly mistake: string | null;
 }
 
-/** Something that was asked of the daemon and changes something. */
-export interface Act {
-  /** The idempotency key: an act whose answer was lost is sent again under the same one. */
-  readonly key: string;
+/** Something to ask of the daemon that changes something. */
+export interface ActDraft {
   /** What is said while it runs: `replay evt_…`. */
   readonly label: string;
+  readonly request: Request;
+  /** The event whose next attempt tells how it went; null where the answer says it all. */
+  readonly event: string | null;
+}
+
+/** One that was asked. */
+export interface Act extends ActDraft {
+  /** The idempotency key: an act whose answer was lost is sent again under the same one. */
+  readonly key: string;
   readonly call: Call;
   /** `sent`: no answer yet. `waiting`: the daemon went away; sent again when it is back. `done`: its effect is awaited. */
   readonly phase: "sent" | "waiting" | "done";
-  /** The event whose next attempt tells how it went. */
-  readonly event: string | null;
 }
 
 export interface Toast {
@@ -222,6 +227,8 @@ export interface Toast {
 
 /** One question to the daemon: an operation of the API by name, and what the answer is for. */
 export type Call = { [O in keyof Answers]: CallOf<O> }[keyof Answers];
+/** One that nobody waits for yet. */
+export type Request = { [O in keyof Answers]: Omit<CallOf<O>, "about"> }[keyof Answers];
 export interface CallOf<O extends keyof Answers> {
   readonly operation: O;
   readonly ask: Ask;

@@ -1,16 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { readFilter } from "../../src/client/filter.ts";
-import { parseDuration } from "../../src/config/units.ts";
+import type { ConfigFlags } from "../../src/config/inputs.ts";
+import { loadSettings } from "../../src/config/settings.ts";
 import { version } from "../../src/version.ts";
 import type { Args } from "../commands.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { connect } from "../target.ts";
 import { readTsx } from "../tsx.ts";
-
-const REFRESH_MS = 250;
-/** Faster is more work for the terminal than anybody can read. */
-const LEAST_REFRESH_MS = 100;
 
 export async function run(args: Args<"tui">, io: Io): Promise<number> {
   const settings = settingsOf(args, io);
@@ -30,24 +27,24 @@ export async function run(args: Args<"tui">, io: Io): Promise<number> {
   });
 }
 
-function settingsOf(args: Args<"tui">, { env }: Io) {
-  const refreshMs = args.refresh === undefined ? REFRESH_MS : parseDuration(args.refresh);
-  if (refreshMs === null || refreshMs < LEAST_REFRESH_MS) {
-    throw new Failure(
-      "usage",
-      `--refresh "${args.refresh}" is not a duration of 100ms or more`,
-      "Such as 500ms or 1s.",
-    );
-  }
+/** Flags over variables over the file, as everywhere. */
+function settingsOf(args: Args<"tui">, io: Io) {
   const [mistake] = readFilter(args.filter ?? "").mistakes;
   if (mistake !== undefined) throw new Failure("usage", `--filter: ${mistake.what}`, mistake.hint);
+  const flags: ConfigFlags["settings"] = [
+    ...(args.refresh === undefined ? [] : [{ name: "ui.refresh", flag: "--refresh", text: args.refresh } as const]),
+    ...(args["read-only"] ? [{ name: "ui.read_only", flag: "--read-only", text: "true" } as const] : []),
+    ...(args.ascii ? [{ name: "ui.ascii", flag: "--ascii", text: "always" } as const] : []),
+  ];
+  const { settings } = loadSettings(io.configInputs({ config: args.config, settings: flags }));
+  const ascii = settings["ui.ascii"];
   return {
     version,
-    label: "",
-    readOnly: args["read-only"],
-    refreshMs,
+    label: settings["ui.label"],
+    readOnly: settings["ui.read_only"],
+    refreshMs: settings["ui.refresh"],
     session: randomBytes(12).toString("hex"),
-    look: { color: !env.NO_COLOR, ascii: args.ascii || !isUtf8(env) },
+    look: { color: !io.env.NO_COLOR, ascii: ascii === "always" || (ascii === "auto" && !isUtf8(io.env)) },
   };
 }
 

@@ -464,6 +464,37 @@ export const SETTINGS = [
       "The least important lines to show: debug, info, warn or error. Each attempt is a line delivery.attempted: info where it failed, debug where it succeeded.",
     live: true,
   },
+  {
+    section: "ui",
+    key: "label",
+    kind: "text",
+    default: "",
+    sentence: 'Shown in red at the top of the dashboard, such as "PROD". Empty: nothing.',
+  },
+  {
+    section: "ui",
+    key: "read_only",
+    kind: "bool",
+    default: false,
+    sentence: "In the dashboard every key that changes something is off.",
+  },
+  {
+    section: "ui",
+    key: "refresh",
+    kind: "duration",
+    default: "250ms",
+    min: 100,
+    max: 60_000,
+    sentence: "How often the dashboard draws what happened.",
+  },
+  {
+    section: "ui",
+    key: "ascii",
+    kind: "choice",
+    default: "auto",
+    options: ["auto", "always", "never"],
+    sentence: '"auto": the dashboard draws in ASCII alone where the locale is not UTF-8.',
+  },
 ] as const satisfies readonly SettingShape[];
 
 export type Setting = (typeof SETTINGS)[number];

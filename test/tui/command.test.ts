@@ -27,6 +27,6 @@ describe("webhookd tui", () => {
     expect((await type(new FakeIo({ isTTY: true }), "--filter", "statsu:failed")).err).toContain(
       "Did you mean status?",
     );
-    expect((await type(new FakeIo({ isTTY: true }), "--refresh", "1ms")).err).toContain("100ms or more");
+    expect((await type(new FakeIo({ isTTY: true }), "--refresh", "1ms")).err).toContain("from 100ms to 1m");
   });
 });

@@ -2,7 +2,7 @@
 import type { EventSummary } from "../../src/client/answers.ts";
 import type { Dialog } from "../dialog.ts";
 import { shortId } from "../draw/numbers.ts";
-import type { CallOf, State } from "../model.ts";
+import type { Request, State } from "../model.ts";
 import { selectedRow } from "../state/list.ts";
 import { changeHere, here, onList } from "../state/places.ts";
 import { only, type Binding } from "./binding.ts";
@@ -70,16 +70,12 @@ function whyNoReplay(state: State): string | null {
 function replayDialog(state: State, { event, type, endpoint }: Subject): Dialog {
   const to =
     endpoint === null ? "every endpoint it failed for" : (state.known.endpoints.get(endpoint)?.url ?? endpoint);
-  const call: CallOf<"retryEvent"> = {
-    operation: "retryEvent",
-    ask: { id: event, body: endpoint === null ? {} : { endpoint } },
-    about: { for: "row", id: event },
-  };
+  const request: Request = { operation: "retryEvent", ask: { id: event, body: endpoint === null ? {} : { endpoint } } };
   return {
     kind: "confirm",
     title: "Replay event",
     facts: [event, `${type} to`, to, "", "Sends the same id and bytes again, from the first try."],
     yes: "replay",
-    act: { label: `replay ${shortId(event)}`, call, event },
+    act: { label: `replay ${shortId(event)}`, request, event },
   };
 }

@@ -4,7 +4,7 @@
  */
 import type { AttemptChange } from "../../src/client/stream.ts";
 import { tookText } from "../draw/numbers.ts";
-import type { Act, Answered, Call, Problem, State, Step, Toast } from "../model.ts";
+import type { ActDraft, Answered, Call, Problem, State, Step, Toast } from "../model.ts";
 
 const TOAST_MS = 8000;
 
@@ -14,17 +14,14 @@ export function whyNoActs({ settings, link }: State): string | null {
   return link.kind === "live" ? null : "actions are off until the daemon answers";
 }
 
-export function perform(state: State, act: Omit<Act, "key" | "phase">): Step {
+export function perform(state: State, draft: ActDraft): Step {
   const why = whyNoActs(state);
   if (why !== null) return { state: toast(state, why, "bad"), effects: [] };
   const key = `${state.settings.session}-${state.counter}`;
-  const call = {
-    ...act.call,
-    ask: { ...act.call.ask, idempotencyKey: key },
-    about: { for: "act", key },
-  } as Call;
-  const acts = [...state.acts, { ...act, call, key, phase: "sent" as const }];
-  const next = toast({ ...state, acts, counter: state.counter + 1 }, `${act.label}: asked`, "plain");
+  const { operation, ask } = draft.request;
+  const call = { operation, ask: { ...ask, idempotencyKey: key }, about: { for: "act", key } } as Call;
+  const acts = [...state.acts, { ...draft, call, key, phase: "sent" as const }];
+  const next = toast({ ...state, acts, counter: state.counter + 1 }, `${draft.label}: asked`, "plain");
   return { state: next, effects: [{ do: "call", call }] };
 }
 
