@@ -46,6 +46,7 @@ export const RUNS: Runs = {
   "jobs cancel": () => import("./jobs/cancel.ts"),
 
   listen: () => import("./receiver/listen.ts"),
+  trigger: () => import("./receiver/trigger.ts"),
   verify: () => import("./receiver/verify.ts"),
   sign: () => import("./receiver/sign.ts"),
 

@@ -1,16 +1,18 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Config } from "../../src/config.ts";
+import type { ConfigInputs } from "../../src/config/inputs.ts";
 import { printDuration } from "../../src/config/units.ts";
 import type { Daemon } from "../../src/daemon.ts";
 import { printable } from "../../src/domain/printable.ts";
-import { packed } from "../../src/packed.ts";
 import { version } from "../../src/version.ts";
 import type { Args } from "../commands.ts";
 
+/** Where the daemon was started, and from which checkout, if from one. */
+export type Place = Pick<ConfigInputs, "cwd" | "checkout">;
 type Served = Pick<Daemon, "url" | "socket" | "created" | "adminKeyFile">;
 
 /** What a person who starts the daemon on a terminal sees: where things are, and the next three things to type. */
-export function banner(config: Config, daemon: Served, args: Args<"serve">): string {
+export function banner(config: Config, daemon: Served, args: Args<"serve">, place: Place): string {
   const { delays, timeout } = config.retry;
   const socket = daemon.socket?.replace(/^unix:/, "") ?? null;
   const lines = [
@@ -21,39 +23,49 @@ export function banner(config: Config, daemon: Served, args: Args<"serve">): str
     ...(daemon.adminKeyFile === null ? [] : [`  key     ${daemon.adminKeyFile}   (an admin's; the socket needs none)`]),
     `  retry   ${delays.map(printDuration).join(" ")}, answer within ${printDuration(timeout)}`,
     ...(daemon.created ? [`Copy ${config.data.secretKeyFile} off this host: no backup can be read without it.`] : []),
-    `Next, in another terminal${packed ? "" : " and in this folder"}:`,
-    ...nextSteps(config, daemon, args).map((step) => `  ${step}`),
+    `Next, in another terminal${programAt(place).startsWith("scripts/") ? " and in this folder" : ""}:`,
+    ...nextSteps(config, daemon, args, place).map((step) => `  ${step}`),
     "Ctrl-C stops, after what is being sent.",
   ];
   return lines.map((line) => `${printable(line)}\n`).join("");
 }
 
 /** What to type next, to see an event delivered. */
-export function nextSteps(config: Config, { url, socket: address }: Served, args: Args<"serve">): string[] {
+export function nextSteps(
+  config: Config,
+  { url, socket: address }: Served,
+  args: Args<"serve">,
+  place: Place,
+): string[] {
   const socket = address?.replace(/^unix:/, "") ?? null;
   // Commands would not find this daemon by themselves.
   const named = Boolean(args.socket ?? args["data-dir"] ?? args.config);
   const keyFile = quote(join(config.data.dir, "admin.key"));
-  const program = packed ? "webhookd" : "scripts/webhookd";
+  const program = programAt(place);
   let target = "";
   let curl = `curl -H "authorization: Bearer $(cat ${keyFile})" ${url}`;
   if (socket !== null) {
     if (named) target = ` --socket ${quote(socket)}`;
     curl = `curl --unix-socket ${quote(socket)} http://localhost`;
   } else target = ` --url ${url} --key-file ${keyFile}`;
+  if (config.dev) {
+    return ["listen --register", "trigger budget.exceeded", "tui"].map((words) => `${program} ${words}${target}`);
+  }
   const post = (path: string, body: object) =>
     `${curl}${path} -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
-  const receiver = config.dev ? "http://127.0.0.1:4000/" : "https://example.com/hook";
   return [
-    config.dev ? RECEIVER : `${program} keys create --name app --scope publish,read${target}`,
-    post("/v1/webhooks", { url: receiver, events: ["budget.exceeded"] }),
+    `${program} keys create --name app --scope publish,read${target}`,
+    post("/v1/webhooks", { url: "https://example.com/hook", events: ["budget.exceeded"] }),
     post("/v1/webhooks/events", { type: "budget.exceeded", data: { budget: "groceries" } }),
     `${curl}/v1/webhooks/events?include=deliveries`,
   ];
 }
 
-/** Prints what it gets and answers 200. */
-const RECEIVER = `node -e "require('http').createServer((q, s) => q.on('data', (d) => console.log(d + '')).on('end', () => s.end())).listen(4000)"`;
+/** How the program is called there. */
+function programAt({ cwd, checkout }: Place): string {
+  if (checkout === null) return "webhookd";
+  return resolve(checkout) === cwd ? "scripts/webhookd" : quote(join(checkout, "scripts/webhookd"));
+}
 
 /** For a shell. */
 export function quote(path: string): string {

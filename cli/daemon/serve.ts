@@ -59,11 +59,11 @@ export async function run(args: Args<"serve">, io: Io, load: () => Promise<Start
     const daemon = await startDaemon(config, { log, listenFd });
     signals.running();
     onHangup = () => reload(daemon);
-    if (io.stdout.isTTY && format === "pretty") io.stdout.write(banner(config, daemon, args));
+    if (io.stdout.isTTY && format === "pretty") io.stdout.write(banner(config, daemon, args, inputs()));
     else if (daemon.created) {
       log.info({ file: daemon.adminKeyFile }, "this file holds the first API key, an admin's");
       log.warn({ file: config.data.secretKeyFile }, "copy this file off the host: no backup can be read without it");
-      log.info({ next: nextSteps(config, daemon, args) }, "what to type next");
+      log.info({ next: nextSteps(config, daemon, args, inputs()) }, "what to type next");
     }
     return await untilItEnds(daemon, signals, io);
   } finally {

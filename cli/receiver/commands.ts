@@ -44,6 +44,35 @@ export const RECEIVER = {
       "webhookd listen --secret-file secret.txt --forward-to http://127.0.0.1:3000/hook",
     ],
   ),
+  trigger: command(
+    "trigger",
+    "Make an event with sample data, and say what came back",
+    {
+      type: { type: "positional", valueHint: "TYPE", description: "Its event type" },
+      endpoint: { type: "string", valueHint: "ep_…", description: "A test event, to this endpoint alone" },
+      all: {
+        type: "boolean",
+        description: "A real event, to all that chose the type; no need to say so to a daemon with --dev",
+      },
+      data: {
+        type: "string",
+        valueHint: "@FILE",
+        description: "In place of the sample: in a file, - for stdin, or JSON as it stands here",
+      },
+      set: { type: "string", multiple: true, valueHint: "data.a.b=VALUE", description: "Change one field of the data" },
+      count: { type: "string", default: "1", valueHint: "N", description: "So many events" },
+      pace: { type: "string", default: "5/s", valueHint: "N/s", description: "At most so many at a time" },
+      print: { type: "boolean", description: "Show what would be published, and publish nothing" },
+      list: { type: "boolean", description: "Show the types there are" },
+      ...CLIENT,
+    },
+    [
+      "webhookd trigger budget.exceeded",
+      "webhookd trigger budget.exceeded --endpoint ep_01m7w8bx02jeyjr53r14y5rmma",
+      "webhookd trigger transaction.enriched --all --set data.category=travel.flights --count 10 --pace 2/s",
+      "webhookd trigger --list",
+    ],
+  ),
   verify: command(
     "verify",
     "Check a signature, and say why it does not match: 0 or 8",

@@ -38,6 +38,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
         failure: failure === null ? null : { at: formatInstant(failure.at), detail: failure.detail },
       },
       departures: departures(),
+      dev: config.dev,
       sender_threads: config.delivery.threads,
       careful: store.careful,
     });

@@ -194,13 +194,28 @@ describe("webhookd serve", () => {
     await startedWith(io, true, "--data-dir", "/it's here");
     expect(io.out).toContain("key     /d/admin.key");
     expect(io.out).toContain("Copy /it's here/secret.key off this host");
-    const [, next = ""] = io.out.split("Next, in another terminal and in this folder:\n");
+    const [, next = ""] = io.out.split("Next, in another terminal:\n");
     expect(next.split("\n").filter((line) => line.startsWith("  "))).toHaveLength(4);
     expect(next).toContain("keys create --name app --scope publish,read --socket /d/webhookd.sock\n");
     const again = new FakeIo({ isTTY: true });
     await startedWith(again, false);
     expect(again.out).not.toContain("Copy");
     expect(again.out).toContain("keys create --name app --scope publish,read\n");
+  });
+
+  it.each([
+    ["/srv/app", "scripts/webhookd", " and in this folder"],
+    ["/srv/other", "/srv/app/scripts/webhookd", ""],
+    [null, "webhookd", ""],
+  ])("with --dev gives the commands of a first run, as they are called there: %s", async (where, program, folder) => {
+    const checkout = where === null ? null : "/srv/app/";
+    const io = new FakeIo({ isTTY: true, machine: { cwd: where ?? "/srv/app", checkout } });
+    await startedWith(io, true, "--dev");
+    const steps = ["listen --register", "trigger budget.exceeded", "tui"].map((words) => `  ${program} ${words}\n`);
+    expect(io.out).toContain(`Next, in another terminal${folder}:\n${steps.join("")}Ctrl-C`);
+    const named = new FakeIo({ isTTY: true });
+    await startedWith(named, true, "--dev", "--socket", "/it's/s");
+    expect(named.out).toContain("  webhookd listen --register --socket /d/webhookd.sock\n");
   });
 
   describe("at SIGHUP", () => {

@@ -92,6 +92,7 @@ export const Status = titled(
       v.array(v.string()),
       "A sentence for each constant of the specification that the configuration changes.",
     ),
+    dev: described(v.boolean(), "Whether it runs with `--dev`: endpoints may be plain http on this machine."),
     sender_threads: described(Count, "Threads that send; 0: the main one does."),
     careful: described(
       v.boolean(),
@@ -138,6 +139,7 @@ export const aStatus = {
   database: { bytes: 73_400_320, wal_bytes: 4_124_152 },
   backup: { every_seconds: 86_400, dir: "/var/backups/webhookd", last: aBackup, failure: null },
   departures: [],
+  dev: false,
   sender_threads: 1,
   careful: false,
 };

@@ -1,3 +1,4 @@
+import { EXIT } from "../../../cli/exit-code.ts";
 import type { RECEIVER } from "../../../cli/receiver/commands.ts";
 import { someSecrets } from "../../../src/api/schemas/secret.ts";
 import { signBody } from "../../../src/domain/signature.ts";
@@ -10,6 +11,13 @@ const VECTOR = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17
 
 export const RECEIVER_CASES: { readonly [N in keyof typeof RECEIVER]: Case | CaseElsewhere } = {
   listen: { words: ["--port", "0", "--once"], testedIn: "test/cli/receiver/listen.test.ts" },
+  trigger: {
+    words: ["budget.exceeded", "--all"],
+    asks: ["publishEvent", "getEvent"],
+    exit: EXIT.answer_is_no,
+    out: /^evt_\S+ {2}budget\.exceeded\n {2}ep_\S+ {2}example\.com\/hook {2}503 in 12 ms; .+\nNot delivered\.\n$/,
+    json: { type: "budget.exceeded", status: "pending" },
+  },
   verify: {
     words: ["--endpoint", "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", "--signature", SIGNATURE, "{dir}/body.json"],
     asks: ["getSecret"],

@@ -1,0 +1,53 @@
+/** What came of an event at first: one attempt of each of its deliveries. */
+import type { Event, EventDelivery } from "../../src/client/answers.ts";
+import type { Client } from "../../src/client/client.ts";
+import { lastResultOf } from "../attempts/text.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
+
+/** A receiver has 10 s, and the daemon a moment to start and to write down what came back. */
+const WAIT_MS = 15_000;
+const POLL_MS = 100;
+
+/** The event once each of its deliveries was attempted, or when that took too long. */
+export async function firstAttempts(client: Client, id: string, io: Io): Promise<Event> {
+  const end = io.monotonic() + WAIT_MS;
+  let event = await client.call("getEvent", { id });
+  while (event.deliveries.some(isOpen) && io.monotonic() < end) {
+    await io.sleep(POLL_MS);
+    event = await client.call("getEvent", { id });
+  }
+  return event;
+}
+
+/** One that was interrupted is made again. */
+function isOpen({ status, last_attempt: last }: EventDelivery): boolean {
+  return status === "pending" && (last === null || last.outcome === "interrupted");
+}
+
+/** Says what came back, and gives the exit code. */
+export function tellFirst(event: Event, json: boolean, io: Io): number {
+  const { id, type, status, deliveries } = event;
+  const exit = exitOf(event);
+  if (json) {
+    sayJson(io, { id, type, status, deliveries });
+    return exit;
+  }
+  say(io, `${id}  ${type}`);
+  for (const delivery of deliveries) say(io, `  ${delivery.endpoint}  ${lastResultOf(delivery, io.now())}`);
+  say(io, deliveries.length === 0 ? "No endpoint chose this type." : TOLD[exit]);
+  return exit;
+}
+
+const TOLD = {
+  [EXIT.ok]: "Delivered.",
+  [EXIT.answer_is_no]: "Not delivered.",
+  [EXIT.wait_ran_out]: "No answer within 15s; the daemon goes on without this command.",
+};
+
+export function exitOf({ deliveries }: Event): keyof typeof TOLD {
+  if (deliveries.some(isOpen)) return EXIT.wait_ran_out;
+  const isDelivered = deliveries.length > 0 && deliveries.every(({ status }) => status === "delivered");
+  return isDelivered ? EXIT.ok : EXIT.answer_is_no;
+}

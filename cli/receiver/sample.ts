@@ -1,0 +1,68 @@
+/** The data of an event that is made to be looked at: a type's sample, or the caller's own, with fields changed. */
+import type { Client } from "../../src/client/client.ts";
+import { nearest } from "../../src/config/nearest.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/built-in-types.ts";
+import { readData } from "../events/data.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+
+interface SampleArgs {
+  readonly data: string | undefined;
+  readonly set: readonly string[];
+}
+
+/** As JSON. Own data goes on byte for byte unless a field is set. The daemon is asked for types that are not built in. */
+export async function sampleData(type: string, { data, set }: SampleArgs, connected: () => Client, io: Io) {
+  const changes = set.map(readChange);
+  const own = data === undefined ? undefined : await readData(data, io);
+  const sample = await sampleOf(type, connected);
+  if (changes.length === 0) return own ?? JSON.stringify(sample);
+  const start = own === undefined ? sample : (JSON.parse(own) as unknown);
+  return JSON.stringify(changes.reduce((value, { path, to }) => changed(value, path, to), start));
+}
+
+async function sampleOf(type: string, connected: () => Client): Promise<unknown> {
+  const known = BUILT_IN_TYPES.find(({ name }) => name === type);
+  if (known !== undefined) return known.sample;
+  const { data: types } = await connected().call("listEventTypes");
+  const configured = types.find(({ name }) => name === type);
+  if (configured !== undefined) return configured.sample;
+  const names = types.map(({ name }) => name);
+  const near = nearest(type, names);
+  const hint = near === null ? `There are ${names.join(", ")}.` : `Did you mean ${near}?`;
+  throw new Failure("usage", `there is no event type "${type}"`, `${hint} Nothing was published.`);
+}
+
+interface Change {
+  readonly path: readonly string[];
+  readonly to: unknown;
+}
+
+/** `data.a.0.b=VALUE`; what is no JSON is text. */
+function readChange(text: string): Change {
+  const [, path, value] = /^data\.([^=]+)=(.*)$/s.exec(text) ?? [];
+  const steps = path?.split(".");
+  if (steps === undefined || steps.includes("")) {
+    throw new Failure("usage", `--set takes data.field=value, not "${text}"`, "Nothing was published.");
+  }
+  return { path: steps, to: jsonOr(value!) };
+}
+
+function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** A copy; objects that are missing on the way are made. */
+function changed(value: unknown, [step, ...rest]: readonly string[], to: unknown): unknown {
+  if (step === undefined) return to;
+  if (Array.isArray(value) && /^\d{1,4}$/.test(step) && Number(step) <= value.length) {
+    return value.toSpliced(Number(step), 1, changed(value[Number(step)], rest, to));
+  }
+  const members = typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+  const member = Object.hasOwn(members, step) ? (members as Record<string, unknown>)[step] : undefined;
+  return { ...members, [step]: changed(member, rest, to) };
+}

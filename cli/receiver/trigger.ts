@@ -1,0 +1,164 @@
+import type { Attempt, Event } from "../../src/client/answers.ts";
+import { ClientError, type Client } from "../../src/client/client.ts";
+import { printable } from "../../src/domain/printable.ts";
+import { resultOf } from "../attempts/text.ts";
+import type { Args } from "../commands.ts";
+import { exitOf, firstAttempts, tellFirst } from "../events/first-attempts.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { note, say, sayJson } from "../print.ts";
+import { sayTable } from "../table.ts";
+import { connect } from "../target.ts";
+import { readCount, readId, readPace } from "../values.ts";
+import { hostOf } from "../words.ts";
+import { sampleData } from "./sample.ts";
+
+/** The daemon may wait for a receiver longer than it takes to answer anything else. */
+const TEST_TIMEOUT_MS = 20_000;
+const MAX_COUNT = 1000;
+
+/** What came of one of them. */
+interface Shot {
+  readonly exit: number;
+  tell(): void;
+}
+
+export async function run(args: Args<"trigger">, io: Io): Promise<number> {
+  const connected = () => connect(args, io);
+  if (args.list) return listTypes(connected(), args.json, io);
+  const { type } = args;
+  if (type === undefined) throw usage("TYPE is missing", "webhookd trigger --list shows them.");
+  const count = readCount(args.count, "--count", { min: 1, max: MAX_COUNT });
+  const pauseMs = 1000 / readPace(args.pace, "--pace");
+  checkTarget(args);
+  const data = await sampleData(type, args, connected, io);
+  const body = `{"type":${JSON.stringify(type)},"data":${data}}`;
+  if (args.print) {
+    io.stdout.write(`${printable(body, { keepNewlines: true })}\n`);
+    return EXIT.ok;
+  }
+  const client = connected();
+  const { endpoint } = args;
+  if (endpoint === undefined && !args.all) await requireDev(client, type);
+  const shoot =
+    endpoint === undefined
+      ? () => publish(client, body, args.json, io)
+      : () => sendTest(client, { endpoint, type }, args.json, io);
+  return many(shoot, { count, pauseMs, json: args.json }, io);
+}
+
+function checkTarget({ endpoint, all, data, set }: Args<"trigger">): void {
+  if (endpoint === undefined) return;
+  readId("ep", endpoint);
+  if (all) throw usage("--endpoint and --all exclude each other");
+  if (data === undefined && set.length === 0) return;
+  throw usage("a test event carries the sample of its type", "With data of your own publish a real one: --all.");
+}
+
+/** On a daemon that is in use, an event that was made up goes to real customers. */
+async function requireDev(client: Client, type: string): Promise<void> {
+  try {
+    if ((await client.call("getStatus")).dev) return;
+  } catch (error) {
+    if (!(error instanceof ClientError) || error.failure !== "not_allowed") throw error;
+  }
+  throw usage(
+    "which endpoints should get it? This daemon does not run with --dev",
+    `--endpoint ep_… sends a test event to one; --all publishes to every endpoint that chose ${type}.`,
+  );
+}
+
+interface Volley {
+  readonly count: number;
+  readonly pauseMs: number;
+  readonly json: boolean;
+}
+
+async function many(shoot: () => Promise<Shot>, { count, pauseMs, json }: Volley, io: Io): Promise<number> {
+  const shots: Promise<Shot>[] = [];
+  for (let shot = 0; shot < count; shot++) {
+    if (shot > 0) await io.sleep(pauseMs);
+    const started = shoot();
+    started.catch(() => {});
+    shots.push(started);
+  }
+  const exits: number[] = [];
+  for (const shot of shots) {
+    const { exit, tell } = await shot;
+    tell();
+    exits.push(exit);
+  }
+  if (count === 1) return exits[0]!;
+  const delivered = exits.filter((exit) => exit === EXIT.ok).length;
+  if (!json) note(io, `${delivered} of ${count} delivered.`);
+  if (delivered === count) return EXIT.ok;
+  return delivered > 0 ? EXIT.partly_done : exits[0]!;
+}
+
+async function publish(client: Client, body: string, json: boolean, io: Io): Promise<Shot> {
+  const { id, deliveries } = await client.call("publishEvent", { body });
+  const event: Event = await firstAttempts(client, id, io);
+  return {
+    exit: exitOf(event),
+    tell() {
+      tellFirst(event, json, io);
+      if (deliveries === 0) note(io, "To get it here: webhookd listen --register");
+    },
+  };
+}
+
+async function sendTest(
+  client: Client,
+  { endpoint, type }: { endpoint: string; type: string },
+  json: boolean,
+  io: Io,
+): Promise<Shot> {
+  const ask = { id: endpoint, body: { type }, query: { wait: true }, timeoutMs: TEST_TIMEOUT_MS };
+  const answer = await client.call("sendTestEvent", ask);
+  const attempt = "outcome" in answer ? answer : null;
+  const exit = exitOfTest(attempt);
+  return {
+    exit,
+    tell() {
+      if (json) {
+        sayJson(io, answer);
+        return;
+      }
+      say(io, `${attempt?.event ?? answer.id}  ${type}  (test)`);
+      if (attempt === null) {
+        say(io, "Not attempted yet: the daemon is paused, or slow.");
+        return;
+      }
+      say(io, `  ${endpoint}  ${hostOf(attempt.url)}  ${resultOf(attempt)}`);
+      if (exit !== EXIT.ok && attempt.response_body !== "") say(io, `  ${attempt.response_body.slice(0, 200)}`);
+      say(io, exit === EXIT.ok ? "Delivered." : "Not delivered.");
+    },
+  };
+}
+
+function exitOfTest(attempt: Attempt | null): number {
+  if (attempt === null) return EXIT.wait_ran_out;
+  return attempt.outcome === "succeeded" ? EXIT.ok : EXIT.answer_is_no;
+}
+
+const SPECIFIED = "data as specified";
+const UNSPECIFIED = "shape not specified: the sample is ours";
+
+async function listTypes(client: Client, json: boolean, io: Io): Promise<number> {
+  const { data } = await client.call("listEventTypes");
+  if (json) sayJson(io, { data });
+  else {
+    const rows = data.map(({ name, description, source }) => [
+      name,
+      source === "specified" ? SPECIFIED : UNSPECIFIED,
+      description,
+    ]);
+    sayTable(io, [["TYPE", "DATA", "DESCRIPTION"], ...rows]);
+  }
+  return EXIT.ok;
+}
+
+function usage(what: string, hint = ""): Failure {
+  return new Failure("usage", what, `${hint} Nothing was published.`.trim());
+}
