@@ -1,6 +1,7 @@
 /** Every command there is, by its words. Each noun's folder holds what its commands take, and a file for each to run. */
 import type { ArgsOf } from "./command.ts";
 import { ATTEMPTS } from "./attempts/commands.ts";
+import { COMPLETIONS } from "./completions/commands.ts";
 import { CONFIGURATION } from "./config/commands.ts";
 import { DOCTOR } from "./doctor/commands.ts";
 import { DAEMON } from "./daemon/commands.ts";
@@ -33,6 +34,7 @@ export const COMMANDS = {
   ...CONFIGURATION,
   ...DOCTOR,
   ...UPKEEP,
+  ...COMPLETIONS,
 } as const;
 
 export type CommandName = keyof typeof COMMANDS;

@@ -63,4 +63,6 @@ export const RUNS: Runs = {
   backup: () => import("./upkeep/backup.ts"),
   restore: () => import("./upkeep/restore.ts"),
   migrate: () => import("./upkeep/migrate.ts"),
+
+  completions: () => import("./completions/completions.ts"),
 };

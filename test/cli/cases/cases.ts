@@ -1,6 +1,7 @@
 /** A row of the table for each command; the nouns' files hold them. */
 import type { CommandName } from "../../../cli/commands.ts";
 import type { Case, CaseElsewhere } from "./case.ts";
+import { COMPLETIONS_CASES } from "./completions.ts";
 import { CONFIG_CASES } from "./config.ts";
 import { DAEMON_CASES } from "./daemon.ts";
 import { ATTEMPTS_CASES, DELIVERIES_CASES } from "./deliveries.ts";
@@ -31,5 +32,6 @@ export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...KEYS_CASES,
   ...CONFIG_CASES,
   ...DOCTOR_CASES,
+  ...COMPLETIONS_CASES,
   ...UPKEEP_CASES,
 };

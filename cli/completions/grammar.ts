@@ -1,0 +1,98 @@
+/** What may stand where on a command line, made from the table of commands. */
+import type { ArgDef } from "../command.ts";
+import { COMMANDS, GROUPS, type CommandName } from "../commands.ts";
+import { flagsOf } from "../parse.ts";
+
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+export type Shell = (typeof SHELLS)[number];
+
+/** What a flag's value, or an argument, may be. `ids` are asked of the daemon. */
+export type Takes =
+  | { readonly kind: "words"; readonly words: readonly string[] }
+  | { readonly kind: "files" | "ids" | "anything" };
+
+export interface TypedFlag {
+  readonly spelling: string;
+  readonly description: string;
+  /** Null: no value. */
+  readonly takes: Takes | null;
+}
+
+export interface TypedCommand {
+  /** Its words: `events list`. */
+  readonly name: string;
+  readonly description: string;
+  readonly flags: readonly TypedFlag[];
+  /** Null: it takes no arguments. */
+  readonly argument: Takes | null;
+}
+
+export interface Described {
+  readonly word: string;
+  readonly description: string;
+}
+
+/** Words that other settings and states have, where the hint says which are meant. */
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  SHELL: SHELLS,
+  STATUS: ["pending", "held", "delivered", "failed", "cancelled"],
+  LEVEL: ["debug", "info", "warn", "error"],
+  FORMAT: ["auto", "json", "pretty"],
+};
+
+export function commandsTyped(): TypedCommand[] {
+  return Object.entries(COMMANDS).map(([name, { args, definition }]) => {
+    const flags = flagsOf(args).map(({ spelling, definition: flag, on }) => ({
+      spelling,
+      description: (!on && flag.type === "boolean" && flag.negativeDescription) || flag.description,
+      takes: flag.type === "boolean" ? null : takesOf(flag),
+    }));
+    const argument = Object.values<ArgDef>(args).find(({ type }) => type === "positional");
+    return {
+      name,
+      description: (definition.meta as { description: string }).description,
+      flags: [...flags, { spelling: "--help", description: "Show examples and every flag", takes: null }],
+      argument: argument === undefined ? null : takesOf(argument),
+    };
+  });
+}
+
+/** What may follow the words of a group, or `webhookd` itself when there are none. */
+export function nextWords(group = ""): Described[] {
+  const commands = commandsTyped().filter(({ name }) => isIn(group, name));
+  const words = commands.map(({ name, description }) => ({ word: name.split(" ").at(-1)!, description }));
+  if (group !== "") return words;
+  return [...words, ...Object.entries(GROUPS).map(([word, description]) => ({ word, description }))];
+}
+
+function isIn(group: string, name: string): boolean {
+  return group === "" ? !name.includes(" ") : name.startsWith(`${group} `);
+}
+
+/** What stands at the end of a command line that began so; null where nothing is to be asked of a daemon. */
+export function hintAt(words: readonly string[]): { readonly command: CommandName; readonly hint: string } | null {
+  const [first = "", second = ""] = words;
+  const command = [`${first} ${second}`, first].find((name) => Object.hasOwn(COMMANDS, name)) as
+    | CommandName
+    | undefined;
+  if (command === undefined) return null;
+  const args: Readonly<Record<string, ArgDef>> = COMMANDS[command].args;
+  const [before = "", last = ""] = words.slice(-2);
+  const inline = /^(--[^=]+)=/.exec(last)?.[1];
+  const flag = flagsOf(args).find(({ spelling }) => spelling === (inline ?? before));
+  if (flag !== undefined && flag.definition.type !== "boolean") return { command, hint: hintOf(flag.definition) };
+  const argument = Object.values(args).find(({ type }) => type === "positional");
+  return argument === undefined ? null : { command, hint: hintOf(argument) };
+}
+
+function takesOf(definition: ArgDef): Takes {
+  if (definition.type === "enum") return { kind: "words", words: definition.options };
+  const hint = hintOf(definition);
+  if (Object.hasOwn(WORDS, hint)) return { kind: "words", words: WORDS[hint]! };
+  if (/^@?(FILE|PATH|DIR)\b/.test(hint)) return { kind: "files" };
+  return { kind: /^([a-z]{2,3}_…|TYPE)/.test(hint) ? "ids" : "anything" };
+}
+
+function hintOf({ valueHint = "" }: ArgDef): string {
+  return valueHint;
+}
