@@ -14,7 +14,7 @@ export interface Sent {
  * runs; the secret is in a variable, and in no text.
  */
 export function curlScript({ event, endpoint, url, body, headers }: Sent): string {
-  const own = headers.map((name) => `#   this endpoint also gets ${name}; add it: -H '${name}: …'`);
+  const own = headers.map((name) => `#   this endpoint also gets ${name}; add -H with its value`);
   return `${[
     `# ${event} to ${endpoint}, signed when this runs. First:`,
     `#   WEBHOOKD_SECRET=$(webhookd endpoints secret ${endpoint})`,
@@ -29,11 +29,11 @@ export function curlScript({ event, endpoint, url, body, headers }: Sent): strin
     'signed() { openssl dgst -sha256 -mac HMAC -macopt "hexkey:$1" -binary; }',
     'specified=$(printf %s "$body" | signed "$(printf %s "$WEBHOOKD_SECRET" | hex)" | hex)',
     `standard=$(printf '%s.%s.%s' ${event} "$now" "$body" | signed "$key" | openssl base64 -A)`,
-    `curl -sS -i ${quoted(new URL(url).href)} \\`,
+    `printf %s "$body" | curl -sS -i ${quoted(new URL(url).href)} \\`,
     "  -H 'content-type: application/json' \\",
     '  -H "X-Service-Signature: $specified" \\',
     `  -H 'webhook-id: ${event}' -H "webhook-timestamp: $now" -H "webhook-signature: v1,$standard" \\`,
-    '  --data-binary "$body"',
+    "  --data-binary @-",
   ].join("\n")}\n`;
 }
 

@@ -11,6 +11,8 @@ export interface Seen {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: unknown;
+  /** The same as it came. */
+  readonly text: string;
 }
 
 type Answer = (seen: Seen) => { status: number; body?: unknown; type?: string };
@@ -50,6 +52,7 @@ export async function fakeDaemon(answer: Answer): Promise<FakeDaemon> {
       path: req.url!,
       headers: req.headers,
       body: text === "" ? undefined : (JSON.parse(text) as unknown),
+      text,
     };
     seen.push(one);
     const { status, body, type = "application/json" } = answer(one);

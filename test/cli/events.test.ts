@@ -1,0 +1,281 @@
+import { execFile, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Webhook } from "standardwebhooks";
+import { describe, expect, it } from "vitest";
+import { EXIT } from "../../cli/exit-code.ts";
+import { curlScript } from "../../cli/events/curl.ts";
+import { anAttempt } from "../../src/api/schemas/attempt.ts";
+import { aDelivery } from "../../src/api/schemas/delivery.ts";
+import { anEvent } from "../../src/api/schemas/event.ts";
+import { verifyBody } from "../../src/domain/signature.ts";
+import { receiverOf } from "../harness/exchange.ts";
+import { describedDaemon, type Answering } from "./described-daemon.ts";
+import { FakeIo } from "./fake-io.ts";
+import { webhookd } from "./runs.ts";
+
+const { id } = anEvent;
+/** What a JSON parser would change: key order, digits, escapes, white space, what is no ASCII, what steers a terminal. */
+const DATA =
+  '{"z": 1.10, "a":12345678901234567890,\n "e":1e400,"s":"\\u0041\\/é%s %% \'quoted\' \u202e\x7f$(id)`id`\\\\n"}';
+const BODY = `{"id":"${id}","type":"budget.exceeded","created_at":"${anEvent.created_at}","data":${DATA}}`;
+const ANSWER = JSON.stringify({ ...anEvent, data: 0 }).replace('"data":0', () => `"data":${DATA}`);
+
+async function events(words: readonly string[], { isTTY = false, input = [], files = {}, ...answering }: Made = {}) {
+  const daemon = await describedDaemon(answering);
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(daemon.dir, file), text);
+  const io = new FakeIo({ isTTY, input });
+  const line = words.map((word) => word.replace("{dir}", daemon.dir));
+  const code = await webhookd(io, "events", ...line, "--socket", daemon.socket);
+  return { code, out: io.out, err: io.err, io, daemon };
+}
+interface Made extends Answering {
+  isTTY?: boolean;
+  input?: string[];
+  files?: Record<string, string | Buffer>;
+}
+
+describe("webhookd events show", () => {
+  const answers = { getEvent: ANSWER };
+
+  it("--raw is the body as it was signed, byte for byte, and nothing else", async () => {
+    const { code, out, err } = await events(["show", id, "--raw"], { answers });
+    expect({ code, out, err }).toEqual({ code: EXIT.ok, out: BODY, err: "" });
+  });
+
+  it("--raw writes to a terminal only when it is forced to", async () => {
+    const refused = await events(["show", id, "--raw"], { answers, isTTY: true });
+    expect([refused.code, refused.out, refused.daemon.seen]).toEqual([EXIT.usage, "", []]);
+    expect(refused.err).toContain("--force");
+    expect((await events(["show", id, "--raw", "--force"], { answers, isTTY: true })).out).toBe(BODY);
+  });
+
+  it("--json keeps numbers as they were published, in ASCII on one line", async () => {
+    const { out } = await events(["show", id, "--json"], { answers });
+    expect(out).toMatch(/^[\x20-\x7e]+\n$/);
+    expect(out).toContain('{"z": 1.10, "a":12345678901234567890,  "e":1e400,');
+    expect(JSON.parse(out)).toEqual(JSON.parse(ANSWER));
+  });
+
+  it("shows data as it came, and lets none of it steer the terminal", async () => {
+    const { out } = await events(["show", id], { answers });
+    expect(out).toContain('data\n  {"z": 1.10, "a":12345678901234567890,\n   "e":1e400,');
+    expect(out).toContain("é%s %% 'quoted' <U+202E><U+007F>$(id)");
+  });
+
+  it("shows the beginning of large data, and how to get all of it", async () => {
+    const large = ANSWER.replace(DATA, () => JSON.stringify({ s: "x".repeat(10_000) }));
+    const { out } = await events(["show", id], { answers: { getEvent: large } });
+    expect(out.length).toBeLessThan(5000);
+    expect(out).toMatch(/x…\n {2}all of it: webhookd events show evt_\S+ --raw\n$/);
+  });
+
+  it("says of each delivery what was tried, what is to come and what to type", async () => {
+    const endpoint = aDelivery.endpoint;
+    const deliveries = (["pending", "held", "failed", "cancelled", "delivered"] as const).map((status, index) => ({
+      ...aDelivery,
+      id: `dlv_0000000000000000000000000${index}`,
+      status,
+      next_attempt_at: status === "pending" ? "2023-11-14T22:43:32.000Z" : null,
+    }));
+    const attempts = deliveries.map(({ id: delivery }) => ({ ...anAttempt, delivery, detail: `why of ${delivery}` }));
+    const { out } = await events(["show", id], {
+      answers: {
+        getEvent: { ...anEvent, status: "failed", deliveries },
+        listEventAttempts: [
+          { data: attempts.slice(0, 2), next_cursor: "more" },
+          { data: attempts.slice(2), next_cursor: null },
+        ],
+      },
+    });
+    for (const line of [
+      "  next attempt in 30m 12s, at 2023-11-14T22:43:32.000Z; at once: webhookd deliveries attempt dlv_",
+      `  kept while its endpoint is disabled; to send it: webhookd endpoints enable ${endpoint}\n`,
+      `  no attempts are left; to begin anew: webhookd replay ${id} --endpoint ${endpoint}\n`,
+      "  cancelled: nothing more is sent\n",
+    ]) {
+      expect(out).toContain(line);
+    }
+    for (const { id: delivery } of deliveries) expect(out).toContain(`  ladder  why of ${delivery}\n`);
+  });
+
+  it("says when its data was erased; then there is no body", async () => {
+    const erased = { getEvent: { ...anEvent, data: null } };
+    expect((await events(["show", id], { answers: erased })).out).toMatch(/\ndata was erased\n$/);
+    const raw = await events(["show", id, "--raw"], { answers: erased });
+    expect([raw.code, raw.out]).toEqual([EXIT.conflict, ""]);
+  });
+
+  it.each([
+    [["--raw", "--json"], "two outputs"],
+    [["--raw", "--curl"], "two outputs"],
+    [["--endpoint=ep_06fbqxvx8r4m8q2v6ng0c3kz7t"], "goes with --curl"],
+    [["--force"], "goes with --raw"],
+  ])("refuses %j before it asks anybody", async (flags, message) => {
+    const { code, err, daemon } = await events(["show", id, ...flags]);
+    expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
+    expect(err).toContain(message);
+  });
+});
+
+describe("webhookd events show --curl", () => {
+  const missing = ["curl", "openssl"].filter((tool) => spawnSync(tool, ["--version"]).error !== undefined);
+  if (missing.length > 0) console.warn(`SKIPPED: ${missing.join(" and ")} not installed, so no script is run`);
+
+  it
+    .skipIf(missing.length > 0)
+    .each(["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=", "It's a Secret to Everybody"])(
+    "prints a script that sends the same bytes with fresh signatures by the secret %s, which it does not hold",
+    async (secret) => {
+      const receiver = await receiverOf(200);
+      const getEndpoint = { url: `${receiver.url}/it's?a=b`, headers: { authorization: "***" } };
+      const { code, out } = await events(["show", id, "--curl"], { answers: { getEvent: ANSWER, getEndpoint } });
+      expect(code).toBe(EXIT.ok);
+      expect(out).toMatch(/^[\n\x20-\x7e]+$/);
+      expect(out).not.toContain("whsec_M");
+      expect(out).toContain("authorization");
+      const child = execFile("sh", ["-eu", "-c", out], { env: { PATH: process.env.PATH!, WEBHOOKD_SECRET: secret } });
+      const [exit] = await once(child, "close");
+      const { body, headers, path } = await receiver.next();
+      expect([exit, path]).toEqual([0, "/hook/it's?a=b"]);
+      expect(body.toString()).toBe(BODY);
+      expect(verifyBody(secret, body, headers["x-service-signature"]!)).toBe(true);
+      expect(headers["webhook-id"]).toBe(id);
+      const standard = secret.startsWith("whsec_") ? new Webhook(secret) : new Webhook(secret, { format: "raw" });
+      expect(() => standard.verify(body.toString(), headers)).not.toThrow();
+    },
+  );
+
+  it("asks which endpoint where there are several", async () => {
+    const deliveries = [aDelivery, { ...aDelivery, endpoint: "ep_2" }];
+    const { code, out, err } = await events(["show", id, "--curl"], {
+      answers: { getEvent: { ...anEvent, deliveries } },
+    });
+    expect([code, out]).toEqual([EXIT.usage, ""]);
+    expect(err).toContain(`It went to ${aDelivery.endpoint}, ep_2.`);
+  });
+
+  it("is ASCII whatever the body holds", () => {
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+    const script = curlScript({ event: "evt_1", endpoint: "ep_1", url: "https://h/é", body: bytes, headers: [] });
+    expect(script).toMatch(/^[\n\x20-\x7e]+$/);
+  });
+});
+
+describe("webhookd events send", () => {
+  const words = ["send", "--type=budget.exceeded", "--data"];
+  const sent = async (data: string, more: Made = {}) => {
+    const { code, daemon } = await events([...words, data], more);
+    return [code, daemon.seen[0]?.text];
+  };
+
+  it.each([
+    ["as it stands", DATA, {}],
+    ["from a file", "@{dir}/data.json", { files: { "data.json": `  ${DATA}\n` } }],
+    ["from stdin", "-", { input: [DATA] }],
+  ])("passes data %s on byte for byte", async (_, data, more) => {
+    expect(await sent(data, more)).toEqual([EXIT.ok, `{"type":"budget.exceeded","data":${DATA}}`]);
+  });
+
+  it("sends what else was said, and the idempotency key as a header", async () => {
+    const more = ["--tenant=acme", "--created-at=2026-11-20T09:00:00Z", "--idempotency-key=k/1"];
+    const { daemon } = await events([...words, "{}", ...more]);
+    expect(daemon.seen[0]!.body).toEqual({
+      type: "budget.exceeded",
+      tenant: "acme",
+      created_at: "2026-11-20T09:00:00Z",
+      data: {},
+    });
+    expect(daemon.seen[0]!.headers["idempotency-key"]).toBe("k/1");
+  });
+
+  it.each([
+    ["@{dir}/data.json", '{"a": 1,\n "é": tru }', /data\.json:2:7: the JSON text has an unexpected character/],
+    ["-", '{"a": ', /^webhookd: stdin:2:1: the JSON text has an unexpected end/],
+    ['{"a":1,"a":2}', "", /^webhookd: --data:1:8: an object has the same key twice, at \/a/],
+    ['{"a":"\n"}', "", /^webhookd: --data:1:6: the string at byte 5 does not end/],
+    ["[1]", "", /^webhookd: --data holds a JSON array\n {2}An event's data is an object\./],
+    ["@{dir}/none.json", "", /none\.json cannot be read \(there is no such file\)/],
+    ["{} {}", "", /^webhookd: --data:1:4: /],
+  ])("refuses %s %j, says where it is wrong, and publishes nothing", async (data, text, message) => {
+    const { code, out, err, daemon } = await events([...words, data], { files: { "data.json": text }, input: [text] });
+    expect({ code, out, seen: daemon.seen }).toEqual({ code: EXIT.usage, out: "", seen: [] });
+    expect(err).toMatch(message);
+  });
+
+  it("refuses a file that is not UTF-8", async () => {
+    const files = { "data.json": Buffer.from('{"a":"\xff"}', "latin1") };
+    const { code, err } = await events([...words, "@{dir}/data.json"], { files });
+    expect([code, err]).toEqual([EXIT.usage, expect.stringContaining("not UTF-8")]);
+  });
+
+  const outcome = (status: string, attempt: object | null) => ({
+    ...anEvent,
+    deliveries: [
+      { ...aDelivery, status, next_attempt_at: null, last_attempt: attempt && { ...anAttempt, ...attempt } },
+    ],
+  });
+  const open = outcome("pending", null);
+  it.each([
+    ["delivered", EXIT.ok, "Delivered.", outcome("delivered", { outcome: "succeeded", status_code: 200 })],
+    ["failed", EXIT.answer_is_no, "Not delivered.", outcome("pending", {})],
+    ["not attempted in time", EXIT.wait_ran_out, "No answer within 15s", open],
+    ["interrupted", EXIT.wait_ran_out, "No answer within 15s", outcome("pending", { outcome: "interrupted" })],
+    ["for nobody", EXIT.answer_is_no, "No endpoint chose this type.", { ...anEvent, deliveries: [] }],
+  ])("--wait ends an event that is %s with %s", async (_, exit, told, last) => {
+    const { code, out } = await events([...words, "{}", "--wait"], { answers: { getEvent: [open, open, last] } });
+    expect([code, out]).toEqual([exit, expect.stringContaining(told)]);
+  });
+});
+
+describe("webhookd events list", () => {
+  it("asks for what the flags and --filter say", async () => {
+    const { daemon } = await events(["list", "--filter=status:failed since:2h", "--status-code=5xx", "--limit=7"]);
+    const { searchParams } = new URL(daemon.seen[0]!.path, "http://d");
+    expect(Object.fromEntries(searchParams)).toEqual({
+      status: "failed",
+      since: "2023-11-14T20:13:20.000Z",
+      status_code: "5xx",
+      include: "deliveries",
+      order: "newest",
+      limit: "7",
+    });
+  });
+
+  it("reads no deliveries where none are shown, and says what ids alone are", async () => {
+    const { out, daemon } = await events(["list", "--ids"]);
+    expect(out).toBe(`${id}\n`);
+    expect(daemon.seen[0]!.path).not.toContain("include");
+  });
+
+  it("shows to how many endpoints it went, and what the latest of them said", async () => {
+    const later = { ...anAttempt, started_at: "2026-11-20T10:00:00.000Z", status_code: 204 };
+    const deliveries = [{ ...aDelivery, status: "delivered", attempts: 3, last_attempt: later }, aDelivery];
+    const { out } = await events(["list", "--plain", "--fields=attempts,last_attempt,endpoints"], {
+      answers: { listEvents: { data: [{ ...anEvent, deliveries }], next_cursor: null } },
+    });
+    expect(out).toBe("attempts\tlast_attempt\tendpoints\n4\t204\t1 of 2\n");
+  });
+
+  it.each([
+    ["--filter=event:evt_06fbqxw6v8s2d4f6g8h0j2k4m6", "--filter: event: does not apply here"],
+    ["--filter=statsu:failed", "Did you mean status?"],
+    ["--status=faild", "Did you mean failed?"],
+    ["--fields=tyep", "Did you mean type?"],
+    ["--limit=0", "--limit is a number from 1"],
+  ])("refuses %s before it asks anybody", async (flag, message) => {
+    const { code, err, daemon } = await events(["list", flag]);
+    expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
+    expect(err).toContain(message);
+  });
+});
+
+it("webhookd events cancel names the endpoint, and counts what is open there", async () => {
+  const deliveries = [aDelivery, { ...aDelivery, endpoint: "ep_2" }, { ...aDelivery, status: "delivered" }];
+  const { err, daemon } = await events(["cancel", id, "--yes", `--endpoint=${aDelivery.endpoint}`], {
+    answers: { getEvent: { ...anEvent, deliveries } },
+  });
+  expect(err).toContain("1 delivery is open");
+  expect(daemon.seen.at(-1)!.body).toEqual({ endpoint: aDelivery.endpoint });
+});
