@@ -16,6 +16,7 @@ import { buffer } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { COMMANDS } from "../../cli/commands.ts";
 import { openDashboard } from "./dashboard.ts";
+import { listensOnce } from "./listening.ts";
 import { deadline, Site, type Daemon } from "./site.ts";
 
 /** Milliseconds within which the executable should answer, when the machine has nothing else to do; bytes of it. */
@@ -134,9 +135,14 @@ async function delivers(site: Site): Promise<void> {
     const backup = (await site.ask("backup")).trim();
     assert.ok(backup.startsWith(join(site.dataDir, "")) && existsSync(backup), `a backup is in ${backup}`);
     await site.ask("status", "--wait");
+    await listensOnce(site, () => daemon.post("/v1/webhooks/events", { type: "goal.achieved", data: {} }));
     await opensDashboard(site);
-    say("an event was published, delivered with a signature that verifies, and replayed; a backup was made");
     await daemon.stop();
+    const words = ["--data-dir", `${site.dataDir}-restored`, "--secret-key", join(site.dataDir, "secret.key"), "--yes"];
+    const { code, stderr } = await site.run(["restore", backup, ...words]);
+    assert.equal(code, 0, `restore is exit ${code}\n${stderr}`);
+    say("an event was delivered with a signature that verifies, and replayed; listen heard another");
+    say("a backup was made while it ran, and restored");
   } finally {
     daemon.kill();
     receiver.close();
