@@ -20,7 +20,7 @@ function show(attempt: Attempt, io: Io): void {
   const { trigger, round, retry, response_headers: headers, response_body: body } = attempt;
   say(io, `${attempt.id}  ${attempt.outcome}  ${resultOf(attempt)}`);
   sayFields(io, [
-    ["why", attempt.detail],
+    ["detail", attempt.detail],
     ["event", attempt.event],
     ["delivery", attempt.delivery],
     ["endpoint", attempt.endpoint],

@@ -1,0 +1,49 @@
+/** What the program tells people to type, and what it asks the daemon for, is there. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { COMMANDS, GROUPS, type CommandName } from "../../cli/commands.ts";
+import { flagsOf } from "../../cli/parse.ts";
+import { OPERATIONS } from "../../src/client/operations.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+const SOURCES = ["cli", "tui", "src"].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.tsx?$/.test(name))
+    .map((name) => ({ file: `${folder}/${name}`, text: readFileSync(join(ROOT, folder, name), "utf8") })),
+);
+
+/** What stands between backticks or after a colon, up to the end of the text; what is filled in is one word. */
+const ADVICE = /(?:`|: )webhookd ([^`"\n]*)/g;
+
+const advice = SOURCES.flatMap(({ file, text }) =>
+  [...text.replaceAll(/\$\{[^}]*\}/g, "X").matchAll(ADVICE)].map(([, line]) => ({ file, line: line!.trim() })),
+).filter(({ line }) => /^(?!needs )[a-z]/.test(line));
+
+it("there is advice", () => {
+  expect(advice.length).toBeGreaterThan(30);
+});
+
+it.each(advice)("$file: webhookd $line", ({ line }) => {
+  const words = line.split(/[ ,.;)]+/);
+  const name = [words.slice(0, 2).join(" "), words[0]!].find((words) => Object.hasOwn(COMMANDS, words));
+  if (name === undefined) {
+    expect(Object.keys(GROUPS)).toContain(words[0]);
+    return;
+  }
+  const { args } = COMMANDS[name as CommandName];
+  const known = ["--help", ...flagsOf(args).map(({ spelling }) => spelling)];
+  for (const word of words.filter((word) => word.startsWith("--"))) {
+    expect(known, `${name} ${word}`).toContain(word.split("=")[0]);
+  }
+});
+
+it("every operation that a command names is one of the daemon's", () => {
+  const CALL = /(?:\.(?:call|text|every)\(|operation: )\s*"(\w+)"/g;
+  const named = SOURCES.filter(({ file }) => file.startsWith("cli/")).flatMap(({ text }) =>
+    [...text.matchAll(CALL)].map(([, operation]) => operation!),
+  );
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((operation) => !Object.hasOwn(OPERATIONS, operation))).toEqual([]);
+});

@@ -1,0 +1,75 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect } from "vitest";
+import { verifyBody } from "../../src/domain/signature.ts";
+import { it, MAIN, type Ended, type Machine } from "../harness/process.ts";
+
+const DATA = '{"z":1.10, "a":12345678901234567890}';
+
+function expectOk({ code, stdout, stderr }: Ended): string {
+  expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout;
+}
+
+const firstId = (text: string) => /\b(?:ep|evt)_\w{26}/.exec(text)![0];
+
+describe.concurrent("the nouns of the command line, on a real daemon", () => {
+  it("register an endpoint, try it, publish to it, show what came of that, and take it away", async ({ machine }) => {
+    const receiver = await machine.receiver();
+    const daemon = await machine.serve();
+    const added = await machine.webhookd("endpoints", "add", receiver.url, "--events", "budget.exceeded");
+    const [secret, endpoint] = [expectOk(added).trim(), firstId(added.stderr)];
+    expect(expectOk(await machine.webhookd("endpoints", "test", endpoint))).toMatch(/ {2}200 in \d+ ms {2}evt_/);
+    writeFileSync(join(machine.home, "data.json"), DATA);
+    const send = ["--type=budget.exceeded", "--data=@data.json", "--wait"];
+    const sent = expectOk(await machine.webhookd("events", "send", ...send));
+    expect(sent).toMatch(/ {2}200 in \d+ ms\nDelivered\.\n$/);
+    const { body, headers } = receiver.requests[1]!;
+    expect(expectOk(await machine.webhookd("events", "show", firstId(sent), "--raw"))).toBe(body.toString());
+    expect(body.toString()).toContain(`"data":${DATA}}`);
+    expect(verifyBody(secret, body, headers["x-service-signature"]!)).toBe(true);
+    expectOk(await machine.webhookd("endpoints", "disable", endpoint));
+    const held = await machine.webhookd("events", "send", "--type=budget.exceeded", "--data={}", "--wait");
+    expect([held.code, held.stdout]).toEqual([8, expect.stringContaining(`${endpoint}  held`)]);
+    const refused = await machine.webhookd("endpoints", "rm", endpoint);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+    const removed = await machine.webhookd("endpoints", "rm", endpoint, "--yes");
+    expectOk(removed);
+    expect(removed.stderr).toContain("1 delivery waits for it and will be cancelled");
+    expect((await daemon.request("GET", `/v1/webhooks/${endpoint}`)).status).toBe(404);
+  });
+
+  it("attempt a delivery by hand, and show the attempt", async ({ machine }) => {
+    const receiver = await machine.receiver(500);
+    const daemon = await machine.serve({ settings: { RETRY_DELAYS: "1h" } });
+    await daemon.register(receiver.url);
+    const { deliveries } = await attempted(daemon.publish(), daemon);
+    const [{ id }] = deliveries;
+    const tried = expectOk(await machine.webhookd("deliveries", "attempt", id));
+    expect(tried).toMatch(new RegExp(`^${id} {2}\\S+ {2}200 in \\d+ ms\n$`));
+    const newest = expectOk(await machine.webhookd("attempts", "list", id, "--json", "--limit=1"));
+    const [attempt] = JSON.parse(newest).data;
+    expect(attempt).toMatchObject({ trigger: "manual", number: 2, outcome: "succeeded" });
+    expect(expectOk(await machine.webhookd("attempts", "show", attempt.id))).toContain("2, by manual, round 1");
+  });
+
+  it("end with 0 and without a word when their reader goes away", async ({ machine }) => {
+    const daemon = await machine.serve();
+    const id = await daemon.publish({ text: "x".repeat(200_000) });
+    for (const flag of ["--raw", "--json"]) {
+      const line = `{ "$0" "$1" events show ${id} ${flag}; echo "exit $?" >&2; } | head -c 10`;
+      const head = machine.spawn("sh", ["-c", line, process.execPath, MAIN]);
+      await head.exit;
+      expect([head.stderr, head.stdout.length]).toEqual(["exit 0\n", 10]);
+    }
+  });
+});
+
+/** The event, once its first attempt is recorded. */
+async function attempted(published: Promise<string>, daemon: Awaited<ReturnType<Machine["serve"]>>): Promise<any> {
+  const id = await published;
+  for (;;) {
+    const event = await daemon.event(id);
+    if (event.deliveries[0].last_attempt !== null) return event;
+  }
+}
