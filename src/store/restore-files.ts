@@ -81,7 +81,8 @@ function keptName(name: string, suffix: string): string {
 }
 
 export function removeStaged(dir: string): void {
-  const left = readdirSync(dir).filter((name) => Object.keys(REPLACED).some((one) => name.startsWith(one + STAGED)));
+  const prefixes = [...Object.keys(REPLACED).map((name) => name + STAGED), `${JOURNAL}.`];
+  const left = readdirSync(dir).filter((name) => prefixes.some((prefix) => name.startsWith(prefix)));
   for (const name of left) rmSync(join(dir, name), { force: true });
 }
 

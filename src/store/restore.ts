@@ -72,12 +72,15 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored |
   const lock = takeLock(dir, clock.now(), options.nativeBinding);
   try {
     finishRestore(dir);
-    return await restoreLocked(options);
+    try {
+      return await restoreLocked(options);
+    } finally {
+      // Once it is begun for good, what is staged is what the next start goes on with.
+      if (!isBegun(dir)) removeStaged(dir);
+    }
   } catch (error) {
     throw refusalOf(error, options);
   } finally {
-    // Once it is begun for good, what is staged is what the next start goes on with.
-    if (!isBegun(dir)) removeStaged(dir);
     lock.release();
   }
 }

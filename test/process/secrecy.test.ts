@@ -9,6 +9,7 @@ const PLAIN = "plain-canary-9f8e7d6c5b4a39281706";
 const REFUSED = "refused\u0001canary-1b2c3d4e5f60718293a4";
 const HEADER = "header-canary-5d41402abc4b2a76b9719d91";
 const CREDENTIAL = "credential-canary-7d793037a0760186574b";
+const PASSPHRASE = "passphrase-canary-b1d5781111d84f7b3fe4";
 
 /** Each secret that was planted or given out, by a name, and all the shapes in which it could come to light. */
 class Secrets {
@@ -78,7 +79,8 @@ it("no secret is in a log line, in an answer that is not there to show it, or in
   const keyBytes = Buffer.from(key, "hex");
   secrets.add("secret.key", key, keyBytes, Buffer.from(keyBytes.toString("base64")));
   secrets.add("admin.key", first.key.slice(-52));
-  for (const [name, text] of Object.entries({ BROUGHT, PLAIN, REFUSED, HEADER, CREDENTIAL })) secrets.add(name, text);
+  for (const [name, text] of Object.entries({ BROUGHT, PLAIN, REFUSED, HEADER, CREDENTIAL, PASSPHRASE }))
+    secrets.add(name, text);
 
   const endpoints = await registerAll(caller, secrets, machine);
   await makeKey(caller, secrets);
@@ -87,7 +89,7 @@ it("no secret is in a log line, in an answer that is not there to show it, or in
   await rotateAll(caller, secrets, endpoints);
   await deliverAll(caller, endpoints);
   await readAll(caller, ids);
-  expect((await caller.call("POST", "/v1/backups", undefined)).status).toBe(201);
+  expect((await caller.call("POST", "/v1/backups", { passphrase: PASSPHRASE })).status).toBe(201);
   const running = [...filesOf(first.dir), ...filesOf(join(first.dir, "backups"))];
   expect(running.filter(({ name }) => name.startsWith("webhookd-2"))).toHaveLength(1);
   expect(running.map(({ name }) => name)).toEqual(expect.arrayContaining(["webhookd.db", "webhookd.db-wal"]));
