@@ -47,6 +47,7 @@ export const RUNS: Runs = {
 
   listen: () => import("./receiver/listen.ts"),
   trigger: () => import("./receiver/trigger.ts"),
+  demo: () => import("./receiver/demo.ts"),
   verify: () => import("./receiver/verify.ts"),
   sign: () => import("./receiver/sign.ts"),
 

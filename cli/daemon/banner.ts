@@ -62,7 +62,7 @@ export function nextSteps(
 }
 
 /** How the program is called there. */
-function programAt({ cwd, checkout }: Place): string {
+export function programAt({ cwd, checkout }: Place): string {
   if (checkout === null) return "webhookd";
   return resolve(checkout) === cwd ? "scripts/webhookd" : quote(join(checkout, "scripts/webhookd"));
 }

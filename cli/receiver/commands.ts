@@ -73,6 +73,12 @@ export const RECEIVER = {
       "webhookd trigger --list",
     ],
   ),
+  demo: command(
+    "demo",
+    "Show it all in one terminal: a daemon, two receivers and an event a second, in a temporary folder",
+    { for: { type: "string", valueHint: "DURATION", description: "End by itself after so long [at Ctrl-C]" } },
+    ["webhookd demo", "webhookd demo --for 30s"],
+  ),
   verify: command(
     "verify",
     "Check a signature, and say why it does not match: 0 or 8",

@@ -11,6 +11,7 @@ const VECTOR = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17
 
 export const RECEIVER_CASES: { readonly [N in keyof typeof RECEIVER]: Case | CaseElsewhere } = {
   listen: { words: ["--port", "0", "--once"], testedIn: "test/cli/receiver/listen.test.ts" },
+  demo: { words: ["--for", "30s"], testedIn: "test/cli/receiver/demo.test.ts" },
   trigger: {
     words: ["budget.exceeded", "--all"],
     asks: ["publishEvent", "getEvent"],

@@ -1,0 +1,107 @@
+/** A daemon of its own and two receivers, of which one fails at first; all of it in a folder that goes with it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Client } from "../../src/client/client.ts";
+import { loadConfig } from "../../src/config.ts";
+import type { ConfigInputs } from "../../src/config/inputs.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/built-in-types.ts";
+import type { Io } from "../io.ts";
+import { connect } from "../target.ts";
+import { Reader } from "./reader.ts";
+import { register } from "./registration.ts";
+import type { Reception } from "./request-line.ts";
+import { readScript } from "./script.ts";
+import { openServer } from "./server.ts";
+
+/** In place of the real ladder, whose first rung alone would be most of the demo. */
+export const DELAYS = "1s,2s,4s";
+/** So many requests does the second receiver fail: the first events run out of attempts, the later ones arrive. */
+export const FAILURES = 24;
+
+export type Name = "good" | "flaky";
+export type Told = (name: Name, reception: Reception) => void;
+
+export interface DemoSite {
+  readonly dir: string;
+  readonly client: Client;
+  /** The flags with which other commands find this daemon. */
+  readonly target: string;
+  readonly receivers: readonly { readonly name: Name; readonly url: string }[];
+  /** Resolves when the daemon cannot go on. */
+  readonly failed: Promise<Error>;
+  close(): Promise<void>;
+}
+
+export async function openSite(io: Io, told: Told): Promise<DemoSite> {
+  const dir = mkdtempSync(join(tmpdir(), "webhookd-demo-"));
+  const closing: (() => Promise<void> | void)[] = [() => rmSync(dir, { recursive: true, force: true })];
+  const close = async () => {
+    for (const step of closing.splice(0).toReversed()) await step();
+  };
+  try {
+    const { startDaemon } = await import("../../src/daemon.ts");
+    const { createLog } = await import("../../src/log.ts");
+    const log = createLog({ format: "pretty", level: "error", write: (line) => io.stderr.write(line) });
+    const daemon = await startDaemon(loadConfig(inputsFor(dir, io)), { log });
+    closing.push(() => daemon.stop());
+    const socket = daemon.socket?.replace(/^unix:/, "");
+    const flags = socket === undefined ? { url: daemon.url, "key-file": daemon.adminKeyFile! } : { socket };
+    const client = connect(
+      { url: undefined, socket: undefined, "key-file": undefined, config: undefined, ...flags },
+      io,
+    );
+    const receivers = [];
+    for (const [name, failFirst] of [
+      ["good", 0],
+      ["flaky", FAILURES],
+    ] as const) {
+      receivers.push(await openReceiver({ name, failFirst }, client, { io, told, closing }));
+    }
+    const target = Object.entries(flags)
+      .map(([flag, value]) => `--${flag} ${value}`)
+      .join(" ");
+    return { dir, client, target, receivers, failed: daemon.failed, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Around {
+  readonly io: Io;
+  readonly told: Told;
+  readonly closing: (() => Promise<void> | void)[];
+}
+
+async function openReceiver(
+  { name, failFirst }: { name: Name; failFirst: number },
+  client: Client,
+  { io, told, closing }: Around,
+): Promise<{ name: Name; url: string }> {
+  const script = readScript({ status: undefined, "fail-first": String(failFirst), delay: "0s", drop: false });
+  const reader = new Reader({ path: "/", script, target: null, kept: null, client }, io);
+  reader.onRequest = (reception) => told(name, reception);
+  const server = await openServer(0, (received) => reader.answer(received));
+  closing.push(() => server.close());
+  const { id, secrets } = await register(
+    client,
+    server.url,
+    BUILT_IN_TYPES.map(({ name: type }) => type),
+  );
+  reader.begin(secrets, id);
+  return { name, url: server.url };
+}
+
+/** Neither a file nor a variable of whoever looks on is to change it. */
+function inputsFor(dir: string, io: Io): ConfigInputs {
+  const settings = [
+    { name: "data.dir", text: dir },
+    { name: "server.listen", text: "127.0.0.1:0" },
+    { name: "retry.delays", text: DELAYS },
+    // An event a second needs no thread of its own, and is there sooner without.
+    { name: "delivery.threads", text: "0" },
+  ] as const;
+  const flags = { dev: true, settings: settings.map((setting) => ({ ...setting, flag: "demo" })) };
+  return { ...io.configInputs(flags), env: {}, readFile: () => null };
+}

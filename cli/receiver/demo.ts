@@ -1,0 +1,91 @@
+import { BUILT_IN_TYPES } from "../../src/domain/built-in-types.ts";
+import type { Args } from "../commands.ts";
+import { programAt } from "../daemon/banner.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import { glyphsOf } from "../glyphs.ts";
+import type { Io } from "../io.ts";
+import { say } from "../print.ts";
+import { readDuration } from "../values.ts";
+import { DELAYS, FAILURES, openSite, type DemoSite } from "./demo-site.ts";
+import { requestLine } from "./request-line.ts";
+
+const EVERY_MS = 1000;
+/** How soon a signal is heard. */
+const STEP_MS = 100;
+
+export async function run(args: Args<"demo">, io: Io): Promise<number> {
+  const forMs = args.for === undefined ? Number.POSITIVE_INFINITY : readDuration(args.for, "--for");
+  const stop = watch(io);
+  try {
+    const counts = { taken: 0, refused: 0 };
+    const glyphs = glyphsOf(io);
+    const site = await openSite(io, (name, reception) => {
+      counts[reception.status === 200 ? "taken" : "refused"] += 1;
+      say(io, `${name.padEnd(5)} ${requestLine(reception, glyphs)}`);
+      if (counts.refused === FAILURES && reception.status !== 200) say(io, RECOVERED);
+    });
+    try {
+      introduce(site, io);
+      const events = await traffic(site, { forMs, isStopped: stop.isStopped }, io);
+      say(io, `${events} events: ${counts.taken} requests answered 200, ${counts.refused} refused.`);
+    } finally {
+      await site.close();
+    }
+    say(io, `Stopped, and removed ${site.dir}.`);
+    return EXIT.ok;
+  } finally {
+    stop.forget();
+  }
+}
+
+const RECOVERED = "flaky has recovered. What it failed for good waits for a replay, as above.";
+
+function introduce({ dir, target, receivers }: DemoSite, io: Io): void {
+  const program = programAt(io.configInputs({}));
+  const answers = { good: "answers 200", flaky: `answers 500 to its first ${FAILURES} requests, then 200` };
+  for (const line of [
+    `A daemon, two receivers and an event a second, in ${dir}; nothing leaves this machine.`,
+    ...receivers.map(({ name, url }) => `  ${name.padEnd(5)} ${url}  ${answers[name]}`),
+    `Retries come after ${DELAYS.replaceAll(",", ", ")} here, not on the real ladder.`,
+    "Look at it, and replay what failed, from another terminal:",
+    `  ${program} tui ${target}`,
+    `  ${program} failures ${target}`,
+    `  ${program} replay --all-failed ${target}`,
+    "Ctrl-C stops it and removes everything.",
+  ])
+    say(io, line);
+}
+
+interface Traffic {
+  readonly forMs: number;
+  readonly isStopped: () => boolean;
+}
+
+/** An event a second, of each type in turn; gives how many there were. */
+async function traffic({ client, failed }: DemoSite, { forMs, isStopped }: Traffic, io: Io): Promise<number> {
+  const end = io.monotonic() + forMs;
+  let fault: Error | null = null;
+  void failed.then((error) => (fault = error));
+  let events = 0;
+  while (!isStopped() && io.monotonic() < end) {
+    const { name, sample } = BUILT_IN_TYPES[events % BUILT_IN_TYPES.length]!;
+    await client.call("publishEvent", { body: { type: name, data: sample } });
+    events += 1;
+    for (let slept = 0; slept < EVERY_MS && !isStopped(); slept += STEP_MS) await io.sleep(STEP_MS);
+    if (fault !== null) throw new Failure("storage_failed", `the daemon cannot go on: ${(fault as Error).message}`);
+  }
+  return events;
+}
+
+/** The first signal, or a reader that went away, ends it; the second does not wait. */
+function watch(io: Io) {
+  let signals = 0;
+  let isStopped = false;
+  const forget = io.onSignal((signal) => {
+    isStopped = true;
+    if (++signals > 1) io.exit(signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm);
+  });
+  io.stdout.onClosed(() => (isStopped = true));
+  return { isStopped: () => isStopped, forget };
+}
