@@ -72,7 +72,7 @@ export class Dispatcher implements Deliveries {
     }, onFault);
   }
 
-  /** Each second: tries again what could not be recorded, reads what is due. */
+  /** Each second: tries again what could not be recorded, makes room if nobody has published, reads what is due. */
   tick(): void {
     if (this.#parts.clock.monotonic() >= this.#youngUntil) {
       this.#youngUntil = Number.POSITIVE_INFINITY;
@@ -82,6 +82,7 @@ export class Dispatcher implements Deliveries {
     this.#out.recorder.retry();
     for (const claim of this.#out.forgetting.takeRefused()) this.#out.again(claim);
     this.#in.manual.retry();
+    this.#in.room.look();
     this.wake();
   }
 

@@ -3,7 +3,6 @@ import type { Clock } from "../clock.ts";
 import type { Claim } from "../domain/delivery.ts";
 import type { Store } from "../store/store.ts";
 import type { ClockShift } from "./clock-shift.ts";
-import type { Sending } from "./sending.ts";
 import type { Targets } from "./targets.ts";
 import type { Window } from "./window.ts";
 import type { Windows } from "./windows.ts";
@@ -20,7 +19,8 @@ export interface DueReaderParts {
   readonly windows: Windows;
   readonly targets: Pick<Targets, "get">;
   readonly shift: Pick<ClockShift, "look" | "run">;
-  readonly sending: Pick<Sending, "cap">;
+  /** How many deliveries of the endpoint may be held. */
+  readonly roomFor: (endpoint: string) => number;
   /** Hands what memory now holds to the sender. */
   readonly send: (endpoint: string, claims: readonly Claim[]) => void;
   /** Once this is true, a pass ends after the read that is under way. */
@@ -61,8 +61,8 @@ export class DueReader {
    * answer is what the read cost, in rows.
    */
   async #read(window: Window): Promise<number> {
-    const { clock, send, sending, store, targets, windows } = this.#parts;
-    const room = 2 * sending.cap(window.endpoint) - window.held.size;
+    const { clock, send, store, targets, windows } = this.#parts;
+    const room = this.#parts.roomFor(window.endpoint) - window.held.size;
     if (room <= 0) return 0;
     const target = await targets.get(window.endpoint);
     if (target === null || !target.enabled) return 1;

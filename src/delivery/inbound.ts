@@ -46,7 +46,7 @@ export class Inbound {
       windows,
       targets,
       shift,
-      sending,
+      roomFor: (endpoint) => this.room.forDue(endpoint),
       send: (endpoint, claims) => out.handing.send(endpoint, claims),
       stopping: () => out.stopping,
     });

@@ -9,6 +9,8 @@ import type { Windows } from "./windows.ts";
 const HELD_LIMIT = 20_000;
 const HELD_FRESH_LIMIT = 4096;
 const HELD_FEW = 32;
+/** What is read of an endpoint while memory is full: one to send, and the next. */
+const HELD_LEAST = 2;
 
 export interface RoomParts {
   readonly clock: Clock;
@@ -37,6 +39,14 @@ export class Room {
     if (this.#isFull) return held < HELD_FEW;
     const cap = this.#parts.sending.cap(endpoint);
     return held < (cap < INITIAL_CAP ? 2 * cap : HELD_FRESH_LIMIT);
+  }
+
+  /**
+   * How many deliveries of the endpoint may be held for what is read of it. When others fill the memory it still gets a
+   * little, or it would wait for their receivers.
+   */
+  forDue(endpoint: string): number {
+    return this.#isFull ? HELD_LEAST : 2 * this.#parts.sending.cap(endpoint);
   }
 
   /** Makes room if there is none, soon. */

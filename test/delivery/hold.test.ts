@@ -1,15 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { publish } from "../../src/api/publish.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
-import { Dispatcher } from "../../src/delivery/dispatcher.ts";
-import { Signer, type SignedRequest } from "../../src/delivery/request.ts";
-import { Sender } from "../../src/delivery/sender.ts";
-import { SPECIFIED_LADDER } from "../../src/domain/ladder.ts";
-import { silentLog } from "../../src/log.ts";
+import type { Dispatcher } from "../../src/delivery/dispatcher.ts";
+import type { SignedRequest } from "../../src/delivery/request.ts";
 import type { Store } from "../../src/store/store.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { addEndpoint, answered, draft, noRoom, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
+import { dispatcherOn } from "./house.ts";
 
 const DUE = 100_000;
 const [DISABLED, OTHER] = ["https://disabled.example/", "https://other.example/"];
@@ -25,27 +23,7 @@ class House {
 
   constructor(store: Store, clock: ManualClock) {
     this.store = this.#counting(store);
-    this.dispatcher = new Dispatcher({
-      store: this.store,
-      clock,
-      ladder: SPECIFIED_LADDER,
-      timeoutMs: 10_000,
-      log: silentLog,
-      heldBytes: 64 * 1024 * 1024,
-      onFault: (error) => {
-        throw error;
-      },
-      sending: (onEnded) =>
-        new Sender({
-          clock,
-          onEnded: (ended) => onEnded([ended]),
-          signer: (target) =>
-            new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, version: "0" }),
-          open: (url) => ({ post: (request) => this.#post(url, request), abort() {}, close: async () => {} }),
-          maxInFlight: 4096,
-          endpointMaxInFlight: 256,
-        }),
-    });
+    this.dispatcher = dispatcherOn({ store: this.store, clock, post: (url, request) => this.#post(url, request) });
   }
 
   count(url: string): number {

@@ -1,9 +1,6 @@
 import { onTestFinished, expect, it } from "vitest";
 import { plainSuccess } from "../../src/domain/attempt.ts";
-import { Dispatcher } from "../../src/delivery/dispatcher.ts";
-import { Signer } from "../../src/delivery/request.ts";
-import { Sender } from "../../src/delivery/sender.ts";
-import { silentLog } from "../../src/log.ts";
+import { dispatcherOn } from "../delivery/house.ts";
 import { addEndpoint, draft, failed, room } from "../store/fixtures.ts";
 import { open, temporaryDirectory } from "../store/stores.ts";
 import { VirtualClock } from "./clock.ts";
@@ -40,32 +37,14 @@ it("10,000 failed deliveries that are replayed while a tick runs every milliseco
 
   const answeredAt = new Map<string, number>();
   const starts = new Map<string, number[]>();
-  const dispatcher = new Dispatcher({
+  const dispatcher = dispatcherOn({
     store,
     clock,
-    ladder: [30_000],
-    timeoutMs: 10_000,
-    log: silentLog,
-    heldBytes: 64 * 1024 * 1024,
-    onFault: (error) => {
-      throw error;
-    },
-    sending: (onEnded) =>
-      new Sender({
-        clock,
-        onEnded: (ended) => onEnded([ended]),
-        onStart: ({ delivery }) => starts.set(delivery, [...(starts.get(delivery) ?? []), clock.monotonic()]),
-        signer: (target) => new Signer(target, { header: "X-Service-Signature", standardWebhooks: true, version: "0" }),
-        open: () => ({
-          post: () =>
-            new Promise((resolve) => {
-              clock.after(NETWORK_MS, () => resolve(plainSuccess(200, NETWORK_MS, new Uint8Array(0), false)));
-            }),
-          abort() {},
-          close: async () => {},
-        }),
-        maxInFlight: 1024,
-        endpointMaxInFlight: 256,
+    maxInFlight: 1024,
+    onStart: ({ delivery }) => starts.set(delivery, [...(starts.get(delivery) ?? []), clock.monotonic()]),
+    post: () =>
+      new Promise((resolve) => {
+        clock.after(NETWORK_MS, () => resolve(plainSuccess(200, NETWORK_MS, new Uint8Array(0), false)));
       }),
   });
   await dispatcher.start();

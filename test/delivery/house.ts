@@ -1,0 +1,45 @@
+import type { Clock } from "../../src/clock.ts";
+import { Dispatcher } from "../../src/delivery/dispatcher.ts";
+import { Signer, type SignedRequest } from "../../src/delivery/request.ts";
+import { Sender, type SenderParts } from "../../src/delivery/sender.ts";
+import type { Outcome } from "../../src/domain/attempt.ts";
+import { SPECIFIED_LADDER } from "../../src/domain/ladder.ts";
+import { silentLog } from "../../src/log.ts";
+import type { Store } from "../../src/store/store.ts";
+
+export interface HouseParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** What comes of a request to the URL. */
+  readonly post: (url: string, request: SignedRequest) => Promise<Outcome>;
+  readonly onStart?: SenderParts["onStart"];
+  readonly heldBytes?: number;
+  readonly maxInFlight?: number;
+}
+
+/** The real dispatcher and sender on that store; the network is the test's. */
+export function dispatcherOn(parts: HouseParts): Dispatcher {
+  const { store, clock, post, onStart, heldBytes = 64 * 1024 * 1024, maxInFlight = 4096 } = parts;
+  return new Dispatcher({
+    store,
+    clock,
+    ladder: SPECIFIED_LADDER,
+    timeoutMs: 10_000,
+    log: silentLog,
+    heldBytes,
+    onFault: (error) => {
+      throw error;
+    },
+    sending: (onEnded) =>
+      new Sender({
+        clock,
+        onEnded: (ended) => onEnded([ended]),
+        ...(onStart && { onStart }),
+        signer: (target) =>
+          new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, version: "0" }),
+        open: (url) => ({ post: (request) => post(url, request), abort() {}, close: async () => {} }),
+        maxInFlight,
+        endpointMaxInFlight: 256,
+      }),
+  });
+}

@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import type { Store } from "../../src/store/store.ts";
+import { addEndpoint, answered, draft, noRoom, START } from "../store/fixtures.ts";
+import { openSqlite } from "../store/stores.ts";
+import { dispatcherOn } from "./house.ts";
+
+const [ENDPOINTS, EVENTS, BODY_BYTES] = [40, 30, 10_000];
+const HELD_BYTES = 1024 * 1024;
+/** One read may go over what was left of the room, and so may the little that each endpoint is read when there is none. */
+const OVER_BYTES = (EVENTS + 2 * ENDPOINTS) * (BODY_BYTES + 500);
+
+it("what many endpoints are owed is read no further than memory may hold, a little of each, and all of it is sent", async () => {
+  const { store, clock } = await openSqlite();
+  await Promise.all(Array.from({ length: ENDPOINTS }, () => addEndpoint(store)));
+  const data = Buffer.from(JSON.stringify({ filling: "x".repeat(BODY_BYTES) }));
+  await store.publish(
+    Array.from({ length: EVENTS }, () => draft({ data })),
+    START,
+    noRoom,
+  );
+
+  const { promise: open, resolve: answer } = Promise.withResolvers<void>();
+  const sent: string[] = [];
+  const read = new Map<string, number>();
+  const due: Store["due"] = async (endpoint, ...more) => {
+    const page = await store.due(endpoint, ...more);
+    const bytes = page.claims.reduce((sum, { body }) => sum + body.byteLength, 0);
+    read.set(endpoint, (read.get(endpoint) ?? 0) + bytes);
+    return page;
+  };
+  const dispatcher = dispatcherOn({
+    store: new Proxy(store, {
+      get: (target, name: keyof Store) => {
+        const verb = target[name] as unknown;
+        if (name === "due") return due;
+        return typeof verb === "function" ? verb.bind(target) : verb;
+      },
+    }),
+    clock,
+    heldBytes: HELD_BYTES,
+    post: async (_url, { headers }) => {
+      sent.push(JSON.stringify(headers));
+      await open;
+      return answered(200, { durationMs: 1 });
+    },
+  });
+  await dispatcher.start();
+  await expect.poll(() => read.size, { interval: 1 }).toBe(ENDPOINTS);
+  expect([...read.values()].every((bytes) => bytes > 0)).toBe(true);
+  expect([...read.values()].reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(HELD_BYTES + OVER_BYTES);
+
+  answer();
+  await dispatcher.idle();
+  expect(sent).toHaveLength(ENDPOINTS * EVENTS);
+  expect(new Set(sent).size).toBe(ENDPOINTS * EVENTS);
+  await dispatcher.sweep();
+  expect(dispatcher.lost).toBe(0);
+  await dispatcher.stop();
+});
