@@ -1,12 +1,12 @@
 /** Asking a person before something that cannot be taken back. */
-import { Failure } from "./failure.ts";
+import { Failure, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { note } from "./print.ts";
 
 /** Before anything is asked of the daemon. Throws when there is nobody to ask and no `--yes`. */
 export function requireSomebody(doing: string, { yes }: { readonly yes: boolean }, { stdin, stderr }: Io): void {
   if (yes || (stdin.isTTY && stderr.isTTY)) return;
-  throw new Failure("usage", `${doing} needs --yes where there is no terminal to ask at`, "Nothing was done.");
+  throw usage(`${doing} needs --yes where there is no terminal to ask at`);
 }
 
 /** `facts` say what is about to happen; throws unless `word` is typed, or `--yes` was. */

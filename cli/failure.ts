@@ -20,6 +20,11 @@ export class Failure extends Error {
   }
 }
 
+/** A command line that cannot be meant: exit code 2, and nothing was asked of the daemon. */
+export function usage(what: string, hint = ""): Failure {
+  return new Failure("usage", what, `${hint} Nothing was done.`.trimStart());
+}
+
 /** Says on stderr what went wrong and gives the exit code. stdout stays as it is. */
 export function report(error: unknown, { stderr, env }: Io, json: boolean): number {
   const { exit, code, messages } = understand(error);

@@ -1,6 +1,6 @@
 /** Files that a flag names. What they hold is in no message. */
 import { closeSync, fsyncSync, openSync, readFileSync, statSync, unlinkSync, writeSync } from "node:fs";
-import { Failure } from "./failure.ts";
+import { Failure, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
 
 /** `what` is how messages call the flag. Throws a Failure with exit code 2. */
@@ -57,8 +57,4 @@ function create(file: string): number {
     const what = code === "EEXIST" ? `there is a file ${file} already` : `${file} cannot be written (${code})`;
     throw usage(what, "Name another one.");
   }
-}
-
-function usage(what: string, hint = ""): Failure {
-  return new Failure("usage", what, `${hint === "" ? "" : `${hint} `}Nothing was done.`);
 }

@@ -4,9 +4,9 @@ import type { Page } from "../src/client/answers.ts";
 import { nearest } from "../src/config/nearest.ts";
 import { printable } from "../src/domain/printable.ts";
 import type { ArgsOf, LIST } from "./command.ts";
-import { Failure } from "./failure.ts";
+import { usage } from "./failure.ts";
 import type { Io } from "./io.ts";
-import { say, sayJson } from "./print.ts";
+import { note, say, sayJson } from "./print.ts";
 import { sayTable } from "./table.ts";
 import { readCount } from "./values.ts";
 
@@ -73,9 +73,8 @@ function show<T>(
     sayTable(io, [titles, ...items.map(row)]);
   }
   if (json) return;
-  const talk = { ...io, stdout: io.stderr };
-  if (items.length === 0) say(talk, "Nothing matches.");
-  if (cursor !== null) say(talk, `${items.length} shown; there is more: --cursor ${cursor}`);
+  if (items.length === 0) note(io, "Nothing matches.");
+  if (cursor !== null) note(io, `${items.length} shown; there is more: --cursor ${cursor}`);
 }
 
 function chosen<T>(fields: readonly Field<T>[], names: string | undefined): readonly Field<T>[] {
@@ -86,6 +85,6 @@ function chosen<T>(fields: readonly Field<T>[], names: string | undefined): read
     if (field !== undefined) return field;
     const near = nearest(name, known);
     const hint = near === null ? `Fields are ${known.join(", ")}.` : `Did you mean ${near}?`;
-    throw new Failure("usage", `--fields does not know "${name}"`, `${hint} Nothing was done.`);
+    throw usage(`--fields does not know "${name}"`, hint);
   });
 }

@@ -2,7 +2,7 @@
 import { faultOf, FILTER_WORDS, queryOf, readFilter, type Filter, type FilterWord } from "../src/client/filter.ts";
 import { parseDuration } from "../src/config/units.ts";
 import { isId } from "../src/domain/id.ts";
-import { Failure } from "./failure.ts";
+import { usage } from "./failure.ts";
 
 export function readCount(text: string, flag: string, { min, max }: { min: number; max: number }): number {
   const count = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
@@ -70,8 +70,4 @@ export function readQuery(
   taken?: readonly FilterWord[],
 ): { [W in FilterWord]?: string } {
   return queryOf(readFilterArgs(args, taken), now);
-}
-
-function usage(what: string, hint = ""): Failure {
-  return new Failure("usage", what, `${hint === "" ? "" : `${hint} `}Nothing was done.`);
 }

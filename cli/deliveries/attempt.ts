@@ -7,10 +7,7 @@ import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
-
-/** A receiver has 10 s, and the daemon a moment to start and to write down what came back. */
-const WAIT_MS = 15_000;
-const POLL_MS = 100;
+import { ATTEMPT_WAIT_MS, waitUntil } from "../wait.ts";
 
 export async function run(args: Args<"deliveries attempt">, io: Io): Promise<number> {
   const client = connect(args, io);
@@ -27,14 +24,9 @@ const TOLD: Readonly<Record<number, string>> = {
   [EXIT.wait_ran_out]: "no answer within 15s; the daemon goes on without this command",
 };
 
-async function made(client: Client, before: Delivery, io: Io): Promise<Delivery> {
-  const end = io.monotonic() + WAIT_MS;
-  let delivery = before;
-  while (!isMade(before, delivery) && io.monotonic() < end) {
-    await io.sleep(POLL_MS);
-    delivery = await client.call("getDelivery", { id: before.id });
-  }
-  return delivery;
+function made(client: Client, before: Delivery, io: Io): Promise<Delivery> {
+  const ask = () => client.call("getDelivery", { id: before.id });
+  return waitUntil((delivery) => isMade(before, delivery), { first: before, ask, waitMs: ATTEMPT_WAIT_MS }, io);
 }
 
 /** One on the wire comes first; if that one delivers, no other is made. */

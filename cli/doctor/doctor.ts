@@ -7,7 +7,7 @@ import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
 import { certificateFindings } from "./certificate.ts";
@@ -26,7 +26,7 @@ export async function run(args: Args<"doctor">, io: Io): Promise<number> {
   }
   const failed = findings.filter(({ level }) => level === "FAIL").length;
   if (args.json) sayJson(io, { ok: failed === 0, findings });
-  else say({ ...io, stdout: io.stderr }, failed === 0 ? "Nothing is wrong." : `${failed} to see to.`);
+  else note(io, failed === 0 ? "Nothing is wrong." : `${failed} to see to.`);
   return failed === 0 ? EXIT.ok : EXIT.answer_is_no;
 }
 

@@ -1,5 +1,5 @@
 import { isSigningSecret } from "../../src/domain/secret.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import { readInput } from "../files.ts";
 import type { Io } from "../io.ts";
 
@@ -23,8 +23,4 @@ export async function readBrought(args: SecretArgs, io: Io): Promise<string | un
     `what ${from} holds is no signing secret`,
     "It is whsec_ and the base64 of 24 to 64 bytes, or 16 to 256 visible ASCII characters, on one line.",
   );
-}
-
-function usage(what: string, hint: string): Failure {
-  return new Failure("usage", what, `${hint} Nothing was done.`);
 }

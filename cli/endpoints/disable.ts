@@ -1,6 +1,6 @@
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
@@ -8,7 +8,7 @@ import { readId } from "../values.ts";
 
 export async function run(args: Args<"endpoints disable">, io: Io): Promise<number> {
   const id = readId("ep", args.endpoint);
-  if (args.hold && args.skip) throw new Failure("usage", "--hold and --skip exclude each other", "Nothing was done.");
+  if (args.hold && args.skip) throw usage("--hold and --skip exclude each other");
   const whenDisabled = args.hold ? "hold" : args.skip ? "skip" : undefined;
   const body = { enabled: false, when_disabled: whenDisabled };
   const after = await connect(args, io).call("changeEndpoint", { id, body });

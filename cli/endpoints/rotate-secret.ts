@@ -2,7 +2,7 @@ import type { SigningSecrets } from "../../src/client/answers.ts";
 import type { Client } from "../../src/client/client.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import { keepingIn } from "../files.ts";
 import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../print.ts";
@@ -82,8 +82,4 @@ function tell(
     note(io, "This is the new secret. It is shown once; store it now.");
     say(io, newest(secrets));
   }
-}
-
-function usage(what: string, hint = ""): Failure {
-  return new Failure("usage", what, `${hint} Nothing was done.`.trim());
 }

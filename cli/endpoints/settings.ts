@@ -1,5 +1,5 @@
 /** What flags say of an endpoint, as fields of a registration or of a change to one. */
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import { readInput } from "../files.ts";
 import type { Io } from "../io.ts";
 import { readCount } from "../values.ts";
@@ -51,8 +51,4 @@ function readObject(text: string, flag: string): object {
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   throw usage(`${flag} is no JSON object`);
-}
-
-function usage(what: string): Failure {
-  return new Failure("usage", what, "Nothing was done.");
 }

@@ -2,7 +2,7 @@ import type { Endpoint } from "../../src/client/answers.ts";
 import type { Client } from "../../src/client/client.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
@@ -54,8 +54,4 @@ function changes(before: Endpoint, after: Endpoint, headersGiven: boolean): stri
   // Their values are masked, so whether one changed is not to be seen.
   if (headersGiven) lines.push(`  headers: now ${fieldText(Object.keys(after.headers))}`);
   return lines.length === 0 ? [`${after.id} is as it was.`] : [`${after.id} changed:`, ...lines];
-}
-
-function usage(what: string, hint: string): Failure {
-  return new Failure("usage", what, `${hint} Nothing was done.`);
 }

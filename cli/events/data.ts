@@ -1,7 +1,7 @@
 /** The `data` of an event to publish, as it was given: it is checked, and passed on byte for byte. */
 import { WebhookdError } from "../../src/domain/errors.ts";
 import { scanJson } from "../../src/domain/json.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import { readFile } from "../files.ts";
 import type { Io } from "../io.ts";
 
@@ -28,8 +28,4 @@ export async function readData(given: string, io: Io): Promise<string> {
 function placeOf(bytes: Buffer, at: number): string {
   const lines = bytes.toString("utf8", 0, at).split("\n");
   return `:${lines.length}:${[...lines.at(-1)!].length + 1}`;
-}
-
-function usage(what: string, hint = ""): Failure {
-  return new Failure("usage", what, `${hint} Nothing was published.`.trim());
 }

@@ -5,20 +5,13 @@ import { lastResultOf } from "../attempts/text.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
-
-/** A receiver has 10 s, and the daemon a moment to start and to write down what came back. */
-const WAIT_MS = 15_000;
-const POLL_MS = 100;
+import { ATTEMPT_WAIT_MS, waitUntil } from "../wait.ts";
 
 /** The event once each of its deliveries was attempted, or when that took too long. */
 export async function firstAttempts(client: Client, id: string, io: Io): Promise<Event> {
-  const end = io.monotonic() + WAIT_MS;
-  let event = await client.call("getEvent", { id });
-  while (event.deliveries.some(isOpen) && io.monotonic() < end) {
-    await io.sleep(POLL_MS);
-    event = await client.call("getEvent", { id });
-  }
-  return event;
+  const ask = () => client.call("getEvent", { id });
+  const isDone = ({ deliveries }: Event) => !deliveries.some(isOpen);
+  return waitUntil(isDone, { first: await ask(), ask, waitMs: ATTEMPT_WAIT_MS }, io);
 }
 
 /** One that was interrupted is made again. */

@@ -4,7 +4,7 @@ import { printable } from "../../src/domain/printable.ts";
 import type { Args } from "../commands.ts";
 import { deliveryLines } from "../deliveries/text.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayFields, sayJsonText } from "../print.ts";
 import { connect } from "../target.ts";
@@ -51,10 +51,10 @@ async function curlOf(client: Client, answer: string, endpoint: string | undefin
   const [first, second] = deliveries;
   if (endpoint === undefined && second !== undefined) {
     const hint = `It went to ${deliveries.map((delivery) => delivery.endpoint).join(", ")}.`;
-    throw new Failure("usage", "say to which endpoint: --endpoint ep_…", hint);
+    throw usage("say to which endpoint: --endpoint ep_…", hint);
   }
   const target = endpoint ?? first?.endpoint;
-  if (target === undefined) throw new Failure("usage", "no endpoint chose it; say where to: --endpoint ep_…");
+  if (target === undefined) throw usage("no endpoint chose it; say where to: --endpoint ep_…");
   const { url, headers } = await client.call("getEndpoint", { id: readId("ep", target) });
   return curlScript({ event: id, endpoint: target, url, body: bodyOf(answer), headers: Object.keys(headers) });
 }
@@ -83,8 +83,4 @@ function show(answer: string, attempts: readonly Attempt[], io: Io): void {
     for (const line of printable(text, { keepNewlines: true, max: MAX_DATA_CHARS }).split("\n")) say(io, `  ${line}`);
     if (text.length > MAX_DATA_CHARS) say(io, `  all of it: webhookd events show ${event.id} --raw`);
   }
-}
-
-function usage(what: string, hint = ""): Failure {
-  return new Failure("usage", what, `${hint} Nothing was done.`.trim());
 }

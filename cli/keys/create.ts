@@ -3,9 +3,9 @@ import { nearest } from "../../src/config/nearest.ts";
 import { SCOPES, type Scope } from "../../src/domain/key.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
 
 /** The token alone goes to stdout, so that it can be sent into a file; the talk goes to stderr. */
@@ -19,9 +19,8 @@ export async function run(args: Args<"keys create">, io: Io): Promise<number> {
     return EXIT.ok;
   }
   const until = key.expires_at === null ? "" : `, until ${key.expires_at}`;
-  const talk = { ...io, stdout: io.stderr };
-  say(talk, `${key.id} ${key.name}: ${key.scopes.join(", ")} for tenant ${key.tenant}${until}`);
-  say(talk, "This is the key. It is shown once; store it now.");
+  note(io, `${key.id} ${key.name}: ${key.scopes.join(", ")} for tenant ${key.tenant}${until}`);
+  note(io, "This is the key. It is shown once; store it now.");
   say(io, key.key);
   return EXIT.ok;
 }
@@ -32,7 +31,7 @@ function readScopes(text: string): Scope[] {
     if (scope !== undefined) return scope;
     const near = nearest(given, SCOPES);
     const hint = near === null ? `Scopes are ${SCOPES.join(", ")}.` : `Did you mean ${near}?`;
-    throw new Failure("usage", `there is no scope "${given}"`, `${hint} Nothing was done.`);
+    throw usage(`there is no scope "${given}"`, hint);
   });
 }
 
@@ -41,5 +40,5 @@ function readExpiry(text: string, now: number): string {
   const instant = new Date(now + (duration ?? 0));
   // The last year that four digits can say.
   if (duration !== null && duration > 0 && instant.getTime() < Date.UTC(9999, 0)) return instant.toISOString();
-  throw new Failure("usage", `--expires ${text} is no duration such as 30d or 2h`, "Nothing was done.");
+  throw usage(`--expires ${text} is no duration such as 30d or 2h`);
 }

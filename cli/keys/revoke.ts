@@ -2,7 +2,7 @@ import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
 
 export async function run(args: Args<"keys revoke">, io: Io): Promise<number> {
@@ -15,7 +15,7 @@ export async function run(args: Args<"keys revoke">, io: Io): Promise<number> {
     );
   }
   const last = await connect(args, io).call("revokeKey", { id: args.key });
-  if (last !== null) say({ ...io, stdout: io.stderr }, last.note);
+  if (last !== null) note(io, last.note);
   if (args.json) sayJson(io, { id: args.key, revoked: true });
   else say(io, `${args.key} is revoked: requests with it get 401 from now on.`);
   return EXIT.ok;

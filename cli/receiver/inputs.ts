@@ -1,7 +1,7 @@
 /** What the receiver's tools read: secrets from files, bodies from files or stdin. */
 import type { Stamp } from "../../src/domain/near-miss.ts";
 import { isSigningSecret } from "../../src/domain/secret.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import { readFile } from "../files.ts";
 import type { Io } from "../io.ts";
 
@@ -41,8 +41,4 @@ export function readStamp({ id, timestamp }: { id: string | undefined; timestamp
   if (/^\d{13}$/.test(timestamp)) throw usage("--timestamp is in milliseconds; webhook-timestamp counts seconds");
   if (/^\d{1,12}$/.test(timestamp)) return { id, timestamp: Number(timestamp) };
   throw usage(`--timestamp is a number of seconds, not "${timestamp}"`);
-}
-
-function usage(what: string, hint = ""): Failure {
-  return new Failure("usage", what, `${hint === "" ? "" : `${hint} `}Nothing was done.`);
 }

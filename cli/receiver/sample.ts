@@ -3,7 +3,7 @@ import type { Client } from "../../src/client/client.ts";
 import { nearest } from "../../src/config/nearest.ts";
 import { BUILT_IN_TYPES } from "../../src/domain/built-in-types.ts";
 import { readData } from "../events/data.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 
 interface SampleArgs {
@@ -30,7 +30,7 @@ async function sampleOf(type: string, connected: () => Client): Promise<unknown>
   const names = types.map(({ name }) => name);
   const near = nearest(type, names);
   const hint = near === null ? `There are ${names.join(", ")}.` : `Did you mean ${near}?`;
-  throw new Failure("usage", `there is no event type "${type}"`, `${hint} Nothing was published.`);
+  throw usage(`there is no event type "${type}"`, hint);
 }
 
 interface Change {
@@ -43,7 +43,7 @@ function readChange(text: string): Change {
   const [, path, value] = /^data\.([^=]+)=(.*)$/s.exec(text) ?? [];
   const steps = path?.split(".");
   if (steps === undefined || steps.includes("")) {
-    throw new Failure("usage", `--set takes data.field=value, not "${text}"`, "Nothing was published.");
+    throw usage(`--set takes data.field=value, not "${text}"`);
   }
   return { path: steps, to: jsonOr(value!) };
 }

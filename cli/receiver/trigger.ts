@@ -5,7 +5,7 @@ import { resultOf } from "../attempts/text.ts";
 import type { Args } from "../commands.ts";
 import { exitOf, firstAttempts, tellFirst } from "../events/first-attempts.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../print.ts";
 import { sayTable } from "../table.ts";
@@ -157,8 +157,4 @@ async function listTypes(client: Client, json: boolean, io: Io): Promise<number>
     sayTable(io, [["TYPE", "DATA", "DESCRIPTION"], ...rows]);
   }
   return EXIT.ok;
-}
-
-function usage(what: string, hint = ""): Failure {
-  return new Failure("usage", what, `${hint} Nothing was published.`.trim());
 }

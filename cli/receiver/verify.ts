@@ -5,9 +5,9 @@ import { signBody, signingKeys, signStandard, verifyBody, verifyStandard } from 
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import { bodyOf } from "../events/body.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
 import { readBody, readSecrets, readStamp } from "./inputs.ts";
@@ -23,12 +23,12 @@ export async function run(args: Args<"verify">, io: Io): Promise<number> {
   const client = args.event === undefined && args.endpoint === undefined ? null : connect(args, io);
   const presented = await present(args, stamp, client, io);
   const isGenuine = presented.secrets.some((secret) => matches(secret, presented));
-  const note = stamp === null ? null : staleness(stamp, io.now());
+  const stale = stamp === null ? null : staleness(stamp, io.now());
   if (isGenuine) {
     if (args.json) sayJson(io, { ok: true });
     else say(io, "OK");
   } else await sayWhy(presented, client, args, io);
-  if (note !== null) say({ ...io, stdout: io.stderr }, note);
+  if (stale !== null) note(io, stale);
   return isGenuine ? EXIT.ok : EXIT.answer_is_no;
 }
 
@@ -44,10 +44,10 @@ async function present(args: Args<"verify">, stamp: Stamp | null, client: Client
 /** One secret and one body, and ids that are some. */
 function checkSources({ event, endpoint, body, "secret-file": file }: Args<"verify">): void {
   if ((file === undefined) === (endpoint === undefined)) {
-    throw new Failure("usage", "which secret is it?", "Give either --secret-file or --endpoint. Nothing was done.");
+    throw usage("which secret is it?", "Give either --secret-file or --endpoint.");
   }
   if (event !== undefined && body !== undefined) {
-    throw new Failure("usage", "which body is it?", "Give either BODY or --event. Nothing was done.");
+    throw usage("which body is it?", "Give either BODY or --event.");
   }
   if (event !== undefined) readId("evt", event);
   if (endpoint !== undefined) readId("ep", endpoint);

@@ -1,15 +1,12 @@
 import type { Attempt, EventDelivery, Event } from "../../src/client/answers.ts";
 import type { Client } from "../../src/client/client.ts";
 import { printDuration } from "../../src/config/units.ts";
+import { lastResultOf } from "../attempts/text.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
 import { connect, type TargetArgs } from "../target.ts";
-import { hostOf } from "../words.ts";
-
-/** A receiver has 10 s, and the daemon a moment to start and to write down what came back. */
-const WAIT_MS = 15_000;
-const POLL_MS = 100;
+import { ATTEMPT_WAIT_MS, waitUntil } from "../wait.ts";
 
 /** One delivery of the new round; `attempt` is null until its first attempt was made. */
 interface Replayed {
@@ -29,7 +26,7 @@ export interface OneArgs extends TargetArgs {
 }
 
 export async function replayOne(args: OneArgs, io: Io): Promise<number> {
-  const waitMs = args.timeoutMs ?? WAIT_MS;
+  const waitMs = args.timeoutMs ?? ATTEMPT_WAIT_MS;
   const client = connect(args, io);
   const before = await client.call("getEvent", { id: args.event });
   const after = await client.call("retryEvent", {
@@ -46,7 +43,8 @@ export async function replayOne(args: OneArgs, io: Io): Promise<number> {
   if (args.json) sayJson(io, jsonOf(after, replayed));
   else {
     say(io, `${after.id}  ${after.type}`);
-    for (const one of replayed) say(io, `  ${one.delivery.endpoint}  ${outcomeOf(one, io.now())}`);
+    for (const { delivery, attempt } of replayed)
+      say(io, `  ${delivery.endpoint}  ${lastResultOf({ ...delivery, last_attempt: attempt }, io.now())}`);
     for (const { endpoint, reason } of left) say(io, `  ${endpoint}  left alone: ${reason}`);
     say(io, summary);
   }
@@ -76,14 +74,10 @@ interface Wait {
   readonly waitMs: number;
 }
 
-async function waitForFirst(client: Client, { before, after, ids, waitMs }: Wait, io: Io): Promise<Replayed[]> {
-  const end = io.monotonic() + waitMs;
-  let replayed = rounds(before, after, ids);
-  while (replayed.some(isOpen) && io.monotonic() < end) {
-    await io.sleep(POLL_MS);
-    replayed = rounds(before, await client.call("getEvent", { id: before.id }), ids);
-  }
-  return replayed;
+function waitForFirst(client: Client, { before, after, ids, waitMs }: Wait, io: Io): Promise<Replayed[]> {
+  const ask = async () => rounds(before, await client.call("getEvent", { id: before.id }), ids);
+  const isDone = (replayed: readonly Replayed[]) => !replayed.some(isOpen);
+  return waitUntil(isDone, { first: rounds(before, after, ids), ask, waitMs }, io);
 }
 
 /**
@@ -113,16 +107,6 @@ function exitOf(replayed: readonly Replayed[]): Exit {
     attempt === null ? delivery.status !== "pending" : attempt.outcome !== "succeeded";
   if (replayed.some(isFailed)) return EXIT.answer_is_no;
   return replayed.length === 0 || replayed.some(isOpen) ? EXIT.wait_ran_out : EXIT.ok;
-}
-
-function outcomeOf({ delivery, attempt }: Replayed, now: number): string {
-  if (attempt === null) return delivery.status;
-  const answer = attempt.status_code ?? attempt.error ?? attempt.outcome;
-  const what = `${hostOf(attempt.url)}  ${answer} in ${attempt.duration_ms} ms`;
-  if (attempt.outcome === "succeeded") return what;
-  if (delivery.next_attempt_at === null) return `${what}; no attempts are left`;
-  const seconds = Math.max(0, Math.round((Date.parse(delivery.next_attempt_at) - now) / 1000));
-  return `${what}; next attempt in ${printDuration(seconds * 1000)}`;
 }
 
 function jsonOf(event: Event, replayed: readonly Replayed[]) {

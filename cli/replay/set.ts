@@ -1,6 +1,6 @@
 /** Which deliveries are to be replayed, as it was typed or piped in. */
 import type { Args } from "../commands.ts";
-import { Failure } from "../failure.ts";
+import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { readId, readQuery } from "../values.ts";
 
@@ -75,8 +75,4 @@ async function pipedIds(io: Io): Promise<string[]> {
       throw new Failure("usage", `line ${index + 1} of stdin: ${message}`, hint);
     }
   });
-}
-
-function usage(what: string, hint: string): Failure {
-  return new Failure("usage", what, `${hint} Nothing was done.`);
 }

@@ -75,7 +75,7 @@ describe("webhookd trigger", () => {
     const { trigger, receiver, endpoint } = await site({ dev: false });
     const { code, out, err } = await trigger("budget.exceeded");
     expect({ code, out }).toEqual({ code: EXIT.usage, out: "" });
-    expect(err).toMatch(/--endpoint ep_… sends a test event.*--all publishes.*Nothing was published/);
+    expect(err).toMatch(/--endpoint ep_… sends a test event.*--all publishes.*Nothing was done/);
     expect(receiver.requests).toEqual([]);
     expect((await trigger("budget.exceeded", "--all")).code).toBe(EXIT.ok);
     expect((await trigger("budget.exceeded", "--endpoint", endpoint)).code).toBe(EXIT.ok);
