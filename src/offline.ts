@@ -2,6 +2,8 @@
  * What commands do to a data directory while no daemon has it, each under its lock: beside `daemon.ts` the only place
  * where a store is put together with the machine.
  */
+import { existsSync, lchownSync, lstatSync, readdirSync, statSync, type Stats } from "node:fs";
+import { join } from "node:path";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { nativeBinding } from "./native.ts";
@@ -17,20 +19,23 @@ type Restoring = Pick<RestoreOptions, "backup" | "givenKeyFile" | "passphrase" |
 
 /** Null when it was not confirmed. */
 export async function restore({ data }: Config, restoring: Restoring): Promise<Restored | null> {
-  process.umask(0o077);
   const { dir, secretKeyFile } = data;
-  return restoreBackup({ ...restoring, dir, secretKeyFile, clock: systemClock, nativeBinding: nativeBinding(dir) });
+  return asOwner(dir, () =>
+    restoreBackup({ ...restoring, dir, secretKeyFile, clock: systemClock, nativeBinding: nativeBinding(dir) }),
+  );
 }
 
 export async function migrate({ data, backup }: Config, how: MigrateOptions["how"]): Promise<MigrationReport> {
-  process.umask(0o077);
   const { dir } = data;
-  return migrateStore({ dir, how, backup, clock: systemClock, nativeBinding: nativeBinding(dir) });
+  return asOwner(dir, () => migrateStore({ dir, how, backup, clock: systemClock, nativeBinding: nativeBinding(dir) }));
 }
 
 /** As the daemon makes one, into `[backup] dir`; `passphrase` seals `secret.key` into it. */
-export async function backUp({ data, backup }: Config, passphrase: string | undefined): Promise<BackupFile> {
-  process.umask(0o077);
+export async function backUp(config: Config, passphrase: string | undefined): Promise<BackupFile> {
+  return asOwner(config.data.dir, () => backUpHere(config, passphrase));
+}
+
+async function backUpHere({ data, backup }: Config, passphrase: string | undefined): Promise<BackupFile> {
   const { store } = await openStore({
     dir: data.dir,
     create: false,
@@ -48,5 +53,24 @@ export async function backUp({ data, backup }: Config, passphrase: string | unde
     return await store.backup({ ...backup, passphrase }, systemClock.now());
   } finally {
     await store.close();
+  }
+}
+
+/** What root makes in the directory of the daemon's user is given to that user, who could not open it otherwise. */
+async function asOwner<T>(dir: string, work: () => Promise<T>): Promise<T> {
+  process.umask(0o077);
+  try {
+    return await work();
+  } finally {
+    if (process.getuid?.() === 0 && existsSync(dir)) giveAway(dir, statSync(dir));
+  }
+}
+
+function giveAway(dir: string, { uid, gid }: Stats): void {
+  if (uid === 0) return;
+  for (const name of readdirSync(dir, { recursive: true, encoding: "utf8" })) {
+    const path = join(dir, name);
+    // By their names, which opens nothing; links are changed and not what they lead to.
+    if (lstatSync(path).uid === 0) lchownSync(path, uid, gid);
   }
 }

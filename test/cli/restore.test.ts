@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import {
+  chownSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -167,6 +168,15 @@ describe("webhookd restore", () => {
     expect(readdirSync(other).filter((name) => /^(secret|admin)\.key\.before-restore-/.test(name))).toHaveLength(2);
     const store = await open({ dir: other });
     expect(await store.getEvent(null, shared.first)).not.toBeNull();
+  });
+
+  it.skipIf(process.getuid?.() !== 0)("by root gives what it makes to the user whose directory it is", async () => {
+    const theirs = temporaryDirectory();
+    chownSync(theirs, 4242, 4243);
+    const words = ["--data-dir", theirs, "--secret-key", join(dir, "secret.key")];
+    expect((await restore([shared.plain, ...words])).code).toBe(EXIT.ok);
+    const owners = readdirSync(theirs).map((name) => statSync(join(theirs, name)));
+    expect(new Set(owners.map(({ uid, gid }) => `${uid}:${gid}`))).toEqual(new Set(["4242:4243"]));
   });
 
   it("says all of it as JSON", async () => {

@@ -165,10 +165,10 @@ describe("webhookd serve", () => {
 
   it("gives its flags to the configuration", async () => {
     const words = ["--listen=127.0.0.1:1", "--data-dir=d", "--socket=s", "--log-level=debug", "--log-format=json"];
-    const config = await startedWith(new FakeIo(), false, ...words, "--dev", "--no-create");
+    const config = await startedWith(new FakeIo(), false, ...words, "--dev", "--no-create", "--no-migrate");
     expect(config).toMatchObject({
       server: { listen: { host: "127.0.0.1", port: 1 }, socket: "/srv/app/s" },
-      data: { dir: "/srv/app/d", create: false },
+      data: { dir: "/srv/app/d", create: false, migrate: false },
       log: { level: "debug", format: "json" },
       dev: true,
     });
