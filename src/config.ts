@@ -133,6 +133,8 @@ export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
   for (const setting of SETTINGS) {
     const name = nameOf(setting);
     if (isDeepStrictEqual(current.settings[name], next.settings[name])) continue;
+    // The dashboard's own.
+    if (setting.section === "ui") continue;
     // A listener speaks TLS or does not, for as long as it lives.
     const live = isLive(setting) && (!name.startsWith("server.tls") || isSameScheme(current, next));
     (live ? changed : needsRestart).push(name);

@@ -208,6 +208,16 @@ describe("the way around", () => {
   });
 });
 
+describe("marks", () => {
+  it("stay with their rows, whatever comes, until they are taken off", () => {
+    const dashboard = new Dashboard().connected().press("space", "j", "space").stream(published(251)).pass(1000);
+    expect([...listOf(dashboard).marks]).toEqual([idOf("evt", 250), idOf("evt", 248)]);
+    expect(shown(dashboard)).toContain("2 marked");
+    expect(listOf(dashboard.press("k", "space")).marks.size).toBe(1);
+    expect(listOf(dashboard.press("ctrl+\\")).marks.size).toBe(0);
+  });
+});
+
 describe("a replay", () => {
   const sent = (dashboard: Dashboard) =>
     dashboard.effects.flatMap((effect) =>

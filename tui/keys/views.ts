@@ -3,7 +3,7 @@ import { printFilter, readFilter } from "../../src/client/filter.ts";
 import { TABS, type Line, type State, type Tab } from "../model.ts";
 import { newLine } from "../state/line.ts";
 import { retry } from "../state/link.ts";
-import { readAnew, selectedRow } from "../state/list.ts";
+import { moveBy, readAnew, selectedRow } from "../state/list.ts";
 import { openEndpoint, openEvent, openGroup, setFilter } from "../state/open.ts";
 import { back, changeHere, here, onList, showTab } from "../state/places.ts";
 import { toast } from "../state/acts.ts";
@@ -57,6 +57,22 @@ export const VIEWS: readonly Binding[] = [
     on: LISTS,
     footer: 60,
     run: (state) => only(toggleFollow(state)),
+  },
+  {
+    keys: ["space"],
+    show: "Space",
+    label: "mark",
+    help: "mark this row, or take the mark off, and go on",
+    on: ["events", "deliveries", "endpoint"],
+    run: (state) => only(toggleMark(state)),
+  },
+  {
+    keys: ["ctrl+\\"],
+    show: "^\\",
+    label: "no marks",
+    help: "take all marks off",
+    on: ["events", "deliveries", "endpoint"],
+    run: (state) => only(changeHere(state, (place) => onList(place, (list) => ({ ...list, marks: new Set() })))),
   },
   {
     keys: ["tab", "shift+tab"],
@@ -157,6 +173,18 @@ function toggleFollow(state: State): State {
     onList(place, (list) =>
       list.follow ? { ...list, follow: false } : readAnew(list, { follow: true, edge: "newest" }),
     ),
+  );
+}
+
+function toggleMark(state: State): State {
+  const { list: height } = layoutOf(state);
+  return changeHere(state, (place) =>
+    onList(place, (list, keyOf) => {
+      if (list.selected === null) return list;
+      const marks = new Set(list.marks);
+      if (!marks.delete(list.selected)) marks.add(list.selected);
+      return moveBy({ ...list, marks }, 1, height, keyOf);
+    }),
   );
 }
 
