@@ -14,12 +14,13 @@ export async function run(args: Args<"tui">, io: Io): Promise<number> {
   const settings = settingsOf(args, io);
   refuseWithoutTerminal(io);
   const client = connect(args, io);
-  // Frames are garbage at once: a young generation that grows with them costs 100 MB and saves nothing.
-  setFlagsFromString("--semi-space-growth-factor=1");
   // Ink leaves colours to us; read when it is loaded.
   process.env.FORCE_COLOR = "0";
   await readTsx();
   const { openDashboard } = await import("../../tui/main.tsx");
+  // Frames are garbage at once. From here on the young generation stays as loading has left it: grown with them it
+  // would cost 100 MB, and from the start on it would be collected too often.
+  setFlagsFromString("--semi-space-growth-factor=1");
   return openDashboard({
     client,
     settings: { ...settings, target: client.target },

@@ -46,7 +46,8 @@ export function wantedPage<T>(list: List<T>, height: number): number | null {
   const end = list.pages.findLastIndex(({ rows }) => rows !== null) + 1;
   const [above, below] = [list.top, list.rows.length - list.top - height];
   const [behind, ahead] = list.edge === "newest" ? [above, below] : [below, above];
-  if (ahead < height && (end < list.pages.length || list.next !== null)) return end;
+  // What follows is read again and again, and only what is seen of it.
+  if (ahead < (list.follow ? 0 : height) && (end < list.pages.length || list.next !== null)) return end;
   return behind < height && loaded > 0 ? loaded - 1 : null;
 }
 

@@ -112,7 +112,7 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
   const page = wanted ?? (isRefresh ? 0 : null);
   if (page === null) return;
   const about: About = { for: "page", place: number, generation: list.generation, page };
-  const limit = page === 0 && list.follow && isLive ? Math.min(PAGE_ROWS, 2 * height) : PAGE_ROWS;
+  const limit = page === 0 && list.follow && isLive ? Math.min(PAGE_ROWS, height) : PAGE_ROWS;
   const cursor = list.pages[page]?.cursor ?? (page === list.pages.length ? list.next : null) ?? undefined;
   const query = { ...filterQuery(state, place), ...(kind !== "failures" && { limit, order: list.edge, cursor }) };
   yield ask(LIST_OPERATIONS[kind], about, { query: kind === "events" ? { ...query, include: "deliveries" } : query });
