@@ -127,6 +127,8 @@ export interface List<T> {
   readonly selected: string | null;
   /** Of the selected row, or of where it was. */
   readonly index: number;
+  /** Rows that the cursor is still to go, over those that are not read yet. */
+  readonly owed: number;
   /** Of the first row on the screen. */
   readonly top: number;
   /** Whether the newest row stays on top. */

@@ -53,12 +53,13 @@ describe("a list that is held", () => {
   it("moves nothing, counts what is newer, and reads again the rows that changed", () => {
     const dashboard = new Dashboard().connected().press("j", "j");
     const before = listOf(dashboard).rows.map(({ id }) => id);
+    const reads = asked(dashboard, "listEvents").length;
     dashboard.stream(published(251), published(252), attempted(249)).pass(1000);
     expect(listOf(dashboard).rows.map(({ id }) => id)).toEqual(before);
     expect(listOf(dashboard).selected).toBe(idOf("evt", 248));
     expect(shown(dashboard)).toContain("HOLD +2 newer");
     expect(asked(dashboard, "getEvent").map(({ ask }) => ask.id)).toEqual([idOf("evt", 249)]);
-    expect(asked(dashboard, "listEvents")).toHaveLength(1);
+    expect(asked(dashboard, "listEvents")).toHaveLength(reads);
   });
 
   it("follows again by p, from the newest", () => {

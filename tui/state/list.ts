@@ -18,6 +18,7 @@ export function newList<T>(filter = ""): List<T> {
     rows: [],
     selected: null,
     index: 0,
+    owed: 0,
     top: 0,
     follow: true,
     newer: 0,
@@ -118,9 +119,11 @@ function settle<T>(list: List<T>, keyOf: KeyOf<T>): List<T> {
   const found = list.selected === null ? -1 : rows.findIndex((row) => keyOf(row) === list.selected);
   // From the oldest end a list begins at its bottom.
   const start = list.edge === "oldest" && list.selected === null ? rows.length - 1 : list.index;
-  const index = found >= 0 ? found : Math.max(0, Math.min(start, rows.length - 1));
+  const wanted = (found >= 0 ? found : start) + list.owed;
+  const index = Math.max(0, Math.min(wanted, rows.length - 1));
   const selected = rows[index] === undefined ? null : keyOf(rows[index]);
-  return { ...list, rows, selected, index, top: Math.max(0, list.top + index - list.index) };
+  const top = Math.max(0, list.top + index - list.index);
+  return { ...list, rows, selected, index, top, owed: list.next === null ? 0 : wanted - index };
 }
 
 /** The cursor by so many rows; follows no longer. */
@@ -131,7 +134,8 @@ export function moveBy<T>(list: List<T>, by: number, height: number, keyOf: KeyO
 export function moveTo<T>(list: List<T>, to: number, height: number, keyOf: KeyOf<T>): List<T> {
   const index = Math.max(0, Math.min(to, list.rows.length - 1));
   const row = list.rows[index];
-  const held = { ...list, follow: false, index, selected: row === undefined ? null : keyOf(row) };
+  const owed = list.next === null ? 0 : to - index;
+  const held = { ...list, follow: false, index, owed, selected: row === undefined ? null : keyOf(row) };
   return scrolled(held, height);
 }
 
