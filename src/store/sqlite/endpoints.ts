@@ -8,53 +8,17 @@ import type { Box } from "./box.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import type { Interned } from "./interned.ts";
 import type { Walk } from "./page.ts";
-import { nextSecretPlace, secretPlace } from "./rotation.ts";
-
-interface Row {
-  readonly number: number;
-  readonly id: string;
-  readonly tenant: number;
-  readonly uid: string | null;
-  readonly url: string;
-  readonly events: string;
-  readonly description: string;
-  readonly enabled: number;
-  readonly disabled_reason: DisabledReason | null;
-  readonly when_disabled: "hold" | "skip";
-  readonly header_names: string;
-  readonly headers: string | null;
-  readonly secret: string | null;
-  readonly secret_version: number;
-  readonly next_secret: string | null;
-  readonly rate_per_second: number | null;
-  readonly max_in_flight: number | null;
-  readonly metadata: string;
-  readonly created_at: number;
-  readonly updated_at: number;
-  readonly cancel_to: number | null;
-}
+import { columnsOf, headersOf, INSERT, targetOf, UPDATE, viewOf, type EndpointRow } from "./endpoint-row.ts";
+import { secretPlace } from "./rotation.ts";
 
 /** Endpoints that are named where a type is still in use. */
 const NAMED = 3;
-
-const INSERT = `INSERT INTO endpoint
-  (id, tenant, uid, url, events, description, enabled, when_disabled, header_names, headers, secret,
-   rate_per_second, max_in_flight, metadata, created_at, updated_at)
-  VALUES (@id, @tenant, @uid, @url, @events, @description, @enabled, @when_disabled, @header_names, @headers, @secret,
-   @rate_per_second, @max_in_flight, @metadata, @now, @now)`;
 
 interface Updated {
   readonly endpoint: Endpoint;
   /** It was disabled before. */
   readonly resumed: boolean;
 }
-
-const UPDATE = `UPDATE endpoint SET
-  uid = @uid, url = @url, events = @events, description = @description, enabled = @enabled,
-  disabled_reason = @disabled_reason, when_disabled = @when_disabled, header_names = @header_names, headers = @headers,
-  rate_per_second = @rate_per_second, max_in_flight = @max_in_flight, metadata = @metadata, cancel_to = @cancel_to,
-  updated_at = @now
-  WHERE number = @number`;
 
 export class Endpoints {
   readonly #db: Database;
@@ -68,12 +32,12 @@ export class Endpoints {
   readonly #unsubscribe: Statement<[number]>;
   readonly #count: Statement<[number], number>;
   readonly #selectUid: Statement<[string, number], string>;
-  readonly #select: Statement<[string], Row>;
-  readonly #selectEver: Statement<[string], Pick<Row, "number" | "tenant">>;
+  readonly #select: Statement<[string], EndpointRow>;
+  readonly #selectEver: Statement<[string], Pick<EndpointRow, "number" | "tenant">>;
   readonly #lastEvent: Statement<[], number | null>;
   readonly #disable: Statement<[string, number, number]>;
   readonly #softDelete: Statement<[number, number]>;
-  readonly #lists = new Map<string, Statement<unknown[], Row>>();
+  readonly #lists = new Map<string, Statement<unknown[], EndpointRow>>();
 
   constructor(db: Database, parts: { tenants: Interned; types: Interned; index: EndpointIndex; box: Box }) {
     this.#db = db;
@@ -110,7 +74,7 @@ export class Endpoints {
     const taken = this.#otherOfUid(endpoint.uid, tenant, endpoint.id);
     if (taken !== null) return taken;
     const { lastInsertRowid } = this.#insert.run({
-      ...this.#columnsOf(endpoint.id, endpoint),
+      ...columnsOf(endpoint.id, endpoint, this.#box),
       id: endpoint.id,
       tenant,
       secret: this.#box.seal(endpoint.signingSecret, secretPlace(endpoint.id)),
@@ -139,7 +103,7 @@ export class Endpoints {
     const resumed = changed.enabled && !enabled;
     const disabled_reason = changed.enabled === enabled ? row.disabled_reason : null;
     const cancel_to = resumed && held === "cancel" ? this.#lastEvent.get()! : row.cancel_to;
-    this.#update.run({ ...this.#columnsOf(id, changed), disabled_reason, cancel_to, number: row.number, now });
+    this.#update.run({ ...columnsOf(id, changed, this.#box), disabled_reason, cancel_to, number: row.number, now });
     this.#unsubscribe.run(row.number);
     this.#subscribeTo(changed.events, row.tenant, row.number);
     this.#index.changed(this.#tenants.name(row.tenant), id);
@@ -171,7 +135,7 @@ export class Endpoints {
   }
 
   /** Null when there is no such tenant. */
-  list(query: EndpointQuery): Walk<Row, Endpoint> | null {
+  list(query: EndpointQuery): Walk<EndpointRow, Endpoint> | null {
     const tenant = query.tenant === null ? null : this.#tenants.find(query.tenant);
     if (tenant === undefined) return null;
     const statement = this.#listStatement(query);
@@ -221,45 +185,17 @@ export class Endpoints {
 
   target(id: string): Target | null {
     const row = this.#select.get(id);
-    if (row === undefined) return null;
-    return {
-      endpoint: row.id,
-      tenant: this.#tenants.name(row.tenant),
-      url: row.url,
-      enabled: row.enabled === 1,
-      headers: this.#headers(row),
-      signingSecret: this.#box.open(row.secret!, secretPlace(row.id)),
-      secretVersion: row.secret_version,
-      nextSigningSecret: row.next_secret === null ? null : this.#box.open(row.next_secret, nextSecretPlace(row.id)),
-      ratePerSecond: row.rate_per_second,
-      maxInFlight: row.max_in_flight,
-    };
+    return row === undefined ? null : targetOf(row, this.#tenants.name(row.tenant), this.#box);
   }
 
-  #listStatement(query: EndpointQuery): Statement<unknown[], Row> {
+  #listStatement(query: EndpointQuery): Statement<unknown[], EndpointRow> {
     const oldest = query.order === "oldest";
     const sql = `SELECT * FROM endpoint WHERE number ${oldest ? ">" : "<"} @key AND deleted_at IS NULL
       ${query.tenant === null ? "" : "AND tenant = @tenant"} ${query.uid === undefined ? "" : "AND uid = @uid"}
       ORDER BY number ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
     let statement = this.#lists.get(sql);
-    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], EndpointRow>(sql)));
     return statement;
-  }
-
-  #columnsOf(id: string, settings: EndpointSettings): Record<string, unknown> {
-    return {
-      uid: settings.uid,
-      url: settings.url,
-      events: JSON.stringify(settings.events),
-      description: settings.description,
-      enabled: settings.enabled ? 1 : 0,
-      when_disabled: settings.whenDisabled,
-      header_names: JSON.stringify(Object.keys(settings.headers)),
-      headers: this.#box.seal(JSON.stringify(settings.headers), `${id}:headers`),
-      rate_per_second: settings.ratePerSecond,
-      max_in_flight: settings.maxInFlight,
-      metadata: JSON.stringify(settings.metadata),
-    };
   }
 
   #subscribeTo(events: readonly string[], tenant: number, endpoint: number): void {
@@ -272,38 +208,18 @@ export class Endpoints {
     return new WebhookdError("already_created", `the uid belongs to endpoint ${owner}`);
   }
 
-  #headers(row: Row): Record<string, string> {
-    return JSON.parse(this.#box.open(row.headers!, `${row.id}:headers`)) as Record<string, string>;
-  }
-
-  #settings(row: Row): EndpointSettings {
-    return { ...this.#view(row), headers: this.#headers(row) };
+  #settings(row: EndpointRow): EndpointSettings {
+    return { ...this.#view(row), headers: headersOf(row, this.#box) };
   }
 
   /** The daemon's own endpoint is found by its tenant's name alone. */
-  #isOf(tenant: string | null, row: Pick<Row, "tenant">): boolean {
+  #isOf(tenant: string | null, row: Pick<EndpointRow, "tenant">): boolean {
     const owner = this.#tenants.name(row.tenant);
     return tenant === null ? owner !== ALERT_TENANT : owner === tenant;
   }
 
-  #view(row: Row): Endpoint {
-    return {
-      id: row.id,
-      tenant: this.#tenants.name(row.tenant),
-      uid: row.uid,
-      url: row.url,
-      events: JSON.parse(row.events) as string[],
-      description: row.description,
-      enabled: row.enabled === 1,
-      disabledReason: row.disabled_reason,
-      whenDisabled: row.when_disabled,
-      headerNames: JSON.parse(row.header_names) as string[],
-      ratePerSecond: row.rate_per_second,
-      maxInFlight: row.max_in_flight,
-      metadata: JSON.parse(row.metadata) as Record<string, unknown>,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-    };
+  #view(row: EndpointRow): Endpoint {
+    return viewOf(row, this.#tenants.name(row.tenant));
   }
 }
 
