@@ -17,7 +17,7 @@ User=webhookd
 Group=webhookd
 ExecStart=${program} serve
 # The unit counts as started once publishes are taken. With a full disk they are not, yet deliveries go on: hence "-".
-ExecStartPost=-${program} status --wait
+ExecStartPost=-${program} status --wait --brief
 ExecReload=/bin/kill -HUP $MAINPID
 # Attempts in flight get 12 s to end.
 TimeoutStopSec=30

@@ -1,0 +1,133 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { front, type Runs } from "../../cli/front.ts";
+import { RUNS } from "../../cli/runs.ts";
+import { loadConfig } from "../../src/config.ts";
+import { FakeIo } from "../cli/fake-io.ts";
+import { inputs } from "../config/inputs.ts";
+import { TestReceiver } from "../harness/receiver.ts";
+import { blocksOf, PAGES, placeOf, type Block, type Page } from "./blocks.ts";
+import { Session } from "./session.ts";
+
+/** By the first word after the language: how the blocks of a page are tested. */
+const RULES: Record<string, string> = {
+  run: "typed in a shell against a daemon, with stand-ins for systemd, sudo and the places of a host",
+  "run=checkout": "the same, in the checkout's folder",
+  root: "needs root, systemd or Docker: its syntax is checked, and every command of webhookd in it is one that there is",
+  words: "ids and places are made up: every command of webhookd in it is one that there is",
+  build: "takes minutes and is tested by test/package: its syntax is checked, and the npm scripts in it are there",
+  config: "a part of webhookd.toml: loaded",
+  shown: "another program's configuration, or a picture: shown, not run",
+};
+/** Sections whose blocks have a test of their own. */
+const ELSEWHERE: Record<string, string> = {
+  "Verify a signature": "test/docs/verify.test.ts",
+  "The first event": "test/process/first-run.test.ts",
+};
+
+const all = PAGES.flatMap(blocksOf);
+const of = (...rules: string[]) => all.filter(({ rule }) => rules.includes(rule[0] ?? ""));
+const here = (block: Block) => [placeOf(block), block] as const;
+
+describe("every block of README.md, docs/install.md and docs/runbook.md", () => {
+  it.each(all.map(here))("%s has a rule by which it is tested", (_place, { rule, section }) => {
+    if (section in ELSEWHERE && rule.length === 0) return;
+    expect(Object.keys(RULES), "write one after the language of the block").toContain(rule[0] ?? "");
+  });
+
+  it.each(of("run", "run=checkout", "root", "words", "build").map(here))(
+    "%s is one that bash can read",
+    (_place, { text }) => {
+      expect(spawnSync("bash", ["-n"], { input: text, encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" });
+    },
+  );
+
+  it.each(of("root", "words").map(here))("%s has commands of webhookd that there are", async (_place, { text }) => {
+    const runs = Object.fromEntries(Object.keys(RUNS).map((name) => [name, async () => ({ run: async () => 0 })]));
+    // It is also the name of a user, an image and a unit.
+    const commands = /^(?:sudo -u \w+ |docker exec webhookd )?webhookd (.+)$/gm;
+    for (const [, line] of text.replaceAll("\\\n", " ").matchAll(commands)) {
+      const io = new FakeIo();
+      const words = wordsOf(line!);
+      expect([await front(words, io, runs as unknown as Runs), io.err], line).toEqual([0, ""]);
+    }
+  });
+
+  it.each(of("build").map(here))("%s runs scripts of package.json", (_place, { text }) => {
+    const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: object };
+    const named = [...text.matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name!);
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+
+  it.each(of("config").map(here))("%s is a configuration that holds", (_place, { text }) => {
+    const files = { "/srv/app/webhookd.toml": text };
+    expect(() => loadConfig(inputs({ files }))).not.toThrow();
+  });
+});
+
+/** As a shell would split them, as far as the pages go. */
+function wordsOf(line: string): string[] {
+  const words = line.replace(/(^|\s)#.*$/, "").match(/"[^"]*"|'[^']*'|\S+/g) ?? [];
+  return words.map((word) => word.replace(/^(["'])(.*)\1$/, "$2"));
+}
+
+async function type(page: Page, before?: string) {
+  const blocks = of("run", "run=checkout").filter((block) => block.page === page);
+  expect(blocks.length).toBeGreaterThan(1);
+  const session = await Session.open();
+  try {
+    return await session.type(blocks, before);
+  } finally {
+    session.end();
+  }
+}
+
+describe.concurrent("typed from the page, one block after the other,", () => {
+  it("README.md works", { timeout: 60_000 }, async () => {
+    const { failedAt, said } = await type("README.md");
+    expect(failedAt, said).toBeNull();
+  });
+
+  it("docs/install.md works", { timeout: 60_000 }, async () => {
+    const before = `webhookd config init --path "$HOME/etc/webhookd/webhookd.toml" > /dev/null\nsystemctl start webhookd`;
+    const { failedAt, said } = await type("docs/install.md", before);
+    expect(failedAt, said).toBeNull();
+  });
+
+  it("docs/runbook.md works", { timeout: 60_000 }, async () => {
+    // Two attempts of each of three events fail, so that there is something to replay; then it is well again.
+    const receiver = await TestReceiver.start([500, 500, 500, 500, 500, 500]);
+    const before = `
+head -c 24 /dev/urandom | base64 > "$HOME/etc/webhookd/passphrase"
+chmod 600 "$HOME/etc/webhookd/passphrase"
+systemctl start webhookd
+webhookd endpoints add ${receiver.url} --events all > /dev/null
+for n in 1 2 3; do webhookd events send --type budget.exceeded --data '{"n":'$n'}' > /dev/null; done
+while [ "$(webhookd deliveries list --status failed --ids | wc -l)" -lt 3 ]; do sleep 0.1; done`;
+    try {
+      const { failedAt, said } = await type("docs/runbook.md", before);
+      expect(failedAt, said).toBeNull();
+      // Three that failed twice, and their replay.
+      expect(receiver.requests).toHaveLength(9);
+    } finally {
+      await receiver.close();
+    }
+  });
+});
+
+it("runs what other sections of the pages leave to tests of their own", () => {
+  for (const [section, place] of Object.entries(ELSEWHERE)) {
+    expect(all.map((block) => block.section)).toContain(section);
+    expect(readFileSync(place, "utf8"), place).toContain(section);
+  }
+});
+
+it("leads to places that there are", () => {
+  for (const page of PAGES) {
+    for (const [, target] of readFileSync(page, "utf8").matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)) {
+      const path = new URL(target!, `file://${process.cwd()}/${page}`).pathname;
+      expect(existsSync(path), `${page}: ${target}`).toBe(true);
+    }
+  }
+});
