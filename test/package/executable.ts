@@ -21,7 +21,6 @@ import { deadline, Site, type Daemon } from "./site.ts";
 
 /** Milliseconds within which the executable should answer, when the machine has nothing else to do; bytes of it. */
 const BUDGET = { version: 120, listening: 200, dashboard: 400, bytes: 115e6 };
-const STARTS = 7;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -29,6 +28,8 @@ const { values, positionals } = parseArgs({
 });
 const file = positionals[0] ?? "dist/webhookd";
 const emulator = values.through ?? null;
+/** An emulator's times say nothing. */
+const STARTS = emulator === null ? 7 : 1;
 if (!values.offline && withoutNetwork(["--version"]) === 0) {
   process.exitCode = withoutNetwork([...process.argv.slice(1), "--offline"]);
 } else {
@@ -152,7 +153,7 @@ async function delivers(site: Site): Promise<void> {
 
 async function opensDashboard(site: Site): Promise<void> {
   const times: number[] = [];
-  for (let start = 0; start < 3; start++) {
+  for (let start = 0; start < Math.min(STARTS, 3); start++) {
     const time = await openDashboard(site);
     if (time === null) return say("NOT SHOWN: that the dashboard opens (script, of util-linux, makes the terminal)");
     times.push(time);
@@ -181,6 +182,7 @@ async function receiveOne(receiver: Server): Promise<{ headers: IncomingHttpHead
 }
 
 function report(what: string, times: readonly number[], budget: number, bare: readonly number[]): void {
+  if (emulator !== null) return;
   const verdict = median(times) <= budget ? "" : ", over budget: was the machine busy?";
   const ratio = (median(times) / median(bare)).toFixed(1);
   const best = Math.round(Math.min(...times));
