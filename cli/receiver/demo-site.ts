@@ -31,11 +31,14 @@ export interface DemoSite {
   /** Resolves when the daemon cannot go on. */
   readonly failed: Promise<Error>;
   close(): Promise<void>;
+  /** Removes the folder under whatever still runs, for an end that does not wait. */
+  remove(): void;
 }
 
 export async function openSite(io: Io, told: Told): Promise<DemoSite> {
   const dir = mkdtempSync(join(tmpdir(), "webhookd-demo-"));
-  const closing: (() => Promise<void> | void)[] = [() => rmSync(dir, { recursive: true, force: true })];
+  const remove = () => rmSync(dir, { recursive: true, force: true });
+  const closing: (() => Promise<void> | void)[] = [remove];
   const close = async () => {
     for (const step of closing.splice(0).toReversed()) await step();
   };
@@ -61,7 +64,7 @@ export async function openSite(io: Io, told: Told): Promise<DemoSite> {
     const target = Object.entries(flags)
       .map(([flag, value]) => `--${flag} ${value}`)
       .join(" ");
-    return { dir, client, target, receivers, failed: daemon.failed, close };
+    return { dir, client, target, receivers, failed: daemon.failed, close, remove };
   } catch (error) {
     await close();
     throw error;

@@ -25,6 +25,7 @@ export async function run(args: Args<"demo">, io: Io): Promise<number> {
       say(io, `${name.padEnd(5)} ${requestLine(reception, glyphs)}`);
       if (counts.refused === FAILURES && reception.status !== 200) say(io, RECOVERED);
     });
+    stop.atSecond(site.remove);
     try {
       introduce(site, io);
       const events = await traffic(site, { forMs, isStopped: stop.isStopped }, io);
@@ -78,14 +79,17 @@ async function traffic({ client, failed }: DemoSite, { forMs, isStopped }: Traff
   return events;
 }
 
-/** The first signal, or a reader that went away, ends it; the second does not wait. */
+/** The first signal, or a reader that went away, ends it; the second does not wait, but leaves nothing behind either. */
 function watch(io: Io) {
   let signals = 0;
   let isStopped = false;
+  let last = () => {};
   const forget = io.onSignal((signal) => {
     isStopped = true;
-    if (++signals > 1) io.exit(signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm);
+    if (++signals === 1) return;
+    last();
+    io.exit(signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm);
   });
   io.stdout.onClosed(() => (isStopped = true));
-  return { isStopped: () => isStopped, forget };
+  return { isStopped: () => isStopped, atSecond: (run: () => void) => void (last = run), forget };
 }

@@ -38,7 +38,7 @@ describe("webhookd demo", () => {
     await until(io, /^good .* -> 200/m, ended);
     io.signal("SIGINT");
     io.signal("SIGINT");
-    expect(io.exits).toEqual([EXIT.sigint]);
+    expect([io.exits, existsSync(folderOf(io))]).toEqual([[EXIT.sigint], false]);
     expect(await ended).toBe(EXIT.ok);
     expect(existsSync(folderOf(io))).toBe(false);
   });
