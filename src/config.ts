@@ -1,16 +1,18 @@
-import { isIPv4 } from "node:net";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { ConfigError, type Mistake } from "./config/error.ts";
+import { conflicts } from "./config/conflicts.ts";
+import { ConfigError } from "./config/error.ts";
 import { EVENT_TYPES } from "./config/event-types.ts";
 import type { ConfigInputs } from "./config/inputs.ts";
 import type { Address } from "./config/kinds.ts";
-import { defaultDataDir, defaultSecretKeyFile, defaultSocket, fitsSocket } from "./config/places.ts";
+import { defaultDataDir, defaultSecretKeyFile, defaultSocket } from "./config/places.ts";
 import { isLive, nameOf, SETTINGS, type SettingName, type Settings } from "./config/schema.ts";
 import { loadSettings, type LoadedSettings } from "./config/settings.ts";
 import { printDuration } from "./config/units.ts";
 import type { EventType } from "./domain/event-type.ts";
 import { SPECIFIED_LADDER } from "./domain/ladder.ts";
+
+export { isLoopback } from "./config/conflicts.ts";
 
 /** Every setting, parsed: durations in milliseconds, sizes in bytes, paths absolute. */
 export interface Config {
@@ -106,8 +108,6 @@ export interface Config {
   readonly settings: Settings;
 }
 
-const TLS_PAIR = ["server.tls_cert", "server.tls_key"] as const;
-
 /** Throws a ConfigError that names every mistake. */
 export function loadConfig(inputs: ConfigInputs): Config {
   const loaded = loadSettings(inputs);
@@ -174,10 +174,6 @@ export function departures(config: Config): string[] {
 
 function ladder(delays: readonly number[]): string {
   return delays.map(printDuration).join(", ") || "none";
-}
-
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
 function build(
@@ -270,49 +266,4 @@ function build(
 function tlsFiles(settings: Settings): Config["server"]["tls"] {
   const [certFile, keyFile] = [settings["server.tls_cert"], settings["server.tls_key"]];
   return certFile === "" ? null : { certFile, keyFile };
-}
-
-/** What no single value is to blame for. */
-function* conflicts(config: Config, { settings, origins }: LoadedSettings, inputs: ConfigInputs): Generator<Mistake> {
-  const { listen, tls, behindProxy, maxEventBytes } = config.server;
-  const where = origins.get("server.listen")?.() ?? "[server] listen";
-  if (!isLoopback(listen.host)) {
-    if (config.dev) {
-      yield {
-        where,
-        what: `--dev and the address ${listen.host} exclude each other.`,
-        why: "With --dev endpoints may be services of this machine; whoever reaches the API could make webhookd call them.",
-        todo: "Drop --dev, or listen on 127.0.0.1.",
-      };
-    } else if (tls === null && !behindProxy) {
-      yield {
-        where,
-        what: `${listen.host} can be reached from other machines, and keys and secrets would cross the network in the clear.`,
-        todo: "Set [server] tls_cert and tls_key, or put a proxy that speaks TLS in front and set behind_proxy = true, or listen on 127.0.0.1.",
-      };
-    }
-  }
-  const half = TLS_PAIR.find((name) => settings[name] !== "");
-  if (half !== undefined && TLS_PAIR.some((name) => settings[name] === "")) {
-    yield {
-      where: origins.get(half)!(),
-      what: "[server] tls_cert and tls_key belong together, and only one of them is given.",
-      todo: "Name the other file as well.",
-    };
-  }
-  const socket = settings["server.socket"];
-  if (socket !== "" && !fitsSocket(socket, inputs.platform)) {
-    yield {
-      where: origins.get("server.socket")!(),
-      what: `${socket} is longer than the path of a socket can be.`,
-      todo: `Choose a shorter one, such as ${join("/run/webhookd", "webhookd.sock")}.`,
-    };
-  }
-  if (config.limits.inFlightBytes < maxEventBytes) {
-    yield {
-      where: (origins.get("limits.in_flight_bytes") ?? origins.get("server.max_event_bytes")!)(),
-      what: "[limits] in_flight_bytes is smaller than [server] max_event_bytes, so the largest events could never be taken.",
-      todo: "Raise the one or lower the other.",
-    };
-  }
 }
