@@ -17,7 +17,7 @@ export function healthLines({ statistics, deliveries, failing }: Health, now: nu
     ...(deliveries === null
       ? []
       : [
-          `  waiting   ${grouped(deliveries.pending)} pending, ${grouped(deliveries.held)} held; ${grouped(deliveries.failed)} failed and kept`,
+          `  waiting   ${grouped(deliveries.pending)} pending, ${grouped(deliveries.held)} held; ${grouped(deliveries.failed)} failed and kept (counted within 30 s)`,
         ]),
     ...(failing ?? []).slice(0, NAMED).map((one) => `  FAILING   ${failingText(one, now)}`),
     ...((failing?.length ?? 0) > NAMED ? [`  FAILING   ${failing!.length - NAMED} more endpoints`] : []),

@@ -1,9 +1,11 @@
 /** A job as text. */
-import type { Job } from "../../src/client/answers.ts";
+import type { Job, WholeJob } from "../../src/client/answers.ts";
 import { bar, type Glyphs } from "../glyphs.ts";
 import { ago, count, grouped, span } from "../words.ts";
 
 const BAR = 16;
+/** Endpoints. */
+const NAMED = 20;
 
 /** How far it is, in a line. */
 export function progressOf(job: Job, glyphs: Glyphs): string {
@@ -30,7 +32,7 @@ export function resultOf(job: Job): string[] {
 }
 
 /** Everything about one job, on a few lines. */
-export function jobLines(job: Job, glyphs: Glyphs, now: number): string[] {
+export function jobLines(job: WholeJob, glyphs: Glyphs, now: number): string[] {
   const { id, action, status, matched, done, skipped, rate_per_second: pace, canary } = job;
   const gone = done + skipped;
   const made = job.reason === "" ? "" : `: ${job.reason}`;
@@ -39,6 +41,8 @@ export function jobLines(job: Job, glyphs: Glyphs, now: number): string[] {
     ...(job.paused_reason === null ? [] : [`  paused    it did so itself, because ${job.paused_reason}`]),
     `  progress  ${bar(glyphs, gone, matched, BAR)}  ${grouped(gone)} of ${count(matched, "delivery", "deliveries")}`,
     `  counts    ${countsOf(job)}`,
+    ...job.endpoints.slice(0, NAMED).map((one) => `    ${one.endpoint}  ${countsOf(one)} of ${grouped(one.matched)}`),
+    ...(job.endpoints.length > NAMED ? ["    and more endpoints: --json has 100 of them"] : []),
     `  filter    ${filterText(job.filter)}`,
     `  pace      ${pace}/s for each endpoint${canary ? ", after a canary" : ""}`,
     `  made      ${job.created_at}, ${ago(job.created_at, now)}${made}`,

@@ -61,7 +61,7 @@ export function jobRoutes({ store, random }: ApiParts): Route[] {
   async function get({ principal, params, query }: Call): Promise<Reply> {
     const job = await store.getJob(tenantToRead(principal, namedTenant(query)), jobId(params));
     if (job === null) throw notFound();
-    return json(200, presentJob(job));
+    return json(200, { ...presentJob(job), endpoints: job.endpoints });
   }
 
   function steer(to: "running" | "paused" | "cancelled"): Route["handle"] {

@@ -30,6 +30,7 @@ export type EventType = Out<typeof eventType.EventType>;
 export type Failures = Out<typeof failure.Failures>;
 export type FailureGroup = Failures["data"][number];
 export type Job = Out<typeof job.Job>;
+export type WholeJob = Out<typeof job.WholeJob>;
 export type JobPlan = Out<typeof job.JobPlan>;
 export type JobDraft = Out<typeof job.JobDraft>;
 export type Key = Out<typeof key.Key>;
@@ -80,7 +81,7 @@ export interface Answers {
   /** The plan with `dry_run`. */
   createJob: Job | JobPlan;
   listJobs: Page<Job>;
-  getJob: Job;
+  getJob: WholeJob;
   pauseJob: Job;
   resumeJob: Job;
   cancelJob: Job;

@@ -74,6 +74,11 @@ export interface Job extends NewJob, JobCounts {
   readonly endedAt: number | null;
 }
 
+/** What it came to at one endpoint. */
+export interface JobResult extends JobCounts {
+  readonly endpoint: string;
+}
+
 /** The statuses that a job of this filter looks for; null when the action cannot be done to the one it names. */
 export function statusesOf(action: JobAction, status: ShownStatus | undefined): readonly ShownStatus[] | null {
   const choices = STATUSES[action];

@@ -1,5 +1,5 @@
 /** The part of the store's contract that is about jobs: their sets, and the steps in which they are walked. */
-import type { Job, JobAction, JobStatus, NewJob } from "../domain/job.ts";
+import type { Job, JobAction, JobResult, JobStatus, NewJob } from "../domain/job.ts";
 import type { Once } from "../domain/idempotency.ts";
 import type { Waiting } from "./deliveries.ts";
 import type { Page, PageQuery } from "./lists.ts";
@@ -14,7 +14,8 @@ export interface JobStore {
    * `planJob` look at no more than 500 rows in a turn.
    */
   addJob(job: NewJob, expect: number | null, now: number, once?: Once<AddedJob>): Promise<AddedJob>;
-  getJob(tenant: string | null, id: string): Promise<Job | null>;
+  /** With what it came to at each endpoint: at most 100 of them, those with the most deliveries first. */
+  getJob(tenant: string | null, id: string): Promise<WholeJob | null>;
   /** In the order in which they were made. A tenant's page leaves out those over every tenant's deliveries. */
   listJobs(query: PageQuery): Promise<Page<Job>>;
   /** Null when there is no such job; one that has ended stays as it is. */
@@ -35,6 +36,10 @@ export interface JobStore {
   closeJob(job: string, now: number): Promise<boolean>;
   /** Removes jobs that ended before that instant. Begins after `from`; touches, and looks at, no more than 500 rows. */
   pruneJobs(before: number, from: string | null): Promise<Pruned>;
+}
+
+export interface WholeJob extends Job {
+  readonly endpoints: readonly JobResult[];
 }
 
 export type JobSet = Pick<NewJob, "tenant" | "action" | "filter">;

@@ -63,6 +63,7 @@ describe("a job", () => {
       paused_reason: null,
       created_at: "2026-11-20T09:55:00.000Z",
       ended_at: null,
+      endpoints: [{ endpoint: a, matched: 5, done: 0, delivered: 0, failed: 0, skipped: 0 }],
     });
   });
 

@@ -56,7 +56,7 @@ describe("webhookd status", () => {
     const { code, io } = await status({ health: failing });
     expect([code, io.err]).toEqual([EXIT.ok, ""]);
     expect(io.out).toContain("3,570 published, 3,560 delivered, 2 failed for good; 40 failed attempts of 3,600\n");
-    expect(io.out).toContain("  waiting   1,978 pending, 5 held; 441 failed and kept\n");
+    expect(io.out).toContain("  waiting   1,978 pending, 5 held; 441 failed and kept (counted within 30 s)\n");
     const cause = "503 from the receiver, 1,204 in a row, last success 2h 10m ago";
     expect(io.out).toContain(`  FAILING   ${ENDPOINT} billing.example.com/hook: ${cause}\n`);
     expect(io.out).toMatch(/ {2}next {6}webhookd failures\n$/);

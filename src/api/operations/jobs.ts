@@ -1,5 +1,5 @@
 import type { Operation } from "../operation.ts";
-import { aJob, aJobDraft, aJobPlan, Job, JobPage, JobPlan } from "../schemas/job.ts";
+import { aJob, aJobDraft, aJobPlan, aWholeJob, Job, JobPage, JobPlan, WholeJob } from "../schemas/job.ts";
 import { aPageOf } from "../schemas/wire.ts";
 
 const params = { id: "job" };
@@ -34,7 +34,7 @@ export const getJob: Operation = {
   tag: "Jobs",
   summary: "Look at one job",
   params,
-  replies: { 200: theJob("The job.") },
+  replies: { 200: { description: "The job.", schema: WholeJob, example: aWholeJob } },
 };
 
 export const pauseJob: Operation = {

@@ -150,6 +150,24 @@ export const Job = titled(
   }),
 );
 
+const JobResult = v.object({
+  endpoint: id("ep"),
+  matched: Count,
+  done: Count,
+  delivered: Count,
+  failed: Count,
+  skipped: Count,
+});
+
+/** A job by itself. */
+export const WholeJob = titled(
+  "WholeJob",
+  v.object({
+    ...Job.entries,
+    endpoints: described(v.array(JobResult), "What it came to at each: at most 100, the largest first."),
+  }),
+);
+
 export const JobPage = pageOf(Job);
 
 export const JobPlan = titled(
@@ -198,6 +216,14 @@ export const aJob = {
   paused_reason: null,
   created_at: "2026-11-20T09:55:00.123Z",
   ended_at: null,
+};
+
+export const aWholeJob = {
+  ...aJob,
+  endpoints: [
+    { endpoint: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", matched: 390, done: 80, delivered: 78, failed: 2, skipped: 1 },
+    { endpoint: "ep_06fbqxvx9r4m8q2v6ng0c3kz7t", matched: 51, done: 40, delivered: 40, failed: 0, skipped: 0 },
+  ],
 };
 
 export const aJobPlan = {

@@ -1,6 +1,6 @@
 /** Jobs, and what each has come to at each of its endpoints. */
 import type { Database, Statement } from "better-sqlite3";
-import type { Job, JobAction, JobFilter, JobStatus, NewJob } from "../../domain/job.ts";
+import type { Job, JobAction, JobFilter, JobResult, JobStatus, NewJob } from "../../domain/job.ts";
 import type { JobEndpoint, OpenJob } from "../jobs.ts";
 import type { PageQuery } from "../store.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
@@ -32,6 +32,7 @@ interface Counts {
 }
 
 const EVERY_TENANT = "*";
+const NAMED = 100;
 
 export class JobRows {
   readonly #db: Database;
@@ -39,6 +40,7 @@ export class JobRows {
   readonly #insert: Statement<unknown[]>;
   readonly #select: Statement<[string], JobRow>;
   readonly #counts: Statement<[number], Counts>;
+  readonly #results: Statement<[number], Counts & { readonly endpoint: number }>;
   readonly #addDelivery: Statement<[number, number, number]>;
   readonly #addEndpoint: Statement<[{ job: number; endpoint: number; rows: number }]>;
   readonly #setStatus: Statement<[string, string | null, number | null, number]>;
@@ -63,6 +65,10 @@ export class JobRows {
          coalesce(sum(failed), 0) AS failed, coalesce(sum(cancelled), 0) AS cancelled,
          coalesce(sum(skipped), 0) AS skipped
        FROM job_endpoint WHERE job = ?`,
+    );
+    this.#results = db.prepare(
+      `SELECT endpoint, matched, delivered, failed, cancelled, skipped FROM job_endpoint
+       WHERE job = ? ORDER BY matched DESC, endpoint LIMIT ${NAMED}`,
     );
     this.#addDelivery = db.prepare("INSERT OR IGNORE INTO job_delivery (job, endpoint, event) VALUES (?, ?, ?)");
     this.#addEndpoint = db.prepare(
@@ -136,6 +142,14 @@ export class JobRows {
       failed,
       skipped,
     };
+  }
+
+  results(job: number): JobResult[] {
+    return this.#results.all(job).map(({ endpoint, cancelled, ...counts }) => ({
+      ...counts,
+      done: counts.delivered + counts.failed + cancelled,
+      endpoint: this.#index.byNumber(endpoint).id,
+    }));
   }
 
   list(query: PageQuery): Walk<JobRow, Job> {

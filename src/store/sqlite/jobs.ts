@@ -2,7 +2,17 @@
 import type { Database } from "better-sqlite3";
 import type { Once } from "../../domain/idempotency.ts";
 import type { Job, NewJob } from "../../domain/job.ts";
-import type { AddedJob, JobEndpoint, JobPlan, JobSet, JobStep, JobTake, LeftOfEndpoint, OpenJob } from "../jobs.ts";
+import type {
+  AddedJob,
+  JobEndpoint,
+  JobPlan,
+  JobSet,
+  JobStep,
+  JobTake,
+  LeftOfEndpoint,
+  OpenJob,
+  WholeJob,
+} from "../jobs.ts";
 import type { EndedAttempt, Page, PageQuery, Pruned, Recorded } from "../store.ts";
 import type { Attempts } from "./attempts.ts";
 import { CHUNK_SIZE, type Doors } from "./doors.ts";
@@ -101,10 +111,10 @@ export class Jobs {
     }
   }
 
-  async get(tenant: string | null, id: string): Promise<Job | null> {
+  async get(tenant: string | null, id: string): Promise<WholeJob | null> {
     return this.#parts.read(() => {
       const row = this.#rows.find(tenant, id);
-      return row === null ? null : this.#rows.view(row);
+      return row === null ? null : { ...this.#rows.view(row), endpoints: this.#rows.results(row.num) };
     });
   }
 

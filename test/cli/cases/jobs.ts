@@ -15,7 +15,7 @@ export const JOBS_CASES: { readonly [N in keyof typeof JOBS]: Case } = {
   "jobs show": {
     words,
     asks: ["getJob"],
-    out: /^job_\S+ {2}replay {2}running\n {2}progress {2}####-{12} {2}121 of 441 deliveries\n {2}counts .+\n/,
+    out: /^job_\S+ {2}replay {2}running\n {2}progress {2}####-{12} {2}121 of 441 deliveries\n {2}counts .+\n {4}ep_\S+ {2}78 delivered, 2 failed, 1 skipped of 390\n/,
     json,
   },
   "jobs pause": { words, asks: ["pauseJob"], out: /^job_\S+ is paused, 120 of 441 done\. Go on: .+\n$/, json },

@@ -166,6 +166,7 @@ export function jobs(openFresh: OpenFresh): void {
         failed: 1,
         skipped: 0,
         endedAt: START + 5,
+        endpoints: [{ endpoint, matched: 3, done: 3, delivered: 2, failed: 1, skipped: 0 }],
       });
     });
 
