@@ -32,7 +32,7 @@ const NOUNS = { evt: "an event", ep: "an endpoint", dlv: "a delivery", att: "an 
 /** The word is not repeated where it might be a secret that was put in the wrong place. */
 export function readId(prefix: keyof typeof NOUNS, text: string): string {
   if (isId(prefix, text)) return text;
-  const what = /^[a-z]{2,4}_/.test(text) ? text : "that";
+  const what = /^(?:evt|ep|dlv|att|job|key)_/.test(text) ? text : "that";
   throw usage(`${what} is not the id of ${NOUNS[prefix]}`, `Ids of that kind are ${prefix}_ and 26 characters.`);
 }
 

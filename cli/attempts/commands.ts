@@ -6,6 +6,11 @@ export const ATTEMPTS = {
     "List the attempts made for an event or a delivery, or to an endpoint",
     {
       of: { type: "positional", required: true, valueHint: "ID", description: "evt_…, dlv_… or ep_…" },
+      outcome: {
+        type: "enum",
+        options: ["succeeded", "failed", "interrupted"],
+        description: "To an endpoint: that ended so",
+      },
       error: { ...FILTER.error, description: "To an endpoint: that ended so, such as timeout" },
       "status-code": { ...FILTER["status-code"], description: "To an endpoint: that were answered so: 503, or 5xx" },
       since: { ...FILTER.since, description: "To an endpoint: for events received since then, such as 2h" },

@@ -1,6 +1,7 @@
 import type { Attempt } from "../../src/client/answers.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
+import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { list, type Field } from "../list.ts";
 import { connect } from "../target.ts";
@@ -28,7 +29,13 @@ export async function run(args: Args<"attempts list">, io: Io): Promise<number> 
   const prefix = prefixOf(args.of);
   const id = readId(prefix, args.of);
   const query = readQuery(args, io.now(), prefix === "ep" ? ["error", "status_code", "since", "until"] : []);
-  const asked = { client: connect(args, io), operation: LISTINGS[prefix], id, query };
+  if (args.outcome !== undefined && prefix !== "ep") throw usage("--outcome needs the id of an endpoint");
+  const asked = {
+    client: connect(args, io),
+    operation: LISTINGS[prefix],
+    id,
+    query: { ...query, outcome: args.outcome },
+  };
   await list(asked, args, { id: (attempt) => attempt.id, fields: FIELDS }, io);
   return EXIT.ok;
 }

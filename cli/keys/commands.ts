@@ -13,11 +13,17 @@ export const KEYS = {
         description: "publish, read, manage, secrets, metrics, admin",
       },
       tenant: { type: "string", default: "default", valueHint: "TENANT", description: "One tenant, or *" },
+      out: {
+        type: "string",
+        valueHint: "FILE",
+        description: "Write it into this new file, for you alone, and print none",
+      },
       expires: { type: "string", valueHint: "DURATION", description: "How long it works, such as 30d" },
       ...CLIENT,
     },
     [
       "webhookd keys create --name billing --scope publish,read",
+      "webhookd keys create --name ci --scope publish --expires 30d --out ci.key",
       "webhookd keys create --name portal --scope read --tenant acme --expires 2h --json",
     ],
   ),

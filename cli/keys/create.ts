@@ -4,24 +4,28 @@ import { SCOPES, type Scope } from "../../src/domain/key.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
+import { keepingIn } from "../files.ts";
 import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
 
-/** The token alone goes to stdout, so that it can be sent into a file; the talk goes to stderr. */
+/** The token alone goes to stdout, or the name of the file that it is in; the talk goes to stderr. */
 export async function run(args: Args<"keys create">, io: Io): Promise<number> {
   const scopes = readScopes(args.scope);
   const expires = args.expires === undefined ? {} : { expires_at: readExpiry(args.expires, io.now()) };
   const body = { name: args.name, scopes, tenant: args.tenant, ...expires };
-  const key = await connect(args, io).call("createKey", { body });
+  const client = connect(args, io);
+  const make = () => client.call("createKey", { body });
+  const created = await keepingIn(args.out, { make, secret: ({ key }) => key });
+  const { key, ...rest } = created;
   if (args.json) {
-    sayJson(io, key);
+    sayJson(io, args.out === undefined ? created : { ...rest, file: args.out });
     return EXIT.ok;
   }
-  const until = key.expires_at === null ? "" : `, until ${key.expires_at}`;
-  note(io, `${key.id} ${key.name}: ${key.scopes.join(", ")} for tenant ${key.tenant}${until}`);
-  note(io, "This is the key. It is shown once; store it now.");
-  say(io, key.key);
+  const until = rest.expires_at === null ? "" : `, until ${rest.expires_at}`;
+  note(io, `${rest.id} ${rest.name}: ${rest.scopes.join(", ")} for tenant ${rest.tenant}${until}`);
+  if (args.out === undefined) note(io, "This is the key. It is shown once; store it now.");
+  say(io, args.out ?? key);
   return EXIT.ok;
 }
 

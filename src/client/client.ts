@@ -1,7 +1,7 @@
 /** A client of the daemon's HTTP interface. Strings in its answers are outside text. */
 import type { Answers, Page } from "./answers.ts";
 import { nameOf, type Target } from "./connection.ts";
-import { exchange } from "./exchange.ts";
+import { exchange, type Named } from "./exchange.ts";
 import { OPERATIONS, type OperationName } from "./operations.ts";
 import { openStream, type StreamMessage, type StreamOptions } from "./stream.ts";
 
@@ -61,7 +61,7 @@ export function createClient(target: Target, { version, timeoutMs = TIMEOUT_MS }
       timeoutMs: ask.timeoutMs ?? timeoutMs,
       signal,
       json,
-      what: id === undefined ? undefined : `${nounOf(operation)} ${id}`,
+      what: id === undefined ? undefined : named(operation, id),
     });
   };
   const call: Client["call"] = async (operation, asked) => {
@@ -95,7 +95,10 @@ function locate(operation: OperationName, { id, query = {} }: Pick<Ask, "id" | "
 }
 
 /** What an operation's `{id}` is the id of. */
-function nounOf(operation: OperationName): string {
-  const [, noun] = /^\S+ \/v1\/(?:webhooks\/)?([a-z]+)s\//.exec(OPERATIONS[operation]) ?? [];
-  return { deliverie: "delivery" }[noun ?? ""] ?? noun ?? "endpoint";
+function named(operation: OperationName, id: string): Named {
+  const [, plural = "endpoints"] = /^\S+ \/v1\/(?:webhooks\/)?([a-z]+s)\//.exec(OPERATIONS[operation]) ?? [];
+  const noun = plural === "deliveries" ? "delivery" : plural.slice(0, -1);
+  // Attempts are listed by what they were made for.
+  const list = plural === "attempts" ? "webhookd attempts list evt_…" : `webhookd ${plural} list`;
+  return { name: `${noun} ${id}`, list };
 }

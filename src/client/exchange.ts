@@ -15,7 +15,13 @@ export interface Asked {
   /** Whether a 2xx answer has to be JSON. */
   readonly json: boolean;
   /** What there is not when the answer is 404. */
-  readonly what: string | undefined;
+  readonly what: Named | undefined;
+}
+
+/** One of a kind, and where its kind is listed. */
+export interface Named {
+  readonly name: string;
+  readonly list: string;
 }
 
 /** More than any answer can have. */
@@ -46,7 +52,7 @@ export async function exchange(target: Target, asked: Asked): Promise<string> {
 export function textOf(
   target: Target,
   { status, type, text }: Answer,
-  { json, what }: { readonly json: boolean; readonly what?: string },
+  { json, what }: { readonly json: boolean; readonly what?: Named },
 ): string {
   if (status === 204) return "";
   const isGood = status >= 200 && status <= 299;
@@ -55,8 +61,8 @@ export function textOf(
   if (!isObject && (json || !isGood)) throw notWebhookd(nameOf(target), status);
   if (isGood) return text;
   if (status === 404 && what !== undefined) {
-    const hint = "Or this key may not see it.";
-    throw new ClientError("not_found", "not_found", `there is no ${what} at ${nameOf(target)}`, hint);
+    const hint = `Or this key may not see it. Look with: ${what.list}`;
+    throw new ClientError("not_found", "not_found", `there is no ${what.name} at ${nameOf(target)}`, hint);
   }
   throw refusal(status, value as object, "keyFile" in target ? target.keyFile : undefined);
 }

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
@@ -40,6 +40,20 @@ describe("webhookd keys create", () => {
     expect(await webhookd(io, "keys", "create", ...words)).toBe(EXIT.ok);
     expect(JSON.parse(io.out)).toEqual({ ...KEY, key: TOKEN });
     expect(daemon.seen[0]!.body).toMatchObject({ tenant: "*", expires_at: "2023-12-14T22:13:20.000Z" });
+  });
+
+  it("--out holds the token for its owner alone, and it is printed nowhere", async () => {
+    for (const more of [[], ["--json"]]) {
+      const [io, daemon] = [new FakeIo(), await created()];
+      const file = join(daemon.dir, "new.key");
+      const words = ["--name=n", "--scope=read", "--out", file, "--socket", daemon.socket, ...more];
+      expect(await webhookd(io, "keys", "create", ...words)).toBe(EXIT.ok);
+      expect([readFileSync(file, "utf8"), statSync(file).mode & 0o777]).toEqual([`${TOKEN}\n`, 0o600]);
+      expect(io.out + io.err).not.toContain(TOKEN);
+      expect(io.out).toContain(file);
+      expect(await webhookd(new FakeIo(), "keys", "create", ...words)).toBe(EXIT.usage);
+      expect(daemon.seen).toHaveLength(1);
+    }
   });
 
   it.each([
