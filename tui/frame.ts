@@ -11,7 +11,7 @@ import { eventPage } from "./screens/event.ts";
 import { failureRows } from "./screens/failures.ts";
 import { deliveryRows, eventRows } from "./screens/lists.ts";
 import { filled } from "./screens/table.ts";
-import { selectedRow } from "./state/list.ts";
+import { paneEvent } from "./state/pane.ts";
 import { here } from "./state/places.ts";
 
 export function frameOf(state: State): string[] {
@@ -46,13 +46,8 @@ function bodyRows(state: State): string[] {
   const { body, main, pane } = layoutOf(state);
   const left = mainRows(state, { width: main, height: body });
   if (pane === 0) return left;
-  const place = here(state);
-  const row =
-    place.kind === "events" || place.kind === "deliveries"
-      ? selectedRow<{ id: string; event?: string }>(place.list as never)
-      : null;
-  const right =
-    row === null ? [] : eventPage(state, row.event ?? row.id, { width: pane, height: body, top: state.paneTop });
+  const id = paneEvent(state);
+  const right = id === null ? [] : eventPage(state, id, { width: pane, height: body, top: state.paneTop });
   const { look } = state.settings;
   const line = paint(look, state.focus === "pane" ? "bold" : "grey", glyph(look, "bar"));
   return filled(right, pane, body).map((text, index) => left[index]! + line + text);

@@ -10,6 +10,13 @@ import { refreshMs, tickMs } from "./state/pulse.ts";
 /** A message before it is known when it came. */
 type Said = Message extends infer M ? (M extends unknown ? Omit<M, "now"> : never) : never;
 
+/** What a person did. */
+const URGENT: ReadonlySet<Message["kind"]> = new Set(["keys", "paste", "size"]);
+/** So long after it, answers are drawn as they come. */
+const HURRY_MS = 1000;
+/** Answers to what one message asked come so close together. */
+const GATHER_MS = 30;
+
 /** What the program needs of the process. */
 export interface Surroundings {
   /** Epoch milliseconds. */
@@ -32,6 +39,9 @@ export class Program {
   #told: StreamMessage[] = [];
   #forgetFlush: (() => void) | null = null;
   #flushed = 0;
+  #forgetDraw: (() => void) | null = null;
+  #drawn = 0;
+  #hurriedUntil = 0;
   #tick: { readonly at: number; readonly forget: () => void } | null = null;
   #isOver = false;
 
@@ -54,6 +64,7 @@ export class Program {
     this.#isOver = true;
     this.#stream?.abort();
     this.#forgetFlush?.();
+    this.#forgetDraw?.();
     this.#tick?.forget();
   }
 
@@ -85,12 +96,27 @@ export class Program {
     const before = this.#state;
     const step: Step = reduce(before, { ...said, now: this.#around.now() } as Message);
     this.#state = step.state;
-    this.#draw();
+    this.#planDraw(URGENT.has(said.kind));
     for (const effect of step.effects) this.#run(effect);
     this.#plan();
   }
 
+  /** What a person did is drawn at once, what comes of it soon, and news together with what is read because of them. */
+  #planDraw(urgent: boolean): void {
+    const now = this.#around.now();
+    if (urgent) this.#hurriedUntil = now + HURRY_MS;
+    if (urgent) this.#draw();
+    else if (this.#forgetDraw === null) {
+      const rest = now < this.#hurriedUntil ? 0 : refreshMs(this.#state);
+      const wait = Math.max(GATHER_MS, this.#drawn + rest - now);
+      this.#forgetDraw = this.#around.after(wait, () => this.#draw());
+    }
+  }
+
   #draw(): void {
+    this.#forgetDraw?.();
+    this.#forgetDraw = null;
+    this.#drawn = this.#around.now();
     const before = this.#lines;
     const lines = frameOf(this.#state);
     if (before !== null && before.length === lines.length && lines.every((line, at) => line === before[at])) return;

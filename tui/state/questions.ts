@@ -5,6 +5,7 @@ import { layoutOf } from "../layout.ts";
 import type { About, Call, List, Place, Read, State, Tab } from "../model.ts";
 import { PAGE_ROWS, selectedRow, visibleRows, wantedPage } from "./list.ts";
 import { here, rowsKind, type WithList } from "./places.ts";
+import { wantedEvent } from "./pane.ts";
 import { refreshMs } from "./pulse.ts";
 
 /** Between two readings of the same thing, however often the stream says that it changed. */
@@ -149,14 +150,10 @@ function* touchedRows(state: State, place: WithList): Generator<Call> {
 }
 
 function* aboutPane(state: State): Generator<Call> {
-  const place = here(state);
-  if (layoutOf(state).pane === 0) return;
   // The next one is asked for when this one has come: moving fast asks for few.
   if (inFlight(state, ({ operation, about }) => operation === "getEvent" && about.for === "known") > 0) return;
-  if (place.kind === "events" || place.kind === "deliveries") {
-    const row = selectedRow<{ readonly id: string; readonly event?: string }>(place.list as List<{ id: string }>);
-    if (row !== null) yield* aboutEvent(state, row.event ?? row.id);
-  }
+  const id = wantedEvent(state);
+  if (id !== null) yield* aboutEvent(state, id);
 }
 
 function* aboutEvent({ known, now }: State, id: string): Generator<Call> {
