@@ -13,6 +13,8 @@ import { TestReceiver } from "../harness/receiver.ts";
 
 /** The corpus is written for the real 10 s; receivers and limits run five times as fast here. */
 const SCALE = 5;
+/** Those that must come in time and hardly do: at a fifth, a busy machine takes what is left. */
+const SCALES: Readonly<Record<string, number>> = { "recv-015": 2 };
 const LIMIT_MS = 10_000;
 const HOST = "receiver.example";
 const ADDRESS = "93.184.216.34";
@@ -72,7 +74,10 @@ describe.concurrent("a hostile receiver", () => {
   }
 });
 
-async function play(scene: Scene, { input, expect: wanted }: Entry): Promise<void> {
+const scaleOf = ({ id }: Entry) => SCALES[id] ?? SCALE;
+
+async function play(scene: Scene, entry: Entry): Promise<void> {
+  const { input, expect: wanted } = entry;
   expect(Object.keys(wanted).filter((key) => !CHECKED.split(" ").includes(key))).toEqual([]);
   const request = signedRequest(input.request_body_bytes ? { body: Buffer.alloc(input.request_body_bytes, "x") } : {});
   const startedAt = performance.now();
@@ -80,7 +85,7 @@ async function play(scene: Scene, { input, expect: wanted }: Entry): Promise<voi
   const healthy = wanted.other_endpoint_p99_ms_max === undefined ? null : await slowestOfHealthy(scene.egress);
   const outcome = await scene.exchange.post(request);
   // Only the limit is scaled; the slack over it is the machine's.
-  expect(performance.now() - startedAt).toBeLessThan(LIMIT_MS / SCALE + (wanted.max_ms - LIMIT_MS));
+  expect(performance.now() - startedAt).toBeLessThan(LIMIT_MS / scaleOf(entry) + (wanted.max_ms - LIMIT_MS));
 
   expectOutcome(outcome, wanted);
   for (const other of await others) expectOutcome(other, wanted);
@@ -146,7 +151,8 @@ class Scene {
   readonly exchange: Exchange;
   readonly #dns: DnsServer;
 
-  private constructor(receiver: RawReceiver | null, dns: DnsServer, { input }: Entry) {
+  private constructor(receiver: RawReceiver | null, dns: DnsServer, entry: Entry) {
+    const { input } = entry;
     this.receiver = receiver;
     this.#dns = dns;
     const healthy = new FakeDns({ "healthy.example": [[ADDRESS]] });
@@ -156,8 +162,8 @@ class Scene {
       policy: PUBLIC_ONLY,
       resolve: (name) => (name === HOST ? cares(name) : healthy.resolve(name)),
       dial: (ip, port) => this.spy.dial(ip, port),
-      timeoutMs: LIMIT_MS / SCALE,
-      bodyMs: 1000 / SCALE,
+      timeoutMs: LIMIT_MS / scaleOf(entry),
+      bodyMs: 1000 / scaleOf(entry),
     });
     const scheme = input.tls === undefined ? "http" : "https";
     this.exchange = new Exchange(this.egress, `${scheme}://${HOST}:443/hook`);
@@ -167,7 +173,7 @@ class Scene {
     const { input } = entry;
     const answer: Answer = typeof input.dns === "object" ? input.dns.A : (input.dns ?? [ADDRESS]);
     const dns = await DnsServer.start({ [HOST]: answer });
-    const receiver = input.steps === undefined ? null : await RawReceiver.start(input as RawScript, SCALE);
+    const receiver = input.steps === undefined ? null : await RawReceiver.start(input as RawScript, scaleOf(entry));
     return new Scene(receiver, dns, entry);
   }
 
