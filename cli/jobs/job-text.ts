@@ -61,12 +61,12 @@ function nextOf({ id, status }: Job): string[] {
   return status === "paused" ? [`  next      webhookd jobs resume ${id}, or webhookd jobs cancel ${id}`] : [];
 }
 
-/** What failed once is tried again by the ladder, so it is among the pending ones until that ends. */
-function failedHint(job: Job): string {
-  const words = filterWords(job.filter).filter((word) => !/^(?:status|error|status_code):/.test(word));
-  const status = job.action === "replay" ? "status:pending" : "status:failed";
-  if (Array.isArray(job.filter.events)) return "What failed is tried again by the ladder: webhookd failures";
-  return `What failed: webhookd deliveries list --filter "${[status, ...words].join(" ")}"`;
+/** What failed once is pending again until the ladder ends, so its status does not find it. */
+function failedHint({ filter }: Job): string {
+  const flags = ["endpoint", "since"].flatMap((flag) =>
+    filter[flag] === undefined ? [] : [` --${flag} ${String(filter[flag])}`],
+  );
+  return `What failed is tried again by the ladder; why it fails: webhookd failures${flags.join("")}`;
 }
 
 /** In the words of `--filter`. */

@@ -129,7 +129,7 @@ describe("webhookd replay --wait", () => {
   });
 
   it.each([
-    [{ ...ended, delivered: 437, failed: 4 }, 'webhookd deliveries list --filter "status:pending'],
+    [{ ...ended, delivered: 437, failed: 4 }, "why it fails: webhookd failures --since 2026-11-20T07:55:00.000Z\n"],
     [{ ...ended, delivered: 440, skipped: 1 }, "440 delivered, 0 failed, 1 skipped of 441"],
     [{ status: "cancelled", ended_at: "2026-11-20T09:56:00.000Z" }, "cancelled: 118 delivered"],
     [
