@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { parse, resolve } from "node:path";
 import { renderConfig } from "../../src/config/example.ts";
 import { DEFAULTS } from "../../src/config/schema.ts";
-import { packed } from "../../src/packed.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
@@ -46,9 +45,14 @@ function chosen(args: Args<"config init">): Chosen {
   }
   const reload = () => ["Next: systemctl daemon-reload"];
   if (socket) return { text: socketUnit(DEFAULTS["server.listen"]), path: args.path, next: reload };
-  if (service) return { text: serviceUnit(packed ? process.execPath : INSTALLED), path: args.path, next: reload };
+  if (service) return { text: serviceUnit(program()), path: args.path, next: reload };
   const next = (file: string) => ["Every line shows its default.", `Next: webhookd config check ${file}`];
   return { text: renderConfig(DEFAULTS), path: args.path ?? "webhookd.toml", next };
+}
+
+/** This executable; what runs on a Node of its own has to be put somewhere first. */
+function program(): string {
+  return parse(process.execPath).name === "node" ? INSTALLED : process.execPath;
 }
 
 /** For everybody to read: it holds no secret, and the daemon's user is another than root. */
