@@ -11,10 +11,11 @@ const FIELDS: readonly Field<Endpoint>[] = [
   { name: "id", text: ({ id }) => id },
   { name: "state", text: stateOf },
   { name: "url", text: ({ url }) => url },
-  { name: "events", title: "TYPES", text: ({ events }) => events.join(",") },
   { name: "rate_per_second", title: "RATE", text: (endpoint) => fieldText(endpoint.rate_per_second) },
   { name: "created_at", title: "CREATED", text: ({ created_at }, now) => ago(created_at, now) },
   { name: "description", text: ({ description }) => fieldText(description) },
+  // Last, because it may be long and lines are cut to the terminal.
+  { name: "events", title: "TYPES", text: ({ events }) => events.join(",") },
   { name: "uid", text: ({ uid }) => fieldText(uid), hidden: true },
   { name: "tenant", text: ({ tenant }) => tenant, hidden: true },
   { name: "max_in_flight", text: (endpoint) => fieldText(endpoint.max_in_flight), hidden: true },

@@ -55,7 +55,7 @@ async function registerNew(client: Client, url: string, events: readonly string[
     return { id, types: events.length, origin: "new", enabled: true, secrets: [signing_secret] };
   } catch (error) {
     // The fault of this field: we wrote the URL ourselves, so it can only be that the daemon takes none of this machine.
-    if (!(error instanceof ClientError) || !error.message.includes("/url:")) throw error;
+    if (!(error instanceof ClientError) || !error.faults.some(({ pointer }) => pointer === "/url")) throw error;
     throw new Failure(
       error.failure,
       `the daemon does not deliver to this machine: ${error.message}`,

@@ -96,7 +96,8 @@ function locate(operation: OperationName, { id, query = {} }: Pick<Ask, "id" | "
 
 /** What an operation's `{id}` is the id of. */
 function named(operation: OperationName, id: string): Named {
-  const [, plural = "endpoints"] = /^\S+ \/v1\/(?:webhooks\/)?([a-z]+s)\//.exec(OPERATIONS[operation]) ?? [];
+  const [, plural = "endpoints"] =
+    /^\S+ \/v1\/(?:webhooks\/)?(?!webhooks\/)([a-z]+s)\//.exec(OPERATIONS[operation]) ?? [];
   const noun = plural === "deliveries" ? "delivery" : plural.slice(0, -1);
   // Attempts are listed by what they were made for.
   const list = plural === "attempts" ? "webhookd attempts list evt_…" : `webhookd ${plural} list`;

@@ -57,8 +57,10 @@ export function refusal(status: number, body: object, keyFile?: string): ClientE
     code: String(fault.code),
     detail: String(fault.detail),
   }));
-  const lines = faults.map((fault) => `${fault.pointer}: ${fault.detail}`);
-  const message = [String(detail ?? title ?? `status ${status}`), ...lines].join("; ");
+  const what = String(detail ?? title ?? `status ${status}`);
+  // The detail of a single fault is all of it already.
+  const others = faults.filter((fault) => !what.includes(fault.detail));
+  const message = [what, ...others.map((fault) => `${fault.pointer}: ${fault.detail}`)].join("; ");
   const failure = failureOf(status);
   const hint = failure === "not_allowed" && keyFile !== undefined ? `The key in ${keyFile} was used.` : undefined;
   return new ClientError(failure, String(code ?? "refused"), message, hint, faults);

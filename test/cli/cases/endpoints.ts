@@ -15,7 +15,7 @@ export const ENDPOINTS_CASES: { readonly [N in keyof typeof ENDPOINTS]: Case } =
   "endpoints list": {
     words: ["--state=enabled", "--type=budget.exceeded"],
     asks: ["listEndpoints"],
-    out: /^ID +STATE +URL +TYPES .+\nep_\S+ +enabled +https:\S+ +budget\.exceeded .+\n$/,
+    out: /^ID +STATE +URL .+ TYPES\nep_\S+ +enabled +https:\S+ .+ budget\.exceeded\n$/,
     json: { data: [{ id }], next_cursor: null },
   },
   "endpoints show": {

@@ -83,7 +83,7 @@ describe("webhookd listen --register", () => {
     const words = ["listen", "--register", "--port", "0", "--socket", daemon.config.server.socket];
     expect(await webhookd(io, ...words)).toBe(EXIT.usage);
     expect(io.err).toMatch(
-      /^webhookd: the daemon does not deliver to this machine: .*\/url: .*\n {2}Start it with `webhookd serve --dev`/,
+      /^webhookd: the daemon does not deliver to this machine: .*\/url .*\n {2}Start it with `webhookd serve --dev`/,
     );
     expect([io.out, io.watchesSignals]).toEqual(["", false]);
   });
