@@ -84,18 +84,18 @@ async function type(page: Page, before?: string) {
 }
 
 describe.concurrent("typed from the page, one block after the other,", () => {
-  it("README.md works", { timeout: 60_000 }, async () => {
+  it("README.md works", { timeout: 180_000 }, async () => {
     const { failedAt, said } = await type("README.md");
     expect(failedAt, said).toBeNull();
   });
 
-  it("docs/install.md works", { timeout: 60_000 }, async () => {
+  it("docs/install.md works", { timeout: 180_000 }, async () => {
     const before = `webhookd config init --path "$HOME/etc/webhookd/webhookd.toml" > /dev/null\nsystemctl start webhookd`;
     const { failedAt, said } = await type("docs/install.md", before);
     expect(failedAt, said).toBeNull();
   });
 
-  it("docs/runbook.md works", { timeout: 60_000 }, async () => {
+  it("docs/runbook.md works", { timeout: 180_000 }, async () => {
     // Two attempts of each of three events fail, so that there is something to replay; then it is well again.
     const receiver = await TestReceiver.start([500, 500, 500, 500, 500, 500]);
     const before = `
