@@ -36,6 +36,8 @@ export interface State {
   readonly known: Known;
   /** Questions that have no answer yet, by `askKey`. */
   readonly asked: ReadonlyMap<string, Call>;
+  /** Questions that failed, and until when they are not asked again: epoch milliseconds. */
+  readonly resting: ReadonlyMap<string, number>;
   /** What lies over the screen and takes the keys, the topmost last. */
   readonly modes: readonly Mode[];
   /** Which half of a split screen the cursor keys move. */

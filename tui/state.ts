@@ -66,6 +66,7 @@ export function initialState({ now, size, settings, tab = "events", filter = "" 
       lastNews: now,
     },
     asked: new Map(),
+    resting: new Map(),
     modes: [],
     focus: "list",
     paneTop: 0,
@@ -108,10 +109,11 @@ function take(state: State, message: Message): Step {
 }
 
 function tick(state: State): State {
-  const { toast, known, now } = state;
+  const { toast, known, now, resting } = state;
   const pace = known.pace.filter(({ at }) => at > now - PACE_MS);
   return {
     ...state,
+    resting: resting.size === 0 ? resting : new Map([...resting].filter(([, until]) => until > now)),
     toast: toast !== null && toast.until <= now ? null : toast,
     known: pace.length === known.pace.length ? known : { ...known, pace },
   };

@@ -1,5 +1,5 @@
 import { ClientError, type Client } from "../../src/client/client.ts";
-import type { StreamMessage } from "../../src/client/stream.ts";
+import type { StreamMessage, StreamOptions } from "../../src/client/stream.ts";
 import type { Call } from "../../tui/model.ts";
 import { FakeDaemon, type Holds } from "./daemon.ts";
 
@@ -8,7 +8,10 @@ export class FakeClient implements Client {
   readonly target = "/run/webhookd/webhookd.sock";
   readonly daemon: FakeDaemon;
   isUp = true;
-  connections = 0;
+  /** The id that each connection began with. */
+  readonly connectedWith: (string | undefined)[] = [];
+  /** Streams that are open. */
+  listening = 0;
   #told: StreamMessage[] = [];
   #wake: () => void = () => {};
 
@@ -36,14 +39,19 @@ export class FakeClient implements Client {
     this.#wake();
   }
 
-  async *changes({ signal }: { readonly signal: AbortSignal }): AsyncGenerator<StreamMessage, void, undefined> {
-    this.connections++;
+  async *changes({ signal, lastEventId }: StreamOptions): AsyncGenerator<StreamMessage, void, undefined> {
+    this.connectedWith.push(lastEventId);
     if (!this.isUp) throw gone();
-    yield { kind: "ready", data: {} };
-    signal.addEventListener("abort", () => this.#wake());
-    while (this.isUp && !signal.aborted) {
-      yield* this.#told.splice(0);
-      await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.listening++;
+    try {
+      yield { kind: "ready", data: {} };
+      signal.addEventListener("abort", () => this.#wake());
+      while (this.isUp && !signal.aborted) {
+        yield* this.#told.splice(0);
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+      }
+    } finally {
+      this.listening--;
     }
     if (!this.isUp) throw gone();
   }

@@ -354,3 +354,54 @@ describe("a quiet screen", () => {
     expect(tickMs(dashboard.state)).toBe(5000);
   });
 });
+
+describe("a question that fails", () => {
+  const problem = (failure: string, code = failure) => ({ failure, code, message: `it is ${code}`, hint: "" });
+  /** Answers none, and says each time why not. */
+  function failing(dashboard: Dashboard, failure: string): number {
+    let failures = 0;
+    dashboard.answers = false;
+    for (;;) {
+      const calls = dashboard.effects.splice(0).flatMap((effect) => (effect.do === "call" ? [effect.call] : []));
+      if (calls.length === 0) return failures;
+      for (const call of calls) dashboard.say({ kind: "failed", call, problem: problem(failure) } as never);
+      failures += calls.length;
+      if (failures > 100) throw new Error("it asks again and again");
+    }
+  }
+
+  it.each(["refused", "unreachable", "not_found", "not_allowed"])("(%s) is not asked again at once", (failure) => {
+    const dashboard = new Dashboard();
+    dashboard.answers = false;
+    dashboard.connected();
+    const first = failing(dashboard, failure);
+    expect(first).toBeGreaterThan(3);
+    dashboard.pass(1000);
+    expect(failing(dashboard, failure)).toBe(0);
+    dashboard.pass(3000);
+    expect(failing(dashboard, failure)).toBeGreaterThan(0);
+  });
+
+  it("says why on an empty list, and is asked again by itself", () => {
+    const dashboard = new Dashboard();
+    dashboard.answers = false;
+    dashboard.connected();
+    failing(dashboard, "refused");
+    expect(shown(dashboard)).toContain("This list cannot be read: it is refused");
+    dashboard.answers = true;
+    dashboard.pass(3000);
+    expect(listOf(dashboard).rows).not.toEqual([]);
+    expect(shown(dashboard)).not.toContain("cannot be read");
+  });
+
+  it("that this key may not ask is asked once", () => {
+    const dashboard = new Dashboard();
+    dashboard.answers = false;
+    dashboard.connected();
+    failing(dashboard, "not_allowed");
+    dashboard.answers = true;
+    dashboard.pass(60_000);
+    expect(asked(dashboard, "getStatus")).toEqual([]);
+    expect(asked(dashboard, "listEvents")).not.toEqual([]);
+  });
+});

@@ -136,6 +136,7 @@ function positionText(place: Place): string {
   if (place.kind === "event") return "";
   const { list } = place;
   if (list.rows.length === 0) return "";
+  if (list.problem !== null) return `not read anew: ${list.problem}`;
   const marks = list.marks.size > 0 ? `, ${list.marks.size} marked` : "";
   const isWhole = list.next === null && list.pages.every(({ rows }) => rows !== null);
   const before = list.pages.findIndex(({ rows }) => rows !== null);

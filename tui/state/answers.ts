@@ -7,6 +7,8 @@ import { patchRows, pin, takePage, type KeyOf } from "./list.ts";
 import { changePlaces, KEY_OF, onList, rowsKind } from "./places.ts";
 import { askKey } from "./questions.ts";
 
+/** Before a question that failed is asked again. */
+const REST_MS = 3000;
 /** Of things that are opened one after the other. */
 const MAX_KEPT = 200;
 
@@ -26,10 +28,12 @@ export function takeAnswer(state: State, answered: Answered): State {
 }
 
 export function takeFailure(state: State, call: Call, problem: Problem): State {
-  const next = forget(state, call);
   const { about, operation } = call;
-  if (about.for === "act") return actFailed(next, about.key, problem);
-  if (problem.code === "unauthorized") return lose(next, problem);
+  if (about.for === "act") return actFailed(state, about.key, problem);
+  if (problem.code === "unauthorized") return lose(state, problem);
+  // Or it would fail again at once, and again.
+  const resting = new Map([...state.resting, [askKey(call), state.now + REST_MS] as const]);
+  const next = { ...forget(state, call), resting };
   if (about.for === "page") {
     // The stream says so by itself when nobody answers at all.
     if (problem.failure === "unreachable") return next;
@@ -76,7 +80,7 @@ function takePageAnswer(state: State, { call, answer }: Answered): State {
         // Groups and endpoints that are held keep their places, and are shown as they are now.
         if (stays && kind !== "events" && kind !== "deliveries") {
           const patched = patchRows(list, rows as never[], keyOf, { added: kind !== "activity" });
-          return { ...patched, stale: false, at: state.now };
+          return { ...patched, stale: false, problem: null, at: state.now };
         }
         return takePage(list, { page, rows: rows as never[], next, now: state.now }, keyOf);
       });

@@ -1,6 +1,6 @@
 /** The connection: what is said while there is none, and what has to be read again once there is. */
 import type { Effect, Problem, State, Step } from "../model.ts";
-import { readAnew, visibleRows } from "./list.ts";
+import { visibleRows } from "./list.ts";
 import { changePlaces, onList } from "./places.ts";
 
 /** Between tries, in milliseconds; the last one stays. */
@@ -35,7 +35,7 @@ export function goLive(state: State): Step {
     .filter(({ phase }) => phase === "waiting")
     .map(({ call }): Effect => ({ do: "call", call }));
   const live: State = { ...state, link: { kind: "live" }, acts };
-  return { state: state.link.kind === "live" ? live : forgetProblems(markStale(live)), effects };
+  return { state: state.link.kind === "live" ? live : markStale({ ...live, resting: new Map() }), effects };
 }
 
 /** What the stream left out is not known: all of it may have changed. */
@@ -62,9 +62,4 @@ export function markStale(state: State): State {
       attempts: old(known.attempts),
     },
   };
-}
-
-/** Lists that could not be read are read again. */
-function forgetProblems(state: State): State {
-  return changePlaces(state, (place) => onList(place, (list) => (list.problem === null ? list : readAnew(list))));
 }

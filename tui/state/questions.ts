@@ -61,7 +61,11 @@ export function askKey({ operation, about }: Call): string {
 export function questions(state: State): Call[] {
   if (state.link.kind !== "live") return [];
   const wanted = [...aboutDaemon(state), ...aboutPlace(state, here(state)), ...aboutPane(state)];
-  return wanted.filter((call) => !state.asked.has(askKey(call)) && !state.known.forbidden.has(call.operation));
+  const { asked, resting, known, now } = state;
+  return wanted.filter((call) => {
+    const key = askKey(call);
+    return !asked.has(key) && !known.forbidden.has(call.operation) && (resting.get(key) ?? 0) <= now;
+  });
 }
 
 function* aboutDaemon({ known, now }: State): Generator<Call> {
@@ -103,7 +107,7 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
   const isOurs = ({ about }: Call) =>
     about.for === "page" && about.place === number && about.generation === list.generation;
   const isBusy = inFlight(state, isOurs) > 0;
-  if (isBusy || list.problem !== null) return;
+  if (isBusy) return;
   const wanted = wantedPage<unknown>(list, height);
   const isLive = kind === "events" || kind === "deliveries";
   const rest = isLive ? refreshMs(state) : kind === "failures" ? REST_MS.failures : REST_MS.audit;
