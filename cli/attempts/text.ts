@@ -1,5 +1,6 @@
 /** Attempts in words. */
 import type { Attempt, EventDelivery } from "../../src/client/answers.ts";
+import { printable } from "../../src/domain/printable.ts";
 import { hostOf, span } from "../words.ts";
 
 /** What came back: `503`, or why nothing did. */
@@ -11,6 +12,16 @@ export function answerOf({ status_code, error, outcome }: Attempt): string {
 export function resultOf(attempt: Attempt): string {
   return `${answerOf(attempt)} in ${attempt.duration_ms} ms`;
 }
+
+/** Of what the receiver said, for a look: made safe, without blank lines. */
+export function answerLines({ response_body: body }: Attempt): string[] {
+  const beginning = Buffer.from(body).subarray(0, BEGINNING_BYTES).toString();
+  return printable(beginning, { keepNewlines: true })
+    .split("\n")
+    .filter((line) => line !== "");
+}
+
+const BEGINNING_BYTES = 200;
 
 /** `billing.example.com/webhook  503 in 143 ms; next attempt in 30s` */
 export function lastResultOf(

@@ -1,6 +1,5 @@
 import type { Attempt, Publication } from "../../src/client/answers.ts";
-import { printable } from "../../src/domain/printable.ts";
-import { resultOf } from "../attempts/text.ts";
+import { answerLines, resultOf } from "../attempts/text.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
@@ -11,7 +10,6 @@ import { suggesting } from "./event-types.ts";
 
 /** The daemon ends the attempt, and its wait for it, long before. */
 const TIMEOUT_MS = 120_000;
-const SHOWN_BYTES = 200;
 
 export async function run(args: Args<"endpoints test">, io: Io): Promise<number> {
   const id = readId("ep", args.endpoint);
@@ -25,14 +23,12 @@ export async function run(args: Args<"endpoints test">, io: Io): Promise<number>
 }
 
 function attempted(attempt: Attempt, { json }: { readonly json: boolean }, io: Io): number {
-  const { endpoint, event, outcome, detail, response_body: body } = attempt;
+  const { endpoint, event, outcome, detail } = attempt;
   if (!json) {
     say(io, `${endpoint}  ${resultOf(attempt)}  ${event}`);
     if (outcome !== "succeeded") {
       say(io, `  ${detail}`);
-      const beginning = Buffer.from(body).subarray(0, SHOWN_BYTES).toString();
-      for (const line of printable(beginning, { keepNewlines: true }).split("\n"))
-        if (line !== "") say(io, `  ${line}`);
+      for (const line of answerLines(attempt)) say(io, `  ${line}`);
     }
   }
   return outcome === "succeeded" ? EXIT.ok : EXIT.answer_is_no;

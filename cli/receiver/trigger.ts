@@ -1,7 +1,7 @@
 import type { Attempt, Event } from "../../src/client/answers.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { printable } from "../../src/domain/printable.ts";
-import { resultOf } from "../attempts/text.ts";
+import { answerLines, resultOf } from "../attempts/text.ts";
 import type { Args } from "../commands.ts";
 import { exitOf, firstAttempts, tellFirst } from "../events/first-attempts.ts";
 import { EXIT } from "../exit-code.ts";
@@ -131,7 +131,7 @@ async function sendTest(
         return;
       }
       say(io, `  ${endpoint}  ${hostOf(attempt.url)}  ${resultOf(attempt)}`);
-      if (exit !== EXIT.ok && attempt.response_body !== "") say(io, `  ${attempt.response_body.slice(0, 200)}`);
+      if (exit !== EXIT.ok) for (const line of answerLines(attempt)) say(io, `  ${line}`);
       say(io, exit === EXIT.ok ? "Delivered." : "Not delivered.");
     },
   };

@@ -2,15 +2,7 @@ import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { anAttempt } from "../../src/api/schemas/attempt.ts";
 import { aWholeDelivery } from "../../src/api/schemas/delivery.ts";
-import { describedDaemon, type Answering } from "./described-daemon.ts";
-import { FakeIo } from "./fake-io.ts";
-import { webhookd } from "./runs.ts";
-
-async function type(words: readonly string[], answering: Answering = {}) {
-  const [daemon, io] = [await describedDaemon(answering), new FakeIo()];
-  const code = await webhookd(io, ...words, "--socket", daemon.socket);
-  return { code, out: io.out, err: io.err, daemon, path: daemon.seen.at(-1)?.path };
-}
+import { typed } from "./typed.ts";
 
 describe("webhookd attempts list", () => {
   it.each([
@@ -18,23 +10,23 @@ describe("webhookd attempts list", () => {
     [anAttempt.delivery, "listDeliveryAttempts"],
     [anAttempt.endpoint, "listEndpointAttempts"],
   ])("of %s asks for %s", async (id, operation) => {
-    const { code, daemon } = await type(["attempts", "list", id]);
+    const { code, daemon } = await typed(["attempts", "list", id]);
     expect([code, daemon.asked()]).toEqual([EXIT.ok, [operation]]);
   });
 
   it("narrows those of an endpoint, and of nothing else", async () => {
     const flags = ["--outcome=failed", "--error=timeout", "--since=2h"];
-    const { path } = await type(["attempts", "list", anAttempt.endpoint, ...flags]);
-    expect(path).toMatch(/\?error=timeout&since=2023-11-14T20%3A13%3A20\.000Z&outcome=failed&order=newest/);
+    const { last } = await typed(["attempts", "list", anAttempt.endpoint, ...flags]);
+    expect(last!.path).toMatch(/\?error=timeout&since=2023-11-14T20%3A13%3A20\.000Z&outcome=failed&order=newest/);
     for (const flag of flags) {
-      const { code, daemon } = await type(["attempts", "list", anAttempt.event, flag]);
+      const { code, daemon } = await typed(["attempts", "list", anAttempt.event, flag]);
       expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
     }
   });
 
   it("refuses what is the id of nothing that is attempted", async () => {
     for (const id of ["att_06fbqxw6w0a1b2c3d4e5f6g7h8", "evt_1", "whk_secret"]) {
-      const { code, err, daemon } = await type(["attempts", "list", id]);
+      const { code, err, daemon } = await typed(["attempts", "list", id]);
       expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
       expect(err).not.toContain("whk_");
     }
@@ -50,7 +42,7 @@ it("webhookd attempts show lets nothing that a receiver said steer the terminal"
     response_body: `one\r\n${hostile}\ttwo`,
     response_truncated: true,
   };
-  const { out } = await type(["attempts", "show", anAttempt.id], { answers: { getAttempt: attempt } });
+  const { out } = await typed(["attempts", "show", anAttempt.id], { answers: { getAttempt: attempt } });
   expect(out).toMatch(/^[^\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]*$/);
   expect(out).toContain("answer body, its beginning\n  one\n  <U+001B>[2J<U+0007><U+202E>  two\n");
 });
@@ -77,12 +69,12 @@ describe("webhookd deliveries attempt", () => {
     ["that is not made", EXIT.wait_ran_out, "no answer within 15s", before],
   ])("waits for one %s", async (_, exit, told, last) => {
     const answers = { attemptDelivery: before, getDelivery: [before, before, last] };
-    const { code, out } = await type(["deliveries", "attempt", before.id], { answers });
+    const { code, out } = await typed(["deliveries", "attempt", before.id], { answers });
     expect([code, out]).toEqual([exit, expect.stringContaining(told)]);
   });
 
   it("--no-wait asks for it and no more", async () => {
-    const { code, out, daemon } = await type(["deliveries", "attempt", before.id, "--no-wait"]);
+    const { code, out, daemon } = await typed(["deliveries", "attempt", before.id, "--no-wait"]);
     expect([code, out, daemon.asked()]).toEqual([EXIT.ok, `${before.id}  is attempted now\n`, ["attemptDelivery"]]);
   });
 });

@@ -1,28 +1,15 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
-import { describedDaemon, type Answering } from "./described-daemon.ts";
-import { FakeIo } from "./fake-io.ts";
-import { webhookd } from "./runs.ts";
+import type { Answering } from "./described-daemon.ts";
+import { typed, type Typing } from "./typed.ts";
 
 const { id } = anEndpoint;
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
 
-async function endpoints(words: readonly string[], { isTTY = false, input = [], files = {}, ...answering }: Made = {}) {
-  const daemon = await describedDaemon(answering);
-  for (const [file, text] of Object.entries(files)) writeFileSync(join(daemon.dir, file), text);
-  const io = new FakeIo({ isTTY, input });
-  const line = words.map((word) => word.replace("{dir}", daemon.dir));
-  const code = await webhookd(io, "endpoints", ...line, "--socket", daemon.socket);
-  return { code, out: io.out, err: io.err, io, daemon, body: daemon.seen.at(-1)?.body };
-}
-interface Made extends Answering {
-  isTTY?: boolean;
-  input?: string[];
-  files?: Record<string, string>;
-}
+const endpoints = (words: readonly string[], typing?: Typing) => typed(["endpoints", ...words], typing);
 
 describe("webhookd endpoints add", () => {
   const words = ["add", "https://example.com/hook", "--events"];
@@ -30,13 +17,13 @@ describe("webhookd endpoints add", () => {
   it("sends what was said of it and nothing else", async () => {
     const files = { "headers.json": '{"authorization":"Bearer x"}' };
     const more = ["--uid=u", "--rate=0.5", "--max-in-flight=4", "--when-disabled=skip", "--metadata", '{"a":1}'];
-    const { code, body, daemon } = await endpoints(
+    const { code, last, daemon } = await endpoints(
       [...words, "budget.exceeded, goal.achieved", ...more, "--headers-from={dir}/headers.json", "--tenant=acme"],
       { files },
     );
     expect(code).toBe(EXIT.ok);
     expect(daemon.seen[0]!.path).toBe("/v1/webhooks?tenant=acme");
-    expect(body).toEqual({
+    expect(last!.body).toEqual({
       url: "https://example.com/hook",
       events: ["budget.exceeded", "goal.achieved"],
       uid: "u",
@@ -89,9 +76,9 @@ describe("webhookd endpoints add", () => {
   });
 
   it("takes all types of the catalogue", async () => {
-    const { body, daemon } = await endpoints([...words, "all"]);
+    const { last, daemon } = await endpoints([...words, "all"]);
     expect(daemon.asked()).toEqual(["listEventTypes", "registerEndpoint"]);
-    expect(body).toMatchObject({ events: ["transaction.enriched"] });
+    expect(last!.body).toMatchObject({ events: ["transaction.enriched"] });
   });
 
   it.each([
@@ -141,8 +128,8 @@ describe("webhookd endpoints update", () => {
       "--remove-event",
       "budget.exceeded",
     ];
-    const { body } = await endpoints([...words, "--add-event=goal.achieved", "--add-event=carbon.threshold"]);
-    expect(body).toEqual({
+    const { last } = await endpoints([...words, "--add-event=goal.achieved", "--add-event=carbon.threshold"]);
+    expect(last!.body).toEqual({
       url: "https://example.com/new",
       uid: null,
       rate_per_second: null,
@@ -178,23 +165,23 @@ describe("webhookd endpoints enable and disable", () => {
   it("say what becomes of what is held", async () => {
     const held = { ...anEndpoint, enabled: false, health: { ...aHealth, pending: 0, held: 806 } };
     const enabled = await endpoints(["enable", id], { answers: { getEndpoint: held } });
-    expect(enabled.body).toEqual({ enabled: true, held: "release" });
+    expect(enabled.last!.body).toEqual({ enabled: true, held: "release" });
     expect(enabled.out).toBe(`${id} is enabled; 806 deliveries held for it sent now, slowly at first.\n`);
     const cancelled = await endpoints(["enable", id, "--cancel-held"], {
       answers: { getEndpoint: held },
       isTTY: true,
       input: ["yes"],
     });
-    expect(cancelled.body).toEqual({ enabled: true, held: "cancel" });
+    expect(cancelled.last!.body).toEqual({ enabled: true, held: "cancel" });
     expect(cancelled.io.asked).toEqual([{ question: "Type yes to go on: ", hidden: false }]);
   });
 
   it("change what becomes of its events only when they are told to", async () => {
-    expect((await endpoints(["disable", id])).body).toEqual({ enabled: false });
+    expect((await endpoints(["disable", id])).last!.body).toEqual({ enabled: false });
     const skipping = await endpoints(["disable", id, "--skip"], {
       answers: { changeEndpoint: { ...anEndpoint, enabled: false, when_disabled: "skip" } },
     });
-    expect(skipping.body).toEqual({ enabled: false, when_disabled: "skip" });
+    expect(skipping.last!.body).toEqual({ enabled: false, when_disabled: "skip" });
     expect(skipping.out).toContain("Its new events are skipped, and what waited for it is held.");
     expect((await endpoints(["disable", id, "--skip", "--hold"])).code).toBe(EXIT.usage);
   });
@@ -239,64 +226,6 @@ describe("webhookd endpoints test", () => {
       `${id}  on its way  evt_1\n`,
       `/v1/webhooks/${id}/test`,
     ]);
-  });
-});
-
-describe("webhookd endpoints rotate-secret and secret", () => {
-  it("print the one secret that is meant, alone", async () => {
-    const { out, err, body } = await endpoints(["rotate-secret", id, "--overlap=2h"]);
-    expect(out).toMatch(/^whsec_C2\S+\n$/);
-    expect(err).not.toContain("whsec_");
-    expect(body).toEqual({ overlap_seconds: 7200 });
-    const switched = await endpoints(["rotate-secret", id, "--overlap=0s"], {
-      answers: { rotateSecret: { signing_secret: SECRET } },
-    });
-    expect([switched.out, switched.err]).toEqual([`${SECRET}\n`, expect.stringContaining("signs from now on")]);
-  });
-
-  it("bring one along without printing it", async () => {
-    for (const more of [[], ["--json"]]) {
-      const { code, out, err, body } = await endpoints(["rotate-secret", id, "--secret-from=-", ...more], {
-        input: [SECRET],
-      });
-      expect([code, body]).toEqual([EXIT.ok, { secret: SECRET }]);
-      expect(out + err).not.toContain("whsec_");
-    }
-  });
-
-  it("end a rotation one way or the other", async () => {
-    const completed = await endpoints(["rotate-secret", id, "--complete"]);
-    expect([completed.out, completed.daemon.asked()]).toEqual([
-      expect.stringContaining("has taken over"),
-      ["completeRotation"],
-    ]);
-    const abandoned = await endpoints(["rotate-secret", id, "--abandon", "--json"]);
-    expect([JSON.parse(abandoned.out), abandoned.daemon.asked()]).toEqual([
-      { id, abandoned: true },
-      ["abandonRotation"],
-    ]);
-    const refuse = () => ({ status: 409, code: "not_rotating" });
-    for (const flag of ["--complete", "--abandon"]) {
-      expect((await endpoints(["rotate-secret", id, flag], { refuse })).code).toBe(EXIT.conflict);
-    }
-  });
-
-  it.each([["--complete", "--abandon"], ["--complete", "--overlap=1h"], ["--overlap=8d"], ["--overlap=1500ms"]])(
-    "refuse %s %s before they ask anybody",
-    async (...flags) => {
-      const { code, daemon } = await endpoints(["rotate-secret", id, ...flags]);
-      expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
-    },
-  );
-
-  it("--next is the one that takes over; without a rotation there is none", async () => {
-    const next = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDC2FVsBQIhrs=";
-    const rotating = { signing_secret: SECRET, next_signing_secret: next, switches_at: "2026-11-21T09:55:00.000Z" };
-    const answers = { getSecret: rotating };
-    expect((await endpoints(["secret", id, "--next"], { answers })).out).toBe(`${next}\n`);
-    const current = await endpoints(["secret", id], { answers });
-    expect([current.out, current.err]).toEqual([`${SECRET}\n`, expect.stringContaining("add --next")]);
-    expect((await endpoints(["secret", id, "--next"])).code).toBe(EXIT.conflict);
   });
 });
 

@@ -1,7 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
@@ -11,9 +9,7 @@ import { aDelivery } from "../../src/api/schemas/delivery.ts";
 import { anEvent } from "../../src/api/schemas/event.ts";
 import { verifyBody } from "../../src/domain/signature.ts";
 import { receiverOf } from "../harness/exchange.ts";
-import { describedDaemon, type Answering } from "./described-daemon.ts";
-import { FakeIo } from "./fake-io.ts";
-import { webhookd } from "./runs.ts";
+import { typed, type Typing } from "./typed.ts";
 
 const { id } = anEvent;
 /** What a JSON parser would change: key order, digits, escapes, white space, what is no ASCII, what steers a terminal. */
@@ -22,19 +18,7 @@ const DATA =
 const BODY = `{"id":"${id}","type":"budget.exceeded","created_at":"${anEvent.created_at}","data":${DATA}}`;
 const ANSWER = JSON.stringify({ ...anEvent, data: 0 }).replace('"data":0', () => `"data":${DATA}`);
 
-async function events(words: readonly string[], { isTTY = false, input = [], files = {}, ...answering }: Made = {}) {
-  const daemon = await describedDaemon(answering);
-  for (const [file, text] of Object.entries(files)) writeFileSync(join(daemon.dir, file), text);
-  const io = new FakeIo({ isTTY, input });
-  const line = words.map((word) => word.replace("{dir}", daemon.dir));
-  const code = await webhookd(io, "events", ...line, "--socket", daemon.socket);
-  return { code, out: io.out, err: io.err, io, daemon };
-}
-interface Made extends Answering {
-  isTTY?: boolean;
-  input?: string[];
-  files?: Record<string, string | Buffer>;
-}
+const events = (words: readonly string[], typing?: Typing) => typed(["events", ...words], typing);
 
 describe("webhookd events show", () => {
   const answers = { getEvent: ANSWER };
@@ -165,7 +149,7 @@ describe("webhookd events show --curl", () => {
 
 describe("webhookd events send", () => {
   const words = ["send", "--type=budget.exceeded", "--data"];
-  const sent = async (data: string, more: Made = {}) => {
+  const sent = async (data: string, more: Typing = {}) => {
     const { code, daemon } = await events([...words, data], more);
     return [code, daemon.seen[0]?.text];
   };
