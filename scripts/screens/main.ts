@@ -1,0 +1,53 @@
+/**
+ * Makes the pictures of `docs/` from the real dashboard, in a real terminal, over a real daemon; needs tmux:
+ *
+ *   node scripts/screens/main.ts
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../build.ts";
+import { Stage, WEBHOOKD } from "./stage.ts";
+import { picture } from "./svg.ts";
+import { Terminal, type Size } from "./terminal.ts";
+
+interface Shot {
+  readonly file: string;
+  readonly title: string;
+  readonly size: Size;
+  /** What is typed after the shot before, a key at a time. */
+  readonly keys: readonly string[];
+  /** What shows that the screen is there. */
+  readonly shows: string;
+}
+
+const WIDE = { columns: 120, rows: 34 };
+const SMALL = { columns: 80, rows: 24 };
+
+const SHOTS: readonly Shot[] = [
+  { file: "events", title: "Events, and the one under the cursor", size: WIDE, keys: ["1", "f", "j"], shows: "EVENTS" },
+  { file: "failures", title: "Failures by endpoint and cause", size: WIDE, keys: ["4"], shows: "FAILURES" },
+  { file: "endpoints", title: "Endpoints", size: WIDE, keys: ["3"], shows: "ENDPOINTS" },
+  { file: "event", title: "One event with every attempt", size: SMALL, keys: ["1", "Enter"], shows: "payload" },
+  { file: "help", title: "Every key", size: SMALL, keys: ["Escape", "?"], shows: "help" },
+];
+
+const stage = new Stage();
+let terminal: Terminal | undefined;
+try {
+  await stage.open();
+  terminal = new Terminal(WIDE, [WEBHOOKD, "tui", "--socket", stage.socket], { COLORTERM: "" });
+  await terminal.showing("live");
+  for (const { file, title, size, keys, shows } of SHOTS) {
+    terminal.resize(size);
+    for (const key of keys) {
+      terminal.type(key);
+      await terminal.showing("");
+    }
+    const path = join(root, "docs/dashboard", `${file}.svg`);
+    writeFileSync(path, await picture(await terminal.showing(shows), size, `webhookd tui: ${title}`));
+    console.log(path);
+  }
+} finally {
+  terminal?.close();
+  await stage.close();
+}

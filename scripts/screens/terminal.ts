@@ -1,0 +1,51 @@
+/** The real program in a real terminal: a tmux server of its own, looked at as a person does. */
+import { execFileSync } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** Half a minute, on a machine that does other things too. */
+const PATIENCE_MS = 30_000;
+const LOOK_EVERY_MS = 100;
+
+export class Terminal {
+  readonly #server = `webhookd-screens-${process.pid}`;
+
+  constructor({ columns, rows }: Size, command: readonly string[], env: Readonly<Record<string, string>>) {
+    const variables = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+    const size = ["-x", String(columns), "-y", String(rows)];
+    this.#tmux("-f", "/dev/null", "-u", "new-session", "-d", ...size, ...variables, ...command);
+  }
+
+  resize({ columns, rows }: Size): void {
+    this.#tmux("resize-window", "-x", String(columns), "-y", String(rows));
+  }
+
+  type(...keys: readonly string[]): void {
+    this.#tmux("send-keys", ...keys);
+  }
+
+  /** The screen with its colours, once it shows this and has stopped changing. */
+  async showing(text: string): Promise<string> {
+    const end = Date.now() + PATIENCE_MS;
+    let before = "";
+    for (;;) {
+      await sleep(LOOK_EVERY_MS);
+      const now = this.#tmux("capture-pane", "-e", "-p");
+      if (now === before && this.#tmux("capture-pane", "-p").includes(text)) return now;
+      if (Date.now() > end) throw new Error(`the dashboard does not show "${text}":\n${now}`);
+      before = now;
+    }
+  }
+
+  close(): void {
+    this.#tmux("kill-server");
+  }
+
+  #tmux(...words: readonly string[]): string {
+    return execFileSync("tmux", ["-L", this.#server, ...words], { encoding: "utf8" });
+  }
+}
