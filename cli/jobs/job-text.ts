@@ -64,9 +64,9 @@ function nextOf({ id, status }: Job): string[] {
 /** What failed once is pending again until the ladder ends, so its status does not find it. */
 function failedHint({ filter }: Job): string {
   const flags = ["endpoint", "since"].flatMap((flag) =>
-    filter[flag] === undefined ? [] : [` --${flag} ${String(filter[flag])}`],
+    filter[flag] === undefined ? [] : [`--${flag} ${String(filter[flag])}`],
   );
-  return `What failed is tried again by the ladder; why it fails: webhookd failures${flags.join("")}`;
+  return `What failed is tried again by the ladder; why it fails: webhookd failures ${flags.join(" ")}`.trimEnd();
 }
 
 /** In the words of `--filter`. */
