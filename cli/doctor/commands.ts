@@ -7,7 +7,6 @@ export const DOCTOR = {
     {
       offline: { type: "boolean", description: "Only what can be seen without the daemon and the network" },
       endpoint: { type: "string", valueHint: "ep_…", description: "Of the endpoints look at this one" },
-      dev: { type: "boolean", description: "Let endpoints be on this machine, as `serve --dev` does" },
       ...CLIENT,
     },
     ["webhookd doctor", "webhookd doctor --offline --json"],

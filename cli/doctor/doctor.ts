@@ -1,6 +1,7 @@
 import { departures, loadConfig, type Config } from "../../src/config.ts";
 import { ConfigError } from "../../src/config/error.ts";
 import type { Client } from "../../src/client/client.ts";
+import type { Status } from "../../src/client/answers.ts";
 import { ClientError } from "../../src/client/client.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import type { Args } from "../commands.ts";
@@ -31,7 +32,7 @@ export async function run(args: Args<"doctor">, io: Io): Promise<number> {
 }
 
 async function* examine(args: Args<"doctor">, io: Io): AsyncGenerator<Finding> {
-  const inputs = io.configInputs({ config: args.config, dev: args.dev });
+  const inputs = io.configInputs({ config: args.config });
   let config: Config;
   try {
     config = loadConfig(inputs);
@@ -50,15 +51,19 @@ async function* examine(args: Args<"doctor">, io: Io): AsyncGenerator<Finding> {
   if (args.offline) return;
 
   let client: Client;
+  let status: Status;
   try {
     client = connect(args, io);
-    yield* daemonFindings(await client.call("getStatus"), io.now());
+    status = await client.call("getStatus");
+    yield* daemonFindings(status, io.now());
   } catch (error) {
     if (!(error instanceof ClientError) && !(error instanceof Failure)) throw error;
     yield fail("daemon", error.message, error.hint ?? "webhookd serve, or look at the rest with --offline");
     return;
   }
-  yield* endpointFindings({ client, config, only: args.endpoint, now: io.now() });
+  // A daemon that runs with --dev delivers to this machine.
+  const reach = { ...config, dev: status.dev };
+  yield* endpointFindings({ client, config: reach, only: args.endpoint, now: io.now() });
 }
 
 function lineOf({ level, subject, what, todo }: Finding): string {

@@ -71,7 +71,7 @@ function reached(subject: string, origin: string, { address, durationMs, certifi
 }
 
 function todoOf(error: string, id: string): string {
-  if (error.startsWith("address_")) return "[egress] allow_cidrs, or --dev if the daemon runs with it";
+  if (error.startsWith("address_")) return "[egress] allow_cidrs, if they may go there";
   if (error === "dns_failure") return "look at the name with dig, and at this host's DNS";
   if (error === "tls_error") return "tell whoever runs it, or name their authority with [egress] ca_file";
   return `webhookd endpoints show ${id}, and whoever runs it`;
