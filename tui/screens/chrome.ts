@@ -93,20 +93,19 @@ export function tabsRow(state: State): string {
   });
   const filter = place.kind === "event" || place.list.filter === "" ? "" : `  ${place.list.filter}`;
   const left: Span[] = [...spans, { text: filter, style: "cyan" }];
-  return spanRow(look, left, state.size.columns, [{ text: `${followText(state, place)} ` }]);
+  return spanRow(look, left, state.size.columns, [{ text: `${followText(place)} ` }]);
 }
 
 function crumbOf(place: Place): string {
   return place.kind === "event" || place.kind === "endpoint" ? shortId(place.id) : place.kind;
 }
 
-function followText(state: State, place: Place): string {
+function followText(place: Place): string {
   if (place.kind === "event") return "";
   const { list } = place;
-  const { look } = state.settings;
   if (list.follow) return "FOLLOW";
   if (list.edge === "oldest") return "HOLD from the oldest";
-  return `HOLD${list.newer > 0 ? ` +${countText(list.newer)} newer` : ""}${list.touched.size > 0 ? glyph(look, "ellipsis") : ""}`;
+  return list.newer > 0 ? `HOLD +${countText(list.newer)} newer` : "HOLD";
 }
 
 /** What is typed, said, or where the cursor is. */

@@ -1,8 +1,9 @@
 /** A window on a list: reading it page by page, keeping what is selected where it is on the screen. */
 import type { List, ListPage } from "../model.ts";
 
-/** Loaded pages that are kept; the API gives at most 100 rows each. */
-const MAX_PAGES = 6;
+/** That are kept: of the tallest screen some three, so that what is let go is never what is read next. */
+const MAX_ROWS = 1000;
+/** The most that the API gives. */
 export const PAGE_ROWS = 100;
 
 export type KeyOf<T> = (row: T) => string;
@@ -62,9 +63,19 @@ export interface PageRead<T> {
 export function takePage<T>(list: List<T>, { page, rows, next, now }: PageRead<T>, keyOf: KeyOf<T>): List<T> {
   const isFirst = page === 0 && (list.follow || list.pages.length === 0);
   if (isFirst) {
-    const pages = [{ cursor: null, rows }];
+    const pages = list.pages.length > 1 ? refreshed(list.pages, rows, keyOf) : [{ cursor: null, rows }];
     return settle(
-      { ...list, pages, next, stale: false, touched: new Set(), at: now, problem: null, newer: 0, newest: "" },
+      {
+        ...list,
+        pages,
+        next: pages.length > 1 ? list.next : next,
+        stale: false,
+        touched: new Set(),
+        at: now,
+        problem: null,
+        newer: 0,
+        newest: "",
+      },
       keyOf,
     );
   }
@@ -80,9 +91,31 @@ export function takePage<T>(list: List<T>, { page, rows, next, now }: PageRead<T
   return settle({ ...list, pages: kept, next: isReread ? list.next : next, at: now, problem: null }, keyOf);
 }
 
-/** Pages far from the one that was just read. */
+/**
+ * The first page anew, of a list so sparse that several fill the screen: a page ends where the daemon has looked at
+ * enough, so the new one may end before the old one did. Keys grow with time.
+ */
+function refreshed<T>(
+  [first, ...others]: readonly ListPage<T>[],
+  rows: readonly T[],
+  keyOf: KeyOf<T>,
+): readonly ListPage<T>[] {
+  const last = rows.at(-1);
+  const fresh = new Set(rows.map(keyOf));
+  const isNew = (row: T) => !fresh.has(keyOf(row));
+  const older = (first?.rows ?? []).filter((row) => isNew(row) && (last === undefined || keyOf(row) < keyOf(last)));
+  const rest = others.map((page) => (page.rows === null ? page : { ...page, rows: page.rows.filter(isNew) }));
+  return [{ cursor: null, rows: [...rows, ...older] }, ...rest];
+}
+
+/** Pages far from the one that was just read, by their rows: where few match, many pages fill a screen. */
 function letGo<T>(pages: readonly ListPage<T>[], latest: number): readonly ListPage<T>[] {
-  return pages.map((page, index) => (Math.abs(index - latest) < MAX_PAGES ? page : { ...page, rows: null }));
+  const between = (from: number, to: number) =>
+    pages.slice(from, to).reduce((sum, { rows }) => sum + (rows?.length ?? 0), 0);
+  return pages.map((page, index) => {
+    const distance = index < latest ? between(index + 1, latest) : between(latest + 1, index);
+    return distance < MAX_ROWS / 2 ? page : { ...page, rows: null };
+  });
 }
 
 export function pin<T>(list: List<T>, pinned: readonly T[], keyOf: KeyOf<T>): List<T> {

@@ -9,7 +9,16 @@ import { wantedEvent } from "./pane.ts";
 import { refreshMs } from "./pulse.ts";
 
 /** Between two readings of the same thing, however often the stream says that it changed. */
-const REST_MS = { status: 5000, statistics: 5000, failures: 2000, endpoint: 5000, jobs: 1000, audit: 5000, event: 250 };
+const REST_MS = {
+  status: 5000,
+  statistics: 5000,
+  failures: 2000,
+  endpoint: 5000,
+  jobs: 1000,
+  sparse: 2000,
+  audit: 5000,
+  event: 250,
+};
 /** Windows move on even if nothing happens. */
 const STATISTICS_AGE_MS = 60_000;
 /** Health is read for each endpoint on the screen; so many at a time. */
@@ -110,10 +119,11 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
   if (isBusy) return;
   const wanted = wantedPage<unknown>(list, height);
   const isLive = kind === "events" || kind === "deliveries";
-  const rest = isLive ? refreshMs(state) : kind === "failures" ? REST_MS.failures : REST_MS.audit;
+  const isSparse = list.pages.length > 1;
   // The stream tells nothing of the audit log.
   const isStale = list.stale || kind === "activity";
-  const isRefresh = isStale && (list.follow || !isLive) && list.pages.length <= 1 && state.now - list.at >= rest;
+  const isShown = list.follow || (!isLive && !isSparse);
+  const isRefresh = isStale && isShown && state.now - list.at >= restOf(state, kind, isSparse);
   const page = wanted ?? (isRefresh ? 0 : null);
   if (page === null) return;
   const about: About = { for: "page", place: number, generation: list.generation, page };
@@ -121,6 +131,13 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
   const cursor = list.pages[page]?.cursor ?? (page === list.pages.length ? list.next : null) ?? undefined;
   const query = { ...filterQuery(state, place), ...(kind !== "failures" && { limit, order: list.edge, cursor }) };
   yield ask(LIST_OPERATIONS[kind], about, { query: kind === "events" ? { ...query, include: "deliveries" } : query });
+}
+
+function restOf(state: State, kind: Tab, isSparse: boolean): number {
+  if (kind === "failures") return REST_MS.failures;
+  if (kind !== "events" && kind !== "deliveries") return REST_MS.audit;
+  // Where few rows match, the daemon looks at thousands for each page.
+  return isSparse ? REST_MS.sparse : refreshMs(state);
 }
 
 export function filterQuery(state: State, place: WithList): Record<string, string> {
