@@ -90,6 +90,21 @@ describe("a long list", () => {
     expect(listOf(dashboard).selected).toBe(idOf("evt", 100_000));
   });
 
+  it("goes as far as it was told while its pages are still under way, and not further than it can", () => {
+    const dashboard = new Dashboard({ events: 1000 }).connected();
+    dashboard.answers = false;
+    for (let times = 0; times < 30; times++) dashboard.press("k", "pagedown");
+    dashboard.answers = true;
+    for (const effect of dashboard.effects.splice(0)) {
+      if (effect.do !== "call") continue;
+      const answer = dashboard.daemon.answer(effect.call);
+      dashboard.say({ kind: "answered", call: effect.call, answer } as never);
+    }
+    expect(listOf(dashboard).selected).toBe(idOf("evt", 1000 - 30 * 18 + 29));
+    dashboard.press("g", "k", "k", "k", "j");
+    expect(listOf(dashboard).selected).toBe(idOf("evt", 999));
+  });
+
   it("is read from its end by G", () => {
     const dashboard = new Dashboard({ events: 100_000 }).connected().press("G");
     expect(listOf(dashboard).selected).toBe(idOf("evt", 1));

@@ -41,7 +41,7 @@ function toEdge(state: State, edge: "newest" | "oldest"): State {
     onList(now, (list, keyOf) => {
       const isThere = edge === "newest" ? list.edge === edge && list.pages[0]?.rows : list.next === null;
       if (isThere) return moveTo(list, edge === "newest" ? 0 : list.rows.length - 1, height, keyOf);
-      return { ...readAnew(list, { edge, follow: false }), selected: null };
+      return { ...readAnew(list, { edge, follow: false }), selected: null, index: 0, top: 0 };
     }),
   );
 }

@@ -156,18 +156,26 @@ function settle<T>(list: List<T>, keyOf: KeyOf<T>): List<T> {
   const index = Math.max(0, Math.min(wanted, rows.length - 1));
   const selected = rows[index] === undefined ? null : keyOf(rows[index]);
   const top = Math.max(0, list.top + index - list.index);
-  return { ...list, rows, selected, index, top, owed: list.next === null ? 0 : wanted - index };
+  return { ...list, rows, selected, index, top, owed: owedOf(list, wanted - index) };
 }
 
 /** The cursor by so many rows; follows no longer. */
 export function moveBy<T>(list: List<T>, by: number, height: number, keyOf: KeyOf<T>): List<T> {
-  return moveTo(list, list.index + by, height, keyOf);
+  return moveTo(list, list.index + list.owed + by, height, keyOf);
+}
+
+/** What the cursor could not go, if there is anything to be read on that side. */
+function owedOf<T>({ pages, next, edge }: List<T>, over: number): number {
+  if (over === 0) return 0;
+  const isAhead = over > 0 === (edge === "newest");
+  const isMore = isAhead ? next !== null || pages.at(-1)?.rows === null : pages[0]?.rows === null;
+  return isMore ? over : 0;
 }
 
 export function moveTo<T>(list: List<T>, to: number, height: number, keyOf: KeyOf<T>): List<T> {
   const index = Math.max(0, Math.min(to, list.rows.length - 1));
   const row = list.rows[index];
-  const owed = list.next === null ? 0 : to - index;
+  const owed = owedOf(list, to - index);
   const held = { ...list, follow: false, index, owed, selected: row === undefined ? null : keyOf(row) };
   return scrolled(held, height);
 }
