@@ -35,7 +35,7 @@ export interface State {
   readonly tabs: { readonly [T in Tab]: readonly Place[] };
   readonly known: Known;
   /** Questions that have no answer yet, by `askKey`. */
-  readonly asked: ReadonlyMap<string, Call>;
+  readonly asked: ReadonlyMap<string, { readonly call: Call; readonly at: number }>;
   /** Questions that failed, and until when they are not asked again: epoch milliseconds. */
   readonly resting: ReadonlyMap<string, number>;
   /** What lies over the screen and takes the keys, the topmost last. */
@@ -144,6 +144,8 @@ export interface List<T> {
   readonly touched: ReadonlySet<string>;
   /** When it was read last. */
   readonly at: number;
+  /** How long the answer was under way: what is much work for the daemon is asked less often. */
+  readonly tookMs: number;
   readonly problem: string | null;
   readonly marks: ReadonlySet<string>;
 }

@@ -82,7 +82,7 @@ export function reduce(state: State, message: Message): Step {
   const settled = settle(step.state);
   const calls = questions(settled);
   if (calls.length === 0) return { state: settled, effects: step.effects };
-  const asked = new Map([...settled.asked, ...calls.map((call) => [askKey(call), call] as const)]);
+  const asked = new Map([...settled.asked, ...calls.map((call) => [askKey(call), { call, at: message.now }] as const)]);
   const effects = [...step.effects, ...calls.map((call): Effect => ({ do: "call", call }))];
   return { state: { ...settled, asked }, effects };
 }

@@ -43,6 +43,24 @@ describe("a list that follows", () => {
     expect(asked(dashboard, "listEvents")).toHaveLength(2);
   });
 
+  it("is read less often where reading it is much work for the daemon", () => {
+    const dashboard = new Dashboard();
+    dashboard.answers = false;
+    dashboard.connected();
+    dashboard.answers = true;
+    dashboard.now += 1200;
+    for (const effect of dashboard.effects.splice(0)) {
+      if (effect.do !== "call") continue;
+      const answer = dashboard.daemon.answer(effect.call);
+      dashboard.say({ kind: "answered", call: effect.call, answer } as never);
+    }
+    const before = asked(dashboard, "listEvents").length;
+    for (let second = 0; second < 11; second++) dashboard.stream(published(300 + second)).pass(1000);
+    expect(asked(dashboard, "listEvents")).toHaveLength(before);
+    dashboard.pass(1000);
+    expect(asked(dashboard, "listEvents")).toHaveLength(before + 1);
+  });
+
   it.each(["j", "k", "down", "pagedown", "ctrl+d", "G", "g", "p", "r"])("is held by %s", (key) => {
     const dashboard = new Dashboard().connected().press(key);
     expect(listOf(dashboard).follow).toBe(false);

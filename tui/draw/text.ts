@@ -75,7 +75,7 @@ function steady(text: string, ascii: boolean): string {
   if (ASCII.test(text)) return text;
   let out = "";
   for (const { segment } of graphemes.segment(text)) {
-    if (ascii) out += ASCII.test(segment) ? segment : "?";
+    if (ascii) out += ASCII.test(segment) ? segment : segment === "…" ? "~" : "?";
     else if (segment.length > 1 && UNSURE.test(segment)) out += baseOf(segment);
     else out += segment;
   }

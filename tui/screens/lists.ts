@@ -11,7 +11,7 @@ interface Room {
   readonly height: number;
 }
 
-const FULL_ID = 150;
+const FULL_ID = 104;
 
 export function eventRows(state: State, list: List<EventSummary>, room: Room): string[] {
   const { look } = state.settings;
@@ -25,7 +25,7 @@ export function eventRows(state: State, list: List<EventSummary>, room: Room): s
     idColumn(room, (row) => row.id),
     { head: "TYPE", width: room.width < 90 ? (room.width < 72 ? 18 : 20) : 28, cell: ({ type }) => ({ text: type }) },
     { head: "TRY", width: 3, align: "right", cell: (row) => ({ text: tries(row) === 0 ? "" : String(tries(row)) }) },
-    { head: "RESULT", width: 7, cell: (row) => ({ text: resultText(worst(row)) }) },
+    { head: "RESULT", width: 7, cell: (row) => ({ text: resultText(worst(row)?.last_attempt ?? null) }) },
     {
       head: "AGE",
       width: 4,
@@ -37,20 +37,17 @@ export function eventRows(state: State, list: List<EventSummary>, room: Room): s
   return tableRows(state, { list, keyOf: KEY_OF.events, columns, ...room, empty: firstRun(state) });
 }
 
-/** The attempt that says most: a failed delivery's before the others'. */
+/** The delivery that says most: one that failed before one that is failing, and that before the others. */
 function worst({ deliveries = [] }: EventSummary) {
   const failed = deliveries.find(({ status }) => status === "failed");
-  return (
-    (failed ?? deliveries.find(({ last_attempt }) => last_attempt?.outcome === "failed") ?? deliveries[0])
-      ?.last_attempt ?? null
-  );
+  return failed ?? deliveries.find(({ last_attempt }) => last_attempt?.outcome === "failed") ?? deliveries[0] ?? null;
 }
 
-function endpointsText(state: State, { deliveries = [], status }: EventSummary): string {
-  const [first] = deliveries;
-  if (first === undefined) return status === "unmatched" ? "no endpoint chose it" : "";
-  const more = deliveries.length > 1 ? ` +${deliveries.length - 1}` : "";
-  return endpointName(state, (deliveries.find((one) => one.status === "failed") ?? first).endpoint) + more;
+function endpointsText(state: State, event: EventSummary): string {
+  const delivery = worst(event);
+  if (delivery === null) return event.status === "unmatched" ? "no endpoint chose it" : "";
+  const others = (event.deliveries?.length ?? 1) - 1;
+  return endpointName(state, delivery.endpoint) + (others > 0 ? ` +${others}` : "");
 }
 
 export function endpointName({ known }: State, id: string): string {

@@ -57,7 +57,7 @@ function sizeOf({ width, align }: { readonly width?: number; readonly align?: "l
 function emptyText<T>(list: List<T>, empty: readonly string[]): readonly string[] {
   if (list.problem !== null)
     return ["", `This list cannot be read: ${list.problem}`, "It is tried again; ^r does so now."];
-  if (list.next === undefined) return ["", "…"];
+  if (list.next === undefined) return ["", "reading ..."];
   if (list.next !== null) return ["", "Nothing yet, still looking…"];
   if (list.filter !== "") return ["", `Nothing matches "${list.filter}". Esc clears the filter.`];
   return empty;

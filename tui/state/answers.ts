@@ -14,12 +14,13 @@ const MAX_KEPT = 200;
 
 export function takeAnswer(state: State, answered: Answered): State {
   const { call } = answered;
+  const tookMs = state.now - (state.asked.get(askKey(call))?.at ?? state.now);
   const next = forget(state, call);
   switch (call.about.for) {
     case "act":
       return actAnswered(next, call.about.key, answered);
     case "page":
-      return takePageAnswer(next, answered);
+      return takePageAnswer(next, answered, tookMs);
     case "row":
       return takeRow(next, answered);
     case "known":
@@ -65,7 +66,7 @@ function takeAbsence(state: State, id: string): State {
   return { ...next, known: { ...known, gone: new Set([...known.gone, id]) } };
 }
 
-function takePageAnswer(state: State, { call, answer }: Answered): State {
+function takePageAnswer(state: State, { call, answer }: Answered, tookMs: number): State {
   const { about } = call;
   if (about.for !== "page") return state;
   const { place: number, generation, page } = about;
@@ -80,9 +81,9 @@ function takePageAnswer(state: State, { call, answer }: Answered): State {
         // Groups and endpoints that are held keep their places, and are shown as they are now.
         if (stays && kind !== "events" && kind !== "deliveries") {
           const patched = patchRows(list, rows as never[], keyOf, { added: kind !== "activity" });
-          return { ...patched, stale: false, problem: null, at: state.now };
+          return { ...patched, stale: false, problem: null, at: state.now, tookMs };
         }
-        return takePage(list, { page, rows: rows as never[], next, now: state.now }, keyOf);
+        return { ...takePage(list, { page, rows: rows as never[], next, now: state.now }, keyOf), tookMs };
       });
     },
     number,

@@ -27,6 +27,7 @@ export function newList<T>(filter = ""): List<T> {
     stale: false,
     touched: new Set(),
     at: 0,
+    tookMs: 0,
     problem: null,
     marks: new Set(),
   };

@@ -19,6 +19,8 @@ const REST_MS = {
   audit: 5000,
   event: 250,
 };
+/** The daemon works for a list on a screen a tenth of the time at most. */
+const SPARING = 10;
 /** Windows move on even if nothing happens. */
 const STATISTICS_AGE_MS = 60_000;
 /** Health is read for each endpoint on the screen; so many at a time. */
@@ -123,7 +125,8 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
   // The stream tells nothing of the audit log.
   const isStale = list.stale || kind === "activity";
   const isShown = list.follow || (!isLive && !isSparse);
-  const isRefresh = isStale && isShown && state.now - list.at >= restOf(state, kind, isSparse);
+  const isRefresh =
+    isStale && isShown && state.now - list.at >= Math.max(restOf(state, kind, isSparse), SPARING * list.tookMs);
   const page = wanted ?? (isRefresh ? 0 : null);
   if (page === null) return;
   const about: About = { for: "page", place: number, generation: list.generation, page };
@@ -226,5 +229,5 @@ function ask<O extends keyof Answers>(operation: O, about: About, ask: Call["ask
 }
 
 function inFlight({ asked }: State, matches: (call: Call) => boolean): number {
-  return [...asked.values()].filter(matches).length;
+  return [...asked.values()].filter(({ call }) => matches(call)).length;
 }
