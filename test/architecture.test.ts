@@ -171,7 +171,16 @@ const RULES: Rule[] = [
   },
   {
     from: "tui",
-    may: ["tui", "src/client", "src/domain", "ink", "react", "string-width"],
+    may: [
+      "tui",
+      "src/client",
+      "src/domain",
+      "src/config/nearest.ts",
+      "src/config/units.ts",
+      "ink",
+      "react",
+      "string-width",
+    ],
     why: "a client of the HTTP API that touches the process in main.tsx alone",
   },
 ];

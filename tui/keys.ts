@@ -4,6 +4,7 @@
  * `perform` (`state/acts.ts`); what its answer came to is a line in `SAYS` there. Nothing else knows of keys.
  */
 import { ACTIONS } from "./keys/actions.ts";
+import { ENDPOINT_ACTIONS } from "./keys/endpoints.ts";
 import { MOVES } from "./keys/moves.ts";
 import { VIEWS } from "./keys/views.ts";
 import type { Binding } from "./keys/binding.ts";
@@ -13,7 +14,7 @@ import { here } from "./state/places.ts";
 import { whyNoActs } from "./state/acts.ts";
 
 /** In the order of the footer and the help. */
-export const BINDINGS: readonly Binding[] = [...MOVES, ...VIEWS, ...ACTIONS];
+export const BINDINGS: readonly Binding[] = [...MOVES, ...VIEWS, ...ACTIONS, ...ENDPOINT_ACTIONS];
 
 export function bindingFor(key: KeyName, place: Place): Binding | undefined {
   return BINDINGS.find(({ keys, on }) => keys.includes(key) && (on === undefined || on.includes(place.kind)));

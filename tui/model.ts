@@ -11,12 +11,14 @@ import type {
   EndpointWithHealth,
   Event,
   EventSummary,
+  EventType,
   FailureGroup,
   Job,
   Statistics,
   Status,
 } from "../src/client/answers.ts";
 import type { Ask } from "../src/client/client.ts";
+import type { Fault } from "../src/client/error.ts";
 import type { StreamMessage } from "../src/client/stream.ts";
 import type { Dialog } from "./dialog.ts";
 import type { Look } from "./draw/look.ts";
@@ -162,9 +164,13 @@ export interface Known {
   readonly day: Read<Statistics> | null;
   readonly hour: Read<Statistics> | null;
   readonly jobs: Read<readonly Job[]> | null;
+  /** The catalogue of event types. */
+  readonly types: readonly EventType[] | null;
   /** What this key may not ask, so that it is asked once. */
   readonly forbidden: ReadonlySet<keyof Answers>;
   readonly endpoints: ReadonlyMap<string, Endpoint>;
+  /** How many of them the first page of all had. */
+  readonly roll: Read<number> | null;
   /** Endpoints that there are not any more. */
   readonly gone: ReadonlySet<string>;
   readonly health: ReadonlyMap<string, Read<EndpointWithHealth>>;
@@ -196,9 +202,9 @@ export type Mode =
   | { readonly kind: "help"; readonly top: number }
   | { readonly kind: "dialog"; readonly dialog: Dialog };
 
-/** A line that is typed: a filter, or where to go. */
+/** A line that is typed: a filter, where to go, or what a field of a form holds. */
 export interface Line {
-  readonly for: "filter" | "jump";
+  readonly for: "filter" | "jump" | "field";
   readonly text: string;
   readonly cursor: number;
   /** How far up in the history; 0: what is typed now. */
@@ -279,6 +285,8 @@ export interface Problem {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
+  /** Of the fields of what was sent. */
+  readonly faults?: readonly Fault[];
 }
 
 /** What follows from a message. */

@@ -218,6 +218,6 @@ export class Program {
 /** What the daemon refused, or that nobody answered; anything else is a bug and not to be swallowed. */
 function problemOf(error: unknown): Problem {
   if (!(error instanceof ClientError)) throw error;
-  const { failure, code, message, hint = "" } = error;
-  return { failure, code, message, hint };
+  const { failure, code, message, hint = "", faults } = error;
+  return { failure, code, message, hint, faults };
 }

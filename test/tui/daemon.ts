@@ -3,9 +3,11 @@ import { anAttempt } from "../../src/api/schemas/attempt.ts";
 import { anAuditRecord } from "../../src/api/schemas/audit.ts";
 import { aWholeDelivery } from "../../src/api/schemas/delivery.ts";
 import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
+import { anEventType } from "../../src/api/schemas/event-type.ts";
 import { anEvent, anEventSummary } from "../../src/api/schemas/event.ts";
 import { someFailures } from "../../src/api/schemas/failure.ts";
 import { aJob } from "../../src/api/schemas/job.ts";
+import { someSecrets } from "../../src/api/schemas/secret.ts";
 import { someStatistics } from "../../src/api/schemas/statistics.ts";
 import { aStatus } from "../../src/api/schemas/status.ts";
 import type { StreamMessage } from "../../src/client/stream.ts";
@@ -31,6 +33,10 @@ export function idOf(prefix: string, n: number): string {
   return `${prefix}_${String(n).padStart(26, "0")}`;
 }
 
+export const TYPES = ["budget.exceeded", "transaction.created", "transaction.enriched"];
+export const NEW_ENDPOINT = idOf("ep", 99);
+export const SECRET = `whsec_${"Kz8v".repeat(10)}Kzs=`;
+
 /** What the daemon holds: each is overridden where a test is about it. */
 export interface Holds {
   /** How many events, the newest with the greatest number. */
@@ -38,14 +44,15 @@ export interface Holds {
   /** Put wherever the outside may write. */
   readonly text?: string;
   readonly status?: string;
+  readonly endpoints?: 0 | 1;
 }
 
 export class FakeDaemon {
   readonly asked: Call[] = [];
   readonly #holds: Required<Holds>;
 
-  constructor({ events = 250, text = "plain", status = "failed" }: Holds = {}) {
-    this.#holds = { events, text, status };
+  constructor({ events = 250, text = "plain", status = "failed", endpoints = 1 }: Holds = {}) {
+    this.#holds = { events, text, status, endpoints };
   }
 
   answer(call: Call): unknown {
@@ -61,7 +68,7 @@ export class FakeDaemon {
       case "listDeliveries":
         return this.#page(query, (n) => ({ ...delivery, id: idOf("dlv", n), event: idOf("evt", n) }));
       case "listEndpoints":
-        return { data: [endpoint], next_cursor: null };
+        return { data: this.#holds.endpoints === 0 ? [] : [endpoint], next_cursor: null };
       case "getEndpoint":
         return { ...endpoint, id, health: aHealth };
       case "listFailures":
@@ -84,6 +91,21 @@ export class FakeDaemon {
         return attempt;
       case "retryEvent":
         return { ...anEvent, id, left_alone: [] };
+      case "listEventTypes":
+        return { data: TYPES.map((name) => ({ ...anEventType, name })), next_cursor: null };
+      case "registerEndpoint":
+        return { ...endpoint, id: NEW_ENDPOINT, ...(call.ask.body as object), signing_secret: SECRET };
+      case "changeEndpoint":
+        return { ...endpoint, id, ...(call.ask.body as object) };
+      case "deleteEndpoint":
+      case "abandonRotation":
+        return null;
+      case "rotateSecret":
+        return { ...someSecrets, next_signing_secret: SECRET };
+      case "completeRotation":
+        return { signing_secret: SECRET };
+      case "sendTestEvent":
+        return { ...attempt, trigger: "test", retry: null, endpoint: id };
       default:
         throw new Error(`nobody told the fake daemon what ${call.operation} answers`);
     }

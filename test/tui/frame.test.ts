@@ -21,6 +21,11 @@ const WAYS: Record<string, (dashboard: Dashboard) => Dashboard> = {
   "a filter that is typed": (d) => d.connected().press("/").type("status:failed"),
   "a filter with a mistake": (d) => d.connected().press("/").type("statsu:failed").press("enter"),
   "a replay to confirm": (d) => d.connected().press("r"),
+  "an endpoint to add": (d) => d.connected().press("3", "a").type("https://e.example/hook").press("tab"),
+  "an endpoint to add with faults": (d) => d.connected().press("3", "a", "tab").type("bugdet").press("enter", "enter"),
+  "an endpoint to edit": (d) => d.connected().press("3", "e").type("/more").press("tab").type(" x"),
+  "a secret": (d) =>
+    d.connected().press("3", "a").type("https://e.example").press("tab").type("all").press("enter", "enter"),
   "before there is an answer": (d) => d,
   reconnecting: (d) => d.connected().say({ kind: "lost", problem: problem("unreachable") } as never),
   "without access": (d) => d.say({ kind: "lost", problem: problem("not_allowed") } as never),
@@ -56,7 +61,7 @@ describe.each(SIZES)("at $columns x $rows", (size) => {
 
 describe("outside text", () => {
   it.each(HOSTILE.map((text) => [JSON.stringify(text).slice(0, 40), text]))("%s is shown, not obeyed", (_, text) => {
-    for (const way of [...TABS, "an event", "an endpoint", "a replay to confirm"]) {
+    for (const way of [...TABS, "an event", "an endpoint", "a replay to confirm", "an endpoint to edit"]) {
       const size = { columns: 120, rows: 40 };
       const lines = frameOf(WAYS[way]!(new Dashboard({ size, text, events: 40 })).state);
       expect(lines).toHaveLength(size.rows);

@@ -51,6 +51,19 @@ export function shown(text: string, { ascii = false }: FitOptions = {}): string 
   return steady(printable(text, { max: MOST }), ascii);
 }
 
+/** As much of the end as fits. */
+export function tailOf(text: string, width: number, look: FitOptions = {}): string {
+  if (widthOf(shown(text, look)) <= width) return text;
+  const clusters = [...graphemes.segment(text)].map(({ segment }) => segment);
+  let [start, used] = [clusters.length, 0];
+  while (start > 0) {
+    used += widthOf(shown(clusters[start - 1]!, look));
+    if (used > width) break;
+    start--;
+  }
+  return clusters.slice(start).join("");
+}
+
 /** In lines of at most `width` columns, broken anywhere; line breaks in the text are kept. */
 export function wrap(text: string, width: number, { ascii = false }: FitOptions = {}): string[] {
   const lines: string[] = [];
@@ -64,6 +77,26 @@ export function wrap(text: string, width: number, { ascii = false }: FitOptions 
       }
       line += segment;
       used += wide;
+    }
+    lines.push(line);
+  }
+  return lines;
+}
+
+/** Sentences in lines of at most `width` columns, broken between words where they are short enough. */
+export function prose(text: string, width: number, look: FitOptions = {}): string[] {
+  const lines: string[] = [];
+  for (const part of wrap(text, Number.POSITIVE_INFINITY, look)) {
+    let line = "";
+    for (const word of part.split(" ")) {
+      const longer = line === "" ? word : `${line} ${word}`;
+      if (widthOf(longer) <= width) line = longer;
+      else {
+        if (line !== "") lines.push(line);
+        const pieces = wrap(word, width, look);
+        lines.push(...pieces.slice(0, -1));
+        line = pieces.at(-1)!;
+      }
     }
     lines.push(line);
   }

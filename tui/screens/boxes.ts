@@ -2,9 +2,10 @@
 import type { Dialog } from "../dialog.ts";
 import { glyph, type Look } from "../draw/look.ts";
 import { spanRow, type Span } from "../draw/row.ts";
-import { shown, widthOf, wrap } from "../draw/text.ts";
+import { prose, shown, widthOf } from "../draw/text.ts";
 import { bindingsHere, whyOff } from "../keys.ts";
 import type { Size, State } from "../model.ts";
+import { formRows, secretRows } from "./forms.ts";
 import { filled } from "./table.ts";
 
 /** Puts a box into the middle of the lines. */
@@ -13,8 +14,14 @@ export function overlay(lines: readonly string[], box: readonly string[]): strin
   return lines.map((line, index) => box[index - top] ?? line);
 }
 
-export function boxRows(look: Look, { columns }: Size, title: string, content: readonly (readonly Span[])[]): string[] {
-  const inner = Math.min(76, columns - 4);
+/** Columns within a box. */
+function innerOf({ columns }: Size): number {
+  return Math.min(76, columns - 4);
+}
+
+export function boxRows(look: Look, size: Size, title: string, content: readonly (readonly Span[])[]): string[] {
+  const { columns } = size;
+  const inner = innerOf(size);
   const margin = " ".repeat(Math.floor((columns - inner - 4) / 2));
   const rest = " ".repeat(columns - inner - 4 - margin.length);
   const [side, rule] = [glyph(look, "bar"), glyph(look, "rule")];
@@ -39,9 +46,13 @@ export function dialogRows(state: State, dialog: Dialog): string[] {
         { text: "n / Esc", style: "bold" },
         { text: "  cancel" },
       ];
-      const facts = dialog.facts.flatMap((text) => wrap(text, Math.min(76, state.size.columns - 4), look));
+      const facts = dialog.facts.flatMap((text) => prose(text, innerOf(state.size), look));
       return boxRows(look, state.size, dialog.title, [...facts.map((text) => [{ text }]), [], keys]);
     }
+    case "form":
+      return boxRows(look, state.size, dialog.title, formRows(state, dialog, innerOf(state.size)));
+    case "secret":
+      return boxRows(look, state.size, dialog.title, secretRows(look, dialog, innerOf(state.size)));
   }
 }
 
@@ -49,7 +60,7 @@ export function lostRows(state: State): string[] | null {
   const { link, settings, size } = state;
   if (link.kind === "lost" && !link.looked) {
     return boxRows(settings.look, size, "Not connected", [
-      ...wrap(link.why, Math.min(76, size.columns - 4), settings.look).map((text) => [{ text }]),
+      ...prose(link.why, innerOf(size), settings.look).map((text) => [{ text }]),
       [{ text: "It may have been stopped, or is restarting. While it is down nothing is" }],
       [{ text: "delivered and nothing is lost; retries go on when it is back." }],
       [],
@@ -66,7 +77,7 @@ export function lostRows(state: State): string[] | null {
   if (link.kind !== "refused") return null;
   const lines = [link.why, link.hint]
     .filter((text) => text !== "")
-    .flatMap((text) => wrap(text, Math.min(76, size.columns - 4), settings.look));
+    .flatMap((text) => prose(text, innerOf(size), settings.look));
   return boxRows(settings.look, size, "No access", [
     ...lines.map((text) => [{ text }]),
     [],

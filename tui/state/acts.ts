@@ -5,6 +5,7 @@
 import type { AttemptChange } from "../../src/client/stream.ts";
 import { tookText } from "../draw/numbers.ts";
 import type { ActDraft, Answered, Call, Problem, State, Step, Toast } from "../model.ts";
+import { closeForm, refuseForm } from "./form-answers.ts";
 
 const TOAST_MS = 8000;
 
@@ -34,16 +35,19 @@ export function actAnswered(state: State, key: string, answered: Answered): Stat
     ? state.acts.map((one) => (one === act ? { ...one, phase: "done" as const } : one))
     : state.acts.filter((one) => one !== act);
   const said = SAYS[answered.call.operation]?.(answered.answer as never) ?? "done";
-  return toast({ ...state, acts }, `${act.label}: ${said}`, "good");
+  return toast(closeForm({ ...state, acts }, key, answered), `${act.label}: ${said}`, "good");
 }
 
 /** What each operation came to, in a word or two. */
 const SAYS: { readonly [O in Answered["call"]["operation"]]?: (answer: never) => string } = {
   retryEvent: ({ left_alone: left }: { readonly left_alone?: readonly object[] }) =>
     left === undefined || left.length === 0 ? "queued" : `queued, ${left.length} left alone (endpoint is off)`,
+  registerEndpoint: ({ id }: { readonly id: string }) => `added as ${id}`,
+  changeEndpoint: () => "changed",
 };
 
-export function actFailed(state: State, key: string, { failure, message, hint }: Problem): State {
+export function actFailed(state: State, key: string, problem: Problem): State {
+  const { failure, message, hint } = problem;
   const act = state.acts.find((one) => one.key === key);
   if (act === undefined) return state;
   if (failure === "unreachable") {
@@ -51,7 +55,8 @@ export function actFailed(state: State, key: string, { failure, message, hint }:
     return toast({ ...state, acts }, `${act.label}: no answer; sent again when the daemon is back`, "bad");
   }
   const acts = state.acts.filter((one) => one !== act);
-  return toast({ ...state, acts }, [`${act.label}: ${message}`, hint].filter((part) => part !== "").join(". "), "bad");
+  const told = refuseForm({ ...state, acts }, key, problem);
+  return toast(told, [`${act.label}: ${message}`, hint].filter((part) => part !== "").join(". "), "bad");
 }
 
 /** Attempts that tell how an act went. */

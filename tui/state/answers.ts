@@ -1,5 +1,5 @@
 /** Answers of the daemon, put where they belong. */
-import type { Attempt, Endpoint, EventSummary, Page } from "../../src/client/answers.ts";
+import type { Attempt, Endpoint, EventSummary, EventType, Page } from "../../src/client/answers.ts";
 import type { Answered, Call, Known, List, Place, Problem, Read, State } from "../model.ts";
 import { actAnswered, actFailed } from "./acts.ts";
 import { lose } from "./link.ts";
@@ -118,8 +118,12 @@ function learn(known: Known, id: string, { call, answer }: Answered, now: number
       return { endpointStats: kept(known.endpointStats, id, read(answer as never)) };
     case "listJobs":
       return { jobs: read((answer as Page<never>).data) };
-    case "listEndpoints":
-      return { endpoints: named(known, (answer as Page<Endpoint>).data) };
+    case "listEventTypes":
+      return { types: (answer as Page<EventType>).data };
+    case "listEndpoints": {
+      const rows = (answer as Page<Endpoint>).data;
+      return { roll: read(rows.length), endpoints: named(known, rows) };
+    }
     case "getEndpoint":
       return {
         health: kept(known.health, id, read(answer as never)),

@@ -3,6 +3,7 @@ import type { Dialog } from "../dialog.ts";
 import type { KeyName } from "../keystrokes.ts";
 import type { State, Step } from "../model.ts";
 import { perform, toast } from "./acts.ts";
+import { pressForm } from "./form-keys.ts";
 
 export function pressDialog(state: State, dialog: Dialog, key: KeyName): Step {
   const closed = { ...state, modes: state.modes.slice(0, -1) };
@@ -12,5 +13,13 @@ export function pressDialog(state: State, dialog: Dialog, key: KeyName): Step {
       if (key === "y") return perform(closed, dialog.act);
       if (key !== "n" && key !== "enter") return { state, effects: [] };
       return { state: toast(closed, "nothing was done"), effects: [] };
+    case "form":
+      return pressForm(state, dialog, key);
+    case "secret":
+      if (key !== "y") return { state, effects: [] };
+      return {
+        state: toast(state, "copied, if this terminal lets programs copy"),
+        effects: [{ do: "copy", text: dialog.secret }],
+      };
   }
 }

@@ -120,7 +120,7 @@ function endpointIds({ known }: State, value: string): string[] {
     .map(({ id }) => id);
 }
 
-function commonStart([first = "", ...others]: readonly string[]): string {
+export function commonStart([first = "", ...others]: readonly string[]): string {
   let length = first.length;
   for (const other of others) while (!other.startsWith(first.slice(0, length))) length--;
   return first.slice(0, length);

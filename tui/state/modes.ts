@@ -3,6 +3,7 @@ import { commandsOf, type KeyName, type Sort } from "../keystrokes.ts";
 import { bindingFor, whyOff } from "../keys.ts";
 import type { Line, Mode, State, Step } from "../model.ts";
 import { pressDialog } from "./dialogs.ts";
+import { pasteInto } from "./form-keys.ts";
 import { editLine, insert } from "./line.ts";
 import { filterFault, jump, setFilter } from "./open.ts";
 import { here } from "./places.ts";
@@ -13,7 +14,8 @@ const EVERYWHERE: readonly KeyName[] = ["ctrl+c", "ctrl+z", "ctrl+l"];
 /** The keys of one chunk. */
 export function press(state: State, keys: readonly KeyName[]): Step {
   if (state.link.kind === "differs") return { state, effects: [{ do: "quit", exit: 5 }] };
-  const isTyping = state.modes.at(-1)?.kind === "line";
+  const mode = state.modes.at(-1);
+  const isTyping = mode?.kind === "line" || (mode?.kind === "dialog" && mode.dialog.kind === "form");
   const place = here(state);
   const sortOf = (key: KeyName): Sort => {
     const { moves, types } = bindingFor(key, place) ?? {};
@@ -76,6 +78,9 @@ function pressHelp(state: State, top: number, key: KeyName): State {
 export function typeText(state: State, text: string): State {
   const mode = state.modes.at(-1);
   if (mode?.kind === "line") return withTop(state, { kind: "line", line: insert(mode.line, text) });
+  if (mode?.kind === "dialog" && mode.dialog.kind === "form") {
+    return withTop(state, { kind: "dialog", dialog: pasteInto(mode.dialog, text) });
+  }
   return mode === undefined ? toast(state, "what is pasted is taken on a line alone: press / or : first") : state;
 }
 

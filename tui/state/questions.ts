@@ -11,6 +11,7 @@ import { refreshMs } from "./pulse.ts";
 /** Between two readings of the same thing, however often the stream says that it changed. */
 const REST_MS = {
   status: 5000,
+  roll: 1000,
   statistics: 5000,
   failures: 2000,
   endpoint: 5000,
@@ -71,7 +72,7 @@ export function askKey({ operation, about }: Call): string {
 /** Questions that have not been asked yet. */
 export function questions(state: State): Call[] {
   if (state.link.kind !== "live") return [];
-  const wanted = [...aboutDaemon(state), ...aboutPlace(state, here(state)), ...aboutPane(state)];
+  const wanted = [...aboutDaemon(state), ...aboutPlace(state, here(state)), ...aboutPane(state), ...aboutDialog(state)];
   const { asked, resting, known, now } = state;
   return wanted.filter((call) => {
     const key = askKey(call);
@@ -83,7 +84,9 @@ function* aboutDaemon({ known, now }: State): Generator<Call> {
   if (isDue(known.status, now, { rest: REST_MS.status, always: true })) yield ask("getStatus", known_(""));
   const statistics = { rest: REST_MS.statistics, most: STATISTICS_AGE_MS };
   if (isDue(known.day, now, statistics)) yield ask("getStatistics", known_("24h"), { query: { window: "24h" } });
-  if (known.endpoints.size === 0) yield ask("listEndpoints", known_(""), { query: { limit: PAGE_ROWS } });
+  if (known.endpoints.size === 0 && isDue(known.roll, now, { rest: REST_MS.roll })) {
+    yield ask("listEndpoints", known_(""), { query: { limit: PAGE_ROWS } });
+  }
   if (isDue(known.hour, now, statistics)) yield ask("getStatistics", known_("1h"), { query: { window: "1h" } });
 }
 
@@ -178,6 +181,12 @@ function* aboutPane(state: State): Generator<Call> {
   if (inFlight(state, ({ operation, about }) => operation === "getEvent" && about.for === "known") > 0) return;
   const id = wantedEvent(state);
   if (id !== null) yield* aboutEvent(state, id);
+}
+
+function* aboutDialog({ modes, known }: State): Generator<Call> {
+  const mode = modes.at(-1);
+  if (mode?.kind !== "dialog" || mode.dialog.kind !== "form") return;
+  if (known.types === null) yield ask("listEventTypes", known_(""));
 }
 
 function* aboutEvent({ known, now }: State, id: string): Generator<Call> {

@@ -1,0 +1,106 @@
+/** A form, and the box with a secret. */
+import type { Field, FormDialog, SecretDialog } from "../dialog.ts";
+import { glyph, type Look } from "../draw/look.ts";
+import type { Span } from "../draw/row.ts";
+import { prose, tailOf, wrap } from "../draw/text.ts";
+import type { State } from "../model.ts";
+import { choicesOf, wordBefore } from "../state/fields.ts";
+import { changesOf } from "../state/forms.ts";
+
+const LABEL = 13;
+
+/** What stands in the box, `inner` columns wide. */
+export function formRows(state: State, form: FormDialog, inner: number): Span[][] {
+  const { look } = state.settings;
+  const facts = form.facts.flatMap((text) => prose(text, inner, look)).map((text): Span[] => [{ text }]);
+  const fields = form.fields.flatMap((field, index) => fieldRows(state, form, { field, index, inner }));
+  const fault =
+    form.fault === null ? [] : prose(form.fault, inner, look).map((text): Span[] => [{ text, style: "red" }]);
+  return [...facts, ...fields, ...differences(state, form), ...fault, [], keys(state, form)];
+}
+
+interface OfField {
+  readonly field: Field;
+  readonly index: number;
+  readonly inner: number;
+}
+
+function fieldRows(state: State, { at, sent }: FormDialog, { field, index, inner }: OfField): Span[][] {
+  const { look } = state.settings;
+  const isHere = index === at && sent === null;
+  const label: Span = { text: field.label.padEnd(LABEL), style: isHere ? "bold" : "grey" };
+  const value = isHere ? cursorSpans(look, field.line, inner - LABEL) : [{ text: field.line.text }];
+  const under = underField(state, field, isHere);
+  if (under === null) return [[label, ...value]];
+  const lines = prose(under.text, inner - LABEL, look).slice(0, 3);
+  return [
+    [label, ...value],
+    ...lines.map((text): Span[] => [{ text: " ".repeat(LABEL) }, { text, style: under.style }]),
+  ];
+}
+
+function underField(state: State, field: Field, isHere: boolean): Span | null {
+  if (field.fault !== null) return { text: field.fault, style: "red" };
+  if (!isHere) return null;
+  const choices = choicesOf(field, state);
+  const all = choices.join("  ");
+  const text = choices.length === 0 ? field.hint : wordBefore(field.line) === "" ? `${field.hint}: ${all}` : all;
+  return { text, style: "grey" };
+}
+
+/** The text with its cursor, which is always to be seen. */
+export function cursorSpans(look: Look, { text, cursor }: Field["line"], width: number): Span[] {
+  return [
+    { text: tailOf(text.slice(0, cursor), width - 2, look) },
+    { text: text.slice(cursor, cursor + 1) || " ", style: "reverse" },
+    { text: text.slice(cursor + 1) },
+  ];
+}
+
+/** Of an edit, before it is sent. */
+function differences(state: State, form: FormDialog): Span[][] {
+  if (form.for.kind !== "edit") return [];
+  const changes = changesOf(form, form.for.before, state);
+  const said = (value: string | readonly string[]) => (value.length === 0 ? "-" : [value].flat().join(" "));
+  return changes.flatMap(({ name, before, after }, index): Span[][] => [
+    ...(index === 0 ? [[]] : []),
+    [
+      { text: `${name} `.padEnd(LABEL), style: "grey" },
+      { text: said(before), style: "red" },
+    ],
+    [
+      { text: "becomes ".padStart(LABEL), style: "grey" },
+      { text: said(after), style: "green" },
+    ],
+  ]);
+}
+
+function keys({ link }: State, { at, fields, yes, sent }: FormDialog): Span[] {
+  if (sent !== null) {
+    const wait = link.kind === "live" ? "Sent; waiting for the answer." : "Sent again when the daemon is back.";
+    return [{ text: `${wait}      ` }, { text: "Esc", style: "bold" }, { text: "  do not wait here" }];
+  }
+  const isLast = at === fields.length - 1;
+  return [
+    { text: "Enter", style: "bold" },
+    { text: `  ${isLast ? yes : "next"}      ` },
+    ...(fields.length > 1 ? [{ text: "Tab", style: "bold" as const }, { text: "  complete, next      " }] : []),
+    { text: "Esc", style: "bold" },
+    { text: "  cancel" },
+  ];
+}
+
+export function secretRows(look: Look, { facts, secret }: SecretDialog, inner: number): Span[][] {
+  return [
+    ...facts.flatMap((text) => prose(text, inner, look)).map((text) => [{ text }]),
+    [],
+    ...wrap(secret, inner, look).map((text): Span[] => [{ text, style: "bold" }]),
+    [],
+    [
+      { text: "y", style: "bold" },
+      { text: "  copy      " },
+      { text: "Esc", style: "bold" },
+      { text: `  hide it for good ${glyph(look, "rule")} it is kept nowhere here` },
+    ],
+  ];
+}

@@ -1,0 +1,52 @@
+/** What keys do in a form. */
+import type { FormDialog } from "../dialog.ts";
+import type { KeyName } from "../keystrokes.ts";
+import type { State, Step } from "../model.ts";
+import { perform } from "./acts.ts";
+import { completed, faulted, moved, withField } from "./fields.ts";
+import { requestOf } from "./forms.ts";
+import { editLine, insert } from "./line.ts";
+
+export function pressForm(state: State, form: FormDialog, key: KeyName): Step {
+  // It was sent as it is.
+  if (form.sent !== null) return { state, effects: [] };
+  const field = form.fields[form.at]!;
+  const only = (next: FormDialog): Step => ({ state: withForm(state, next), effects: [] });
+  switch (key) {
+    case "enter":
+      return form.at === form.fields.length - 1 ? submit(state, form) : only(moved(form, 1));
+    case "tab": {
+      const line = completed(field, state);
+      return only(line === null ? moved(form, 1) : withField(form, { ...field, line, fault: null }));
+    }
+    case "down":
+      return only(moved(form, 1));
+    case "shift+tab":
+    case "up":
+      return only(moved(form, -1));
+    default: {
+      const line = editLine(field.line, key, state);
+      return only(line === null ? form : withField(form, { ...field, line, fault: null }));
+    }
+  }
+}
+
+/** What is pasted is text of the field, in one line. */
+export function pasteInto(form: FormDialog, text: string): FormDialog {
+  if (form.sent !== null) return form;
+  const field = form.fields[form.at]!;
+  return withField(form, { ...field, line: insert(field.line, text.trim()), fault: null });
+}
+
+function submit(state: State, form: FormDialog): Step {
+  const asked = requestOf(form, state);
+  if ("faults" in asked) return { state: withForm(state, faulted(form, asked.faults)), effects: [] };
+  const step = perform(state, asked);
+  const sent = step.effects.length > 0 ? step.state.acts.at(-1)!.key : null;
+  return { ...step, state: withForm(step.state, { ...form, fault: null, sent }) };
+}
+
+/** The form on top as it is now. */
+function withForm(state: State, dialog: FormDialog): State {
+  return { ...state, modes: [...state.modes.slice(0, -1), { kind: "dialog", dialog }] };
+}
