@@ -56,6 +56,8 @@ export class Program {
   }
 
   start(): void {
+    // Who has opened it waits for it.
+    this.#hurriedUntil = this.#around.now() + HURRY_MS;
     this.#run({ do: "connect", lastEventId: null });
     this.#plan();
   }
