@@ -45,19 +45,22 @@ export interface Holds {
   readonly text?: string;
   readonly status?: string;
   readonly endpoints?: 0 | 1;
+  /** Answers in place of the usual ones, by operation. */
+  readonly instead?: { readonly [operation: string]: unknown };
 }
 
 export class FakeDaemon {
   readonly asked: Call[] = [];
   readonly #holds: Required<Holds>;
 
-  constructor({ events = 250, text = "plain", status = "failed", endpoints = 1 }: Holds = {}) {
-    this.#holds = { events, text, status, endpoints };
+  constructor({ events = 250, text = "plain", status = "failed", endpoints = 1, instead = {} }: Holds = {}) {
+    this.#holds = { events, text, status, endpoints, instead };
   }
 
   answer(call: Call): unknown {
     this.asked.push(call);
-    const { text, status } = this.#holds;
+    const { text, status, instead } = this.#holds;
+    if (Object.hasOwn(instead, call.operation)) return instead[call.operation];
     const { id = idOf("evt", 1), query = {} } = call.ask;
     const attempt = { ...anAttempt, url: `https://example.com/${text}`, detail: text, response_body: text };
     const endpoint = { ...anEndpoint, url: `https://example.com/${text}`, description: text };

@@ -42,10 +42,11 @@ function isJob(row: Row): row is Job {
 
 export function jobText(look: Look, job: Job, width: number): string {
   const { done, skipped, matched, delivered, failed, paused_reason: why, reason } = job;
-  const size = width >= 100 ? 20 : 8;
+  const size = width >= 100 ? 10 : 5;
   const share = matched === 0 ? 1 : Math.min(1, (done + skipped) / matched);
   const full = Math.floor(share * size);
   const bar = glyph(look, "block").repeat(full) + glyph(look, "shade").repeat(size - full);
-  const counts = `${countText(done + skipped)}/${countText(matched)}  ${countText(delivered)} delivered  ${countText(failed)} failed`;
+  const results = `${glyph(look, "delivered")} ${countText(delivered)} ${glyph(look, "failed")} ${countText(failed)}`;
+  const counts = `${countText(done + skipped)}/${countText(matched)} ${results}`;
   return [`${shortId(job.id)} ${bar} ${counts}`, why ?? "", reason].filter((part) => part !== "").join("  ");
 }

@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { anAttempt } from "../../src/api/schemas/attempt.ts";
+import { anEvent } from "../../src/api/schemas/event.ts";
+import { aJob } from "../../src/api/schemas/job.ts";
+import { aStatus } from "../../src/api/schemas/status.ts";
+import { frameOf } from "../../tui/frame.ts";
+import { Dashboard, idOf, NOW, type Setup } from "./daemon.ts";
+
+function shown({ state }: Dashboard): string {
+  return frameOf(state)
+    .map((line) => line.replaceAll(/\x1b\[[0-9;]*m/g, "").trimEnd())
+    .join("\n");
+}
+
+const ago = (seconds: number) => new Date(NOW - seconds * 1000).toISOString();
+const event = idOf("evt", 250);
+const attempt = (number: number, change: object) => ({ ...anAttempt, event, number, retry: number - 1, ...change });
+
+/** On the page of an event of which `attempts` were made, the latest first as the API lists them. */
+function eventPage(attempts: readonly object[], delivery: object, setup: Setup = {}): string {
+  const deliveries = [{ ...anEvent.deliveries[0], attempts: attempts.length, ...delivery }];
+  const instead = {
+    getEvent: { ...anEvent, id: event, created_at: ago(3600), deliveries },
+    listEventAttempts: { data: attempts, next_cursor: null },
+    ...setup.instead,
+  };
+  return shown(new Dashboard({ size: { columns: 100, rows: 40 }, ...setup, instead }).connected().press("enter"));
+}
+
+describe("the page of an event", () => {
+  const made = [
+    attempt(2, { started_at: ago(90), status_code: null, error: "timeout", duration_ms: 10_000, detail: "too late" }),
+    attempt(1, { started_at: ago(130) }),
+  ];
+
+  it("shows every attempt with its timings, what came back, and the tries still to come", () => {
+    const page = eventPage(made, { status: "pending", next_attempt_at: ago(-432) });
+    expect(page).toContain("┬─  1  at once  11-20 09:57:50  503        12 ms  dns 1 tcp 2 tls 4 answer 5");
+    expect(page).toContain("├─  2  +30s     11-20 09:58:30  timeout   10.0 s");
+    expect(page).toContain("├─  3  in 7m12s  11-20 10:07:12");
+    expect(page).toContain("├─  4  +10m if that fails");
+    expect(page).toContain("├─  5  +1h if that fails");
+    expect(page).toContain("├─  6  +6h if that fails");
+    expect(page).toContain("└─  7  +1d if that fails");
+    expect(page).not.toContain(" 8  ");
+  });
+
+  it("begins the ladder anew where a replay was not attempted yet", () => {
+    const seven = attempt(7, { retry: 6, started_at: ago(90) });
+    const page = eventPage([seven], { status: "pending", attempts: 7, next_attempt_at: ago(1) });
+    expect(page).toContain("8  due now");
+    expect(page).toContain("9  +30s if that fails");
+    expect(page).toContain("14  +1d if that fails");
+  });
+
+  it("guesses nothing of a ladder that is not the specified one", () => {
+    const instead = { getStatus: { ...aStatus, departures: ["retries wait 1s, 2s"] } };
+    const page = eventPage(made, { status: "pending", next_attempt_at: ago(-432) }, { instead });
+    expect(page).toContain("3  in 7m12s");
+    expect(page).not.toContain("if that fails");
+  });
+
+  it("shows the answer and the payload, and says what was erased", () => {
+    const page = eventPage([attempt(1, { response_body: "try again\nlater" })], {
+      status: "failed",
+      next_attempt_at: null,
+    });
+    expect(page).toContain("last answer  503, 15 characters  text/plain");
+    expect(page).toMatch(/│ try again\n +│ later/);
+    expect(page).toContain('"budget_id": "bud_1"');
+    const erased = new Dashboard({ instead: { getEvent: { ...anEvent, data: null } } }).connected().press("enter");
+    expect(shown(erased)).toContain("erased");
+  });
+
+  it("scrolls to its end and no further", () => {
+    const data = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`field_${n}`, n]));
+    const dashboard = new Dashboard({ instead: { getEvent: { ...anEvent, data } } }).connected().press("enter");
+    expect(shown(dashboard)).toMatch(/… \d+ more lines/);
+    expect(shown(dashboard.press("G"))).toContain("field_59");
+    expect(shown(dashboard.press("g"))).toContain("status");
+  });
+});
+
+describe("the header", () => {
+  it("says that the brake is on, what this is, and that it is read-only", () => {
+    const paused = { reason: "maintenance", by: "socket", at: ago(60) };
+    const settings = { label: "PROD", readOnly: true };
+    const page = shown(new Dashboard({ settings, instead: { getStatus: { ...aStatus, paused } } }).connected());
+    expect(page.split("\n")[0]).toMatch(/● live .* BRAKE ON: no attempts {2}read-only {2}PROD$/);
+  });
+
+  it("says how far behind the news are, whatever the difference of the clocks", () => {
+    const dashboard = new Dashboard().connected();
+    const change = (at: string) => ({ at, tenant: "default", endpoint: idOf("ep", 1) });
+    dashboard.stream({ kind: "endpoint", data: change(ago(-30)) });
+    expect(shown(dashboard)).not.toContain("LAG");
+    dashboard.now += 10_000;
+    dashboard.stream({ kind: "endpoint", data: change(ago(-36.8)) });
+    expect(shown(dashboard)).toContain("LAG 3.2 s");
+  });
+
+  it("counts on from the statistics with what the stream tells", () => {
+    const dashboard = new Dashboard().connected();
+    expect(shown(dashboard)).toContain("✓ 3,560  ✗ 2");
+    const about = { at: ago(0), tenant: "default", endpoint: idOf("ep", 1), event, delivery: idOf("dlv", 1) };
+    const result = { number: 7, outcome: "failed", error: "timeout", status_code: null, duration_ms: 1 } as const;
+    dashboard.answers = false;
+    dashboard.stream({ kind: "attempt", data: { ...about, ...result, status: "failed", next_attempt_at: null } });
+    const counted = {
+      kind: "attempt",
+      tenant: "default",
+      endpoint: idOf("ep", 1),
+      outcome: "succeeded",
+      error: null,
+    } as const;
+    dashboard.stream(
+      { kind: "endpoint", data: about },
+      { kind: "counts", data: { data: [{ ...counted, status: "delivered", count: 40 }] } },
+    );
+    expect(shown(dashboard)).toContain("✓ 3,600  ✗ 3");
+    expect(shown(dashboard)).toContain("4.1/s");
+  });
+});
+
+describe("a screen with nothing on it", () => {
+  it("says what to do first", () => {
+    const page = shown(new Dashboard({ events: 0, endpoints: 0 }).connected());
+    expect(page).toContain("webhookd listen --register");
+    expect(page).toContain("webhookd trigger budget.exceeded");
+  });
+
+  it("says which filter matched nothing, and how to clear it", () => {
+    const dashboard = new Dashboard({ events: 0 }).connected().press("f");
+    expect(shown(dashboard)).toContain('Nothing matches "status:failed". Esc clears the filter.');
+  });
+});
+
+describe("activity", () => {
+  it("shows jobs above the audit log, with how far they are and why they paused", () => {
+    const paused = { ...aJob, status: "paused", paused_reason: "the canary failed", ended_at: null };
+    const page = shown(
+      new Dashboard({
+        tab: "activity",
+        size: { columns: 120, rows: 24 },
+        instead: { listJobs: { data: [paused] } },
+      }).connected(),
+    );
+    expect(page).toMatch(/‖ paused .* █{2}░{8} 121\/441 ✓ 118 ✗ 2 {2}the canary failed/);
+    expect(page.indexOf("paused")).toBeLessThan(page.indexOf("endpoint.register"));
+  });
+});
