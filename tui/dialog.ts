@@ -1,9 +1,9 @@
 /** Dialogs as data. A dialog names what it acts on and keeps it, whatever the list behind it does. */
-import type { Endpoint } from "../src/client/answers.ts";
+import type { Endpoint, JobPlan } from "../src/client/answers.ts";
 import type { ActDraft, Line } from "./model.ts";
 
-/** A new kind of dialog is one more member here, with its keys and its rows. */
-export type Dialog = ConfirmDialog | FormDialog | SecretDialog;
+/** A new kind of dialog is one more member here, with its keys (`state/dialogs.ts`) and rows (`screens/dialogs.ts`). */
+export type Dialog = ConfirmDialog | FormDialog | SecretDialog | PlanDialog;
 
 /** Asks yes or no; no is the default. */
 export interface ConfirmDialog {
@@ -56,4 +56,33 @@ export interface SecretDialog {
   readonly title: string;
   readonly facts: readonly string[];
   readonly secret: string;
+}
+
+/** Which deliveries a job is to be over, as its draft takes it: settled when the dialog was opened. */
+export interface ReplaySet {
+  readonly filter: Readonly<Record<string, string | boolean | readonly string[]>>;
+  readonly tenant: string | undefined;
+}
+
+/** Replays many by a plan that the daemon makes first: the number is typed, or a canary goes ahead. */
+export interface PlanDialog {
+  readonly kind: "plan";
+  /** Another one for each plan that is asked for: a late answer to an older question is dropped. */
+  readonly number: number;
+  /** What the set is, in a few words; outside text. */
+  readonly about: string;
+  readonly set: ReplaySet;
+  /** Null until the daemon has answered. */
+  readonly plan: JobPlan | null;
+  /** Why there is no plan, or why the job was refused. */
+  readonly problem: string | null;
+  /** Attempts a second, for each endpoint. */
+  readonly pace: number;
+  readonly canary: boolean;
+  readonly field: "count" | "pace";
+  readonly typed: string;
+  /** What was wrong with what was typed, or what has changed. */
+  readonly note: string | null;
+  /** The idempotency key of the act that was sent; the dialog stays until it is answered. */
+  readonly sent: string | null;
 }

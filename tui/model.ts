@@ -251,6 +251,8 @@ export type About =
   | { readonly for: "page"; readonly place: number; readonly generation: number; readonly page: number }
   | { readonly for: "row"; readonly id: string }
   | { readonly for: "act"; readonly key: string }
+  /** Of the plan dialog with this number. */
+  | { readonly for: "plan"; readonly number: number }
   /** Into `known`, under the operation and this. */
   | { readonly for: "known"; readonly id: string };
 

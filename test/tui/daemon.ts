@@ -6,11 +6,13 @@ import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
 import { anEventType } from "../../src/api/schemas/event-type.ts";
 import { anEvent, anEventSummary } from "../../src/api/schemas/event.ts";
 import { someFailures } from "../../src/api/schemas/failure.ts";
-import { aJob } from "../../src/api/schemas/job.ts";
+import { aJob, aJobPlan } from "../../src/api/schemas/job.ts";
 import { someSecrets } from "../../src/api/schemas/secret.ts";
 import { someStatistics } from "../../src/api/schemas/statistics.ts";
 import { aStatus } from "../../src/api/schemas/status.ts";
+import type { Job, JobDraft, JobPlan } from "../../src/client/answers.ts";
 import type { StreamMessage } from "../../src/client/stream.ts";
+import { frameOf } from "../../tui/frame.ts";
 import type { KeyName } from "../../tui/keystrokes.ts";
 import type { Call, Effect, Message, Settings, Size, State, Tab } from "../../tui/model.ts";
 import { initialState, reduce } from "../../tui/state.ts";
@@ -47,19 +49,31 @@ export interface Holds {
   readonly endpoints?: 0 | 1;
   /** Answers in place of the usual ones, by operation. */
   readonly instead?: { readonly [operation: string]: unknown };
+  /** By default one that runs. */
+  readonly jobs?: readonly Partial<Job>[];
+  /** What a plan of many says. */
+  readonly plan?: Partial<JobPlan>;
 }
 
 export class FakeDaemon {
   readonly asked: Call[] = [];
-  readonly #holds: Required<Holds>;
+  readonly holds: { -readonly [H in keyof Required<Holds>]: Required<Holds>[H] };
 
-  constructor({ events = 250, text = "plain", status = "failed", endpoints = 1, instead = {} }: Holds = {}) {
-    this.#holds = { events, text, status, endpoints, instead };
+  constructor({
+    events = 250,
+    text = "plain",
+    status = "failed",
+    endpoints = 1,
+    instead = {},
+    jobs = [{}],
+    plan = {},
+  }: Holds = {}) {
+    this.holds = { events, text, status, endpoints, instead, jobs, plan };
   }
 
   answer(call: Call): unknown {
     this.asked.push(call);
-    const { text, status, instead } = this.#holds;
+    const { text, status, instead } = this.holds;
     if (Object.hasOwn(instead, call.operation)) return instead[call.operation];
     const { id = idOf("evt", 1), query = {} } = call.ask;
     const attempt = { ...anAttempt, url: `https://example.com/${text}`, detail: text, response_body: text };
@@ -71,7 +85,7 @@ export class FakeDaemon {
       case "listDeliveries":
         return this.#page(query, (n) => ({ ...delivery, id: idOf("dlv", n), event: idOf("evt", n) }));
       case "listEndpoints":
-        return { data: this.#holds.endpoints === 0 ? [] : [endpoint], next_cursor: null };
+        return { data: this.holds.endpoints === 0 ? [] : [endpoint], next_cursor: null };
       case "getEndpoint":
         return { ...endpoint, id, health: aHealth };
       case "listFailures":
@@ -79,7 +93,18 @@ export class FakeDaemon {
       case "listAudit":
         return { data: [{ ...anAuditRecord, actor: text }], next_cursor: null };
       case "listJobs":
-        return { data: [{ ...aJob, reason: text }], next_cursor: null };
+        return { data: this.holds.jobs.map((job) => ({ ...aJob, reason: text, ...job })), next_cursor: null };
+      case "createJob": {
+        const { dry_run: isPlan, ...draft } = call.ask.body as JobDraft;
+        const job = { ...aJob, ...draft, id: idOf("job", this.asked.length) };
+        return isPlan ? { ...aJobPlan, ...this.holds.plan } : { ...job, done: 0, delivered: 0, failed: 0, skipped: 0 };
+      }
+      case "pauseJob":
+        return { ...aJob, id, status: "paused" };
+      case "resumeJob":
+        return { ...aJob, id };
+      case "cancelJob":
+        return { ...aJob, id, status: "cancelled", ended_at: aJob.created_at };
       case "getStatistics":
         return someStatistics;
       case "getStatus":
@@ -115,21 +140,21 @@ export class FakeDaemon {
   }
 
   #event(n: number) {
-    const { text, status } = this.#holds;
+    const { text, status } = this.holds;
     const last_attempt = { ...anAttempt, detail: text };
     const deliveries = [{ ...anEvent.deliveries[0], status, last_attempt }];
-    const received_at = new Date(NOW - (this.#holds.events - n) * 60_000).toISOString();
+    const received_at = new Date(NOW - (this.holds.events - n) * 60_000).toISOString();
     return { ...anEventSummary, id: idOf("evt", n), type: text, status, received_at, deliveries };
   }
 
   #page(query: Readonly<Record<string, unknown>>, make: (n: number) => unknown) {
     const { limit = 20, order, cursor = 0 } = query as { limit?: number; order?: string; cursor?: number };
     const start = Number(cursor);
-    const count = Math.min(limit, this.#holds.events - start);
+    const count = Math.min(limit, this.holds.events - start);
     const data = Array.from({ length: count }, (_, index) =>
-      make(order === "oldest" ? start + index + 1 : this.#holds.events - start - index),
+      make(order === "oldest" ? start + index + 1 : this.holds.events - start - index),
     );
-    return { data, next_cursor: start + count < this.#holds.events ? String(start + count) : null };
+    return { data, next_cursor: start + count < this.holds.events ? String(start + count) : null };
   }
 }
 
@@ -192,4 +217,15 @@ export class Dashboard {
     this.now += ms;
     return this.say({ kind: "tick" });
   }
+}
+
+/** The screen without its colours. */
+export function shown({ state }: Dashboard): string {
+  return frameOf(state)
+    .map((line) => line.replaceAll(/\x1b\[[0-9;]*m/g, ""))
+    .join("\n");
+}
+
+export function asked({ daemon }: Dashboard, operation: string): Call[] {
+  return daemon.asked.filter((call) => call.operation === operation);
 }

@@ -26,6 +26,8 @@ const WAYS: Record<string, (dashboard: Dashboard) => Dashboard> = {
   "an endpoint to edit": (d) => d.connected().press("3", "e").type("/more").press("tab").type(" x"),
   "a secret": (d) =>
     d.connected().press("3", "a").type("https://e.example").press("tab").type("all").press("enter", "enter"),
+  "a plan of many": (d) => d.connected().press("R"),
+  "a canary": (d) => d.connected().press("4", "c"),
   "before there is an answer": (d) => d,
   reconnecting: (d) => d.connected().say({ kind: "lost", problem: problem("unreachable") } as never),
   "without access": (d) => d.say({ kind: "lost", problem: problem("not_allowed") } as never),
@@ -61,7 +63,7 @@ describe.each(SIZES)("at $columns x $rows", (size) => {
 
 describe("outside text", () => {
   it.each(HOSTILE.map((text) => [JSON.stringify(text).slice(0, 40), text]))("%s is shown, not obeyed", (_, text) => {
-    for (const way of [...TABS, "an event", "an endpoint", "a replay to confirm", "an endpoint to edit"]) {
+    for (const way of [...TABS, "an event", "an endpoint", "a replay to confirm", "a canary", "an endpoint to edit"]) {
       const size = { columns: 120, rows: 40 };
       const lines = frameOf(WAYS[way]!(new Dashboard({ size, text, events: 40 })).state);
       expect(lines).toHaveLength(size.rows);

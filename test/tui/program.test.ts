@@ -49,7 +49,7 @@ interface Running {
 }
 
 async function running({ columns = 80, rows = 24, events = 5 } = {}): Promise<Running> {
-  const [time, client] = [new Time(), new FakeClient({ events })];
+  const [time, client] = [new Time(), new FakeClient({ events, jobs: [] })];
   const program = new Program(initialState({ now: NOW, size: { columns, rows }, settings: SETTINGS }), client, time);
   let count = 0;
   program.subscribe(() => void count++);

@@ -4,18 +4,12 @@ import { frameOf } from "../../tui/frame.ts";
 import type { Act, List } from "../../tui/model.ts";
 import { here } from "../../tui/state/places.ts";
 import { tickMs } from "../../tui/state/pulse.ts";
-import { Dashboard, idOf, NOW } from "./daemon.ts";
+import { asked, Dashboard, idOf, NOW, shown } from "./daemon.ts";
 
 function listOf({ state }: Dashboard): List<{ id: string }> {
   const place = here(state);
   if (place.kind === "event") throw new Error("an event is no list");
   return place.list as unknown as List<{ id: string }>;
-}
-
-function shown({ state }: Dashboard): string {
-  return frameOf(state)
-    .map((line) => line.replaceAll(/\x1b\[[0-9;]*m/g, ""))
-    .join("\n");
 }
 
 function published(n: number): StreamMessage {
@@ -29,8 +23,6 @@ function attempted(n: number, change: Partial<AttemptChange> = {}): StreamMessag
   const answer = { number: 1, outcome: "failed", error: "http_status", status_code: 503, duration_ms: 12 };
   return { kind: "attempt", data: { ...data, ...answer, next_attempt_at: null, ...change } } as StreamMessage;
 }
-
-const asked = ({ daemon }: Dashboard, operation: string) => daemon.asked.filter((call) => call.operation === operation);
 
 describe("a list that follows", () => {
   it("reads its first page again after news, not more often than it is drawn", () => {
@@ -378,7 +370,7 @@ describe("without the daemon", () => {
 
 describe("a quiet screen", () => {
   it("does not change, and is hardly looked at", () => {
-    const dashboard = new Dashboard({ events: 20 }).connected();
+    const dashboard = new Dashboard({ events: 20, jobs: [] }).connected();
     // Ages over a minute change by the minute.
     dashboard.now += 3_600_000 - 20 * 60_000;
     dashboard.pass(0);

@@ -4,7 +4,7 @@ import type { State } from "../model.ts";
 import { addForm, editForm } from "../state/forms.ts";
 import { selectedRow } from "../state/list.ts";
 import { here } from "../state/places.ts";
-import { ask, hold } from "./actions.ts";
+import { ask, hold } from "./subject.ts";
 import { only, type Binding } from "./binding.ts";
 
 const ENDPOINTS = ["endpoints", "endpoint"] as const;

@@ -6,7 +6,7 @@ import { retry } from "../state/link.ts";
 import { moveBy, readAnew, selectedRow } from "../state/list.ts";
 import { openEndpoint, openEvent, openGroup, setFilter } from "../state/open.ts";
 import { back, changeHere, here, onList, showTab } from "../state/places.ts";
-import { toast } from "../state/acts.ts";
+import { toast } from "../state/toast.ts";
 import { layoutOf } from "../layout.ts";
 import { LISTS, only, type Binding } from "./binding.ts";
 

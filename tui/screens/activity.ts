@@ -8,6 +8,7 @@ import { KEY_OF } from "../state/places.ts";
 import { tableRows, type Column } from "./table.ts";
 
 type Row = AuditRecord | Job;
+const BAR = 10;
 
 export function activityRows(state: State, list: List<Row>, room: { width: number; height: number }): string[] {
   const { look } = state.settings;
@@ -40,13 +41,14 @@ function isJob(row: Row): row is Job {
   return "matched" in row;
 }
 
+/** Where there is little room, the counts say it without a bar. */
 export function jobText(look: Look, job: Job, width: number): string {
-  const { done, skipped, matched, delivered, failed, paused_reason: why, reason } = job;
-  const size = width >= 100 ? 10 : 5;
+  const { id, done, skipped, matched, delivered, failed, paused_reason: why, reason } = job;
+  const gone = `${countText(done + skipped)}/${countText(matched)}`;
+  const counts = `${glyph(look, "delivered")} ${countText(delivered)} ${glyph(look, "failed")} ${countText(failed)}`;
   const share = matched === 0 ? 1 : Math.min(1, (done + skipped) / matched);
-  const full = Math.floor(share * size);
-  const bar = glyph(look, "block").repeat(full) + glyph(look, "shade").repeat(size - full);
-  const results = `${glyph(look, "delivered")} ${countText(delivered)} ${glyph(look, "failed")} ${countText(failed)}`;
-  const counts = `${countText(done + skipped)}/${countText(matched)} ${results}`;
-  return [`${shortId(job.id)} ${bar} ${counts}`, why ?? "", reason].filter((part) => part !== "").join("  ");
+  const full = Math.floor(share * BAR);
+  const bar = glyph(look, "block").repeat(full) + glyph(look, "shade").repeat(BAR - full);
+  const progress = width >= 100 ? [shortId(id), bar, gone, counts] : [gone, counts];
+  return [progress.join(" "), why ?? "", reason].filter((part) => part !== "").join("  ");
 }

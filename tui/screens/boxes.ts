@@ -1,11 +1,9 @@
 /** What lies over a screen: boxes whose rows are full-width, because cells that are not written would show through. */
-import type { Dialog } from "../dialog.ts";
 import { glyph, type Look } from "../draw/look.ts";
 import { spanRow, type Span } from "../draw/row.ts";
 import { prose, shown, widthOf } from "../draw/text.ts";
 import { bindingsHere, whyOff } from "../keys.ts";
 import type { Size, State } from "../model.ts";
-import { formRows, secretRows } from "./forms.ts";
 import { filled } from "./table.ts";
 
 /** Puts a box into the middle of the lines. */
@@ -15,7 +13,7 @@ export function overlay(lines: readonly string[], box: readonly string[]): strin
 }
 
 /** Columns within a box. */
-function innerOf({ columns }: Size): number {
+export function innerOf({ columns }: Size): number {
   return Math.min(76, columns - 4);
 }
 
@@ -34,26 +32,6 @@ export function boxRows(look: Look, size: Size, title: string, content: readonly
     ...content.map((spans) => row(`${side} ${spanRow(look, spans, inner)} ${side}`)),
     row(`${glyph(look, "cornerBottomLeft")}${rule.repeat(inner + 2)}${glyph(look, "cornerBottomRight")}`),
   ];
-}
-
-export function dialogRows(state: State, dialog: Dialog): string[] {
-  const { look } = state.settings;
-  switch (dialog.kind) {
-    case "confirm": {
-      const keys: Span[] = [
-        { text: "y", style: "bold" },
-        { text: `  ${dialog.yes}      ` },
-        { text: "n / Esc", style: "bold" },
-        { text: "  cancel" },
-      ];
-      const facts = dialog.facts.flatMap((text) => prose(text, innerOf(state.size), look));
-      return boxRows(look, state.size, dialog.title, [...facts.map((text) => [{ text }]), [], keys]);
-    }
-    case "form":
-      return boxRows(look, state.size, dialog.title, formRows(state, dialog, innerOf(state.size)));
-    case "secret":
-      return boxRows(look, state.size, dialog.title, secretRows(look, dialog, innerOf(state.size)));
-  }
 }
 
 export function lostRows(state: State): string[] | null {

@@ -3,7 +3,9 @@ import { glyph, sparkline } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
 import { bindingsHere, whyOff } from "../keys.ts";
+import type { Binding } from "../keys/binding.ts";
 import { TABS, type Line, type Place, type State } from "../model.ts";
+import { runningJob } from "../state/jobs.ts";
 import { here } from "../state/places.ts";
 import { PACE_MS } from "../state/pulse.ts";
 
@@ -128,7 +130,20 @@ export function statusRow(state: State): string {
       { text: filter, style: "cyan" },
     ],
     size.columns,
+    toast === null ? jobSpans(state) : [],
   );
+}
+
+/** How far the job is that runs, wherever one looks. */
+function jobSpans({ known, settings: { look }, link }: State): Span[] {
+  const job = link.kind === "live" ? runningJob(known) : null;
+  if (job === null) return [];
+  const { action, done, skipped, matched, delivered, failed } = job;
+  return [
+    { text: `${action.replaceAll("_", " ")} ${countText(done + skipped)}/${countText(matched)} `, style: "cyan" },
+    { text: `${glyph(look, "delivered")} ${countText(delivered)} `, style: "green" },
+    { text: `${glyph(look, "failed")} ${countText(failed)} `, style: failed > 0 ? "red" : undefined },
+  ];
 }
 
 function positionText(place: Place): string {
@@ -171,12 +186,24 @@ export function keysRow(state: State): string {
   const shown = bindingsHere(state)
     .filter(({ footer }) => footer !== undefined)
     .sort((one, other) => one.footer! - other.footer!);
-  const spans = shown.flatMap((binding): Span[] =>
+  const spansOf = (binding: Binding): Span[] =>
     whyOff(state, binding) === null
       ? [{ text: ` ${binding.show}`, style: "bold" }, { text: ` ${binding.label} ` }]
-      : [{ text: ` ${binding.show} ${binding.label} `, style: "grey" }],
-  );
-  return spanRow(settings.look, spans, size.columns);
+      : [{ text: ` ${binding.show} ${binding.label} `, style: "grey" }];
+  const right = shown.filter(({ footer }) => footer! >= LAST_RANK).flatMap(spansOf);
+  let room = size.columns - widthOfSpans(right);
+  const left = shown
+    .filter(({ footer }) => footer! < LAST_RANK)
+    .map(spansOf)
+    .filter((spans) => (room -= widthOfSpans(spans)) >= 0);
+  return spanRow(settings.look, left.flat(), size.columns, right);
+}
+
+/** From this rank on keys are shown on any screen, however narrow. */
+const LAST_RANK = 98;
+
+function widthOfSpans(spans: readonly Span[]): number {
+  return spans.reduce((sum, { text }) => sum + text.length, 0);
 }
 
 const FOOTERS = {

@@ -2,12 +2,14 @@
  * What changes something at the daemon. An act is pinned to what it was asked for, sent under an idempotency key, and
  * sent again under the same one when the daemon went away before it answered: it is neither lost nor done twice.
  */
+import type { Job } from "../../src/client/answers.ts";
 import type { AttemptChange } from "../../src/client/stream.ts";
-import { tookText } from "../draw/numbers.ts";
-import type { ActDraft, Answered, Call, Problem, State, Step, Toast } from "../model.ts";
+import { shortId, tookText } from "../draw/numbers.ts";
+import type { ActDraft, Answered, Call, Problem, State, Step } from "../model.ts";
 import { closeForm, refuseForm } from "./form-answers.ts";
-
-const TOAST_MS = 8000;
+import { withJob } from "./jobs.ts";
+import { planAnswered, planFailed } from "./plan-answers.ts";
+import { toast } from "./toast.ts";
 
 /** Why no act can be asked for now; null when one can. */
 export function whyNoActs({ settings, link }: State): string | null {
@@ -35,8 +37,15 @@ export function actAnswered(state: State, key: string, answered: Answered): Stat
     ? state.acts.map((one) => (one === act ? { ...one, phase: "done" as const } : one))
     : state.acts.filter((one) => one !== act);
   const said = SAYS[answered.call.operation]?.(answered.answer as never) ?? "done";
-  return toast(closeForm({ ...state, acts }, key, answered), `${act.label}: ${said}`, "good");
+  const known = JOB_ANSWERS.has(answered.call.operation)
+    ? withJob(state.known, answered.answer as Job, state.now)
+    : state.known;
+  const closed = closeForm(planAnswered({ ...state, acts, known }, key), key, answered);
+  return toast(closed, `${act.label}: ${said}`, "good");
 }
+
+/** These answer with the job as it is by then. */
+const JOB_ANSWERS: ReadonlySet<string> = new Set(["createJob", "pauseJob", "resumeJob", "cancelJob"]);
 
 /** What each operation came to, in a word or two. */
 const SAYS: { readonly [O in Answered["call"]["operation"]]?: (answer: never) => string } = {
@@ -44,6 +53,10 @@ const SAYS: { readonly [O in Answered["call"]["operation"]]?: (answer: never) =>
     left === undefined || left.length === 0 ? "queued" : `queued, ${left.length} left alone (endpoint is off)`,
   registerEndpoint: ({ id }: { readonly id: string }) => `added as ${id}`,
   changeEndpoint: () => "changed",
+  createJob: ({ id }: Job) => `runs as ${shortId(id)}; 5 shows it`,
+  pauseJob: () => "paused; z lets it go on",
+  resumeJob: () => "it goes on",
+  cancelJob: ({ done, matched }: Job) => `cancelled; ${done} of ${matched} were done and stay so`,
 };
 
 export function actFailed(state: State, key: string, problem: Problem): State {
@@ -52,9 +65,15 @@ export function actFailed(state: State, key: string, problem: Problem): State {
   if (act === undefined) return state;
   if (failure === "unreachable") {
     const acts = state.acts.map((one) => (one === act ? { ...one, phase: "waiting" as const } : one));
-    return toast({ ...state, acts }, `${act.label}: no answer; sent again when the daemon is back`, "bad");
+    return toast(
+      planAnswered({ ...state, acts }, key),
+      `${act.label}: no answer; sent again when the daemon is back`,
+      "bad",
+    );
   }
   const acts = state.acts.filter((one) => one !== act);
+  const inDialog = planFailed({ ...state, acts, toast: null }, key, problem);
+  if (inDialog !== null) return inDialog;
   const told = refuseForm({ ...state, acts }, key, problem);
   return toast(told, [`${act.label}: ${message}`, hint].filter((part) => part !== "").join(". "), "bad");
 }
@@ -75,8 +94,4 @@ export function actsSeen(state: State, attempts: readonly AttemptChange[]): Stat
     next = toast({ ...next, acts }, `${act.label}: ${how}`, outcome === "succeeded" ? "good" : "bad");
   }
   return next;
-}
-
-export function toast(state: State, text: string, tone: Toast["tone"] = "plain"): State {
-  return { ...state, toast: { text, tone, until: state.now + TOAST_MS } };
 }

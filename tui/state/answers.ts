@@ -1,9 +1,11 @@
 /** Answers of the daemon, put where they belong. */
-import type { Attempt, Endpoint, EventSummary, EventType, Page } from "../../src/client/answers.ts";
+import type { Attempt, Endpoint, EventSummary, EventType, JobPlan, Page } from "../../src/client/answers.ts";
 import type { Answered, Call, Known, List, Place, Problem, Read, State } from "../model.ts";
 import { actAnswered, actFailed } from "./acts.ts";
+import { tellJobs } from "./jobs.ts";
 import { lose } from "./link.ts";
 import { patchRows, pin, takePage, type KeyOf } from "./list.ts";
+import { planMade, planRefused } from "./plan-answers.ts";
 import { changePlaces, KEY_OF, onList, rowsKind } from "./places.ts";
 import { askKey } from "./questions.ts";
 
@@ -19,12 +21,17 @@ export function takeAnswer(state: State, answered: Answered): State {
   switch (call.about.for) {
     case "act":
       return actAnswered(next, call.about.key, answered);
+    case "plan":
+      return planMade(next, call.about.number, answered.answer as JobPlan);
     case "page":
       return takePageAnswer(next, answered, tookMs);
     case "row":
       return takeRow(next, answered);
     case "known":
-      return { ...next, known: { ...next.known, ...learn(next.known, call.about.id, answered, next.now) } };
+      return tellJobs(next, {
+        ...next,
+        known: { ...next.known, ...learn(next.known, call.about.id, answered, next.now) },
+      });
   }
 }
 
@@ -35,6 +42,9 @@ export function takeFailure(state: State, call: Call, problem: Problem): State {
   // Or it would fail again at once, and again.
   const resting = new Map([...state.resting, [askKey(call), state.now + REST_MS] as const]);
   const next = { ...forget(state, call), resting };
+  if (about.for === "plan") {
+    return problem.failure === "unreachable" ? next : planRefused(next, about.number, problem);
+  }
   if (about.for === "page") {
     // The stream says so by itself when nobody answers at all.
     if (problem.failure === "unreachable") return next;

@@ -2,8 +2,10 @@
 import type { Dialog } from "../dialog.ts";
 import type { KeyName } from "../keystrokes.ts";
 import type { State, Step } from "../model.ts";
-import { perform, toast } from "./acts.ts";
+import { perform } from "./acts.ts";
 import { pressForm } from "./form-keys.ts";
+import { pressPlan } from "./plan.ts";
+import { toast } from "./toast.ts";
 
 export function pressDialog(state: State, dialog: Dialog, key: KeyName): Step {
   const closed = { ...state, modes: state.modes.slice(0, -1) };
@@ -21,5 +23,7 @@ export function pressDialog(state: State, dialog: Dialog, key: KeyName): Step {
         state: toast(state, "copied, if this terminal lets programs copy"),
         effects: [{ do: "copy", text: dialog.secret }],
       };
+    case "plan":
+      return pressPlan(state, dialog, key);
   }
 }

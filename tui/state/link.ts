@@ -56,6 +56,7 @@ export function markStale(state: State): State {
       ...known,
       day: known.day && { ...known.day, stale: true },
       hour: known.hour && { ...known.hour, stale: true },
+      jobs: known.jobs && { ...known.jobs, stale: true },
       health: old(known.health),
       endpointStats: old(known.endpointStats),
       events: old(known.events),

@@ -7,15 +7,14 @@ import { pasteInto } from "./form-keys.ts";
 import { editLine, insert } from "./line.ts";
 import { filterFault, jump, setFilter } from "./open.ts";
 import { here } from "./places.ts";
-import { toast } from "./acts.ts";
+import { toast } from "./toast.ts";
 
 const EVERYWHERE: readonly KeyName[] = ["ctrl+c", "ctrl+z", "ctrl+l"];
 
 /** The keys of one chunk. */
 export function press(state: State, keys: readonly KeyName[]): Step {
   if (state.link.kind === "differs") return { state, effects: [{ do: "quit", exit: 5 }] };
-  const mode = state.modes.at(-1);
-  const isTyping = mode?.kind === "line" || (mode?.kind === "dialog" && mode.dialog.kind === "form");
+  const isTyping = takesText(state.modes.at(-1));
   const place = here(state);
   const sortOf = (key: KeyName): Sort => {
     const { moves, types } = bindingFor(key, place) ?? {};
@@ -24,10 +23,18 @@ export function press(state: State, keys: readonly KeyName[]): Step {
   const taken = isTyping ? keys : commandsOf(keys, sortOf);
   let step: Step = { state, effects: [] };
   for (const key of taken) {
+    // What came behind the text it was typed into is no command.
+    if (isTyping && !takesText(step.state.modes.at(-1))) break;
     const next = pressOne(step.state, key);
     step = { state: next.state, effects: [...step.effects, ...next.effects] };
   }
   return step;
+}
+
+function takesText(mode: Mode | undefined): boolean {
+  return (
+    mode?.kind === "line" || (mode?.kind === "dialog" && (mode.dialog.kind === "plan" || mode.dialog.kind === "form"))
+  );
 }
 
 function pressOne(state: State, key: KeyName): Step {

@@ -1,6 +1,7 @@
 /** When the screen has to be looked at again, though nothing was said: a quiet screen costs nothing. */
 import { layoutOf } from "../layout.ts";
 import type { State, Tab } from "../model.ts";
+import { hasRunningJob } from "./jobs.ts";
 import { visibleRows } from "./list.ts";
 import { here, rowsKind } from "./places.ts";
 
@@ -24,7 +25,8 @@ export function tickMs(state: State): number {
   if (place.kind !== "event" && place.list.stale) return refreshMs(state);
   const { events, attempts } = state.known;
   if ([...events.values(), ...attempts.values()].some(({ stale }) => stale)) return refreshMs(state);
-  const isMoving = state.toast !== null || state.known.pace.length > 0 || state.acts.length > 0;
+  const isMoving =
+    state.toast !== null || state.known.pace.length > 0 || state.acts.length > 0 || hasRunningJob(state.known);
   return isMoving || hasYoungAge(state) ? SECOND : QUIET_MS;
 }
 

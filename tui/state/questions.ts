@@ -3,9 +3,11 @@ import type { Answers } from "../../src/client/answers.ts";
 import { queryOf, readFilter, type FilterWord } from "../../src/client/filter.ts";
 import { layoutOf } from "../layout.ts";
 import type { About, Call, List, Place, Read, State, Tab } from "../model.ts";
+import { hasRunningJob } from "./jobs.ts";
 import { PAGE_ROWS, selectedRow, visibleRows, wantedPage } from "./list.ts";
 import { here, rowsKind, type WithList } from "./places.ts";
 import { wantedEvent } from "./pane.ts";
+import { plannedEndpoints, planQuestion } from "./plan.ts";
 import { refreshMs } from "./pulse.ts";
 
 /** Between two readings of the same thing, however often the stream says that it changed. */
@@ -15,7 +17,8 @@ const REST_MS = {
   statistics: 5000,
   failures: 2000,
   endpoint: 5000,
-  jobs: 1000,
+  jobs: 5000,
+  runningJobs: 1000,
   sparse: 2000,
   audit: 5000,
   event: 250,
@@ -88,6 +91,12 @@ function* aboutDaemon({ known, now }: State): Generator<Call> {
     yield ask("listEndpoints", known_(""), { query: { limit: PAGE_ROWS } });
   }
   if (isDue(known.hour, now, statistics)) yield ask("getStatistics", known_("1h"), { query: { window: "1h" } });
+  yield* aboutJobs({ known, now }, { always: hasRunningJob(known) });
+}
+
+function* aboutJobs({ known, now }: Pick<State, "known" | "now">, { always }: { always: boolean }): Generator<Call> {
+  const rest = hasRunningJob(known) ? REST_MS.runningJobs : REST_MS.jobs;
+  if (isDue(known.jobs, now, { rest, always })) yield ask("listJobs", known_(""), { query: { limit: 20 } });
 }
 
 function* aboutPlace(state: State, place: Place): Generator<Call> {
@@ -99,7 +108,7 @@ function* aboutPlace(state: State, place: Place): Generator<Call> {
   yield* touchedRows(state, place);
   yield* names(state, place);
   if (place.kind === "endpoint") yield* aboutEndpoint(state, place.id);
-  if (place.kind === "activity") yield* aboutJobs(state);
+  if (place.kind === "activity") yield* aboutJobs(state, { always: true });
   const shown = visibleRows<unknown>(place.list, layoutOf(state).list);
   if (place.kind === "endpoints") {
     const due = (shown as { id: string }[]).flatMap(({ id }) => [...aboutEndpoint(state, id)]);
@@ -183,10 +192,16 @@ function* aboutPane(state: State): Generator<Call> {
   if (id !== null) yield* aboutEvent(state, id);
 }
 
-function* aboutDialog({ modes, known }: State): Generator<Call> {
-  const mode = modes.at(-1);
-  if (mode?.kind !== "dialog" || mode.dialog.kind !== "form") return;
-  if (known.types === null) yield ask("listEventTypes", known_(""));
+function* aboutDialog(state: State): Generator<Call> {
+  const mode = state.modes.at(-1);
+  if (mode?.kind !== "dialog") return;
+  const question = planQuestion(mode.dialog);
+  if (question !== null) yield question;
+  const { known, now } = state;
+  if (mode.dialog.kind === "form" && known.types === null) yield ask("listEventTypes", known_(""));
+  for (const id of plannedEndpoints(mode.dialog)) {
+    if (isDue(known.health.get(id), now, { rest: REST_MS.endpoint })) yield ask("getEndpoint", known_(id), { id });
+  }
 }
 
 function* aboutEvent({ known, now }: State, id: string): Generator<Call> {
@@ -203,12 +218,6 @@ function* aboutEndpoint({ known, now }: State, id: string): Generator<Call> {
   if (isDue(known.endpointStats.get(id), now, rest)) {
     yield ask("getStatistics", known_(id), { query: { window: "24h", endpoint: id } });
   }
-}
-
-function* aboutJobs({ known, now }: State): Generator<Call> {
-  const runs = known.jobs?.value.some(({ status }) => status === "running") ?? false;
-  const rest = { rest: runs ? REST_MS.jobs : REST_MS.audit, always: true };
-  if (isDue(known.jobs, now, rest)) yield ask("listJobs", known_(""), { query: { limit: 20 } });
 }
 
 function* aboutSample({ known }: State, id: string): Generator<Call> {

@@ -1,0 +1,229 @@
+import { describe, expect, it } from "vitest";
+import { aJob, aJobPlan } from "../../src/api/schemas/job.ts";
+import { anAttempt } from "../../src/api/schemas/attempt.ts";
+import type { Call } from "../../tui/model.ts";
+import { asked, Dashboard, idOf, NOW, shown, type Setup } from "./daemon.ts";
+
+const FIXED = new Date(NOW).toISOString();
+const GROUP = {
+  status: "failed",
+  endpoint: anAttempt.endpoint,
+  error: "http_status",
+  status_code: "503",
+  until: FIXED,
+};
+
+function on(tab: "events" | "deliveries" | "failures", setup: Setup = {}): Dashboard {
+  return new Dashboard({ tab, jobs: [], ...setup }).connected();
+}
+
+/** What was asked of jobs: plans, then what was to run. */
+function drafts(dashboard: Dashboard): { plans: object[]; jobs: object[] } {
+  const bodies = asked(dashboard, "createJob").map(({ ask }) => ask.body as { dry_run?: true });
+  return { plans: bodies.filter((body) => body.dry_run), jobs: bodies.filter((body) => !body.dry_run) };
+}
+
+/** Leaves the answer to what is pressed to the test. */
+function unanswered(dashboard: Dashboard, ...keys: string[]): Call {
+  dashboard.answers = false;
+  dashboard.press(...keys);
+  dashboard.answers = true;
+  const sent = dashboard.effects.findLast((effect) => effect.do === "call" && effect.call.about.for === "act");
+  return (sent as unknown as { call: Call }).call;
+}
+
+const refusal = (code: string) => ({ failure: "conflict", code, message: `the daemon says ${code}`, hint: "" });
+
+describe("a replay of many", () => {
+  it("shows what it would be about before anything is done", () => {
+    const dashboard = on("failures").press("R");
+    const text = shown(dashboard);
+    expect(text).toContain("Replay 441 failed deliveries");
+    expect(text).toContain("503 from the receiver at example.com");
+    expect(text).toContain("received before 2026-11-20T10:00:00Z; later ones are not in it");
+    expect(text).toMatch(/390 +38 +answers +example.com/);
+    expect(text).toContain("38 had no answer in time: the receiver may have handled them");
+    expect(text).toContain("20/s to each endpoint, about 19s");
+    expect(drafts(dashboard)).toEqual({
+      plans: [{ action: "replay", filter: GROUP, rate_per_second: 20, canary: false, dry_run: true }],
+      jobs: [],
+    });
+  });
+
+  it("runs over exactly what was planned, once its number was typed", () => {
+    const dashboard = on("failures").press("R").type("441").press("enter");
+    expect(drafts(dashboard).jobs).toEqual([
+      { action: "replay", filter: GROUP, rate_per_second: 20, canary: false, expect: 441 },
+    ]);
+    expect(dashboard.state.modes).toEqual([]);
+    expect(shown(dashboard)).toMatch(/replay of 441: runs as job_…\d+/);
+  });
+
+  it.each([["enter"], ["y"], ["4", "4", "enter"], ["4", "4", "2", "enter"], ["4", "4", "1", "esc"], ["esc"]])(
+    "does nothing by %s %s %s %s",
+    (...keys) => {
+      expect(drafts(on("failures").press("R", ...keys.filter((key) => key !== undefined))).jobs).toEqual([]);
+    },
+  );
+
+  it("takes the number and Enter in one chunk, and no command behind them", () => {
+    const dashboard = on("failures").press("R");
+    dashboard.say({ kind: "keys", keys: ["4", "4", "1", "enter", "q"] } as never);
+    expect(drafts(dashboard).jobs).toHaveLength(1);
+    expect(dashboard.effects).not.toContainEqual({ do: "quit", exit: 0 });
+  });
+
+  it("is never typed by what is pasted", () => {
+    const dashboard = on("failures")
+      .press("R")
+      .say({ kind: "paste", text: "441\r" } as never);
+    expect(drafts(dashboard).jobs).toEqual([]);
+  });
+
+  it("goes at the pace that was set, within what a job takes", () => {
+    const dashboard = on("failures").press("R", "p").type("501").press("enter");
+    expect(shown(dashboard)).toContain("The pace is 1 to 500 a second");
+    dashboard.type("5").press("enter");
+    expect(shown(dashboard)).toContain("5/s to each endpoint, about 1m17s");
+    dashboard.type("441").press("enter");
+    expect(drafts(dashboard).jobs).toMatchObject([{ rate_per_second: 5, expect: 441 }]);
+  });
+
+  it("sends a canary ahead when asked, by Enter alone", () => {
+    const dashboard = on("failures").press("c");
+    expect(shown(dashboard)).toContain("Canary replay of 441 failed deliveries");
+    expect(drafts(dashboard.press("enter")).jobs).toMatchObject([{ canary: true, expect: 441, filter: GROUP }]);
+    expect(drafts(on("failures").press("R", "c", "enter")).jobs).toMatchObject([{ canary: true }]);
+    expect(drafts(on("failures").press("c", "c", "enter")).jobs).toEqual([]);
+  });
+
+  it("says so when the set is another one by then, and shows the new plan", () => {
+    const dashboard = on("failures").press("R").type("441");
+    const call = unanswered(dashboard, "enter");
+    dashboard.daemon.holds.plan = { matched: 443 };
+    dashboard.say({ kind: "failed", call, problem: refusal("plan_changed") } as never);
+    expect(shown(dashboard)).toContain("It is not 441 any more: nothing was done");
+    expect(shown(dashboard)).toContain("Replay 443 failed deliveries");
+    expect(dashboard.state.acts).toEqual([]);
+    dashboard.type("443").press("enter");
+    expect(drafts(dashboard).jobs).toMatchObject([{ expect: 443 }]);
+  });
+
+  it("says why it was refused, and asks again by Enter", () => {
+    const dashboard = on("failures").press("R").type("441");
+    const call = unanswered(dashboard, "enter");
+    dashboard.say({ kind: "failed", call, problem: refusal("storage_full") } as never);
+    expect(shown(dashboard)).toContain("the daemon says storage_full");
+    dashboard.press("enter").pass(5000);
+    expect(drafts(dashboard).plans).toHaveLength(2);
+  });
+
+  it("is asked for once, and under the same key when the daemon went away before it answered", () => {
+    const dashboard = on("failures").press("R").type("441");
+    const call = unanswered(dashboard, "enter", "enter", "enter");
+    const gone = { failure: "unreachable", code: "unreachable", message: "gone", hint: "" };
+    dashboard.say({ kind: "failed", call, problem: gone } as never).say({ kind: "lost", problem: gone } as never);
+    expect(shown(dashboard)).toContain("sent again when the daemon is back");
+    dashboard.connected();
+    const keys = asked(dashboard, "createJob").map(({ ask }) => ask.idempotencyKey);
+    expect(keys.filter((key) => key !== undefined)).toEqual([call.ask.idempotencyKey]);
+  });
+
+  it("drops the answer to a plan that nobody waits for any more", () => {
+    const dashboard = on("failures");
+    dashboard.answers = false;
+    dashboard.press("R");
+    const late = dashboard.effects.findLast((effect) => effect.do === "call" && effect.call.operation === "createJob");
+    dashboard.answers = true;
+    dashboard.press("esc", "R");
+    const answer = { ...aJobPlan, matched: 9 };
+    dashboard.say({ kind: "answered", call: (late as unknown as { call: Call }).call, answer } as never);
+    expect(shown(dashboard)).toContain("Replay 441 failed");
+  });
+
+  it("takes what is marked, or else all that failed of what is listed", () => {
+    const filterOf = (dashboard: Dashboard) => (drafts(dashboard.press("R")).plans[0] as { filter: object }).filter;
+    expect(filterOf(on("events").press("space", "j", "space"))).toEqual({
+      events: [idOf("evt", 250), idOf("evt", 248)],
+    });
+    expect(filterOf(on("deliveries").press("space"))).toEqual({
+      events: [idOf("evt", 250)],
+      endpoint: expect.stringMatching(/^ep_/) as string,
+    });
+    expect(filterOf(on("events"))).toEqual({ status: "failed", until: FIXED });
+    const filtered = on("events").press("/").type("type:a.b since:2h status_code:5xx test:true").press("enter");
+    expect(filterOf(filtered)).toEqual({
+      status: "failed",
+      type: "a.b",
+      status_code: "5xx",
+      test: true,
+      since: new Date(NOW - 2 * 3_600_000).toISOString(),
+      until: FIXED,
+    });
+  });
+
+  it.each([
+    ["read-only", { settings: { readOnly: true } }, [], "this dashboard is read-only"],
+    ["with nothing listed", { events: 0 }, [], "nothing is listed"],
+    ["for what did not fail", {}, ["/", ..."status:pending", "enter"], "the filter says status:pending"],
+  ])("is off %s, and says why", (_, setup, keys, why) => {
+    const dashboard = on("events", setup).press(...keys, "R");
+    expect(dashboard.state.modes).toEqual([]);
+    expect(shown(dashboard)).toContain(why);
+  });
+
+  it.each([
+    { columns: 60, rows: 12 },
+    { columns: 80, rows: 24 },
+  ])("has room for what must be typed at $columns x $rows", (size) => {
+    const endpoints = Array.from({ length: 30 }, (_, n) => ({ endpoint: idOf("ep", n), matched: 10, timed_out: 1 }));
+    const dashboard = on("failures", { size, plan: { endpoints, matched: 300, timed_out: 30 } }).press("R");
+    expect(shown(dashboard)).toContain("To replay all now type 300 and press Enter");
+    expect(shown(dashboard)).toContain("Esc cancel");
+    expect(shown(dashboard)).toContain("30 had no answer in time");
+  });
+});
+
+describe("a job that runs", () => {
+  it("is shown with its progress wherever one looks, and what it came to is told", () => {
+    const dashboard = on("events", { jobs: [{ matched: 441, done: 120, delivered: 118, failed: 2, skipped: 1 }] });
+    expect(shown(dashboard)).toContain("replay 121/441 ✓ 118 ✗ 2");
+    dashboard.daemon.holds.jobs = [{ status: "done", done: 441, delivered: 437, failed: 4, skipped: 0 }];
+    dashboard.pass(1000);
+    expect(shown(dashboard)).toMatch(/replay job_…\w+ done; 437 delivered, 4 failed/);
+  });
+
+  it("says why it paused itself", () => {
+    const dashboard = on("events", { jobs: [{}] });
+    dashboard.daemon.holds.jobs = [{ status: "paused", paused_reason: "the canary failed" }];
+    expect(shown(dashboard.pass(1000))).toContain("paused itself: the canary failed");
+  });
+
+  it("is known from the moment it was made", () => {
+    const dashboard = on("failures").press("c", "enter");
+    expect(dashboard.state.known.jobs?.value).toMatchObject([{ matched: 441, done: 0 }]);
+    expect(shown(dashboard.press("5"))).toContain("0/441");
+  });
+
+  it.each([
+    ["z", "running", "pauseJob"],
+    ["z", "paused", "resumeJob"],
+  ])("is steered by %s while it is %s: %s", (key, status, operation) => {
+    const dashboard = new Dashboard({ tab: "activity", jobs: [{ status } as object] }).connected().press("j", "k", key);
+    expect(asked(dashboard, operation)).toMatchObject([{ ask: { id: aJob.id } }]);
+  });
+
+  it("is cancelled by x, once somebody said yes", () => {
+    const dashboard = new Dashboard({ tab: "activity" }).connected().press("x");
+    expect(shown(dashboard)).toContain(aJob.id);
+    expect(asked(dashboard, "cancelJob")).toEqual([]);
+    expect(asked(dashboard.press("y"), "cancelJob")).toMatchObject([{ ask: { id: aJob.id } }]);
+  });
+
+  it("is steered no more when it has ended", () => {
+    const jobs = [{ status: "done", ended_at: aJob.created_at } as object];
+    const dashboard = new Dashboard({ tab: "activity", jobs }).connected().press("x");
+    expect(shown(dashboard)).toContain("x is off: the job is done");
+    expect(shown(dashboard.press("j", "z"))).toContain("this row is no job");
+  });
+});

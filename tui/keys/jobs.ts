@@ -1,0 +1,68 @@
+/** Keys that steer a job: it survives this dashboard, and goes on without it. */
+import type { Job } from "../../src/client/answers.ts";
+import { countText, shortId } from "../draw/numbers.ts";
+import type { State, Step } from "../model.ts";
+import { perform } from "../state/acts.ts";
+import { selectedRow } from "../state/list.ts";
+import { here } from "../state/places.ts";
+import { only, type Binding } from "./binding.ts";
+import { ask, hold } from "./subject.ts";
+
+export const JOBS: readonly Binding[] = [
+  {
+    keys: ["z"],
+    show: "z",
+    label: "pause job",
+    help: "pause the selected job, or let it go on",
+    on: ["activity"],
+    footer: 40,
+    acts: true,
+    off: whyNotSteered,
+    run: pauseOrResume,
+  },
+  {
+    keys: ["x"],
+    show: "x",
+    label: "cancel job",
+    help: "end the selected job; what it has done stays done",
+    on: ["activity"],
+    footer: 41,
+    acts: true,
+    off: whyNotSteered,
+    run: (state) => only(ask(hold(state), cancelDialog(selectedJob(state)!))),
+  },
+];
+
+function selectedJob(state: State): Job | null {
+  const place = here(state);
+  const row = place.kind === "activity" ? selectedRow(place.list) : null;
+  return row !== null && "matched" in row ? row : null;
+}
+
+function whyNotSteered(state: State): string | null {
+  const job = selectedJob(state);
+  if (job === null) return "this row is no job; jobs stand at the top";
+  if (job.ended_at !== null) return `the job is ${job.status}`;
+  return state.acts.some(({ request }) => request.ask.id === job.id) ? "it was asked already" : null;
+}
+
+function pauseOrResume(state: State): Step {
+  const { id, status } = selectedJob(state)!;
+  const [operation, verb] = status === "paused" ? (["resumeJob", "resume"] as const) : (["pauseJob", "pause"] as const);
+  return perform(hold(state), { label: `${verb} ${shortId(id)}`, request: { operation, ask: { id } }, event: null });
+}
+
+function cancelDialog({ id, action, done, skipped, matched }: Job) {
+  const left = Math.max(0, matched - done - skipped);
+  return {
+    kind: "confirm",
+    title: "Cancel job",
+    facts: [
+      `${id}, ${action.replaceAll("_", " ")} of ${countText(matched)}`,
+      "",
+      `The ${countText(left)} that are left are not touched. What is done stays done, and what was sent cannot be taken back.`,
+    ],
+    yes: "cancel the job",
+    act: { label: `cancel ${shortId(id)}`, request: { operation: "cancelJob", ask: { id } }, event: null },
+  } as const;
+}

@@ -1,0 +1,74 @@
+/** Keys that send again what failed. */
+import type { Dialog } from "../dialog.ts";
+import { shortId } from "../draw/numbers.ts";
+import type { Request, State } from "../model.ts";
+import { openPlan } from "../state/plan.ts";
+import { many } from "../state/sets.ts";
+import { only, type Binding } from "./binding.ts";
+import { ask, hold, subject, type Subject } from "./subject.ts";
+
+export const REPLAYS: readonly Binding[] = [
+  {
+    keys: ["r"],
+    show: "r",
+    label: "replay",
+    help: "replay this event: its failed deliveries, once more from the first try",
+    on: ["events", "deliveries", "endpoint", "event"],
+    footer: 40,
+    acts: true,
+    off: whyNoReplay,
+    run: (state) => only(ask(hold(state), replayDialog(state, subject(state)!))),
+  },
+  {
+    keys: ["R"],
+    show: "R",
+    label: "replay many",
+    help: "replay what is marked, or all that failed of what is listed; shows the plan, and asks for the number",
+    on: ["events", "deliveries", "endpoint", "failures"],
+    footer: 41,
+    acts: true,
+    off: whyNoMany,
+    run: (state) => only(planMany(state, false)),
+  },
+  {
+    keys: ["c"],
+    show: "c",
+    label: "canary",
+    help: "replay this group, one of it first: the others follow if that one is delivered",
+    on: ["failures"],
+    footer: 40,
+    acts: true,
+    off: whyNoMany,
+    run: (state) => only(planMany(state, true)),
+  },
+];
+
+function whyNoMany(state: State): string | null {
+  const found = many(state);
+  return typeof found === "string" ? found : null;
+}
+
+function planMany(state: State, canary: boolean): State {
+  const found = many(state);
+  return typeof found === "string" ? state : openPlan(hold(state), { ...found, canary });
+}
+
+function whyNoReplay(state: State): string | null {
+  const about = subject(state);
+  if (about === null) return "no event is selected";
+  if (state.acts.some(({ event, phase }) => event === about.event && phase !== "done")) return "it is being replayed";
+  return about.status === "failed" ? null : `only what failed is replayed; this is ${about.status}`;
+}
+
+function replayDialog(state: State, { event, type, endpoint }: Subject): Dialog {
+  const to =
+    endpoint === null ? "every endpoint it failed for" : (state.known.endpoints.get(endpoint)?.url ?? endpoint);
+  const request: Request = { operation: "retryEvent", ask: { id: event, body: endpoint === null ? {} : { endpoint } } };
+  return {
+    kind: "confirm",
+    title: "Replay event",
+    facts: [event, `${type} to`, to, "", "Sends the same id and bytes again, from the first try."],
+    yes: "replay",
+    act: { label: `replay ${shortId(event)}`, request, event },
+  };
+}

@@ -1,0 +1,45 @@
+/** What a key acts on: pinned when it is pressed. */
+import type { EventSummary } from "../../src/client/answers.ts";
+import type { Dialog } from "../dialog.ts";
+import type { State } from "../model.ts";
+import { selectedRow } from "../state/list.ts";
+import { changeHere, here, onList } from "../state/places.ts";
+
+/** What an action on this screen is about. */
+export interface Subject {
+  readonly event: string;
+  readonly type: string;
+  readonly status: string;
+  /** Only this endpoint's delivery, where a delivery is selected. */
+  readonly endpoint: string | null;
+}
+
+export function subject(state: State): Subject | null {
+  const place = here(state);
+  switch (place.kind) {
+    case "events": {
+      const row: EventSummary | null = selectedRow(place.list);
+      return row && { event: row.id, type: row.type, status: row.status, endpoint: null };
+    }
+    case "deliveries":
+    case "endpoint": {
+      const row = selectedRow(place.list);
+      return row && { event: row.event, type: row.type, status: row.status, endpoint: row.endpoint };
+    }
+    case "event": {
+      const event = state.known.events.get(place.id)?.value;
+      return event === undefined ? null : { event: event.id, type: event.type, status: event.status, endpoint: null };
+    }
+    default:
+      return null;
+  }
+}
+
+/** Nothing moves under the finger. */
+export function hold(state: State): State {
+  return changeHere(state, (place) => onList(place, (list) => (list.follow ? { ...list, follow: false } : list)));
+}
+
+export function ask(state: State, dialog: Dialog): State {
+  return { ...state, modes: [...state.modes, { kind: "dialog", dialog }] };
+}

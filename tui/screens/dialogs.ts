@@ -1,0 +1,36 @@
+/** Dialogs, as boxes over the screen. */
+import type { Dialog } from "../dialog.ts";
+import type { Span } from "../draw/row.ts";
+import { prose } from "../draw/text.ts";
+import { layoutOf } from "../layout.ts";
+import type { State } from "../model.ts";
+import { boxRows, innerOf } from "./boxes.ts";
+import { formRows, secretRows } from "./forms.ts";
+import { planRows, planTitle } from "./plan.ts";
+
+const BORDERS = 2;
+
+export function dialogRows(state: State, dialog: Dialog): string[] {
+  const { look } = state.settings;
+  const width = innerOf(state.size);
+  switch (dialog.kind) {
+    case "confirm": {
+      const keys: Span[] = [
+        { text: "y", style: "bold" },
+        { text: `  ${dialog.yes}      ` },
+        { text: "n / Esc", style: "bold" },
+        { text: "  cancel" },
+      ];
+      const facts = dialog.facts.flatMap((text) => prose(text, width, look));
+      return boxRows(look, state.size, dialog.title, [...facts.map((text) => [{ text }]), [], keys]);
+    }
+    case "form":
+      return boxRows(look, state.size, dialog.title, formRows(state, dialog, width));
+    case "secret":
+      return boxRows(look, state.size, dialog.title, secretRows(look, dialog, width));
+    case "plan": {
+      const height = layoutOf(state).body - BORDERS;
+      return boxRows(look, state.size, planTitle(dialog), planRows(state, dialog, { width, height }));
+    }
+  }
+}

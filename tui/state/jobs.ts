@@ -1,0 +1,43 @@
+/** Jobs as far as the dashboard knows them: those that run are looked at each second, and what they came to is told. */
+import type { Job } from "../../src/client/answers.ts";
+import { countText, shortId } from "../draw/numbers.ts";
+import type { Known, State } from "../model.ts";
+import { toast } from "./toast.ts";
+
+export function hasRunningJob({ jobs }: Known): boolean {
+  return jobs?.value.some(({ status }) => status === "running") ?? false;
+}
+
+/** The newest of those that run. */
+export function runningJob({ jobs }: Known): Job | null {
+  return jobs?.value.find(({ status }) => status === "running") ?? null;
+}
+
+/** A job as it is now, known at once and not only when jobs are read again. */
+export function withJob(known: Known, job: Job, now: number): Known {
+  const before = known.jobs?.value ?? [];
+  const value = before.some(({ id }) => id === job.id)
+    ? before.map((one) => (one.id === job.id ? job : one))
+    : [job, ...before];
+  return { ...known, jobs: { value, at: known.jobs?.at ?? now, stale: true } };
+}
+
+/** Says what became of jobs that ran before. */
+export function tellJobs(before: State, after: State): State {
+  if (before.known.jobs === after.known.jobs || before.known.jobs === null) return after;
+  const ran = new Set(before.known.jobs.value.filter(({ status }) => status === "running").map(({ id }) => id));
+  const ended = after.known.jobs?.value.find(({ id, status }) => ran.has(id) && status !== "running");
+  if (ended === undefined) return after;
+  return toast(after, resultText(ended), ended.status === "done" && ended.failed === 0 ? "good" : "bad");
+}
+
+function resultText(job: Job): string {
+  const { id, action, status, delivered, failed, skipped, paused_reason: why } = job;
+  const counts = [
+    `${countText(delivered)} delivered`,
+    `${countText(failed)} failed`,
+    ...(skipped === 0 ? [] : [`${countText(skipped)} skipped`]),
+  ];
+  const what = status === "paused" && why !== null ? `paused itself: ${why}` : status;
+  return `${action} ${shortId(id)} ${what}; ${counts.join(", ")}`;
+}
