@@ -1,11 +1,13 @@
 /**
- * Makes the pictures of `docs/` from the real dashboard, in a real terminal, over a real daemon; needs tmux:
+ * Makes the pictures of `docs/dashboard.md` from the real dashboard, in a real terminal, over a real daemon, and writes
+ * its list of keys; needs tmux:
  *
- *   node scripts/screens/main.ts
+ *   npm run screens
  */
-import { writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../build.ts";
+import { withKeys } from "./keys.ts";
 import { Stage, WEBHOOKD } from "./stage.ts";
 import { picture } from "./svg.ts";
 import { Terminal, type Size } from "./terminal.ts";
@@ -27,15 +29,19 @@ const SHOTS: readonly Shot[] = [
   { file: "events", title: "Events, and the one under the cursor", size: WIDE, keys: ["1", "f", "j"], shows: "EVENTS" },
   { file: "failures", title: "Failures by endpoint and cause", size: WIDE, keys: ["4"], shows: "FAILURES" },
   { file: "endpoints", title: "Endpoints", size: WIDE, keys: ["3"], shows: "ENDPOINTS" },
-  { file: "event", title: "One event with every attempt", size: SMALL, keys: ["1", "Enter"], shows: "payload" },
-  { file: "help", title: "Every key", size: SMALL, keys: ["Escape", "?"], shows: "help" },
+  { file: "event", title: "One event with every attempt", size: SMALL, keys: ["1", "Enter"], shows: "tries to" },
 ];
+
+const page = join(root, "docs/dashboard.md");
+const pictures = join(root, "docs/dashboard");
+mkdirSync(pictures, { recursive: true });
+writeFileSync(page, withKeys(readFileSync(page, "utf8")));
 
 const stage = new Stage();
 let terminal: Terminal | undefined;
 try {
   await stage.open();
-  terminal = new Terminal(WIDE, [WEBHOOKD, "tui", "--socket", stage.socket], { COLORTERM: "" });
+  terminal = new Terminal(WIDE, [WEBHOOKD, "tui", "--socket", stage.socket], { WEBHOOKD_UI_LABEL: "DEMO" });
   await terminal.showing("live");
   for (const { file, title, size, keys, shows } of SHOTS) {
     terminal.resize(size);
@@ -43,7 +49,7 @@ try {
       terminal.type(key);
       await terminal.showing("");
     }
-    const path = join(root, "docs/dashboard", `${file}.svg`);
+    const path = join(pictures, `${file}.svg`);
     writeFileSync(path, await picture(await terminal.showing(shows), size, `webhookd tui: ${title}`));
     console.log(path);
   }

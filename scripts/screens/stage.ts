@@ -6,6 +6,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createClient, type Client } from "../../src/client/client.ts";
 import { BUILT_IN_TYPES } from "../../src/domain/built-in-types.ts";
@@ -37,7 +38,7 @@ export class Stage {
     this.#receiver = createServer((request, response) => {
       const status = answers.get(request.url ?? "") ?? null;
       request.resume().on("end", () => {
-        if (status === null) request.destroy();
+        if (status === null) request.socket.destroy();
         else response.writeHead(status, { "content-type": "text/plain" }).end(status < 300 ? "" : ANSWERS[status]);
       });
     });
@@ -51,7 +52,6 @@ export class Stage {
       WEBHOOKD_DATA_DIR: join(this.dir, "data"),
       // The whole ladder in a second: what failed for good is what the pictures are about.
       WEBHOOKD_RETRY_DELAYS: "100ms,100ms,200ms,200ms,200ms,200ms",
-      WEBHOOKD_UI_LABEL: "DEMO",
     };
     const words = ["serve", "--dev", "--listen", "127.0.0.1:0", "--log-level", "error"];
     this.#daemon = spawn(WEBHOOKD, words, { cwd: this.dir, env, stdio: ["ignore", "ignore", "inherit"] });
@@ -61,7 +61,9 @@ export class Stage {
       const { name, sample } = BUILT_IN_TYPES[MIX[number % MIX.length]!]!;
       await this.client.call("publishEvent", { body: { type: name, data: sample } });
     }
-    while ((await this.client.call("listDeliveries", { query: { status: "pending", limit: 1 } })).data.length > 0);
+    while ((await this.client.call("listDeliveries", { query: { status: "pending", limit: 1 } })).data.length > 0) {
+      await sleep(100);
+    }
   }
 
   async close(): Promise<void> {

@@ -39,10 +39,10 @@ export async function picture(screen: string, { columns, rows }: Size, title: st
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${short(width)} ${short(height)}" role="img">`,
-    `<title>${escape(title)}</title>`,
+    `<title>${title}</title>`,
     `<rect width="100%" height="100%" rx="9" fill="${GROUND}"/>`,
     ...dots,
-    `<g font-family="${FONT}" font-size="${CELL.fontSize}" fill="${INK}" style="white-space:pre">`,
+    `<g font-family="${FONT}" font-size="${CELL.fontSize}" fill="${INK}">`,
     ...lines.flatMap((runs, row) => runs.flatMap((run) => drawn(run, row))),
     "</g>",
     "</svg>",
@@ -110,6 +110,7 @@ function short(value: number): string {
   return String(Math.round(value * 10) / 10);
 }
 
+/** Blanks that no viewer runs together. */
 function escape(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return text.replaceAll(" ", "\u00a0").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -38,6 +38,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
         failure: failure === null ? null : { at: formatInstant(failure.at), detail: failure.detail },
       },
       departures: departures(),
+      retry_delays_seconds: config.retry.delays.map((delay) => delay / 1000),
       dev: config.dev,
       sender_threads: config.delivery.threads,
       careful: store.careful,

@@ -174,6 +174,7 @@ describe("doctor", () => {
     database: { bytes: 1, wal_bytes: 1 },
     backup: { every_seconds: 0, dir: "/b", last: null, failure: null },
     departures: [],
+    retry_delays_seconds: [30],
     dev: false,
     sender_threads: 1,
     careful: false,

@@ -1,6 +1,6 @@
 /** One event: its deliveries, every attempt past and to come, and its payload. */
 import type { Attempt, Event, EventDelivery } from "../../src/client/answers.ts";
-import { delayBefore, SPECIFIED_LADDER } from "../../src/domain/ladder.ts";
+import { delayBefore, type Ladder } from "../../src/domain/ladder.ts";
 import { glyph, paint, type Look } from "../draw/look.ts";
 import { age, longAge, shortInstant, tookText } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
@@ -65,7 +65,8 @@ function deliveryLines(state: State, { delivery, attempts, width }: OfDelivery):
   const { text, style } = statusCell(look, shownStatus(delivery.status, delivery.attempts));
   const own = attempts.filter((attempt) => attempt.delivery === delivery.id);
   const shown = own.length > 0 || delivery.last_attempt === null ? own : [delivery.last_attempt];
-  const future = toCome(state, delivery, own);
+  const ladder = ladderOf(state);
+  const future = toCome(state, { delivery, attempts: own, ladder });
   const count = `${delivery.attempts} ${delivery.attempts === 1 ? "try" : "tries"}`;
   const lines = [
     spanRow(
@@ -76,7 +77,7 @@ function deliveryLines(state: State, { delivery, attempts, width }: OfDelivery):
   ];
   const total = shown.length + future.length;
   for (const [index, attempt] of shown.entries())
-    lines.push(attemptLine(look, attempt, branch(look, index, total), width));
+    lines.push(attemptLine(look, { attempt, ladder, tree: branch(look, index, total) }, width));
   for (const [index, spans] of future.entries()) {
     lines.push(
       spanRow(look, [{ text: `  ${branch(look, shown.length + index, total)} `, style: "grey" }, ...spans], width),
@@ -91,7 +92,13 @@ function branch(look: Look, index: number, total: number): string {
   return glyph(look, index === 0 ? "first" : index === total - 1 ? "last" : "middle") + glyph(look, "rule");
 }
 
-function attemptLine(look: Look, attempt: Attempt, tree: string, width: number): string {
+interface OfAttempt {
+  readonly attempt: Attempt;
+  readonly ladder: Ladder | null;
+  readonly tree: string;
+}
+
+function attemptLine(look: Look, { attempt, ladder, tree }: OfAttempt, width: number): string {
   const { number, started_at, outcome, status_code, error, duration_ms, detail } = attempt;
   const style = outcome === "succeeded" ? "green" : outcome === "failed" ? "red" : "yellow";
   const answer = String(status_code ?? error ?? outcome);
@@ -99,7 +106,7 @@ function attemptLine(look: Look, attempt: Attempt, tree: string, width: number):
     look,
     [
       { text: `  ${tree} `, style: "grey" },
-      { text: `${String(number).padStart(2)}  ${placeText(attempt).padEnd(8)} ${shortInstant(started_at)}  ` },
+      { text: `${String(number).padStart(2)}  ${placeText(attempt, ladder).padEnd(8)} ${shortInstant(started_at)}  ` },
       { text: answer.padEnd(8), style },
       {
         text: ` ${tookText(duration_ms).padStart(7)}  ${phasesText(attempt)}  ${outcome === "succeeded" ? "" : detail}`,
@@ -110,11 +117,20 @@ function attemptLine(look: Look, attempt: Attempt, tree: string, width: number):
 }
 
 /** Where on the ladder: what was waited before it. */
-function placeText({ trigger, retry }: Attempt): string {
+function placeText({ trigger, retry }: Attempt, ladder: Ladder | null): string {
   if (trigger === "manual" || trigger === "test") return trigger;
   if (retry === null) return trigger;
-  const wait = retry === 0 ? "at once" : `+${age(delayBefore(SPECIFIED_LADDER, retry))}`;
+  const wait = retry === 0 ? "at once" : ladder === null ? `retry ${retry}` : waited(delayBefore(ladder, retry));
   return trigger === "replay" && retry === 0 ? "replay" : wait;
+}
+
+function waited(delay: number): string {
+  return delay < 1000 ? `+${Math.round(delay)}ms` : `+${age(delay)}`;
+}
+
+/** The daemon's; null as long as it has not said. */
+function ladderOf({ known }: State): Ladder | null {
+  return known.status?.value.retry_delays_seconds.map((seconds) => seconds * 1000) ?? null;
 }
 
 /** How long each step took. */
@@ -136,7 +152,10 @@ function phasesText({ phases: { dns_ms, connect_ms, tls_ms, first_byte_ms } }: A
 }
 
 /** The tries that are left, if each one fails. */
-function toCome({ now, known }: State, delivery: EventDelivery, attempts: readonly Attempt[]): Span[][] {
+function toCome(
+  { now }: State,
+  { delivery, attempts, ladder }: Pick<OfDelivery, "delivery" | "attempts"> & { readonly ladder: Ladder | null },
+): Span[][] {
   if (delivery.next_attempt_at === null) return [];
   const left = Date.parse(delivery.next_attempt_at) - now;
   const when = left <= 0 ? "due now" : `in ${longAge(left)}`;
@@ -144,15 +163,15 @@ function toCome({ now, known }: State, delivery: EventDelivery, attempts: readon
     { text: `${String(delivery.attempts + 1).padStart(2)}  ${when}`, style: "cyan" },
     { text: `  ${shortInstant(delivery.next_attempt_at)}` },
   ];
-  // A ladder of the daemon's own is not known here.
-  if ((known.status?.value.departures.length ?? 0) > 0) return [next];
+  if (ladder === null) return [next];
   const last = attempts.findLast(({ retry }) => retry !== null) ?? delivery.last_attempt;
   // A replay that was not attempted yet begins at the bottom.
-  const place =
-    last?.retry === null || last?.retry === undefined || last.retry >= SPECIFIED_LADDER.length ? 0 : last.retry + 1;
-  const later = SPECIFIED_LADDER.slice(place).map((delay, index): Span[] => [
-    { text: `${String(delivery.attempts + 2 + index).padStart(2)}  +${age(delay)} if that fails`, style: "grey" },
-  ]);
+  const place = last?.retry === null || last?.retry === undefined || last.retry >= ladder.length ? 0 : last.retry + 1;
+  const later = ladder
+    .slice(place)
+    .map((delay, index): Span[] => [
+      { text: `${String(delivery.attempts + 2 + index).padStart(2)}  ${waited(delay)} if that fails`, style: "grey" },
+    ]);
   return [next, ...later];
 }
 

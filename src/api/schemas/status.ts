@@ -92,6 +92,7 @@ export const Status = titled(
       v.array(v.string()),
       "A sentence for each constant of the specification that the configuration changes.",
     ),
+    retry_delays_seconds: described(v.array(v.number()), "The ladder: what is waited after each failure, in turn."),
     dev: described(v.boolean(), "Whether it runs with `--dev`: endpoints may be plain http on this machine."),
     sender_threads: described(Count, "Threads that send; 0: the main one does."),
     careful: described(
@@ -139,6 +140,7 @@ export const aStatus = {
   database: { bytes: 73_400_320, wal_bytes: 4_124_152 },
   backup: { every_seconds: 86_400, dir: "/var/backups/webhookd", last: aBackup, failure: null },
   departures: [],
+  retry_delays_seconds: [30, 120, 600, 3600, 21_600, 86_400],
   dev: false,
   sender_threads: 1,
   careful: false,
