@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
-import { fit, wrap } from "../../tui/draw/text.ts";
+import { fit, shown, tailOf, wrap } from "../../tui/draw/text.ts";
 import { HOSTILE } from "./hostile.ts";
 
 const text = fc.oneof(
@@ -45,6 +45,20 @@ describe("fit", () => {
     expect(fit("👍🏽!", 4)).toBe("👍! ");
     expect(fit("1️⃣.", 3)).toBe("1. ");
     expect(fit("🇩🇪", 2)).toBe("? ");
+  });
+});
+
+describe("tailOf", () => {
+  it("is never wider than it is told, and ends as the text does", () => {
+    fc.assert(
+      fc.property(text, fc.integer({ min: 1, max: 60 }), fc.boolean(), (text, width, ascii) => {
+        expect(stringWidth(shown(tailOf(text, width, { ascii }), { ascii }))).toBeLessThanOrEqual(width);
+      }),
+    );
+    expect(tailOf("abcdef", 4)).toBe("…def");
+    expect(tailOf("abcd", 4)).toBe("abcd");
+    expect(tailOf("東京都", 5)).toBe("…京都");
+    expect(tailOf("x".repeat(100_000) + "end", 6, { ascii: true })).toBe("~xxend");
   });
 });
 

@@ -51,17 +51,18 @@ export function shown(text: string, { ascii = false }: FitOptions = {}): string 
   return steady(printable(text, { max: MOST }), ascii);
 }
 
-/** As much of the end as fits. */
+/** As much of the end as fits, behind a mark for what is before it. */
 export function tailOf(text: string, width: number, look: FitOptions = {}): string {
-  if (widthOf(shown(text, look)) <= width) return text;
-  const clusters = [...graphemes.segment(text)].map(({ segment }) => segment);
-  let [start, used] = [clusters.length, 0];
+  if (text.length <= MOST && widthOf(shown(text, look)) <= width) return text;
+  // Clusters of more characters than that are cut where they are drawn.
+  const clusters = [...graphemes.segment(text.slice(-16 * width - 16))].map(({ segment }) => segment);
+  let [start, used] = [clusters.length, 1];
   while (start > 0) {
     used += widthOf(shown(clusters[start - 1]!, look));
     if (used > width) break;
     start--;
   }
-  return clusters.slice(start).join("");
+  return (look.ascii ? "~" : "…") + clusters.slice(start).join("");
 }
 
 /** In lines of at most `width` columns, broken anywhere; line breaks in the text are kept. */

@@ -2,6 +2,7 @@
 import { glyph, sparkline } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
+import { tailOf } from "../draw/text.ts";
 import { bindingsHere, whyOff } from "../keys.ts";
 import type { Binding } from "../keys/binding.ts";
 import { TABS, type Line, type Place, type State } from "../model.ts";
@@ -167,7 +168,8 @@ function lineRow({ settings: { look }, size }: State, { for: purpose, text, curs
   const at = text.slice(cursor, cursor + 1) || " ";
   const spans: Span[] = [
     { text: prompt, style: "bold" },
-    { text: text.slice(0, cursor) },
+    // The cursor is always seen.
+    { text: tailOf(text.slice(0, cursor), size.columns - prompt.length - 1, look) },
     { text: at, style: "reverse" },
     { text: text.slice(cursor + 1) },
   ];

@@ -1,0 +1,59 @@
+/** The dashboard as its users run it: typed at a prompt, and left for it again. */
+import { expect } from "vitest";
+import { MAIN } from "../harness/process.ts";
+import { Tmux, type TerminalState, type TmuxOptions } from "./tmux.ts";
+
+export interface RunOptions extends TmuxOptions {
+  /** Of the daemon. */
+  readonly socket: string;
+  readonly flags?: string;
+  /** On the screen once it is open. */
+  readonly shows?: string | RegExp;
+  /** In place of the program from this checkout. */
+  readonly program?: string;
+}
+
+export class RunningDashboard {
+  readonly terminal: Tmux;
+  readonly #before: { readonly modes: string; readonly state: TerminalState };
+
+  private constructor(terminal: Tmux, before: { modes: string; state: TerminalState }) {
+    this.terminal = terminal;
+    this.#before = before;
+  }
+
+  static async open({
+    socket,
+    flags = "",
+    shows = "● live",
+    program,
+    ...options
+  }: RunOptions): Promise<RunningDashboard> {
+    const terminal = await Tmux.start(options);
+    const before = { modes: await modesOf(terminal), state: await terminal.state() };
+    await terminal.command(
+      `clear; echo what was there before; ${program ?? `node ${MAIN}`} tui --socket ${socket} ${flags}`,
+    );
+    await terminal.until(shows);
+    return new RunningDashboard(terminal, before);
+  }
+
+  /** Once it has ended, with this exit code: all that it took it gave back. */
+  async isOver(exit: number): Promise<string> {
+    const { terminal } = this;
+    await terminal.until((screen) => screen.trimEnd().endsWith("$"));
+    const left = await terminal.screen();
+    await terminal.command('echo "exit=$?"');
+    await terminal.until(`exit=${exit}`);
+    expect(await terminal.state()).toEqual(this.#before.state);
+    expect(await modesOf(terminal)).toBe(this.#before.modes);
+    return left;
+  }
+}
+
+/** Of the line discipline: echo, signals, line editing. */
+async function modesOf(terminal: Tmux): Promise<string> {
+  await terminal.command('clear; echo "modes=$(stty -g)="');
+  const screen = await terminal.until(/modes=[0-9a-f:\n]{20,}=/);
+  return /modes=([0-9a-f:\n]+)=/.exec(screen)![1]!.replaceAll("\n", "");
+}

@@ -1,0 +1,120 @@
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { aDirectory, TestDaemon } from "../harness/daemon.ts";
+import { TestReceiver } from "../harness/receiver.ts";
+import { RunningDashboard } from "./dashboard.ts";
+import { inTerminal } from "./tmux.ts";
+
+const EVENTS = 60;
+
+async function site() {
+  const receiver = await TestReceiver.start();
+  onTestFinished(() => receiver.close());
+  const daemon = await TestDaemon.start({ clock: systemClock });
+  await daemon.register(receiver.url);
+  for (let n = 0; n < EVENTS; n++) await daemon.publish({ n });
+  return { daemon, socket: join(daemon.dir, "webhookd.sock"), shows: /1 of \d/ };
+}
+
+/** Tells of news as a daemon does, and answers every question with what it was not asked for. */
+async function nonsense() {
+  const server = createServer(({ url = "" }, response) => {
+    if (!url.endsWith("/stream")) return void response.setHeader("content-type", "application/json").end("[1]");
+    response.writeHead(200, { "content-type": "text/event-stream" }).write("event: ready\ndata: {}\n\n");
+  });
+  const socket = join(aDirectory(), "webhookd.sock");
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  onTestFinished(() => server.closeAllConnections());
+  onTestFinished(() => void server.close());
+  return { socket, shows: /\$\s*$/ };
+}
+
+/** Without the ages, which go on. */
+function still(screen: string): string {
+  return screen.replaceAll(/\b\d+(s|m\d\d)\b|\d\d:\d\d:\d\d|\d[\d.]*\/s/g, (text) => "_".repeat(text.length));
+}
+
+inTerminal("a terminal", () => {
+  it("is taken, and given back as it was", async () => {
+    const dashboard = await RunningDashboard.open(await site());
+    expect(await dashboard.terminal.state()).toMatchObject({ alternate: true, cursor: false, wraps: false });
+    await dashboard.terminal.press("q");
+    const left = await dashboard.isOver(0);
+    expect(left.trimEnd().split("\n")).toEqual(["what was there before", "$"]);
+  });
+
+  it.each([
+    ["SIGTERM", 143],
+    ["SIGINT", 130],
+    ["SIGHUP", 129],
+  ] as const)("is given back at %s, with exit code %i", async (signal, exit) => {
+    const dashboard = await RunningDashboard.open(await site());
+    process.kill(await dashboard.terminal.foreground(), signal);
+    await dashboard.isOver(exit);
+  });
+
+  it("is given back by a crash, which is printed where it can be read", async () => {
+    const dashboard = await RunningDashboard.open(await nonsense());
+    expect(await dashboard.isOver(70)).toContain("this is a bug in webhookd: ");
+  });
+
+  it("belongs to the shell while the dashboard is suspended, and to the dashboard again after fg", async () => {
+    const dashboard = await RunningDashboard.open(await site());
+    const { terminal } = dashboard;
+    for (let time = 0; time < 2; time++) {
+      const taken = await terminal.state();
+      await terminal.press("j", "C-z");
+      await terminal.until(/Stopped[^]*\$\s*$/);
+      expect(await terminal.state()).toMatchObject({ alternate: false, cursor: true, wraps: true });
+      await terminal.command("clear; echo still $((40 + 2)); fg");
+      await terminal.until(`${time + 2} of`);
+      expect(await terminal.state()).toEqual(taken);
+    }
+    await terminal.press("C-z");
+    await terminal.until(/Stopped[^]*\$\s*$/);
+    await terminal.command("clear; kill %1; fg");
+    await dashboard.isOver(143);
+  });
+
+  it("shows no torn line after a storm of sizes", async () => {
+    const { terminal } = await RunningDashboard.open(await site());
+    await terminal.press("j", "j");
+    for (const last of [
+      { columns: 80, rows: 24 },
+      { columns: 60, rows: 12 },
+      { columns: 121, rows: 41 },
+      { columns: 200, rows: 60 },
+    ]) {
+      for (let n = 0; n < 8; n++) await terminal.resize({ columns: 40 + ((n * 53) % 161), rows: 5 + ((n * 23) % 56) });
+      await terminal.resize({ columns: 50, rows: 10 });
+      await terminal.until("needs 60x12");
+      await terminal.resize(last);
+      await terminal.until(/3 of \d+[^]*Enter open[^\n]*$/);
+      const settled = await terminal.settled(still);
+      const lines = settled.split("\n");
+      expect(lines).toHaveLength(last.rows);
+      expect(lines[0]).toMatch(/^ webhookd ● live/);
+      expect(lines.filter((line) => line.includes("EVENTS"))).toHaveLength(1);
+      // Drawn again from nothing, it is the same.
+      await terminal.press("C-l");
+      await terminal.until((screen) => still(screen) === still(settled));
+    }
+  });
+
+  it("takes what is pasted as text, however many lines it has", async () => {
+    const { terminal } = await RunningDashboard.open(await site());
+    const lines = Array.from({ length: 2000 }, (_, n) => `q${n} r y`).join("\n");
+    await terminal.paste(lines);
+    await terminal.until("what is pasted is taken on a line alone");
+    await terminal.press("/");
+    await terminal.paste(`${lines}\n`);
+    await terminal.until(/ \/ .*q1999 r y/);
+    await terminal.press("C-u");
+    await terminal.paste("status:delivered\n");
+    await terminal.until(/ \/ status:delivered/);
+    await terminal.press("Enter");
+    await terminal.until(/1 of \d.* \/ status:delivered/);
+  });
+});

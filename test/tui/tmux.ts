@@ -1,0 +1,182 @@
+/** A real terminal: a shell in a tmux server of its own, typed into and looked at from outside. */
+import { execFile, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, describe } from "vitest";
+import type { Size } from "../../tui/model.ts";
+import { MAIN } from "../harness/process.ts";
+
+const run = promisify(execFile);
+const CHECKOUT = dirname(dirname(MAIN));
+const POLL_MS = 30;
+/** Looks at a screen that all show the same. */
+const SETTLED = 10;
+const PATIENCE_MS = 15_000;
+const OPTIONS = [
+  // Else Esc would wait for what may follow it.
+  ["-s", "escape-time", "0"],
+  // Whoever reaches for the clipboard or the title is to be seen.
+  ["-s", "set-clipboard", "on"],
+  ["allow-rename", "on"],
+  ["automatic-rename", "off"],
+  ["default-terminal", "tmux-256color"],
+];
+let servers = 0;
+const running = new Set<Tmux>();
+
+const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
+if (!hasTmux) process.stderr.write("\nNO TMUX: the dashboard is NOT tested in a real terminal. Install tmux.\n\n");
+/** A group of tests that is left out, loudly, where there is no tmux. */
+export const inTerminal = hasTmux ? describe : describe.skip;
+
+afterEach(async () => {
+  for (const terminal of running) await terminal.close();
+});
+
+export interface TmuxOptions extends Partial<Size> {
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What an application can change about a terminal, and has to give back. */
+export interface TerminalState {
+  readonly alternate: boolean;
+  readonly cursor: boolean;
+  readonly wraps: boolean;
+  readonly title: string;
+  /** Of the window, which a title may be allowed to rename. */
+  readonly window: string;
+}
+
+export class Tmux {
+  readonly #server = `webhookd-${process.pid}-${process.env.VITEST_WORKER_ID ?? "0"}-${servers++}`;
+
+  /** A shell whose prompt is `$ `; nothing of the environment of the tests reaches it but PATH. */
+  static async start({ columns = 80, rows = 24, env = {} }: TmuxOptions = {}): Promise<Tmux> {
+    const terminal = new Tmux();
+    running.add(terminal);
+    const around = {
+      PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ""}`,
+      HOME: "/nonexistent",
+      LANG: "C.UTF-8",
+      NODE_COMPILE_CACHE: join(CHECKOUT, ".cache/compile"),
+      ...env,
+    };
+    const variables = Object.entries(around).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+    const size = ["-x", String(columns), "-y", String(rows)];
+    const set = OPTIONS.flatMap((option) => ["set", "-g", ...option, ";"]);
+    await terminal.tmux("start-server", ";", ...set, "new-session", "-d", ...size, ...variables, "exec sh -i");
+    await terminal.until(/[#$]/);
+    // Shells have another one for root.
+    await terminal.command(`PS1='$ '; clear`);
+    await terminal.until(/^\$\s*$/);
+    return terminal;
+  }
+
+  /** A command of tmux; gives what it prints. */
+  async tmux(...words: string[]): Promise<string> {
+    return (await this.#run(words)).stdout;
+  }
+
+  #run(words: readonly string[]) {
+    return run("tmux", ["-L", this.#server, "-f", "/dev/null", "-u", ...words], {
+      env: { PATH: process.env.PATH, TERM: "xterm-256color", LANG: "C.UTF-8" },
+    });
+  }
+
+  /** Text as it is, all in one chunk. */
+  async type(text: string): Promise<void> {
+    await this.tmux("send-keys", "-l", "--", text);
+  }
+
+  /** Keys by tmux's names: `Enter`, `Escape`, `C-c`, `PPage`; each in a chunk of its own. */
+  async press(...keys: string[]): Promise<void> {
+    for (const key of keys) await this.tmux("send-keys", "--", key);
+  }
+
+  async command(line: string): Promise<void> {
+    await this.type(line);
+    await this.press("Enter");
+  }
+
+  /** As a person pastes: told to the application as such where it asked for that. */
+  async paste(text: string): Promise<void> {
+    const loaded = this.#run(["load-buffer", "-b", "pasted", "-"]);
+    loaded.child.stdin!.end(text);
+    await loaded;
+    await this.tmux("paste-buffer", "-p", "-r", "-d", "-b", "pasted");
+  }
+
+  async resize({ columns, rows }: Size): Promise<void> {
+    await this.tmux("resize-window", "-x", String(columns), "-y", String(rows));
+  }
+
+  async lines(): Promise<string[]> {
+    return (await this.screen()).split("\n");
+  }
+
+  async screen(): Promise<string> {
+    return (await this.tmux("capture-pane", "-p")).replace(/\n$/, "");
+  }
+
+  /** With the colours, as SGR sequences. */
+  async painted(): Promise<string> {
+    return this.tmux("capture-pane", "-p", "-e");
+  }
+
+  async state(): Promise<TerminalState> {
+    const names = ["alternate_on", "cursor_flag", "wrap_flag", "pane_title", "window_name"];
+    const format = names.map((name) => `#{${name}}`).join("\t");
+    const [alternate, cursor, wraps, title, window] = (await this.tmux("display-message", "-p", format)).split("\t");
+    return {
+      alternate: alternate === "1",
+      cursor: cursor === "1",
+      wraps: wraps === "1",
+      title: title!,
+      window: window!.trimEnd(),
+    };
+  }
+
+  /** What was put into the clipboard, newest first. */
+  async clipboard(): Promise<string[]> {
+    const names = (await this.tmux("list-buffers", "-F", "#{buffer_name}")).split("\n").filter((name) => name !== "");
+    return Promise.all(names.map((name) => this.tmux("show-buffer", "-b", name)));
+  }
+
+  /** The screen, once it shows this. */
+  async until(wanted: string | RegExp | ((screen: string) => boolean)): Promise<string> {
+    const holds =
+      typeof wanted === "function"
+        ? wanted
+        : (screen: string) => (typeof wanted === "string" ? screen.includes(wanted) : wanted.test(screen));
+    const end = Date.now() + PATIENCE_MS;
+    for (;;) {
+      const screen = await this.screen();
+      if (holds(screen)) return screen;
+      if (Date.now() > end) throw new Error(`the terminal never showed ${String(wanted)}, but\n${screen}`);
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+
+  /** The screen, once it stays as it is but for what `still` takes out. */
+  async settled(still: (screen: string) => string): Promise<string> {
+    let [last, times] = ["", 0];
+    return this.until((screen) => {
+      times = still(screen) === last ? times + 1 : 0;
+      last = still(screen);
+      return times > SETTLED;
+    });
+  }
+
+  /** The process that has the terminal, of which the shell waits for. */
+  async foreground(): Promise<number> {
+    const shell = Number(await this.tmux("display-message", "-p", "#{pane_pid}"));
+    const stat = readFileSync(`/proc/${shell}/stat`, "latin1");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[5]);
+  }
+
+  async close(): Promise<void> {
+    running.delete(this);
+    await this.tmux("kill-server").catch(() => {});
+  }
+}
