@@ -227,6 +227,8 @@ export interface Act extends ActDraft {
   /** The idempotency key: an act whose answer was lost is sent again under the same one. */
   readonly key: string;
   readonly call: Call;
+  /** When it was asked. */
+  readonly at: number;
   /** `sent`: no answer yet. `waiting`: the daemon went away; sent again when it is back. `done`: its effect is awaited. */
   readonly phase: "sent" | "waiting" | "done";
 }

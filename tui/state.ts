@@ -19,6 +19,7 @@ import {
 import { layoutFor } from "./layout.ts";
 import { pinJobs, takeAnswer, takeFailure } from "./state/answers.ts";
 import { takeStream } from "./state/feed.ts";
+import { tendActs } from "./state/acts.ts";
 import { lose, retry } from "./state/link.ts";
 import { scrolled } from "./state/list.ts";
 import { press, typeText } from "./state/modes.ts";
@@ -98,7 +99,7 @@ function take(state: State, message: Message): Step {
     case "size":
       return { state: { ...state, size: message.size }, effects: [] };
     case "tick":
-      return retry(tick(state));
+      return state.link.kind === "live" ? tendActs(tick(state)) : retry(tick(state));
     case "stream":
       return takeStream(state, message.messages);
     case "lost":

@@ -293,6 +293,28 @@ describe("a replay", () => {
     expect(sent(dashboard.connected())).toHaveLength(2);
   });
 
+  it("is sent again when the answer alone was lost, and when the daemon was just stopping", () => {
+    for (const [failure, code] of [
+      ["unreachable", "unreachable"],
+      ["refused", "shutting_down"],
+    ]) {
+      const dashboard = new Dashboard().connected();
+      dashboard.answers = false;
+      dashboard.press("r", "y");
+      const problem = { failure, code, message: "no answer in time", hint: "" };
+      dashboard.say({ kind: "failed", call: sent(dashboard)[0]!, problem } as never);
+      expect(sent(dashboard.pass(1000))).toHaveLength(2);
+      expect(sent(dashboard)[1]!.ask.idempotencyKey).toBe(sent(dashboard)[0]!.ask.idempotencyKey);
+    }
+  });
+
+  it("is let go of when nothing is heard of its attempt", () => {
+    const dashboard = new Dashboard().connected().press("r", "y").pass(30_000);
+    expect(dashboard.state.acts).toHaveLength(1);
+    expect(dashboard.pass(30_000).state.acts).toEqual([]);
+    expect(sent(dashboard)).toEqual([]);
+  });
+
   it("says why it was refused", () => {
     const dashboard = new Dashboard().connected();
     dashboard.answers = false;

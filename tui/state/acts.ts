@@ -5,11 +5,14 @@
 import type { Job } from "../../src/client/answers.ts";
 import type { AttemptChange } from "../../src/client/stream.ts";
 import { shortId, tookText } from "../draw/numbers.ts";
-import type { ActDraft, Answered, Call, Problem, State, Step } from "../model.ts";
+import type { Act, ActDraft, Answered, Call, Effect, Problem, State, Step } from "../model.ts";
 import { closeForm, refuseForm } from "./form-answers.ts";
 import { withJob } from "./jobs.ts";
 import { planAnswered, planFailed } from "./plan-answers.ts";
 import { toast } from "./toast.ts";
+
+/** For the attempt that tells how an act went: it may be told as one of many. */
+const PATIENCE_MS = 60_000;
 
 /** Why no act can be asked for now; null when one can. */
 export function whyNoActs({ settings, link }: State): string | null {
@@ -23,7 +26,7 @@ export function perform(state: State, draft: ActDraft): Step {
   const key = `${state.settings.session}-${state.counter}`;
   const { operation, ask } = draft.request;
   const call = { operation, ask: { ...ask, idempotencyKey: key }, about: { for: "act", key } } as Call;
-  const acts = [...state.acts, { ...draft, call, key, phase: "sent" as const }];
+  const acts = [...state.acts, { ...draft, call, key, at: state.now, phase: "sent" as const }];
   const next = toast({ ...state, acts, counter: state.counter + 1 }, `${draft.label}: asked`, "plain");
   return { state: next, effects: [{ do: "call", call }] };
 }
@@ -60,10 +63,10 @@ const SAYS: { readonly [O in Answered["call"]["operation"]]?: (answer: never) =>
 };
 
 export function actFailed(state: State, key: string, problem: Problem): State {
-  const { failure, message, hint } = problem;
+  const { failure, code, message, hint } = problem;
   const act = state.acts.find((one) => one.key === key);
   if (act === undefined) return state;
-  if (failure === "unreachable") {
+  if (failure === "unreachable" || code === "shutting_down") {
     const acts = state.acts.map((one) => (one === act ? { ...one, phase: "waiting" as const } : one));
     return toast(
       planAnswered({ ...state, acts }, key),
@@ -76,6 +79,17 @@ export function actFailed(state: State, key: string, problem: Problem): State {
   if (inDialog !== null) return inDialog;
   const told = refuseForm({ ...state, acts }, key, problem);
   return toast(told, [`${act.label}: ${message}`, hint].filter((part) => part !== "").join(". "), "bad");
+}
+
+/** What waits for the daemon goes out again, under the same idempotency keys; what nothing was heard of is let go. */
+export function tendActs(state: State): Step {
+  if (state.acts.length === 0) return { state, effects: [] };
+  const isOver = ({ phase, at }: Act) => phase === "done" && state.now - at >= PATIENCE_MS;
+  const waiting = state.acts.filter(({ phase }) => phase === "waiting");
+  const acts = state.acts
+    .filter((act) => !isOver(act))
+    .map((act) => (act.phase === "waiting" ? { ...act, phase: "sent" as const } : act));
+  return { state: { ...state, acts }, effects: waiting.map(({ call }): Effect => ({ do: "call", call })) };
 }
 
 /** Attempts that tell how an act went. */

@@ -1,5 +1,6 @@
 /** The connection: what is said while there is none, and what has to be read again once there is. */
-import type { Effect, Problem, State, Step } from "../model.ts";
+import type { Problem, State, Step } from "../model.ts";
+import { tendActs } from "./acts.ts";
 import { visibleRows } from "./list.ts";
 import { changePlaces, onList } from "./places.ts";
 
@@ -28,14 +29,11 @@ export function retry(state: State, { atOnce = false } = {}): Step {
   return { state: { ...state, link: waiting }, effects: [{ do: "connect", lastEventId: known.lastEventId }] };
 }
 
-/** It answers: acts whose answer was lost go out again, under the same idempotency keys. */
+/** It answers. */
 export function goLive(state: State): Step {
-  const acts = state.acts.map((act) => (act.phase === "waiting" ? { ...act, phase: "sent" as const } : act));
-  const effects = state.acts
-    .filter(({ phase }) => phase === "waiting")
-    .map(({ call }): Effect => ({ do: "call", call }));
-  const live: State = { ...state, link: { kind: "live" }, acts };
-  return { state: state.link.kind === "live" ? live : markStale({ ...live, resting: new Map() }), effects };
+  const tended = tendActs(state);
+  if (state.link.kind === "live") return tended;
+  return { ...tended, state: markStale({ ...tended.state, link: { kind: "live" }, resting: new Map() }) };
 }
 
 /** What the stream left out is not known: all of it may have changed. */

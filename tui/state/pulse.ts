@@ -3,6 +3,7 @@ import { layoutOf } from "../layout.ts";
 import type { State, Tab } from "../model.ts";
 import { hasRunningJob } from "./jobs.ts";
 import { visibleRows } from "./list.ts";
+import { paneEvent } from "./pane.ts";
 import { here, rowsKind } from "./places.ts";
 
 const SECOND = 1000;
@@ -23,8 +24,9 @@ export function tickMs(state: State): number {
   if (state.link.kind !== "live") return state.link.kind === "connecting" ? SECOND / 4 : SECOND;
   const place = here(state);
   if (place.kind !== "event" && place.list.stale) return refreshMs(state);
+  const event = place.kind === "event" ? place.id : paneEvent(state);
   const { events, attempts } = state.known;
-  if ([...events.values(), ...attempts.values()].some(({ stale }) => stale)) return refreshMs(state);
+  if (event !== null && (events.get(event)?.stale || attempts.get(event)?.stale)) return refreshMs(state);
   const isMoving =
     state.toast !== null || state.known.pace.length > 0 || state.acts.length > 0 || hasRunningJob(state.known);
   return isMoving || hasYoungAge(state) ? SECOND : QUIET_MS;
