@@ -8,6 +8,8 @@ export class FakeClient implements Client {
   readonly target = "/run/webhookd/webhookd.sock";
   readonly daemon: FakeDaemon;
   isUp = true;
+  /** Before each answer. */
+  wait: () => Promise<void> = () => Promise.resolve();
   /** The id that each connection began with. */
   readonly connectedWith: (string | undefined)[] = [];
   /** Streams that are open. */
@@ -20,6 +22,7 @@ export class FakeClient implements Client {
   }
 
   call = (async (operation: string, ask: object = {}) => {
+    await this.wait();
     if (!this.isUp) throw gone();
     return this.daemon.answer({ operation, ask, about: { for: "known", id: "" } } as Call);
   }) as Client["call"];

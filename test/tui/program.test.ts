@@ -69,8 +69,17 @@ function published(n: number): StreamMessage {
   return { kind: "delivery", data: { ...data, delivery: idOf("dlv", n), status: "pending" } };
 }
 
-it("draws as often as it is told to, however much happens", async () => {
+it.each([0, 70])("draws as often as it is told to, however much happens, with answers %i ms away", async (ms) => {
   const { time, client, drawn } = await running({ columns: 120, rows: 40, events: 250 });
+  let answers = 0;
+  client.wait = () => new Promise((resolve) => void time.after(ms * (1 + (answers++ % 5) / 5), resolve));
+  const call = client.call;
+  client.call = (async (operation, ask) => {
+    const answer = await call(operation, ask);
+    if (operation !== "listEvents") return answer;
+    const { data } = answer as { data: object[] };
+    return { ...(answer as object), data: data.map((row) => ({ ...row, type: `type.${answers}` })) };
+  }) as typeof call;
   for (let n = 0; n < 1000; n++) {
     client.tell(published(300 + n));
     await time.pass(10);

@@ -72,6 +72,18 @@ describe("a list that is held", () => {
     expect(asked(dashboard, "listEvents")).toHaveLength(reads);
   });
 
+  it("stays as it is when the answer comes that was under way before", () => {
+    const dashboard = new Dashboard().connected();
+    dashboard.answers = false;
+    dashboard.stream(published(251)).pass(250).press("j");
+    const before = listOf(dashboard).rows;
+    const calls = dashboard.effects.flatMap((effect) => (effect.do === "call" ? [effect.call] : []));
+    const call = calls.find(({ operation }) => operation === "listEvents")!;
+    const answer = { data: [{ id: idOf("evt", 251) }], next_cursor: null };
+    dashboard.say({ kind: "answered", call, answer } as never);
+    expect(listOf(dashboard).rows).toEqual(before);
+  });
+
   it("follows again by p, from the newest", () => {
     const dashboard = new Dashboard().connected().press("j", "j", "p");
     expect(listOf(dashboard)).toMatchObject({ follow: true, index: 0, selected: idOf("evt", 250) });
