@@ -1,9 +1,10 @@
 /** Dialogs as data. A dialog names what it acts on and keeps it, whatever the list behind it does. */
 import type { Endpoint, JobPlan } from "../src/client/answers.ts";
+import type { KeyName } from "./keystrokes.ts";
 import type { ActDraft, Line } from "./model.ts";
 
 /** A new kind of dialog is one more member here, with its keys (`state/dialogs.ts`) and rows (`screens/dialogs.ts`). */
-export type Dialog = ConfirmDialog | FormDialog | SecretDialog | PlanDialog;
+export type Dialog = ConfirmDialog | ChoiceDialog | FormDialog | SecretDialog | PlanDialog;
 
 /** Asks yes or no; no is the default. */
 export interface ConfirmDialog {
@@ -15,6 +16,21 @@ export interface ConfirmDialog {
   readonly yes: string;
   /** Sent on `y`. */
   readonly act: ActDraft;
+}
+
+/** Asks which of several, with a key for each; none of them is Enter. */
+export interface ChoiceDialog {
+  readonly kind: "choice";
+  readonly title: string;
+  readonly facts: readonly string[];
+  /** Whose deliveries are counted as it is shown, and what would become of them. */
+  readonly waiting: Waiting | null;
+  readonly choices: readonly { readonly key: KeyName; readonly label: string; readonly act: ActDraft }[];
+}
+
+export interface Waiting {
+  readonly endpoint: string;
+  readonly fate: "kept" | "sent" | "cancelled";
 }
 
 /** Fields to be filled in. What is wrong is said at its field, and nothing is sent before Enter in the last one. */
@@ -36,14 +52,22 @@ export interface FormDialog {
 }
 
 /** What a form is filled in for, and what that is about. */
-export type Purpose = { readonly kind: "add" } | { readonly kind: "edit"; readonly before: Endpoint };
+export type Purpose =
+  | { readonly kind: "add" }
+  | { readonly kind: "edit"; readonly before: Endpoint }
+  | { readonly kind: "rotate"; readonly endpoint: Endpoint }
+  | { readonly kind: "delete"; readonly endpoint: Endpoint }
+  /** Null: which one is a field of its own. */
+  | { readonly kind: "test"; readonly endpoint: Endpoint | null };
 
 export interface Field {
   /** As the request calls it. */
   readonly name: string;
   readonly label: string;
-  /** Event types are completed from the catalogue. */
-  readonly takes: "text" | "types";
+  /** Words are completed from the catalogue; one of several is gone through with Up and Down. */
+  readonly takes: "text" | "types" | "type" | "endpoint";
+  /** Those there are; of event types those that come first. */
+  readonly choices: readonly string[];
   readonly line: Line;
   /** What may be typed, while nothing is wrong. */
   readonly hint: string;
@@ -85,4 +109,11 @@ export interface PlanDialog {
   readonly note: string | null;
   /** The idempotency key of the act that was sent; the dialog stays until it is answered. */
   readonly sent: string | null;
+}
+
+/** Whose waiting deliveries a dialog names. */
+export function waitingOf(dialog: Dialog): Waiting | null {
+  if (dialog.kind === "choice") return dialog.waiting;
+  if (dialog.kind !== "form" || dialog.for.kind !== "delete") return null;
+  return { endpoint: dialog.for.endpoint.id, fate: "cancelled" };
 }

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { anAttempt } from "../../src/api/schemas/attempt.ts";
+import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
+import { anEvent, anEventSummary } from "../../src/api/schemas/event.ts";
 import { frameOf } from "../../tui/frame.ts";
 import type { Call } from "../../tui/model.ts";
-import { Dashboard, NEW_ENDPOINT, SECRET, type Setup } from "./daemon.ts";
+import { Dashboard, idOf, NEW_ENDPOINT, SECRET, type Setup } from "./daemon.ts";
 
 function shown({ state }: Dashboard): string {
   return frameOf(state)
@@ -15,6 +18,14 @@ function onEndpoints(setup: Setup = {}): Dashboard {
 
 const asked = ({ daemon }: Dashboard, operation: string) => daemon.asked.filter((call) => call.operation === operation);
 const dialogs = ({ state }: Dashboard) => state.modes.map((mode) => mode.kind === "dialog" && mode.dialog.kind);
+
+/** Whether it is anywhere in the state. */
+function holds({ state }: Dashboard, text: string): boolean {
+  const flat = JSON.stringify(state, (_, value: unknown) =>
+    value instanceof Map || value instanceof Set ? [...value] : value,
+  );
+  return flat.includes(text);
+}
 
 /** Presses keys whose questions stay open, and hands back the last one. */
 function withoutAnswer(dashboard: Dashboard, ...keys: string[]): Call {
@@ -59,10 +70,7 @@ describe("adding an endpoint", () => {
     dashboard.press("y");
     expect(dashboard.effects).toContainEqual({ do: "copy", text: SECRET });
     expect(shown(dashboard.press("esc"))).not.toContain(SECRET);
-    const text = JSON.stringify(dashboard.state, (_, value: unknown) =>
-      value instanceof Map || value instanceof Set ? [...value] : value,
-    );
-    expect(text).not.toContain(SECRET);
+    expect(holds(dashboard, SECRET)).toBe(false);
   });
 
   it("takes what is pasted as one line of the field", () => {
@@ -158,3 +166,188 @@ describe("editing an endpoint", () => {
     expect(shown(onEndpoints({ endpoints: 0 }).press("e"))).toContain("e is off: no endpoint is selected");
   });
 });
+
+const TAIL = anEndpoint.id.slice(-8);
+
+describe("pausing an endpoint", () => {
+  it.each([
+    ["h", "hold"],
+    ["s", "skip"],
+  ])("by %s names what waits, and is done: %s", (key, when) => {
+    const dashboard = onEndpoints().press("z");
+    expect(shown(dashboard)).toContain(`Pause ${anEndpoint.id}`);
+    expect(shown(dashboard)).toContain("2 deliveries wait for it now: kept, and sent when it is enabled.");
+    dashboard.press("enter", "y");
+    expect(asked(dashboard, "changeEndpoint")).toEqual([]);
+    dashboard.press(key);
+    expect(asked(dashboard, "changeEndpoint")).toMatchObject([
+      { ask: { id: anEndpoint.id, body: { enabled: false, when_disabled: when } } },
+    ]);
+    expect(shown(dashboard)).toContain("nothing more is sent to it");
+  });
+
+  it("works from the delivery and the cause of failures under the cursor", () => {
+    for (const tab of ["deliveries", "failures"] as const) {
+      const dashboard = new Dashboard({ tab }).connected().press("z");
+      expect(dialogs(dashboard)).toEqual(["choice"]);
+      expect(shown(dashboard)).toMatch(/Pause ep_/);
+      expect(shown(dashboard)).toContain("2 deliveries wait for it now");
+    }
+  });
+
+  it("acts on the endpoint it was asked for, whatever the list does", () => {
+    const dashboard = onEndpoints().press("z");
+    dashboard.daemon.holds.instead = {
+      ...dashboard.daemon.holds.instead,
+      listEndpoints: { data: [], next_cursor: null },
+    };
+    dashboard.stream({ kind: "endpoint", data: { at: new Date(dashboard.now).toISOString() } } as never).pass(6000);
+    expect(asked(dashboard.press("h"), "changeEndpoint")[0]!.ask.id).toBe(anEndpoint.id);
+  });
+});
+
+describe("enabling an endpoint", () => {
+  it("says how much will go out, and sends it", () => {
+    const setup = onEndpoints();
+    const off = { ...anEndpoint, enabled: false };
+    setup.daemon.holds.instead = { ...setup.daemon.holds.instead, listEndpoints: { data: [off], next_cursor: null } };
+    setup.daemon.holds.instead = {
+      ...setup.daemon.holds.instead,
+      getEndpoint: { ...off, health: { ...aHealth, pending: 0, held: 31 } },
+    };
+    const dashboard = setup.press("ctrl+r").pass(6000);
+    dashboard
+      .stream({ kind: "endpoint", data: { at: "", endpoint: anEndpoint.id } } as never)
+      .pass(6000)
+      .press("z");
+    expect(shown(dashboard)).toContain("31 deliveries wait for it: sent at once, slowly at first.");
+    expect(asked(dashboard.press("y"), "changeEndpoint")).toMatchObject([
+      { ask: { id: anEndpoint.id, body: { enabled: true, held: "release" } } },
+    ]);
+  });
+});
+
+describe("rotating a secret", () => {
+  const rotated = (typed = TAIL) => onEndpoints().press("S", "enter").type(typed).press("enter");
+
+  it("asks for the overlap and for what is meant, and shows the next one in its box alone", () => {
+    const dashboard = rotated();
+    expect(asked(dashboard, "rotateSecret")).toMatchObject([
+      { ask: { id: anEndpoint.id, body: { overlap_seconds: 86_400 } } },
+    ]);
+    expect(shown(dashboard)).toContain(SECRET);
+    dashboard.press("esc");
+    expect(holds(dashboard, SECRET)).toBe(false);
+    expect(shown(dashboard)).toContain("the next secret takes over at 2026-11-21T09:55:00.000Z");
+  });
+
+  it("sends nothing for another name or an overlap that there is not", () => {
+    const dashboard = onEndpoints().press("S", "ctrl+u").type("8d").press("enter").type("wrong").press("enter");
+    expect(shown(dashboard)).toContain("up to 7d");
+    expect(shown(dashboard)).toContain("That is not it");
+    expect(asked(dashboard, "rotateSecret")).toEqual([]);
+  });
+
+  it("is completed or abandoned by the same key while it is under way", () => {
+    for (const [key, operation] of [
+      ["c", "completeRotation"],
+      ["a", "abandonRotation"],
+    ] as const) {
+      const dashboard = rotated().press("esc", "S");
+      expect(shown(dashboard)).toContain("2026-11-21T09:55:00.000Z");
+      expect(asked(dashboard.press(key), operation)).toMatchObject([{ ask: { id: anEndpoint.id } }]);
+      expect(holds(dashboard, SECRET)).toBe(false);
+      expect(dialogs(dashboard.press("S"))).toEqual(["form"]);
+    }
+  });
+
+  it("offers to end a rotation that somebody else began", () => {
+    const dashboard = onEndpoints().press("S", "enter").type(TAIL);
+    const call = withoutAnswer(dashboard, "enter");
+    const problem = { failure: "conflict", code: "rotation_in_progress", message: "not yet", hint: "" };
+    dashboard.say({ kind: "failed", call, problem } as never);
+    expect(shown(dashboard)).toContain("complete: it takes over now");
+    expect(asked(dashboard.press("a"), "abandonRotation")).toHaveLength(1);
+  });
+});
+
+describe("deleting an endpoint", () => {
+  it.each([TAIL, anEndpoint.id, "example.com/plain", "https://example.com/plain"])(
+    "is done once %s is typed",
+    (typed) => {
+      const dashboard = onEndpoints().press("D");
+      expect(shown(dashboard)).toContain(`Delete ${anEndpoint.id}`);
+      expect(shown(dashboard)).toContain("2 deliveries wait for it: cancelled, never sent.");
+      expect(asked(dashboard.press("enter", "y"), "deleteEndpoint")).toEqual([]);
+      dashboard.press("ctrl+u").type(typed).press("enter");
+      expect(asked(dashboard, "deleteEndpoint")).toMatchObject([{ ask: { id: anEndpoint.id } }]);
+      expect(shown(dashboard)).toContain("what was sent to it stays listed");
+    },
+  );
+});
+
+describe("a test event", () => {
+  it("goes to the endpoint under the cursor with a type of it, and says what came back", () => {
+    const dashboard = onEndpoints().press("t");
+    expect(shown(dashboard)).toMatch(/Event type +budget\.exceeded/);
+    dashboard.press("enter");
+    expect(asked(dashboard, "sendTestEvent")).toMatchObject([
+      { ask: { id: anEndpoint.id, query: { wait: true }, body: { type: "budget.exceeded" } } },
+    ]);
+    expect(shown(dashboard)).toMatch(/test ep_…\w+: 503 in [\d.]+ m?s: plain/);
+    expect(shown(dashboard)).toContain(`Test event to ${anEndpoint.id}`);
+    expect(dialogs(dashboard.press("esc"))).toEqual([]);
+  });
+
+  it("says the status and the time of a success", () => {
+    const dashboard = onEndpoints();
+    const attempt = { ...anAttempt, outcome: "succeeded", status_code: 200, error: null, duration_ms: 143 };
+    dashboard.daemon.holds.instead = { ...dashboard.daemon.holds.instead, sendTestEvent: attempt };
+    expect(shown(dashboard.press("t", "enter"))).toContain("200 in 143 ms");
+  });
+
+  it("says that it waits where the brake is on", () => {
+    const dashboard = onEndpoints();
+    dashboard.daemon.holds.instead = { ...dashboard.daemon.holds.instead, sendTestEvent: { id: idOf("evt", 1) } };
+    expect(shown(dashboard.press("t", "enter"))).toContain("is the brake on?");
+  });
+
+  it("lets the type be chosen with the arrows, and completes it", () => {
+    const dashboard = onEndpoints().press("t", "down", "down");
+    expect(shown(dashboard)).toContain("▶ transaction.enriched");
+    dashboard.press("ctrl+u").type("transaction.c").press("tab", "enter");
+    expect(asked(dashboard, "sendTestEvent")[0]!.ask.body).toEqual({ type: "transaction.created" });
+  });
+
+  it("goes from an event to its endpoint, and from one of several or none to the one that is chosen", () => {
+    const single = new Dashboard().connected().press("t");
+    expect(shown(single)).toContain(`Send a test event to ${anEvent.deliveries[0]!.endpoint}`);
+    const unmatched = new Dashboard({ tab: "activity" }).connected();
+    unmatched.press("1");
+    unmatched.daemon.holds.instead = {
+      ...unmatched.daemon.holds.instead,
+      listEvents: { data: [{ ...anEventSummary, deliveries: [] }], next_cursor: null },
+    };
+    unmatched.press("ctrl+r", "t", "enter");
+    expect(asked(unmatched, "sendTestEvent")).toHaveLength(1);
+  });
+
+  it("is off while there is no endpoint, and says what to press", () => {
+    const dashboard = new Dashboard({ endpoints: 0, events: 0 }).connected().press("t");
+    expect(shown(dashboard)).toContain("there is no endpoint to send to: a adds one");
+  });
+});
+
+it.each(["a", "e", "t", "z", "S", "D"])(
+  "%s is off where the dashboard is read-only, and while the daemon is away",
+  (key) => {
+    const looking = onEndpoints({ settings: { readOnly: true } }).press(key);
+    expect(looking.state.modes).toEqual([]);
+    expect(shown(looking)).toContain("read-only");
+    const away = onEndpoints();
+    const problem = { failure: "unreachable", code: "unreachable", message: "gone", hint: "" };
+    away.say({ kind: "lost", problem } as never).press(key);
+    expect(away.state.modes).toEqual([]);
+    expect(shown(away)).toContain("actions are off until the daemon answers");
+  },
+);

@@ -1,5 +1,6 @@
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
+import { anEndpoint } from "../../src/api/schemas/endpoint.ts";
 import { frameOf } from "../../tui/frame.ts";
 import { TABS, type Size } from "../../tui/model.ts";
 import { Dashboard } from "./daemon.ts";
@@ -24,6 +25,13 @@ const WAYS: Record<string, (dashboard: Dashboard) => Dashboard> = {
   "an endpoint to add": (d) => d.connected().press("3", "a").type("https://e.example/hook").press("tab"),
   "an endpoint to add with faults": (d) => d.connected().press("3", "a", "tab").type("bugdet").press("enter", "enter"),
   "an endpoint to edit": (d) => d.connected().press("3", "e").type("/more").press("tab").type(" x"),
+  "an endpoint to pause": (d) => d.connected().press("3", "z"),
+  "a secret to rotate": (d) => d.connected().press("3", "S").press("tab", "enter"),
+  "a rotation to end": (d) =>
+    d.connected().press("3", "S", "enter").type(anEndpoint.id.slice(-8)).press("enter", "esc", "S"),
+  "an endpoint to delete": (d) => d.connected().press("3", "D").type("nothing").press("enter"),
+  "a test event to send": (d) => d.connected().press("t"),
+  "a test event that came back": (d) => d.connected().press("3", "t", "enter"),
   "a secret": (d) =>
     d.connected().press("3", "a").type("https://e.example").press("tab").type("all").press("enter", "enter"),
   "a plan of many": (d) => d.connected().press("R"),
@@ -63,7 +71,16 @@ describe.each(SIZES)("at $columns x $rows", (size) => {
 
 describe("outside text", () => {
   it.each(HOSTILE.map((text) => [JSON.stringify(text).slice(0, 40), text]))("%s is shown, not obeyed", (_, text) => {
-    for (const way of [...TABS, "an event", "an endpoint", "a replay to confirm", "a canary", "an endpoint to edit"]) {
+    for (const way of [
+      ...TABS,
+      "an event",
+      "an endpoint",
+      "a replay to confirm",
+      "a canary",
+      "an endpoint to edit",
+      "an endpoint to pause",
+      "a test event to send",
+    ]) {
       const size = { columns: 120, rows: 40 };
       const lines = frameOf(WAYS[way]!(new Dashboard({ size, text, events: 40 })).state);
       expect(lines).toHaveLength(size.rows);

@@ -1,10 +1,13 @@
 /** Keys that ask the daemon to do something with an endpoint. */
 import type { Endpoint } from "../../src/client/answers.ts";
+import type { Dialog } from "../dialog.ts";
 import type { State } from "../model.ts";
-import { addForm, editForm } from "../state/forms.ts";
+import { rotationChoice, switchChoice } from "../state/choices.ts";
+import { addForm, deleteForm, editForm, rotateForm, testForm } from "../state/forms.ts";
 import { selectedRow } from "../state/list.ts";
 import { here } from "../state/places.ts";
-import { ask, hold } from "./subject.ts";
+import { switchesAt } from "../state/rotations.ts";
+import { ask, hold, subject } from "./subject.ts";
 import { only, type Binding } from "./binding.ts";
 
 const ENDPOINTS = ["endpoints", "endpoint"] as const;
@@ -39,7 +42,78 @@ export const ENDPOINT_ACTIONS: readonly Binding[] = [
     off: whyNoEndpoint,
     run: (state) => only(ask(hold(state), editForm(endpointHere(state)!))),
   },
+  {
+    keys: ["t"],
+    show: "t",
+    label: "test",
+    help: "send a test event, and wait for what comes back",
+    on: ["events", "event", "deliveries", "endpoints", "endpoint", "failures"],
+    footer: 42,
+    acts: true,
+    off: (state) => (testTargets(state).length === 0 ? "there is no endpoint to send to: a adds one" : null),
+    run: (state) => only(ask(hold(state), testForm(testTargets(state), typeHere(state)))),
+  },
+  {
+    keys: ["z"],
+    show: "z",
+    label: "pause/enable",
+    help: "pause this endpoint without losing anything, or enable it again",
+    on: [...ENDPOINTS, "deliveries", "failures"],
+    footer: 43,
+    acts: true,
+    off: whyNoEndpoint,
+    run: (state) => only(ask(hold(state), switchChoice(endpointHere(state)!))),
+  },
+  {
+    keys: ["S"],
+    show: "S",
+    label: "rotate secret",
+    help: "rotate this endpoint's secret, or end the rotation that is under way",
+    on: ENDPOINTS,
+    footer: 44,
+    acts: true,
+    off: whyNoEndpoint,
+    run: (state) => only(ask(hold(state), secretDialog(state, endpointHere(state)!))),
+  },
+  {
+    keys: ["D"],
+    show: "D",
+    label: "delete",
+    help: "delete this endpoint",
+    on: ENDPOINTS,
+    footer: 45,
+    acts: true,
+    off: whyNoEndpoint,
+    run: (state) => only(ask(hold(state), deleteForm(endpointHere(state)!))),
+  },
 ];
+
+function secretDialog(state: State, endpoint: Endpoint): Dialog {
+  const at = switchesAt(state, endpoint.id);
+  return at === null ? rotateForm(endpoint) : rotationChoice(endpoint, at);
+}
+
+/** Those that the row under the cursor is about, else all that are known. */
+function testTargets(state: State): (Endpoint | string)[] {
+  const one = endpointHere(state);
+  if (one !== null) return [one];
+  const { known } = state;
+  const place = here(state);
+  const deliveries =
+    place.kind === "events"
+      ? (selectedRow(place.list)?.deliveries ?? [])
+      : place.kind === "event"
+        ? (known.events.get(place.id)?.value.deliveries ?? [])
+        : [];
+  const failedFirst = deliveries.toSorted((a, b) => Number(b.status === "failed") - Number(a.status === "failed"));
+  const own = [...new Set(failedFirst.map(({ endpoint }) => endpoint))].filter((id) => !known.gone.has(id));
+  const ids = own.length > 0 ? own : [...known.endpoints.keys()];
+  return ids.map((id) => known.endpoints.get(id) ?? id);
+}
+
+function typeHere(state: State): string | null {
+  return subject(state)?.type ?? null;
+}
 
 /** The endpoint that is selected or shown; null where there is none, or it is not read yet. */
 export function endpointHere(state: State): Endpoint | null {

@@ -5,7 +5,7 @@ import { prose } from "../draw/text.ts";
 import { layoutOf } from "../layout.ts";
 import type { State } from "../model.ts";
 import { boxRows, innerOf } from "./boxes.ts";
-import { formRows, secretRows } from "./forms.ts";
+import { choiceRows, formRows, secretRows } from "./forms.ts";
 import { planRows, planTitle } from "./plan.ts";
 
 const BORDERS = 2;
@@ -24,6 +24,8 @@ export function dialogRows(state: State, dialog: Dialog): string[] {
       const facts = dialog.facts.flatMap((text) => prose(text, width, look));
       return boxRows(look, state.size, dialog.title, [...facts.map((text) => [{ text }]), [], keys]);
     }
+    case "choice":
+      return boxRows(look, state.size, dialog.title, choiceRows(state, dialog, width));
     case "form":
       return boxRows(look, state.size, dialog.title, formRows(state, dialog, width));
     case "secret":

@@ -1,18 +1,31 @@
 /** A form, and the box with a secret. */
-import type { Field, FormDialog, SecretDialog } from "../dialog.ts";
+import { HEALTH_COUNT_LIMIT } from "../../src/domain/endpoint.ts";
+import {
+  waitingOf,
+  type ChoiceDialog,
+  type Dialog,
+  type Field,
+  type FormDialog,
+  type SecretDialog,
+} from "../dialog.ts";
 import { glyph, type Look } from "../draw/look.ts";
+import { countText } from "../draw/numbers.ts";
 import type { Span } from "../draw/row.ts";
+import { shortUrl } from "../draw/status.ts";
 import { prose, tailOf, wrap } from "../draw/text.ts";
 import type { State } from "../model.ts";
-import { choicesOf, wordBefore } from "../state/fields.ts";
-import { changesOf } from "../state/forms.ts";
+import { choicesOf, isPicked, wordBefore } from "../state/fields.ts";
+import { changesOf } from "../state/form-requests.ts";
 
 const LABEL = 13;
+const MOST_CHOICES = 6;
 
 /** What stands in the box, `inner` columns wide. */
 export function formRows(state: State, form: FormDialog, inner: number): Span[][] {
   const { look } = state.settings;
-  const facts = form.facts.flatMap((text) => prose(text, inner, look)).map((text): Span[] => [{ text }]);
+  const facts = [...form.facts.flatMap((text) => prose(text, inner, look)), ...waitingText(state, form)].map(
+    (text): Span[] => [{ text }],
+  );
   const fields = form.fields.flatMap((field, index) => fieldRows(state, form, { field, index, inner }));
   const fault =
     form.fault === null ? [] : prose(form.fault, inner, look).map((text): Span[] => [{ text, style: "red" }]);
@@ -30,13 +43,26 @@ function fieldRows(state: State, { at, sent }: FormDialog, { field, index, inner
   const isHere = index === at && sent === null;
   const label: Span = { text: field.label.padEnd(LABEL), style: isHere ? "bold" : "grey" };
   const value = isHere ? cursorSpans(look, field.line, inner - LABEL) : [{ text: field.line.text }];
+  const row: Span[] = [label, ...value];
+  if (isHere && field.fault === null && isPicked(field)) return [row, ...pickRows(state, field)];
   const under = underField(state, field, isHere);
-  if (under === null) return [[label, ...value]];
+  if (under === null) return [row];
   const lines = prose(under.text, inner - LABEL, look).slice(0, 3);
-  return [
-    [label, ...value],
-    ...lines.map((text): Span[] => [{ text: " ".repeat(LABEL) }, { text, style: under.style }]),
-  ];
+  return [row, ...lines.map((text): Span[] => [{ text: " ".repeat(LABEL) }, { text, style: under.style }])];
+}
+
+/** What it may be, around what it is. */
+function pickRows(state: State, field: Field): Span[][] {
+  const { look } = state.settings;
+  const choices = choicesOf(field, state);
+  const at = Math.max(0, choices.indexOf(field.line.text));
+  const top = Math.max(0, Math.min(at - 2, choices.length - MOST_CHOICES));
+  return choices.slice(top, top + MOST_CHOICES).map((choice): Span[] => {
+    const url = field.takes === "endpoint" ? state.known.endpoints.get(choice)?.url : undefined;
+    const mark = choice === field.line.text ? glyph(look, "selected") : " ";
+    const text = `${mark} ${choice}${url === undefined ? "" : `  ${shortUrl(url)}`}`;
+    return [{ text: " ".repeat(LABEL) }, { text, style: "grey" }];
+  });
 }
 
 function underField(state: State, field: Field, isHere: boolean): Span | null {
@@ -82,12 +108,52 @@ function keys({ link }: State, { at, fields, yes, sent }: FormDialog): Span[] {
   }
   const isLast = at === fields.length - 1;
   return [
+    ...(isPicked(fields[at]!) ? [{ text: "Up Down", style: "bold" as const }, { text: "  choose      " }] : []),
     { text: "Enter", style: "bold" },
     { text: `  ${isLast ? yes : "next"}      ` },
     ...(fields.length > 1 ? [{ text: "Tab", style: "bold" as const }, { text: "  complete, next      " }] : []),
     { text: "Esc", style: "bold" },
     { text: "  cancel" },
   ];
+}
+
+export function choiceRows(state: State, dialog: ChoiceDialog, inner: number): Span[][] {
+  const { look } = state.settings;
+  const facts = [...dialog.facts.flatMap((text) => prose(text, inner, look)), ...waitingText(state, dialog)];
+  const choices = dialog.choices.flatMap(({ key, label }) =>
+    prose(label, inner - 3, look).map((text, index): Span[] => [
+      { text: index === 0 ? `${key}  ` : "   ", style: "bold" },
+      { text },
+    ]),
+  );
+  const cancel: Span[] = [
+    { text: "Esc", style: "bold" },
+    { text: dialog.choices.length === 0 ? "  close" : "  cancel" },
+  ];
+  return [...facts.map((text): Span[] => [{ text }]), [], ...choices, cancel];
+}
+
+/** What waits for an endpoint as it is known now, and what becomes of it. */
+function waitingText({ known }: State, dialog: Dialog): string[] {
+  const waiting = waitingOf(dialog);
+  if (waiting === null) return [];
+  const health = known.health.get(waiting.endpoint)?.value.health;
+  if (health === undefined) return ["How much waits for it is being read."];
+  const { pending, held } = health;
+  const [open, kept] = [countOf(pending + held), countOf(held)];
+  switch (waiting.fate) {
+    case "kept":
+      return [`${open} for it now: kept, and sent when it is enabled.`];
+    case "sent":
+      return [held === 0 ? "Nothing is held for it." : `${kept} for it: sent at once, slowly at first.`];
+    case "cancelled":
+      return [pending + held === 0 ? "Nothing waits for it." : `${open} for it: cancelled, never sent.`];
+  }
+}
+
+function countOf(count: number): string {
+  const number = `${countText(count)}${count >= HEALTH_COUNT_LIMIT ? "+" : ""}`;
+  return count === 1 ? "1 delivery waits" : `${number} deliveries wait`;
 }
 
 export function secretRows(look: Look, { facts, secret }: SecretDialog, inner: number): Span[][] {

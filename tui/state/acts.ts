@@ -4,11 +4,13 @@
  */
 import type { Job } from "../../src/client/answers.ts";
 import type { AttemptChange } from "../../src/client/stream.ts";
-import { shortId, tookText } from "../draw/numbers.ts";
+import { tookText } from "../draw/numbers.ts";
 import type { Act, ActDraft, Answered, Call, Effect, Problem, State, Step } from "../model.ts";
 import { closeForm, refuseForm } from "./form-answers.ts";
 import { withJob } from "./jobs.ts";
+import { outcomeOf } from "./outcomes.ts";
 import { planAnswered, planFailed } from "./plan-answers.ts";
+import { rotationKnown } from "./rotations.ts";
 import { toast } from "./toast.ts";
 
 /** For the attempt that tells how an act went: it may be told as one of many. */
@@ -39,28 +41,16 @@ export function actAnswered(state: State, key: string, answered: Answered): Stat
   const acts = isAwaited
     ? state.acts.map((one) => (one === act ? { ...one, phase: "done" as const } : one))
     : state.acts.filter((one) => one !== act);
-  const said = SAYS[answered.call.operation]?.(answered.answer as never) ?? "done";
+  const said = outcomeOf(answered);
   const known = JOB_ANSWERS.has(answered.call.operation)
     ? withJob(state.known, answered.answer as Job, state.now)
-    : state.known;
+    : rotationKnown(state.known, answered);
   const closed = closeForm(planAnswered({ ...state, acts, known }, key), key, answered);
-  return toast(closed, `${act.label}: ${said}`, "good");
+  return toast(closed, `${act.label}: ${said.text}`, said.tone);
 }
 
 /** These answer with the job as it is by then. */
 const JOB_ANSWERS: ReadonlySet<string> = new Set(["createJob", "pauseJob", "resumeJob", "cancelJob"]);
-
-/** What each operation came to, in a word or two. */
-const SAYS: { readonly [O in Answered["call"]["operation"]]?: (answer: never) => string } = {
-  retryEvent: ({ left_alone: left }: { readonly left_alone?: readonly object[] }) =>
-    left === undefined || left.length === 0 ? "queued" : `queued, ${left.length} left alone (endpoint is off)`,
-  registerEndpoint: ({ id }: { readonly id: string }) => `added as ${id}`,
-  changeEndpoint: () => "changed",
-  createJob: ({ id }: Job) => `runs as ${shortId(id)}; 5 shows it`,
-  pauseJob: () => "paused; z lets it go on",
-  resumeJob: () => "it goes on",
-  cancelJob: ({ done, matched }: Job) => `cancelled; ${done} of ${matched} were done and stay so`,
-};
 
 export function actFailed(state: State, key: string, problem: Problem): State {
   const { failure, code, message, hint } = problem;

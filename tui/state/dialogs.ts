@@ -15,6 +15,10 @@ export function pressDialog(state: State, dialog: Dialog, key: KeyName): Step {
       if (key === "y") return perform(closed, dialog.act);
       if (key !== "n" && key !== "enter") return { state, effects: [] };
       return { state: toast(closed, "nothing was done"), effects: [] };
+    case "choice": {
+      const chosen = dialog.choices.find((one) => one.key === key);
+      return chosen === undefined ? { state, effects: [] } : perform(closed, chosen.act);
+    }
     case "form":
       return pressForm(state, dialog, key);
     case "secret":

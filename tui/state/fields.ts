@@ -4,19 +4,46 @@ import type { State } from "../model.ts";
 import { commonStart, insert, newLine } from "./line.ts";
 
 export function newField(field: Pick<Field, "name" | "label"> & Partial<Field>, text = ""): Field {
-  return { takes: "text", hint: "", fault: null, ...field, line: newLine("field", text) };
+  return { takes: "text", choices: [], hint: "", fault: null, ...field, line: newLine("field", text) };
 }
 
 export function textOf({ fields }: FormDialog, name: string): string {
   return fields.find((field) => field.name === name)?.line.text.trim() ?? "";
 }
 
-/** What the word before the cursor may become. */
-export function choicesOf({ takes, line }: Field, { known }: State): string[] {
-  if (takes === "text") return [];
-  const [word, others] = [wordBefore(line), line.text.split(/[\s,]+/)];
-  const names = (known.types ?? []).map(({ name }) => name).filter((name) => name === word || !others.includes(name));
-  return names.filter((name) => name.startsWith(word));
+/** What the word before the cursor may become, or all that the field may hold. */
+export function choicesOf({ takes, choices, line }: Field, { known }: State): string[] {
+  const names = (known.types ?? []).map(({ name }) => name);
+  const url = (id: string) => known.endpoints.get(id)?.url ?? "";
+  switch (takes) {
+    case "text":
+      return [];
+    case "types": {
+      const [word, others] = [wordBefore(line), line.text.split(/[\s,]+/)];
+      return names.filter((name) => name.startsWith(word) && (name === word || !others.includes(name)));
+    }
+    case "type":
+      return narrowed([...new Set([...choices, ...names])], line.text, (name) => name.startsWith(line.text));
+    case "endpoint":
+      return narrowed(choices, line.text, (id) => id.startsWith(line.text) || url(id).includes(line.text));
+  }
+}
+
+/** All of them once one is chosen: it is to be seen among its neighbours. */
+function narrowed(all: readonly string[], text: string, fits: (one: string) => boolean): string[] {
+  return all.filter((one) => all.includes(text) || fits(one));
+}
+
+export function isPicked({ takes }: Field): boolean {
+  return takes === "type" || takes === "endpoint";
+}
+
+/** The one above or below. */
+export function picked(field: Field, by: number, state: State): Field {
+  const choices = choicesOf(field, state);
+  const at = choices.indexOf(field.line.text);
+  const next = choices[at < 0 ? 0 : (at + by + choices.length) % choices.length];
+  return next === undefined ? field : { ...field, line: newLine("field", next), fault: null };
 }
 
 export function wordBefore({ text, cursor }: Field["line"]): string {
@@ -29,6 +56,8 @@ export function completed(field: Field, state: State): Field["line"] | null {
   const choices = choicesOf(field, state);
   if (word === "" || choices.length === 0 || choices.includes(word)) return null;
   const known = commonStart(choices);
+  // An endpoint is also found by a part of its URL.
+  if (isPicked(field)) return newLine("field", known.length > word.length ? known : word);
   return insert(field.line, known.slice(word.length) + (choices.length === 1 ? " " : ""));
 }
 

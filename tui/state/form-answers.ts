@@ -1,27 +1,43 @@
 /** What an answer does to the form it was asked from, and where a secret in it is shown. */
 import type { Answers } from "../../src/client/answers.ts";
-import type { Dialog, FormDialog, SecretDialog } from "../dialog.ts";
+import type { ChoiceDialog, Dialog, FormDialog, SecretDialog } from "../dialog.ts";
 import type { Answered, Mode, Problem, State } from "../model.ts";
+import { rotationChoice } from "./choices.ts";
 import { faulted } from "./fields.ts";
+import { testResult } from "./outcomes.ts";
+
+/** Of a receiver's answer. */
+const SHOWN_CHARACTERS = 300;
 
 /** It was done: its form goes, and a secret that comes of it lies over all else. */
 export function closeForm(state: State, key: string, answered: Answered): State {
-  const secret = secretOf(answered);
-  const modes = state.modes.filter((mode) => !isFormOf(mode, key));
-  return { ...state, modes: secret === null ? modes : [...modes, { kind: "dialog", dialog: secret }] };
+  const modes = state.modes.filter((mode) => formOf(mode, key) === null);
+  const isOpen = modes.length < state.modes.length;
+  const dialog = secretOf(answered) ?? (isOpen ? refusalOf(answered) : null);
+  return { ...state, modes: dialog === null ? modes : [...modes, { kind: "dialog", dialog }] };
+}
+
+/** What a receiver said to a test event, to whoever waited for it. */
+function refusalOf({ call, answer }: Answered): ChoiceDialog | null {
+  if (call.operation !== "sendTestEvent") return null;
+  const attempt = answer as Answers["sendTestEvent"];
+  if (!("outcome" in attempt) || attempt.outcome === "succeeded") return null;
+  const { url, detail, response_body: body, event } = attempt;
+  const said = body === "" ? [] : ["", body.slice(0, SHOWN_CHARACTERS)];
+  const facts = [url, "", testResult(attempt), detail, ...said, "", `All of it: :${event}`];
+  return { kind: "choice", title: `Test event to ${attempt.endpoint}`, facts, waiting: null, choices: [] };
 }
 
 /** It was refused: what is wrong is said at its fields, which can be filled in again. */
 export function refuseForm(state: State, key: string, problem: Problem): State {
   const modes = state.modes.map((mode): Mode => {
     const form = formOf(mode, key);
+    if (form?.for.kind === "rotate" && problem.code === "rotation_in_progress") {
+      return { kind: "dialog", dialog: rotationChoice(form.for.endpoint, null) };
+    }
     return form === null ? mode : { kind: "dialog", dialog: faulted(form, faultsOf(form, problem)) };
   });
   return { ...state, modes };
-}
-
-function isFormOf(mode: Mode, key: string): boolean {
-  return formOf(mode, key) !== null;
 }
 
 function formOf(mode: Mode, key: string): FormDialog | null {
@@ -50,6 +66,17 @@ function secretOf({ call, answer }: Answered): SecretDialog | null {
         title: "The endpoint is added",
         facts: [id, url, "", "This signs what it gets. It is shown once: hand it to the receiver now."],
         secret,
+      };
+    }
+    case "rotateSecret": {
+      const secrets = answer as Answers["rotateSecret"];
+      const at = secrets.switches_at;
+      const when = at === undefined ? "It signs from now on." : `It takes over at ${at}.`;
+      return {
+        kind: "secret",
+        title: "The next secret",
+        facts: [call.ask.id ?? "", "", `${when} It is shown once: hand it to the receiver now.`],
+        secret: secrets.next_signing_secret ?? secrets.signing_secret,
       };
     }
     default:

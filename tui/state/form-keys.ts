@@ -3,8 +3,8 @@ import type { FormDialog } from "../dialog.ts";
 import type { KeyName } from "../keystrokes.ts";
 import type { State, Step } from "../model.ts";
 import { perform } from "./acts.ts";
-import { completed, faulted, moved, withField } from "./fields.ts";
-import { requestOf } from "./forms.ts";
+import { completed, faulted, isPicked, moved, picked, withField } from "./fields.ts";
+import { requestOf } from "./form-requests.ts";
 import { editLine, insert } from "./line.ts";
 
 export function pressForm(state: State, form: FormDialog, key: KeyName): Step {
@@ -19,11 +19,13 @@ export function pressForm(state: State, form: FormDialog, key: KeyName): Step {
       const line = completed(field, state);
       return only(line === null ? moved(form, 1) : withField(form, { ...field, line, fault: null }));
     }
-    case "down":
-      return only(moved(form, 1));
     case "shift+tab":
-    case "up":
       return only(moved(form, -1));
+    case "down":
+    case "up": {
+      const by = key === "down" ? 1 : -1;
+      return only(isPicked(field) ? withField(form, picked(field, by, state)) : moved(form, by));
+    }
     default: {
       const line = editLine(field.line, key, state);
       return only(line === null ? form : withField(form, { ...field, line, fault: null }));

@@ -1,16 +1,7 @@
-/** The forms there are: how each begins, and what it asks of the daemon once it is filled in. */
+/** The forms there are, and how each begins. */
 import type { Endpoint } from "../../src/client/answers.ts";
-import { nearest } from "../../src/config/nearest.ts";
 import type { Field, FormDialog } from "../dialog.ts";
-import { shortId } from "../draw/numbers.ts";
-import { shortUrl } from "../draw/status.ts";
-import type { ActDraft, State } from "../model.ts";
-import { newField, textOf } from "./fields.ts";
-
-/** By the name of the field; under no name what is wrong with all of it. */
-export interface Faults {
-  readonly faults: Readonly<Record<string, string>>;
-}
+import { newField } from "./fields.ts";
 
 const BLANK = { at: 0, facts: [], fault: null, sent: null } as const;
 
@@ -47,72 +38,67 @@ function settings({ url, events, description }: Pick<Endpoint, "url" | "events" 
   ];
 }
 
-export function requestOf(form: FormDialog, state: State): ActDraft | Faults {
-  switch (form.for.kind) {
-    case "add":
-      return registration(form, state);
-    case "edit":
-      return change(form, form.for.before, state);
-  }
-}
+const WHICH = newField({ name: "typed", label: "To be sure", hint: "type its id, the end of it, or its URL" });
 
-function registration(form: FormDialog, state: State): ActDraft | Faults {
-  const faults = settingFaults(form, state);
-  if (faults !== null) return faults;
-  const body = { url: textOf(form, "url"), events: typesIn(form, state), description: textOf(form, "description") };
-  return { label: `add ${shortUrl(body.url)}`, request: { operation: "registerEndpoint", ask: { body } }, event: null };
-}
-
-function change(form: FormDialog, before: Endpoint, state: State): ActDraft | Faults {
-  const faults = settingFaults(form, state);
-  if (faults !== null) return faults;
-  const changes = changesOf(form, before, state);
-  if (changes.length === 0) return { faults: { "": "Nothing is other than before. Esc leaves it." } };
-  const body = Object.fromEntries(changes.map(({ name, after }) => [name, after]));
-  const { id } = before;
+export function rotateForm(endpoint: Endpoint): FormDialog {
   return {
-    label: `change ${shortId(id)}`,
-    request: { operation: "changeEndpoint", ask: { id, body } },
-    event: null,
+    ...BLANK,
+    kind: "form",
+    for: { kind: "rotate", endpoint },
+    title: `Rotate the secret of ${endpoint.id}`,
+    facts: [
+      endpoint.url,
+      "",
+      "A next secret is made and shown once. Until it takes over, X-Service-Signature is made with the current one and " +
+        "webhook-signature with both: let the receiver accept both, then press S again to complete the rotation.",
+      "",
+    ],
+    fields: [
+      newField({ name: "overlap_seconds", label: "Overlap", hint: "until the next one takes over: 0s to 7d" }, "24h"),
+      WHICH,
+    ],
+    yes: "rotate",
   };
 }
 
-export interface Change {
-  readonly name: "url" | "events" | "description";
-  readonly before: string | readonly string[];
-  readonly after: string | readonly string[];
-}
-
-/** What is other than before, and nothing else. */
-export function changesOf(form: FormDialog, before: Endpoint, state: State): Change[] {
-  const after = { url: textOf(form, "url"), events: typesIn(form, state), description: textOf(form, "description") };
-  return (["url", "events", "description"] as const)
-    .map((name) => ({ name, before: before[name], after: after[name] }))
-    .filter((one) => String(one.before).trim() !== String(one.after));
-}
-
-/** What can be known here: whether a URL may be called, the daemon judges. */
-function settingFaults(form: FormDialog, state: State): Faults | null {
-  const types = typesIn(form, state);
-  const known = state.known.types?.map(({ name }) => name);
-  const unknown = types.find((type) => known !== undefined && !known.includes(type));
-  const faults = {
-    ...(textOf(form, "url") === "" && { url: "Where do the events go? Such as https://example.com/hook" }),
-    ...(types.length === 0 && { events: "Name at least one event type, or all" }),
-    ...(unknown !== undefined && { events: unknownType(unknown, known!) }),
+export function deleteForm(endpoint: Endpoint): FormDialog {
+  return {
+    ...BLANK,
+    kind: "form",
+    for: { kind: "delete", endpoint },
+    title: `Delete ${endpoint.id}`,
+    facts: [
+      endpoint.url,
+      "",
+      "Nothing more is sent to it. What was sent to it stays listed. There is no way back.",
+      "",
+    ],
+    fields: [WHICH],
+    yes: "delete",
   };
-  return Object.keys(faults).length === 0 ? null : { faults };
 }
 
-function unknownType(type: string, known: readonly string[]): string {
-  const near = nearest(type, known);
-  return `There is no event type "${type}". ${near === null ? `There are ${known.join(", ")}` : `Did you mean ${near}?`}`;
-}
-
-function typesIn(form: FormDialog, { known }: State): string[] {
-  const types = textOf(form, "events")
-    .split(/[\s,]+/)
-    .filter((type) => type !== "");
-  if (types.length === 1 && types[0] === "all" && known.types !== null) return known.types.map(({ name }) => name);
-  return [...new Set(types)];
+/** To one endpoint, or to one of several; `type` is what it begins with. */
+export function testForm(endpoints: readonly (Endpoint | string)[], type: string | null): FormDialog {
+  const ids = endpoints.map((one) => (typeof one === "string" ? one : one.id));
+  const only = endpoints.length === 1 && typeof endpoints[0] === "object" ? endpoints[0] : null;
+  const own = only?.events ?? [];
+  const first = type === null || (own.length > 0 && !own.includes(type)) ? (own[0] ?? "") : type;
+  const which = newField({ name: "endpoint", label: "Endpoint", takes: "endpoint", choices: ids }, ids[0]);
+  return {
+    ...BLANK,
+    kind: "form",
+    for: { kind: "test", endpoint: only },
+    title: only === null ? "Send a test event" : `Send a test event to ${only.id}`,
+    facts: [
+      ...(only === null ? [] : [only.url, ""]),
+      "One attempt with the sample of a type, outside the ladder; lists and statistics leave it out.",
+      "",
+    ],
+    fields: [
+      ...(only === null ? [which] : []),
+      newField({ name: "type", label: "Event type", takes: "type", choices: own }, first),
+    ],
+    yes: "send",
+  };
 }

@@ -1,6 +1,7 @@
 /** What the screen shows and nobody has read yet: asked for by looking at the state, so that no one has to remember to. */
 import type { Answers } from "../../src/client/answers.ts";
 import { queryOf, readFilter, type FilterWord } from "../../src/client/filter.ts";
+import { waitingOf } from "../dialog.ts";
 import { layoutOf } from "../layout.ts";
 import type { About, Call, List, Place, Read, State, Tab } from "../model.ts";
 import { hasRunningJob } from "./jobs.ts";
@@ -195,11 +196,13 @@ function* aboutPane(state: State): Generator<Call> {
 function* aboutDialog(state: State): Generator<Call> {
   const mode = state.modes.at(-1);
   if (mode?.kind !== "dialog") return;
-  const question = planQuestion(mode.dialog);
+  const { dialog } = mode;
+  const question = planQuestion(dialog);
   if (question !== null) yield question;
   const { known, now } = state;
-  if (mode.dialog.kind === "form" && known.types === null) yield ask("listEventTypes", known_(""));
-  for (const id of plannedEndpoints(mode.dialog)) {
+  if (dialog.kind === "form" && known.types === null) yield ask("listEventTypes", known_(""));
+  const waiting = waitingOf(dialog);
+  for (const id of waiting === null ? plannedEndpoints(dialog) : [waiting.endpoint]) {
     if (isDue(known.health.get(id), now, { rest: REST_MS.endpoint })) yield ask("getEndpoint", known_(id), { id });
   }
 }
