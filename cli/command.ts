@@ -53,12 +53,17 @@ export function command<const A extends Definitions>(
   args: A,
   examples: readonly string[],
 ): Command<A> {
-  const all = { ...args, help: HELP };
+  const all = Object.fromEntries(Object.entries({ ...args, help: HELP }).map(([key, arg]) => [key, asCittyHasIt(arg)]));
   return {
     args,
     examples,
     definition: defineCommand({ meta: { name, description }, args: all as unknown as ArgsDef }),
   };
+}
+
+/** To citty an argument is needed unless it says that it is not. */
+function asCittyHasIt(arg: ArgDef | typeof HELP) {
+  return arg.type === "positional" ? { ...arg, required: arg.required ?? false } : arg;
 }
 
 /** What the front makes of a command line: flags and positional arguments by name. */

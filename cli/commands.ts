@@ -50,6 +50,18 @@ export const GROUPS: Readonly<Record<string, string>> = {
   config: "The configuration",
 };
 
+/** What each first word is there for, in the order of the overview: the one page that is read before any other. */
+export const PURPOSES: readonly { readonly title: string; readonly words: readonly string[] }[] = [
+  { title: "THE DAEMON", words: ["serve", "status", "doctor", "pause", "resume"] },
+  { title: "WHAT DOES NOT ARRIVE", words: ["tui", "failures", "replay", "jobs"] },
+  { title: "WHAT THERE IS", words: ["endpoints", "events", "deliveries", "attempts"] },
+  { title: "WRITING A RECEIVER", words: ["demo", "listen", "trigger", "verify", "sign"] },
+  { title: "KEEPING IT", words: ["config", "keys", "backup", "restore", "migrate", "completions", "version"] },
+];
+
+/** From nothing to the first event delivered. */
+export const FIRST_RUN = ["webhookd serve --dev", "webhookd listen --register", "webhookd trigger budget.exceeded"];
+
 /** Other names for the last word, which help does not mention. */
 export const ALIASES: Readonly<Record<string, string>> = { ls: "list", get: "show", delete: "rm", remove: "rm" };
 

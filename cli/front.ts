@@ -22,7 +22,7 @@ export async function front(words: readonly string[], io: Io, runs: Runs): Promi
 async function dispatch(typed: readonly string[], io: Io, runs: Runs): Promise<number> {
   // What completion scripts call; nobody types it.
   if (typed[0] === "__complete") return (await import("./completions/complete.ts")).complete(typed.slice(1), io);
-  const words = commandFirst(typed);
+  const words = typed[0] === "help" ? [...typed.slice(1), "--help"] : commandFirst(typed);
   const path = commandPath(words);
   const name = path.join(" ");
   const isCommand = Object.hasOwn(COMMANDS, name);

@@ -1,41 +1,79 @@
-import { stripVTControlCharacters } from "node:util";
-import { defineCommand, renderUsage, type CommandDef } from "citty";
-import { version } from "../src/version.ts";
-import { COMMANDS, GROUPS, type CommandName } from "./commands.ts";
+import { stripVTControlCharacters, styleText } from "node:util";
+import { defineCommand, renderUsage } from "citty";
+import { COMMANDS, FIRST_RUN, GROUPS, PURPOSES, type CommandName } from "./commands.ts";
+import { fold } from "./fold.ts";
 import type { Io } from "./io.ts";
 
-const DESCRIPTION = "Webhook delivery daemon: signed, retried for 31 hours, never lost";
+const DESCRIPTION = "Delivers webhooks: signed, retried for 31 hours, never lost";
+/** Where there is no terminal to ask; and no wider than a line can be read. */
+const COLUMNS = { unknown: 80, most: 110 };
+
+/** All parts of the overview have the same columns. */
+const WIDEST = Math.max(...PURPOSES.flatMap(({ words }) => words).map(({ length }) => length));
 
 /** Help for a command, for a group of commands, or for webhookd itself (no words). */
 export async function help(words: readonly string[], { stdout, env }: Pick<Io, "stdout" | "env">): Promise<string> {
   const name = words.join(" ");
-  const parent = defineCommand({ meta: { name: ["webhookd", ...words.slice(0, -1)].join(" ") } });
-  const known = Object.hasOwn(COMMANDS, name) ? COMMANDS[name as CommandName] : null;
-  const usage = await renderUsage(definitionOf(words), words.length === 0 ? undefined : parent);
-  const examples = known === null ? [] : ["", "EXAMPLES", "", ...known.examples.map((line) => `  ${line}`)];
-  const text = [usage, ...examples, ""].join("\n").replaceAll(/ +$/gm, "");
+  const columns = Math.min(stdout.columns ?? COLUMNS.unknown, COLUMNS.most);
+  const page = Object.hasOwn(COMMANDS, name) ? await ofCommand(name as CommandName) : ofSeveral(name);
+  const text = fold(page, columns).replaceAll(/ +$/gm, "");
   // citty looks at NO_COLOR only, and only for "1".
   return stdout.isTTY && !env.NO_COLOR ? text : stripVTControlCharacters(text);
 }
 
-function definitionOf(words: readonly string[]): CommandDef {
-  const name = words.join(" ");
-  if (Object.hasOwn(COMMANDS, name)) return COMMANDS[name as CommandName].definition;
-  if (words.length > 0) {
-    const commands = Object.entries(COMMANDS).filter(([command]) => command.startsWith(`${name} `));
-    const subCommands = Object.fromEntries(
-      commands.map(([command, { definition }]) => [command.slice(name.length + 1), definition]),
-    );
-    return defineCommand({ meta: { name, description: GROUPS[name]! }, subCommands });
-  }
-  const groups = Object.entries(GROUPS).map(([group, description]) => [
-    group,
-    defineCommand({ meta: { description } }),
-  ]);
-  const commands = Object.entries(COMMANDS).filter(([command]) => !command.includes(" "));
-  const subCommands = Object.fromEntries([
-    ...commands.map(([command, { definition }]) => [command, definition]),
-    ...groups,
-  ]) as Record<string, CommandDef>;
-  return defineCommand({ meta: { name: "webhookd", version, description: DESCRIPTION }, subCommands });
+/** What a command does, in a line. */
+export function describe(name: CommandName): string {
+  return (COMMANDS[name].definition.meta as { description: string }).description;
+}
+
+async function ofCommand(name: CommandName): Promise<string> {
+  const { definition, examples } = COMMANDS[name];
+  const before = ["webhookd", ...name.split(" ").slice(0, -1)].join(" ");
+  const usage = await renderUsage(definition, defineCommand({ meta: { name: before } }));
+  return [usage.trimEnd(), "", heading("EXAMPLES"), "", ...examples.map((line) => `  ${line}`), ""].join("\n");
+}
+
+/** Not citty's: it names all commands in one line, and knows no groups. */
+function ofSeveral(group: string): string {
+  return group === "" ? overview() : ofGroup(group);
+}
+
+function overview(): string {
+  const first = (word: string) => GROUPS[word] ?? describe(word as CommandName);
+  return [
+    DESCRIPTION,
+    "",
+    `${heading("USAGE")} webhookd <command>`,
+    ...PURPOSES.flatMap(({ title, words }) => ["", heading(title), ...table(words, first)]),
+    "",
+    heading("A FIRST RUN, EACH IN A TERMINAL OF ITS OWN"),
+    ...FIRST_RUN.map((line) => `  ${line}`),
+    "",
+    "Flags and examples: webhookd <command> --help",
+    "",
+  ].join("\n");
+}
+
+function ofGroup(group: string): string {
+  const verbs = Object.keys(COMMANDS).flatMap((name) => (name.startsWith(`${group} `) ? [name.split(" ")[1]!] : []));
+  return [
+    GROUPS[group]!,
+    "",
+    `${heading("USAGE")} webhookd ${group} <command>`,
+    "",
+    heading("COMMANDS"),
+    ...table(verbs, (verb) => describe(`${group} ${verb}` as CommandName)),
+    "",
+    `Flags and examples: webhookd ${group} <command> --help`,
+    "",
+  ].join("\n");
+}
+
+function table(words: readonly string[], describe: (word: string) => string): string[] {
+  const width = Math.max(WIDEST, ...words.map(({ length }) => length));
+  return words.map((word) => `  ${word.padEnd(width)}  ${describe(word)}`);
+}
+
+function heading(text: string): string {
+  return styleText("bold", text, { validateStream: false });
 }
