@@ -222,6 +222,8 @@ export interface ActDraft {
   readonly request: Request;
   /** The event whose next attempt tells how it went; null where the answer says it all. */
   readonly event: string | null;
+  /** Only the attempt of this one delivery tells it. */
+  readonly delivery?: string;
 }
 
 /** One that was asked. */
@@ -229,10 +231,12 @@ export interface Act extends ActDraft {
   /** The idempotency key: an act whose answer was lost is sent again under the same one. */
   readonly key: string;
   readonly call: Call;
-  /** When it was asked. */
+  /** Since when it is in its phase. */
   readonly at: number;
   /** `sent`: no answer yet. `waiting`: the daemon went away; sent again when it is back. `done`: its effect is awaited. */
   readonly phase: "sent" | "waiting" | "done";
+  /** How often it was sent. */
+  readonly tries: number;
 }
 
 export interface Toast {

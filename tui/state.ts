@@ -19,12 +19,12 @@ import {
 import { layoutFor } from "./layout.ts";
 import { pinJobs, takeAnswer, takeFailure } from "./state/answers.ts";
 import { takeStream } from "./state/feed.ts";
-import { tendActs } from "./state/acts.ts";
 import { lose, retry } from "./state/link.ts";
 import { scrolled } from "./state/list.ts";
 import { press, typeText } from "./state/modes.ts";
 import { changePlaces, firstPlace, onList } from "./state/places.ts";
 import { PACE_MS } from "./state/pulse.ts";
+import { tendActs } from "./state/tend.ts";
 import { askKey, questions } from "./state/questions.ts";
 
 export interface Start {

@@ -99,6 +99,10 @@ export class FakeDaemon {
         const job = { ...aJob, ...draft, id: idOf("job", this.asked.length) };
         return isPlan ? { ...aJobPlan, ...this.holds.plan } : { ...job, done: 0, delivered: 0, failed: 0, skipped: 0 };
       }
+      case "attemptDelivery":
+        return { ...delivery, id };
+      case "cancelEvent":
+        return { ...anEventSummary, id, status: "cancelled", cancelled: 1 };
       case "pauseJob":
         return { ...aJob, id, status: "paused" };
       case "resumeJob":

@@ -1,6 +1,7 @@
 /** Keys that ask the daemon to do something. What they act on is pinned when they are pressed: the list is held. */
 import type { Binding } from "./binding.ts";
+import { DELIVERIES } from "./deliveries.ts";
 import { JOBS } from "./jobs.ts";
 import { REPLAYS } from "./replays.ts";
 
-export const ACTIONS: readonly Binding[] = [...REPLAYS, ...JOBS];
+export const ACTIONS: readonly Binding[] = [...REPLAYS, ...DELIVERIES, ...JOBS];

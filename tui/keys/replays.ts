@@ -22,7 +22,7 @@ export const REPLAYS: readonly Binding[] = [
   {
     keys: ["R"],
     show: "R",
-    label: "replay many",
+    label: "many",
     help: "replay what is marked, or all that failed of what is listed; shows the plan, and asks for the number",
     on: ["events", "deliveries", "endpoint", "failures"],
     footer: 41,

@@ -12,6 +12,8 @@ export interface Subject {
   readonly status: string;
   /** Only this endpoint's delivery, where a delivery is selected. */
   readonly endpoint: string | null;
+  /** What it is about, as far as that is read. */
+  readonly deliveries: readonly { readonly id: string; readonly endpoint: string; readonly status: string }[];
 }
 
 export function subject(state: State): Subject | null {
@@ -19,16 +21,20 @@ export function subject(state: State): Subject | null {
   switch (place.kind) {
     case "events": {
       const row: EventSummary | null = selectedRow(place.list);
-      return row && { event: row.id, type: row.type, status: row.status, endpoint: null };
+      return (
+        row && { event: row.id, type: row.type, status: row.status, endpoint: null, deliveries: row.deliveries ?? [] }
+      );
     }
     case "deliveries":
     case "endpoint": {
       const row = selectedRow(place.list);
-      return row && { event: row.event, type: row.type, status: row.status, endpoint: row.endpoint };
+      return row && { event: row.event, type: row.type, status: row.status, endpoint: row.endpoint, deliveries: [row] };
     }
     case "event": {
       const event = state.known.events.get(place.id)?.value;
-      return event === undefined ? null : { event: event.id, type: event.type, status: event.status, endpoint: null };
+      if (event === undefined) return null;
+      const { id, type, status, deliveries } = event;
+      return { event: id, type, status, endpoint: null, deliveries };
     }
     default:
       return null;

@@ -5,16 +5,14 @@
 import type { Job } from "../../src/client/answers.ts";
 import type { AttemptChange } from "../../src/client/stream.ts";
 import { tookText } from "../draw/numbers.ts";
-import type { Act, ActDraft, Answered, Call, Effect, Problem, State, Step } from "../model.ts";
+import type { ActDraft, Answered, Call, Problem, State, Step } from "../model.ts";
 import { closeForm, refuseForm } from "./form-answers.ts";
 import { withJob } from "./jobs.ts";
 import { outcomeOf } from "./outcomes.ts";
 import { planAnswered, planFailed } from "./plan-answers.ts";
 import { rotationKnown } from "./rotations.ts";
+import { doubt } from "./tend.ts";
 import { toast } from "./toast.ts";
-
-/** For the attempt that tells how an act went: it may be told as one of many. */
-const PATIENCE_MS = 60_000;
 
 /** Why no act can be asked for now; null when one can. */
 export function whyNoActs({ settings, link }: State): string | null {
@@ -28,7 +26,7 @@ export function perform(state: State, draft: ActDraft): Step {
   const key = `${state.settings.session}-${state.counter}`;
   const { operation, ask } = draft.request;
   const call = { operation, ask: { ...ask, idempotencyKey: key }, about: { for: "act", key } } as Call;
-  const acts = [...state.acts, { ...draft, call, key, at: state.now, phase: "sent" as const }];
+  const acts = [...state.acts, { ...draft, call, key, phase: "sent" as const, at: state.now, tries: 1 }];
   const next = toast({ ...state, acts, counter: state.counter + 1 }, `${draft.label}: asked`, "plain");
   return { state: next, effects: [{ do: "call", call }] };
 }
@@ -39,7 +37,7 @@ export function actAnswered(state: State, key: string, answered: Answered): Stat
   if (act === undefined) return state;
   const isAwaited = act.event !== null;
   const acts = isAwaited
-    ? state.acts.map((one) => (one === act ? { ...one, phase: "done" as const } : one))
+    ? state.acts.map((one) => (one === act ? { ...one, phase: "done" as const, at: state.now } : one))
     : state.acts.filter((one) => one !== act);
   const said = outcomeOf(answered);
   const known = JOB_ANSWERS.has(answered.call.operation)
@@ -57,7 +55,7 @@ export function actFailed(state: State, key: string, problem: Problem): State {
   const act = state.acts.find((one) => one.key === key);
   if (act === undefined) return state;
   if (failure === "unreachable" || code === "shutting_down") {
-    const acts = state.acts.map((one) => (one === act ? { ...one, phase: "waiting" as const } : one));
+    const acts = state.acts.map((one) => (one === act ? { ...one, phase: "waiting" as const, at: state.now } : one));
     return toast(
       planAnswered({ ...state, acts }, key),
       `${act.label}: no answer; sent again when the daemon is back`,
@@ -68,25 +66,21 @@ export function actFailed(state: State, key: string, problem: Problem): State {
   const inDialog = planFailed({ ...state, acts, toast: null }, key, problem);
   if (inDialog !== null) return inDialog;
   const told = refuseForm({ ...state, acts }, key, problem);
-  return toast(told, [`${act.label}: ${message}`, hint].filter((part) => part !== "").join(". "), "bad");
-}
-
-/** What waits for the daemon goes out again, under the same idempotency keys; what nothing was heard of is let go. */
-export function tendActs(state: State): Step {
-  if (state.acts.length === 0) return { state, effects: [] };
-  const isOver = ({ phase, at }: Act) => phase === "done" && state.now - at >= PATIENCE_MS;
-  const waiting = state.acts.filter(({ phase }) => phase === "waiting");
-  const acts = state.acts
-    .filter((act) => !isOver(act))
-    .map((act) => (act.phase === "waiting" ? { ...act, phase: "sent" as const } : act));
-  return { state: { ...state, acts }, effects: waiting.map(({ call }): Effect => ({ do: "call", call })) };
+  return toast(
+    told,
+    [`${act.label}: ${message}`, hint].filter((part) => part !== "").join(". ") + doubt(act, failure),
+    "bad",
+  );
 }
 
 /** Attempts that tell how an act went. */
 export function actsSeen(state: State, attempts: readonly AttemptChange[]): State {
   let next = state;
   for (const attempt of attempts) {
-    const act = next.acts.find(({ event, phase }) => phase === "done" && event === attempt.event);
+    const act = next.acts.find(
+      ({ event, delivery = attempt.delivery, phase }) =>
+        phase === "done" && event === attempt.event && delivery === attempt.delivery,
+    );
     if (act === undefined) continue;
     const { outcome, status_code, error, duration_ms } = attempt;
     const answer = `${status_code ?? error ?? outcome} in ${tookText(duration_ms)}`;

@@ -1,7 +1,7 @@
 /** The connection: what is said while there is none, and what has to be read again once there is. */
 import type { Problem, State, Step } from "../model.ts";
-import { tendActs } from "./acts.ts";
 import { visibleRows } from "./list.ts";
+import { tendActs } from "./tend.ts";
 import { changePlaces, onList } from "./places.ts";
 
 /** Between tries, in milliseconds; the last one stays. */

@@ -21,6 +21,8 @@ const SAYS: { readonly [O in keyof Answers]?: Said<O> } = {
   completeRotation: () => "the next secret has taken over",
   abandonRotation: () => "the next secret is forgotten; the current one goes on",
   sendTestEvent: testOutcome,
+  attemptDelivery: () => "asked; what comes of it is told here",
+  cancelEvent: ({ cancelled, status }) => `${cancelled} cancelled; the event is ${status}`,
   createJob: (job) => ("id" in job ? `runs as ${shortId(job.id)}; 5 shows it` : "planned"),
   pauseJob: () => "paused; z lets it go on",
   resumeJob: () => "it goes on",
