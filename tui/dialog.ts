@@ -57,6 +57,7 @@ export type Purpose =
   | { readonly kind: "edit"; readonly before: Endpoint }
   | { readonly kind: "rotate"; readonly endpoint: Endpoint }
   | { readonly kind: "delete"; readonly endpoint: Endpoint }
+  | { readonly kind: "brake" }
   /** Null: which one is a field of its own. */
   | { readonly kind: "test"; readonly endpoint: Endpoint | null };
 

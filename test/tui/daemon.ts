@@ -103,6 +103,10 @@ export class FakeDaemon {
         return { ...delivery, id };
       case "cancelEvent":
         return { ...anEventSummary, id, status: "cancelled", cancelled: 1 };
+      case "pauseDaemon":
+        return { paused: { ...(call.ask.body as { reason: string }), by: text, at: new Date(NOW).toISOString() } };
+      case "resumeDaemon":
+        return { paused: null };
       case "pauseJob":
         return { ...aJob, id, status: "paused" };
       case "resumeJob":

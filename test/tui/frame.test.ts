@@ -34,6 +34,7 @@ const WAYS: Record<string, (dashboard: Dashboard) => Dashboard> = {
   "a test event that came back": (d) => d.connected().press("3", "t", "enter"),
   "a secret": (d) =>
     d.connected().press("3", "a").type("https://e.example").press("tab").type("all").press("enter", "enter"),
+  "the brake": (d) => d.connected().press("B").type("why"),
   "a plan of many": (d) => d.connected().press("R"),
   "a canary": (d) => d.connected().press("4", "c"),
   "before there is an answer": (d) => d,

@@ -6,6 +6,7 @@ import type { Job } from "../../src/client/answers.ts";
 import type { AttemptChange } from "../../src/client/stream.ts";
 import { tookText } from "../draw/numbers.ts";
 import type { ActDraft, Answered, Call, Problem, State, Step } from "../model.ts";
+import { brakeKnown } from "./brake.ts";
 import { closeForm, refuseForm } from "./form-answers.ts";
 import { withJob } from "./jobs.ts";
 import { outcomeOf } from "./outcomes.ts";
@@ -42,7 +43,7 @@ export function actAnswered(state: State, key: string, answered: Answered): Stat
   const said = outcomeOf(answered);
   const known = JOB_ANSWERS.has(answered.call.operation)
     ? withJob(state.known, answered.answer as Job, state.now)
-    : rotationKnown(state.known, answered);
+    : brakeKnown(rotationKnown(state.known, answered), answered);
   const closed = closeForm(planAnswered({ ...state, acts, known }, key), key, answered);
   return toast(closed, `${act.label}: ${said.text}`, said.tone);
 }

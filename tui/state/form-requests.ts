@@ -31,6 +31,8 @@ export function requestOf(form: FormDialog, state: State): ActDraft | Faults {
       return deletion(form, purpose.endpoint);
     case "test":
       return test(form, state);
+    case "brake":
+      return brake(form);
   }
 }
 
@@ -106,6 +108,12 @@ function test(form: FormDialog, { known }: State): ActDraft | Faults {
   if (Object.keys(faults).length > 0) return { faults };
   const ask = { id, query: { wait: true }, body: { type }, timeoutMs: TEST_TIMEOUT_MS };
   return { label: `test ${shortId(id)}`, request: { operation: "sendTestEvent", ask }, event: null };
+}
+
+function brake(form: FormDialog): ActDraft | Faults {
+  const reason = textOf(form, "reason");
+  if (reason === "") return { faults: { reason: "Why? Whoever finds the brake on has to know when to release it" } };
+  return { label: "brake", request: { operation: "pauseDaemon", ask: { body: { reason } } }, event: null };
 }
 
 /** What can be known here: whether a URL may be called, the daemon judges. */

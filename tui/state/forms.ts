@@ -102,3 +102,19 @@ export function testForm(endpoints: readonly (Endpoint | string)[], type: string
     yes: "send",
   };
 }
+
+export function brakeForm(): FormDialog {
+  return {
+    ...BLANK,
+    kind: "form",
+    for: { kind: "brake" },
+    title: "Pull the brake",
+    facts: [
+      "No attempt starts to any endpoint until somebody releases it, also over a restart. Publishes go on, nothing is " +
+        "lost, and no try is used up meanwhile.",
+      "",
+    ],
+    fields: [newField({ name: "reason", label: "Reason", hint: "whoever comes next will want to know" })],
+    yes: "pull the brake",
+  };
+}

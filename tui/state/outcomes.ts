@@ -23,6 +23,8 @@ const SAYS: { readonly [O in keyof Answers]?: Said<O> } = {
   sendTestEvent: testOutcome,
   attemptDelivery: () => "asked; what comes of it is told here",
   cancelEvent: ({ cancelled, status }) => `${cancelled} cancelled; the event is ${status}`,
+  pauseDaemon: () => "on: no attempt starts until B releases it",
+  resumeDaemon: () => "released: attempts go on",
   createJob: (job) => ("id" in job ? `runs as ${shortId(job.id)}; 5 shows it` : "planned"),
   pauseJob: () => "paused; z lets it go on",
   resumeJob: () => "it goes on",

@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { aStatus } from "../../src/api/schemas/status.ts";
+import { asked, Dashboard, shown, type Setup } from "./daemon.ts";
+
+const PAUSED = { reason: "bank maintenance", by: "key_ops", at: "2026-11-20T09:00:00.000Z" };
+const on = (setup: Setup = {}) => new Dashboard({ jobs: [], ...setup }).connected();
+const pulled = () => on({ instead: { getStatus: { ...aStatus, paused: PAUSED } } });
+
+it.each(["1", "2", "3", "4", "5"])("is pulled on screen %s with a reason, and shown everywhere from then on", (tab) => {
+  const dashboard = on().press(tab, "B");
+  expect(shown(dashboard)).toContain("Publishes go on");
+  dashboard.press("enter");
+  expect(shown(dashboard)).toContain("Whoever finds the brake on has to know");
+  dashboard.type("bank is down").press("enter");
+  expect(asked(dashboard, "pauseDaemon")).toMatchObject([{ ask: { body: { reason: "bank is down" } } }]);
+  for (const other of ["1", "2", "3", "4", "5"])
+    expect(shown(dashboard.press(other))).toContain("BRAKE ON, B releases");
+});
+
+it("is not pulled by Esc, nor by keys that come in one chunk", () => {
+  const dashboard = on().press("B").type("why").press("esc");
+  dashboard.say({ kind: "keys", keys: ["B", "x", "enter"] } as never);
+  expect(asked(dashboard, "pauseDaemon")).toEqual([]);
+});
+
+it("says who pulled it and why, and is released by y alone", () => {
+  const dashboard = pulled().press("B");
+  expect(shown(dashboard)).toContain("by key_ops");
+  expect(shown(dashboard)).toContain("bank maintenance");
+  expect(asked(dashboard.press("enter"), "resumeDaemon")).toEqual([]);
+  dashboard.press("B", "y");
+  expect(asked(dashboard, "resumeDaemon")).toHaveLength(1);
+  expect(shown(dashboard)).not.toContain("BRAKE ON");
+  expect(shown(dashboard)).toContain("released: attempts go on");
+});
+
+it("is off in a read-only dashboard, which shows it all the same", () => {
+  const instead = { getStatus: { ...aStatus, paused: PAUSED } };
+  const dashboard = on({ instead, settings: { readOnly: true } }).press("B");
+  expect(shown(dashboard)).toContain("B is off: this dashboard is read-only");
+  expect(shown(dashboard)).toContain("BRAKE ON");
+});
