@@ -17,11 +17,11 @@ const MOST = 50;
 
 type Known = readonly (readonly [word: string, description: string])[];
 
-export async function complete(words: readonly string[], io: Io): Promise<number> {
+export async function complete(words: readonly string[], io: Io, cutOffMs = CUT_OFF_MS): Promise<number> {
   const at = hintAt(words);
   if (at === null) return EXIT.ok;
   try {
-    const client = createClient(findTarget(targetIn(words), io), { version, timeoutMs: CUT_OFF_MS });
+    const client = createClient(findTarget(targetIn(words), io), { version, timeoutMs: cutOffMs });
     for (const [word, description] of await known(client, at.hint, at.command)) {
       io.stdout.write(`${printable(word)}\t${printable(description)}\n`);
     }

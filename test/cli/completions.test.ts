@@ -3,10 +3,12 @@ import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS, GROUPS } from "../../cli/commands.ts";
+import { complete } from "../../cli/completions/complete.ts";
 import { commandsTyped, SHELLS, type Shell } from "../../cli/completions/grammar.ts";
 import { EXIT } from "../../cli/exit-code.ts";
 import { flagsOf } from "../../cli/parse.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";
+import { TestReceiver } from "../harness/receiver.ts";
 import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
@@ -123,9 +125,14 @@ describe.skipIf(!present("fish"))("in fish", () => {
 });
 
 describe("__complete", () => {
-  async function asked(words: string[]) {
+  /** However slow this machine is. */
+  const PATIENCE_MS = 30_000;
+
+  const silent = { code: EXIT.ok, out: "", err: "" };
+
+  async function asked(words: string[], cutOffMs = PATIENCE_MS) {
     const io = new FakeIo();
-    const code = await webhookd(io, "__complete", ...words);
+    const code = await complete(words, io, cutOffMs);
     return { code, out: io.out, err: io.err };
   }
 
@@ -148,12 +155,26 @@ describe("__complete", () => {
 
   it("is silent when there is no daemon, when it refuses, and when there is nothing to ask", async () => {
     const refusing = await fakeDaemon(() => problem(403, "forbidden", "no"));
-    const silent = { code: EXIT.ok, out: "", err: "" };
     expect(await asked(["doctor", "--socket", "/nowhere", "--endpoint", ""])).toEqual(silent);
     expect(await asked(["doctor", "--socket", refusing.socket, "--endpoint", ""])).toEqual(silent);
     expect(await asked(["nonsense", ""])).toEqual(silent);
     expect(await asked(["resume", ""])).toEqual(silent);
     expect(await asked([])).toEqual(silent);
+  });
+
+  it("gives up on a daemon that does not answer in time", async () => {
+    const hanging = await TestReceiver.start(["hang"]);
+    try {
+      expect(await asked(["doctor", "--url", hanging.url, "--endpoint", ""], 20)).toEqual(silent);
+    } finally {
+      await hanging.close();
+    }
+  });
+
+  it("is a command that no help mentions", async () => {
+    const io = new FakeIo();
+    expect(await webhookd(io, "__complete", "resume", "")).toBe(EXIT.ok);
+    expect([io.out, io.err]).toEqual(["", ""]);
   });
 
   it("knows of each kind of id that a command takes", () => {

@@ -7,6 +7,8 @@ import { DaemonProcess, it, MAIN, type Machine } from "../harness/process.ts";
 
 const PER_SECOND = 500;
 const HANGING = 20;
+/** A machine too slow for the rate gets what it can do: more would wait longer than a daemon that closes does. */
+const MOST_UNANSWERED = 100;
 /** So long do the receivers hang, and a stop waits for them. */
 const TIMEOUT_MS = 1000;
 const SETTINGS = { RETRY_TIMEOUT: `${TIMEOUT_MS}ms` };
@@ -27,11 +29,12 @@ done`;
 describe("a restart under 500 publishes a second, with 20 receivers that hang", () => {
   it("refuses publishes only while nobody listens", async ({ machine }) => {
     const before = await machine.serve({ settings: SETTINGS });
-    await hang(machine, before);
+    const hang = await hanging(machine, before);
     const flood = new Flood(before);
     await flood.answered(PER_SECOND / 2);
 
-    const signalled = performance.now();
+    const began = performance.now();
+    await hang();
     expect(await before.stop()).toBe(0);
     const ended = performance.now();
     const flags = ["--listen", new URL(before.url).host];
@@ -40,7 +43,7 @@ describe("a restart under 500 publishes a second, with 20 receivers that hang", 
     await flood.answered(PER_SECOND / 2);
     const { answered, refused, other } = await flood.end();
 
-    const times = refused.map(({ at }) => at);
+    const times = refused.map(({ sentAt }) => sentAt);
     const closedMs = times.length === 0 ? 0 : Math.max(...times) - Math.min(...times);
     const startMs = listening - ended;
     console.info(
@@ -48,10 +51,11 @@ describe("a restart under 500 publishes a second, with 20 receivers that hang", 
         `the new process took ${startMs.toFixed(0)} ms to listen`,
     );
     expect(other).toEqual([]);
-    expect(times.filter((at) => at < signalled || at > listening)).toEqual([]);
-    // Attempts that hang keep the daemon for a second, and it takes publishes all the while.
-    expect(ended - signalled).toBeGreaterThan(TIMEOUT_MS / 2);
-    expect(closedMs).toBeLessThan(2 * startMs + CLOSED_MS);
+    expect(times.filter((sentAt) => sentAt > listening)).toEqual([]);
+    // The attempts keep the daemon until their time is over, and it takes publishes all the while.
+    expect(ended - began).toBeGreaterThanOrEqual(TIMEOUT_MS);
+    expect(refused.filter(({ failedAt }) => failedAt < began + TIMEOUT_MS)).toEqual([]);
+    expect(closedMs).toBeLessThan(3 * startMs + CLOSED_MS);
   });
 
   it("refuses none when the socket is the service manager's", async ({ machine }) => {
@@ -68,10 +72,11 @@ describe("a restart under 500 publishes a second, with 20 receivers that hang", 
       pids.push(Number((await manager.json(({ msg }) => msg === "started")).pid));
       const { time } = await manager.json(({ msg }) => msg === "listening");
       const daemon = new DaemonProcess(manager, `http://127.0.0.1:${port}`, machine.dir);
-      await hang(machine, daemon);
+      const hang = await hanging(machine, daemon);
       const flood = new Flood(daemon);
       await flood.answered(PER_SECOND / 2);
 
+      await hang();
       process.kill(pids[0]!, "SIGTERM");
       pids.push(Number((await manager.json(({ msg, pid }) => msg === "started" && pid !== pids[0])).pid));
       await manager.json((line) => line.msg === "listening" && line.time !== time);
@@ -110,18 +115,21 @@ async function aSocket() {
   return { socket, port, fd: (socket as unknown as { _handle: { fd: number } })._handle.fd };
 }
 
-/** Attempts that last until the receivers' time is over; what the flood publishes goes to one that answers. */
-async function hang(machine: Machine, daemon: DaemonProcess): Promise<void> {
+/** Begins attempts that last until the receivers' time is over; what the flood publishes goes to one that answers. */
+async function hanging(machine: Machine, daemon: DaemonProcess): Promise<() => Promise<void>> {
   await daemon.register((await machine.receiver()).url, { events: ["goal.achieved"] });
   const receiver = await machine.receiver(...Array<"hang">(HANGING).fill("hang"));
   for (let count = 0; count < HANGING; count++) await daemon.register(receiver.url);
-  await daemon.publish();
-  for (let count = 0; count < HANGING; count++) await receiver.next();
+  return async () => {
+    await daemon.publish();
+    for (let count = 0; count < HANGING; count++) await receiver.next();
+  };
 }
 
 interface Refused {
-  /** When it was sent; by `performance.now()`. */
-  readonly at: number;
+  /** Both by `performance.now()`. */
+  readonly sentAt: number;
+  readonly failedAt: number;
 }
 
 /** Publishes at a steady rate, each over a connection of its own, and tries none twice. */
@@ -140,7 +148,8 @@ class Flood {
     let sent = 0;
     // What a late timer missed is not made up for: that would be a burst and no rate.
     this.#timer = setInterval(() => {
-      const due = Math.min(Math.floor(((performance.now() - began) * PER_SECOND) / 1000) - sent, 25);
+      const late = Math.floor(((performance.now() - began) * PER_SECOND) / 1000) - sent;
+      const due = Math.min(late, 25, MOST_UNANSWERED - this.#running.size);
       for (let count = 0; count < due; count++) this.#send();
       sent = Math.floor(((performance.now() - began) * PER_SECOND) / 1000);
     }, 10);
@@ -152,7 +161,7 @@ class Flood {
   }
 
   async #publish(): Promise<void> {
-    const at = performance.now();
+    const sentAt = performance.now();
     try {
       const { statusCode, body } = await request(new URL("/v1/webhooks/events", this.#daemon.url), {
         dispatcher: this.#agent,
@@ -162,11 +171,11 @@ class Flood {
       });
       await body.dump();
       if (statusCode === 202) this.#answered++;
-      else if (statusCode === 503) this.#refused.push({ at });
+      else if (statusCode === 503) this.#refused.push({ sentAt, failedAt: performance.now() });
       else this.#other.push(statusCode);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (code === "ECONNREFUSED" || code === "ECONNRESET") this.#refused.push({ at });
+      if (code === "ECONNREFUSED" || code === "ECONNRESET") this.#refused.push({ sentAt, failedAt: performance.now() });
       else this.#other.push(error);
     }
   }
