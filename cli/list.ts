@@ -25,6 +25,8 @@ export interface Field<T> {
 interface Shown<T> {
   readonly id: (item: T) => string;
   readonly fields: readonly Field<T>[];
+  /** What makes the first one, where nothing narrows the list and it is empty all the same. */
+  readonly first?: string;
 }
 
 const PAGE = 100;
@@ -47,7 +49,13 @@ export async function list<O extends Listing>(
     items.push(...page.data);
     cursor = page.next_cursor ?? null;
   } while (cursor !== null && items.length < limit);
-  show({ items, cursor }, { ...args, fields }, shown, io);
+  const narrowed = args.cursor !== undefined || Object.entries(query).some(narrows);
+  show({ items, cursor }, { ...args, fields }, narrowed ? { id: shown.id } : shown, io);
+}
+
+/** `include` says what is shown of each, not which are. */
+function narrows([name, value]: [string, unknown]): boolean {
+  return value !== undefined && name !== "include";
 }
 
 interface Listed<T> {
@@ -58,7 +66,7 @@ interface Listed<T> {
 function show<T>(
   { items, cursor }: Listed<T>,
   { fields, ids, plain, json }: { fields: readonly Field<T>[] } & Pick<ListArgs, "ids" | "plain" | "json">,
-  { id }: Shown<T>,
+  { id, first }: Pick<Shown<T>, "id" | "first">,
   io: Io,
 ): void {
   const row = (item: T) => fields.map(({ text }) => text(item, io.now()));
@@ -73,7 +81,8 @@ function show<T>(
     sayTable(io, [titles, ...items.map(row)]);
   }
   if (json) return;
-  if (items.length === 0) note(io, "Nothing matches.");
+  if (items.length === 0)
+    note(io, first === undefined ? "Nothing matches." : `There is none yet. The first one: ${first}`);
   if (cursor !== null) note(io, `${items.length} shown; there is more: --cursor ${cursor}`);
 }
 

@@ -30,7 +30,7 @@ export function parse(name: string, args: Definitions, words: readonly string[])
     if (definition.type === "positional") takePositional(name, { key, definition }, positionals, values);
     else if (!(key in values)) {
       const isRequired = definition.type !== "boolean" && definition.required;
-      if (isRequired) throw usage(name, `--${key} is missing`);
+      if (isRequired) throw usage(name, `--${key} is missing`, `--${key}: ${definition.description}.`);
       if (definition.type === "boolean" && definition.negatable) continue;
       if (definition.type === "boolean") values[key] = definition.default ?? false;
       else if (definition.type === "string" && definition.multiple) values[key] = [];
@@ -48,7 +48,8 @@ function takePositional(
   values: Record<string, string | boolean | readonly string[]>,
 ): void {
   if (words.length === 0 && definition.required) {
-    throw usage(name, `${definition.valueHint ?? key.toUpperCase()} is missing`);
+    const word = definition.valueHint ?? key.toUpperCase();
+    throw usage(name, `${word} is missing`, `${word}: ${definition.description}.`);
   }
   if (definition.variadic) values[key] = words.splice(0);
   else if (words.length > 0) values[key] = words.shift()!;

@@ -27,13 +27,20 @@ export function readPace(text: string, flag: string): number {
 
 const MAX_PER_SECOND = 500;
 
+/** Where an id of each kind is looked at. */
+const SHOWN = { evt: "events", ep: "endpoints", dlv: "deliveries", att: "attempts", job: "jobs" } as const;
 const NOUNS = { evt: "an event", ep: "an endpoint", dlv: "a delivery", att: "an attempt", job: "a job" } as const;
 
 /** The word is not repeated where it might be a secret that was put in the wrong place. */
 export function readId(prefix: keyof typeof NOUNS, text: string): string {
   if (isId(prefix, text)) return text;
   const what = /^(?:evt|ep|dlv|att|job|key)_/.test(text) ? text : "that";
-  throw usage(`${what} is not the id of ${NOUNS[prefix]}`, `Ids of that kind are ${prefix}_ and 26 characters.`);
+  const [is] = (Object.keys(NOUNS) as (keyof typeof NOUNS)[]).filter((other) => isId(other, text));
+  const hint =
+    is === undefined
+      ? `Ids of that kind are ${prefix}_ and 26 characters; see \`webhookd ${SHOWN[prefix]} list${prefix === "att" ? " evt_…" : ""}\`.`
+      : `It is that of ${NOUNS[is]}: webhookd ${SHOWN[is]} show ${text}`;
+  throw usage(`${what} is not the id of ${NOUNS[prefix]}`, hint);
 }
 
 type FlagOf<W> = W extends "status_code" ? "status-code" : W;

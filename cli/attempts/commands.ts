@@ -5,7 +5,12 @@ export const ATTEMPTS = {
     "list",
     "List the attempts made for an event or a delivery, or to an endpoint",
     {
-      of: { type: "positional", required: true, valueHint: "ID", description: "evt_…, dlv_… or ep_…" },
+      of: {
+        type: "positional",
+        required: true,
+        valueHint: "ID",
+        description: "Of an event (evt_…), a delivery (dlv_…) or an endpoint (ep_…)",
+      },
       outcome: {
         type: "enum",
         options: ["succeeded", "failed", "interrupted"],

@@ -11,6 +11,9 @@ import type { Args } from "../commands.ts";
 export type Place = Pick<ConfigInputs, "cwd" | "checkout">;
 type Served = Pick<Daemon, "url" | "socket" | "created" | "adminKeyFile">;
 
+/** What becomes of it if secret.key is lost, as the end of a sentence. */
+export const WITHOUT_KEY = "without it, or a backup made with --seal-with, no signing secret can be read";
+
 /** What a person who starts the daemon on a terminal sees: where things are, and the next three things to type. */
 export function banner(config: Config, daemon: Served, args: Args<"serve">, place: Place): string {
   const { delays, timeout } = config.retry;
@@ -22,7 +25,7 @@ export function banner(config: Config, daemon: Served, args: Args<"serve">, plac
     `  socket  ${socket ?? "none: commands need --url and --key-file"}`,
     ...(daemon.adminKeyFile === null ? [] : [`  key     ${daemon.adminKeyFile}   (an admin's; the socket needs none)`]),
     `  retry   ${delays.map(printDuration).join(" ")}, answer within ${printDuration(timeout)}`,
-    ...(daemon.created ? [`Copy ${config.data.secretKeyFile} off this host: no backup can be read without it.`] : []),
+    ...(daemon.created ? [`Copy ${config.data.secretKeyFile} off this host: ${WITHOUT_KEY}.`] : []),
     `Next, in another terminal${programAt(place).startsWith("scripts/") ? " and in this folder" : ""}:`,
     ...nextSteps(config, daemon, args, place).map((step) => `  ${step}`),
     "Ctrl-C stops, after what is being sent.",

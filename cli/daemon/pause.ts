@@ -1,7 +1,7 @@
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
 
 export async function run(args: Args<"pause">, io: Io): Promise<number> {
@@ -9,6 +9,7 @@ export async function run(args: Args<"pause">, io: Io): Promise<number> {
   if (args.json) sayJson(io, { paused });
   else {
     say(io, `Paused since ${paused.at} by ${paused.by}: ${paused.reason}`);
+    if (paused.reason !== args.reason) note(io, "It was paused before, and what was said then stays.");
     say(io, "No attempt starts, publishes go on. It stays so until: webhookd resume");
   }
   return EXIT.ok;

@@ -4,7 +4,7 @@ import type { ConfigInputs } from "../../src/config/inputs.ts";
 import type { SettingName } from "../../src/config/schema.ts";
 import type { Daemon } from "../../src/daemon.ts";
 import type { LevelledLog } from "../../src/log.ts";
-import { banner, nextSteps } from "./banner.ts";
+import { banner, nextSteps, WITHOUT_KEY } from "./banner.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
@@ -62,7 +62,7 @@ export async function run(args: Args<"serve">, io: Io, load: () => Promise<Start
     if (io.stdout.isTTY && format === "pretty") io.stdout.write(banner(config, daemon, args, inputs()));
     else if (daemon.created) {
       log.info({ file: daemon.adminKeyFile }, "this file holds the first API key, an admin's");
-      log.warn({ file: config.data.secretKeyFile }, "copy this file off the host: no backup can be read without it");
+      log.warn({ file: config.data.secretKeyFile }, `copy this file off the host: ${WITHOUT_KEY}`);
       log.info({ next: nextSteps(config, daemon, args, inputs()) }, "what to type next");
     }
     return await untilItEnds(daemon, signals, io);

@@ -1,7 +1,7 @@
 /** The daemon and its deliveries on a few lines. */
 import type { Status } from "../../src/client/answers.ts";
 import { causeText } from "../../src/domain/cause.ts";
-import { ago, count, grouped, hostOf, span } from "../words.ts";
+import { ago, count, grouped, hostOf, size, span } from "../words.ts";
 import type { FailingEndpoint, Health, Seen } from "./health.ts";
 
 /** More would push the rest off the screen; `webhookd failures` has them all. */
@@ -52,11 +52,4 @@ export function statusLines(status: Status, now: number): string[] {
     ...(status.careful ? ["  careful mode: the process died twice in quick succession"] : []),
     ...status.departures.map((sentence) => `  ${sentence}`),
   ];
-}
-
-function size(bytes: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const step = bytes < 1 ? 0 : Math.min(4, Math.floor(Math.log2(bytes) / 10));
-  const value = bytes / 1024 ** step;
-  return `${value < 10 && step > 0 ? value.toFixed(1) : Math.round(value)} ${units[step]}`;
 }

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Config } from "../../src/config.ts";
-import { printSize } from "../../src/config/units.ts";
 import type { Io } from "../io.ts";
+import { size } from "../words.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 
 /** They change how Node speaks TLS, or what it runs; the daemon inherits them from the same place. */
@@ -60,24 +60,19 @@ function* space({ data: { diskFloor } }: Config, dir: string): Generator<Finding
   } catch {
     return;
   }
-  const shown = `${rounded(free)} free, the floor is ${printSize(diskFloor)}`;
+  const shown = `${size(free)} free, the floor is ${size(diskFloor)}`;
   if (free < diskFloor) yield fail("disk", `${shown}: publishes are refused`, "free some space; deliveries go on");
   else if (free < 2 * diskFloor) yield warn("disk", shown, "free some space before publishes are refused");
   else yield ok("disk", shown);
 }
 
-function rounded(bytes: number): string {
-  const unit = bytes < 10_240 * MIB ? MIB : 1024 * MIB;
-  return printSize(Math.ceil(bytes / unit) * unit);
-}
-
 function* database(dir: string): Generator<Finding> {
   const file = join(dir, "webhookd.db");
   if (!existsSync(file)) return yield warn("database", `there is no ${file} yet`, "webhookd serve makes it");
-  const { size } = statSync(file);
+  const bytes = statSync(file).size;
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  const shown = `${rounded(size)}, write-ahead log ${rounded(log)}`;
-  if (log > 256 * MIB && log > size / 4) {
+  const shown = `${size(bytes)}, write-ahead log ${size(log)}`;
+  if (log > 256 * MIB && log > bytes / 4) {
     yield warn("database", shown, "webhookd status; a log that keeps growing means that the disk is too slow");
   } else yield ok("database", shown);
 }

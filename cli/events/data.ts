@@ -20,7 +20,9 @@ export async function readData(given: string, io: Io): Promise<string> {
     throw usage(`${where} holds ${kind === "null" ? "null" : `a JSON ${kind}`}`, "An event's data is an object.");
   } catch (error) {
     if (!(error instanceof WebhookdError)) throw error;
-    throw usage(`${where}${error.at === undefined ? "" : placeOf(bytes, error.at)}: ${error.detail}`);
+    const isName = file === null && given !== "-" && /^[\w./~-]+$/.test(given);
+    const hint = isName ? `A file is meant with @: --data @${given}.` : "";
+    throw usage(`${where}${error.at === undefined ? "" : placeOf(bytes, error.at)}: ${error.detail}`, hint);
   }
 }
 

@@ -4,14 +4,19 @@ import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
 import { list, type Field } from "../list.ts";
 import { connect } from "../target.ts";
+import { ago } from "../words.ts";
 
 const FIELDS: readonly Field<Key>[] = [
   { name: "id", text: ({ id }) => id },
   { name: "name", text: ({ name }) => name },
   { name: "scopes", text: ({ scopes }) => scopes.join(",") },
   { name: "tenant", text: ({ tenant }) => tenant },
-  { name: "created_at", title: "CREATED", text: ({ created_at }) => created_at },
-  { name: "last_used_at", title: "LAST USED", text: ({ last_used_at }) => last_used_at ?? "never" },
+  { name: "created_at", title: "CREATED", text: ({ created_at }, now) => ago(created_at, now) },
+  {
+    name: "last_used_at",
+    title: "LAST USED",
+    text: ({ last_used_at: at }, now) => (at === null ? "never" : ago(at, now)),
+  },
   { name: "state", text: state },
 ];
 

@@ -193,7 +193,9 @@ describe("webhookd serve", () => {
     const io = new FakeIo({ isTTY: true });
     await startedWith(io, true, "--data-dir", "/it's here");
     expect(io.out).toContain("key     /d/admin.key");
-    expect(io.out).toContain("Copy /it's here/secret.key off this host");
+    expect(io.out).toContain(
+      "Copy /it's here/secret.key off this host: without it, or a backup made with --seal-with,",
+    );
     const [, next = ""] = io.out.split("Next, in another terminal:\n");
     expect(next.split("\n").filter((line) => line.startsWith("  "))).toHaveLength(4);
     expect(next).toContain("keys create --name app --scope publish,read --socket /d/webhookd.sock\n");

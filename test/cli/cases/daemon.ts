@@ -14,6 +14,7 @@ export const DAEMON_CASES: { readonly [N in keyof typeof DAEMON]: Case | CaseEls
     words: ["a flood"],
     asks: ["pauseDaemon"],
     out: /^Paused since \S+ by \S+: .+\nNo attempt starts, .+\n$/,
+    err: /^It was paused before/,
     json: { paused: { by: /^key_/ } },
   },
   resume: { words: [], asks: ["resumeDaemon"], out: /Attempts go on\.\n$/, json: { paused: null } },

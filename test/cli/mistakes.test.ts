@@ -1,0 +1,82 @@
+/** What is typed by somebody who is tired, or here for the first time: each is told what to type in its place. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { EXIT } from "../../cli/exit-code.ts";
+import { FakeIo } from "./fake-io.ts";
+import { webhookd } from "./runs.ts";
+import { typed } from "./typed.ts";
+
+const ID = "01m7w8bx02jeyjr53r14y5rmma";
+const EMPTY = { data: [], next_cursor: null };
+
+describe("an empty list", () => {
+  it.each([
+    ["endpoints", "listEndpoints", "webhookd endpoints add URL --events all"],
+    ["events", "listEvents", "webhookd trigger budget.exceeded"],
+    ["deliveries", "listDeliveries", "webhookd trigger budget.exceeded"],
+    ["jobs", "listJobs", "webhookd replay --all-failed --dry-run"],
+  ] as const)("of %s says what makes the first one", async (noun, operation, first) => {
+    const { code, out, err } = await typed([noun, "list"], { answers: { [operation]: EMPTY } });
+    expect({ code, out, err }).toEqual({ code: EXIT.ok, out: "", err: `There is none yet. The first one: ${first}\n` });
+  });
+
+  it("that was narrowed says that nothing matches", async () => {
+    const { err } = await typed(["events", "list", "--type", "goal.achieved"], { answers: { listEvents: EMPTY } });
+    expect(err).toBe("Nothing matches.\n");
+  });
+});
+
+describe("an id", () => {
+  it.each([
+    [["events", "show", `ep_${ID}`], `webhookd endpoints show ep_${ID}`],
+    [["endpoints", "test", `evt_${ID}`], `webhookd events show evt_${ID}`],
+    [["deliveries", "attempt", `job_${ID}`], `webhookd jobs show job_${ID}`],
+    [["endpoints", "rm", "ep_nope"], "`webhookd endpoints list`"],
+    [["attempts", "show", "att_nope"], "`webhookd attempts list evt_…`"],
+  ])("that cannot be meant by %j is refused with %s", async (words, advice) => {
+    const { code, err, daemon } = await typed(words);
+    expect({ code, seen: daemon.seen }).toEqual({ code: EXIT.usage, seen: [] });
+    expect(err).toContain(advice);
+  });
+});
+
+describe("what is missing", () => {
+  it.each([
+    ["attempts list", "an event (evt_…), a delivery (dlv_…) or an endpoint (ep_…)"],
+    ["completions", "SHELL: bash, zsh or fish."],
+    ["keys create --name n", "--scope: "],
+  ])("from %s is described", async (line, description) => {
+    const io = new FakeIo();
+    expect(await webhookd(io, ...line.split(" "))).toBe(EXIT.usage);
+    expect(io.err).toContain(description);
+  });
+});
+
+it("the name of a file in place of data is told how a file is named", async () => {
+  const send = (data: string) => typed(["events", "send", "--type", "budget.exceeded", "--data", data]);
+  expect((await send("event.json")).err).toContain("A file is meant with @: --data @event.json.");
+  expect((await send('{"a":')).err).not.toContain("@");
+});
+
+it("a second pause says that the first one's reason stays", async () => {
+  const paused = { at: "2026-11-20T09:00:00.000Z", by: "socket", reason: "the first" };
+  const answers = { pauseDaemon: { paused } };
+  expect((await typed(["pause", "another"], { answers })).err).toContain("It was paused before");
+  expect((await typed(["pause", "the first"], { answers })).err).toBe("");
+});
+
+it("keys are as old as everything else", async () => {
+  const { out } = await typed(["keys", "list"]);
+  expect(out).toMatch(/ ago /);
+  expect(out).not.toMatch(/\d{4}-\d\d-\d\dT/);
+});
+
+it("doctor and status say sizes in the same words", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "webhookd-sizes-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const io = new FakeIo({ env: { WEBHOOKD_DATA_DIR: dir } });
+  await webhookd(io, "doctor", "--offline");
+  expect(io.out).toMatch(/disk: [\d.]+ [KMGT]iB free, the floor is 512 MiB/);
+});
