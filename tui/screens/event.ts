@@ -1,5 +1,5 @@
 /** One event: its deliveries, every attempt past and to come, and its payload. */
-import type { Attempt, Event, EventDelivery } from "../../src/client/answers.ts";
+import type { Attempt, Event, EventDelivery, Status } from "../../src/client/answers.ts";
 import { delayBefore, type Ladder } from "../../src/domain/ladder.ts";
 import { glyph, paint, type Look } from "../draw/look.ts";
 import { age, longAge, shortInstant, tookText } from "../draw/numbers.ts";
@@ -128,9 +128,10 @@ function waited(delay: number): string {
   return delay < 1000 ? `+${Math.round(delay)}ms` : `+${age(delay)}`;
 }
 
-/** The daemon's; null as long as it has not said. */
+/** The daemon's; null as long as it has not said, and for one that is too old to say. */
 function ladderOf({ known }: State): Ladder | null {
-  return known.status?.value.retry_delays_seconds.map((seconds) => seconds * 1000) ?? null;
+  const { retry_delays_seconds: delays }: Partial<Status> = known.status?.value ?? {};
+  return delays?.map((seconds) => seconds * 1000) ?? null;
 }
 
 /** How long each step took. */
