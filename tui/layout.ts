@@ -7,8 +7,9 @@ const SPLIT_COLUMNS = 120;
 /** Header, counts and tabs above; toast and keys below. */
 const HEAD_ROWS = 3;
 const FOOT_ROWS = 2;
-/** Above the list of an endpoint's page. */
-export const ENDPOINT_HEAD_ROWS = 8;
+/** Above the list of an endpoint's page, with the rule: on a high screen all of it. */
+const ENDPOINT_HEAD_ROWS = 9;
+const WHOLE_ENDPOINT_HEAD_ROWS = 11;
 const LIST_HEAD_ROWS = 1;
 /** Below a list of failures, about the selected one. */
 export const FAILURE_ROWS = 9;
@@ -38,8 +39,12 @@ export function layoutFor(size: Size, place: Place): Layout {
   return { body, main, pane: hasPane ? size.columns - main - 1 : 0, list: Math.max(1, body - aroundList(place, body)) };
 }
 
+export function endpointHeadRows(body: number): number {
+  return Math.min(body >= 2 * WHOLE_ENDPOINT_HEAD_ROWS ? WHOLE_ENDPOINT_HEAD_ROWS : ENDPOINT_HEAD_ROWS, body - 4);
+}
+
 function aroundList({ kind }: Place, body: number): number {
   // On a low screen the list comes first.
   if (kind === "failures") return LIST_HEAD_ROWS + (body >= 2 * FAILURE_ROWS ? FAILURE_ROWS : 0);
-  return kind === "endpoint" ? LIST_HEAD_ROWS + Math.min(ENDPOINT_HEAD_ROWS, body - 4) : LIST_HEAD_ROWS;
+  return kind === "endpoint" ? LIST_HEAD_ROWS + endpointHeadRows(body) : LIST_HEAD_ROWS;
 }

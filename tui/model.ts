@@ -177,6 +177,8 @@ export interface Known {
   readonly gone: ReadonlySet<string>;
   readonly health: ReadonlyMap<string, Read<EndpointWithHealth>>;
   readonly endpointStats: ReadonlyMap<string, Read<Statistics>>;
+  /** Of endpoints, the latest first. */
+  readonly lastAttempts: ReadonlyMap<string, Read<readonly Attempt[]>>;
   readonly events: ReadonlyMap<string, Read<Event>>;
   readonly attempts: ReadonlyMap<string, Read<readonly Attempt[]>>;
   /** Attempts by id, as samples of what failed. */

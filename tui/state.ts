@@ -59,6 +59,7 @@ export function initialState({ now, size, settings, tab = "events", filter = "" 
       gone: new Set(),
       health: new Map(),
       endpointStats: new Map(),
+      lastAttempts: new Map(),
       events: new Map(),
       attempts: new Map(),
       samples: new Map(),

@@ -123,6 +123,8 @@ export class FakeDaemon {
         return { ...delivery, id };
       case "listEventAttempts":
         return { data: [{ ...attempt, event: id }], next_cursor: null };
+      case "listEndpointAttempts":
+        return { data: [attempt], next_cursor: null };
       case "getAttempt":
         return attempt;
       case "retryEvent":

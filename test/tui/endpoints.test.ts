@@ -338,6 +338,51 @@ describe("a test event", () => {
   });
 });
 
+describe.each([
+  { columns: 80, rows: 24 },
+  { columns: 120, rows: 40 },
+])("the page of an endpoint at $columns x $rows", (size) => {
+  const failed = { ...anAttempt, outcome: "failed", error: "http_status" };
+  const attempts = [failed, { ...failed, error: "timeout" }, { ...anAttempt, outcome: "succeeded", error: null }];
+  const whole = {
+    ...anEndpoint,
+    headers: { authorization: "***", "x-team": "***" },
+    rate_per_second: 5,
+    health: { ...aHealth, consecutive_failures: 3, held: 31 },
+  };
+  const instead = { getEndpoint: whole, listEndpointAttempts: { data: attempts, next_cursor: null } };
+  const page = () => onEndpoints({ size, instead }).press("enter");
+
+  it("says how it fares, what waits, what came back last and what it is sent", () => {
+    const text = shown(page());
+    expect(text).toContain("✗ failing");
+    expect(text).toContain("2 pending, 31 held, 0 failed");
+    expect(text).toContain("3 in a row");
+    expect(text).toMatch(/attempts +✓t✗/);
+    expect(text).toMatch(/24 h .* p95 /);
+    expect(text).toContain("headers authorization, x-team; at most 5 a second");
+    expect(text).not.toContain("***");
+    expect(text).toContain("STATUS");
+  });
+
+  it("says when the next secret takes over, and nothing of it once that is over", () => {
+    const dashboard = page().press("S", "enter").type(TAIL).press("enter", "esc");
+    expect(shown(dashboard)).toContain("next secret takes over in 23h");
+    dashboard.pass(86_400_000);
+    expect(shown(dashboard)).not.toContain("next secret");
+  });
+
+  it("says that it is deleted once it is, and asks for it no more", () => {
+    const dashboard = page();
+    dashboard.state = { ...dashboard.state, known: { ...dashboard.state.known, gone: new Set([anEndpoint.id]) } };
+    const before = asked(dashboard, "getEndpoint").length;
+    dashboard.pass(60_000);
+    expect(shown(dashboard)).toContain("is deleted; its history stays listed");
+    expect(asked(dashboard, "getEndpoint")).toHaveLength(before);
+    expect(shown(dashboard.press("e"))).toContain("e is off: it is deleted");
+  });
+});
+
 it.each(["a", "e", "t", "z", "S", "D"])(
   "%s is off where the dashboard is read-only, and while the daemon is away",
   (key) => {

@@ -4,6 +4,7 @@ import { spanRow, type Span } from "../draw/row.ts";
 import { prose, shown, widthOf } from "../draw/text.ts";
 import { bindingsHere, whyOff } from "../keys.ts";
 import type { Size, State } from "../model.ts";
+import { isBoxed } from "../state/link.ts";
 import { filled } from "./table.ts";
 
 /** Puts a box into the middle of the lines. */
@@ -34,32 +35,35 @@ export function boxRows(look: Look, size: Size, title: string, content: readonly
   ];
 }
 
+/** What is wrong with the connection, what that means, and what to type. */
 export function lostRows(state: State): string[] | null {
   const { link, settings, size } = state;
-  if (link.kind === "lost" && !link.looked) {
-    return boxRows(settings.look, size, "Not connected", [
-      ...prose(link.why, innerOf(size), settings.look).map((text) => [{ text }]),
-      [{ text: "It may have been stopped, or is restarting. While it is down nothing is" }],
-      [{ text: "delivered and nothing is lost; retries go on when it is back." }],
+  if (!isBoxed(link) || (link.kind !== "lost" && link.kind !== "refused")) return null;
+  const lines = (...texts: readonly string[]) =>
+    texts.flatMap((text) => prose(text, innerOf(size), settings.look)).map((text) => [{ text }]);
+  const keys = (...pairs: readonly (readonly [string, string])[]): Span[] =>
+    pairs.flatMap(([key, what]): Span[] => [{ text: key, style: "bold" }, { text: `  ${what}      ` }]);
+  if (link.kind === "refused") {
+    const told = [link.why, link.hint].filter((text) => text !== "");
+    return boxRows(settings.look, size, "No access", [
+      ...lines(...told, "", "With another key: webhookd tui --key-file FILE"),
       [],
-      [
-        { text: "^r", style: "bold" },
-        { text: "  try now      " },
-        { text: "Esc", style: "bold" },
-        { text: "  look at the old rows      " },
-        { text: "q", style: "bold" },
-        { text: "  quit" },
-      ],
+      keys(["r", "try again"], ["q", "quit"]),
     ]);
   }
-  if (link.kind !== "refused") return null;
-  const lines = [link.why, link.hint]
-    .filter((text) => text !== "")
-    .flatMap((text) => prose(text, innerOf(size), settings.look));
-  return boxRows(settings.look, size, "No access", [
-    ...lines.map((text) => [{ text }]),
+  const meaning =
+    "It may have been stopped, or is restarting. While it is down nothing is delivered and nothing is lost; retries " +
+    "go on when it is back.";
+  return boxRows(settings.look, size, "Not connected", [
+    ...lines(
+      link.why,
+      meaning,
+      "",
+      "On its host: systemctl status webhookd",
+      "             journalctl -u webhookd -n 50",
+    ),
     [],
-    [{ text: "^r", style: "bold" }, { text: "  try again      " }, { text: "q", style: "bold" }, { text: "  quit" }],
+    keys(["r", "try now"], ["Esc", "look at the old rows"], ["q", "quit"]),
   ]);
 }
 

@@ -4,6 +4,7 @@ import { age, longAge, shortId } from "../draw/numbers.ts";
 import { resultText, shortUrl, shownStatus, statusCell } from "../draw/status.ts";
 import type { List, State } from "../model.ts";
 import { KEY_OF } from "../state/places.ts";
+import { firstRun } from "./first-run.ts";
 import { tableRows, type Column } from "./table.ts";
 
 interface Room {
@@ -90,19 +91,4 @@ export function nextText({ now }: State, at: string | null): string {
 function idColumn<T>({ width }: Room, idOf: (row: T) => string): Column<T> {
   const isFull = width >= FULL_ID;
   return { head: "EVENT", width: isFull ? 30 : 13, cell: (row) => ({ text: isFull ? idOf(row) : shortId(idOf(row)) }) };
-}
-
-/** What to do on the first day. */
-function firstRun({ known }: State): string[] {
-  if (known.endpoints.size > 0) return ["", "No event yet. Send one:", "", "  webhookd trigger budget.exceeded"];
-  return [
-    "",
-    "No endpoint yet. An endpoint is a URL that gets your events. In another terminal, one that prints what it gets:",
-    "",
-    "  webhookd listen --register",
-    "",
-    "Then send something:",
-    "",
-    "  webhookd trigger budget.exceeded",
-  ];
 }

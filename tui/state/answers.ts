@@ -143,6 +143,8 @@ function learn(known: Known, id: string, { call, answer }: Answered, now: number
       return { events: kept(known.events, id, read(answer as never)) };
     case "listEventAttempts":
       return { attempts: kept(known.attempts, id, read((answer as Page<Attempt>).data.toReversed())) };
+    case "listEndpointAttempts":
+      return { lastAttempts: kept(known.lastAttempts, id, read((answer as Page<Attempt>).data)) };
     case "getAttempt":
       return { samples: kept(known.samples, id, answer as Attempt) };
     default:

@@ -111,6 +111,7 @@ function learn(known: Known, news: News, now: number): Known {
     hour: known.hour && { ...known.hour, stale: true },
     health: staleOf(known.health, news.endpoints),
     endpointStats: staleOf(known.endpointStats, news.endpoints),
+    lastAttempts: staleOf(known.lastAttempts, news.endpoints),
     events: staleOf(known.events, news.events),
     attempts: staleOf(known.attempts, news.events),
     since: { delivered: known.since.delivered + news.delivered, failed: known.since.failed + news.failed },

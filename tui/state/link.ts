@@ -1,5 +1,5 @@
 /** The connection: what is said while there is none, and what has to be read again once there is. */
-import type { Problem, State, Step } from "../model.ts";
+import type { Link, Problem, State, Step } from "../model.ts";
 import { visibleRows } from "./list.ts";
 import { tendActs } from "./tend.ts";
 import { changePlaces, onList } from "./places.ts";
@@ -16,6 +16,11 @@ export function lose(state: State, { failure, message, hint }: Problem): State {
   const looked = link.kind === "lost" && link.looked;
   // What was asked gets no answer any more; acts wait by themselves.
   return { ...state, link: { kind: "lost", at, tries, retryAt, why: message, looked }, asked: new Map() };
+}
+
+/** Whether the box that says what is wrong with it lies over the screen. */
+export function isBoxed(link: Link): boolean {
+  return link.kind === "refused" || (link.kind === "lost" && !link.looked);
 }
 
 /** Asks for the connection when its time has come. */
@@ -57,6 +62,7 @@ export function markStale(state: State): State {
       jobs: known.jobs && { ...known.jobs, stale: true },
       health: old(known.health),
       endpointStats: old(known.endpointStats),
+      lastAttempts: old(known.lastAttempts),
       events: old(known.events),
       attempts: old(known.attempts),
     },

@@ -5,6 +5,7 @@ import type { Line, Mode, State, Step } from "../model.ts";
 import { pressDialog } from "./dialogs.ts";
 import { pasteInto } from "./form-keys.ts";
 import { editLine, insert } from "./line.ts";
+import { isBoxed, retry } from "./link.ts";
 import { filterFault, jump, setFilter } from "./open.ts";
 import { here } from "./places.ts";
 import { toast } from "./toast.ts";
@@ -39,6 +40,7 @@ function takesText(mode: Mode | undefined): boolean {
 
 function pressOne(state: State, key: KeyName): Step {
   const mode = state.modes.at(-1);
+  if (mode === undefined && key === "r" && isBoxed(state.link)) return retry(state, { atOnce: true });
   // The same whatever lies over the screen.
   if (mode === undefined || EVERYWHERE.includes(key)) return pressScreen(state, key);
   switch (mode.kind) {

@@ -108,7 +108,10 @@ function* aboutPlace(state: State, place: Place): Generator<Call> {
   yield* pagesOf(state, place);
   yield* touchedRows(state, place);
   yield* names(state, place);
-  if (place.kind === "endpoint") yield* aboutEndpoint(state, place.id);
+  if (place.kind === "endpoint") {
+    yield* aboutEndpoint(state, place.id);
+    yield* lastAttempts(state, place.id);
+  }
   if (place.kind === "activity") yield* aboutJobs(state, { always: true });
   const shown = visibleRows<unknown>(place.list, layoutOf(state).list);
   if (place.kind === "endpoints") {
@@ -216,11 +219,17 @@ function* aboutEvent({ known, now }: State, id: string): Generator<Call> {
 }
 
 function* aboutEndpoint({ known, now }: State, id: string): Generator<Call> {
+  if (known.gone.has(id)) return;
   const rest = { rest: REST_MS.endpoint };
   if (isDue(known.health.get(id), now, rest)) yield ask("getEndpoint", known_(id), { id });
   if (isDue(known.endpointStats.get(id), now, rest)) {
     yield ask("getStatistics", known_(id), { query: { window: "24h", endpoint: id } });
   }
+}
+
+function* lastAttempts({ known, now }: State, id: string): Generator<Call> {
+  if (known.gone.has(id) || !isDue(known.lastAttempts.get(id), now, { rest: REST_MS.endpoint })) return;
+  yield ask("listEndpointAttempts", known_(id), { id, query: { limit: PAGE_ROWS } });
 }
 
 function* aboutSample({ known }: State, id: string): Generator<Call> {

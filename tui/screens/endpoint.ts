@@ -1,0 +1,120 @@
+/** The page of an endpoint: how it fares, what it is sent, and the deliveries owed to it. */
+import type { Attempt, Endpoint } from "../../src/client/answers.ts";
+import { glyph, paint, type Glyph, type Look, type Style } from "../draw/look.ts";
+import { age, countText } from "../draw/numbers.ts";
+import { spanRow, type Span } from "../draw/row.ts";
+import { statusCell } from "../draw/status.ts";
+import { endpointHeadRows } from "../layout.ts";
+import type { EndpointPlace, State } from "../model.ts";
+import { switchesAt } from "../state/rotations.ts";
+import { hours, msText, shareText, stateOf } from "./endpoints.ts";
+import { deliveryRows } from "./lists.ts";
+
+export function endpointPage(state: State, place: EndpointPlace, room: { width: number; height: number }): string[] {
+  const headRows = endpointHeadRows(room.height);
+  const rule = paint(state.settings.look, "grey", glyph(state.settings.look, "rule").repeat(room.width));
+  const head = headOf(state, place.id, room.width).slice(0, headRows - 1);
+  while (head.length < headRows - 1) head.push(" ".repeat(room.width));
+  const list = { width: room.width, height: room.height - headRows };
+  return [...head, rule, ...deliveryRows(state, place.list, list)];
+}
+
+/** The most telling first: a low screen has room for some of it. */
+function headOf(state: State, id: string, width: number): string[] {
+  const { look } = state.settings;
+  const { known } = state;
+  const endpoint = known.gone.has(id) ? undefined : (known.health.get(id)?.value ?? known.endpoints.get(id));
+  const row = (name: string, ...spans: Span[]) =>
+    spanRow(look, [{ text: `  ${name.padEnd(10)}`, style: "grey" }, ...spans], width);
+  if (endpoint === undefined) {
+    return [row("endpoint", { text: known.gone.has(id) ? `${id} is deleted; its history stays listed` : id })];
+  }
+  const stats = known.endpointStats.get(id)?.value;
+  return [
+    titleRow(state, endpoint, width),
+    row("url", { text: endpoint.url }),
+    row("types", { text: endpoint.events.join("  ") }),
+    row("waiting", { text: waitingText(state, id) }),
+    row("last", { text: lastText(state, id) }),
+    row("attempts", ...attemptSpans(look, known.lastAttempts.get(id)?.value, width - 12)),
+    row("24 h", {
+      text:
+        stats === undefined
+          ? glyph(look, "ellipsis")
+          : `${countText(stats.attempts.total)} attempts, ${shareText(stats.attempts)} ok, p50 ${msText(stats.duration_ms.p50)}, p95 ${msText(stats.duration_ms.p95)}`,
+    }),
+    row("sends", ...sendsSpans(state, endpoint)),
+    row("by hour", { text: stats === undefined ? "" : hours(look, stats.series), style: "red" }, { text: "  failed" }),
+    row("made", { text: madeText(endpoint) }),
+  ];
+}
+
+function titleRow(state: State, endpoint: Endpoint, width: number): string {
+  const { look } = state.settings;
+  const { text, style } = statusCell(look, stateOf(state, endpoint));
+  const why = endpoint.disabled_reason === null ? "" : ` by the daemon (${endpoint.disabled_reason})`;
+  const held = endpoint.enabled ? "" : `; new events ${endpoint.when_disabled === "hold" ? "are kept" : "are skipped"}`;
+  return spanRow(
+    look,
+    [{ text: ` ${text}${why}${held}`, style }, { text: `  ${endpoint.id}  ${endpoint.description}` }],
+    width,
+  );
+}
+
+function waitingText({ known, settings: { look } }: State, id: string): string {
+  const health = known.health.get(id)?.value.health;
+  if (health === undefined) return glyph(look, "ellipsis");
+  const { pending, held, failed } = health;
+  return `${countText(pending)} pending, ${countText(held)} held, ${countText(failed)} failed`;
+}
+
+function lastText({ known, now, settings: { look } }: State, id: string): string {
+  const health = known.health.get(id)?.value.health;
+  if (health === undefined) return glyph(look, "ellipsis");
+  const since = (at: string | null) => (at === null ? "never" : `${age(now - Date.parse(at))} ago`);
+  const inARow = health.consecutive_failures === 0 ? "" : `, ${countText(health.consecutive_failures)} in a row`;
+  return `success ${since(health.last_success_at)}, failure ${since(health.last_failure_at)}${inARow}`;
+}
+
+const OUTCOMES: Readonly<Record<Attempt["outcome"], { readonly glyph: Glyph; readonly style: Style }>> = {
+  succeeded: { glyph: "delivered", style: "green" },
+  failed: { glyph: "failed", style: "red" },
+  interrupted: { glyph: "interrupted", style: "yellow" },
+};
+
+/** One glyph an attempt, the latest last; `t` had no answer in time. */
+function attemptSpans(look: Look, attempts: readonly Attempt[] | undefined, room: number): Span[] {
+  if (attempts === undefined) return [{ text: glyph(look, "ellipsis") }];
+  if (attempts.length === 0) return [{ text: "none yet: t sends a test event" }];
+  return attempts
+    .slice(0, Math.max(0, room))
+    .toReversed()
+    .map(({ outcome, error }) => {
+      const { glyph: name, style } = OUTCOMES[outcome];
+      return { text: error === "timeout" ? "t" : glyph(look, name), style };
+    });
+}
+
+/** Of the headers the names: their values may be secrets, and are not known here. */
+function sendsSpans(state: State, { id, headers, rate_per_second: rate, max_in_flight: most }: Endpoint): Span[] {
+  const at = switchesAt(state, id);
+  const names = Object.keys(headers);
+  const others = [
+    names.length === 0 ? "no headers of its own" : `headers ${names.join(", ")}`,
+    ...(rate === null ? [] : [`at most ${rate} a second`]),
+    ...(most === null ? [] : [`at most ${most} at a time`]),
+  ];
+  const rotation: Span[] =
+    at === null ? [] : [{ text: `next secret takes over in ${age(Date.parse(at) - state.now)}`, style: "yellow" }];
+  return [...rotation, { text: `${rotation.length > 0 ? "; " : ""}${others.join("; ")}` }];
+}
+
+function madeText({ created_at: created, updated_at: updated, tenant, uid, metadata }: Endpoint): string {
+  return [
+    created,
+    ...(updated === created ? [] : [`changed ${updated}`]),
+    ...(tenant === "default" ? [] : [`tenant ${tenant}`]),
+    ...(uid === null ? [] : [`uid ${uid}`]),
+    ...(Object.keys(metadata).length === 0 ? [] : [`metadata ${JSON.stringify(metadata)}`]),
+  ].join(", ");
+}
