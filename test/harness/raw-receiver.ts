@@ -28,20 +28,25 @@ export interface RawScript {
   readonly tls?: "self_signed" | "wrong_host" | "expired" | "tls1.1_only" | "stall" | "plain" | "mtls" | "good";
 }
 
-/** A receiver that plays bytes and says nothing about HTTP. All its times are divided by `scale`. */
+/**
+ * A receiver that plays bytes and says nothing about HTTP. All its times are divided by `scale`; `pass`, if given, lets
+ * them pass on a test's clock in place of waiting.
+ */
 export class RawReceiver {
   /** The head of each request, as it came. */
   readonly requests: string[] = [];
   connections = 0;
   readonly #script: RawScript;
   readonly #scale: number;
+  readonly #pass: ((ms: number) => void) | undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #closing = new AbortController();
 
-  private constructor(script: RawScript, scale: number) {
+  private constructor(script: RawScript, scale: number, pass?: (ms: number) => void) {
     this.#script = script;
     this.#scale = scale;
+    this.#pass = pass;
     const tls = tlsOptions(script.tls);
     const accept = (socket: Socket) => {
       this.connections++;
@@ -54,8 +59,8 @@ export class RawReceiver {
     });
   }
 
-  static async start(script: RawScript, scale: number): Promise<RawReceiver> {
-    const receiver = new RawReceiver(script, scale);
+  static async start(script: RawScript, scale: number, pass?: (ms: number) => void): Promise<RawReceiver> {
+    const receiver = new RawReceiver(script, scale, pass);
     receiver.#server.listen(0, "127.0.0.1");
     await once(receiver.#server, "listening");
     return receiver;
@@ -123,6 +128,7 @@ export class RawReceiver {
 
   async #wait(ms: number): Promise<void> {
     if (this.#closing.signal.aborted) return;
+    if (this.#pass !== undefined) return this.#pass(ms / this.#scale);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(done, ms / this.#scale);
       const { signal } = this.#closing;
