@@ -170,6 +170,11 @@ const RULES: Rule[] = [
     why: "commands are clients of the HTTP API; serve loads the daemon lazily",
   },
   {
+    from: "tui/main.tsx",
+    may: ["tui", "src/client", "ink", "node:fs", "node:path"],
+    why: "the dashboard's process",
+  },
+  {
     from: "tui",
     may: [
       "tui",

@@ -4,7 +4,7 @@ import type { KeyName } from "./keystrokes.ts";
 import type { ActDraft, Line } from "./model.ts";
 
 /** A new kind of dialog is one more member here, with its keys (`state/dialogs.ts`) and rows (`screens/dialogs.ts`). */
-export type Dialog = ConfirmDialog | ChoiceDialog | FormDialog | SecretDialog | PlanDialog;
+export type Dialog = ConfirmDialog | ChoiceDialog | FormDialog | SecretDialog | PlanDialog | CommandsDialog;
 
 /** Asks yes or no; no is the default. */
 export interface ConfirmDialog {
@@ -117,4 +117,11 @@ export function waitingOf(dialog: Dialog): Waiting | null {
   if (dialog.kind === "choice") return dialog.waiting;
   if (dialog.kind !== "form" || dialog.for.kind !== "delete") return null;
   return { endpoint: dialog.for.endpoint.id, fate: "cancelled" };
+}
+
+/** What to type in a shell; the number before a command copies it. */
+export interface CommandsDialog {
+  readonly kind: "commands";
+  readonly title: string;
+  readonly commands: readonly { readonly what: string; readonly command: string }[];
 }

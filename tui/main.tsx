@@ -1,4 +1,6 @@
 /** The dashboard on a real terminal: takes it, and gives it back as it was, whatever ends the program. */
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { render, type SuspendTerminal } from "ink";
 import type { Client } from "../src/client/client.ts";
 import { App } from "./app.tsx";
@@ -52,6 +54,11 @@ export async function openDashboard({
     redraw: () => void lend(async () => {}),
     // OSC 52: the terminal puts it into the clipboard, also over ssh.
     copy: (text) => void stdout.write(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`),
+    save(name, text) {
+      const path = resolve(name);
+      writeFileSync(path, text, { mode: 0o600, flag: "wx" });
+      return path;
+    },
     quit(code) {
       exit = code;
       app.unmount();

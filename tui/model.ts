@@ -272,6 +272,8 @@ export type Effect =
   /** Opens the stream, after closing the one before. */
   | { readonly do: "connect"; readonly lastEventId: string | null }
   | { readonly do: "copy"; readonly text: string }
+  /** Into a new file in the folder where the dashboard was started. */
+  | { readonly do: "save"; readonly name: string; readonly text: string }
   | { readonly do: "suspend" }
   | { readonly do: "redraw" }
   | { readonly do: "quit"; readonly exit: number };
@@ -281,6 +283,9 @@ export type Message = { readonly now: number } & (
   | { readonly kind: "paste"; readonly text: string }
   | { readonly kind: "size"; readonly size: Size }
   | { readonly kind: "tick" }
+  /** What came of writing a file: its path, or why there is none. */
+  | { readonly kind: "saved"; readonly path: string }
+  | { readonly kind: "unsaved"; readonly why: string }
   | { readonly kind: "stream"; readonly messages: readonly StreamMessage[] }
   | { readonly kind: "lost"; readonly problem: Problem }
   | Answered

@@ -26,6 +26,8 @@ export interface Surroundings {
   suspend(): void;
   redraw(): void;
   copy(text: string): void;
+  /** Writes a new file that only its owner may read, and answers its path. Throws what the system says. */
+  save(name: string, text: string): string;
   quit(exit: number): void;
 }
 
@@ -137,6 +139,9 @@ export class Program {
       case "copy":
         this.#around.copy(effect.text);
         return;
+      case "save":
+        this.#save(effect.name, effect.text);
+        return;
       case "suspend":
         this.#around.suspend();
         return;
@@ -145,6 +150,14 @@ export class Program {
         return;
       case "quit":
         this.#around.quit(effect.exit);
+    }
+  }
+
+  #save(name: string, text: string): void {
+    try {
+      this.say({ kind: "saved", path: this.#around.save(name, text) });
+    } catch (error) {
+      this.say({ kind: "unsaved", why: (error as Error).message });
     }
   }
 

@@ -24,6 +24,7 @@ import { scrolled } from "./state/list.ts";
 import { press, typeText } from "./state/modes.ts";
 import { changePlaces, firstPlace, onList } from "./state/places.ts";
 import { PACE_MS } from "./state/pulse.ts";
+import { toast } from "./state/toast.ts";
 import { tendActs } from "./state/tend.ts";
 import { askKey, questions } from "./state/questions.ts";
 
@@ -102,6 +103,10 @@ function take(state: State, message: Message): Step {
       return { state: { ...state, size: message.size }, effects: [] };
     case "tick":
       return state.link.kind === "live" ? tendActs(tick(state)) : retry(tick(state));
+    case "saved":
+      return { state: toast(state, `written to ${message.path}`, "good"), effects: [] };
+    case "unsaved":
+      return { state: toast(state, `no file was written: ${message.why}`, "bad"), effects: [] };
     case "stream":
       return takeStream(state, message.messages);
     case "lost":

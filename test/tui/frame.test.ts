@@ -35,6 +35,8 @@ const WAYS: Record<string, (dashboard: Dashboard) => Dashboard> = {
   "a secret": (d) =>
     d.connected().press("3", "a").type("https://e.example").press("tab").type("all").press("enter", "enter"),
   "the brake": (d) => d.connected().press("B").type("why"),
+  commands: (d) => d.connected().press("C"),
+  "the command of a plan": (d) => d.connected().press("4", "R", "C"),
   "a plan of many": (d) => d.connected().press("R"),
   "a canary": (d) => d.connected().press("4", "c"),
   "before there is an answer": (d) => d,

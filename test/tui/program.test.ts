@@ -18,6 +18,7 @@ class Time implements Surroundings {
   suspend() {}
   redraw() {}
   copy() {}
+  save = (name: string) => name;
   quit() {}
 
   async pass(ms: number): Promise<void> {

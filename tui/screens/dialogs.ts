@@ -1,7 +1,7 @@
 /** Dialogs, as boxes over the screen. */
-import type { Dialog } from "../dialog.ts";
+import type { CommandsDialog, Dialog } from "../dialog.ts";
 import type { Span } from "../draw/row.ts";
-import { prose } from "../draw/text.ts";
+import { prose, wrap } from "../draw/text.ts";
 import { layoutOf } from "../layout.ts";
 import type { State } from "../model.ts";
 import { boxRows, innerOf } from "./boxes.ts";
@@ -30,9 +30,30 @@ export function dialogRows(state: State, dialog: Dialog): string[] {
       return boxRows(look, state.size, dialog.title, formRows(state, dialog, width));
     case "secret":
       return boxRows(look, state.size, dialog.title, secretRows(look, dialog, width));
+    case "commands":
+      return boxRows(look, state.size, dialog.title, commandRows(state, dialog, width));
     case "plan": {
       const height = layoutOf(state).body - BORDERS;
       return boxRows(look, state.size, planTitle(dialog), planRows(state, dialog, { width, height }));
     }
   }
+}
+
+/** As many as there is room for. */
+function commandRows(state: State, { commands }: CommandsDialog, width: number): Span[][] {
+  const { look } = state.settings;
+  const rows = commands.flatMap(({ what, command }, index): Span[][] => [
+    [
+      { text: String(index + 1), style: "bold" },
+      { text: `  ${what}`, style: "grey" },
+    ],
+    ...wrap(command, width - 3, look).map((text): Span[] => [{ text: `   ${text}` }]),
+  ]);
+  const keys: Span[] = [
+    { text: commands.length > 1 ? `1-${commands.length}` : "1", style: "bold" },
+    { text: "  copy it      " },
+    { text: "Esc", style: "bold" },
+    { text: "  leave" },
+  ];
+  return [...rows.slice(0, layoutOf(state).body - BORDERS - 1), keys];
 }

@@ -140,6 +140,7 @@ function agreeRows({ canary, field, typed, sent }: PlanDialog, { matched }: JobP
   const keys: [string, string][] = [
     ["c", canary ? "no canary" : "canary first"],
     ["p", "pace"],
+    ["C", "command"],
     ["Esc", "cancel"],
   ];
   if (!canary) {

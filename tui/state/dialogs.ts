@@ -5,6 +5,7 @@ import type { State, Step } from "../model.ts";
 import { perform } from "./acts.ts";
 import { pressForm } from "./form-keys.ts";
 import { pressPlan } from "./plan.ts";
+import { copy } from "./copy.ts";
 import { toast } from "./toast.ts";
 
 export function pressDialog(state: State, dialog: Dialog, key: KeyName): Step {
@@ -23,10 +24,11 @@ export function pressDialog(state: State, dialog: Dialog, key: KeyName): Step {
       return pressForm(state, dialog, key);
     case "secret":
       if (key !== "y") return { state, effects: [] };
-      return {
-        state: toast(state, "copied, if this terminal lets programs copy"),
-        effects: [{ do: "copy", text: dialog.secret }],
-      };
+      return copy(state, "the secret", dialog.secret);
+    case "commands": {
+      const chosen = dialog.commands[Number(key) - 1];
+      return chosen === undefined ? { state, effects: [] } : copy(state, "the command", chosen.command);
+    }
     case "plan":
       return pressPlan(state, dialog, key);
   }

@@ -1,17 +1,17 @@
 /** The plan dialog: what a replay of many would be about, and somebody's word for exactly that. */
 import type { JobPlan } from "../../src/client/answers.ts";
-import type { Dialog, PlanDialog, ReplaySet } from "../dialog.ts";
+import type { PlanDialog, ReplaySet } from "../dialog.ts";
 import { countText } from "../draw/numbers.ts";
 import type { KeyName } from "../keystrokes.ts";
-import type { About, Call, State, Step } from "../model.ts";
+import type { State, Step } from "../model.ts";
 import { perform, whyNoActs } from "./acts.ts";
+import { planCommand, withCommands } from "./commands.ts";
+import { draftOf, PLAN_TIMEOUT_MS } from "./plan-request.ts";
 import { changePlan } from "./plan-answers.ts";
 
 const DEFAULT_PACE = 20;
 /** What a job takes. */
 export const MAX_PACE = 500;
-/** A set of millions takes the daemon a while to look through. */
-const TIMEOUT_MS = 300_000;
 const MAX_DIGITS = 9;
 
 export interface Planned {
@@ -38,28 +38,6 @@ export function openPlan(state: State, { about, set, canary }: Planned): State {
   return { ...state, counter: state.counter + 1, modes: [...state.modes, { kind: "dialog", dialog }] };
 }
 
-/** The question of a dialog that has no plan yet. */
-export function planQuestion(dialog: Dialog): Call | null {
-  if (dialog.kind !== "plan" || dialog.plan !== null || dialog.problem !== null) return null;
-  const { set, number } = dialog;
-  const body = { ...draftOf(dialog), dry_run: true };
-  const about: About = { for: "plan", number };
-  return { operation: "createJob", ask: { query: { tenant: set.tenant }, body, timeoutMs: TIMEOUT_MS }, about };
-}
-
-/** More than a box has room for. */
-const SHOWN = 8;
-
-/** Whose health is shown beside what is planned for them. */
-export function plannedEndpoints(dialog: Dialog): string[] {
-  if (dialog.kind !== "plan" || dialog.plan === null) return [];
-  return dialog.plan.endpoints.slice(0, SHOWN).map(({ endpoint }) => endpoint);
-}
-
-function draftOf({ set, pace, canary }: PlanDialog) {
-  return { action: "replay", filter: set.filter, rate_per_second: pace, canary };
-}
-
 /** As the daemon reckons it: the first second's worth goes at once. */
 export function etaSeconds({ endpoints }: JobPlan, pace: number): number {
   const longest = Math.max(0, ...endpoints.map(({ matched }) => matched));
@@ -79,6 +57,7 @@ export function pressPlan(state: State, dialog: PlanDialog, key: KeyName): Step 
   if (key === "ctrl+u") return put({ typed: "" });
   if (field === "pace") return key === "enter" || key === "p" ? put(withPace(dialog)) : { state, effects: [] };
   if (key === "p") return put({ field: "pace", typed: "" });
+  if (key === "C") return { state: withCommands(state, [planCommand(dialog)]), effects: [] };
   if (key === "c") return put({ canary: !dialog.canary, typed: "" });
   return key === "enter" ? agree(state, dialog, put) : { state, effects: [] };
 }
@@ -101,7 +80,7 @@ function agree(state: State, dialog: PlanDialog, put: (change: Partial<PlanDialo
   const why = whyNoActs(state);
   if (why !== null) return put({ note: why });
   const body = { ...draftOf(dialog), expect: plan.matched };
-  const ask = { query: { tenant: set.tenant }, body, timeoutMs: TIMEOUT_MS };
+  const ask = { query: { tenant: set.tenant }, body, timeoutMs: PLAN_TIMEOUT_MS };
   const label = `${canary ? "canary replay" : "replay"} of ${countText(plan.matched)}`;
   const asked = perform(state, { label, request: { operation: "createJob", ask }, event: null });
   const sent = asked.state.acts.at(-1)!.key;

@@ -8,7 +8,7 @@ import { hasRunningJob } from "./jobs.ts";
 import { PAGE_ROWS, selectedRow, visibleRows, wantedPage } from "./list.ts";
 import { here, rowsKind, type WithList } from "./places.ts";
 import { wantedEvent } from "./pane.ts";
-import { plannedEndpoints, planQuestion } from "./plan.ts";
+import { plannedEndpoints, planQuestion } from "./plan-request.ts";
 import { refreshMs } from "./pulse.ts";
 
 /** Between two readings of the same thing, however often the stream says that it changed. */

@@ -1,0 +1,60 @@
+/** Keys that hand something over to other programs: an id, a command, a report. None of them changes anything. */
+import { idHere } from "../state/ids.ts";
+import { commandsHere, curlCommand, withCommands } from "../state/commands.ts";
+import { copy } from "../state/copy.ts";
+import { reportHere } from "../state/report.ts";
+import { only, type Binding } from "./binding.ts";
+import { hold, subject } from "./subject.ts";
+import type { State } from "../model.ts";
+
+export const COPIES: readonly Binding[] = [
+  {
+    keys: ["y"],
+    show: "y",
+    label: "copy id",
+    help: "copy the id of this event, endpoint or job; it is shown too",
+    off: (state) => (idHere(state) === null ? "nothing with an id is selected" : null),
+    run: (state) => copy(state, idHere(state)!, idHere(state)!),
+  },
+  {
+    keys: ["Y"],
+    show: "Y",
+    label: "signed curl",
+    help: "the command for this request as a script with curl, which signs it when it runs",
+    on: ["events", "deliveries", "endpoint", "event"],
+    off: (state) => (requestHere(state) === null ? "no delivery of it is known here" : null),
+    run: (state) => {
+      const { event, endpoint } = requestHere(state)!;
+      return only(withCommands(hold(state), [curlCommand(event, endpoint)]));
+    },
+  },
+  {
+    keys: ["C"],
+    show: "C",
+    label: "commands",
+    help: "what to type in a shell for what is on the screen",
+    run: (state) => only(withCommands(hold(state), commandsHere(state))),
+  },
+  {
+    keys: ["w"],
+    show: "w",
+    label: "report",
+    help: "write a report of this group (Markdown) for whoever owns the receiver",
+    on: ["failures"],
+    footer: 55,
+    off: (state) => {
+      const report = reportHere(state);
+      return typeof report === "string" ? report : null;
+    },
+    run: (state) => {
+      const report = reportHere(state);
+      return typeof report === "string" ? only(state) : { state, effects: [{ do: "save", ...report }] };
+    },
+  },
+];
+
+function requestHere(state: State): { readonly event: string; readonly endpoint: string } | null {
+  const about = subject(state);
+  const endpoint = about?.endpoint ?? about?.deliveries[0]?.endpoint;
+  return about === null || endpoint === undefined ? null : { event: about.event, endpoint };
+}
