@@ -1,22 +1,12 @@
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import { aDirectory, TestDaemon } from "../harness/daemon.ts";
-import { TestReceiver } from "../harness/receiver.ts";
+import { aDirectory } from "../harness/daemon.ts";
 import { RunningDashboard } from "./dashboard.ts";
+import { openSite, still } from "./site.ts";
 import { inTerminal } from "./tmux.ts";
 
-const EVENTS = 60;
-
-async function site() {
-  const receiver = await TestReceiver.start();
-  onTestFinished(() => receiver.close());
-  const daemon = await TestDaemon.start({ clock: systemClock });
-  await daemon.register(receiver.url);
-  for (let n = 0; n < EVENTS; n++) await daemon.publish({ n });
-  return { daemon, socket: join(daemon.dir, "webhookd.sock"), shows: /1 of \d/ };
-}
+const site = () => openSite({ delivered: 60 });
 
 /** Tells of news as a daemon does, and answers every question with what it was not asked for. */
 async function nonsense() {
@@ -29,11 +19,6 @@ async function nonsense() {
   onTestFinished(() => server.closeAllConnections());
   onTestFinished(() => void server.close());
   return { socket, shows: /\$\s*$/ };
-}
-
-/** Without the ages, which go on. */
-function still(screen: string): string {
-  return screen.replaceAll(/\b\d+(s|m\d\d)\b|\d\d:\d\d:\d\d|\d[\d.]*\/s/g, (text) => "_".repeat(text.length));
 }
 
 inTerminal("a terminal", () => {

@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+import { RunningDashboard } from "./dashboard.ts";
+import { HOSTILE } from "./hostile.ts";
+import { openSite } from "./site.ts";
+import { inTerminal, type Tmux } from "./tmux.ts";
+
+const SIZE = { columns: 200, rows: 60 };
+/** A lone surrogate is no text that HTTP could carry. */
+const SENT = HOSTILE.map((text) => text.toWellFormed());
+
+/** Every row in its place: nothing that is shown has moved, wrapped, coloured or hidden another. */
+async function isWhole(terminal: Tmux): Promise<string> {
+  const screen = await terminal.screen();
+  const lines = screen.split("\n");
+  expect(lines, screen).toHaveLength(SIZE.rows);
+  expect(lines[0]).toMatch(/^ webhookd ● live/);
+  expect(lines[2]).toMatch(/^ 1 events.* 2 deliveries.* 3 endpoints.* 4 failures.* 5 activity/i);
+  expect(screen.match(/webhookd ● live/g)).toHaveLength(1);
+  // Neither concealed, blinking nor a link.
+  expect(await terminal.painted()).not.toMatch(/\x1b\[[0-9;]*\b[58]m|\x1b\]/);
+  return screen;
+}
+
+inTerminal("what comes from outside", () => {
+  it("is shown in every pane, and never obeyed", async () => {
+    const site = await openSite({ failing: SENT });
+    const { terminal } = await RunningDashboard.open({ ...site, ...SIZE });
+    const taken = await terminal.state();
+    // The pane beside the list: the payload, and what the receiver answered.
+    let seen = "";
+    for (let n = 1; n <= SENT.length; n++) {
+      const screen = await terminal.until((now) => now.includes(` ${n} of `) && now.includes('"text":'));
+      const bars = screen
+        .split("\n")
+        .slice(3, -2)
+        .map((line) => line.search(/[│┃]/u));
+      expect(new Set(bars), screen).toEqual(new Set([110]));
+      seen += await isWhole(terminal);
+      await terminal.press("j");
+    }
+    // A sequence hides no words, not even itself.
+    const told = ["<U+001B>[8mhidden", "<U+001B>]52;c;aGFja2Vk<U+0007>clipboard", "<U+202E>gnp.exe", "東京コーヒー"];
+    for (const text of told) expect(seen).toContain(text);
+    for (const [key, shows] of [
+      ["2", "2 DELIVERIES"],
+      ["Enter", "›"],
+      ["3", "3 ENDPOINTS"],
+      ["Enter", "›"],
+      ["4", "4 FAILURES"],
+      ["5", "5 ACTIVITY"],
+      ["?", "Keys of this screen"],
+    ]) {
+      await terminal.press(key!);
+      await terminal.until(shows!);
+      await isWhole(terminal);
+    }
+    await terminal.press("Escape");
+    await terminal.until((screen) => !screen.includes("Keys of this screen"));
+    await terminal.press("/");
+    await terminal.until(/^ \/$/m);
+    for (const text of SENT.filter((one) => one.trim() !== "")) {
+      await terminal.paste(text);
+      await isWhole(terminal);
+      await terminal.press("C-u");
+    }
+    expect(await terminal.state()).toEqual(taken);
+    expect(await terminal.clipboard()).toEqual([]);
+  });
+});

@@ -1,0 +1,52 @@
+/** A daemon in this process with receivers and events, for a dashboard that is another process. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
+import { expect, onTestFinished } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { TestDaemon } from "../harness/daemon.ts";
+
+export interface SiteOptions {
+  /** One event for each, to a receiver that answers 500 with the same text. */
+  readonly failing?: readonly string[];
+  readonly delivered?: number;
+}
+
+export interface Site {
+  readonly daemon: TestDaemon;
+  readonly socket: string;
+  /** On the dashboard's screen, once it shows the newest event. */
+  readonly shows: RegExp;
+}
+
+export async function openSite({ failing = [], delivered = 0 }: SiteOptions): Promise<Site> {
+  const receiver = await openEcho();
+  const daemon = await TestDaemon.start({ clock: systemClock, settings: { RETRY_DELAYS: "1ms" } });
+  await daemon.register(receiver.url);
+  for (const text of failing) await daemon.publish({ text });
+  for (let n = 0; n < delivered; n++) await daemon.publish({ n });
+  await expect.poll(() => receiver.answered()).toBe(2 * failing.length + delivered);
+  return { daemon, socket: join(daemon.dir, "webhookd.sock"), shows: /1 of \d/ };
+}
+
+/** Answers 500 with the text in an event's data, and 200 where there is none. */
+async function openEcho() {
+  let answered = 0;
+  const server = createServer(async (request, response) => {
+    const { data } = JSON.parse(await textOf(request)) as { data: { text?: string } };
+    response.writeHead(data.text === undefined ? 200 : 500).end(data.text);
+    answered++;
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, answered: () => answered };
+}
+
+/** A screen without the times on it, which go on. */
+export function still(screen: string): string {
+  return screen.replaceAll(/\b\d+(s|m\d\d)\b|\d\d:\d\d:\d\d|\d[\d.]*\/s/g, (text) => "_".repeat(text.length));
+}
