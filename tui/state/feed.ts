@@ -106,7 +106,6 @@ function learn(known: Known, news: News, now: number): Known {
   return {
     ...known,
     endpoints,
-    roll: known.roll && { ...known.roll, stale: known.roll.stale || news.changedEndpoints.size > 0 },
     day: known.day && { ...known.day, stale: true },
     hour: known.hour && { ...known.hour, stale: true },
     health: staleOf(known.health, news.endpoints),

@@ -4,7 +4,9 @@ import type { ChoiceDialog, Dialog, FormDialog, SecretDialog } from "../dialog.t
 import type { Answered, Mode, Problem, State } from "../model.ts";
 import { rotationChoice } from "./choices.ts";
 import { faulted } from "./fields.ts";
+import { readAnew } from "./list.ts";
 import { testResult } from "./outcomes.ts";
+import { changePlaces, onList } from "./places.ts";
 
 /** Of a receiver's answer. */
 const SHOWN_CHARACTERS = 300;
@@ -14,7 +16,20 @@ export function closeForm(state: State, key: string, answered: Answered): State 
   const modes = state.modes.filter((mode) => formOf(mode, key) === null);
   const isOpen = modes.length < state.modes.length;
   const dialog = secretOf(answered) ?? (isOpen ? refusalOf(answered) : null);
-  return { ...state, modes: dialog === null ? modes : [...modes, { kind: "dialog", dialog }] };
+  return { ...listed(state, answered), modes: dialog === null ? modes : [...modes, { kind: "dialog", dialog }] };
+}
+
+/** The list of endpoints as it is now: the stream tells nothing of new ones, and a held list keeps those that are gone. */
+function listed(state: State, { call }: Answered): State {
+  const { operation, ask } = call;
+  if (operation !== "registerEndpoint" && operation !== "deleteEndpoint") return state;
+  const { known } = state;
+  const endpoints = new Map(known.endpoints);
+  endpoints.delete(ask.id ?? "");
+  const gone = operation === "deleteEndpoint" ? new Set([...known.gone, ask.id!]) : known.gone;
+  return changePlaces({ ...state, known: { ...known, endpoints, gone } }, (place) =>
+    place.kind === "endpoints" ? onList(place, (list) => readAnew(list)) : place,
+  );
 }
 
 /** What a receiver said to a test event, to whoever waited for it. */

@@ -14,7 +14,7 @@ import { refreshMs } from "./pulse.ts";
 /** Between two readings of the same thing, however often the stream says that it changed. */
 const REST_MS = {
   status: 5000,
-  roll: 1000,
+  roll: 2000,
   statistics: 5000,
   failures: 2000,
   endpoint: 5000,
@@ -88,7 +88,7 @@ function* aboutDaemon({ known, now }: State): Generator<Call> {
   if (isDue(known.status, now, { rest: REST_MS.status, always: true })) yield ask("getStatus", known_(""));
   const statistics = { rest: REST_MS.statistics, most: STATISTICS_AGE_MS };
   if (isDue(known.day, now, statistics)) yield ask("getStatistics", known_("24h"), { query: { window: "24h" } });
-  if (known.endpoints.size === 0 && isDue(known.roll, now, { rest: REST_MS.roll })) {
+  if (known.endpoints.size === 0 && isDue(known.roll, now, { rest: REST_MS.roll, always: true })) {
     yield ask("listEndpoints", known_(""), { query: { limit: PAGE_ROWS } });
   }
   if (isDue(known.hour, now, statistics)) yield ask("getStatistics", known_("1h"), { query: { window: "1h" } });
@@ -138,8 +138,8 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
   const wanted = wantedPage<unknown>(list, height);
   const isLive = kind === "events" || kind === "deliveries";
   const isSparse = list.pages.length > 1;
-  // The stream tells nothing of the audit log.
-  const isStale = list.stale || kind === "activity";
+  // The stream tells nothing of the audit log, nor of endpoints that are new.
+  const isStale = list.stale || kind === "activity" || kind === "endpoints";
   const isShown = list.follow || (!isLive && !isSparse);
   const isRefresh =
     isStale && isShown && state.now - list.at >= Math.max(restOf(state, kind, isSparse), SPARING * list.tookMs);

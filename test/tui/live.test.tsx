@@ -1,0 +1,132 @@
+/** Endpoints by the keyboard, against the real daemon and a real receiver. */
+import { join } from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { createClient } from "../../src/client/client.ts";
+import { systemClock } from "../../src/clock.ts";
+import { version } from "../../src/version.ts";
+import { openDashboard } from "../../tui/main.tsx";
+import { TestDaemon } from "../harness/daemon.ts";
+import { TestReceiver, type Answer } from "../harness/receiver.ts";
+import { SETTINGS } from "./daemon.ts";
+import { FakeTerminal } from "./terminal.ts";
+
+const open: { terminal: FakeTerminal; end: Promise<number>; receiver: TestReceiver; daemon: TestDaemon }[] = [];
+
+async function dashboard(script: readonly Answer[] = []) {
+  const daemon = await TestDaemon.start({ clock: systemClock });
+  const receiver = await TestReceiver.start(script);
+  const terminal = new FakeTerminal({ columns: 80, rows: 24 });
+  const client = createClient({ socket: join(daemon.dir, "webhookd.sock") }, { version });
+  const { stdin, stdout } = terminal;
+  const settings = { ...SETTINGS, version, session: "live" };
+  const end = openDashboard({ client, settings, tab: "endpoints", filter: "", stdin, stdout });
+  const opened = { terminal, end, receiver, daemon };
+  open.push(opened);
+  return { ...opened, shows: (text: string | RegExp) => shows(terminal, text) };
+}
+
+/** Until it is on the screen. */
+const shows = (terminal: FakeTerminal, text: string | RegExp) =>
+  expect.poll(() => terminal.text(), { timeout: 10_000 }).toMatch(text);
+
+/** The box with the secret: nothing of it stays. An Esc that comes together with another key would be Alt and that key. */
+async function leave(terminal: FakeTerminal): Promise<void> {
+  terminal.type("\x1b");
+  await expect.poll(() => terminal.text()).not.toContain("whsec_");
+}
+
+afterEach(async () => {
+  for (const { terminal, end, receiver, daemon } of open.splice(0)) {
+    terminal.type("\x03");
+    await end;
+    await daemon.stop();
+    await receiver.close();
+  }
+});
+
+it("adds the first endpoint, tests, pauses, enables and deletes it, and keeps its secret nowhere", async () => {
+  const { terminal, receiver, daemon, shows } = await dashboard();
+  await shows("No endpoint yet");
+  terminal.type("a");
+  await shows("Add endpoint");
+  terminal.type(`\x1b[200~${receiver.url}\n\x1b[201~`);
+  terminal.type("\t");
+  await shows("budget.exceeded");
+  terminal.type("budget.exceeded\r");
+  terminal.type("\r");
+  await shows(/whsec_\S+/);
+  const secret = /whsec_\S+/.exec(await terminal.text())![0];
+  const [{ id }] = (await daemon.request("GET", "/v1/webhooks")).body.data;
+  expect(secret).toBe((await daemon.request("GET", `/v1/webhooks/${id}/secret`)).body.signing_secret);
+  await leave(terminal);
+  await shows(/▶ . ok/);
+
+  terminal.type("t");
+  await shows("Send a test event to");
+  terminal.type("\r");
+  await shows(/test ep_\S+: 200 in \d+ ms/);
+  expect(receiver.requests).toHaveLength(1);
+
+  terminal.type("z");
+  await shows("Pause ep_");
+  terminal.type("h");
+  await shows("nothing more is sent to it; what comes is held");
+  await daemon.publish();
+  await shows(/‖ off/);
+  terminal.type("z");
+  await shows("1 delivery waits for it: sent at once");
+  terminal.type("y");
+  await expect.poll(() => receiver.requests.length, { timeout: 10_000 }).toBe(2);
+
+  terminal.type("D");
+  await shows("Delete ep_");
+  terminal.type(`${id.slice(-8)}\r`);
+  await expect.poll(async () => (await daemon.request("GET", "/v1/webhooks")).body.data).toEqual([]);
+  await shows("No endpoint yet");
+}, 30_000);
+
+it("says at its field what the daemon refuses, and what a receiver says that refuses a test", async () => {
+  const { terminal, receiver, daemon, shows } = await dashboard([{ status: 503, body: "out of order" }]);
+  await shows("No endpoint yet");
+  terminal.type("a");
+  await shows("Add endpoint");
+  terminal.type("http://10.0.0.5/hook\t");
+  terminal.type("all\r");
+  terminal.type("\r");
+  await shows(/must be https|not allowed|private|public/);
+  expect((await daemon.request("GET", "/v1/webhooks")).body.data).toEqual([]);
+  terminal.type("\x15");
+  terminal.type(receiver.url);
+  terminal.type("\t");
+  terminal.type("\t");
+  await shows("for people");
+  terminal.type("\r");
+  await shows(/whsec_/);
+  await leave(terminal);
+  await shows(/▶ . ok/);
+  terminal.type("t");
+  await shows("Send a test event to");
+  terminal.type("\r");
+  await shows("out of order");
+}, 30_000);
+
+it("rotates a secret with an overlap, and completes it", async () => {
+  const { terminal, receiver, daemon, shows } = await dashboard();
+  const { id, signing_secret: first } = await daemon.register(receiver.url);
+  const secrets = async () => (await daemon.request("GET", `/v1/webhooks/${id}/secret`)).body;
+  await shows(/▶ . ok/);
+  terminal.type("S");
+  await shows("Rotate the secret");
+  terminal.type("\r");
+  terminal.type(`${id}\r`);
+  await shows("The next secret");
+  const next = /whsec_\S+/.exec(await terminal.text())![0];
+  expect(await secrets()).toMatchObject({ signing_secret: first, next_signing_secret: next });
+  await leave(terminal);
+  terminal.type("S");
+  await shows("complete: it takes over now");
+  terminal.type("c");
+  await shows("the next secret has taken over");
+  expect(await secrets()).toEqual({ signing_secret: next });
+  expect(await terminal.text()).not.toContain("whsec_");
+}, 30_000);
