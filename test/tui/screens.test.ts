@@ -53,11 +53,15 @@ describe("the page of an event", () => {
     expect(page).toContain("14  +1d if that fails");
   });
 
-  it("guesses nothing of a ladder that is not the specified one", () => {
-    const instead = { getStatus: { ...aStatus, departures: ["retries wait 1s, 2s"] } };
-    const page = eventPage(made, { status: "pending", next_attempt_at: ago(-432) }, { instead });
-    expect(page).toContain("3  in 7m12s");
-    expect(page).not.toContain("if that fails");
+  it("goes by the daemon's ladder, and guesses nothing where it is not told", () => {
+    const before = { status: "pending", next_attempt_at: ago(-432) };
+    const short = { getStatus: { ...aStatus, retry_delays_seconds: [1, 2, 3] } };
+    const page = eventPage(made, before, { instead: short });
+    expect(page).toContain("└─  4  +3s if that fails");
+    const { retry_delays_seconds: _, ...older } = aStatus;
+    const silent = eventPage(made, before, { instead: { getStatus: older } });
+    expect(silent).toContain("3  in 7m12s");
+    expect(silent).not.toContain("if that fails");
   });
 
   it("shows the answer and the payload, and says what was erased", () => {

@@ -15,8 +15,9 @@ const LAG_MS = 2000;
 
 export function headerRow(state: State): string {
   const { settings, link, known, size } = state;
+  const brake = ` BRAKE ON${settings.readOnly ? ": no attempts" : ", B releases"} `;
   const right: Span[] = [
-    ...(known.status?.value.paused ? [{ text: " BRAKE ON, B releases ", style: "alarm" as const }, { text: " " }] : []),
+    ...(known.status?.value.paused ? [{ text: brake, style: "alarm" as const }, { text: " " }] : []),
     ...(settings.readOnly ? [{ text: "read-only ", style: "yellow" as const }] : []),
     ...(settings.label === "" ? [] : [{ text: ` ${settings.label} `, style: "alarm" as const }]),
   ];
