@@ -5,7 +5,8 @@ export default class Tally implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const count = { passed: 0, failed: errors.length, skipped: 0, pending: 0 };
     for (const module of modules) {
-      if (module.errors().length > 0) count.failed++;
+      // Of a file, or of a hook: the tests that waited for it count as skipped.
+      for (const group of [module, ...module.children.allSuites()]) if (group.errors().length > 0) count.failed++;
       for (const test of module.children.allTests()) count[test.result().state]++;
     }
     const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : "";
