@@ -1,8 +1,26 @@
 /** The few signs that are not letters, by what the terminal can show. */
 import type { Io } from "./io.ts";
 
-const UNICODE = { ok: "✓", failed: "✗", again: "↻", waits: "○", bar: "█", space: "░", steps: "▁▂▃▄▅▆▇█" } as const;
-const ASCII = { ok: "+", failed: "x", again: "~", waits: ".", bar: "#", space: "-", steps: "_.:-=+*#" } as const;
+const UNICODE = {
+  ok: "✓",
+  failed: "✗",
+  again: "↻",
+  waits: "○",
+  bar: "█",
+  space: "░",
+  cut: "…",
+  steps: "▁▂▃▄▅▆▇█",
+} as const;
+const ASCII = {
+  ok: "+",
+  failed: "x",
+  again: "~",
+  waits: ".",
+  bar: "#",
+  space: "-",
+  cut: ">",
+  steps: "_.:-=+*#",
+} as const;
 
 export type Glyphs = { readonly [G in keyof typeof UNICODE]: string };
 

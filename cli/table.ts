@@ -2,6 +2,7 @@
 import cliTruncate from "cli-truncate";
 import stringWidth from "string-width";
 import { printable } from "../src/domain/printable.ts";
+import { glyphsOf } from "./glyphs.ts";
 import type { Io } from "./io.ts";
 
 /** Columns two spaces apart, each as wide as its longest cell; on a terminal a line is cut to its width. */
@@ -10,10 +11,11 @@ export function sayTable(io: Io, rows: readonly (readonly string[])[]): void {
   const widths = safe[0]!.map((_, column) => Math.max(...safe.map((row) => stringWidth(row[column]!))));
   for (const row of safe) {
     const cells = row.map((cell, column) => cell + " ".repeat(widths[column]! - stringWidth(cell)));
-    io.stdout.write(`${fitted(cells.join("  ").trimEnd(), io.stdout.columns)}\n`);
+    io.stdout.write(`${fitted(cells.join("  ").trimEnd(), io)}\n`);
   }
 }
 
-function fitted(line: string, columns: number | undefined): string {
-  return columns === undefined ? line : cliTruncate(line, columns);
+function fitted(line: string, io: Io): string {
+  const { columns } = io.stdout;
+  return columns === undefined ? line : cliTruncate(line, columns, { truncationCharacter: glyphsOf(io).cut });
 }

@@ -31,11 +31,13 @@ function failingText(one: FailingEndpoint, now: number): string {
 }
 
 /** What to type next; the first thing that is the matter decides. */
-export function nextLine({ paused, failing, deliveries, statistics }: Seen): string {
+export function nextLine({ state, paused, failing, deliveries, statistics, dev }: Seen): string {
+  if (state !== "ready" && state !== "draining") return "webhookd doctor";
   if (paused !== null) return "webhookd resume";
   if ((failing ?? []).length > 0) return "webhookd failures";
   if ((deliveries?.failed ?? 0) > 0) return "webhookd replay --all-failed --dry-run";
-  return (statistics?.published?.total ?? 0) > 0 ? "webhookd events tail" : "webhookd trigger budget.exceeded";
+  if ((statistics?.published?.total ?? 0) > 0) return "webhookd events tail";
+  return `webhookd trigger budget.exceeded${dev ? "" : " --all"}`;
 }
 
 export function statusLines(status: Status, now: number): string[] {

@@ -29,6 +29,6 @@ const FIELDS: readonly Field<Delivery>[] = [
 export async function run(args: Args<"deliveries list">, io: Io): Promise<number> {
   const query = readQuery(args, io.now());
   const asked = { client: connect(args, io), operation: "listDeliveries", query } as const;
-  await list(asked, args, { id: ({ id }) => id, fields: FIELDS, first: "webhookd trigger budget.exceeded" }, io);
+  await list(asked, args, { id: ({ id }) => id, fields: FIELDS, first: "webhookd trigger budget.exceeded --all" }, io);
   return EXIT.ok;
 }

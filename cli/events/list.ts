@@ -29,7 +29,7 @@ export async function run(args: Args<"events list">, io: Io): Promise<number> {
   // The table says how each fares; for programs an event comes as any list gives it.
   const query = args.json || args.ids ? filter : { ...filter, include: "deliveries" };
   const asked = { client: connect(args, io), operation: "listEvents", query } as const;
-  await list(asked, args, { id: ({ id }) => id, fields: FIELDS, first: "webhookd trigger budget.exceeded" }, io);
+  await list(asked, args, { id: ({ id }) => id, fields: FIELDS, first: "webhookd trigger budget.exceeded --all" }, io);
   return EXIT.ok;
 }
 

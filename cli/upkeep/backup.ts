@@ -9,6 +9,7 @@ import { say, sayJson } from "../print.ts";
 import { connect, findTarget } from "../target.ts";
 import { configOf } from "./data-directory.ts";
 import { sealingPassphrase } from "./passphrase.ts";
+import { count, size } from "../words.ts";
 
 /** It is made however long that takes. */
 const TIMEOUT_MS = 86_400_000;
@@ -45,7 +46,7 @@ async function offline(args: Args<"backup">, io: Io): Promise<Backup> {
 
 function linesOf({ events, endpoints, bytes, schema, sha256, sealed }: Backup): string[] {
   return [
-    `${events} events and ${endpoints} endpoints, ${bytes} bytes, schema ${schema}, checked.`,
+    `${count(events, "event", "events")} and ${count(endpoints, "endpoint", "endpoints")}, ${size(bytes)}, schema ${schema}, checked.`,
     `sha256 ${sha256}`,
     sealed
       ? "secret.key is in it, sealed: this file and the passphrase are all that webhookd restore needs."

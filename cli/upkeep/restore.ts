@@ -10,6 +10,7 @@ import { say, sayJson } from "../print.ts";
 import { sayTable } from "../table.ts";
 import { configOf } from "./data-directory.ts";
 import { sealingPassphrase } from "./passphrase.ts";
+import { count } from "../words.ts";
 
 export async function run(args: Args<"restore">, io: Io): Promise<number> {
   if (args["seal-with"] !== undefined && args["secret-key"] !== undefined) {
@@ -91,7 +92,7 @@ const isDatabase = (name: string) => name.startsWith("webhookd.db.before-restore
 
 function nameOf({ at, events, endpoints }: FoundBackup): string {
   const made = at === null ? "a database that no backup made" : `the backup of ${instant(at)}`;
-  return `${made} (${events} events, ${endpoints} endpoints)`;
+  return `${made} (${count(events, "event", "events")}, ${count(endpoints, "endpoint", "endpoints")})`;
 }
 
 function keyText({ key, keyFile }: Restored): string {

@@ -162,6 +162,11 @@ async function prepareMigration(options: OpenOptions, from: number, to: number):
   log?.warn({ from, to, copy }, "migrating the store to a newer schema; the copy is for going back");
 }
 
+function noStore(dir: string): StoreRefused {
+  const todo = "name another with --data-dir; `webhookd serve` without --no-create makes one";
+  return new StoreRefused(1, `there is no store in ${dir}`, todo);
+}
+
 function noBackups(): never {
   throw new Error("this store was opened without the means to make backups");
 }
@@ -171,7 +176,7 @@ export function makeDirectory({ dir, create }: Pick<OpenOptions, "dir" | "create
   if (found?.isDirectory()) return;
   if (found !== undefined)
     throw new StoreRefused(1, `${dir} is a file, not a directory`, "choose another with --data-dir");
-  if (!create) throw new StoreRefused(1, `there is no store in ${dir}`, "leave out --no-create to make one");
+  if (!create) throw noStore(dir);
   try {
     makeWithParents(dir);
     syncDirectory(dirname(dir));
@@ -199,5 +204,5 @@ function refuseLoss(mayBeNew: boolean, { dir, create }: OpenOptions, database: s
     const what = `${dir} held a store, and its database ${database} is missing or empty`;
     throw new StoreRefused(65, what, "restore a backup with: webhookd restore <file>");
   }
-  if (!create) throw new StoreRefused(1, `there is no store in ${dir}`, "leave out --no-create to make one");
+  if (!create) throw noStore(dir);
 }

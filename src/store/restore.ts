@@ -194,7 +194,7 @@ function makeDurable(file: string, dir: string): void {
 
 function refusalOf(error: unknown, { dir, backup }: RestoreOptions): unknown {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (!/^(ENOSPC|EDQUOT|SQLITE_FULL)/.test(code)) return openingRefusal(error, backup);
+  if (!/^(ENOSPC|EDQUOT|SQLITE_FULL)/.test(code)) return openingRefusal(error, backup, "choose another backup");
   return new StoreRefused(
     74,
     `${dir} has too little space: the backup needs ${sizeOf(backup)} bytes beside what is there`,

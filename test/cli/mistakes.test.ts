@@ -3,7 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { Seen } from "../../cli/daemon/health.ts";
+import { nextLine } from "../../cli/daemon/status-text.ts";
 import { EXIT } from "../../cli/exit-code.ts";
+import { sayTable } from "../../cli/table.ts";
+import { aStatus } from "../../src/api/schemas/status.ts";
+import type { Status } from "../../src/client/answers.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
 import { typed } from "./typed.ts";
@@ -14,8 +19,8 @@ const EMPTY = { data: [], next_cursor: null };
 describe("an empty list", () => {
   it.each([
     ["endpoints", "listEndpoints", "webhookd endpoints add URL --events all"],
-    ["events", "listEvents", "webhookd trigger budget.exceeded"],
-    ["deliveries", "listDeliveries", "webhookd trigger budget.exceeded"],
+    ["events", "listEvents", "webhookd trigger budget.exceeded --all"],
+    ["deliveries", "listDeliveries", "webhookd trigger budget.exceeded --all"],
     ["jobs", "listJobs", "webhookd replay --all-failed --dry-run"],
   ] as const)("of %s says what makes the first one", async (noun, operation, first) => {
     const { code, out, err } = await typed([noun, "list"], { answers: { [operation]: EMPTY } });
@@ -79,4 +84,40 @@ it("doctor and status say sizes in the same words", async () => {
   const io = new FakeIo({ env: { WEBHOOKD_DATA_DIR: dir } });
   await webhookd(io, "doctor", "--offline");
   expect(io.out).toMatch(/disk: [\d.]+ [KMGT]iB free, the floor is 512 MiB/);
+});
+
+describe("a table that does not fit", () => {
+  it.each([
+    ["C", ">"],
+    ["C.UTF-8", "…"],
+  ])("is cut with a sign that the locale %s has", (LANG, sign) => {
+    const io = new FakeIo({ isTTY: true, columns: 20, env: { LANG } });
+    sayTable(io, [
+      ["ID", "URL"],
+      [`ep_${ID}`, "https://example.com/hook"],
+    ]);
+    expect(io.out.split("\n")[1]).toBe(`ep_01m7w8bx02jeyjr5${sign}`);
+  });
+});
+
+describe("what status says to type next", () => {
+  const next = (own: Partial<Status>) =>
+    nextLine({ ...aStatus, ...own, statistics: null, deliveries: null, failing: null } as Seen);
+
+  it("publishes nothing where publishes are refused", () => {
+    expect(next({ state: "disk_full" })).toBe("webhookd doctor");
+  });
+
+  it("is one that this daemon takes: without --dev, trigger has to be told who gets it", () => {
+    expect(next({ dev: false })).toBe("webhookd trigger budget.exceeded --all");
+    expect(next({ dev: true })).toBe("webhookd trigger budget.exceeded");
+  });
+});
+
+it("a backup of a folder without a store is not told about flags that it does not have", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "webhookd-nothing-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const io = new FakeIo();
+  expect(await webhookd(io, "backup", "--offline", "--data-dir", dir)).toBe(EXIT.refused);
+  expect(io.err).toContain("name another with --data-dir");
 });

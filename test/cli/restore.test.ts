@@ -89,7 +89,7 @@ describe("webhookd restore", () => {
     const empty = join(temporaryDirectory(), "data");
     const { code, out, err } = await restore([shared.sealed, "--data-dir", empty, "--seal-with", passphraseFile()]);
     expect({ code, err }).toEqual({ code: EXIT.ok, err: "" });
-    expect(out).toMatch(/^Restored the backup of 2026-11-20T09:55:00.001Z \(1 events, 1 endpoints\) into /);
+    expect(out).toMatch(/^Restored the backup of 2026-11-20T09:55:00.001Z \(1 event, 1 endpoint\) into /);
     expect(out).toContain("secret.key was sealed in it");
     expect(out).toMatch(/1 deliveries are due; the oldest since 2026-11-20T09:55:00.000Z:\n/);
     expect(out).toContain(shared.endpoint);
@@ -241,7 +241,12 @@ const REFUSALS: readonly Refusal[] = [
     "is the store itself",
   ],
   ["an empty file", spoilt((file) => truncateSync(file, 0)), EXIT.data_corrupt, "not a SQLite database"],
-  ["a backup that was cut short", spoilt((file) => truncateSync(file, 5 * 8192)), EXIT.data_corrupt, "damaged"],
+  [
+    "a backup that was cut short",
+    spoilt((file) => truncateSync(file, 5 * 8192)),
+    EXIT.data_corrupt,
+    "damaged\n  choose another backup",
+  ],
   ["a backup that is damaged inside", spoilt(damage), EXIT.data_corrupt, "damaged"],
   [
     "another program's database",
@@ -301,7 +306,7 @@ describe("webhookd backup --offline", () => {
     const io = new FakeIo();
     const words = ["--offline", "--data-dir", dir, "--seal-with", passphraseFile()];
     expect(await webhookd(io, "backup", ...words)).toBe(EXIT.ok);
-    expect(io.err).toContain("2 events and 1 endpoints");
+    expect(io.err).toContain("2 events and 1 endpoint, ");
     const file = io.out.trim();
     expect(file.startsWith(join(dir, "backups", "webhookd-"))).toBe(true);
     const empty = temporaryDirectory();

@@ -7,6 +7,8 @@ import { storageFault } from "./faults.ts";
 import { openFile, type NativeBinding } from "./open-file.ts";
 import { APPLICATION_ID } from "./schema.ts";
 
+const RESTORE = "restore a backup with: webhookd restore <file>";
+
 /** Before 3.51.3 a checkpoint beside a write of another connection could corrupt the file (the WAL-reset bug). */
 const OLDEST_SQLITE = [3, 51, 3] as const;
 const BUSY_MS = 50;
@@ -50,7 +52,7 @@ export function schemaOf(
   const objects = db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get();
   if (id === 0 && version === 0 && objects === 0) {
     if (mayCreate) return 0;
-    throw new StoreRefused(65, `the database ${file} is empty`, "restore a backup with: webhookd restore <file>");
+    throw new StoreRefused(65, `the database ${file} is empty`, RESTORE);
   }
   if (id !== APPLICATION_ID || version < 1) {
     throw new StoreRefused(65, `${file} is not a database of webhookd`, "move it away, or choose another [data] dir");
@@ -103,13 +105,16 @@ function pragma(db: Database, name: string): number {
   return db.pragma(name, { simple: true }) as number;
 }
 
-/** What an error while the store opens is to people; any error that is not the storage's stays as it is. */
-export function openingRefusal(error: unknown, file: string): unknown {
+/**
+ * What an error while the store opens is to people; any error that is not the storage's stays as it is. `instead`: what
+ * to do where the file is damaged.
+ */
+export function openingRefusal(error: unknown, file: string, instead = RESTORE): unknown {
   if (error instanceof StoreRefused) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
     const what = code.startsWith("SQLITE_NOTADB") ? "is not a SQLite database" : "is damaged";
-    return new StoreRefused(65, `${file} ${what}`, "restore a backup with: webhookd restore <file>", error);
+    return new StoreRefused(65, `${file} ${what}`, instead, error);
   }
   if (code.startsWith("SQLITE_BUSY")) {
     return new StoreRefused(75, `another program is writing ${file}`, "close it (a sqlite3 shell?)", error);
