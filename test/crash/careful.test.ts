@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { it } from "../harness/process.ts";
 
-describe("after process deaths in quick succession", { timeout: 60_000 }, () => {
+describe("after process deaths in quick succession", () => {
   it("only what was on the wire at a death is suspected of it", async ({ machine }) => {
     const receiver = await machine.receiver("hang", "hang", "hang");
     let daemon = await machine.serve();

@@ -11,7 +11,6 @@ import type { Summary } from "../../scripts/crash/summary.ts";
 const PROGRAM = resolve(import.meta.dirname, "../../scripts/crash/main.ts");
 /** Other tests may keep the machine busy. */
 const PATIENT = ["--start-up-limit", "30000"];
-const TIMEOUT_MS = 90_000;
 
 const processes: ChildProcess[] = [];
 const directories: string[] = [];
@@ -42,7 +41,7 @@ async function crash(...args: string[]): Promise<{ code: number; summary: Summar
   return { code: code as number, summary: JSON.parse(stdout) as Summary, stderr, left: readdirSync(dir) };
 }
 
-describe.concurrent("kill -9 on the real process", { timeout: TIMEOUT_MS }, () => {
+describe.concurrent("kill -9 on the real process", () => {
   it("loses nothing that was acked, and explains every duplicate", async () => {
     const { code, summary, stderr, left } = await crash("--rounds", "4", "--seed", "1");
     expect(stderr).toBe("");

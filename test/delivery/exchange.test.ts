@@ -138,9 +138,9 @@ describe("the time limit of an exchange", () => {
 
   it("lets the body of a success have a second more, which is not counted", async () => {
     const receiver = await rawReceiverOf({ send: "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf" });
-    const outcome = await exchangeTo(urlOf(receiver), egressOf({ bodyMs: 50 })).post(signedRequest());
+    const outcome = await exchangeTo(urlOf(receiver), egressOf({ bodyMs: 900 })).post(signedRequest());
     expect(outcome).toMatchObject({ outcome: "succeeded", error: null, bodyError: "timeout" });
-    expect(outcome.durationMs).toBeLessThan(50);
+    expect(outcome.durationMs).toBeLessThan(900);
     expect(Buffer.from(outcome.responseBody).toString()).toBe("half");
   });
 

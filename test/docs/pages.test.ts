@@ -90,18 +90,18 @@ if (missing.length > 0) process.stderr.write(`SKIPPED: the pages are not typed: 
 const itTypes = it.skipIf(missing.length > 0);
 
 describe.concurrent("typed from the page, one block after the other,", () => {
-  itTypes("README.md works", { timeout: 180_000 }, async () => {
+  itTypes("README.md works", async () => {
     const { failedAt, said } = await type("README.md");
     expect(failedAt, said).toBeNull();
   });
 
-  itTypes("docs/install.md works", { timeout: 180_000 }, async () => {
+  itTypes("docs/install.md works", async () => {
     const before = `webhookd config init --path "$HOME/etc/webhookd/webhookd.toml" > /dev/null\nsystemctl start webhookd`;
     const { failedAt, said } = await type("docs/install.md", before);
     expect(failedAt, said).toBeNull();
   });
 
-  itTypes("docs/runbook.md works", { timeout: 180_000 }, async () => {
+  itTypes("docs/runbook.md works", async () => {
     // Two attempts of each of three events fail, so that there is something to replay; then it is well again.
     const receiver = await TestReceiver.start([500, 500, 500, 500, 500, 500]);
     const before = `

@@ -58,24 +58,22 @@ describe.concurrent("a first start", () => {
 });
 
 describe("a first start that is killed", () => {
-  it(
-    "twenty times, at moments spread over what it does with its files, is finished by the next one",
-    { timeout: 60_000 },
-    async ({ machine }) => {
-      mkdirSync(machine.dir, { mode: 0o700 });
-      const random = new Random(20);
-      for (let round = 0; round < 20; round++) {
-        const process = machine.start();
-        const watcher = watch(machine.dir);
-        await once(watcher, "change");
-        watcher.close();
-        await delay(4 * (round + random.next()));
-        process.kill("SIGKILL");
-        expect(await process.exit, process.stderr).toBe("SIGKILL");
-      }
-      await publishesAndDelivers(machine);
-    },
-  );
+  it("twenty times, at moments spread over what it does with its files, is finished by the next one", async ({
+    machine,
+  }) => {
+    mkdirSync(machine.dir, { mode: 0o700 });
+    const random = new Random(20);
+    for (let round = 0; round < 20; round++) {
+      const process = machine.start();
+      const watcher = watch(machine.dir);
+      await once(watcher, "change");
+      watcher.close();
+      await delay(4 * (round + random.next()));
+      process.kill("SIGKILL");
+      expect(await process.exit, process.stderr).toBe("SIGKILL");
+    }
+    await publishesAndDelivers(machine);
+  });
 
   const files = [
     "webhookd.lock",

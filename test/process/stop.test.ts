@@ -90,7 +90,7 @@ describe.concurrent("SIGTERM", () => {
       const began = performance.now();
       before.process.kill(signal);
       expect(await before.process.exit).toBe(code);
-      expect(performance.now() - began).toBeLessThan(1500);
+      expect(performance.now() - began).toBeLessThan(5000);
 
       const after = await machine.serve();
       expect(await after.settled(id)).toMatchObject({ status: "delivered" });

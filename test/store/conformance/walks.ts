@@ -33,41 +33,37 @@ async function arrive(store: Store, count: number): Promise<void> {
 
 export function walks(openFresh: OpenFresh): void {
   describe("walking a list", () => {
-    it(
-      "shows each of 10,000 once while 1,000 more arrive, whatever the list and its order",
-      { timeout: 120_000 },
-      async () => {
-        const { store } = await openFresh();
-        const endpoint = await addEndpoint(store);
-        await arrive(store, THERE);
-        const walking = Object.entries(WALKS).flatMap(([name, walk]) =>
-          (["newest", "oldest"] as const).map((order) => ({ name, walk, order, seen: [] as string[], cursor: "" })),
-        );
-        const there = new Map<string, string[]>();
-        for (const { name, walk } of walking) {
-          if (!there.has(name)) there.set(name, await allOf(store, walk, endpoint));
-          expect(there.get(name)).toHaveLength(THERE);
+    it("shows each of 10,000 once while 1,000 more arrive, whatever the list and its order", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      await arrive(store, THERE);
+      const walking = Object.entries(WALKS).flatMap(([name, walk]) =>
+        (["newest", "oldest"] as const).map((order) => ({ name, walk, order, seen: [] as string[], cursor: "" })),
+      );
+      const there = new Map<string, string[]>();
+      for (const { name, walk } of walking) {
+        if (!there.has(name)) there.set(name, await allOf(store, walk, endpoint));
+        expect(there.get(name)).toHaveLength(THERE);
+      }
+      for (let open = walking; open.length > 0; open = open.filter(({ cursor }) => cursor !== "end")) {
+        if (open === walking || open[0]!.seen.length % 1000 === 0) await arrive(store, MORE / 10);
+        for (const each of open) {
+          const query = { tenant: null, limit: PAGE, order: each.order, ...(each.cursor && { cursor: each.cursor }) };
+          const { data, nextCursor } = await each.walk(store, query, endpoint);
+          each.seen.push(...data.map(({ id }) => id));
+          each.cursor = nextCursor ?? "end";
         }
-        for (let open = walking; open.length > 0; open = open.filter(({ cursor }) => cursor !== "end")) {
-          if (open === walking || open[0]!.seen.length % 1000 === 0) await arrive(store, MORE / 10);
-          for (const each of open) {
-            const query = { tenant: null, limit: PAGE, order: each.order, ...(each.cursor && { cursor: each.cursor }) };
-            const { data, nextCursor } = await each.walk(store, query, endpoint);
-            each.seen.push(...data.map(({ id }) => id));
-            each.cursor = nextCursor ?? "end";
-          }
-        }
-        for (const { name, order, seen } of walking) {
-          const before = there.get(name)!;
-          expect(new Set(seen).size, `${name}, ${order}: repeats`).toBe(seen.length);
-          const known = new Set(before);
-          const shown = seen.filter((id) => known.has(id));
-          // Compared as text: a difference of 10,000 ids tells nobody anything.
-          const expected = order === "oldest" ? before : before.toReversed();
-          expect(shown.join() === expected.join(), `${name}, ${order}: gaps or disorder`).toBe(true);
-        }
-      },
-    );
+      }
+      for (const { name, order, seen } of walking) {
+        const before = there.get(name)!;
+        expect(new Set(seen).size, `${name}, ${order}: repeats`).toBe(seen.length);
+        const known = new Set(before);
+        const shown = seen.filter((id) => known.has(id));
+        // Compared as text: a difference of 10,000 ids tells nobody anything.
+        const expected = order === "oldest" ? before : before.toReversed();
+        expect(shown.join() === expected.join(), `${name}, ${order}: gaps or disorder`).toBe(true);
+      }
+    });
 
     it("shows each attempt once while deliveries are attempted again", async () => {
       const { store } = await openFresh();
