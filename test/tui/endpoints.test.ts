@@ -338,6 +338,28 @@ describe("a test event", () => {
   });
 });
 
+describe("on the smallest screen", () => {
+  const small = (setup: Setup = {}) => onEndpoints({ size: { columns: 60, rows: 12 }, ...setup });
+
+  it("a form shows its fields and its keys", () => {
+    const dashboard = small().press("S");
+    for (const words of ["Overlap", "To be sure", "Enter", "Esc"]) expect(shown(dashboard)).toContain(words);
+    // As high as it is, one line of keys.
+    for (let rows = 12; rows <= 24; rows++) {
+      const text = shown(small({ size: { columns: 60, rows } }).press("S"));
+      expect(text.split("Esc  cancel"), `${rows} rows`).toHaveLength(2);
+    }
+    expect(shown(small().press("D"))).toMatch(/2 deliveries wait for it[^]*To be sure[^]*Enter/);
+  });
+
+  it("a choice shows its keys, and a secret all of itself", () => {
+    expect(shown(small().press("z"))).toMatch(/h {2}hold:[^]*s {2}skip:[^]*Esc/);
+    const dashboard = small().press("a").type("https://a.example").press("tab").type("all").press("enter", "enter");
+    expect(shown(dashboard)).toContain(SECRET);
+    expect(shown(dashboard)).toContain("hide it for good");
+  });
+});
+
 describe.each([
   { columns: 80, rows: 24 },
   { columns: 120, rows: 40 },

@@ -13,6 +13,7 @@ const BORDERS = 2;
 export function dialogRows(state: State, dialog: Dialog): string[] {
   const { look } = state.settings;
   const width = innerOf(state.size);
+  const height = layoutOf(state).body - BORDERS;
   switch (dialog.kind) {
     case "confirm": {
       const keys: Span[] = [
@@ -25,15 +26,14 @@ export function dialogRows(state: State, dialog: Dialog): string[] {
       return boxRows(look, state.size, dialog.title, [...facts.map((text) => [{ text }]), [], keys]);
     }
     case "choice":
-      return boxRows(look, state.size, dialog.title, choiceRows(state, dialog, width));
+      return boxRows(look, state.size, dialog.title, choiceRows(state, dialog, { width, height }));
     case "form":
-      return boxRows(look, state.size, dialog.title, formRows(state, dialog, width));
+      return boxRows(look, state.size, dialog.title, formRows(state, dialog, { width, height }));
     case "secret":
-      return boxRows(look, state.size, dialog.title, secretRows(look, dialog, width));
+      return boxRows(look, state.size, dialog.title, secretRows(look, dialog, { width, height }));
     case "commands":
       return boxRows(look, state.size, dialog.title, commandRows(state, dialog, width));
     case "plan": {
-      const height = layoutOf(state).body - BORDERS;
       return boxRows(look, state.size, planTitle(dialog), planRows(state, dialog, { width, height }));
     }
   }

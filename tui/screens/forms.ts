@@ -17,11 +17,16 @@ import type { State } from "../model.ts";
 import { choicesOf, isPicked, wordBefore } from "../state/fields.ts";
 import { changesOf } from "../state/form-requests.ts";
 
+interface Room {
+  readonly width: number;
+  readonly height: number;
+}
+
 const LABEL = 13;
 const MOST_CHOICES = 6;
 
 /** What stands in the box, `inner` columns wide. */
-export function formRows(state: State, form: FormDialog, inner: number): Span[][] {
+export function formRows(state: State, form: FormDialog, { width: inner, height }: Room): Span[][] {
   const { look } = state.settings;
   const facts = [...form.facts.flatMap((text) => prose(text, inner, look)), ...waitingText(state, form)].map(
     (text): Span[] => [{ text }],
@@ -29,7 +34,7 @@ export function formRows(state: State, form: FormDialog, inner: number): Span[][
   const fields = form.fields.flatMap((field, index) => fieldRows(state, form, { field, index, inner }));
   const fault =
     form.fault === null ? [] : prose(form.fault, inner, look).map((text): Span[] => [{ text, style: "red" }]);
-  return [...facts, ...fields, ...differences(state, form), ...fault, [], keys(state, form)];
+  return within(height, facts, [...fields, ...differences(state, form), ...fault, [], keys(state, form)]);
 }
 
 interface OfField {
@@ -117,7 +122,7 @@ function keys({ link }: State, { at, fields, yes, sent }: FormDialog): Span[] {
   ];
 }
 
-export function choiceRows(state: State, dialog: ChoiceDialog, inner: number): Span[][] {
+export function choiceRows(state: State, dialog: ChoiceDialog, { width: inner, height }: Room): Span[][] {
   const { look } = state.settings;
   const facts = [...dialog.facts.flatMap((text) => prose(text, inner, look)), ...waitingText(state, dialog)];
   const choices = dialog.choices.flatMap(({ key, label }) =>
@@ -130,7 +135,11 @@ export function choiceRows(state: State, dialog: ChoiceDialog, inner: number): S
     { text: "Esc", style: "bold" },
     { text: dialog.choices.length === 0 ? "  close" : "  cancel" },
   ];
-  return [...facts.map((text): Span[] => [{ text }]), [], ...choices, cancel];
+  return within(
+    height,
+    facts.map((text): Span[] => [{ text }]),
+    [[], ...choices, cancel],
+  );
 }
 
 /** What waits for an endpoint as it is known now, and what becomes of it. */
@@ -156,9 +165,9 @@ function countOf(count: number): string {
   return count === 1 ? "1 delivery waits" : `${number} deliveries wait`;
 }
 
-export function secretRows(look: Look, { facts, secret }: SecretDialog, inner: number): Span[][] {
-  return [
-    ...facts.flatMap((text) => prose(text, inner, look)).map((text) => [{ text }]),
+export function secretRows(look: Look, { facts, secret }: SecretDialog, { width: inner, height }: Room): Span[][] {
+  const said = facts.flatMap((text) => prose(text, inner, look)).map((text): Span[] => [{ text }]);
+  return within(height, said, [
     [],
     ...wrap(secret, inner, look).map((text): Span[] => [{ text, style: "bold" }]),
     [],
@@ -168,5 +177,15 @@ export function secretRows(look: Look, { facts, secret }: SecretDialog, inner: n
       { text: "Esc", style: "bold" },
       { text: `  hide it for good ${glyph(look, "rule")} it is kept nowhere here` },
     ],
-  ];
+  ]);
+}
+
+/** On a low screen first the empty lines go, then what is said of it but the first and the last of it. */
+function within(height: number, facts: readonly Span[][], rest: readonly Span[][]): Span[][] {
+  if (facts.length + rest.length <= height) return [...facts, ...rest];
+  const [said, needed] = [facts, rest].map((rows) => rows.filter((row) => row.some(({ text }) => text !== "")));
+  const room = Math.max(0, height - needed!.length);
+  const kept = said!.length <= room ? said! : room === 0 ? [] : [said![0]!, ...said!.slice(said!.length - room + 1)];
+  // The keys are the last.
+  return [...kept, ...needed!.slice(0, -1).slice(0, Math.max(0, height - 1 - kept.length)), needed!.at(-1)!];
 }
