@@ -39,7 +39,7 @@ export function readId(prefix: keyof typeof NOUNS, text: string): string {
   const hint =
     is === undefined
       ? `Ids of that kind are ${prefix}_ and 26 characters; see \`webhookd ${SHOWN[prefix]} list${prefix === "att" ? " evt_…" : ""}\`.`
-      : `It is that of ${NOUNS[is]}: webhookd ${SHOWN[is]} show ${text}`;
+      : `It is that of ${NOUNS[is]}: \`webhookd ${SHOWN[is]} show ${text}\`.`;
   throw usage(`${what} is not the id of ${NOUNS[prefix]}`, hint);
 }
 

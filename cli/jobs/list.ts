@@ -26,6 +26,6 @@ const FIELDS: readonly Field<Job>[] = [
 
 export async function run(args: Args<"jobs list">, io: Io): Promise<number> {
   const asked = { client: connect(args, io), operation: "listJobs", query: { tenant: args.tenant } } as const;
-  await list(asked, args, { id: ({ id }) => id, fields: FIELDS, first: "webhookd replay --all-failed --dry-run" }, io);
+  await list(asked, args, { id: ({ id }) => id, fields: FIELDS, first: "webhookd replay --all-failed" }, io);
   return EXIT.ok;
 }

@@ -21,7 +21,7 @@ describe("an empty list", () => {
     ["endpoints", "listEndpoints", "webhookd endpoints add URL --events all"],
     ["events", "listEvents", "webhookd trigger budget.exceeded --all"],
     ["deliveries", "listDeliveries", "webhookd trigger budget.exceeded --all"],
-    ["jobs", "listJobs", "webhookd replay --all-failed --dry-run"],
+    ["jobs", "listJobs", "webhookd replay --all-failed"],
   ] as const)("of %s says what makes the first one", async (noun, operation, first) => {
     const { code, out, err } = await typed([noun, "list"], { answers: { [operation]: EMPTY } });
     expect({ code, out, err }).toEqual({ code: EXIT.ok, out: "", err: `There is none yet. The first one: ${first}\n` });
@@ -35,7 +35,7 @@ describe("an empty list", () => {
 
 describe("an id", () => {
   it.each([
-    [["events", "show", `ep_${ID}`], `webhookd endpoints show ep_${ID}`],
+    [["events", "show", `ep_${ID}`], `\`webhookd endpoints show ep_${ID}\`. Nothing`],
     [["endpoints", "test", `evt_${ID}`], `webhookd events show evt_${ID}`],
     [["deliveries", "attempt", `job_${ID}`], `webhookd jobs show job_${ID}`],
     [["endpoints", "rm", "ep_nope"], "`webhookd endpoints list`"],
