@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const CHECKOUT = dirname(dirname(MAIN));
 const POLL_MS = 30;
 /** Looks at a screen that all show the same. */
-const SETTLED = 10;
+const SETTLED = 4;
 const PATIENCE_MS = 15_000;
 const OPTIONS = [
   // Else Esc would wait for what may follow it.
