@@ -15,11 +15,12 @@ import type { DuePage, Owed } from "../store/store.ts";
 const BEGINNING: Position = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
 /** Sorts after every event id. */
 const AFTER_ALL = "~";
+const NOTHING: ReadonlyMap<string, Claim> = new Map();
 
 export class Window {
   readonly endpoint: string;
-  /** By delivery id: waiting for its turn, on the wire, or with its result on the way to the disk. */
-  readonly held = new Map<string, Claim>();
+  /** Made for the first delivery that is held: most of many endpoints only ever wait. */
+  #held: Map<string, Claim> | null = null;
   /** When the first delivery above the horizon falls due; Infinity when there is none. */
   nextDueAt = Number.POSITIVE_INFINITY;
   /** When the agenda names this window; Infinity when it does not. */
@@ -34,12 +35,17 @@ export class Window {
     this.endpoint = endpoint;
   }
 
+  /** By delivery id: waiting for its turn, on the wire, or with its result on the way to the disk. */
+  get held(): ReadonlyMap<string, Claim> {
+    return this.#held ?? NOTHING;
+  }
+
   hold(claim: Claim): void {
-    this.held.set(claim.delivery, claim);
+    (this.#held ??= new Map()).set(claim.delivery, claim);
   }
 
   release(delivery: string): void {
-    this.held.delete(delivery);
+    this.#held?.delete(delivery);
     this.#releasedMeanwhile?.add(delivery);
   }
 
