@@ -398,7 +398,7 @@ describe.each([
     const dashboard = page();
     dashboard.state = { ...dashboard.state, known: { ...dashboard.state.known, gone: new Set([anEndpoint.id]) } };
     const before = asked(dashboard, "getEndpoint").length;
-    dashboard.pass(60_000);
+    dashboard.stream({ kind: "endpoint", data: { at: "", tenant: "default", endpoint: anEndpoint.id } }).pass(60_000);
     expect(shown(dashboard)).toContain("is deleted; its history stays listed");
     expect(asked(dashboard, "getEndpoint")).toHaveLength(before);
     expect(shown(dashboard.press("e"))).toContain("e is off: it is deleted");
