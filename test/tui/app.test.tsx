@@ -1,6 +1,9 @@
-import { afterEach, expect, it } from "vitest";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, it, vi } from "vitest";
 import { openDashboard } from "../../tui/main.tsx";
 import type { Size } from "../../tui/model.ts";
+import { aDirectory } from "../harness/daemon.ts";
 import { FakeClient } from "./client.ts";
 import { idOf, SETTINGS } from "./daemon.ts";
 import { FakeTerminal } from "./terminal.ts";
@@ -91,6 +94,23 @@ it("replays an event from the keyboard, and says how it went", async () => {
   client.tell({ kind: "attempt", data: { ...about, status: "delivered", ...result } });
   await until(terminal, "delivered, 200 in 143 ms");
   expect(client.daemon.asked.filter(({ operation }) => operation === "retryEvent")).toHaveLength(1);
+});
+
+it("writes a report that only its owner may read", async () => {
+  const folder = aDirectory();
+  const cwd = vi.spyOn(process, "cwd").mockReturnValue(folder);
+  const { terminal } = dashboard();
+  await until(terminal, "evt_…00000250");
+  terminal.type("4");
+  await until(terminal, "4 FAILURES");
+  await until(terminal, "503 from");
+  terminal.type("w");
+  await until(terminal, "written to");
+  cwd.mockRestore();
+  const [name = ""] = readdirSync(folder);
+  expect(name).toMatch(/^webhookd-report-.*\.md$/);
+  expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+  expect(readFileSync(join(folder, name), "utf8")).toContain("# Webhooks that do not arrive");
 });
 
 it("says that the daemon is gone, keeps the rows, and comes back by itself", async () => {
