@@ -1,0 +1,105 @@
+/**
+ * What the dashboard may cost (operator.md §4), with twice the room: bytes written and CPU used are counted, because
+ * how long something takes says more about the machine. `BUDGET_SECONDS=30 vitest run test/tui/budgets.test.ts` looks
+ * longer.
+ */
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it, onTestFinished } from "vitest";
+import { bundle } from "../../scripts/build.ts";
+import { EVENT_TYPE } from "../../scripts/bench/payload.ts";
+import { copyStore, seeded } from "../../scripts/bench/seed.ts";
+import { cpuMs, rssMiB } from "../../scripts/bench/usage.ts";
+import { systemClock } from "../../src/clock.ts";
+import { aDirectory, TestDaemon } from "../harness/daemon.ts";
+import { TestReceiver } from "../harness/receiver.ts";
+import { RunningDashboard } from "./dashboard.ts";
+import { inTerminal } from "./tmux.ts";
+
+const SECONDS = Number(process.env["BUDGET_SECONDS"] ?? 3);
+const SLACK = 2;
+const EVENTS = 100_000;
+const UPDATES_PER_SECOND = 10;
+const KEYS = 20;
+const START_MS = 400;
+const KEY_MS = 50;
+const RSS_MIB = 160;
+const SIZES = [
+  { columns: 80, rows: 24, kbPerSecond: 10, percent: 6 },
+  { columns: 120, rows: 40, kbPerSecond: 24, percent: 9 },
+  { columns: 200, rows: 60, kbPerSecond: 40, percent: 15 },
+];
+
+/** A daemon whose store holds them all, and the program as it is released. */
+async function site() {
+  const note = (text: string) => process.stderr.write(`${text}\n`);
+  const kept = await seeded({ pending: EVENTS, endpoints: 5, tenant: "default", as: "old" }, note);
+  const dir = aDirectory();
+  const receiver = await TestReceiver.start();
+  onTestFinished(() => receiver.close());
+  copyStore(kept, dir, receiver.url);
+  const settings = { RETENTION_DELIVERED: "3650d" };
+  const daemon = await TestDaemon.start({ dir: join(dir, "data"), clock: systemClock, settings });
+  const { directory } = await bundle(`${process.platform}-${process.arch}`, join(dir, "bundle"));
+  return { daemon, dir, socket: join(dir, "data/webhookd.sock"), program: `node ${directory}/webhookd.mjs` };
+}
+
+inTerminal("the dashboard over 100,000 events", () => {
+  it("costs no more than its budgets", { timeout: 300_000 }, async () => {
+    const { daemon, dir, ...run } = await site();
+    const { terminal } = await RunningDashboard.open({ ...run, shows: /1 of \d/ });
+    const pid = await terminal.foreground();
+    const startMs = cpuMs(pid);
+    const file = join(dir, "written");
+    await terminal.settled((screen) => screen);
+    await terminal.tmux("pipe-pane", "-O", `cat > ${file}`);
+    await terminal.press("j");
+    await expect.poll(() => statSync(file, { throwIfNoEntry: false })?.size ?? 0).toBeGreaterThan(0);
+    await terminal.settled((screen) => screen);
+    const written = () => statSync(file).size;
+
+    const quiet = written();
+    // The one thing here that is about time: that none of it is written.
+    await sleep(SECONDS * 1000);
+    const idleBytes = written() - quiet;
+
+    const beforeKeys = cpuMs(pid);
+    for (let n = 0; n < KEYS; n++) await terminal.press("j");
+    await terminal.until(`${KEYS + 2} of`);
+    const keyMs = (cpuMs(pid) - beforeKeys) / KEYS;
+    await terminal.press("g");
+    await terminal.until("1 of");
+    await terminal.press("p");
+    await terminal.until("FOLLOW");
+
+    const following = [];
+    for (const { kbPerSecond, percent, ...size } of SIZES) {
+      await terminal.resize(size);
+      await terminal.until((screen) => screen.split("\n").length === size.rows && /Enter open[^\n]*$/.test(screen));
+      const [bytes, ms, began] = [written(), cpuMs(pid), performance.now()];
+      for (let n = 0; n < SECONDS * UPDATES_PER_SECOND; n++) {
+        await daemon.publish({ n }, EVENT_TYPE);
+        await sleep(1000 / UPDATES_PER_SECOND);
+      }
+      const seconds = (performance.now() - began) / 1000;
+      following.push({
+        size: `${size.columns}x${size.rows}`,
+        kb: (written() - bytes) / 1024 / seconds / kbPerSecond,
+        cpu: (cpuMs(pid) - ms) / 10 / seconds / percent,
+      });
+    }
+    const rss = rssMiB(pid);
+    const measured = JSON.stringify({ startMs, idleBytes, keyMs, following, rss });
+    process.stderr.write(`of the budgets: ${measured}\n`);
+    expect(idleBytes, measured).toBe(0);
+    expect(startMs, measured).toBeLessThanOrEqual(SLACK * START_MS);
+    expect(keyMs, measured).toBeLessThanOrEqual(SLACK * KEY_MS);
+    expect(rss, measured).toBeLessThanOrEqual(SLACK * RSS_MIB);
+    for (const { kb, cpu } of following) {
+      expect(kb, `${measured}: it follows`).toBeGreaterThan(0);
+      expect(kb, measured).toBeLessThanOrEqual(SLACK);
+      expect(cpu, measured).toBeLessThanOrEqual(SLACK);
+    }
+  });
+});
