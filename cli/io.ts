@@ -1,4 +1,6 @@
 /** All that a command touches of the process and the machine, so that a test can stand in for both. */
+import { closeSync, openSync } from "node:fs";
+import { isatty } from "node:tty";
 import { processInputs, type ConfigFlags, type ConfigInputs } from "../src/config/inputs.ts";
 import { takeInheritedSocket } from "./daemon/inherited-socket.ts";
 
@@ -32,15 +34,22 @@ export interface Io {
   /** Milliseconds from an arbitrary start. */
   monotonic(): number;
   sleep(ms: number): Promise<void>;
-  /** Calls `run` at every SIGINT and SIGTERM, which then do nothing else; the returned function ends that. */
+  /**
+   * Calls `run` at every SIGINT and SIGTERM, which then do nothing else, and with SIGTERM when the terminal is gone; the
+   * returned function ends that.
+   */
   onSignal(run: (signal: "SIGINT" | "SIGTERM") => void): () => void;
-  /** From now on every SIGHUP calls `run`, and does nothing else. */
+  /** From now on every SIGHUP but the one of a terminal that is gone calls `run`, and does nothing else. */
   onHangup(run: () => void): void;
   /** Ends the process without waiting for anything. */
   exit(code: number): void;
 }
 
 export function processIo(): Io {
+  const hadTerminal = isatty(0);
+  let takesHangups = false;
+  /** A SIGHUP may say so; nobody could stop what goes on without it. */
+  const terminalIsGone = () => hadTerminal && !opens("/dev/tty");
   return {
     stdin: processInput(),
     stdout: outputOf(process.stdout),
@@ -52,13 +61,29 @@ export function processIo(): Io {
     monotonic: () => performance.now(),
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     onSignal(run) {
-      process.on("SIGINT", run);
-      process.on("SIGTERM", run);
-      return () => void process.off("SIGINT", run).off("SIGTERM", run);
+      const onHangup = () => {
+        if (!takesHangups || terminalIsGone()) run("SIGTERM");
+      };
+      process.on("SIGINT", run).on("SIGTERM", run).on("SIGHUP", onHangup);
+      return () => void process.off("SIGINT", run).off("SIGTERM", run).off("SIGHUP", onHangup);
     },
-    onHangup: (run) => void process.on("SIGHUP", run),
+    onHangup(run) {
+      takesHangups = true;
+      process.on("SIGHUP", () => {
+        if (!terminalIsGone()) run();
+      });
+    },
     exit: (code) => process.exit(code),
   };
+}
+
+function opens(path: string): boolean {
+  try {
+    closeSync(openSync(path, "r"));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

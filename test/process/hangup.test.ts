@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { describe, expect } from "vitest";
-import { it, type DaemonProcess, type Machine } from "../harness/process.ts";
+import { it, MAIN, type DaemonProcess, type Machine } from "../harness/process.ts";
 import { caFile, tlsFile } from "../harness/tls.ts";
 
 /** The line of the log about the nth SIGHUP. */
@@ -89,3 +89,18 @@ async function health(socket: TLSSocket): Promise<string> {
   const [answer] = await once(socket, "data");
   return String(answer);
 }
+
+describe("a terminal that goes away", () => {
+  const hasTerminals = existsSync("/usr/bin/script");
+  if (!hasTerminals) console.warn("SKIPPED: there is no script(1) here to make a terminal with");
+
+  it.skipIf(!hasTerminals)("takes the daemon that was started on it along", async ({ machine }) => {
+    const words = [process.execPath, MAIN, "serve", "--dev", "--listen", "127.0.0.1:0", "--data-dir", machine.dir];
+    const terminal = machine.spawn("script", ["-qfc", `exec ${words.join(" ")}`, "/dev/null"]);
+    await terminal.line((line) => line.includes("webhookd listen --register"));
+    const { pid } = JSON.parse(readFileSync(join(machine.dir, "webhookd.pid"), "utf8")) as { pid: number };
+    expect(existsSync(`/proc/${pid}`)).toBe(true);
+    terminal.kill("SIGKILL");
+    await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false);
+  });
+});
