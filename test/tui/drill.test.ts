@@ -1,0 +1,83 @@
+/**
+ * The drill of a bad night: from the prompt to the cause, a canary on its way, the brake. A tenth of it here;
+ * `npm run drill` is all of it.
+ */
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { aDirectory, TestDaemon } from "../harness/daemon.ts";
+import { TestReceiver } from "../harness/receiver.ts";
+import { CAUSES, fillBacklog } from "./backlog.ts";
+import { RunningDashboard } from "./dashboard.ts";
+import { inTerminal, type Tmux } from "./tmux.ts";
+
+const FAILED = Number(process.env["DRILL_FAILED"] ?? 4000);
+const PENDING = 5 * FAILED;
+const PACE = "500";
+
+async function site() {
+  const receiver = await TestReceiver.start();
+  onTestFinished(() => receiver.close());
+  const dir = aDirectory();
+  const first = await TestDaemon.start({ dir, clock: systemClock });
+  for (const place of CAUSES.keys()) await first.register(`${receiver.url}/${place}`);
+  await first.stop();
+  fillBacklog(dir, { failed: FAILED, pending: PENDING });
+  const daemon = await TestDaemon.start({ dir, clock: systemClock });
+  return { daemon, receiver, socket: join(dir, "webhookd.sock") };
+}
+
+inTerminal("a bad night", () => {
+  it("is understood and mended from the keyboard", { timeout: 300_000 }, async () => {
+    const { daemon, receiver, socket } = await site();
+    const began = performance.now();
+    const since = () => Math.round(performance.now() - began);
+    const dashboard = await RunningDashboard.open({ socket, shows: /1 of \d/ });
+    const { terminal } = dashboard;
+    let keys = 0;
+    const press = async (key: string, shows: Parameters<Tmux["until"]>[0]) => {
+      keys++;
+      await terminal.press(key);
+      return terminal.until(shows);
+    };
+    const opened = since();
+    await press("4", /4 FAILURES[^]*503/);
+    const named = { ms: since(), keys };
+    expect(named.keys).toBeLessThanOrEqual(5);
+    expect(named.ms).toBeLessThanOrEqual(20_000);
+
+    await press("c", /Canary replay of/);
+    await press("p", /pace/i);
+    for (let n = 0; n < PACE.length; n++) await press(PACE[n]!, PACE.slice(0, n + 1));
+    await press("Enter", `${PACE}/s`);
+    await press("Enter", /runs as|: asked/);
+    await expect.poll(() => receiver.requests.length).toBeGreaterThan(0);
+    const canary = { ms: since(), keys };
+    expect(canary.keys).toBeLessThanOrEqual(12);
+    expect(canary.ms).toBeLessThanOrEqual(60_000);
+
+    await press("5", /5 ACTIVITY[^]*running/);
+    await expect.poll(() => receiver.requests.length, { interval: 5 }).toBeGreaterThan(FAILED / CAUSES.length / 4);
+    await press("z", /paused/);
+    const { body } = await daemon.request("GET", "/v1/webhooks/jobs?limit=1");
+    expect(body.data[0]).toMatchObject({ status: "paused" });
+    const half = body.data[0].done;
+    await press("z", /it goes on|running/);
+    await expect
+      .poll(async () => (await daemon.request("GET", "/v1/webhooks/jobs?limit=1")).body.data[0].status, {
+        timeout: 200_000,
+      })
+      .toBe("done");
+    expect(receiver.requests.length).toBe(body.data[0].matched);
+
+    await press("B", /brake/i);
+    await terminal.type("a drill");
+    await terminal.until("a drill");
+    await press("Enter", "BRAKE ON");
+    await press("B", "Release the brake");
+    await press("y", (screen) => !screen.includes("BRAKE ON"));
+    process.stderr.write(`the drill: ${JSON.stringify({ opened, named, canary, half, of: body.data[0].matched })}\n`);
+    await terminal.press("q");
+    await dashboard.isOver(0);
+  });
+});
