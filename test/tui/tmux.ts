@@ -12,7 +12,7 @@ const CHECKOUT = dirname(dirname(MAIN));
 const POLL_MS = 30;
 /** Looks at a screen that all show the same. */
 const SETTLED = 4;
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 30_000;
 const OPTIONS = [
   // Else Esc would wait for what may follow it.
   ["-s", "escape-time", "0"],
