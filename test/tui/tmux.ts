@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe } from "vitest";
 import type { Size } from "../../tui/model.ts";
+import { aDirectory } from "../harness/daemon.ts";
 import { MAIN } from "../harness/process.ts";
 
 const run = promisify(execFile);
@@ -51,7 +52,7 @@ export interface TerminalState {
 export class Tmux {
   readonly #server = `webhookd-${process.pid}-${process.env.VITEST_WORKER_ID ?? "0"}-${servers++}`;
 
-  /** A shell whose prompt is `$ `; nothing of the environment of the tests reaches it but PATH. */
+  /** A shell whose prompt is `$ `, in a directory of its own: the dashboard writes reports into it. Nothing of the environment of the tests reaches it but PATH. */
   static async start({ columns = 80, rows = 24, env = {} }: TmuxOptions = {}): Promise<Tmux> {
     const terminal = new Tmux();
     running.add(terminal);
@@ -65,7 +66,17 @@ export class Tmux {
     const variables = Object.entries(around).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
     const size = ["-x", String(columns), "-y", String(rows)];
     const set = OPTIONS.flatMap((option) => ["set", "-g", ...option, ";"]);
-    await terminal.tmux("start-server", ";", ...set, "new-session", "-d", ...size, ...variables, "exec sh -i");
+    await terminal.tmux(
+      "start-server",
+      ";",
+      ...set,
+      "new-session",
+      "-d",
+      ...["-c", aDirectory()],
+      ...size,
+      ...variables,
+      "exec sh -i",
+    );
     await terminal.until(/[#$]/);
     // Shells have another one for root.
     await terminal.command(`PS1='$ '; clear`);
