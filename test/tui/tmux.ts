@@ -23,7 +23,6 @@ const OPTIONS = [
   ["automatic-rename", "off"],
   ["default-terminal", "tmux-256color"],
 ];
-let servers = 0;
 const running = new Set<Tmux>();
 
 const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
@@ -50,9 +49,10 @@ export interface TerminalState {
 }
 
 export class Tmux {
-  readonly #server = `webhookd-${process.pid}-${process.env.VITEST_WORKER_ID ?? "0"}-${servers++}`;
+  /** Holds the server's socket, and the reports that the dashboard writes. */
+  readonly #dir = aDirectory();
 
-  /** A shell whose prompt is `$ `, in a directory of its own: the dashboard writes reports into it. Nothing of the environment of the tests reaches it but PATH. */
+  /** A shell whose prompt is `$ `; nothing of the environment of the tests reaches it but PATH. */
   static async start({ columns = 80, rows = 24, env = {} }: TmuxOptions = {}): Promise<Tmux> {
     const terminal = new Tmux();
     running.add(terminal);
@@ -64,19 +64,9 @@ export class Tmux {
       ...env,
     };
     const variables = Object.entries(around).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
-    const size = ["-x", String(columns), "-y", String(rows)];
     const set = OPTIONS.flatMap((option) => ["set", "-g", ...option, ";"]);
-    await terminal.tmux(
-      "start-server",
-      ";",
-      ...set,
-      "new-session",
-      "-d",
-      ...["-c", aDirectory()],
-      ...size,
-      ...variables,
-      "exec sh -i",
-    );
+    const size = ["-x", String(columns), "-y", String(rows), "-c", terminal.#dir];
+    await terminal.tmux("start-server", ";", ...set, "new-session", "-d", ...size, ...variables, "exec sh -i");
     await terminal.until(/[#$]/);
     // Shells have another one for root.
     await terminal.command(`PS1='$ '; clear`);
@@ -90,7 +80,7 @@ export class Tmux {
   }
 
   #run(words: readonly string[]) {
-    return run("tmux", ["-L", this.#server, "-f", "/dev/null", "-u", ...words], {
+    return run("tmux", ["-S", join(this.#dir, "tmux.sock"), "-f", "/dev/null", "-u", ...words], {
       env: { PATH: process.env.PATH, TERM: "xterm-256color", LANG: "C.UTF-8" },
     });
   }
