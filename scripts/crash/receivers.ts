@@ -5,12 +5,14 @@
 import { createHash, createHmac } from "node:crypto";
 import { createServer, get, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { dirname } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { Webhook } from "standardwebhooks";
 import { Random } from "../../test/sim/random.ts";
 import type { Answer, SeenRequest } from "./entries.ts";
 import { Journal, monotonic } from "./journal.ts";
 import { ENDPOINTS } from "./site.ts";
+import { killStrays } from "./strays.ts";
 
 /** The n-th complete request from now on kills the daemon: at once, or `ms` after it was answered. */
 export interface Aim {
@@ -55,7 +57,7 @@ process.on("message", ({ number, ...asked }: Asked & { number: number }) => {
 // The driver is gone, and with it whoever would end the daemon.
 process.on("disconnect", () => {
   killDaemon(daemon);
-  process.exit();
+  void killStrays(dirname(journalFile)).then(() => process.exit());
 });
 
 async function obey(asked: Asked): Promise<void> {

@@ -1,0 +1,46 @@
+/** Daemons that their driver started and, killed in that moment, told nobody of. */
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A process that is just being started still bears its parent's name. */
+const LOOKS = 40;
+const LOOK_EVERY_MS = 50;
+
+/** Kills, for two seconds, every daemon whose data is in `home`. Does nothing where there is no /proc. */
+export async function killStrays(home: string): Promise<void> {
+  for (let look = 0; look < LOOKS; look++) {
+    for (const pid of daemonsIn(home)) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // It is gone already.
+      }
+    }
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+function daemonsIn(home: string): number[] {
+  try {
+    return readdirSync("/proc")
+      .filter(isNumber)
+      .map(Number)
+      .filter((pid) => isDaemon(pid, home));
+  } catch {
+    return [];
+  }
+}
+
+function isNumber(name: string): boolean {
+  return /^\d+$/.test(name);
+}
+
+function isDaemon(pid: number, home: string): boolean {
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+    return words.includes("serve") && words.some((word) => word.startsWith(home));
+  } catch {
+    // It ended meanwhile.
+    return false;
+  }
+}
