@@ -45,6 +45,7 @@ let generation = 0;
 let daemon: number | null = null;
 let aim: { left: number; readonly when: Aim["when"]; readonly ms: number } | null = null;
 let count = 0;
+let isOver = false;
 
 server.on("connection", (socket: Socket) => {
   connections.set(socket, { generation, requests: 0 });
@@ -54,8 +55,9 @@ server.listen(0, "127.0.0.1", () => process.send!({ port: port() }));
 process.on("message", ({ number, ...asked }: Asked & { number: number }) => {
   void obey(asked).then(() => process.send?.({ done: number }));
 });
-// The driver is gone, and with it whoever would end the daemon.
+// The driver is gone, and with it whoever would end the daemon, unless it has said that this is the end.
 process.on("disconnect", () => {
+  if (isOver) process.exit();
   killDaemon(daemon);
   void killStrays(dirname(journalFile)).then(() => process.exit());
 });
@@ -68,6 +70,7 @@ async function obey(asked: Asked): Promise<void> {
     await acceptedAll();
     generation = asked.generation;
   } else {
+    isOver = true;
     server.close();
     server.closeAllConnections();
     await journal.close();
