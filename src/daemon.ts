@@ -150,12 +150,14 @@ export async function startDaemon(
     const pause = await store.getPause();
     if (pause !== null)
       log.warn({ ...pause, at: new Date(pause.at).toISOString() }, "paused: no attempt starts until `webhookd resume`");
+    // First: a command that finds no socket goes to the port, where it needs a key.
+    socket = await openOptionalSocket(config, api.handler(true), web);
     const place = { ...config.server.listen, ...web, certificate };
     listener = await (listenFd === null
       ? openListener(api.handler(false), place)
       : openInherited(api.handler(false), { ...place, fd: listenFd }));
-    socket = await openOptionalSocket(config, api.handler(true), web);
   } catch (error) {
+    await (socket as Listener | null)?.close(CLOSE_DEADLINE_MS);
     await dispatcher.stop();
     await store.close();
     throw error;
