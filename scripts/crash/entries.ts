@@ -47,13 +47,13 @@ export interface Settled {
 export type Answer = number | "reset";
 
 /**
- * Of the receivers: a complete request and what is answered, each before the answer's first byte; then when that was
- * sent, and when it was they who killed the daemon.
+ * Of the receivers: a complete request and what is answered, each before the answer's first byte; then the moments
+ * before and after that was sent, and when it was they who killed the daemon.
  */
 export type ReceiverEntry =
   | ({ readonly kind: "request" } & SeenRequest)
   | { readonly kind: "answer"; readonly nth: number; readonly answer: Answer }
-  | { readonly kind: "sent"; readonly nth: number; readonly at: number }
+  | { readonly kind: "sent"; readonly nth: number; readonly from: number; readonly at: number }
   | { readonly kind: "kill"; readonly generation: number; readonly at: number };
 
 export interface SeenRequest {

@@ -14,7 +14,9 @@ export interface Batch {
 export interface Request extends SeenRequest {
   /** Null when nothing was answered: on purpose, or because the daemon was gone by then. */
   answer: Answer | null;
-  /** When the answer was sent, or else when the time for it was up. */
+  /** Nobody can have seen an answer before this. */
+  answerableAt: number;
+  /** The answer had been sent by this, or else the time for it was up. */
   endedAt: number;
 }
 
@@ -130,9 +132,11 @@ function requestsOf(entries: readonly ReceiverEntry[]): Map<string, Request[]> {
   const byDelivery = new Map<string, Request[]>();
   for (const entry of entries) {
     if (entry.kind === "answer") byNumber.get(entry.nth)!.answer = entry.answer;
-    if (entry.kind === "sent") byNumber.get(entry.nth)!.endedAt = entry.at;
+    if (entry.kind === "sent") {
+      Object.assign(byNumber.get(entry.nth)!, { answerableAt: entry.from, endedAt: entry.at });
+    }
     if (entry.kind !== "request") continue;
-    const request: Request = { ...entry, answer: null, endedAt: entry.at + TIMEOUT_MS };
+    const request: Request = { ...entry, answer: null, answerableAt: entry.at, endedAt: entry.at + TIMEOUT_MS };
     byNumber.set(entry.nth, request);
     const before = byDelivery.get(entry.delivery);
     if (before === undefined) byDelivery.set(entry.delivery, [request]);

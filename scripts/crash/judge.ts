@@ -152,7 +152,7 @@ function judgeGaps(requests: readonly Request[], attempts: readonly ShownAttempt
     // Only where the answer is what ended the attempt is it known when that was.
     if (typeof before.answer !== "number" || recorded?.status_code !== before.answer) return;
     if (request.attempt !== before.attempt + 1 || rung === undefined) return;
-    const earlyMs = rung - (request.at - before.endedAt);
+    const earlyMs = rung - (request.at - before.answerableAt);
     if (earlyMs > EARLY_MS) {
       found.wrong.push(`${request.delivery} attempt ${request.attempt} came ${Math.round(earlyMs)} ms early`);
     }

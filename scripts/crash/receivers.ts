@@ -112,8 +112,10 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   } else {
     await journal.append({ kind: "request", ...seen }, answered(seen.nth, answer));
   }
+  // On a busy machine the daemon may have read the answer long before this process goes on.
+  const from = monotonic();
   send(response, answer);
-  void journal.append({ kind: "sent", nth: seen.nth, at: monotonic() });
+  void journal.append({ kind: "sent", nth: seen.nth, from, at: monotonic() });
   if (isAimedAt !== null) setTimeout(() => killDaemon(target), isAimedAt.ms);
 }
 

@@ -125,6 +125,15 @@ describe("the crash oracle", () => {
     Object.assign(story.receivers.at(-3)!, { at: 1040 });
     expect(faultsOf(story)).toEqual(["wrong"]);
   });
+
+  it("holds no retry for early when the receiver alone was slow to go on after its answer", () => {
+    const story = new Story();
+    story.receivers.splice(0, 3);
+    story.request({ at: 1000 }, 500, 30);
+    story.request({ at: 1051, attempt: 2 }, 200);
+    story.recorded({ status_code: 500, error: "status" }, { outcome: "succeeded", status_code: 200 });
+    expect(story.verdict().wrong).toEqual([]);
+  });
 });
 
 describe("a duplicate", () => {

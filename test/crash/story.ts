@@ -37,8 +37,8 @@ export class Story {
     this.shown.events.push({ id: EVENT, type: "budget.exceeded", data: { marker: "m1" }, deliveries });
   }
 
-  /** A complete request, answered at once unless it was not. */
-  request(of: Partial<SeenRequest>, answer?: number | "reset"): void {
+  /** A complete request, answered at once unless it was not; the receiver may be stopped for `stalledMs` meanwhile. */
+  request(of: Partial<SeenRequest>, answer?: number | "reset", stalledMs = 0): void {
     const nth = this.receivers.length;
     const request: SeenRequest = {
       nth,
@@ -54,7 +54,7 @@ export class Story {
     };
     this.receivers.push({ kind: "request", ...request });
     if (answer === undefined) return;
-    this.receivers.push({ kind: "answer", nth, answer }, { kind: "sent", nth, at: request.at });
+    this.receivers.push({ kind: "answer", nth, answer }, { kind: "sent", nth, from: request.at, at: request.at + stalledMs });
   }
 
   /** Attempts of dlv_1 as the API shows them. */
