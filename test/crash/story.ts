@@ -54,7 +54,10 @@ export class Story {
     };
     this.receivers.push({ kind: "request", ...request });
     if (answer === undefined) return;
-    this.receivers.push({ kind: "answer", nth, answer }, { kind: "sent", nth, from: request.at, at: request.at + stalledMs });
+    this.receivers.push(
+      { kind: "answer", nth, answer },
+      { kind: "sent", nth, from: request.at, at: request.at + stalledMs },
+    );
   }
 
   /** Attempts of dlv_1 as the API shows them. */

@@ -15,10 +15,13 @@ export interface RunOptions extends TmuxOptions {
 
 export class RunningDashboard {
   readonly terminal: Tmux;
+  /** From the prompt to the screen, in milliseconds. */
+  readonly openedMs: number;
   readonly #before: { readonly modes: string; readonly state: TerminalState };
 
-  private constructor(terminal: Tmux, before: { modes: string; state: TerminalState }) {
+  private constructor(terminal: Tmux, before: { modes: string; state: TerminalState }, openedMs: number) {
     this.terminal = terminal;
+    this.openedMs = openedMs;
     this.#before = before;
   }
 
@@ -31,11 +34,12 @@ export class RunningDashboard {
   }: RunOptions): Promise<RunningDashboard> {
     const terminal = await Tmux.start(options);
     const before = { modes: await modesOf(terminal), state: await terminal.state() };
+    const began = performance.now();
     await terminal.command(
       `clear; echo what was there before; ${program ?? `node ${MAIN}`} tui --socket ${socket} ${flags}`,
     );
     await terminal.until(shows);
-    return new RunningDashboard(terminal, before);
+    return new RunningDashboard(terminal, before, performance.now() - began);
   }
 
   /** Once it has ended, with this exit code: all that it took it gave back. */

@@ -1,9 +1,10 @@
 /**
  * The drill of a bad night: from the prompt to the cause, a canary on its way, the brake. A tenth of it here;
- * `npm run drill` is all of it.
+ * `npm run drill` is all of it; DRILL_PROGRAM is another build of webhookd to open it with.
  */
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { bundle } from "../../scripts/build.ts";
 import { systemClock } from "../../src/clock.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
@@ -14,6 +15,15 @@ import { inTerminal, type Tmux } from "./tmux.ts";
 const FAILED = Number(process.env["DRILL_FAILED"] ?? 4000);
 const PENDING = 5 * FAILED;
 const PACE = "500";
+/** Asserted with slack, because others use the machine; the figure itself is printed. */
+const OPEN_MS = 400;
+const SLACK = 4;
+
+/** As it is released: the source takes twice as long to load. */
+async function program(dir: string): Promise<string> {
+  const { directory } = await bundle(`${process.platform}-${process.arch}`, join(dir, "bundle"));
+  return `node ${directory}/webhookd.mjs`;
+}
 
 async function site() {
   const receiver = await TestReceiver.start();
@@ -24,23 +34,25 @@ async function site() {
   await first.stop();
   fillBacklog(dir, { failed: FAILED, pending: PENDING });
   const daemon = await TestDaemon.start({ dir, clock: systemClock });
-  return { daemon, receiver, socket: join(dir, "webhookd.sock") };
+  const run = { socket: join(dir, "webhookd.sock"), program: process.env["DRILL_PROGRAM"] ?? (await program(dir)) };
+  return { daemon, receiver, run };
 }
 
 inTerminal("a bad night", () => {
   it("is understood and mended from the keyboard", { timeout: 300_000 }, async () => {
-    const { daemon, receiver, socket } = await site();
-    const began = performance.now();
-    const since = () => Math.round(performance.now() - began);
-    const dashboard = await RunningDashboard.open({ socket, shows: /1 of \d/ });
+    const { daemon, receiver, run } = await site();
+    const dashboard = await RunningDashboard.open({ ...run, shows: /1 of \d/ });
     const { terminal } = dashboard;
+    const opened = Math.round(dashboard.openedMs);
+    const began = performance.now() - opened;
+    const since = () => Math.round(performance.now() - began);
+    expect(opened).toBeLessThanOrEqual(SLACK * OPEN_MS);
     let keys = 0;
     const press = async (key: string, shows: Parameters<Tmux["until"]>[0]) => {
       keys++;
       await terminal.press(key);
       return terminal.until(shows);
     };
-    const opened = since();
     await press("4", /4 FAILURES[^]*503/);
     const named = { ms: since(), keys };
     expect(named.keys).toBeLessThanOrEqual(5);
