@@ -7,6 +7,7 @@ import { FAILED, outcomeCode, WAITING } from "./codes.ts";
 import { shownStatus, type EndpointIndex } from "./endpoint-index.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { attemptId, eventId, firstKeyAt, instantOf } from "./ids.ts";
+import type { Interned } from "./interned.ts";
 import type { PagesOptions } from "./page.ts";
 
 /** Deliveries looked at in one turn, and in all; passing by one that is another tenant's costs a tenth. */
@@ -21,33 +22,34 @@ interface Pair {
   readonly endpoint: number;
 }
 
-interface DeliveryRow extends Pair {
-  readonly status: number;
+/** A pair, and why its delivery has not arrived; null where it has, was cancelled, is a test or another tenant's. */
+interface Row extends Pair {
+  /** Not another tenant's. */
+  readonly wanted: number;
+  readonly status: number | null;
   readonly trigger: number;
-  readonly random: string;
-}
-
-interface AttemptRow {
+  readonly random: string | null;
   readonly number: number;
-  readonly round: number;
-  readonly outcome: number;
+  readonly outcome: number | null;
   readonly error: AttemptError;
   readonly statusCode: number | null;
-  readonly startedAt: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
 }
 
 interface Parts extends PagesOptions {
   readonly index: EndpointIndex;
   readonly endpoints: Endpoints;
+  readonly tenants: Interned;
 }
 
 /** One question on its way through the rows. */
 interface Progress {
   readonly groups: FailureGroups;
   readonly low: number;
-  readonly endpoint: number | null;
-  /** Whether this endpoint's failures are wanted. */
-  readonly wants: (endpoint: number) => boolean;
+  /** Numbers; null for all. */
+  readonly tenant: number | null;
+  readonly only: number | null;
   after: Pair;
   looked: number;
   end: boolean;
@@ -55,31 +57,20 @@ interface Progress {
 
 export class Failures {
   readonly #parts: Parts;
-  readonly #all: Statement<unknown[], Pair>;
-  readonly #ofEndpoint: Statement<unknown[], Pair>;
-  readonly #delivery: Statement<[number, number], DeliveryRow>;
-  readonly #attempts: Statement<[number, number], AttemptRow>;
+  readonly #all: Statement<unknown[], Row>;
+  readonly #ofEndpoint: Statement<unknown[], Row>;
 
   constructor(db: Database, parts: Parts) {
     this.#parts = parts;
     this.#all = db.prepare(
-      `SELECT event, endpoint FROM attempt INDEXED BY attempt_failed
-       WHERE outcome <> 0 AND event > @low AND (event, endpoint) < (@event, @endpoint)
-       GROUP BY event, endpoint ORDER BY event DESC, endpoint DESC LIMIT ${CHUNK}`,
+      rowsOf(`SELECT event, endpoint FROM attempt INDEXED BY attempt_failed
+        WHERE outcome <> 0 AND event > @low AND (event, endpoint) < (@event, @endpoint)
+        GROUP BY event, endpoint ORDER BY event DESC, endpoint DESC LIMIT ${CHUNK}`),
     );
     this.#ofEndpoint = db.prepare(
-      `SELECT event, endpoint FROM attempt INDEXED BY attempt_endpoint_failed
-       WHERE outcome <> 0 AND endpoint = @only AND event > @low AND event < @event
-       GROUP BY event ORDER BY event DESC LIMIT ${CHUNK}`,
-    );
-    this.#delivery = db.prepare(
-      `SELECT d.event, d.endpoint, d.status, d.trigger, e.random FROM delivery d CROSS JOIN event e ON e.key = d.event
-       WHERE d.event = ? AND d.endpoint = ? AND d.status IN (${WAITING}, ${FAILED}) AND e.test = 0`,
-    );
-    // What was interrupted says nothing of the receiver: the attempt before it does.
-    this.#attempts = db.prepare(
-      `SELECT number, round, outcome, error, status_code AS statusCode, started_at AS startedAt FROM attempt
-       WHERE event = ? AND endpoint = ? AND outcome <> ${outcomeCode("interrupted")} ORDER BY number`,
+      rowsOf(`SELECT event, endpoint FROM attempt INDEXED BY attempt_endpoint_failed
+        WHERE outcome <> 0 AND endpoint = @only AND event > @low AND event < @event
+        GROUP BY event ORDER BY event DESC LIMIT ${CHUNK}`),
     );
   }
 
@@ -98,16 +89,15 @@ export class Failures {
   }
 
   #begin({ tenant, endpoint, ...parts }: FailureQuery): Progress | null {
-    const { endpoints } = this.#parts;
+    const { endpoints, tenants } = this.#parts;
     const only = endpoint === undefined ? null : endpoints.numberOf(tenant, endpoint);
     if (endpoint !== undefined && only === null) return null;
-    const all = tenant === null || only !== null;
-    const known = new Map<number, boolean>();
     return {
       groups: new FailureGroups(parts),
       low: firstKeyAt(parts.since) - 1,
-      endpoint: only,
-      wants: (number) => all || remember(known, number, () => this.#isOf(tenant, number)),
+      // A tenant that nobody has named yet has no number, and no endpoint.
+      tenant: tenant === null || only !== null ? null : (tenants.find(tenant) ?? -1),
+      only,
       after: { event: Number.MAX_SAFE_INTEGER, endpoint: 0 },
       looked: 0,
       end: false,
@@ -115,47 +105,47 @@ export class Failures {
   }
 
   #advance(progress: Progress): void {
-    const { groups, low, endpoint: only, wants } = progress;
+    const { groups, low, tenant, only } = progress;
     const statement = only === null ? this.#all : this.#ofEndpoint;
-    const pairs = statement.all({ ...progress.after, low, ...(only !== null && { only }) });
-    for (const { event, endpoint } of pairs) {
-      const wanted = wants(endpoint);
-      progress.looked += wanted ? 1 : PASSING_COST;
-      if (wanted) this.#add(groups, event, endpoint);
+    const rows = statement.all({ ...progress.after, low, tenant, only });
+    for (const row of rows) {
+      progress.looked += row.wanted === 1 ? 1 : PASSING_COST;
+      this.#add(groups, row);
     }
-    progress.after = pairs.at(-1) ?? progress.after;
-    progress.end = pairs.length < CHUNK;
+    progress.after = rows.at(-1) ?? progress.after;
+    progress.end = rows.length < CHUNK;
   }
 
-  #add(groups: FailureGroups, event: number, number: number): void {
-    const delivery = this.#delivery.get(event, number);
-    if (delivery === undefined) return;
-    const attempts = this.#attempts.all(event, number);
-    const last = attempts.at(-1);
-    if (last?.outcome !== FAILURE) return;
+  #add(groups: FailureGroups, row: Row): void {
+    const { event, endpoint: number, status: stored, trigger, random } = row;
+    if (stored === null || random === null || row.outcome !== FAILURE) return;
     const endpoint = this.#parts.index.byNumber(number);
-    const status = shownStatus(endpoint, delivery);
+    const status = shownStatus(endpoint, { event, status: stored, trigger });
     if (status !== "failed" && status !== "pending" && status !== "held") return;
-    const { error, statusCode, startedAt: lastAt } = last;
-    const firstAt = attempts.find((each) => isSame(each, last))!.startedAt;
-    const attempt = () => attemptId(eventId(event, delivery.random), number, last.number);
+    const { error, statusCode, firstAt, lastAt } = row;
+    const attempt = () => attemptId(eventId(event, random), number, row.number);
     groups.add({ endpoint: endpoint.id, status, error, statusCode, firstAt, lastAt, attempt });
   }
-
-  #isOf(tenant: string | null, number: number): boolean {
-    const { endpoints, index } = this.#parts;
-    return endpoints.numberOf(tenant, index.byNumber(number).id) !== null;
-  }
 }
 
-function isSame(a: AttemptRow, b: AttemptRow): boolean {
-  return a.round === b.round && a.outcome === b.outcome && a.error === b.error && a.statusCode === b.statusCode;
-}
-
-function remember(known: Map<number, boolean>, key: number, find: () => boolean): boolean {
-  const before = known.get(key);
-  if (before !== undefined) return before;
-  const found = find();
-  known.set(key, found);
-  return found;
+/**
+ * One statement for all pairs of a turn: asked one by one they cost ten times as much. What was interrupted says nothing
+ * of the receiver: the attempt before it does.
+ */
+function rowsOf(pairs: string): string {
+  return `
+    SELECT p.event, p.endpoint, o.number IS NOT NULL AS wanted, d.status, d.trigger, e.random, last.number,
+      last.outcome, last.error, last.status_code AS statusCode, last.started_at AS lastAt,
+      (SELECT started_at FROM attempt
+       WHERE event = last.event AND endpoint = last.endpoint AND round = last.round AND outcome = last.outcome
+         AND error IS last.error AND status_code IS last.status_code ORDER BY number LIMIT 1) AS firstAt
+    FROM (${pairs}) p
+    LEFT JOIN endpoint o ON o.number = p.endpoint AND o.tenant = ifnull(@tenant, o.tenant)
+    LEFT JOIN delivery d ON d.event = p.event AND d.endpoint = o.number AND d.status IN (${WAITING}, ${FAILED})
+    LEFT JOIN event e ON e.key = d.event AND e.test = 0
+    LEFT JOIN attempt last ON last.event = e.key AND last.endpoint = d.endpoint AND last.number = (
+      SELECT number FROM attempt
+      WHERE event = e.key AND endpoint = d.endpoint AND outcome <> ${outcomeCode("interrupted")}
+      ORDER BY number DESC LIMIT 1)
+    ORDER BY p.event DESC, p.endpoint DESC`;
 }
