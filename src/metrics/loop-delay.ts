@@ -1,8 +1,8 @@
 /** How late the main thread's event loop gets to things that are ready. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** Each look wakes the process: at 20 ms, a daemon with nothing to do spends half of its time on being looked at. */
-const RESOLUTION_MS = 100;
+/** Each look wakes the process: at 100 ms, they are most of what wakes a daemon with nothing to do. */
+const RESOLUTION_MS = 250;
 const NANOSECONDS = 1e9;
 const QUANTILES = [0.5, 0.9, 0.99, 1];
 
