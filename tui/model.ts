@@ -171,8 +171,6 @@ export interface Known {
   readonly endpoints: ReadonlyMap<string, Endpoint>;
   /** How many of them the first page of all had. */
   readonly roll: Read<number> | null;
-  /** When the next secret of an endpoint takes over, where its rotation was begun here. */
-  readonly rotations: ReadonlyMap<string, string>;
   /** Endpoints that there are not any more. */
   readonly gone: ReadonlySet<string>;
   readonly health: ReadonlyMap<string, Read<EndpointWithHealth>>;

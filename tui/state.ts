@@ -56,7 +56,6 @@ export function initialState({ now, size, settings, tab = "events", filter = "" 
       forbidden: new Set(),
       endpoints: new Map(),
       roll: null,
-      rotations: new Map(),
       gone: new Set(),
       health: new Map(),
       endpointStats: new Map(),

@@ -56,8 +56,13 @@ function show(endpoint: EndpointWithHealth, io: Io): void {
     ["in flight", endpoint.max_in_flight === null ? null : `at most ${endpoint.max_in_flight}`],
     ["headers", Object.keys(endpoint.headers).join(", ")],
     ["metadata", fieldText(endpoint.metadata) === "-" ? null : fieldText(endpoint.metadata)],
+    ["rotation", rotationText(endpoint.secret_switches_at)],
     ["tenant", endpoint.tenant],
     ["created", endpoint.created_at],
     ["updated", endpoint.updated_at === endpoint.created_at ? null : endpoint.updated_at],
   ]);
+}
+
+function rotationText(switchesAt: string | null): string | null {
+  return switchesAt === null ? null : `the next secret takes over at ${switchesAt}`;
 }

@@ -22,6 +22,7 @@ export function presentEndpoint(endpoint: Endpoint) {
     rate_per_second: endpoint.ratePerSecond,
     max_in_flight: endpoint.maxInFlight,
     metadata: endpoint.metadata,
+    secret_switches_at: formatInstantOrNull(endpoint.secretSwitchesAt),
     created_at: formatInstant(endpoint.createdAt),
     updated_at: formatInstant(endpoint.updatedAt),
   };

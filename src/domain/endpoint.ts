@@ -22,6 +22,8 @@ export interface Endpoint {
   readonly ratePerSecond: number | null;
   readonly maxInFlight: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** When the next secret takes over, epoch milliseconds; null unless a rotation is under way. */
+  readonly secretSwitchesAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }

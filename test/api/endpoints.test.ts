@@ -35,6 +35,7 @@ describe("registering", () => {
       rate_per_second: null,
       max_in_flight: null,
       metadata: {},
+      secret_switches_at: null,
       created_at: "2026-11-20T09:55:00.000Z",
       updated_at: "2026-11-20T09:55:00.000Z",
       signing_secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),

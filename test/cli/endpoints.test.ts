@@ -187,6 +187,15 @@ describe("webhookd endpoints enable and disable", () => {
   });
 });
 
+describe("webhookd endpoints show", () => {
+  it("says until when a rotation overlaps", async () => {
+    const at = "2026-11-22T09:55:00.000Z";
+    const getEndpoint = { ...anEndpoint, health: aHealth, secret_switches_at: at };
+    expect((await endpoints(["show", id], { answers: { getEndpoint } })).out).toMatch(`takes over at ${at}\n`);
+    expect((await endpoints(["show", id])).out).not.toContain("rotation");
+  });
+});
+
 describe("webhookd endpoints test", () => {
   const attempt = {
     endpoint: id,

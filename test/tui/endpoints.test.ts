@@ -261,7 +261,19 @@ describe("rotating a secret", () => {
     }
   });
 
-  it("offers to end a rotation that somebody else began", () => {
+  it("shows and ends a rotation that somebody else began", () => {
+    const at = "2026-11-22T09:55:00.000Z";
+    const rotating = { ...anEndpoint, secret_switches_at: at };
+    const instead = {
+      listEndpoints: { data: [rotating], next_cursor: null },
+      getEndpoint: { ...rotating, health: aHealth },
+    };
+    const dashboard = onEndpoints({ instead }).press("S");
+    expect(shown(dashboard)).toContain(at);
+    expect(asked(dashboard.press("c"), "completeRotation")).toHaveLength(1);
+  });
+
+  it("offers to end one that began since the endpoint was read", () => {
     const dashboard = onEndpoints().press("S", "enter").type(TAIL);
     const call = withoutAnswer(dashboard, "enter");
     const problem = { failure: "conflict", code: "rotation_in_progress", message: "not yet", hint: "" };

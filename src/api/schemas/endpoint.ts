@@ -20,6 +20,10 @@ const SHOWN = {
   rate_per_second: v.nullable(v.number()),
   max_in_flight: v.nullable(Count),
   metadata: AnyObject,
+  secret_switches_at: described(
+    v.nullable(Instant),
+    "While a rotation is under way: when the next signing secret takes over.",
+  ),
   created_at: Instant,
   updated_at: Instant,
 };
@@ -66,6 +70,7 @@ export const anEndpoint = {
   rate_per_second: null,
   max_in_flight: null,
   metadata: {},
+  secret_switches_at: null,
   created_at: "2026-11-20T09:50:00.000Z",
   updated_at: "2026-11-20T09:50:00.000Z",
 };

@@ -19,6 +19,7 @@ export interface EndpointRow {
   readonly secret: string | null;
   readonly secret_version: number;
   readonly next_secret: string | null;
+  readonly switches_at: number | null;
   readonly rate_per_second: number | null;
   readonly max_in_flight: number | null;
   readonly metadata: string;
@@ -76,6 +77,7 @@ export function viewOf(row: EndpointRow, tenant: string): Endpoint {
     ratePerSecond: row.rate_per_second,
     maxInFlight: row.max_in_flight,
     metadata: JSON.parse(row.metadata) as Record<string, unknown>,
+    secretSwitchesAt: row.switches_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

@@ -28,6 +28,7 @@ export function rotating(openFresh: OpenFresh): void {
       const secrets = { current: OLD, next: LATER };
       expect(await harness.store.rotateSecret("default", id, LATER, START)).toEqual({ result: "done", secrets });
       expect(await harness.store.signingSecrets("default", id)).toEqual(secrets);
+      expect(await harness.store.getEndpoint(null, id)).toMatchObject({ secretSwitchesAt: LATER.switchesAt });
       const store = await harness.crash();
       expect(await store.signingSecrets("default", id)).toEqual(secrets);
       expect(await signs(store, id)).toEqual([OLD, NEW]);
@@ -45,6 +46,7 @@ export function rotating(openFresh: OpenFresh): void {
       expect(await store.switchSecrets(START + 2 * HOUR)).toEqual([]);
       expect(await signs(store, id)).toEqual([NEW, null]);
       expect(await store.signingSecrets(null, id)).toEqual({ current: NEW, next: null });
+      expect(await store.getEndpoint(null, id)).toMatchObject({ secretSwitchesAt: null });
     });
 
     it("is done at once without an overlap", async () => {
