@@ -3,10 +3,9 @@
  */
 import { Alerts } from "./alerts/alerts.ts";
 import { createApi, type NodeHandler } from "./api/app.ts";
-import { untilQuiet } from "./api/bounds.ts";
 import { openInherited } from "./api/inherited.ts";
 import { openListener, type TcpListener } from "./api/listen.ts";
-import type { Listener, ListenerParts } from "./api/listener.ts";
+import { closeAll, type Listener, type ListenerParts } from "./api/listener.ts";
 import { renewed, usableCertificate } from "./api/served-certificate.ts";
 import { openSocket } from "./api/socket.ts";
 import { Catalogue } from "./catalogue.ts";
@@ -206,10 +205,11 @@ export async function startDaemon(
     await dispatcher.stop();
     // What failed until now is told after the next start.
     await alerts.run();
-    await Promise.all([listener.leave(), socket?.leave()]);
-    phase = "stopped";
-    await untilQuiet(listener.server);
-    await Promise.all([listener.close(CLOSE_DEADLINE_MS), socket?.close(CLOSE_DEADLINE_MS)]);
+    const listeners = socket === null ? [listener] : [listener, socket];
+    await closeAll(listeners, CLOSE_DEADLINE_MS, () => {
+      phase = "stopped";
+      log.info({}, "no longer listening");
+    });
     await store.close();
     log.info({}, "stopped");
   };

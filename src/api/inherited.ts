@@ -3,7 +3,6 @@ import { createServer } from "node:http";
 import { createServer as createTlsServer, type Server as HttpsServer } from "node:https";
 import { BlockList, isIPv4, Server as NetServer, type AddressInfo } from "node:net";
 import type { NodeHandler } from "./app.ts";
-import { endWithin, partFrom } from "./bounds.ts";
 import { isAsAsked, ListenError, secure, text, type Place, type TcpListener, type TcpParts } from "./listen.ts";
 import { prepare } from "./listener.ts";
 
@@ -14,14 +13,8 @@ export async function openInherited(
 ): Promise<TcpListener> {
   const server = parts.certificate ? createTlsServer() : createServer();
   server.on("request", handler);
-  prepare(server, parts);
+  const connections = prepare(server, parts);
   if (parts.certificate) secure(server as HttpsServer, parts.certificate);
-  // Not the callback of `close`, which comes at once when the server no longer listens, whatever it still answers.
-  const closed = new Promise<void>((resolve) => server.once("close", resolve));
-  const end = () => {
-    server.close();
-    return closed;
-  };
   try {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
@@ -32,7 +25,7 @@ export async function openInherited(
   }
   const address = server.address();
   if (address === null || typeof address === "string" || !isThere(address, { host, port })) {
-    await end();
+    await connections.close(0);
     const found = address === null || typeof address === "string" ? "is no TCP socket" : `listens on ${text(address)}`;
     const asked = text({ host, port });
     // Host names, proxies and TLS are checked for the address that is configured.
@@ -43,12 +36,12 @@ export async function openInherited(
   return {
     url: `${parts.certificate ? "https" : "http"}://${text(address)}`,
     server,
-    close: (deadlineMs) => endWithin(deadlineMs, server, end),
+    close: (deadlineMs) => connections.close(deadlineMs),
     renew: (certificate) => secure(server as HttpsServer, certificate),
     leave() {
       // Who comes now waits for the next daemon.
       NetServer.prototype.close.call(server);
-      return partFrom(server);
+      return connections.leave();
     },
   };
 }

@@ -7,10 +7,11 @@ import diagnostics from "node:diagnostics_channel";
 import { Server as HttpServer } from "node:http";
 import { Server as HttpsServer } from "node:https";
 import { createServer as createProbe, isIP, isIPv6, type AddressInfo } from "node:net";
-import { listen, type Listener as Listhen } from "listhen";
+import { listen } from "listhen";
 import type { NodeHandler } from "./app.ts";
-import { endWithin, partFrom, type WebServer } from "./bounds.ts";
+import type { WebServer } from "./bounds.ts";
 import type { Certificate } from "./certificate.ts";
+import type { Connections } from "./connections.ts";
 import { prepare, type Listener, type ListenerParts } from "./listener.ts";
 
 export interface TcpListener extends Listener {
@@ -49,13 +50,12 @@ export async function openListener(
 ): Promise<TcpListener> {
   for (let race = 1; ; race++) {
     try {
-      const listener = await startListhen(handler, { host, port }, parts);
-      const server = listener.server as WebServer;
+      const { server, connections } = await startListhen(handler, { host, port }, parts);
       const address = server.address() as AddressInfo;
       const scheme = parts.certificate ? "https" : "http";
-      const close = (deadlineMs: number) => endWithin(deadlineMs, server, () => listener.close());
+      const close = (deadlineMs: number) => connections.close(deadlineMs);
       const renew = (certificate: Certificate) => secure(server as HttpsServer, certificate);
-      const leave = () => partFrom(server);
+      const leave = () => connections.leave();
       const url = `${scheme}://${text(address)}`;
       if (isAsAsked(address, { host, port })) return { url, server, leave, close, renew };
       await close(0);
@@ -68,13 +68,19 @@ export async function openListener(
   }
 }
 
+interface Started {
+  readonly server: WebServer;
+  readonly connections: Connections;
+}
+
 /**
  * listhen's promise never settles when the bind fails, takes no TLS options but the two texts, and Node reads the
  * interval of its time-limit checks when the server begins to listen: all need the server before listhen hands it out,
  * which Node's own channel does.
  */
-async function startListhen(handler: NodeHandler, { host, port }: Place, parts: TcpParts): Promise<Listhen> {
+async function startListhen(handler: NodeHandler, { host, port }: Place, parts: TcpParts): Promise<Started> {
   const { promise: failed, reject } = Promise.withResolvers<never>();
+  let started: Started;
   // Of its own, so that its server is known among others that start at the same time.
   const own: NodeHandler = (req, res) => handler(req, res);
   const onListen = (message: unknown) => {
@@ -82,14 +88,15 @@ async function startListhen(handler: NodeHandler, { host, port }: Place, parts: 
     if (!(server instanceof HttpServer || server instanceof HttpsServer)) return;
     if (!server.listeners("request").includes(own)) return;
     server.once("error", reject);
-    prepare(server, parts);
+    started = { server, connections: prepare(server, parts) };
     if (parts.certificate) secure(server as HttpsServer, parts.certificate);
   };
   diagnostics.subscribe("tracing:net.server.listen:asyncStart", onListen);
   try {
     const options = { hostname: host, showURL: false, autoClose: false, isProd: true, isTest: true };
     const https = parts.certificate ? { cert: parts.certificate.cert, key: parts.certificate.key } : false;
-    return await Promise.race([listen(own, { ...options, https, port: port === 0 ? { random: true } : port }), failed]);
+    await Promise.race([listen(own, { ...options, https, port: port === 0 ? { random: true } : port }), failed]);
+    return started!;
   } finally {
     diagnostics.unsubscribe("tracing:net.server.listen:asyncStart", onListen);
   }

@@ -2,7 +2,6 @@
 import { chmodSync, chownSync, lstatSync, readFileSync, unlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import type { NodeHandler } from "./app.ts";
-import { endWithin, partFrom } from "./bounds.ts";
 import { prepare, type Listener, type ListenerParts } from "./listener.ts";
 
 interface SocketPlace {
@@ -29,8 +28,7 @@ export async function openSocket(
     return { refused: `the path is longer than ${MAX_SOCKET_BYTES} bytes: ${path}` };
   }
   const server = createServer(handler);
-  prepare(server, parts);
-  const end = () => new Promise<void>((resolve) => server.close(() => resolve()));
+  const connections = prepare(server, parts);
   try {
     removeStale(path);
     await new Promise<void>((resolve, reject) => {
@@ -40,11 +38,12 @@ export async function openSocket(
     if (group !== "") chownSync(path, -1, groupId(group));
     chmodSync(path, mode);
   } catch (error) {
-    await end();
+    await connections.close(0);
     return { refused: error instanceof Error ? error.message : String(error) };
   }
-  const leave = () => partFrom(server);
-  return { url: `unix:${path}`, server, leave, close: (deadlineMs) => endWithin(deadlineMs, server, end) };
+  const leave = () => connections.leave();
+  const close = (deadlineMs: number) => connections.close(deadlineMs);
+  return { url: `unix:${path}`, server, leave, close };
 }
 
 function removeStale(path: string): void {

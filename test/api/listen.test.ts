@@ -1,8 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { once } from "node:events";
 import { request, Server as HttpServer } from "node:http";
 import diagnostics from "node:diagnostics_channel";
-import { connect, createServer, type Server } from "node:net";
+import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -62,20 +61,6 @@ function stealPorts(count: number) {
       for (const server of servers) server.close();
     },
   };
-}
-
-const GET = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
-
-async function withIdleConnection() {
-  const listener = await listenOn(0);
-  const idle = connect(portOf(listener), HOST);
-  await once(idle, "connect");
-  return { listener, idle };
-}
-
-/** Keeps the event loop from turning, as a slow commit does. */
-function block(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 function aDirectory(): string {
@@ -147,73 +132,6 @@ describe("a listener", () => {
       maxConnections: 512,
       connectionsCheckingInterval: 1000,
     });
-  });
-});
-
-describe("closing", () => {
-  it("waits for a running request and takes no new ones", async () => {
-    const answer = Promise.withResolvers<void>();
-    const asked = Promise.withResolvers<void>();
-    const listener = await listenOn(0, (_req, res) => {
-      asked.resolve();
-      void answer.promise.then(() => res.end("late"));
-    });
-    const running = send(portOf(listener), "GET", "/", {});
-    await asked.promise;
-    const closed = listener.close(10_000);
-    await expect(send(portOf(listener), "GET", "/", {})).rejects.toThrow("ECONNREFUSED");
-    answer.resolve();
-    expect((await running).text).toBe("late");
-    await closed;
-  });
-
-  it("cuts what is left at the deadline", async () => {
-    const asked = Promise.withResolvers<void>();
-    const listener = await listenOn(0, () => asked.resolve());
-    const running = expect(send(portOf(listener), "GET", "/", {})).rejects.toThrow(/hang up|ECONNRESET/);
-    await asked.promise;
-    await listener.close(20);
-    await running;
-  });
-
-  it("answers what came over an idle connection while the process was busy", async () => {
-    const { listener, idle } = await withIdleConnection();
-    const closed = listener.close(10_000);
-    idle.write(GET);
-    block(500);
-    expect(String(await once(idle, "data"))).toMatch(/^HTTP\/1.1 200 [^]*hello/);
-    await closed;
-  });
-
-  it("answers what comes over an idle connection a moment later, as from a publisher far away", async () => {
-    const { listener, idle } = await withIdleConnection();
-    const closed = listener.close(10_000);
-    // Both waits are timers of this process, so that a busy machine cannot change their order.
-    setTimeout(() => idle.write(GET), 150);
-    expect(String(await once(idle, "data"))).toMatch(/^HTTP\/1.1 200 [^]*hello/);
-    await closed;
-  });
-
-  it("is prepared by answers that end their connection, while others are still taken", async () => {
-    const { listener, idle } = await withIdleConnection();
-    const silent = connect(portOf(listener), HOST);
-    await once(silent, "connect");
-    silent.write(GET);
-    await once(silent, "data");
-    const gone = once(silent, "close");
-    const left = listener.leave();
-    idle.write(GET);
-    expect(String(await once(idle, "data"))).toMatch(/\r\nConnection: close\r\n/i);
-    expect((await send(portOf(listener), "GET", "/", {})).status).toBe(200);
-    await Promise.all([left, gone]);
-    expect((await send(portOf(listener), "GET", "/", {})).status).toBe(200);
-  });
-
-  it("does not wait for an idle connection", async () => {
-    const { listener, idle } = await withIdleConnection();
-    const gone = new Promise((resolve) => idle.once("close", resolve));
-    await listener.close(10_000);
-    await gone;
   });
 });
 

@@ -1,9 +1,12 @@
+import diagnostics from "node:diagnostics_channel";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { describe, expect } from "vitest";
 import { Client } from "undici";
 import { it, type DaemonProcess } from "../harness/process.ts";
 
 describe.concurrent("SIGTERM", () => {
-  it("while eight connections publish: what was acknowledged is stored and delivered, what was refused is not stored", async ({
+  it("while eight connections publish: what came is answered; what was acknowledged is stored and delivered, and nothing else", async ({
     machine,
   }) => {
     const receiver = await machine.receiver();
@@ -15,6 +18,7 @@ describe.concurrent("SIGTERM", () => {
     await Promise.race([Promise.all(publishers.map((publisher) => publisher.warm)), Promise.all(runs)]);
     expect(await before.stop()).toBe(0);
     await Promise.all(runs);
+    const { time } = await before.process.json(({ msg }) => msg === "no longer listening");
 
     const after = await machine.serve();
     const stored = await storedMarkers(after);
@@ -22,10 +26,40 @@ describe.concurrent("SIGTERM", () => {
     expect(acknowledged.length).toBeGreaterThanOrEqual(8 * WARM);
     expect(acknowledged.filter((marker) => !stored.has(marker))).toEqual([]);
     const refused = publishers.flatMap((publisher) => publisher.refused);
-    expect(refused.filter((marker) => stored.has(marker))).toEqual([]);
+    const cutOff = publishers.flatMap((publisher) => publisher.cutOff);
+    expect([...refused, ...cutOff].filter((marker) => stored.has(marker))).toEqual([]);
+    expect(acknowledged.filter((marker) => !writtenAt.has(marker))).toEqual([]);
+    const closedAt = Date.parse(String(time));
+    expect(cutOff.filter((marker) => writtenAt.get(marker)! < closedAt - INTERRUPTED_MS)).toEqual([]);
     for (const marker of acknowledged) {
       expect(await after.settled(stored.get(marker)!)).toMatchObject({ status: "delivered" });
     }
+  });
+
+  it("answers every request that had come, also on connections that nobody had taken yet", async ({ machine }) => {
+    const { process, url, key } = await machine.serve();
+    const port = Number(new URL(url).port);
+    const data = JSON.stringify({ type: "budget.exceeded", data: {} });
+    const head = `host: localhost\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json`;
+    const publish = `POST /v1/webhooks/events HTTP/1.1\r\n${head}\r\ncontent-length: ${data.length}\r\n\r\n${data}`;
+    const dial = async () => {
+      const socket = connect(port, "127.0.0.1");
+      await once(socket, "connect");
+      return socket;
+    };
+    const kept = [await dial(), await dial(), await dial(), await dial()];
+    for (const socket of kept) {
+      socket.write(publish);
+      expect(String(await once(socket, "data"))).toMatch(/^HTTP\/1.1 202 /);
+    }
+    process.kill("SIGSTOP");
+    const fresh = [await dial(), await dial(), await dial(), await dial()];
+    const answers = [...kept, ...fresh].map((socket) => once(socket, "data"));
+    for (const socket of [...kept, ...fresh]) await new Promise((resolve) => socket.write(publish, resolve));
+    process.kill("SIGTERM");
+    process.kill("SIGCONT");
+    for (const answer of await Promise.all(answers)) expect(String(answer)).toMatch(/^HTTP\/1.1 202 /);
+    expect(await process.exit).toBe(0);
   });
 
   it("while attempts are in flight lets them end and records them", async ({ machine }) => {
@@ -105,10 +139,23 @@ describe.concurrent("SIGTERM", () => {
 /** Each publisher has got this many answers before the test goes on. */
 const WARM = 15;
 
+/** Other programs may have their turn between the daemon's last look and its closing. */
+const INTERRUPTED_MS = 20;
+
+/** By marker: when the request was written, whole, to a connection that was open by then. */
+const writtenAt = new Map<string, number>();
+diagnostics.subscribe("undici:client:sendHeaders", (message) => {
+  const { body } = (message as { request: { body: unknown } }).request;
+  const [, marker] = /"marker":"([^"]+)"/.exec(String(body)) ?? [];
+  if (marker !== undefined) writtenAt.set(marker, Date.now());
+});
+
 /** One connection that publishes one event after the other until it is refused or cut off. */
 class Publisher {
   readonly acknowledged: string[] = [];
   readonly refused: string[] = [];
+  /** Without an answer. */
+  readonly cutOff: string[] = [];
   readonly warm: Promise<void>;
   readonly #client: Client;
   readonly #key: string;
@@ -126,9 +173,8 @@ class Publisher {
     for (;;) {
       const marker = `${this.#name}-${this.acknowledged.length}`;
       const status = await this.#publish(marker);
-      expect(status, marker).not.toBe("unanswered");
       if (status !== 202) {
-        if (status === "refused") this.refused.push(marker);
+        this[status].push(marker);
         await this.#client.destroy();
         return;
       }
@@ -137,7 +183,7 @@ class Publisher {
     }
   }
 
-  async #publish(marker: string): Promise<202 | "refused" | "unanswered"> {
+  async #publish(marker: string): Promise<202 | "refused" | "cutOff"> {
     try {
       const { statusCode, body } = await this.#client.request({
         method: "POST",
@@ -150,7 +196,7 @@ class Publisher {
       expect(statusCode).toBe(503);
       return "refused";
     } catch (error) {
-      return (error as NodeJS.ErrnoException).code === "ECONNREFUSED" ? "refused" : "unanswered";
+      return (error as NodeJS.ErrnoException).code === "ECONNREFUSED" ? "refused" : "cutOff";
     }
   }
 }

@@ -1,0 +1,112 @@
+/** The connections of one server, and how it parts from them without cutting a request off. */
+import type { ServerResponse } from "node:http";
+import { Server as NetServer, type Socket } from "node:net";
+import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
+import { Server as TlsServer } from "node:tls";
+import type { WebServer } from "./bounds.ts";
+
+/** A publisher far away needs this long to send its next request after an answer, or its first after connecting. */
+const LAST_REQUESTS_MS = 250;
+
+/** A flood that never ends must not keep the daemon from ending. */
+const QUIET_TURNS = 200;
+
+interface Connection {
+  readonly socket: Socket;
+  /** The latest on it; null before its first request. */
+  answer: ServerResponse | null;
+}
+
+export class Connections {
+  readonly #server: WebServer;
+  readonly #closed: Promise<void>;
+  readonly #open = new Map<unknown, Connection>();
+  #isLeaving = false;
+
+  /** Before the server listens. */
+  constructor(server: WebServer) {
+    this.#server = server;
+    // Not the callback of `close`, which comes at once when the server no longer listens, whatever it still answers.
+    this.#closed = new Promise((resolve) => server.once("close", resolve));
+    // The raw socket and the one that TLS makes of it do not know each other; the other end is the same.
+    const isTls = server instanceof TlsServer;
+    const keyOf = (socket: Socket) => (isTls ? `${socket.remoteAddress} ${socket.remotePort}` : socket);
+    server.on("connection", (socket: Socket) => {
+      const [key, connection] = [keyOf(socket), { socket, answer: null }];
+      this.#open.set(key, connection);
+      socket.once("close", () => this.#open.get(key) === connection && this.#open.delete(key));
+    });
+    // Ahead of the handler, which may answer at once.
+    server.prependListener("request", ({ socket }, answer) => {
+      const connection = this.#open.get(keyOf(socket));
+      if (connection !== undefined) connection.answer = answer;
+      if (this.#isLeaving) answer.shouldKeepAlive = false;
+    });
+  }
+
+  /** Answers as before, but on each connection for the last time; resolves when those who were about to ask had time to. */
+  async leave(): Promise<void> {
+    this.#leave();
+    if (this.#open.size > 0) await wait(LAST_REQUESTS_MS);
+  }
+
+  #leave(): void {
+    this.#isLeaving = true;
+    for (const { answer } of this.#open.values()) if (answer?.headersSent === false) answer.shouldKeepAlive = false;
+  }
+
+  /** Takes nobody more, waits for what is under way, and cuts what is left at the deadline. */
+  async close(deadlineMs: number): Promise<void> {
+    // In this very turn: the caller has just seen that nothing lies unread.
+    NetServer.prototype.close.call(this.#server);
+    if (this.#isLeaving) this.#server.closeIdleConnections();
+    this.#leave();
+    // Real time, whatever clock the daemon has: it bounds real sockets. The timer keeps no process alive.
+    const cut = () => void aWholeTurn().then(() => this.#server.closeAllConnections());
+    AbortSignal.timeout(deadlineMs).addEventListener("abort", cut);
+    const over = new AbortController();
+    const waited = wait(Math.min(LAST_REQUESTS_MS, deadlineMs), undefined, over).catch(() => {});
+    await Promise.race([this.#closed, waited]);
+    over.abort();
+    await aWholeTurn();
+    for (const { socket, answer } of this.#open.values()) if (answer === null) socket.destroy();
+    this.#server.close();
+    await this.#closed;
+  }
+}
+
+/**
+ * Resolves right after a turn of the event loop in which nobody came to any of the servers: a connection that the system
+ * took and we did not, or one with an unread request, is cut off by whoever closes, and now there is none. What comes
+ * between that look and the closing cannot be seen from here, so nothing must be awaited in between.
+ */
+export async function quiet(servers: readonly WebServer[]): Promise<void> {
+  let came = true;
+  const onCome = () => void (came = true);
+  for (const server of servers) server.on("connection", onCome).on("request", onCome);
+  for (const server of servers) admitOne(server);
+  // Who has slept is not interrupted soon: on a busy machine others would have their turn between the look and the end.
+  await wait(1);
+  await aWholeTurn();
+  for (let turns = 0; came && turns < QUIET_TURNS; turns++) {
+    came = false;
+    await turn();
+  }
+  for (const server of servers) server.off("connection", onCome).off("request", onCome);
+}
+
+/**
+ * From now on the system lets one connection wait for us at a time, and leaves others unanswered, which try again after
+ * a second, at the next daemon perhaps: of many who come without a pause some would always be waiting, and be cut off.
+ * Node changes the length of the queue only by this. A unix socket would refuse them at once.
+ */
+function admitOne(server: WebServer): void {
+  if (typeof server.address() === "string") return;
+  (server as unknown as { _handle: { listen(backlog: number): number } | null })._handle?.listen(0);
+}
+
+/** The time may have passed while this process was busy: this reads, and answers, what came meanwhile. */
+async function aWholeTurn(): Promise<void> {
+  await turn();
+  await turn();
+}
