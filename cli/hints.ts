@@ -3,7 +3,7 @@ import type { ErrorCode, FieldCode } from "../src/domain/errors.ts";
 /** What to type after the daemon refused, by the code of its answer. */
 export const HINTS: { readonly [C in ErrorCode]?: string } = {
   event_not_failed:
-    "To send it again all the same: webhookd replay evt_… --force; what is pending, at once: webhookd deliveries attempt dlv_…",
+    "What was delivered goes out again by: webhookd replay evt_… --force; what is pending, at once: webhookd deliveries attempt dlv_…",
   delivery_settled: "To send its event again all the same: webhookd replay evt_… --force",
   endpoint_disabled: "Let it be sent to again first: webhookd endpoints enable ep_…",
   endpoint_limit: "Take one away with `webhookd endpoints rm`, or raise [endpoints] max_per_tenant.",

@@ -65,7 +65,8 @@ export function eventRoutes({ store, deliveries }: ApiParts): Route[] {
     const replay = await store.replay(tenant, id, scope, now, once);
     if (replay.result === "endpoint_disabled") throw onlyDisabled(replay.left);
     if (replay.result === "gone") throw erased();
-    if (replay.result !== "replayed") throw replay.result === "not_found" ? notFound() : notFailed();
+    if (replay.result === "not_found") throw notFound();
+    if (replay.result !== "replayed") throw notFailed(await found(tenant, id));
     deliveries.accept({ fresh: [], waiting: replay.waiting });
     const event = await found(tenant, id);
     return jsonText(202, eventText(event, WHOLE, { left_alone: replay.left }));
@@ -147,11 +148,12 @@ function included(query: Query): EventParts | null {
   return names === undefined ? null : { data: names.includes("data"), deliveries: names.includes("deliveries") };
 }
 
-function notFailed(): WebhookdError {
-  return new WebhookdError(
-    "event_not_failed",
-    "none of its deliveries in scope has failed; force sends delivered ones too",
-  );
+function notFailed({ deliveries }: EventView): WebhookdError {
+  const detail =
+    deliveries.length === 0
+      ? "no endpoint had chosen its type when it was published: it has no deliveries to send again"
+      : "none of its deliveries in scope has failed; force sends delivered ones too";
+  return new WebhookdError("event_not_failed", detail);
 }
 
 function leftAloneText(replay: Replay): string | null {

@@ -183,6 +183,15 @@ describe("a retry", () => {
     expect(api.accepted).toEqual([{ fresh: [], waiting: [{ endpoint, event: id, dueAt: api.clock.now() }] }]);
     const again = await api.request("POST", `${EVENTS}/${id}/retry`);
     expect({ status: again.status, code: again.body.code }).toEqual({ status: 409, code: "event_not_failed" });
+    expect(again.body.detail).toContain("force");
+  });
+
+  it("says of an event that nobody chose that there is nothing to send", async () => {
+    const api = await serve();
+    const { body } = await api.post(EVENTS, { type: "budget.exceeded", data: {} });
+    const { status, body: problem } = await api.post(`${EVENTS}/${body.id}/retry`, { force: true });
+    expect({ status, code: problem.code }).toEqual({ status: 409, code: "event_not_failed" });
+    expect(problem.detail).toContain("no endpoint had chosen its type");
   });
 
   it("makes one round of twenty at once", async () => {
