@@ -13,18 +13,30 @@ export interface Schedule {
   stop(): void;
 }
 
+/** Chores of one pattern share its timer: to reckon the next second costs more than most of them do in it. */
 export function startSchedule(chores: readonly Chore[], log: Log): Schedule {
-  const jobs = chores.map(
-    ({ name, pattern, run }) =>
-      new Cron(
-        pattern,
-        { name, protect: true, catch: (error) => log.error({ err: error, chore: name }, "a chore failed") },
-        run,
-      ),
-  );
+  const jobs = [...Map.groupBy(chores, ({ pattern }) => pattern)].map(([pattern, due]) => {
+    const runs = due.map((chore) => onceAtATime(chore, log));
+    return new Cron(pattern, () => {
+      for (const run of runs) run();
+    });
+  });
   return {
     stop() {
       for (const job of jobs) job.stop();
     },
+  };
+}
+
+function onceAtATime({ name, run }: Chore, log: Log): () => void {
+  let running = false;
+  return () => {
+    if (running) return;
+    running = true;
+    void (async () => run())()
+      .catch((error: unknown) => log.error({ err: error, chore: name }, "a chore failed"))
+      .finally(() => {
+        running = false;
+      });
   };
 }

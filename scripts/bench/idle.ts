@@ -10,7 +10,8 @@ import { Trial } from "./trial.ts";
 /** A whole minute, because the sweep for lost deliveries comes once in it. */
 const SECONDS = 60;
 const ROUNDS = 1;
-const WARM_MS = 3000;
+/** What a start leaves behind, compiled code and garbage, is seen to after some seconds. */
+const WARM_MS = 20_000;
 
 export async function idle(options: BenchOptions): Promise<Measure[]> {
   const kept = await seeded(MANY, options.note);
