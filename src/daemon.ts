@@ -4,7 +4,7 @@
 import { Alerts } from "./alerts/alerts.ts";
 import { createApi, type NodeHandler } from "./api/app.ts";
 import { openInherited } from "./api/inherited.ts";
-import { openListener, type TcpListener } from "./api/listen.ts";
+import { openListener, requireFree, type TcpListener } from "./api/listen.ts";
 import { closeAll, type Listener, type ListenerParts } from "./api/listener.ts";
 import { renewed, usableCertificate } from "./api/served-certificate.ts";
 import { openSocket } from "./api/socket.ts";
@@ -79,6 +79,8 @@ export async function startDaemon(
   const { store, created, adminKeyFile } = await openStore({
     dir: config.data.dir,
     create: config.data.create,
+    // A daemon that is started twice by mistake, with two directories, leaves no second store with a key of its own.
+    beforeMaking: listenFd === null ? () => requireFree(config.server.listen) : undefined,
     migrate: config.data.migrate,
     backup: config.backup,
     secretKeyFile: config.data.secretKeyFile,

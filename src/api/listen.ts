@@ -113,9 +113,18 @@ export function isAsAsked(address: AddressInfo, { host, port }: Place): boolean 
   return new URL(`http://${text(address)}`).hostname === new URL(`http://${text({ host, port: 0 })}`).hostname;
 }
 
+/** Throws the `ListenError` that `openListener` would, but serves nobody: for who must know before anything is made. */
+export async function requireFree(place: Place): Promise<void> {
+  const code = await probe(place);
+  if (code !== null) throw refusal(place, code);
+}
+
 /** Asks the system for the reason that listhen left out. */
 async function explained(cause: unknown, place: Place): Promise<ListenError> {
-  const code = codeOf(cause) ?? (await probe(place));
+  return refusal(place, codeOf(cause) ?? (await probe(place)), cause);
+}
+
+function refusal(place: Place, code: string | null, cause?: unknown): ListenError {
   const reason = code === null ? "the HTTP server does not take this port; choose another" : (ADVICE[code] ?? code);
   return new ListenError(`cannot listen on ${text(place)}: ${reason}`, { cause });
 }

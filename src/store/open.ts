@@ -34,6 +34,8 @@ export interface OpenOptions {
   readonly dir: string;
   /** False refuses to make a new store. */
   readonly create: boolean;
+  /** Called before a new store is made, or anything of it; with its error nothing is. */
+  readonly beforeMaking?: (() => Promise<void>) | undefined;
   /** `secret.key` in the data directory if not given or empty. */
   readonly secretKeyFile?: string;
   /** Bytes of free space under which publishes are refused. */
@@ -66,9 +68,12 @@ export interface OpenedStore {
   readonly adminKeyFile?: string;
 }
 
+const MARKER = "STORE";
+
 /** Throws `StoreRefused`, for people, when there is no using this directory. */
 export async function openStore(options: OpenOptions): Promise<OpenedStore> {
   const { dir, clock } = options;
+  if (options.create && !existsSync(join(dir, MARKER))) await options.beforeMaking?.();
   makeDirectory(options);
   const lock = takeLock(dir, clock.now(), options.nativeBinding);
   try {
@@ -84,7 +89,7 @@ export async function openStore(options: OpenOptions): Promise<OpenedStore> {
 async function openLocked(options: OpenOptions, release: () => void): Promise<OpenedStore> {
   const { dir, clock, random = randomBytes } = options;
   const database = join(dir, "webhookd.db");
-  const marker = join(dir, "STORE");
+  const marker = join(dir, MARKER);
   const adminKeyFile = join(dir, "admin.key");
   const created = !existsSync(marker);
   // A look at its size opens nothing.

@@ -24,8 +24,22 @@ describe.concurrent("serve refuses, in one sentence and with what to do next,", 
     const { what } = await refusal(machine.start({ flags: ["--listen", `127.0.0.1:${port}`] }), 1);
     expect(what).toContain(`127.0.0.1:${port}`);
     expect(what).toContain("--listen");
-    // And lets go of the data directory.
+    // Whoever starts it twice by mistake, with another directory, is left no store with a key.
+    expect(existsSync(machine.dir)).toBe(false);
+  });
+
+  it("a port that another program has when the store is there, which it lets go of", async ({ machine }) => {
+    await (await machine.serve()).stop();
+    const { port } = await machine.receiver();
+    const { what } = await refusal(machine.start({ flags: ["--listen", `127.0.0.1:${port}`] }), 1);
+    expect(what).toContain(`127.0.0.1:${port}: another program listens there`);
     await machine.serve();
+  });
+
+  it("a second daemon for the same store, before it looks for the port", async ({ machine }) => {
+    const { url } = await machine.serve();
+    const { what } = await refusal(machine.start({ flags: ["--listen", new URL(url).host] }), 75);
+    expect(what).toContain(machine.dir);
   });
 
   it("a data directory that cannot be made", async ({ machine }) => {
