@@ -136,9 +136,10 @@ function rowsOf(pairs: string): string {
   return `
     SELECT p.event, p.endpoint, o.number IS NOT NULL AS wanted, d.status, d.trigger, e.random, last.number,
       last.outcome, last.error, last.status_code AS statusCode, last.started_at AS lastAt,
-      (SELECT started_at FROM attempt
+      CASE last.number WHEN 1 THEN last.started_at ELSE (
+       SELECT started_at FROM attempt
        WHERE event = last.event AND endpoint = last.endpoint AND round = last.round AND outcome = last.outcome
-         AND error IS last.error AND status_code IS last.status_code ORDER BY number LIMIT 1) AS firstAt
+         AND error IS last.error AND status_code IS last.status_code ORDER BY number LIMIT 1) END AS firstAt
     FROM (${pairs}) p
     LEFT JOIN endpoint o ON o.number = p.endpoint AND o.tenant = ifnull(@tenant, o.tenant)
     LEFT JOIN delivery d ON d.event = p.event AND d.endpoint = o.number AND d.status IN (${WAITING}, ${FAILED})
