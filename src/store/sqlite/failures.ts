@@ -10,7 +10,7 @@ import { attemptId, eventId, firstKeyAt, instantOf } from "./ids.ts";
 import type { Interned } from "./interned.ts";
 import type { PagesOptions } from "./page.ts";
 
-/** Deliveries looked at in one turn, and in all; passing by one that is another tenant's costs a tenth. */
+/** Deliveries looked at in one turn, and in all; passing by one that is another tenant's counts a tenth. */
 const CHUNK = 250;
 const MAX_LOOKED = 100_000;
 const PASSING_COST = 0.1;
