@@ -63,13 +63,15 @@ describe.concurrent("SIGTERM", () => {
   });
 
   it("while attempts are in flight lets them end and records them", async ({ machine }) => {
-    const slow = { delayMs: 300 };
-    const receiver = await machine.receiver(slow, slow, slow, slow, slow);
+    const answered = Promise.withResolvers<void>();
+    const receiver = await machine.receiver(...Array.from({ length: 5 }, () => ({ until: answered.promise })));
     const before = await machine.serve();
     await before.register(receiver.url);
     const ids = await Promise.all(Array.from({ length: 5 }, () => before.publish()));
     for (const _ of ids) await receiver.next();
-    expect(await before.stop()).toBe(0);
+    await before.beginStop();
+    answered.resolve();
+    expect(await before.process.exit).toBe(0);
 
     const after = await machine.serve();
     for (const id of ids) {
@@ -80,7 +82,8 @@ describe.concurrent("SIGTERM", () => {
   });
 
   it("is answered by /readyz with draining, while publishes are taken for the next start", async ({ machine }) => {
-    const receiver = await machine.receiver({ delayMs: 1000 });
+    const answered = Promise.withResolvers<void>();
+    const receiver = await machine.receiver({ until: answered.promise });
     const before = await machine.serve();
     await before.register(receiver.url);
     const first = await before.publish();
@@ -89,6 +92,7 @@ describe.concurrent("SIGTERM", () => {
     expect(await before.request("GET", "/readyz")).toMatchObject({ status: 503, body: "draining" });
     expect(await before.request("GET", "/healthz")).toMatchObject({ status: 200 });
     const second = await before.publish();
+    answered.resolve();
     expect(await before.process.exit).toBe(0);
     expect(receiver.requests.map(({ headers }) => headers["webhook-id"])).toEqual([first]);
 

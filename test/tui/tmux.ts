@@ -1,19 +1,21 @@
 /** A real terminal: a shell in a tmux server of its own, typed into and looked at from outside. */
 import { execFile, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe } from "vitest";
 import type { Size } from "../../tui/model.ts";
 import { aDirectory } from "../harness/daemon.ts";
 import { MAIN } from "../harness/process.ts";
+import { TmuxControl } from "./tmux-control.ts";
 
 const run = promisify(execFile);
 const CHECKOUT = dirname(dirname(MAIN));
-const POLL_MS = 30;
-/** Looks at a screen that all show the same. */
-const SETTLED = 4;
-const PATIENCE_MS = 30_000;
+const POLL_MS = 10;
+/** For so long all looks at a screen show the same. */
+const SETTLED_MS = 120;
+/** Only what hangs waits that long. */
+const PATIENCE_MS = 90_000;
 const OPTIONS = [
   // Else Esc would wait for what may follow it.
   ["-s", "escape-time", "0"],
@@ -51,6 +53,7 @@ export interface TerminalState {
 export class Tmux {
   /** Holds the server's socket, and the reports that the dashboard writes. */
   readonly #dir = aDirectory();
+  #control!: TmuxControl;
 
   /** A shell whose prompt is `$ `; nothing of the environment of the tests reaches it but PATH. */
   static async start({ columns = 80, rows = 24, env = {} }: TmuxOptions = {}): Promise<Tmux> {
@@ -67,6 +70,7 @@ export class Tmux {
     const set = OPTIONS.flatMap((option) => ["set", "-g", ...option, ";"]);
     const size = ["-x", String(columns), "-y", String(rows), "-c", terminal.#dir];
     await terminal.tmux("start-server", ";", ...set, "new-session", "-d", ...size, ...variables, "exec sh -i");
+    terminal.#control = new TmuxControl(terminal.#server, terminal.#env);
     await terminal.until(/[#$]/);
     // Shells have another one for root.
     await terminal.command(`PS1='$ '; clear`);
@@ -79,20 +83,26 @@ export class Tmux {
     return (await this.#run(words)).stdout;
   }
 
+  get #server(): string[] {
+    return ["-S", join(this.#dir, "tmux.sock"), "-f", "/dev/null", "-u"];
+  }
+
+  get #env(): NodeJS.ProcessEnv {
+    return { PATH: process.env.PATH, TERM: "xterm-256color", LANG: "C.UTF-8" };
+  }
+
   #run(words: readonly string[]) {
-    return run("tmux", ["-S", join(this.#dir, "tmux.sock"), "-f", "/dev/null", "-u", ...words], {
-      env: { PATH: process.env.PATH, TERM: "xterm-256color", LANG: "C.UTF-8" },
-    });
+    return run("tmux", [...this.#server, ...words], { env: this.#env });
   }
 
   /** Text as it is, all in one chunk. */
   async type(text: string): Promise<void> {
-    await this.tmux("send-keys", "-l", "--", text);
+    await this.#control.ask("send-keys", "-l", "--", text);
   }
 
   /** Keys by tmux's names: `Enter`, `Escape`, `C-c`, `PPage`; each in a chunk of its own. */
   async press(...keys: string[]): Promise<void> {
-    for (const key of keys) await this.tmux("send-keys", "--", key);
+    for (const key of keys) await this.#control.ask("send-keys", "--", key);
   }
 
   async command(line: string): Promise<void> {
@@ -108,8 +118,17 @@ export class Tmux {
     await this.tmux("paste-buffer", "-p", "-r", "-d", "-b", "pasted");
   }
 
+  /** Into the middle of the screen, past the application, as `wall` and a kernel do. */
+  async scribble(text: string): Promise<void> {
+    const tty = (await this.#control.ask("display-message", "-p", "#{pane_tty}")).trim();
+    const file = openSync(tty, constants.O_WRONLY | constants.O_NOCTTY);
+    writeSync(file, `\x1b7\x1b[8;20H${text}\x1b8`);
+    closeSync(file);
+    await this.until(text);
+  }
+
   async resize({ columns, rows }: Size): Promise<void> {
-    await this.tmux("resize-window", "-x", String(columns), "-y", String(rows));
+    await this.#control.ask("resize-window", "-x", String(columns), "-y", String(rows));
   }
 
   async lines(): Promise<string[]> {
@@ -117,18 +136,20 @@ export class Tmux {
   }
 
   async screen(): Promise<string> {
-    return (await this.tmux("capture-pane", "-p")).replace(/\n$/, "");
+    return (await this.#control.ask("capture-pane", "-p")).replace(/\n$/, "");
   }
 
   /** With the colours, as SGR sequences. */
   async painted(): Promise<string> {
-    return this.tmux("capture-pane", "-p", "-e");
+    return this.#control.ask("capture-pane", "-p", "-e");
   }
 
   async state(): Promise<TerminalState> {
     const names = ["alternate_on", "cursor_flag", "wrap_flag", "pane_title", "window_name"];
     const format = names.map((name) => `#{${name}}`).join("\t");
-    const [alternate, cursor, wraps, title, window] = (await this.tmux("display-message", "-p", format)).split("\t");
+    const [alternate, cursor, wraps, title, window] = (await this.#control.ask("display-message", "-p", format)).split(
+      "\t",
+    );
     return {
       alternate: alternate === "1",
       cursor: cursor === "1",
@@ -161,23 +182,23 @@ export class Tmux {
 
   /** The screen, once it stays as it is but for what `still` takes out. */
   async settled(still: (screen: string) => string): Promise<string> {
-    let [last, times] = ["", 0];
+    let [last, since] = ["", performance.now()];
     return this.until((screen) => {
-      times = still(screen) === last ? times + 1 : 0;
-      last = still(screen);
-      return times > SETTLED;
+      if (still(screen) !== last) [last, since] = [still(screen), performance.now()];
+      return performance.now() - since > SETTLED_MS;
     });
   }
 
   /** The process that has the terminal, of which the shell waits for. */
   async foreground(): Promise<number> {
-    const shell = Number(await this.tmux("display-message", "-p", "#{pane_pid}"));
+    const shell = Number(await this.#control.ask("display-message", "-p", "#{pane_pid}"));
     const stat = readFileSync(`/proc/${shell}/stat`, "latin1");
     return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[5]);
   }
 
   async close(): Promise<void> {
     running.delete(this);
+    this.#control?.close();
     await this.tmux("kill-server").catch(() => {});
   }
 }

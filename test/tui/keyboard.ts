@@ -1,0 +1,245 @@
+/** Every key of the dashboard, pressed in a real terminal. */
+import { expect } from "vitest";
+import { BINDINGS } from "../../tui/keys.ts";
+import type { Binding } from "../../tui/keys/binding.ts";
+import type { KeyName } from "../../tui/keystrokes.ts";
+import type { Place } from "../../tui/model.ts";
+import { RunningDashboard } from "./dashboard.ts";
+import { openSite } from "./site.ts";
+import type { Tmux } from "./tmux.ts";
+
+/** As tmux calls them, where it calls them otherwise. */
+const NAMES: Readonly<Record<KeyName, string>> = {
+  up: "Up",
+  down: "Down",
+  left: "Left",
+  right: "Right",
+  pageup: "PPage",
+  pagedown: "NPage",
+  home: "Home",
+  end: "End",
+  enter: "Enter",
+  esc: "Escape",
+  space: "Space",
+  tab: "Tab",
+  "shift+tab": "BTab",
+};
+const SIZE = { columns: 120, rows: 60 };
+const HOLDS = { failing: ["out of memory", "out of memory"], delivered: 98 };
+
+interface Way {
+  readonly keys: readonly string[];
+  /** How its tab is called there. */
+  readonly shows: RegExp;
+  /** On the screen once all of it has been read. */
+  readonly last: RegExp;
+}
+
+const WAYS: Readonly<Record<Place["kind"], Way>> = {
+  events: { keys: ["1"], shows: /1 EVENTS  2/, last: /"(n|text)": / },
+  deliveries: { keys: ["2"], shows: /2 DELIVERIES  3/, last: /"(n|text)": / },
+  endpoints: { keys: ["3"], shows: /3 ENDPOINTS  4/, last: /▶ .*\d %/ },
+  failures: { keys: ["4"], shows: /4 FAILURES  5/, last: /out of memory/ },
+  activity: { keys: ["5"], shows: /5 ACTIVITY/, last: /▶ / },
+  event: { keys: ["1", "Enter"], shows: /1 EVENTS › evt_/, last: /"(n|text)": / },
+  endpoint: { keys: ["3", "Enter"], shows: /3 ENDPOINTS › ep_/, last: /\d attempts[^]*▶ / },
+};
+
+export const PLACES = Object.keys(WAYS) as Place["kind"][];
+/** The lists beside the first, whose tests are a file of their own: no other file would take as long. */
+export const OTHER_LISTS: readonly Place["kind"][] = ["deliveries", "endpoints", "failures", "activity"];
+
+export const nameOf = (key: KeyName) => NAMES[key] ?? key.replace(/^ctrl\+/, "C-");
+const marked = (screen: string) => Number(/, (\d+) marked/.exec(screen)?.[1] ?? 0);
+const positionIn = (screen: string) => Number(/^ (\d+) (of|from)/m.exec(screen)?.[1]);
+
+class Keyboard {
+  readonly terminal: Tmux;
+  readonly place: Place["kind"];
+
+  constructor(terminal: Tmux, place: Place["kind"]) {
+    this.terminal = terminal;
+    this.place = place;
+  }
+
+  /** Nothing over the screen, no filter, and the place on it as if it was just opened. */
+  async goHere(): Promise<void> {
+    const { terminal } = this;
+    const { keys, shows, last } = WAYS[this.place];
+    const isCovered = (screen: string) => /[╭╰]─|^ [/:]( |$)|Keys of this screen/m.test(screen);
+    // Only then: what comes right behind an Esc looks like a key with Alt.
+    if (isCovered(await terminal.screen())) await terminal.press("Escape");
+    await terminal.until((screen) => !isCovered(screen));
+    // Over another tab, and the same digit again for the list that the tab begins with. Each key by itself: of several
+    // in one chunk only the last would count.
+    const list = WAYS[BASE[this.place] ?? this.place];
+    const other = keys[0] === "1" ? WAYS.activity : WAYS.events;
+    await this.#step(other.keys[0]!, new RegExp(other.shows.source.slice(0, 5)));
+    await this.#step(keys[0]!, new RegExp(list.shows.source.slice(0, 5)));
+    await this.#step(keys[0]!, list.shows);
+    await terminal.until(list.last);
+    for (const key of keys.slice(1)) await this.#step(key, shows);
+    await terminal.until(last);
+  }
+
+  async #step(key: string, shows: RegExp): Promise<void> {
+    // Where it shows already nobody could tell when the key has come.
+    if (!shows.test(await this.terminal.screen())) await this.terminal.press(key);
+    await this.terminal.until(shows);
+  }
+
+  /** What the help says of each key: whether it is off, and why, as far as a line goes. */
+  async help(): Promise<ReadonlyMap<string, string | null>> {
+    await this.terminal.press("?");
+    // Not half of it, and not before all is known that keys may be off for.
+    const screen = await this.terminal.until(
+      (now) => /Keys of this screen[^]*any other key closes/.test(now) && !now.includes("not known yet"),
+    );
+    const rows = screen.split("\n").map((line) => /^  (\S.*?)  +\S.*?(?:\(off: (.*?)(?:\)|…))?$/.exec(line.trimEnd()));
+    return new Map(rows.flatMap((row) => (row === null ? [] : [[row[1]!, row[2] ?? null] as const])));
+  }
+
+  async does({ show }: Binding, key: KeyName): Promise<void> {
+    const wanted = SHOWS[show];
+    if (wanted === undefined) throw new Error(`test/tui/keyboard.ts does not say what ${show} shows`);
+    await this.shows(key, typeof wanted === "function" ? wanted(this.place) : wanted);
+  }
+
+  /** Presses it, and waits until the screen shows this. */
+  async shows(key: KeyName, wanted: string | RegExp): Promise<void> {
+    await this.terminal.press(nameOf(key));
+    await this.terminal.until(wanted);
+  }
+}
+
+const BASE: Partial<Record<Place["kind"], Place["kind"]>> = { event: "events", endpoint: "endpoints" };
+
+/**
+ * What is on the screen once the key has come. Waiting for any change would not do: other things change as well, and a
+ * key that is pressed behind one that has not been read yet is lost with it.
+ */
+const SHOWS: Readonly<Record<string, string | RegExp | ((place: Place["kind"]) => string | RegExp)>> = {
+  Enter: (place) => (place === "failures" ? "/ status:failed" : place === "endpoints" ? "› ep_" : "› evt_"),
+  "/": /^ \/( |$)/m,
+  ":": /^ :( |$)/m,
+  "?": "Keys of this screen",
+  "2": "2 DELIVERIES",
+  "3": "3 ENDPOINTS",
+  "4": "4 FAILURES",
+  "5": "5 ACTIVITY",
+  // The list that it was reached over.
+  "-": "5 ACTIVITY",
+  "^r": "read again",
+  Space: /[13] marked/,
+  r: "Replay event",
+  R: /Replay \d/,
+  c: "Canary replay of",
+  B: "Pull the brake",
+  y: "copied evt_",
+  Y: "In a shell",
+  C: "In a shell",
+  w: "written to",
+  a: "Add endpoint",
+  e: "Edit ep_",
+  t: "Send a test event",
+  z: "Pause ep_",
+  S: "Rotate the secret of ep_",
+  D: "Delete ep_",
+};
+
+/** What takes more than one key to see. */
+const DOES: Readonly<Record<string, (keyboard: Keyboard, key: KeyName) => Promise<unknown>>> = {
+  Esc: async (keyboard, key) => {
+    await keyboard.terminal.press("Enter");
+    await keyboard.terminal.until("›");
+    await keyboard.terminal.press(nameOf(key));
+    await keyboard.terminal.until((screen) => !screen.includes("›"));
+  },
+  "1": async ({ terminal }) => {
+    await terminal.press("5");
+    await terminal.until("5 ACTIVITY");
+    await terminal.press("1");
+    await terminal.until("1 EVENTS");
+  },
+  f: async (keyboard) => {
+    await keyboard.shows("f", "/ status:failed");
+    await keyboard.terminal.press("f");
+    await keyboard.terminal.until((screen) => !screen.includes("status:failed"));
+  },
+  p: async (keyboard) => {
+    const [one, other] = (await keyboard.terminal.screen()).includes("FOLLOW")
+      ? ["HOLD", "FOLLOW"]
+      : ["FOLLOW", "HOLD"];
+    for (const shown of [one!, other!]) {
+      await keyboard.terminal.press("p");
+      await keyboard.terminal.until(shown);
+    }
+  },
+  "^\\": async (keyboard, key) => {
+    const before = marked(await keyboard.terminal.screen());
+    await keyboard.terminal.press("Space");
+    await keyboard.terminal.until((screen) => marked(screen) > before);
+    await keyboard.terminal.press(nameOf(key));
+    await keyboard.terminal.until((screen) => !screen.includes("marked"));
+  },
+  // The line between the halves, not their words, says which one has the keys.
+  Tab: async ({ terminal }, key) => {
+    const before = await terminal.painted();
+    await terminal.press(nameOf(key));
+    await expect
+      .poll(async () => /\x1b\[1m│|\x1b\[1m┃/.test(await terminal.painted()))
+      .toBe(!/\x1b\[1m[│┃]/.test(before));
+  },
+  "^l": async ({ terminal }) => {
+    await terminal.scribble("Broadcast message");
+    await terminal.press("C-l");
+    await terminal.until((screen) => !screen.includes("Broadcast message"));
+  },
+  "^z": async ({ terminal }) => {
+    await terminal.press("C-z");
+    await terminal.until(/Stopped[^]*\$\s*$/);
+    await terminal.command("clear; fg");
+    await terminal.until("● live");
+  },
+};
+
+/** Each of them goes from the middle where its words say. */
+async function moves(keyboard: Keyboard, { label }: Binding, key: KeyName): Promise<void> {
+  if (positionIn(await keyboard.terminal.screen()) !== 1) await keyboard.terminal.press("g");
+  await keyboard.terminal.until((screen) => positionIn(screen) === 1);
+  await keyboard.terminal.press("C-d");
+  const middle = positionIn(await keyboard.terminal.until((screen) => positionIn(screen) > 20));
+  const isUp = /up|newest/.test(label);
+  await keyboard.terminal.press(nameOf(key));
+  await keyboard.terminal.until((screen) => (isUp ? positionIn(screen) < middle : positionIn(screen) !== middle));
+}
+
+/** Every key of the place does what the help says of it, or says why not; what is the same everywhere is tried on events. */
+export async function tryKeys(place: Place["kind"]): Promise<void> {
+  const site = await openSite(HOLDS);
+  const dashboard = await RunningDashboard.open({ ...site, ...SIZE });
+  const keyboard = new Keyboard(dashboard.terminal, place);
+  const { terminal } = keyboard;
+  await keyboard.goHere();
+  const help = await keyboard.help();
+  const here = BINDINGS.filter(({ on }) => (on === undefined ? place === "events" : on.includes(place)));
+  for (const binding of here) {
+    const why = help.get(binding.show);
+    expect(why, `the help names ${binding.show}`).toBeDefined();
+    for (const key of binding.keys) {
+      if (["q", "ctrl+c"].includes(key)) continue;
+      await keyboard.goHere();
+      if (why !== null) {
+        await terminal.press(nameOf(key));
+        await terminal.until(`${binding.show} is off: ${why}`);
+      } else if (binding.on === undefined && (binding.moves === true || /^[gG] /.test(binding.show))) {
+        await moves(keyboard, binding, key);
+      } else {
+        await (DOES[binding.show]?.(keyboard, key) ?? keyboard.does(binding, key));
+      }
+    }
+  }
+  await keyboard.goHere();
+  await terminal.press(place === "events" ? "C-c" : "q");
+  await dashboard.isOver(place === "events" ? 130 : 0);
+}
