@@ -14,9 +14,9 @@ export default defineConfig({
     include: ["test/**/*.test.ts", "test/**/*.test.tsx"],
     ...(scratch !== undefined && { env: { TMPDIR: scratch } }),
     // A slow machine is no failure: only what hangs runs into these.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 90_000 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     // Vitest would leave a core to itself, which on two of them is half of the machine.
     maxWorkers: availableParallelism(),
     restoreMocks: true,

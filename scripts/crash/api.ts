@@ -1,6 +1,7 @@
 /** The daemon's HTTP interface, as a publisher and an operator use it. */
 
-const TIMEOUT_MS = 10_000;
+/** Only what hangs takes that long. */
+const TIMEOUT_MS = 60_000;
 
 export interface ShownAttempt {
   readonly delivery: string;

@@ -12,8 +12,8 @@ import { LADDER, TIMEOUT_MS } from "./site.ts";
 
 /** The program from its sources, on the Node that runs this. */
 export const SOURCES = [process.execPath, fileURLToPath(new URL("../../cli/main.ts", import.meta.url))];
-/** Long after the 3 s that a start may take: only tells slow from stuck. */
-const STUCK_MS = 15_000;
+/** Long after what a start may take, on any machine: only tells slow from stuck. */
+const STUCK_MS = 120_000;
 
 export interface Home {
   /** Where everything of this life is; `data` in it is the daemon's. */

@@ -41,8 +41,9 @@ export interface LifeReport {
 
 /** A round's kill comes at the latest then. */
 const ROUND_LIMIT_MS = 4000;
-const QUIET_LIMIT_MS = 20_000;
-const STOP_LIMIT_MS = 15_000;
+/** Both end as soon as they can: these are for what hangs, and not for a machine that is slow. */
+const QUIET_LIMIT_MS = 120_000;
+const STOP_LIMIT_MS = 60_000;
 const POLL_MS = 40;
 /** Before this part of the rounds. */
 const CLEAN_STOPS = 0.25;

@@ -113,8 +113,8 @@ describe("time limits:", () => {
     expect(fake.drafts).toEqual([]);
   });
 
-  it("a request in time is answered on the same server", async () => {
-    const api = await serve(HASTY);
+  it("a request in time is answered, though the server looks for late ones all the time", async () => {
+    const api = await serve({ ...HASTY, headersTimeout: 30_000, requestTimeout: 60_000 });
     expect((await api.get("/healthz")).text).toBe("ok");
   });
 });

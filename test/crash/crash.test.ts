@@ -10,7 +10,7 @@ import type { Summary } from "../../scripts/crash/summary.ts";
 
 const PROGRAM = resolve(import.meta.dirname, "../../scripts/crash/main.ts");
 /** Other tests may keep the machine busy. */
-const PATIENT = ["--start-up-limit", "30000"];
+const PATIENT = ["--start-up-limit", "120000"];
 
 const processes: ChildProcess[] = [];
 const directories: string[] = [];

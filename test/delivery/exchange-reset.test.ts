@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ManualClock } from "../harness/clock.ts";
 import { DialSpy, type Route } from "../harness/dial.ts";
 import { signedRequest } from "../harness/egress.ts";
@@ -78,10 +78,10 @@ describe("a connection that is reset", () => {
     const clock = new ManualClock();
     const routes: Route[] = [receiver.port, "blackhole"];
     const spy = new DialSpy(() => routes.shift()!);
-    const exchange = exchangeTo("http://127.0.0.1/", egressOf({ clock, dial: spy.dial }));
+    const exchange = exchangeTo("http://127.0.0.1/", egressOf({ clock, dial: spy.dial, timeoutMs: 1000 }));
     await exchange.post(signedRequest());
     const ended = exchange.post(signedRequest());
-    await vi.waitFor(() => expect(spy.sockets.length).toBe(2), { interval: 1 });
+    await expect.poll(() => spy.sockets.length, { interval: 1 }).toBe(2);
     clock.advance(1000);
     expect(await ended).toMatchObject({
       error: "timeout",

@@ -6,9 +6,9 @@ import { TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver, type Answer } from "../harness/receiver.ts";
 
 /** The limit of an attempt where it is reached, so that a hang ends soon. */
-const SOON = "250ms";
+const SOON = "1s";
 /** A body may go on for as long, and its status must be there before. */
-const AFTER_THE_STATUS = "1s";
+const AFTER_THE_STATUS = "3s";
 
 async function deliverTo(url: string, timeout = "30s") {
   const daemon = await TestDaemon.start({
@@ -33,7 +33,7 @@ describe("a receiver's fault is recorded with its own error and retried, and the
     ["a hang past the limit", "hang", "timeout", null, SOON],
     [
       "a body that drips past the limit, with a failure's status",
-      { status: 500, body: "x".repeat(500), dripMs: 5 },
+      { status: 500, body: "x".repeat(2000), dripMs: 5 },
       "http_status",
       500,
       AFTER_THE_STATUS,

@@ -1,11 +1,17 @@
 /** The sender's thread on a network that a test cuts: connections then neither open nor fail. */
 import net, { Socket } from "node:net";
 import { syncBuiltinESMExports } from "node:module";
-import { parentPort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 
 let cut = false;
+/** How often a connection was tried in vain, by all threads of the test. */
+const dialled = new Int32Array((workerData as { dialled: SharedArrayBuffer }).dialled);
 const connect = net.connect.bind(net) as (options: net.NetConnectOpts) => Socket;
-net.connect = ((options: net.NetConnectOpts) => (cut ? new Socket() : connect(options))) as typeof net.connect;
+net.connect = ((options: net.NetConnectOpts) => {
+  if (!cut) return connect(options);
+  Atomics.add(dialled, 0, 1);
+  return new Socket();
+}) as typeof net.connect;
 syncBuiltinESMExports();
 
 parentPort!.on("message", (message: { kind: string; cut: boolean }) => {

@@ -11,15 +11,15 @@ export const LOOPBACK_TOO: AddressPolicy = { ...PUBLIC_ONLY, allowLoopback: true
 /** Trusts the authority of tls/ as well. */
 export const testTrust = trust(caFile);
 
-/** An egress that may reach this host, looks nothing up, and is in a hurry. */
+/** An egress that may reach this host, looks nothing up, and has all the time that a busy machine may need. */
 export function testEgress(parts: Partial<EgressParts> = {}): Egress {
   return new Egress({
     clock: systemClock,
     policy: LOOPBACK_TOO,
     resolve: (hostname) => Promise.reject(new Error(`nobody should look up ${hostname}`)),
     secureContext: testTrust,
-    timeoutMs: 1000,
-    bodyMs: 100,
+    timeoutMs: 60_000,
+    bodyMs: 60_000,
     ...parts,
   });
 }

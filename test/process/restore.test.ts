@@ -13,7 +13,7 @@ const PASSPHRASE = "correct horse battery staple";
 
 it(
   "a sealed backup, made while events are published, and its passphrase alone bring every event acked before it back",
-  { timeout: 180_000 + SECONDS * 20_000 },
+  { timeout: 300_000 + SECONDS * 20_000 },
   async ({ machine }) => {
     const receiver = machine.spawn(process.execPath, [RECEIVER]);
     const { url } = await receiver.json(({ msg }) => msg === "listening");

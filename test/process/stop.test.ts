@@ -120,15 +120,14 @@ describe.concurrent("SIGTERM", () => {
     "and then %s interrupts what hangs: recorded, and attempted again without a rung",
     async ([signal, code], { machine }) => {
       const receiver = await machine.receiver("hang");
-      const before = await machine.serve();
+      // Longer than this test may take: nobody waits for its end.
+      const before = await machine.serve({ settings: { RETRY_TIMEOUT: "1h" } });
       await before.register(receiver.url);
       const id = await before.publish();
       await receiver.next();
       await before.beginStop();
-      const began = performance.now();
       before.process.kill(signal);
       expect(await before.process.exit).toBe(code);
-      expect(performance.now() - began).toBeLessThan(5000);
 
       const after = await machine.serve();
       expect(await after.settled(id)).toMatchObject({ status: "delivered" });

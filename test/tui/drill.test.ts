@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { cpuMs } from "../../scripts/bench/usage.ts";
 import { bundle } from "../../scripts/build.ts";
 import { systemClock } from "../../src/clock.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";
@@ -15,9 +16,11 @@ import { inTerminal, type Tmux } from "./tmux.ts";
 const FAILED = Number(process.env["DRILL_FAILED"] ?? 4000);
 const PENDING = 5 * FAILED;
 const PACE = "500";
-/** Asserted with slack, because others use the machine; the figure itself is printed. */
+/** Of the processor's time: how long it takes beside others says more about the machine. That figure is printed. */
 const OPEN_MS = 400;
 const SLACK = 4;
+/** So many of the replayed are answered before the job is paused, and the others are not. */
+const HALF = Math.floor(FAILED / CAUSES.length / 4);
 
 /** As it is released: the source takes twice as long to load. */
 async function program(dir: string): Promise<string> {
@@ -26,7 +29,9 @@ async function program(dir: string): Promise<string> {
 }
 
 async function site() {
-  const receiver = await TestReceiver.start();
+  const paused = Promise.withResolvers<void>();
+  const answers = Array.from({ length: FAILED }, (_, at) => (at < HALF ? 200 : { until: paused.promise }));
+  const receiver = await TestReceiver.start(answers);
   onTestFinished(() => receiver.close());
   const dir = aDirectory();
   const first = await TestDaemon.start({ dir, clock: systemClock });
@@ -35,18 +40,19 @@ async function site() {
   fillBacklog(dir, { failed: FAILED, pending: PENDING });
   const daemon = await TestDaemon.start({ dir, clock: systemClock });
   const run = { socket: join(dir, "webhookd.sock"), program: process.env["DRILL_PROGRAM"] ?? (await program(dir)) };
-  return { daemon, receiver, run };
+  return { daemon, receiver, run, paused };
 }
 
 inTerminal("a bad night", () => {
-  it("is understood and mended from the keyboard", { timeout: 300_000 }, async () => {
-    const { daemon, receiver, run } = await site();
+  it("is understood and mended from the keyboard", async () => {
+    const { daemon, receiver, run, paused } = await site();
     const dashboard = await RunningDashboard.open({ ...run, shows: /1 of \d/ });
     const { terminal } = dashboard;
     const opened = Math.round(dashboard.openedMs);
     const began = performance.now() - opened;
     const since = () => Math.round(performance.now() - began);
-    expect(opened).toBeLessThanOrEqual(SLACK * OPEN_MS);
+    const openedCpuMs = cpuMs(await terminal.foreground());
+    expect(openedCpuMs).toBeLessThanOrEqual(SLACK * OPEN_MS);
     let keys = 0;
     const press = async (key: string, shows: Parameters<Tmux["until"]>[0]) => {
       keys++;
@@ -69,16 +75,15 @@ inTerminal("a bad night", () => {
     expect(canary.ms).toBeLessThanOrEqual(60_000);
 
     await press("5", /5 ACTIVITY[^]*running/);
-    await expect.poll(() => receiver.requests.length, { interval: 5 }).toBeGreaterThan(FAILED / CAUSES.length / 4);
+    await expect.poll(() => receiver.requests.length).toBeGreaterThan(HALF);
     await press("z", /paused/);
+    paused.resolve();
     const { body } = await daemon.request("GET", "/v1/webhooks/jobs?limit=1");
     expect(body.data[0]).toMatchObject({ status: "paused" });
     const half = body.data[0].done;
     await press("z", /it goes on|running/);
     await expect
-      .poll(async () => (await daemon.request("GET", "/v1/webhooks/jobs?limit=1")).body.data[0].status, {
-        timeout: 200_000,
-      })
+      .poll(async () => (await daemon.request("GET", "/v1/webhooks/jobs?limit=1")).body.data[0].status)
       .toBe("done");
     expect(receiver.requests.length).toBe(body.data[0].matched);
 
@@ -88,7 +93,9 @@ inTerminal("a bad night", () => {
     await press("Enter", "BRAKE ON");
     await press("B", "Release the brake");
     await press("y", (screen) => !screen.includes("BRAKE ON"));
-    process.stderr.write(`the drill: ${JSON.stringify({ opened, named, canary, half, of: body.data[0].matched })}\n`);
+    process.stderr.write(
+      `the drill: ${JSON.stringify({ opened, openedCpuMs, named, canary, half, of: body.data[0].matched })}\n`,
+    );
     await terminal.press("q");
     await dashboard.isOver(0);
   });

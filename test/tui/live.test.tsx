@@ -26,8 +26,7 @@ async function dashboard(script: readonly Answer[] = []) {
 }
 
 /** Until it is on the screen. */
-const shows = (terminal: FakeTerminal, text: string | RegExp) =>
-  expect.poll(() => terminal.text(), { timeout: 10_000 }).toMatch(text);
+const shows = (terminal: FakeTerminal, text: string | RegExp) => expect.poll(() => terminal.text()).toMatch(text);
 
 /** The box with the secret: nothing of it stays. An Esc that comes together with another key would be Alt and that key. */
 async function leave(terminal: FakeTerminal): Promise<void> {
@@ -76,14 +75,14 @@ it("adds the first endpoint, tests, pauses, enables and deletes it, and keeps it
   terminal.type("z");
   await shows("1 delivery waits for it: sent at once");
   terminal.type("y");
-  await expect.poll(() => receiver.requests.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => receiver.requests.length).toBe(2);
 
   terminal.type("D");
   await shows("Delete ep_");
   terminal.type(`${id.slice(-8)}\r`);
   await expect.poll(async () => (await daemon.request("GET", "/v1/webhooks")).body.data).toEqual([]);
   await shows("No endpoint yet");
-}, 30_000);
+});
 
 it("says at its field what the daemon refuses, and what a receiver says that refuses a test", async () => {
   const { terminal, receiver, daemon, shows } = await dashboard([{ status: 503, body: "out of order" }]);
@@ -108,7 +107,7 @@ it("says at its field what the daemon refuses, and what a receiver says that ref
   await shows("Send a test event to");
   terminal.type("\r");
   await shows("out of order");
-}, 30_000);
+});
 
 it("rotates a secret with an overlap, and completes it", async () => {
   const { terminal, receiver, daemon, shows } = await dashboard();
@@ -129,4 +128,4 @@ it("rotates a secret with an overlap, and completes it", async () => {
   await shows("the next secret has taken over");
   expect(await secrets()).toEqual({ signing_secret: next });
   expect(await terminal.text()).not.toContain("whsec_");
-}, 30_000);
+});

@@ -22,7 +22,9 @@ async function siteOn(machine: Machine): Promise<Site> {
   await daemon.register(receiver.url);
   for (let n = 0; n < FAILED; n++)
     await daemon.request("POST", "/v1/webhooks/events", { type: "budget.exceeded", data: { n } });
-  await expect.poll(() => receiver.requests.length).toBe(2 * FAILED);
+  const failed = async () => (await daemon.request("GET", "/v1/webhooks/events?status=failed")).body.data.length;
+  await expect.poll(failed).toBe(FAILED);
+  expect(receiver.requests).toHaveLength(2 * FAILED);
   return { daemon, receiver, again };
 }
 

@@ -89,7 +89,7 @@ class Site {
       if (!this.screen().includes(text)) await this.second();
       return this.screen();
     };
-    await expect.poll(say, { timeout: 10_000 }).toContain(text);
+    await expect.poll(say).toContain(text);
   }
 
   shows(text: string): Promise<void> {
