@@ -76,15 +76,13 @@ export class Connections {
 }
 
 /**
- * Resolves right after a turn of the event loop in which nobody came to any of the servers: a connection that the system
- * took and we did not, or one with an unread request, is cut off by whoever closes, and now there is none. What comes
- * between that look and the closing cannot be seen from here, so nothing must be awaited in between.
+ * Resolves right after a turn of the event loop in which nobody came to any of the servers: what had come by then is
+ * read, and whoever closes next, without awaiting anything first, cuts no request off that lies unread.
  */
 export async function quiet(servers: readonly WebServer[]): Promise<void> {
   let came = true;
   const onCome = () => void (came = true);
   for (const server of servers) server.on("connection", onCome).on("request", onCome);
-  for (const server of servers) admitOne(server);
   // Who has slept is not interrupted soon: on a busy machine others would have their turn between the look and the end.
   await wait(1);
   await aWholeTurn();
@@ -95,18 +93,8 @@ export async function quiet(servers: readonly WebServer[]): Promise<void> {
   for (const server of servers) server.off("connection", onCome).off("request", onCome);
 }
 
-/**
- * From now on the system lets one connection wait for us at a time, and leaves others unanswered, which try again after
- * a second, at the next daemon perhaps: of many who come without a pause some would always be waiting, and be cut off.
- * Node changes the length of the queue only by this. A unix socket would refuse them at once.
- */
-function admitOne(server: WebServer): void {
-  if (typeof server.address() === "string") return;
-  (server as unknown as { _handle: { listen(backlog: number): number } | null })._handle?.listen(0);
-}
-
 /** The time may have passed while this process was busy: this reads, and answers, what came meanwhile. */
-async function aWholeTurn(): Promise<void> {
+export async function aWholeTurn(): Promise<void> {
   await turn();
   await turn();
 }

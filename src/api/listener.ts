@@ -4,6 +4,7 @@ import { Server as TlsServer } from "node:tls";
 import type { Log } from "../log.ts";
 import { bound, type Bounds, type WebServer } from "./bounds.ts";
 import { Connections, quiet } from "./connections.ts";
+import { stopListening } from "./queue.ts";
 import type { Reject } from "./rejection.ts";
 
 export interface Listener {
@@ -49,6 +50,7 @@ export async function closeAll(
   onClosed: () => void,
 ): Promise<void> {
   await Promise.all(listeners.map((listener) => listener.leave()));
+  await Promise.all(listeners.map(({ server }) => stopListening(server)));
   await quiet(listeners.map(({ server }) => server));
   const closed = listeners.map((listener) => listener.close(deadlineMs));
   onClosed();
