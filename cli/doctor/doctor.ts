@@ -1,21 +1,21 @@
-import { departures, loadConfig, type Config } from "../../src/config.ts";
+import { departures, isLoopback, loadConfig, type Config } from "../../src/config.ts";
 import { ConfigError } from "../../src/config/error.ts";
-import type { Client } from "../../src/client/client.ts";
 import type { Status } from "../../src/client/answers.ts";
-import { ClientError } from "../../src/client/client.ts";
+import { ClientError, createClient, type Client } from "../../src/client/client.ts";
 import { loadSettings } from "../../src/config/settings.ts";
+import { version } from "../../src/version.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../print.ts";
-import { connect } from "../target.ts";
+import { findTarget } from "../target.ts";
 import { readId } from "../values.ts";
 import { certificateFindings } from "./certificate.ts";
 import { daemonFindings } from "./daemon.ts";
 import { endpointFindings } from "./endpoints.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
-import { hostFindings } from "./host.ts";
+import { dataFindings, hostFindings } from "./host.ts";
 
 /** Each finding is shown when it is made: the network may be what is slow. */
 export async function run(args: Args<"doctor">, io: Io): Promise<number> {
@@ -46,24 +46,47 @@ async function* examine(args: Args<"doctor">, io: Io): AsyncGenerator<Finding> {
   }
   yield ok("configuration", loadSettings(inputs).file ?? "no file; defaults and variables");
   for (const sentence of departures(config)) yield warn("configuration", sentence, "webhookd config show --origin");
-  yield* hostFindings(config, io);
+  const daemon = args.offline ? null : await ask(args, io);
+  if (daemon === null || "level" in daemon) {
+    yield* hostFindings(io);
+    yield* dataFindings({ config, of: "by this command's configuration" }, io.now());
+  } else yield* daemonsHost(daemon, config, io);
   yield* await certificateFindings(config, io.now());
-  if (args.offline) return;
-
-  let client: Client;
-  let status: Status;
-  try {
-    client = connect(args, io);
-    status = await client.call("getStatus");
-    yield* daemonFindings(status, io.now());
-  } catch (error) {
-    if (!(error instanceof ClientError) && !(error instanceof Failure)) throw error;
-    yield fail("daemon", error.message, error.hint ?? "webhookd serve, or look at the rest with --offline");
-    return;
-  }
+  if (daemon === null) return;
+  if ("level" in daemon) return yield daemon;
+  const { client, status } = daemon;
+  yield* daemonFindings(status, io.now());
   // A daemon that runs with --dev delivers to this machine.
   const reach = { ...config, dev: status.dev };
   yield* endpointFindings({ client, config: reach, only: args.endpoint, now: io.now() });
+}
+
+interface Daemon {
+  readonly client: Client;
+  readonly status: Status;
+  readonly isHere: boolean;
+}
+
+/** The daemon, or why there is none. */
+async function ask(args: Args<"doctor">, io: Io): Promise<Daemon | Finding> {
+  try {
+    const target = findTarget(args, io);
+    const client = createClient(target, { version });
+    const isHere = "socket" in target || isLoopback(target.url.hostname.replace(/^\[|\]$/g, ""));
+    return { client, status: await client.call("getStatus"), isHere };
+  } catch (error) {
+    if (!(error instanceof ClientError) && !(error instanceof Failure)) throw error;
+    return fail("daemon", error.message, error.hint ?? "webhookd serve, or look at the rest with --offline");
+  }
+}
+
+/** This command may have another configuration than the daemon that it found. */
+function* daemonsHost({ status: { data, disk }, isHere }: Daemon, config: Config, io: Io): Generator<Finding> {
+  yield* hostFindings(io);
+  if (!isHere) return yield warn("data", `${data.dir} is on the daemon's host`, "webhookd doctor --offline, there");
+  const { dir, secret_key_file: secretKeyFile } = data;
+  const place = { ...config.data, dir, secretKeyFile, diskFloor: disk.floor_bytes };
+  yield* dataFindings({ config: { ...config, data: place }, of: "of the daemon that answers" }, io.now());
 }
 
 function lineOf({ level, subject, what, todo }: Finding): string {

@@ -1,5 +1,5 @@
 /** What can be seen on this host without the daemon. */
-import { existsSync, readFileSync, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Config } from "../../src/config.ts";
 import type { Io } from "../io.ts";
@@ -12,17 +12,37 @@ const MIB = 2 ** 20;
 /** Beside attempts: clients of the API, and the process's own. */
 const OTHER_FILES = 600;
 
-export function* hostFindings(config: Config, io: Io): Generator<Finding> {
+export function* hostFindings(io: Io): Generator<Finding> {
   for (const name of TELLING) {
     if (io.env[name]) yield warn("environment", `${name} is set`, `unset ${name}, unless you know what it does here`);
   }
-  yield* clock(config, io.now());
+}
+
+interface DataPlace {
+  readonly config: Config;
+  /** Whose data directory it is, in words. */
+  readonly of: string;
+}
+
+export function* dataFindings({ config, of }: DataPlace, now: number): Generator<Finding> {
   const { dir } = config.data;
   if (!existsSync(dir)) {
-    yield warn("data", `there is no ${dir} yet`, "webhookd serve makes it");
+    yield* clock(config, now);
+    yield warn("data", `there is no ${dir} yet, the directory ${of}`, "webhookd serve makes it");
     yield* space(config, dirname(dir));
     return;
   }
+  try {
+    accessSync(dir, constants.R_OK | constants.X_OK);
+  } catch {
+    return yield warn(
+      "data",
+      `this user may not look into ${dir}, the directory ${of}`,
+      "the same as the daemon's user",
+    );
+  }
+  yield ok("data", `${dir}, the directory ${of}`);
+  yield* clock(config, now);
   yield* modes(config);
   yield* space(config, dir);
   yield* database(dir);

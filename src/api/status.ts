@@ -29,6 +29,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       uptime_seconds: Math.floor((clock.monotonic() - started.monotonic) / 1000),
       paused: pause === null ? null : presentPause(pause),
       oldest_due_at: formatInstantOrNull(deliveries.oldestDueAt(now)),
+      data: { dir: config.data.dir, secret_key_file: config.data.secretKeyFile },
       disk: { free_bytes: space.freeBytes, floor_bytes: space.floorBytes },
       database: { bytes: size.databaseBytes, wal_bytes: size.walBytes },
       backup: {

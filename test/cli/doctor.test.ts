@@ -128,6 +128,40 @@ describe("doctor", () => {
     expect(said.code).toBe(EXIT.answer_is_no);
     expect(said.lines.at(-1)).toBe("FAIL daemon");
     expect(said.lines).toContain("ok files");
+    expect(only(said, "data")).toEqual([
+      expect.objectContaining({ what: `${dir}, the directory by this command's configuration` }),
+    ]);
+  });
+
+  it("looks into the directory of the daemon that it is told of, whatever the configuration says", async () => {
+    const daemon = await TestDaemon.start();
+    chmodSync(join(daemon.dir, "admin.key"), 0o644);
+    const words = ["--socket", join(daemon.dir, "webhookd.sock")];
+    const said = await doctor(aDataDirectory(), words, { WEBHOOKD_DATA_SECRET_KEY_FILE: "/nonexistent/key" });
+    expect(only(said, "data")).toEqual([
+      expect.objectContaining({ what: `${daemon.dir}, the directory of the daemon that answers` }),
+    ]);
+    expect(only(said, "files")).toEqual([
+      expect.objectContaining({ level: "FAIL", todo: `chmod 600 ${join(daemon.dir, "admin.key")}` }),
+    ]);
+  });
+
+  it("leaves alone what has the same path here, when the daemon is on another host", async () => {
+    const dir = aDataDirectory();
+    const data = { dir, secret_key_file: join(dir, "secret.key") };
+    const daemon = await fakeDaemon(({ path }) => ({
+      status: 200,
+      body: path === "/v1/status" ? { ...healthy, data } : { data: [], next_cursor: null },
+    }));
+    const key = join(dir, "admin.key");
+    // For the system this is the same host; for the command it is any.
+    const url = daemon.url.replace("127.0.0.1", "0.0.0.0");
+    const said = await doctor(dir, ["--url", url, "--key-file", key]);
+    expect(only(said, "daemon")).toEqual([expect.objectContaining({ level: "ok" })]);
+    expect(only(said, "data")).toEqual([
+      expect.objectContaining({ level: "warn", what: `${dir} is on the daemon's host` }),
+    ]);
+    expect(only(said, "files")).toEqual([]);
   });
 
   it("goes to each endpoint by the rules of a delivery, and looks at its certificate", async () => {
@@ -170,6 +204,7 @@ describe("doctor", () => {
     uptime_seconds: 10,
     paused: null,
     oldest_due_at: null,
+    data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },
     disk: { free_bytes: 1, floor_bytes: 0 },
     database: { bytes: 1, wal_bytes: 1 },
     backup: { every_seconds: 0, dir: "/b", last: null, failure: null },

@@ -74,6 +74,10 @@ export const Status = titled(
       v.nullable(Instant),
       "When the oldest delivery fell due that is due, and neither held nor attempted since; null when none is.",
     ),
+    data: described(
+      v.object({ dir: v.string(), secret_key_file: v.string() }),
+      "Where its store is, and the key that opens what is sealed in it: paths on the daemon's host.",
+    ),
     disk: v.object({
       free_bytes: described(Count, "What may still be written, with what is free inside the database."),
       floor_bytes: described(Count, "With less, publishes are refused (507)."),
@@ -136,6 +140,7 @@ export const aStatus = {
   uptime_seconds: 6600,
   paused: null,
   oldest_due_at: null,
+  data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },
   disk: { free_bytes: 52_613_349_376, floor_bytes: 536_870_912 },
   database: { bytes: 73_400_320, wal_bytes: 4_124_152 },
   backup: { every_seconds: 86_400, dir: "/var/backups/webhookd", last: aBackup, failure: null },
