@@ -38,7 +38,7 @@ export function* dataFindings({ config, of }: DataPlace, now: number): Generator
     return yield warn(
       "data",
       `this user may not look into ${dir}, the directory ${of}`,
-      "the same as the daemon's user",
+      "run this as its owner, or as root",
     );
   }
   yield ok("data", `${dir}, the directory ${of}`);
