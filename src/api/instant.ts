@@ -1,4 +1,7 @@
 /** Instants on the wire: RFC 3339 in, ISO 8601 UTC with milliseconds out. */
+import { formatInstant } from "../domain/instant.ts";
+
+export { formatInstant };
 
 const RFC3339 =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
@@ -11,10 +14,6 @@ export function parseInstant(text: string): number | null {
   // An offset may carry the instant out of the years that ISO 8601 writes with four digits, and the envelope's
   // created_at has a fixed width.
   return new Date(instant).toISOString().length === 24 ? instant : null;
-}
-
-export function formatInstant(instant: number): string {
-  return new Date(instant).toISOString();
 }
 
 export function formatInstantOrNull(instant: number | null): string | null {

@@ -30,31 +30,49 @@ export interface Ended {
   readonly outcome: Pick<Outcome, "outcome" | "error" | "durationMs">;
 }
 
+/** What one attempt adds, so that it is found out once for all the rows it goes into. A place is -1 for nothing. */
+export interface Marks {
+  readonly result: number;
+  readonly duration: number;
+  readonly delay: number;
+  readonly end: number;
+  readonly durationMs: number;
+  readonly delayMs: number;
+}
+
+const INTERRUPTION: Marks = { result: INTERRUPTED, duration: -1, delay: -1, end: -1, durationMs: 0, delayMs: 0 };
+
+/** `ends` says what the attempt made of its delivery; null when it did not end it. */
+export function marksOf({ claim, startedAt, outcome }: Ended, ends: "delivered" | "failed" | null): Marks {
+  if (outcome.outcome === "interrupted") return INTERRUPTION;
+  const error = outcome.error === null ? -1 : ATTEMPT_ERRORS.indexOf(outcome.error);
+  // A replay's first attempt has a later number, and a manual one waits for nothing.
+  const waited = claim.number === 1 && claim.trigger === "ladder";
+  const delayMs = waited ? Math.max(0, startedAt - claim.dueAt) : 0;
+  return {
+    result: error < 0 ? SUCCEEDED : FAILED + error,
+    duration: DURATIONS + bucketOf(DURATION_BOUNDS, outcome.durationMs),
+    delay: waited ? DELAYS + bucketOf(DELAY_BOUNDS, delayMs) : -1,
+    end: ends === null ? -1 : ends === "delivered" ? DELIVERED : DELIVERIES_FAILED + error,
+    durationMs: outcome.durationMs,
+    delayMs,
+  };
+}
+
 export class Tally {
   readonly #counts = new Float64Array(LENGTH);
   /** Milliseconds in all; not kept on disk. */
   durationMs = 0;
   delayMs = 0;
 
-  /** `ends` says what the attempt made of its delivery; null when it did not end it. */
-  attempt({ claim, startedAt, outcome }: Ended, ends: "delivered" | "failed" | null): void {
+  attempt({ result, duration, delay, end, durationMs, delayMs }: Marks): void {
     const counts = this.#counts;
-    if (outcome.outcome === "interrupted") {
-      counts[INTERRUPTED]!++;
-      return;
-    }
-    const error = outcome.error === null ? -1 : ATTEMPT_ERRORS.indexOf(outcome.error);
-    counts[error < 0 ? SUCCEEDED : FAILED + error]!++;
-    counts[DURATIONS + bucketOf(DURATION_BOUNDS, outcome.durationMs)]!++;
-    this.durationMs += outcome.durationMs;
-    // A replay's first attempt has a later number, and a manual one waits for nothing.
-    if (claim.number === 1 && claim.trigger === "ladder") {
-      const delay = Math.max(0, startedAt - claim.dueAt);
-      counts[DELAYS + bucketOf(DELAY_BOUNDS, delay)]!++;
-      this.delayMs += delay;
-    }
-    if (ends === "delivered") counts[DELIVERED]!++;
-    else if (ends === "failed") counts[DELIVERIES_FAILED + error]!++;
+    counts[result]!++;
+    if (duration >= 0) counts[duration]!++;
+    if (delay >= 0) counts[delay]!++;
+    if (end >= 0) counts[end]!++;
+    this.durationMs += durationMs;
+    this.delayMs += delayMs;
   }
 
   /** A delivery that failed without anything having been sent. */

@@ -4,7 +4,7 @@
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { AttemptError } from "../../domain/attempt.ts";
-import { Tally } from "../../domain/tally.ts";
+import { marksOf, Tally } from "../../domain/tally.ts";
 import type { EndedAttempt, Recorded } from "../store.ts";
 import type { Counted } from "../stats.ts";
 import { CHUNK } from "./sweep.ts";
@@ -77,8 +77,9 @@ export class Counters {
   attempt(ended: EndedAttempt, { result }: Recorded, subjects: readonly Subject[], now: number): void {
     const { status } = ended.verdict;
     const ends = result === "applied" && (status === "delivered" || status === "failed") ? status : null;
-    this.sinceStart.attempts.attempt(ended, ends);
-    for (const subject of subjects) this.#row(subject, now).attempts.attempt(ended, ends);
+    const marks = marksOf(ended, ends);
+    this.sinceStart.attempts.attempt(marks);
+    for (const subject of subjects) this.#row(subject, now).attempts.attempt(marks);
   }
 
   failedUnsent(error: AttemptError, subjects: readonly Subject[], now: number): void {

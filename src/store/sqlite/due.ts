@@ -1,8 +1,8 @@
 /** Reading what is due. Nothing is claimed on disk: a row stays as it is until its attempt is recorded. */
-import { hash } from "node:crypto";
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Position } from "../../domain/delivery.ts";
 import type { DuePage, Owed } from "../store.ts";
+import { bodyHash } from "./body-hash.ts";
 import { FRESH, triggerOf, WAITING } from "./codes.ts";
 import type { EndpointEntry, EndpointIndex } from "./endpoint-index.ts";
 import { deliveryId, eventId, positionKey } from "./ids.ts";
@@ -144,6 +144,5 @@ export function claimOf(endpoint: EndpointEntry, row: ClaimRow): Claim {
     dueAt: row.due_at,
     fresh: false,
   };
-  // SQLite notices no flipped bit in a row's data.
-  return hash("sha256", body, "buffer").equals(row.body_hash) ? claim : { ...claim, corrupt: true };
+  return bodyHash(body).equals(row.body_hash) ? claim : { ...claim, corrupt: true };
 }

@@ -1,5 +1,4 @@
 /** An event, and what it is owed to, in one transaction. */
-import { hash } from "node:crypto";
 import type { Database, Statement } from "better-sqlite3";
 import type { Trigger } from "../../domain/attempt.ts";
 import type { Claim } from "../../domain/delivery.ts";
@@ -7,6 +6,7 @@ import { WebhookdError } from "../../domain/errors.ts";
 import { envelope, type EventDraft } from "../../domain/event.ts";
 import type { TraceContext } from "../../domain/trace-context.ts";
 import type { HasRoom, Publication, Waiting } from "../store.ts";
+import { bodyHash } from "./body-hash.ts";
 import { FRESH, triggerCode, WAITING } from "./codes.ts";
 import type { EndpointEntry, EndpointIndex, Route } from "./endpoint-index.ts";
 import type { IdempotencyKeys, Repeated } from "./idempotency.ts";
@@ -115,9 +115,19 @@ export class Publish {
     const body = envelope(event, type, createdAt, draft.data);
     const test = testFor !== undefined;
     const unmatched = endpoints.length === 0;
-    const bodyHash = hash("sha256", body, "buffer");
-    const facts = [route.tenant, route.type, createdAt, +test, +unmatched, traceText(trace)] as const;
-    this.#insertEvent.run(key, random, ...facts, bodyHash, body);
+    const [tenant, typeNumber, testing, lost] = [route.tenant, route.type, test ? 1 : 0, unmatched ? 1 : 0];
+    this.#insertEvent.run(
+      key,
+      random,
+      tenant,
+      typeNumber,
+      createdAt,
+      testing,
+      lost,
+      traceText(trace),
+      bodyHash(body),
+      body,
+    );
     const fresh: Claim[] = [];
     const waiting: Waiting[] = [];
     const trigger: Trigger = test ? "test" : "ladder";
