@@ -94,7 +94,7 @@ describe("a listener with a certificate", () => {
   });
 
   it("cuts a handshake that does not end, however it drips, and no connection that made it", async () => {
-    const listener = await listen({ headersTimeout: 1000, connectionsCheckingInterval: 10, requestTimeout: 0 });
+    const listener = await listen({ headersTimeout: 3000, connectionsCheckingInterval: 10, requestTimeout: 0 });
     const made = await dial(listener);
     expect(await ask(made)).toContain("hello");
     const silent = connectTcp(portOf(listener), "127.0.0.1");

@@ -7,6 +7,7 @@ import { EXIT } from "../../cli/exit-code.ts";
 import { Failure } from "../../cli/failure.ts";
 import { findTarget, type TargetArgs } from "../../cli/target.ts";
 import { createClient } from "../../src/client/client.ts";
+import { ownPort } from "../harness/port.ts";
 import { fakeDaemon } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
@@ -159,11 +160,7 @@ describe("a daemon that does not answer", () => {
     const daemon = await fakeDaemon(({ path }) =>
       path.startsWith("/html") ? { status: 200, body: "<html>", type: "text/html" } : { status: 502, body: "not JSON" },
     );
-    const closed = createServer().listen(0, "127.0.0.1");
-    await new Promise((resolve) => closed.once("listening", resolve));
-    const { port } = closed.address() as { port: number };
-    await new Promise((resolve) => closed.close(resolve));
-    for (const url of [`http://127.0.0.1:${port}`, `${daemon.url}/html`, daemon.url]) {
+    for (const url of [`http://127.0.0.1:${await ownPort()}`, `${daemon.url}/html`, daemon.url]) {
       const io = new FakeIo();
       expect(await webhookd(io, "keys", "list", "--url", url, "--key-file", otherKey)).toBe(EXIT.unreachable);
       expect(io.err).toMatch(/nothing listens there|is not webhookd \(status (200|502)\)/);

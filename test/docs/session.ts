@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { ownPort } from "../harness/port.ts";
 import { MAIN } from "../harness/process.ts";
 import { placeOf, type Block } from "./blocks.ts";
 
@@ -45,11 +45,7 @@ export class Session {
   #group: number | undefined;
 
   static async open(): Promise<Session> {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    await new Promise((closed) => server.close(closed));
-    return new Session(port);
+    return new Session(await ownPort());
   }
 
   private constructor(port: number) {
@@ -148,7 +144,7 @@ ended() {
 }
 trap ended EXIT
 await_line() {
-  for try in $(seq 600); do
+  for try in $(seq 2400); do
     if grep -q -- "$2" "$1" 2>/dev/null; then return; fi
     sleep 0.05
   done

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { TestDaemon } from "../harness/daemon.ts";
+import { ownPort } from "../harness/port.ts";
 import { TestReceiver, type Answer } from "../harness/receiver.ts";
 
 /** The limit of an attempt where it is reached, so that a hang ends soon. */
@@ -50,12 +51,7 @@ describe("a receiver's fault is recorded with its own error and retried, and the
   });
 
   it("a closed port", async () => {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as { port: number };
-    server.close();
-    await once(server, "close");
-    const { attempts } = await deliverTo(`http://127.0.0.1:${port}/`);
+    const { attempts } = await deliverTo(`http://127.0.0.1:${await ownPort()}/`);
     expect(attempts).toHaveLength(2);
     expect(attempts[0]).toMatchObject({ outcome: "failed", error: "connection_refused", status_code: null });
   });

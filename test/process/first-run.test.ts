@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { ownPort } from "../harness/port.ts";
 import { it, SCRIPT } from "../harness/process.ts";
 
 const README = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
@@ -22,10 +23,11 @@ it("three commands from the README deliver a first event within a minute, from a
   ]);
   const [serve, listen, trigger] = TYPED as [string[], string[], string[]];
   // Only the ports differ: others may run on this machine too.
+  const port = String(await ownPort());
   const daemon = machine.spawn(SCRIPT, serve, { settings: { SERVER_LISTEN: "127.0.0.1:0" } });
   await daemon.json(({ msg }) => msg === "listening");
-  const receiver = machine.spawn(SCRIPT, [...listen, "--port", "0"]);
-  const listening = await receiver.line((line) => line.startsWith("Listening on "));
+  const receiver = machine.spawn(SCRIPT, [...listen, "--port", port]);
+  await receiver.line((line) => line.startsWith("Listening on "));
   const event = machine.spawn(SCRIPT, trigger);
   expect(await event.exit).toBe(0);
   expect(event.stdout).toMatch(/^evt_\S+ {2}budget\.exceeded\n {2}ep_.+ {2}200 in \d+ ms\nDelivered\.\n$/);
@@ -35,8 +37,7 @@ it("three commands from the README deliver a first event within a minute, from a
   // Killed, it cannot remove itself; the next one on the same address does.
   receiver.kill("SIGKILL");
   await receiver.exit;
-  const [, port] = /:(\d+)\//.exec(listening)!;
-  const again = machine.spawn(SCRIPT, [...listen, "--port", port!]);
+  const again = machine.spawn(SCRIPT, [...listen, "--port", port]);
   await again.line((line) => line.includes("was left by an earlier run"));
   again.kill("SIGTERM");
   expect(await again.exit).toBe(0);

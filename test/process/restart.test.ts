@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { describe, expect } from "vitest";
+import { ownPort } from "../harness/port.ts";
 import { DaemonProcess, it, MAIN, type Machine } from "../harness/process.ts";
 
 const PER_SECOND = 500;
@@ -28,7 +29,8 @@ done`;
 
 describe("a restart under 500 publishes a second, with 20 receivers that hang", () => {
   it("refuses publishes only while nobody listens", async ({ machine }) => {
-    const before = await machine.serve({ settings: SETTINGS });
+    const flags = ["--listen", `127.0.0.1:${await ownPort()}`];
+    const before = await machine.serve({ settings: SETTINGS, flags });
     const hang = await hanging(machine, before);
     const flood = new Flood(before);
     await flood.answered(PER_SECOND / 2);
@@ -37,7 +39,6 @@ describe("a restart under 500 publishes a second, with 20 receivers that hang", 
     await hang();
     expect(await before.stop()).toBe(0);
     const ended = performance.now();
-    const flags = ["--listen", new URL(before.url).host];
     await machine.serve({ settings: SETTINGS, flags });
     const listening = performance.now();
     await flood.answered(PER_SECOND / 2);

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { EXIT } from "../../../cli/exit-code.ts";
 import { TestDaemon } from "../../harness/daemon.ts";
+import { ownPort } from "../../harness/port.ts";
 import { FakeIo } from "../fake-io.ts";
 import { webhookd } from "../runs.ts";
 import { Listening } from "./listening.ts";
@@ -39,9 +40,9 @@ describe("webhookd listen --register", () => {
 
   it("is removed after --once too, and not with --keep; the next run finds it and takes what waits", async () => {
     const daemon = await TestDaemon.start();
-    const kept = await listen(daemon, "--keep", "--events", "budget.exceeded");
+    const port = String(await ownPort());
+    const kept = await listen(daemon, "--keep", "--events", "budget.exceeded", "--port", port);
     const [before] = await endpoints(daemon);
-    const { port } = new URL(kept.url);
     expect(await kept.stop()).toBe(EXIT.ok);
     expect(await endpoints(daemon)).toHaveLength(1);
     const again = await listen(daemon, "--once", "--port", port);
@@ -56,10 +57,9 @@ describe("webhookd listen --register", () => {
 
   it("neither changes nor removes an endpoint that somebody else registered", async () => {
     const daemon = await TestDaemon.start();
-    const probe = await listen(daemon);
-    await probe.stop();
-    const theirs = await daemon.register(`${probe.url}/`);
-    const listening = await listen(daemon, "--port", new URL(probe.url).port);
+    const port = String(await ownPort());
+    const theirs = await daemon.register(`http://127.0.0.1:${port}/`);
+    const listening = await listen(daemon, "--port", port);
     expect(listening.io.out).toContain(`${theirs.id} was registered by somebody else: it is used as it is, and stays.`);
     await daemon.publish();
     await listening.until(/signature ok/);
