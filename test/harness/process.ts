@@ -8,6 +8,7 @@ import { TestReceiver, type Answer } from "./receiver.ts";
 
 const CHECKOUT = resolve(import.meta.dirname, "../..");
 export const MAIN = join(CHECKOUT, "cli/main.ts");
+const SOURCES = [process.execPath, MAIN] as const;
 export const SCRIPT = join(CHECKOUT, "scripts/webhookd");
 
 /** Tests with a machine of their own; they may run at the same time. */
@@ -35,8 +36,8 @@ export interface ServeOptions extends SpawnOptions {
   /** Lets endpoints be plain http on this host, as the receivers here are; true if not given. */
   readonly dev?: boolean;
   readonly flags?: readonly string[];
-  /** `scripts/webhookd`, or a link to it, in place of the program itself. */
-  readonly script?: string;
+  /** What starts it in place of the sources, such as `scripts/webhookd` or the bundle's file on this Node. */
+  readonly program?: readonly [string, ...string[]];
 }
 
 /** A home directory, and the processes and receivers that one test starts; `end` leaves nothing of them behind. */
@@ -53,9 +54,11 @@ export class Machine {
       HOME: this.home,
       PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ""}`,
       WEBHOOKD_DATA_DIR: this.dir,
-      // Halves what a start costs; nearly all of it is compiling the same modules again.
-      NODE_COMPILE_CACHE: join(CHECKOUT, ".cache/compile"),
     };
+    // Halves what a start costs; nearly all of it is compiling the same modules again. What is not of this checkout is
+    // measured as it is.
+    const isOurs = [file, ...args].some((word) => word === MAIN || word === SCRIPT);
+    if (isOurs) env["NODE_COMPILE_CACHE"] = join(CHECKOUT, ".cache/compile");
     for (const [name, value] of Object.entries(settings)) env[`WEBHOOKD_${name}`] = value;
     const started = new TestProcess(spawn(file, args, { cwd: this.home, ...options, env }));
     this.#processes.push(started);
@@ -63,10 +66,11 @@ export class Machine {
   }
 
   /** `webhookd serve` on any free port; may be dead before it listens. */
-  start({ dir = this.dir, dev = true, flags = [], script, ...options }: ServeOptions = {}): TestProcess {
+  start({ dir = this.dir, dev = true, flags = [], program = SOURCES, ...options }: ServeOptions = {}): TestProcess {
     const words = ["serve", "--data-dir", dir, ...(dev ? ["--dev"] : []), ...flags];
     if (!words.includes("--listen")) words.push("--listen", "127.0.0.1:0");
-    return script ? this.spawn(script, words, options) : this.spawn(process.execPath, [MAIN, ...words], options);
+    const [file, ...first] = program;
+    return this.spawn(file, [...first, ...words], options);
   }
 
   async serve(options: ServeOptions = {}): Promise<DaemonProcess> {

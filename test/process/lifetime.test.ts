@@ -11,7 +11,7 @@ describe.concurrent("scripts/webhookd", () => {
     mkdirSync(cwd);
     const link = join(machine.home, "webhookd");
     symlinkSync(SCRIPT, link);
-    const daemon = await machine.serve({ script: link, cwd });
+    const daemon = await machine.serve({ program: [link], cwd });
     await daemon.publish();
     expect(await daemon.stop()).toBe(0);
   });

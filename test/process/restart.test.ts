@@ -1,8 +1,14 @@
+/**
+ * A restart under load (quality.md R8), of the bundle that is released. `RESTART_PROGRAM=<path> vitest run
+ * test/process/restart.test.ts` measures another program: an executable, or `scripts/webhookd` for the sources.
+ */
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { describe, expect } from "vitest";
+import { bundle } from "../../scripts/build.ts";
 import { ownPort } from "../harness/port.ts";
 import { DaemonProcess, it, MAIN, type Machine } from "../harness/process.ts";
 
@@ -19,6 +25,13 @@ const SETTINGS = { RETRY_TIMEOUT: `${TIMEOUT_MS}ms` };
  */
 const CLOSED_MS = 300;
 
+async function released(machine: Machine): Promise<readonly [string, ...string[]]> {
+  const other = process.env["RESTART_PROGRAM"];
+  if (other !== undefined) return [resolve(other)];
+  const { directory } = await bundle(`${process.platform}-${process.arch}`, join(machine.home, "bundle"));
+  return [process.execPath, join(directory, "webhookd.mjs")];
+}
+
 /** What systemd does with a `.socket` unit: the same socket for one process after the other. */
 const SERVICE_MANAGER = `
 for start in 1 2; do
@@ -30,7 +43,8 @@ done`;
 describe("a restart under 500 publishes a second, with 20 receivers that hang", () => {
   it("refuses publishes only while nobody listens", async ({ machine }) => {
     const flags = ["--listen", `127.0.0.1:${await ownPort()}`];
-    const before = await machine.serve({ settings: SETTINGS, flags });
+    const program = await released(machine);
+    const before = await machine.serve({ program, settings: SETTINGS, flags });
     const hang = await hanging(machine, before);
     const flood = new Flood(before);
     await flood.answered(PER_SECOND / 2);
@@ -39,7 +53,7 @@ describe("a restart under 500 publishes a second, with 20 receivers that hang", 
     await hang();
     expect(await before.stop()).toBe(0);
     const ended = performance.now();
-    await machine.serve({ settings: SETTINGS, flags });
+    await machine.serve({ program, settings: SETTINGS, flags });
     const listening = performance.now();
     await flood.answered(PER_SECOND / 2);
     const { answered, refused, other } = await flood.end();
