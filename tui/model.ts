@@ -27,6 +27,7 @@ import type { KeyName } from "./keystrokes.ts";
 export interface State {
   /** Epoch milliseconds of the last message. */
   readonly now: number;
+  readonly openedAt: number;
   readonly size: Size;
   readonly settings: Settings;
   readonly link: Link;

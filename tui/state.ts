@@ -41,6 +41,7 @@ export function initialState({ now, size, settings, tab = "events", filter = "" 
   const places = TABS.map((name, index) => [name, [firstPlace(name, index, name === tab ? filter : "")]]);
   return {
     now,
+    openedAt: now,
     size,
     settings,
     link: { kind: "connecting" },

@@ -59,6 +59,21 @@ describe("a list that follows", () => {
   });
 });
 
+describe("the rate in the header", () => {
+  it("is right as soon as there are two a second, and over ten seconds later on", () => {
+    const dashboard = new Dashboard().connected();
+    const second = () => dashboard.stream(attempted(250), attempted(249)).pass(1000);
+    second();
+    second();
+    expect(shown(dashboard)).toContain("  2.0/s ");
+    for (let n = 0; n < 15; n++) second();
+    // Nine or ten of the seconds lie in the window.
+    expect(shown(dashboard)).toMatch(/ {2}(?:1\.8|2\.0)\/s /);
+    dashboard.pass(5000);
+    expect(shown(dashboard)).toMatch(/ {2}(?:0\.8|1\.0)\/s /);
+  });
+});
+
 describe("a list that is held", () => {
   it("moves nothing, counts what is newer, and reads again the rows that changed", () => {
     const dashboard = new Dashboard().connected().press("j", "j");

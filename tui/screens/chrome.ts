@@ -58,12 +58,11 @@ function linkSpan({ link, now, known, settings: { look } }: State): Span {
 }
 
 export function countsRow(state: State): string {
-  const { known, settings, size, link } = state;
+  const { known, settings, size } = state;
   const { look } = settings;
   const day = known.day?.value;
   const count = (value: number | undefined) => (value === undefined ? glyph(look, "ellipsis") : countText(value));
   const sum = (name: "delivered" | "failed") => day && day.deliveries[name] + known.since[name];
-  const rate = known.pace.reduce((total, { attempts }) => total + attempts, 0) / (PACE_MS / 1000);
   const wide = size.columns >= 100;
   const spans: Span[] = [
     { text: " 24 h  " },
@@ -71,9 +70,7 @@ export function countsRow(state: State): string {
     { text: `${glyph(look, "delivered")} ${count(sum("delivered"))}${wide ? " delivered" : ""}  `, style: "green" },
     { text: `${glyph(look, "failed")} ${count(sum("failed"))}${wide ? " failed" : ""}  `, style: "red" },
     ...(wide && day ? [{ text: `p95 ${Math.round(day.duration_ms.p95 ?? 0)} ms  ` }] : []),
-    {
-      text: link.kind === "live" ? `${rate < 10 && rate > 0 ? rate.toFixed(1) : Math.round(rate)}/s ` : "-/s (stale) ",
-    },
+    { text: rateText(state) },
   ];
   const parts = known.hour?.value.series ?? [];
   const room = Math.max(0, Math.min(60, size.columns - (wide ? 90 : 56)));
@@ -212,3 +209,11 @@ const FOOTERS = {
   help: "j k move  any other key closes",
   dialog: "",
 };
+
+/** Attempts a second, over no more than there has been a dashboard to hear of them. */
+function rateText({ known, link, now, openedAt }: State): string {
+  if (link.kind !== "live") return "-/s (stale) ";
+  const seconds = Math.max(1000, Math.min(PACE_MS, now - openedAt)) / 1000;
+  const rate = known.pace.reduce((total, { attempts }) => total + attempts, 0) / seconds;
+  return `${rate < 10 && rate > 0 ? rate.toFixed(1) : Math.round(rate)}/s `;
+}
