@@ -5,7 +5,7 @@ import { isLoopback, loadConfig, type Config } from "../src/config.ts";
 import { printAddress } from "../src/config/kinds.ts";
 import { loadSettings } from "../src/config/settings.ts";
 import { version } from "../src/version.ts";
-import { Failure } from "./failure.ts";
+import { Failure, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
 
 /** The flags that every client command has. */
@@ -75,7 +75,7 @@ interface Both {
 }
 
 function one({ url, socket, where, both }: Both): Named | null {
-  if (url && socket) throw new Failure("usage", `${both} name two daemons`, "Give one of them. Nothing was done.");
+  if (url && socket) throw usage(`${both} name two daemons`, "Give one of them.");
   if (socket) return { socket };
   return url ? { url, where } : null;
 }

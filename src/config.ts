@@ -12,7 +12,7 @@ import { printDuration } from "./config/units.ts";
 import type { EventType } from "./domain/event-type.ts";
 import { SPECIFIED_LADDER } from "./domain/ladder.ts";
 
-export { isLoopback } from "./config/conflicts.ts";
+export { isLoopback } from "./domain/address.ts";
 
 /** Every setting, parsed: durations in milliseconds, sizes in bytes, paths absolute. */
 export interface Config {

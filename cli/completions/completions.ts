@@ -1,7 +1,7 @@
 import { nearest } from "../../src/config/nearest.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { bashScript } from "./bash.ts";
 import { fishScript } from "./fish.ts";
@@ -15,7 +15,7 @@ export async function run({ shell }: Args<"completions">, io: Io): Promise<numbe
   if (known === undefined) {
     const near = nearest(shell, SHELLS);
     const hint = near === null ? `There are ${SHELLS.join(", ")}.` : `Did you mean ${near}?`;
-    throw new Failure("usage", `there are no completions for "${shell}"`, `${hint} Nothing was done.`);
+    throw usage(`there are no completions for "${shell}"`, hint);
   }
   io.stdout.write(SCRIPTS[known]());
   return EXIT.ok;

@@ -1,6 +1,6 @@
 /** What `--fail-on` takes: when the answer of `status` is no, though the daemon is well. */
 import { nearest } from "../../src/config/nearest.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import { readCount, readDuration } from "../values.ts";
 import { grouped, span } from "../words.ts";
 import type { Health, Seen } from "./health.ts";
@@ -25,7 +25,7 @@ export function readConditions(text: string): Condition[] {
     if (noun === "oldest") return oldest(name, readDuration(limit!, "--fail-on oldest>"));
     const near = nearest(name, FORMS);
     const hint = near === null ? `It knows ${FORMS.join(", ")}.` : `Did you mean ${near}?`;
-    throw new Failure("usage", `--fail-on does not know "${name}"`, `${hint} Nothing was done.`);
+    throw usage(`--fail-on does not know "${name}"`, hint);
   });
 }
 

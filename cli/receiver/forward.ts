@@ -1,7 +1,7 @@
 /** Passing a request on to the program that is being written, byte for byte, and its answer back. */
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Answer, Received } from "./server.ts";
 
 /** As long as webhookd itself waits. */
@@ -21,7 +21,7 @@ export function readForwardUrl(text: string): URL {
   const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol)) return url;
   const message = `--forward-to is not an address such as http://127.0.0.1:3000/hook`;
-  throw new Failure("usage", message, "Nothing was done.");
+  throw usage(message);
 }
 
 /** Redirects are passed back, not followed, as webhookd does not follow them either. */

@@ -1,5 +1,5 @@
 /** What the receiver answers on purpose, request by request. */
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import { readCount, readDuration } from "../values.ts";
 
 export interface Script {
@@ -35,11 +35,11 @@ export function statusFor({ statuses, failFirst }: Script, index: number): numbe
 function readStatus(text: string): number {
   if (/^[2-5]\d\d$/.test(text.trim())) return Number(text);
   const message = `--status is a status from 200 to 599, or several with commas, not "${text}"`;
-  throw new Failure("usage", message, "Nothing was done.");
+  throw usage(message);
 }
 
 function readDelay(text: string): number {
   const delay = readDuration(text, "--delay");
   if (delay <= 60_000) return delay;
-  throw new Failure("usage", "--delay is at most 60s", "webhookd waits 10 s for an answer. Nothing was done.");
+  throw usage("--delay is at most 60s", "webhookd waits 10 s for an answer.");
 }

@@ -4,7 +4,7 @@ import type { Client } from "../../src/client/client.ts";
 import type { Args } from "../commands.ts";
 import { confirm } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { followJob, howToSteer } from "../jobs/follow.ts";
 import { note, say, sayJson } from "../print.ts";
@@ -65,8 +65,8 @@ async function show(
 /** Throws unless somebody types the number. */
 async function agree(matched: number, io: Io): Promise<void> {
   if (!io.stdin.isTTY || !io.stderr.isTTY) {
-    const hint = `Look at the plan, and add --yes, best with --expect ${matched}. Nothing was done.`;
-    throw new Failure("usage", `${matched} deliveries need a yes, and there is no terminal to ask at`, hint);
+    const hint = `Look at the plan, and add --yes, best with --expect ${matched}.`;
+    throw usage(`${matched} deliveries need a yes, and there is no terminal to ask at`, hint);
   }
   await confirm({ facts: [], word: String(matched) }, { yes: false }, io);
 }

@@ -1,5 +1,5 @@
 import type { Args } from "../commands.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { readDuration, readId } from "../values.ts";
 import { replayMany } from "./many.ts";
@@ -11,8 +11,8 @@ export async function run(args: Args<"replay">, io: Io): Promise<number> {
   const [event, ...more] = args.events;
   if (event === undefined || event === "-" || more.length > 0 || mayBeMany(args)) {
     if (args.force) {
-      const hint = "Many that were delivered are named by --status delivered. Nothing was done.";
-      throw new Failure("usage", "--force is for one event", hint);
+      const hint = "Many that were delivered are named by --status delivered.";
+      throw usage("--force is for one event", hint);
     }
     return replayMany(args, await readSet(args, io), io);
   }

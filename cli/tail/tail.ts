@@ -3,7 +3,7 @@ import { FILTER_WORDS, type FilterWord } from "../../src/client/filter.ts";
 import { nearest } from "../../src/config/nearest.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import { glyphsOf } from "../glyphs.ts";
 import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../print.ts";
@@ -104,7 +104,7 @@ function readWords(args: Args<"events tail">, now: number): { readonly [W in Fil
   if (words.status !== undefined && !STATUSES.includes(words.status)) {
     const near = nearest(words.status, STATUSES);
     const hint = near === null ? `Changes are to ${STATUSES.join(", ")}.` : `Did you mean ${near}?`;
-    throw new Failure("usage", `nothing becomes ${words.status}`, `${hint} Nothing was done.`);
+    throw usage(`nothing becomes ${words.status}`, hint);
   }
   return words;
 }

@@ -3,7 +3,7 @@ import type { Target } from "../../src/client/client.ts";
 import { isLoopback } from "../../src/config.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
 import { connect, findTarget } from "../target.ts";
@@ -58,10 +58,10 @@ function linesOf({ events, endpoints, bytes, schema, sha256, sealed }: Backup): 
 function requireOnePlace(args: Args<"backup">): void {
   const named = (["url", "socket", "key-file"] as const).find((flag) => args[flag] !== undefined);
   if (args.offline && named !== undefined) {
-    throw new Failure("usage", `--offline asks no daemon, and --${named} names one`, "Drop one. Nothing was done.");
+    throw usage(`--offline asks no daemon, and --${named} names one`, "Drop one.");
   }
   if (args.offline || args["data-dir"] === undefined) return;
-  throw new Failure("usage", "--data-dir goes with --offline", "A daemon knows its own. Nothing was done.");
+  throw usage("--data-dir goes with --offline", "A daemon knows its own.");
 }
 
 /** The passphrase goes to the daemon, which keeps it nowhere. */

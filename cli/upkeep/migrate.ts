@@ -1,14 +1,14 @@
 import type { MigrateOptions, MigrationReport } from "../../src/offline.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
 import { configOf } from "./data-directory.ts";
 
 export async function run(args: Args<"migrate">, io: Io): Promise<number> {
   if (args.status && args["dry-run"]) {
-    throw new Failure("usage", "--status and --dry-run are two questions", "Give one. Nothing was done.");
+    throw usage("--status and --dry-run are two questions", "Give one.");
   }
   const config = configOf(args, io);
   const how = args.status ? "status" : args["dry-run"] ? "dry-run" : "migrate";

@@ -1,7 +1,7 @@
 /** The passphrase that `--seal-with` names: in a file, on stdin with `-`, or typed there by a person, unseen. */
 import { judgePassphrase } from "../../src/domain/passphrase.ts";
 import { readPassphrase } from "../../src/passphrase.ts";
-import { Failure } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 
 /** `twice` for one that nobody could read again if it was mistyped. */
@@ -13,9 +13,9 @@ export async function sealingPassphrase(from: string, { stdin }: Io, { twice }: 
     const typed = (await stdin.ask("Passphrase: ", { hidden: true })) ?? "";
     judged = judgePassphrase(typed);
     if (twice && "passphrase" in judged && (await stdin.ask("Again: ", { hidden: true })) !== typed) {
-      throw new Failure("usage", "the two passphrases differ", "Nothing was done.");
+      throw usage("the two passphrases differ");
     }
   }
   if ("passphrase" in judged) return judged.passphrase;
-  throw new Failure("usage", `--seal-with: ${name} ${judged.refused}`, "Nothing was done.");
+  throw usage(`--seal-with: ${name} ${judged.refused}`);
 }

@@ -4,7 +4,7 @@ import { quote } from "../daemon/banner.ts";
 import type { FoundBackup, Restored } from "../../src/offline.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
 import { sayTable } from "../table.ts";
@@ -14,14 +14,14 @@ import { count } from "../words.ts";
 
 export async function run(args: Args<"restore">, io: Io): Promise<number> {
   if (args["seal-with"] !== undefined && args["secret-key"] !== undefined) {
-    throw new Failure("usage", "--seal-with and --secret-key are two ways to one key", "Give one. Nothing was done.");
+    throw usage("--seal-with and --secret-key are two ways to one key", "Give one.");
   }
   const config = configOf(args, io);
   const { dir } = config.data;
   const backup = resolve(args.file);
   if (!existsSync(backup)) throw new Failure("not_found", `there is no file ${backup}`, "Look into [backup] dir.");
   if (!args.yes && !io.stdin.isTTY && existsSync(join(dir, "webhookd.db"))) {
-    throw new Failure("usage", `--yes is missing: the store in ${dir} would be replaced`, "Nothing was done.");
+    throw usage(`--yes is missing: the store in ${dir} would be replaced`);
   }
   const { restore } = await import("../../src/offline.ts");
   const restored = await restore(config, {

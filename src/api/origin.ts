@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import type { Config } from "../config.ts";
+import { isLoopback } from "../domain/address.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Proxies } from "./proxies.ts";
 
@@ -55,10 +56,6 @@ function authorityOf(req: IncomingMessage): string {
   const target = req.url ?? "";
   if (target.startsWith("/") || !URL.canParse(target)) return req.headers.host ?? "";
   return new URL(target).host;
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
 function bracketed(host: string): string {

@@ -1,7 +1,7 @@
 /** Mistakes of which no single value is to blame. */
-import { isIPv4 } from "node:net";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
+import { isLoopback } from "../domain/address.ts";
 import type { Mistake } from "./error.ts";
 import type { ConfigInputs } from "./inputs.ts";
 import { fitsSocket } from "./places.ts";
@@ -55,8 +55,4 @@ export function* conflicts(
       todo: "Raise the one or lower the other.",
     };
   }
-}
-
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }

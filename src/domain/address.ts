@@ -98,6 +98,11 @@ export function checkAddress(ip: string, policy: AddressPolicy): AddressFault | 
   return within(target, own) ? "address_self" : null;
 }
 
+/** Whether a host, by its name or address, can be nobody but this one. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}
+
 /** Whether the text can stand in `allowCidrs` or `denyCidrs`: an address, or an address and a prefix length. */
 export function isCidr(text: string): boolean {
   return parseCidr(text) !== null;

@@ -1,0 +1,131 @@
+/** How deliveries are made: when, how many at a time, to where, and signed how. [retry], [delivery], [egress], [signature]. */
+import type { SettingShape } from "./setting.ts";
+
+const DAY = 86_400_000;
+
+export const SENDING = [
+  {
+    section: "retry",
+    key: "delays",
+    kind: "durations",
+    default: ["30s", "2m", "10m", "1h", "6h", "24h"],
+    max: 30 * DAY,
+    sentence:
+      "The ladder: how long after each failed attempt the next one starts. These delays are the specified ones.",
+  },
+  {
+    section: "retry",
+    key: "timeout",
+    kind: "duration",
+    default: "10s",
+    min: 1,
+    max: DAY,
+    sentence: "How long a receiver may take to answer. Ten seconds are specified.",
+  },
+  {
+    section: "retry",
+    key: "max_retry_after",
+    kind: "duration",
+    default: "0s",
+    max: 30 * DAY,
+    sentence:
+      "How far a receiver's Retry-After (on 429 and 503) may put off the next attempt. It never brings one forward; 0s keeps exactly to the ladder.",
+  },
+  {
+    section: "delivery",
+    key: "threads",
+    kind: "int",
+    default: 1,
+    min: 0,
+    max: 64,
+    sentence: "Threads that send, each for its share of the endpoints; 0 sends on the main thread.",
+  },
+  {
+    section: "delivery",
+    key: "max_in_flight",
+    kind: "int",
+    default: 4096,
+    min: 1,
+    max: 65_536,
+    sentence: "Attempts at once, in all.",
+  },
+  {
+    section: "delivery",
+    key: "endpoint_max_in_flight",
+    kind: "int",
+    default: 256,
+    min: 1,
+    max: 65_536,
+    sentence: "Attempts at once to one endpoint: the ceiling of a cap that adapts to the receiver.",
+  },
+  {
+    section: "egress",
+    key: "allow_http",
+    kind: "bool",
+    default: false,
+    sentence: "Lets endpoints be plain http. For development.",
+    live: true,
+  },
+  {
+    section: "egress",
+    key: "allow_cidrs",
+    kind: "cidrs",
+    default: [],
+    sentence:
+      'Networks that are not public and may be called all the same, such as "10.0.0.0/8". Metadata services and this machine\'s own addresses need an exact /32 or /128.',
+    live: true,
+  },
+  {
+    section: "egress",
+    key: "deny_cidrs",
+    kind: "cidrs",
+    default: [],
+    sentence: "Networks that may never be called.",
+    live: true,
+  },
+  {
+    section: "egress",
+    key: "ports",
+    kind: "ports",
+    default: ["443", "8443"],
+    sentence: 'Ports that endpoints may have, or ["any"].',
+    live: true,
+  },
+  {
+    section: "egress",
+    key: "allow_ip_hosts",
+    kind: "bool",
+    default: true,
+    sentence: "Lets an endpoint's URL have an IP address in place of a name.",
+    live: true,
+  },
+  {
+    section: "egress",
+    key: "resolver",
+    kind: "choice",
+    default: "c-ares",
+    options: ["c-ares", "system"],
+    sentence: 'How names are looked up: "c-ares" asks the DNS servers, "system" also reads /etc/hosts and is slower.',
+  },
+  {
+    section: "egress",
+    key: "ca_file",
+    kind: "path",
+    default: "",
+    sentence: "PEM file with more certificate authorities that receivers' certificates may come from.",
+  },
+  {
+    section: "signature",
+    key: "header",
+    kind: "header",
+    default: "X-Service-Signature",
+    sentence: "The header with the hex HMAC-SHA256 of the body. This name is the specified one.",
+  },
+  {
+    section: "signature",
+    key: "standard_webhooks",
+    kind: "bool",
+    default: true,
+    sentence: "Adds the headers of standardwebhooks.com.",
+  },
+] as const satisfies readonly SettingShape[];

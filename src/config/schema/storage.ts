@@ -1,0 +1,103 @@
+/** What is kept where, how much of it is taken, and its copies. [data], [events], [limits], [backup]. */
+import type { SettingShape } from "./setting.ts";
+
+const DAY = 86_400_000;
+const KIB = 1024;
+
+export const STORAGE = [
+  {
+    section: "data",
+    key: "dir",
+    kind: "path",
+    default: "",
+    sentence:
+      "Where everything is kept. Empty: ./data in a checkout, else $STATE_DIRECTORY, /var/lib/webhookd for root, $XDG_DATA_HOME/webhookd for others.",
+  },
+  {
+    section: "data",
+    key: "secret_key_file",
+    kind: "path",
+    default: "",
+    sentence:
+      "The key that seals signing secrets. Empty: $CREDENTIALS_DIRECTORY/secret.key if there is one, else secret.key in the data directory.",
+  },
+  {
+    section: "data",
+    key: "disk_floor",
+    kind: "size",
+    default: "512MiB",
+    sentence: "With less free space than this, publishes are refused (507) and deliveries go on.",
+  },
+  {
+    section: "events",
+    key: "validate",
+    kind: "bool",
+    default: false,
+    sentence: "Refuses a publish whose data does not fit the schema of its type: see GET /v1/webhooks/event-types.",
+    live: true,
+  },
+  {
+    section: "limits",
+    key: "in_flight_bytes",
+    kind: "size",
+    default: "64MiB",
+    min: 64 * KIB,
+    sentence: "Request bodies held in memory at once; beyond it callers get 503.",
+  },
+  {
+    section: "limits",
+    key: "commit_queue",
+    kind: "int",
+    default: 2000,
+    min: 1,
+    max: 100_000,
+    sentence: "Publishes waiting for their commit; beyond it callers get 503.",
+  },
+  {
+    section: "limits",
+    key: "max_pending_per_tenant",
+    kind: "int",
+    default: 0,
+    min: 0,
+    max: 1_000_000_000,
+    sentence:
+      "Deliveries that one tenant may have pending or held; publishes that would make more get 503. 0 sets no limit.",
+  },
+  {
+    section: "backup",
+    key: "every",
+    kind: "duration",
+    default: "0s",
+    max: 365 * DAY,
+    sentence: "How often a backup is made, to the minute. 0s: only on demand.",
+    live: true,
+  },
+  {
+    section: "backup",
+    key: "dir",
+    kind: "path",
+    default: "",
+    sentence:
+      "Where backups are kept; it has to be there, and better on another disk. Empty: backups in the data directory, which is made.",
+    live: true,
+  },
+  {
+    section: "backup",
+    key: "keep",
+    kind: "int",
+    default: 7,
+    min: 0,
+    max: 100_000,
+    sentence: "How many backups are kept; older ones are removed once a new one is whole and checked. 0 keeps all.",
+    live: true,
+  },
+  {
+    section: "backup",
+    key: "seal_with_file",
+    kind: "path",
+    default: "",
+    sentence:
+      "File with a passphrase of 12 characters or more that seals secret.key into each backup; keep a copy of it elsewhere. Empty: secret.key is in none of them, so keep a copy of that.",
+    live: true,
+  },
+] as const satisfies readonly SettingShape[];
