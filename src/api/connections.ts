@@ -77,16 +77,17 @@ export class Connections {
 
 /**
  * Resolves right after a turn of the event loop in which nobody came to any of the servers: what had come by then is
- * read, and whoever closes next, without awaiting anything first, cuts no request off that lies unread.
+ * read, and whoever closes next, without awaiting anything first, cuts no request off that lies unread. After so many
+ * turns it resolves all the same.
  */
-export async function quiet(servers: readonly WebServer[]): Promise<void> {
+export async function quiet(servers: readonly WebServer[], mostTurns = QUIET_TURNS): Promise<void> {
   let came = true;
   const onCome = () => void (came = true);
   for (const server of servers) server.on("connection", onCome).on("request", onCome);
   // Who has slept is not interrupted soon: on a busy machine others would have their turn between the look and the end.
   await wait(1);
   await aWholeTurn();
-  for (let turns = 0; came && turns < QUIET_TURNS; turns++) {
+  for (let turns = 0; came && turns < mostTurns; turns++) {
     came = false;
     await turn();
   }

@@ -7,11 +7,13 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { WebServer } from "./bounds.ts";
 import { quiet } from "./connections.ts";
 
-const TRIES = 5;
+const TRIES = 10;
+/** In a crowd there is no quiet, and nobody is let in for long while one try follows the other. */
+const QUIET_TURNS = 20;
 /** Node's own number. */
 const MANY = 511;
-/** They need two or three; more on a busy machine, where another thread delivers what goes to this host. */
-const TURNS = 100;
+/** Each is taken in a turn; on a busy machine the system needs some to deliver what goes to this host. */
+const IDLE_TURNS = 20;
 const FILLERS = 3;
 
 /**
@@ -24,7 +26,7 @@ export async function stopListening(server: WebServer): Promise<void> {
   for (let tries = 0; tries < TRIES && server.listening; tries++) {
     // A queue that is full now and then also loses who is half connected, so only a crowd is held off for long.
     admit(server, tries === 0 ? MANY : 1);
-    await quiet([server]);
+    await quiet([server], QUIET_TURNS);
     await closeFilled(server, bound);
   }
   NetServer.prototype.close.call(server);
@@ -41,12 +43,16 @@ async function closeFilled(server: WebServer, { address, port }: AddressInfo): P
   const [last, beforeLast] = fillers.toReversed() as [Socket, Socket];
   // They connect in this tick; from now on the queue is full as long as one of them is in it.
   process.nextTick(() => admit(server, 1));
+  let idleTurns = 0;
   const onTaken = ({ remotePort }: Socket) => {
+    idleTurns = 0;
+    if (remotePort !== beforeLast.localPort) return;
     // Whoever slipped in between them took the place of the last.
-    if (remotePort === beforeLast.localPort && last.readyState === "open") NetServer.prototype.close.call(server);
+    if (last.readyState === "open") NetServer.prototype.close.call(server);
+    else idleTurns = IDLE_TURNS;
   };
   server.on("connection", onTaken);
-  for (let turns = 0; server.listening && turns < TURNS; turns++) await turn();
+  for (; server.listening && idleTurns < IDLE_TURNS; idleTurns++) await turn();
   server.off("connection", onTaken);
   for (const filler of fillers) filler.destroy();
 }
