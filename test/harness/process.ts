@@ -67,10 +67,12 @@ export class Machine {
 
   /** `webhookd serve` on any free port; may be dead before it listens. */
   start({ dir = this.dir, dev = true, flags = [], program = SOURCES, ...options }: ServeOptions = {}): TestProcess {
+    // An attempt may take all the time that a busy machine needs, where no test is about it.
+    const settings = { RETRY_TIMEOUT: "10m", ...options.settings };
     const words = ["serve", "--data-dir", dir, ...(dev ? ["--dev"] : []), ...flags];
     if (!words.includes("--listen")) words.push("--listen", "127.0.0.1:0");
     const [file, ...first] = program;
-    return this.spawn(file, [...first, ...words], options);
+    return this.spawn(file, [...first, ...words], { ...options, settings });
   }
 
   async serve(options: ServeOptions = {}): Promise<DaemonProcess> {

@@ -122,7 +122,7 @@ describe("the header", () => {
       { kind: "counts", data: { data: [{ ...counted, status: "delivered", count: 40 }] } },
     );
     expect(shown(dashboard)).toContain("✓ 3,600  ✗ 3");
-    expect(shown(dashboard)).toContain("4.1/s");
+    expect(shown(dashboard)).toContain("  41/s");
   });
 });
 
