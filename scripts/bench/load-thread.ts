@@ -29,6 +29,8 @@ interface Template {
 
 const TENANT_DIGITS = 4;
 const TICK_MS = 1;
+/** The daemon ends connections that were idle for 5 s, as it says in each answer: by then they are not used again. */
+const IDLE_MS = 4000;
 
 const { memory, plan } = workerData as LoadData;
 const ledger = new Ledger(memory);
@@ -42,6 +44,7 @@ class Publisher {
   #status = 0;
   #missing = 0;
   #head = "";
+  #answeredAt = 0;
   busy = false;
 
   send(submittedAt: number): void {
@@ -62,7 +65,8 @@ class Publisher {
   }
 
   #open(): Socket {
-    if (this.#socket !== null) return this.#socket;
+    if (this.#socket !== null && monotonic() - this.#answeredAt < IDLE_MS) return this.#socket;
+    this.#socket?.removeAllListeners("close").destroy();
     const socket = connect({ host: "127.0.0.1", port: plan.port, noDelay: true });
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("error", () => {});
@@ -105,6 +109,7 @@ class Publisher {
 
   #done(): void {
     this.busy = false;
+    this.#answeredAt = monotonic();
     idle.push(this);
     pump();
   }
