@@ -72,6 +72,9 @@ export function latency(
 
 /** What must never be: each counts, in events. */
 export function faults(ledger: Ledger, lost: number): number {
+  const [forged, broken, malformed] = [ledger.get("forged"), ledger.get("broken"), ledger.get("malformed")];
   const unverified = ledger.get("verified") === 0 ? 1 : 0;
-  return lost + ledger.get("forged") + ledger.get("broken") + ledger.get("malformed") + unverified;
+  const all = lost + forged + broken + malformed + unverified;
+  if (all > 0) process.stderr.write(`${JSON.stringify({ lost, forged, broken, malformed, unverified })}\n`);
+  return all;
 }
