@@ -18,7 +18,8 @@ export async function openInherited(
   try {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
-      server.listen({ fd, backlog: WAITING }, resolve);
+      // Of a descriptor Node reads no `backlog` among the options.
+      server.listen({ fd }, WAITING, resolve);
     });
   } catch (error) {
     throw new ListenError(`descriptor ${fd}, given as a socket, is none: ${(error as Error).message}`);

@@ -3,7 +3,8 @@
  * test/process/restart.test.ts` measures another program: an executable, or `scripts/webhookd` for the sources.
  */
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { readFileSync } from "node:fs";
+import { connect, createServer, type AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Agent, request } from "undici";
@@ -111,16 +112,34 @@ describe("a restart under 500 publishes a second, with 20 receivers that hang", 
   });
 });
 
+it("a socket that somebody else keeps open holds more than Node's own number of connections", async ({ machine }) => {
+  const { socket, port, fd } = await aSocket();
+  const daemon = serveOn(machine, fd, `127.0.0.1:${port}`);
+  socket.close();
+  await daemon.json(({ msg }) => msg === "listening");
+  daemon.kill("SIGSTOP");
+  // Node's own number is 511; the system may allow fewer.
+  const most = Number(readFileSync("/proc/sys/net/core/somaxconn", "utf8"));
+  const waiting = Array.from({ length: Math.min(600, most) }, () => connect(port, "127.0.0.1"));
+  await Promise.all(waiting.map((one) => once(one, "connect")));
+  for (const one of waiting) one.destroy();
+});
+
 it("a socket that is bound elsewhere than the configuration says is refused", async ({ machine }) => {
   const { socket, port, fd } = await aSocket();
   // TLS, host names and proxies are held against the configured address.
-  const words = [process.execPath, MAIN, "serve", "--dev", "--listen", "127.0.0.1:1"];
-  const given = 'exec env LISTEN_FDS=1 LISTEN_PID=$$ "$@"';
-  const daemon = machine.spawn("sh", ["-c", given, "sh", ...words], { stdio: ["ignore", "pipe", "pipe", fd] });
+  const daemon = serveOn(machine, fd, "127.0.0.1:1");
   socket.close();
   expect(await daemon.exit).toBe(1);
   expect(daemon.stderr).toContain(`listens on 127.0.0.1:${port}, and [server] listen says 127.0.0.1:1`);
 });
+
+/** A daemon that is given the socket, as systemd gives it. */
+function serveOn(machine: Machine, fd: number, listen: string) {
+  const words = [process.execPath, MAIN, "serve", "--dev", "--listen", listen];
+  const given = 'exec env LISTEN_FDS=1 LISTEN_PID=$$ "$@"';
+  return machine.spawn("sh", ["-c", given, "sh", ...words], { stdio: ["ignore", "pipe", "pipe", fd] });
+}
 
 /** A socket that listens in this process, and can be handed to another. */
 async function aSocket() {
