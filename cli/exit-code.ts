@@ -25,3 +25,23 @@ export const EXIT = {
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+interface End {
+  /** Whether the same start may go well later, without anybody's doing: then systemd starts it again. */
+  readonly again: boolean;
+  readonly why: string;
+}
+
+/** How `serve` may end where nobody stopped it in the ordinary way: the systemd unit and the runbook hold to this. */
+export const ENDS_OF_SERVE = {
+  refused: { again: true, why: "another program may have had the port, and the key's file may come back" },
+  usage: { again: false, why: "somebody has to change the configuration" },
+  data_corrupt: { again: false, why: "somebody has to choose what is restored" },
+  bug: { again: true, why: "what was acknowledged is on the disk" },
+  storage_failed: { again: true, why: "space is freed, disks come back" },
+  data_held: { again: true, why: "a backup, a restore or another daemon ends" },
+  sigint: { again: false, why: "somebody pressed twice" },
+  sigterm: { again: false, why: "somebody pressed twice" },
+} as const satisfies Partial<Record<keyof typeof EXIT, End>>;
+
+export type EndOfServe = keyof typeof ENDS_OF_SERVE;

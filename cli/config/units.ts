@@ -3,13 +3,18 @@
  * (MemoryDenyWriteExecute), and the addresses of this host, which no endpoint may have, come over netlink.
  */
 import { printAddress, type Address } from "../../src/config/kinds.ts";
+import { ENDS_OF_SERVE, EXIT, type EndOfServe } from "../exit-code.ts";
 
 /** `program` is the absolute path of webhookd. */
 export function serviceUnit(program: string): string {
+  const ends = Object.keys(ENDS_OF_SERVE) as EndOfServe[];
+  const final = ends.filter((end) => !ENDS_OF_SERVE[end].again).map((end) => EXIT[end]);
   return `[Unit]
 Description=webhookd, delivers webhooks
 Wants=network-online.target
 After=network-online.target
+# However often it ended: what was wrong may be over.
+StartLimitIntervalSec=0
 
 [Service]
 Type=exec
@@ -24,8 +29,11 @@ TimeoutStopSec=30
 KillMode=mixed
 Restart=on-failure
 RestartSec=1
-# Bad configuration, corrupt data, another daemon on the same data: starting again would change nothing.
-RestartPreventExitStatus=2 65 75
+# From systemd 254 on the pause grows to a minute; older ones say that they do not know these two, and wait a second.
+RestartSteps=6
+RestartMaxDelaySec=60
+# Bad configuration, corrupt data, stopped by hand: starting again would change nothing.
+RestartPreventExitStatus=${final.join(" ")}
 
 # Data: /var/lib/webhookd. Socket: /run/webhookd/webhookd.sock, which members of the group above use without a key;
 # another [server] socket_group is out of reach under PrivateUsers.
@@ -40,6 +48,9 @@ UMask=0077
 
 LimitNOFILE=65536
 LimitCORE=0
+# A fault of ours ends webhookd, and not its host.
+MemoryMax=75%
+TasksMax=256
 OOMScoreAdjust=-100
 
 NoNewPrivileges=yes
