@@ -1,6 +1,6 @@
 /** Draws the lines of the frame, one `Text` a row, and hands over what is typed. */
 import { Box, Text, useApp, useInput, usePaste, type SuspendTerminal } from "ink";
-import { memo, useEffect, useSyncExternalStore } from "react";
+import { memo, useEffect, useRef, useSyncExternalStore } from "react";
 import { keysOf } from "./keystrokes.ts";
 import type { Program } from "./program.ts";
 
@@ -14,7 +14,13 @@ export function App({ program, onReady }: AppProps) {
   const lines = useSyncExternalStore(program.subscribe, program.lines);
   const { suspendTerminal } = useApp();
   useEffect(() => onReady(suspendTerminal), [onReady, suspendTerminal]);
-  useInput((input, key) => program.keys(keysOf(input, key)));
+  const isSeen = useRef(false);
+  // What was typed before is read in the turn after this one: nobody saw what it would act on.
+  useEffect(() => void setImmediate(() => setImmediate(() => (isSeen.current = true))), []);
+  useInput((input, key) => {
+    const keys = keysOf(input, key);
+    if (isSeen.current || keys.includes("ctrl+c")) program.keys(keys);
+  });
   // Always there: without it what is pasted would be keys.
   usePaste((text) => program.paste(text));
   return (

@@ -20,6 +20,8 @@ export interface DashboardOptions {
 /** A row that the terminal takes for wider than we do must not push the others down. */
 const AUTOWRAP_OFF = "\x1b[?7l";
 const AUTOWRAP_ON = "\x1b[?7h";
+/** The alternate screen begins where the cursor was: behind what was typed too early the first row would be torn. */
+const EMPTY_LINE = "\r\x1b[K";
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** Resolves with the exit code once the terminal is as it was; rejects with what broke, after the same. */
@@ -40,7 +42,7 @@ export async function openDashboard({
     await suspendTerminal(async () => {
       stdout.write(AUTOWRAP_ON);
       await run();
-      stdout.write(AUTOWRAP_OFF);
+      stdout.write(EMPTY_LINE + AUTOWRAP_OFF);
     });
     isSuspended = false;
   };
@@ -67,6 +69,9 @@ export async function openDashboard({
   const now = around.now();
   const program = new Program(initialState({ now, size: sizeOf(stdout), settings, tab, filter }), client, around);
   const onReady = (suspend: SuspendTerminal) => void (suspendTerminal = suspend);
+  // Until Ink reads keys the terminal would go on to write them.
+  stdin.setRawMode(true);
+  stdout.write(EMPTY_LINE);
   const app = render(<App program={program} onReady={onReady} />, {
     stdin,
     stdout,
@@ -94,6 +99,7 @@ export async function openDashboard({
     await app.waitUntilExit();
   } finally {
     program.stop();
+    stdin.setRawMode(false);
     stdout.write(AUTOWRAP_ON);
     leave();
   }

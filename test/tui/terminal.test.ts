@@ -2,9 +2,10 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { aDirectory } from "../harness/daemon.ts";
+import { MAIN } from "../harness/process.ts";
 import { RunningDashboard } from "./dashboard.ts";
 import { openSite, still } from "./site.ts";
-import { inTerminal } from "./tmux.ts";
+import { inTerminal, Tmux } from "./tmux.ts";
 
 const site = () => openSite({ delivered: 60 });
 
@@ -90,6 +91,26 @@ inTerminal("a terminal", () => {
       await terminal.scribble("Broadcast message");
       await terminal.press("C-l");
       await terminal.until((screen) => still(screen) === still(settled));
+    }
+  });
+
+  it("takes no key that was typed before anything was drawn, and shows none", async () => {
+    const { socket } = await site();
+    for (let time = 0; time < 4; time++) {
+      const terminal = await Tmux.start();
+      await terminal.command(`clear; node ${MAIN} tui --socket ${socket}`);
+      // Before there is a dashboard, keys that would do something; while it opens, one that never does.
+      await terminal.type("4jjj/x");
+      while (!(await terminal.state()).alternate) await terminal.press("~");
+      await terminal.until(/1 of \d/);
+      const first = await terminal.settled(still);
+      expect(first.split("\n")[0]).toMatch(/^ webhookd ● live/);
+      expect(first.split("\n")[2]).toMatch(/^ 1 EVENTS .* FOLLOW$/);
+      await terminal.press("C-l");
+      expect(still(await terminal.settled(still))).toBe(still(first));
+      await terminal.press("q");
+      await terminal.until(/\$\s*$/);
+      await terminal.close();
     }
   });
 
