@@ -3,7 +3,7 @@ import type { JobPlan } from "../../src/client/answers.ts";
 import type { PlanDialog } from "../dialog.ts";
 import { age, countText, longAge } from "../draw/numbers.ts";
 import type { Span } from "../draw/row.ts";
-import { prose } from "../draw/text.ts";
+import { fit, prose } from "../draw/text.ts";
 import type { State } from "../model.ts";
 import { etaSeconds } from "../state/plan.ts";
 import { endpointName } from "./lists.ts";
@@ -88,25 +88,32 @@ function fixedText({ set, plan }: PlanDialog): string {
   return typeof until === "string" ? `received before ${until.slice(0, 19)}Z; later ones are not in it` : "by id";
 }
 
+/** Of the table, without the spaces between. */
+const WIDTHS = { count: 10, timedOut: 10, health: 20 };
+
 function endpointRows(state: State, { endpoints }: JobPlan): Span[][] {
-  const head = { text: "   COUNT  TIMED OUT  HEALTH             ENDPOINT", style: "bold" as const };
+  const row = (count: string, timedOut: string, health: Span, endpoint: string): Span[] => [
+    {
+      text: `${fit(count, WIDTHS.count, { align: "right" })}  ${fit(timedOut, WIDTHS.timedOut, { align: "right" })}  `,
+    },
+    { text: fit(health.text, WIDTHS.health), style: health.style },
+    { text: `  ${endpoint}` },
+  ];
+  const bold = (spans: readonly Span[]) => spans.map(({ text }): Span => ({ text, style: "bold" }));
   return [
-    [head],
-    ...endpoints.map(({ endpoint, matched, timed_out: timedOut }): Span[] => [
-      { text: `${countText(matched).padStart(8)}  ${countText(timedOut).padStart(9)}  ` },
-      healthSpan(state, endpoint),
-      { text: endpointName(state, endpoint) },
-    ]),
+    bold(row("COUNT", "TIMED OUT", { text: "HEALTH" }, "ENDPOINT")),
+    ...endpoints.map(({ endpoint, matched, timed_out: timedOut }) =>
+      row(countText(matched), countText(timedOut), healthSpan(state, endpoint), endpointName(state, endpoint)),
+    ),
   ];
 }
 
 function healthSpan({ known, now }: State, id: string): Span {
   const found = known.health.get(id)?.value;
-  const put = (text: string, style?: Span["style"]): Span => ({ text: text.padEnd(19), style });
-  if (found === undefined) return put("...");
+  if (found === undefined) return { text: "..." };
   const { consecutive_failures: failures, last_failure_at: last } = found.health;
-  if (failures === 0 || last === null) return put("answers", "green");
-  return put(`fails, last ${age(now - Date.parse(last))} ago`, "red");
+  if (failures === 0 || last === null) return { text: "answers", style: "green" };
+  return { text: `fails, last ${age(now - Date.parse(last))} ago`, style: "red" };
 }
 
 function paceSpans({ pace, field, typed }: PlanDialog, plan: JobPlan): Span[] {
@@ -156,5 +163,9 @@ function agreeRows({ canary, field, typed, sent }: PlanDialog, { matched }: JobP
 }
 
 function keySpans(keys: readonly (readonly [key: string, label: string])[]): Span[] {
-  return keys.flatMap(([key, label]): Span[] => [{ text: key, style: "bold" }, { text: ` ${label}    ` }]);
+  return keys.flatMap(([key, label], index): Span[] => [
+    { text: index === 0 ? "" : "    " },
+    { text: key, style: "bold" },
+    { text: ` ${label}` },
+  ]);
 }
