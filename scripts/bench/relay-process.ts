@@ -106,7 +106,7 @@ const api = createApi({
     oldestDueAt: () => null,
   },
   feed: new Feed({ clock: systemClock, store: { tenantOf: () => Promise.resolve(null) } }),
-  metrics: { text: () => Promise.resolve(""), requests: { took() {} } },
+  metrics: { text: () => Promise.resolve(""), census: { get: () => Promise.resolve(null) }, requests: { took() {} } },
   clock: systemClock,
   log: silentLog,
   config: loadConfig({

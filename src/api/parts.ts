@@ -6,7 +6,7 @@ import type { Feed } from "../feed/feed.ts";
 import type { Log } from "../log.ts";
 import type { DataCheck } from "./data-check.ts";
 import type { Backups } from "../upkeep/backups.ts";
-import type { Store } from "../store/store.ts";
+import type { Census, Store } from "../store/store.ts";
 
 export interface EventTypes {
   /** By name. */
@@ -18,6 +18,8 @@ export interface EventTypes {
 export interface ApiMetrics {
   /** In Prometheus's text format. */
   text(): Promise<string>;
+  /** What there is now, counted within the last 30 s; null while that is not counted yet. */
+  readonly census: { get(patienceMs: number): Promise<Census | null> };
   /** How long answers took, by route and status. */
   readonly requests: { took(route: string, status: number, ms: number): void };
 }

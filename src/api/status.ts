@@ -8,17 +8,21 @@ import type { ApiParts } from "./parts.ts";
 import { json, type Call, type Reply, type Route } from "./route.ts";
 import { requireEveryTenant } from "./tenant.ts";
 
+/** Probes ask often: a count of millions is not waited for, but there for the next one that asks. */
+const COUNT_PATIENCE_MS = 100;
+
 export function statusRoutes(parts: ApiParts): Route[] {
-  const { store, deliveries, clock, config, version, departures, backups } = parts;
+  const { store, deliveries, clock, config, version, departures, backups, metrics } = parts;
   const started = { at: clock.now(), monotonic: clock.monotonic() };
 
   async function status({ principal, now }: Call): Promise<Reply> {
     requireEveryTenant(principal);
-    const [pause, space, size, last] = await Promise.all([
+    const [pause, space, size, last, counts] = await Promise.all([
       store.getPause(),
       store.checkSpace(),
       store.size(),
       store.lastBackup(),
+      metrics.census.get(COUNT_PATIENCE_MS),
     ]);
     const { rules, failure } = backups;
     return json(200, {
@@ -29,6 +33,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       uptime_seconds: Math.floor((clock.monotonic() - started.monotonic) / 1000),
       paused: pause === null ? null : presentPause(pause),
       oldest_due_at: formatInstantOrNull(deliveries.oldestDueAt(now)),
+      deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
       data: { dir: config.data.dir, secret_key_file: config.data.secretKeyFile },
       disk: { free_bytes: space.freeBytes, floor_bytes: space.floorBytes },
       database: { bytes: size.databaseBytes, wal_bytes: size.walBytes },

@@ -1,11 +1,13 @@
 /**
  * How many deliveries and endpoints there are of each kind. Nobody keeps that count on the way of an event: it is taken
- * when somebody asks, in steps with rests between them, and holds for half a minute.
+ * when somebody asks, in steps with rests between them, and holds for twenty times as long as it took.
  */
 import type { Clock } from "../clock.ts";
 import type { Census, Store } from "../store/store.ts";
 
-const KEPT_MS = 30_000;
+const SPARING = 20;
+const LEAST_KEPT_MS = 5000;
+const MOST_KEPT_MS = 30_000;
 /** A scrape waits for the count no longer than this; after that it is answered with the one before. */
 const PATIENCE_MS = 500;
 const REST_MS = 1;
@@ -14,7 +16,7 @@ export class LatestCensus {
   readonly #store: Pick<Store, "census">;
   readonly #clock: Clock;
   #latest: Census | null = null;
-  #takenAt = Number.NEGATIVE_INFINITY;
+  #freshUntil = Number.NEGATIVE_INFINITY;
   #taking: Promise<void> | null = null;
 
   constructor(store: Pick<Store, "census">, clock: Clock) {
@@ -23,17 +25,18 @@ export class LatestCensus {
   }
 
   /** Null while there is none yet. */
-  async get(): Promise<Census | null> {
-    if (this.#clock.monotonic() < this.#takenAt + KEPT_MS) return this.#latest;
+  async get(patienceMs = PATIENCE_MS): Promise<Census | null> {
+    if (this.#clock.monotonic() < this.#freshUntil) return this.#latest;
     // A store that cannot be read says so elsewhere.
     this.#taking ??= this.#take()
       .catch(() => {})
       .finally(() => (this.#taking = null));
-    await Promise.race([this.#taking, this.#pause(PATIENCE_MS)]);
+    await Promise.race([this.#taking, this.#pause(patienceMs)]);
     return this.#latest;
   }
 
   async #take(): Promise<void> {
+    const began = this.#clock.monotonic();
     const sum = { pending: 0, held: 0, failed: 0, enabled: 0, disabled: 0 };
     for (let from: string | null = null; ;) {
       const { next, ...counts } = await this.#store.census(from);
@@ -43,7 +46,8 @@ export class LatestCensus {
       await this.#pause(REST_MS);
     }
     this.#latest = sum;
-    this.#takenAt = this.#clock.monotonic();
+    const now = this.#clock.monotonic();
+    this.#freshUntil = now + Math.min(MOST_KEPT_MS, Math.max(LEAST_KEPT_MS, SPARING * (now - began)));
   }
 
   #pause(ms: number): Promise<void> {

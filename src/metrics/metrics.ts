@@ -43,12 +43,13 @@ const FAILING_LIMIT = 100;
 export class Metrics {
   readonly requests = new RequestTimes();
   readonly loopDelay = new LoopDelay();
+  readonly census: LatestCensus;
   readonly families: readonly Family[];
   #text: Promise<() => Promise<string>> | null = null;
 
   constructor(parts: MetricsParts) {
-    const census = new LatestCensus(parts.store, parts.clock);
-    this.families = [...countersOf(parts), ...gaugesOf(parts, census), ...this.#timesOf(parts)];
+    this.census = new LatestCensus(parts.store, parts.clock);
+    this.families = [...countersOf(parts), ...gaugesOf(parts, this.census), ...this.#timesOf(parts)];
   }
 
   /** In Prometheus's text format. What writes it is loaded when it is first asked for. */
@@ -141,10 +142,12 @@ function gaugesOf({ store, deliveries, clock, version }: MetricsParts, census: L
     return { name, help, type: "gauge", samples };
   };
   return [
-    gauge("webhookd_deliveries", "Deliveries that are not over well, by status; counted at most every 30 s.", () =>
-      counted("status", "pending", "held", "failed"),
+    gauge(
+      "webhookd_deliveries",
+      "Deliveries that are pending, held or failed now, as counted within the last 30 s.",
+      () => counted("status", "pending", "held", "failed"),
     ),
-    gauge("webhookd_endpoints", "Endpoints, enabled or disabled; counted at most every 30 s.", () =>
+    gauge("webhookd_endpoints", "Endpoints, enabled or disabled, as counted within the last 30 s.", () =>
       counted("state", "enabled", "disabled"),
     ),
     gauge("webhookd_oldest_due_age_seconds", "How long the delivery has been due that has waited longest.", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { addEndpoint } from "../store/fixtures.ts";
 import { aConfig, ApiServer } from "./server.ts";
-import { aStore } from "./sqlite.ts";
+import { anEvent, aStore } from "./sqlite.ts";
 
 const departures = ["Retry delays are 1s; specified are others."];
 const config = aConfig({ DELIVERY_THREADS: "2" });
@@ -33,6 +34,20 @@ describe("GET /v1/status", () => {
     api.phase = "draining";
     expect((await api.get("/v1/status")).body.state).toBe("draining");
     api.phase = "serving";
+  });
+});
+
+describe("its counts", () => {
+  it("are of what is failed, held and pending now, and follow what changes within seconds", async () => {
+    const store = await aStore();
+    const own = await ApiServer.start(store);
+    const counts = async () => (await own.get("/v1/status")).body.deliveries;
+    expect(await counts()).toEqual({ pending: 0, held: 0, failed: 0 });
+    await addEndpoint(store);
+    await anEvent(store, own.clock.now(), "failed");
+    expect(await counts()).toEqual({ pending: 0, held: 0, failed: 0 });
+    own.clock.advance("5s");
+    expect(await counts()).toEqual({ pending: 0, held: 0, failed: 1 });
   });
 });
 

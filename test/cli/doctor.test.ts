@@ -204,6 +204,7 @@ describe("doctor", () => {
     uptime_seconds: 10,
     paused: null,
     oldest_due_at: null,
+    deliveries: { pending: 0, held: 0, failed: 0 },
     data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },
     disk: { free_bytes: 1, floor_bytes: 0 },
     database: { bytes: 1, wal_bytes: 1 },

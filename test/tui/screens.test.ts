@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { anAttempt } from "../../src/api/schemas/attempt.ts";
-import { anEvent } from "../../src/api/schemas/event.ts";
+import { anEvent, anEventSummary } from "../../src/api/schemas/event.ts";
 import { aJob } from "../../src/api/schemas/job.ts";
+import { someStatistics } from "../../src/api/schemas/statistics.ts";
 import { aStatus } from "../../src/api/schemas/status.ts";
 import { frameOf } from "../../tui/frame.ts";
 import { Dashboard, idOf, NOW, type Setup } from "./daemon.ts";
@@ -103,6 +104,27 @@ describe("the header", () => {
     expect(shown(dashboard)).toContain("LAG 3.2 s");
   });
 
+  it.each([80, 100, 120])(
+    "says what is failed, held and pending now beside the last 24 h, at %i columns",
+    (columns) => {
+      const deliveries = { pending: 12_800, held: 12, failed: 10_500 };
+      const counts = { ...someStatistics, deliveries: { delivered: 13_501, failed: 13_503 } };
+      const instead = { getStatus: { ...aStatus, deliveries }, getStatistics: counts };
+      const [, row] = shown(new Dashboard({ size: { columns, rows: 24 }, instead }).connected()).split("\n");
+      expect(row).toMatch(
+        /^ now {2}✗ 10,500 failed {2}‖ 12 held {2}○ 12,800 pending {3}24 h .*✓ 13,501\b.* ✗ 13,503\b/,
+      );
+      expect(row).not.toContain("…");
+    },
+  );
+
+  it("says nothing of now where the key may not ask, or nothing is counted yet", () => {
+    for (const deliveries of [undefined, null]) {
+      const page = shown(new Dashboard({ instead: { getStatus: { ...aStatus, deliveries } } }).connected());
+      expect(page.split("\n")[1]).toMatch(/^ 24 h .*✓ 3,560 {2}✗ 2/);
+    }
+  });
+
   it("counts on from the statistics with what the stream tells", () => {
     const dashboard = new Dashboard().connected();
     expect(shown(dashboard)).toContain("✓ 3,560  ✗ 2");
@@ -136,6 +158,44 @@ describe("a screen with nothing on it", () => {
   it("says which filter matched nothing, and how to clear it", () => {
     const dashboard = new Dashboard({ events: 0 }).connected().press("f");
     expect(shown(dashboard)).toContain('Nothing matches "status:failed". Esc clears the filter.');
+  });
+});
+
+describe("a filtered list of events", () => {
+  const [first] = anEvent.deliveries;
+  const delivery = (n: number, status: string, last: object) => ({
+    ...first,
+    id: idOf("dlv", n),
+    endpoint: idOf("ep", n),
+    status,
+    last_attempt: { ...anAttempt, ...last },
+  });
+  const deliveries = [
+    delivery(1, "failed", { outcome: "failed", status_code: 500, error: "http_status" }),
+    delivery(2, "pending", { outcome: "failed", status_code: null, error: "tls_error" }),
+    delivery(3, "delivered", { outcome: "succeeded", status_code: 204, error: null }),
+  ];
+  const data = [{ ...anEventSummary, status: "pending", deliveries }];
+
+  it.each([
+    ["", "500"],
+    ["error:tls_error", "tls"],
+    ["status_code:5xx", "500"],
+    ["status_code:204", "204"],
+    [`endpoint:${idOf("ep", 3)}`, "204"],
+    ["status:pending", "tls"],
+    ["type:budget.exceeded error:tls_error", "tls"],
+    // What matched has changed since.
+    ["error:timeout", "500"],
+  ])("%s shows the result of the delivery that matched", (filter, result) => {
+    const size = { columns: 100, rows: 24 };
+    const instead = { listEvents: { data, next_cursor: null } };
+    const dashboard = new Dashboard({ size, instead }).connected();
+    if (filter !== "") dashboard.press("/").type(filter).press("enter");
+    const [row] = shown(dashboard)
+      .split("\n")
+      .filter((line) => line.includes("budget.exceeded") && line.includes("ep_"));
+    expect(row).toMatch(new RegExp(` ${result} .*ep_…0000000${{ 500: 1, tls: 2, 204: 3 }[result]} \\+2`));
   });
 });
 

@@ -50,11 +50,15 @@ export interface Span {
 
 /** Spans one after the other, cut at `width` and padded to it; `right` keeps its place at the end. */
 export function spanRow(look: Look, spans: readonly Span[], width: number, right: readonly Span[] = []): string {
-  const wanted = right.reduce((sum, { text }) => sum + widthOf(shown(text, look)), 0);
+  const wanted = widthOfSpans(look, right);
   const edge = width - Math.min(wanted, width);
   const [first, used] = put(look, spans, edge);
   const [last, usedLast] = put(look, right, width - edge);
   return first + " ".repeat(edge - used) + last + " ".repeat(width - edge - usedLast);
+}
+
+export function widthOfSpans(look: Look, spans: readonly Span[]): number {
+  return spans.reduce((sum, { text }) => sum + widthOf(shown(text, look)), 0);
 }
 
 /** As much of them as fits, and how wide that is. */

@@ -1,14 +1,13 @@
-/** What is around every screen: header, counts, tabs, the line for messages, the keys. */
-import { glyph, sparkline } from "../draw/look.ts";
+/** What is around every screen: header, tabs, the line for messages, the keys. */
+import { glyph } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
-import { spanRow, type Span } from "../draw/row.ts";
+import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
 import { tailOf } from "../draw/text.ts";
 import { bindingsHere, whyOff } from "../keys.ts";
 import type { Binding } from "../keys/binding.ts";
 import { TABS, type Line, type Place, type State } from "../model.ts";
 import { runningJob } from "../state/jobs.ts";
 import { here } from "../state/places.ts";
-import { PACE_MS } from "../state/pulse.ts";
 
 /** Behind this the news are old. */
 const LAG_MS = 2000;
@@ -55,30 +54,6 @@ function linkSpan({ link, now, known, settings: { look } }: State): Span {
     case "differs":
       return { text: `${glyph(look, "lost")} VERSION DIFFERS`, style: "red" };
   }
-}
-
-export function countsRow(state: State): string {
-  const { known, settings, size } = state;
-  const { look } = settings;
-  const day = known.day?.value;
-  const count = (value: number | undefined) => (value === undefined ? glyph(look, "ellipsis") : countText(value));
-  const sum = (name: "delivered" | "failed") => day && day.deliveries[name] + known.since[name];
-  const wide = size.columns >= 100;
-  const spans: Span[] = [
-    { text: " 24 h  " },
-    { text: `${count(day?.published?.total)} events  ` },
-    { text: `${glyph(look, "delivered")} ${count(sum("delivered"))}${wide ? " delivered" : ""}  `, style: "green" },
-    { text: `${glyph(look, "failed")} ${count(sum("failed"))}${wide ? " failed" : ""}  `, style: "red" },
-    ...(wide && day ? [{ text: `p95 ${Math.round(day.duration_ms.p95 ?? 0)} ms  ` }] : []),
-    { text: rateText(state) },
-  ];
-  const parts = known.hour?.value.series ?? [];
-  const room = Math.max(0, Math.min(60, size.columns - (wide ? 90 : 56)));
-  const line = sparkline(
-    look,
-    parts.slice(-room).map(({ published }) => published),
-  );
-  return spanRow(look, spans, size.columns, [{ text: line === "" ? "" : `${line} `, style: "cyan" }]);
 }
 
 export function tabsRow(state: State): string {
@@ -189,31 +164,19 @@ export function keysRow(state: State): string {
       ? [{ text: ` ${binding.show}`, style: "bold" }, { text: ` ${binding.label} ` }]
       : [{ text: ` ${binding.show} ${binding.label} `, style: "grey" }];
   const right = shown.filter(({ footer }) => footer! >= LAST_RANK).flatMap(spansOf);
-  let room = size.columns - widthOfSpans(right);
+  let room = size.columns - widthOfSpans(settings.look, right);
   const left = shown
     .filter(({ footer }) => footer! < LAST_RANK)
     .map(spansOf)
-    .filter((spans) => (room -= widthOfSpans(spans)) >= 0);
+    .filter((spans) => (room -= widthOfSpans(settings.look, spans)) >= 0);
   return spanRow(settings.look, left.flat(), size.columns, right);
 }
 
 /** From this rank on keys are shown on any screen, however narrow. */
 const LAST_RANK = 98;
 
-function widthOfSpans(spans: readonly Span[]): number {
-  return spans.reduce((sum, { text }) => sum + text.length, 0);
-}
-
 const FOOTERS = {
   line: "Enter apply  Esc leave  Tab complete  Up Down history  ^u clear",
   help: "j k move  any other key closes",
   dialog: "",
 };
-
-/** Attempts a second, over no more than there has been a dashboard to hear of them. */
-function rateText({ known, link, now, openedAt }: State): string {
-  if (link.kind !== "live") return "-/s (stale) ";
-  const seconds = Math.max(1000, Math.min(PACE_MS, now - openedAt)) / 1000;
-  const rate = known.pace.reduce((total, { attempts }) => total + attempts, 0) / seconds;
-  return `${rate < 10 && rate > 0 ? rate.toFixed(1) : Math.round(rate)}/s `;
-}

@@ -1,5 +1,6 @@
 /** The lists of events and of deliveries. */
 import type { Delivery, EventSummary } from "../../src/client/answers.ts";
+import { readFilter, type Filter } from "../../src/client/filter.ts";
 import { age, longAge, shortId } from "../draw/numbers.ts";
 import { resultText, shortUrl, shownStatus, statusCell } from "../draw/status.ts";
 import type { List, State } from "../model.ts";
@@ -16,6 +17,7 @@ const FULL_ID = 104;
 
 export function eventRows(state: State, list: List<EventSummary>, room: Room): string[] {
   const { look } = state.settings;
+  const { filter } = readFilter(list.filter);
   const tries = ({ deliveries = [] }: EventSummary) => Math.max(0, ...deliveries.map(({ attempts }) => attempts));
   const columns: Column<EventSummary>[] = [
     {
@@ -26,26 +28,48 @@ export function eventRows(state: State, list: List<EventSummary>, room: Room): s
     idColumn(room, (row) => row.id),
     { head: "TYPE", width: room.width < 90 ? (room.width < 72 ? 18 : 20) : 28, cell: ({ type }) => ({ text: type }) },
     { head: "TRY", width: 3, align: "right", cell: (row) => ({ text: tries(row) === 0 ? "" : String(tries(row)) }) },
-    { head: "RESULT", width: 7, cell: (row) => ({ text: resultText(worst(row)?.last_attempt ?? null) }) },
+    {
+      head: "RESULT",
+      width: 7,
+      cell: (row) => ({ text: resultText(shownDelivery(row, filter)?.last_attempt ?? null) }),
+    },
     {
       head: "AGE",
       width: 4,
       align: "right",
       cell: ({ received_at }) => ({ text: age(state.now - Date.parse(received_at)) }),
     },
-    { head: "ENDPOINT", from: 72, cell: (row) => ({ text: endpointsText(state, row) }) },
+    { head: "ENDPOINT", from: 72, cell: (row) => ({ text: endpointsText(state, row, filter) }) },
   ];
   return tableRows(state, { list, keyOf: KEY_OF.events, columns, ...room, empty: firstRun(state) });
 }
 
-/** The delivery that says most: one that failed before one that is failing, and that before the others. */
-function worst({ deliveries = [] }: EventSummary) {
-  const failed = deliveries.find(({ status }) => status === "failed");
-  return failed ?? deliveries.find(({ last_attempt }) => last_attempt?.outcome === "failed") ?? deliveries[0] ?? null;
+/**
+ * Of those that match the filter, or of all where none does any more, the delivery that says most: one that failed
+ * before one that is failing, and that before the others.
+ */
+function shownDelivery({ deliveries = [] }: EventSummary, filter: Filter) {
+  const matching = deliveries.filter((delivery) => matches(delivery, filter));
+  const shown = matching.length === 0 ? deliveries : matching;
+  const failed = shown.find(({ status }) => status === "failed");
+  return failed ?? shown.find(({ last_attempt }) => last_attempt?.outcome === "failed") ?? shown[0] ?? null;
 }
 
-function endpointsText(state: State, event: EventSummary): string {
-  const delivery = worst(event);
+type EventDelivery = NonNullable<EventSummary["deliveries"]>[number];
+
+/** The words that are about a delivery, as the daemon reads them. */
+function matches({ endpoint, status, last_attempt: last }: EventDelivery, filter: Filter): boolean {
+  const code = String(last?.status_code ?? "");
+  return (
+    (filter.endpoint === undefined || filter.endpoint === endpoint) &&
+    (filter.status === undefined || filter.status === status) &&
+    (filter.error === undefined || filter.error === last?.error) &&
+    (filter.status_code === undefined || filter.status_code === code || filter.status_code === `${code[0]}xx`)
+  );
+}
+
+function endpointsText(state: State, event: EventSummary, filter: Filter): string {
+  const delivery = shownDelivery(event, filter);
   if (delivery === null) return event.status === "unmatched" ? "no endpoint chose it" : "";
   const others = (event.deliveries?.length ?? 1) - 1;
   return endpointName(state, delivery.endpoint) + (others > 0 ? ` +${others}` : "");

@@ -74,6 +74,10 @@ export const Status = titled(
       v.nullable(Instant),
       "When the oldest delivery fell due that is due, and neither held nor attempted since; null when none is.",
     ),
+    deliveries: described(
+      v.nullable(v.object({ pending: Count, held: Count, failed: Count })),
+      "Deliveries that are pending, held or failed now, whenever that began, as counted within the last 30 s; null while they are not counted yet.",
+    ),
     data: described(
       v.object({ dir: v.string(), secret_key_file: v.string() }),
       "Where its store is, and the key that opens what is sealed in it: paths on the daemon's host.",
@@ -140,6 +144,7 @@ export const aStatus = {
   uptime_seconds: 6600,
   paused: null,
   oldest_due_at: null,
+  deliveries: { pending: 9, held: 4, failed: 12 },
   data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },
   disk: { free_bytes: 52_613_349_376, floor_bytes: 536_870_912 },
   database: { bytes: 73_400_320, wal_bytes: 4_124_152 },

@@ -1,0 +1,87 @@
+/** The row below the header: what there is now, what happened in 24 hours, and how fast it goes. */
+import { glyph, sparkline } from "../draw/look.ts";
+import { countText } from "../draw/numbers.ts";
+import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
+import type { State } from "../model.ts";
+import { PACE_MS } from "../state/pulse.ts";
+
+const WIDE = 100;
+const MOST_BARS = 60;
+/** A shorter line of bars says nothing. */
+const LEAST_BARS = 8;
+
+export function countsRow(state: State): string {
+  const { known, settings, size } = state;
+  const { look } = settings;
+  const parts = fitting(state);
+  const room = Math.min(MOST_BARS, size.columns - widthOfSpans(look, parts.flat()) - 1);
+  const series = room < LEAST_BARS ? [] : (known.hour?.value.series ?? []).slice(-room);
+  const line = sparkline(
+    look,
+    series.map(({ published }) => published),
+  );
+  return spanRow(look, parts.flat(), size.columns, [{ text: line === "" ? "" : `${line} `, style: "cyan" }]);
+}
+
+/** What there is no room for is left out, the least needed first. */
+function fitting(state: State): Span[][] {
+  const { look } = state.settings;
+  const { columns } = state.size;
+  const fits = (parts: readonly Span[][]) => widthOfSpans(look, parts.flat()) <= columns;
+  const [rate, events, p95, ended] = [rateSpans(state), eventSpans(state), p95Spans(state), endedSpans(state)];
+  const title: Span[] = [{ text: " 24 h  " }];
+  const now = nowSpans(state, { named: true });
+  const choices = [
+    [now, title, events, ended, p95, rate],
+    [now, title, events, ended, rate],
+    [now, title, ended, rate],
+    [now, title, ended],
+  ];
+  return choices.find(fits) ?? [nowSpans(state, { named: false }), title, ended];
+}
+
+/** Nothing where the key may not ask. */
+function nowSpans({ known, settings: { look } }: State, { named }: { named: boolean }): Span[] {
+  const counts = known.status?.value.deliveries ?? null;
+  if (counts === null) return [];
+  const { failed, held, pending } = counts;
+  const text = (name: "failed" | "held" | "pending", count: number) =>
+    `${glyph(look, name)} ${countText(count)}${named ? ` ${name}` : ""}  `;
+  return [
+    { text: " now  " },
+    { text: text("failed", failed), style: failed > 0 ? "red" : undefined },
+    { text: text("held", held), style: held > 0 ? "yellow" : undefined },
+    { text: text("pending", pending) },
+  ];
+}
+
+function eventSpans({ known, settings: { look } }: State): Span[] {
+  const total = known.day?.value.published?.total;
+  return [{ text: `${total === undefined ? glyph(look, "ellipsis") : countText(total)} events  ` }];
+}
+
+function endedSpans({ known, settings: { look }, size }: State): Span[] {
+  const day = known.day?.value;
+  const text = (name: "delivered" | "failed") => {
+    const count = day === undefined ? glyph(look, "ellipsis") : countText(day.deliveries[name] + known.since[name]);
+    return `${glyph(look, name)} ${count}${size.columns >= WIDE ? ` ${name}` : ""}  `;
+  };
+  return [
+    { text: text("delivered"), style: "green" },
+    { text: text("failed"), style: "red" },
+  ];
+}
+
+function p95Spans({ known, size }: State): Span[] {
+  const day = known.day?.value;
+  if (day === undefined || size.columns < WIDE) return [];
+  return [{ text: `p95 ${Math.round(day.duration_ms.p95 ?? 0)} ms  ` }];
+}
+
+/** Attempts a second, over no more than there has been a dashboard to hear of them. */
+function rateSpans({ known, link, now, openedAt }: State): Span[] {
+  if (link.kind !== "live") return [{ text: "-/s (stale) " }];
+  const seconds = Math.max(1000, Math.min(PACE_MS, now - openedAt)) / 1000;
+  const rate = known.pace.reduce((total, { attempts }) => total + attempts, 0) / seconds;
+  return [{ text: `${rate < 10 && rate > 0 ? rate.toFixed(1) : Math.round(rate)}/s ` }];
+}
