@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { conflicts } from "./config/conflicts.ts";
 import { ConfigError } from "./config/error.ts";
+import { EGRESS_TENANTS } from "./config/egress-tenants.ts";
 import { EVENT_TYPES } from "./config/event-types.ts";
 import type { ConfigInputs } from "./config/inputs.ts";
 import type { Address } from "./config/kinds.ts";
@@ -9,6 +10,7 @@ import { defaultDataDir, defaultSecretKeyFile, defaultSocket } from "./config/pl
 import { isLive, nameOf, SETTINGS, type SettingName, type Settings } from "./config/schema.ts";
 import { loadSettings, type LoadedSettings } from "./config/settings.ts";
 import { printDuration } from "./config/units.ts";
+import type { TenantNetworks } from "./domain/address.ts";
 import type { EventType } from "./domain/event-type.ts";
 import { SPECIFIED_LADDER } from "./domain/ladder.ts";
 
@@ -72,6 +74,8 @@ export interface Config {
     readonly allowHttp: boolean;
     readonly allowCidrs: readonly string[];
     readonly denyCidrs: readonly string[];
+    /** `[[egress.tenant]]` */
+    readonly tenants: readonly TenantNetworks[];
     /** "any" stands for every port. */
     readonly ports: readonly number[] | "any";
     readonly allowIpHosts: boolean;
@@ -121,15 +125,16 @@ export function loadConfig(inputs: ConfigInputs): Config {
 export interface Reread {
   /** What holds from now on: as it was, with the changes that need no restart. */
   readonly config: Config;
-  readonly changed: readonly (SettingName | typeof EVENT_TYPES)[];
+  readonly changed: readonly (SettingName | typeof EVENT_TYPES | typeof EGRESS_TENANTS)[];
   readonly needsRestart: readonly SettingName[];
 }
 
 /** Throws a ConfigError, as at a start, when the new one could not be used as a whole. */
 export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
   const next = loadConfig(inputs);
-  const changed: SettingName[] = [];
+  const changed: Reread["changed"][number][] = [];
   const needsRestart: SettingName[] = [];
+  const taken: Partial<Record<SettingName, unknown>> = {};
   for (const setting of SETTINGS) {
     const name = nameOf(setting);
     if (isDeepStrictEqual(current.settings[name], next.settings[name])) continue;
@@ -137,15 +142,17 @@ export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
     if (setting.section === "ui") continue;
     // A listener speaks TLS or does not, for as long as it lives.
     const live = isLive(setting) && (!name.startsWith("server.tls") || isSameScheme(current, next));
-    (live ? changed : needsRestart).push(name);
+    if (live) {
+      changed.push(name);
+      taken[name] = next.settings[name];
+    } else needsRestart.push(name);
   }
-  const sameTypes = isDeepStrictEqual(current.eventTypes, next.eventTypes);
-  const taken = Object.fromEntries(changed.map((name) => [name, next.settings[name]]));
-  return {
-    config: build({ settings: { ...current.settings, ...taken }, eventTypes: next.eventTypes }, inputs),
-    changed: sameTypes ? changed : [...changed, EVENT_TYPES],
-    needsRestart,
-  };
+  const settings = { ...current.settings, ...taken } as Settings;
+  const { eventTypes } = next;
+  const { tenants: egressTenants } = next.egress;
+  if (!isDeepStrictEqual(current.eventTypes, eventTypes)) changed.push(EVENT_TYPES);
+  if (!isDeepStrictEqual(current.egress.tenants, egressTenants)) changed.push(EGRESS_TENANTS);
+  return { config: build({ settings, eventTypes, egressTenants }, inputs), changed, needsRestart };
 }
 
 function isSameScheme(one: Config, other: Config): boolean {
@@ -177,7 +184,7 @@ function ladder(delays: readonly number[]): string {
 }
 
 function build(
-  { settings, eventTypes }: Pick<LoadedSettings, "settings" | "eventTypes">,
+  { settings, eventTypes, egressTenants }: Pick<LoadedSettings, "settings" | "eventTypes" | "egressTenants">,
   inputs: ConfigInputs,
 ): Config {
   const dir = settings["data.dir"] || defaultDataDir(inputs);
@@ -232,6 +239,7 @@ function build(
       allowHttp: dev || settings["egress.allow_http"],
       allowCidrs: settings["egress.allow_cidrs"],
       denyCidrs: settings["egress.deny_cidrs"],
+      tenants: egressTenants,
       ports: dev ? "any" : settings["egress.ports"],
       allowIpHosts: settings["egress.allow_ip_hosts"],
       resolver: settings["egress.resolver"],

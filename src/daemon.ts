@@ -11,8 +11,10 @@ import { openSocket } from "./api/socket.ts";
 import { Catalogue } from "./catalogue.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { departures, type Config, type Reread } from "./config.ts";
+import { addressRules, urlPolicies } from "./config/endpoint-rules.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import type { Network, SenderSettings } from "./delivery/open-sender.ts";
+import { readOwnAddresses } from "./delivery/own-addresses.ts";
 import type { SenderThreadData } from "./delivery/sender-messages.ts";
 import type { Ended, Sending } from "./delivery/sending.ts";
 import type { StartThread } from "./delivery/thread-port.ts";
@@ -24,7 +26,6 @@ import type { Log } from "./log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { nativeBinding } from "./native.ts";
 import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
-import { ownAddresses } from "./own-addresses.ts";
 import { openStore } from "./store/open.ts";
 import { startThread } from "./thread.ts";
 import { saveCounters } from "./upkeep/counters.ts";
@@ -32,6 +33,7 @@ import { Backups } from "./upkeep/backups.ts";
 import { forgetIdempotencyKeys } from "./upkeep/idempotency.ts";
 import { Retention } from "./upkeep/retention.ts";
 import { switchSecrets } from "./upkeep/secret-switch.ts";
+import { portOf } from "./domain/url.ts";
 import { version } from "./version.ts";
 
 /** What a test may replace, and what a process is given at its start. */
@@ -118,6 +120,14 @@ export async function startDaemon(
   });
   const ending = new AbortController();
   let { egress, retention: rules, backup: backupRules } = config;
+  const ownAddresses = readOwnAddresses(clock);
+  let ownPort = config.server.listen.port;
+  let urlPolicy = urlPolicies(config, ownPort, ownAddresses);
+  const useEgress = (given: Config) => {
+    egress = given.egress;
+    urlPolicy = urlPolicies(given, ownPort, ownAddresses);
+    sending?.setEgress(addressRules(given, ownPort));
+  };
   const onFailed = (detail: string) => alerts.backupFailed(detail);
   const backups = new Backups({ store, clock, log, rules: () => backupRules, signal: ending.signal, onFailed });
   const metrics = new Metrics({ store, deliveries: dispatcher, clock, version });
@@ -133,10 +143,9 @@ export async function startDaemon(
     metrics,
     version,
     phase: () => phase,
-    egress: () => egress,
     backups,
     departures: () => departures({ ...config, egress }),
-    ownAddresses,
+    urlPolicy: (tenant) => urlPolicy(tenant),
   });
 
   const web: ListenerParts = { log, reject: api.reject };
@@ -146,7 +155,7 @@ export async function startDaemon(
   try {
     if (config.paused) await store.pause({ ...STARTED_PAUSED, at: clock.now() });
     await endOverlaps();
-    await alerts.configure(config, ownAddresses());
+    await alerts.configure(config, urlPolicy);
     await dispatcher.start();
     const pause = await store.getPause();
     if (pause !== null)
@@ -157,6 +166,8 @@ export async function startDaemon(
     listener = await (listenFd === null
       ? openListener(api.handler(false), place)
       : openInherited(api.handler(false), { ...place, fd: listenFd }));
+    const port = portOf(new URL(listener.url));
+    if (port !== ownPort) useEgress(((ownPort = port), config));
   } catch (error) {
     await (socket as Listener | null)?.close(CLOSE_DEADLINE_MS);
     await dispatcher.stop();
@@ -221,13 +232,13 @@ export async function startDaemon(
     created,
     adminKeyFile: adminKeyFile ?? null,
     reload({ config: next, changed, needsRestart }) {
-      ({ egress, retention: rules, backup: backupRules } = next);
-      sending?.setEgress(egress);
+      ({ retention: rules, backup: backupRules } = next);
+      useEgress(next);
       const tls = next.server.tls && { certificate: renewed(listener, next.server.tls, { log, now: clock.now() }) };
       log.info({ changed, needs_restart: needsRestart, ...tls }, "SIGHUP: the configuration was read again");
       const keep = (what: string) => (error: unknown) => log.error({ err: error }, `${what} stay as they were`);
       catalogue.change(next).catch(keep("the event types"));
-      alerts.configure(next, ownAddresses()).catch(keep("alerts"));
+      alerts.configure(next, urlPolicy).catch(keep("alerts"));
     },
     idle: () => dispatcher.idle(),
     tick: async () => {
@@ -262,16 +273,16 @@ type OpenSending = (onEnded: (batch: readonly Ended[]) => void) => Sending;
 type SendingNeeds = Pick<DaemonParts, "log" | "clock"> & Partial<Pick<DaemonParts, "network" | "startSender">>;
 
 async function sendingFor(config: Config, { clock, log, network, startSender }: SendingNeeds): Promise<OpenSending> {
-  const { allowCidrs, denyCidrs, resolver, caFile } = config.egress;
+  const { resolver, caFile } = config.egress;
   const { threads, maxInFlight, endpointMaxInFlight } = config.delivery;
   const settings: SenderSettings = {
     timeoutMs: config.retry.timeout,
     maxInFlight,
     endpointMaxInFlight,
     signature: { ...config.signature, version },
-    egress: { allowCidrs, denyCidrs, resolver, caFile },
-    ownAddresses: ownAddresses(),
-    dev: config.dev,
+    addresses: addressRules(config, config.server.listen.port),
+    resolver,
+    caFile,
   };
   if (threads === 0) {
     // Only here does the main thread load the HTTP client.

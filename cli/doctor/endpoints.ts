@@ -48,17 +48,19 @@ async function hostsOf(client: Client, only: string | undefined) {
   return { hosts, more: false };
 }
 
-async function openProbe({ egress, retry, dev }: Config): Promise<Probe> {
+async function openProbe(config: Config): Promise<Probe> {
   const { createProbe } = await import("../../src/delivery/probe.ts");
-  const { ownAddresses } = await import("../../src/own-addresses.ts");
+  const { addressRules } = await import("../../src/config/endpoint-rules.ts");
   const { systemClock } = await import("../../src/clock.ts");
-  return createProbe({ ...egress, ownAddresses: ownAddresses(), dev, timeoutMs: retry.timeout }, systemClock);
+  const { resolver, caFile } = config.egress;
+  const addresses = addressRules(config, config.server.listen.port);
+  return createProbe({ addresses, resolver, caFile, timeoutMs: config.retry.timeout }, systemClock);
 }
 
 async function examine(probe: Probe, origin: string, endpoints: Endpoint[], now: number): Promise<Finding> {
   const [first, ...others] = endpoints;
   const subject = `${first!.id}${others.length > 0 ? ` and ${others.length} more` : ""}`;
-  const result = await probe(new URL(origin));
+  const result = await probe(new URL(origin), first!.tenant);
   if (result instanceof Error) return fail(subject, `${origin}: ${result.message}`, todoOf(result.error, first!.id));
   return reached(subject, origin, result, now);
 }

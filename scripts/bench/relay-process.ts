@@ -5,6 +5,7 @@ import { createApi } from "../../src/api/app.ts";
 import { openListener } from "../../src/api/listen.ts";
 import { systemClock } from "../../src/clock.ts";
 import { loadConfig } from "../../src/config.ts";
+import { urlPolicies } from "../../src/config/endpoint-rules.ts";
 import { Signer } from "../../src/delivery/request.ts";
 import type { Claim } from "../../src/domain/delivery.ts";
 import type { Target } from "../../src/domain/endpoint.ts";
@@ -87,6 +88,17 @@ const store: Pick<Store, "publish" | "getKey" | "touchKey"> = {
   getKey: (id) => Promise.resolve(id === key.id ? key : null),
   touchKey() {},
 };
+const config = loadConfig({
+  flags: { dev: true },
+  env: {},
+  cwd: "/",
+  home: "/",
+  root: false,
+  platform: process.platform,
+  checkout: null,
+  readFile: () => null,
+  exists: () => false,
+});
 const api = createApi({
   store: store as Store,
   deliveries: {
@@ -109,17 +121,7 @@ const api = createApi({
   metrics: { text: () => Promise.resolve(""), census: { get: () => Promise.resolve(null) }, requests: { took() {} } },
   clock: systemClock,
   log: silentLog,
-  config: loadConfig({
-    flags: { dev: true },
-    env: {},
-    cwd: "/",
-    home: "/",
-    root: false,
-    platform: process.platform,
-    checkout: null,
-    readFile: () => null,
-    exists: () => false,
-  }),
+  config,
   backups: {
     make: () => Promise.reject(new Error("nothing is kept")),
     rules: { every: 0, dir: "", mayMake: false, keep: 0 },
@@ -127,7 +129,7 @@ const api = createApi({
   },
   version: "relay",
   phase: () => "serving",
-  ownAddresses: () => [],
+  urlPolicy: urlPolicies(config, 0, () => []),
 });
 const listener = await openListener(api.handler(false), {
   host: "127.0.0.1",

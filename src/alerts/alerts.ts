@@ -6,6 +6,7 @@ import type { Deliveries } from "../delivery/deliveries.ts";
 import type { DeliveryWatcher } from "../delivery/watcher.ts";
 import { ALERT_TENANT, AlertFolder, type Moment, type Notice } from "../domain/alert.ts";
 import type { DisabledReason } from "../domain/endpoint.ts";
+import type { UrlPolicy } from "../domain/url.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { EndedAttempt, Recorded, Space, Store } from "../store/store.ts";
 import { keepAlertEndpoint, type EndpointStore } from "./endpoint.ts";
@@ -31,11 +32,17 @@ export class Alerts implements Told {
   }
 
   /** From now on they go where the configuration says. Throws a ConfigError, and changes nothing then. */
-  async configure(config: Config, ownAddresses: readonly string[]): Promise<void> {
+  async configure(config: Config, urlPolicy: (tenant: string) => UrlPolicy): Promise<void> {
     const { store, clock, deliveries } = this.#parts;
     const before = this.#endpoint;
     const now = clock.now();
-    this.#endpoint = await keepAlertEndpoint({ store, config, ownAddresses, now, random: randomBytes });
+    this.#endpoint = await keepAlertEndpoint({
+      store,
+      config,
+      urlPolicy: urlPolicy(ALERT_TENANT),
+      now,
+      random: randomBytes,
+    });
     const endpoint = this.#endpoint ?? before;
     if (endpoint !== null) await deliveries().refresh(endpoint);
   }

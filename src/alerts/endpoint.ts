@@ -5,7 +5,7 @@ import { ConfigError } from "../config/error.ts";
 import { ALERT_TENANT, ALERT_TYPES } from "../domain/alert.ts";
 import { newId } from "../domain/id.ts";
 import { isSigningSecret } from "../domain/secret.ts";
-import { checkEndpointUrl } from "../domain/url.ts";
+import { checkEndpointUrl, type UrlPolicy } from "../domain/url.ts";
 import type { Store } from "../store/store.ts";
 
 export type EndpointStore = Pick<
@@ -15,8 +15,8 @@ export type EndpointStore = Pick<
 
 interface Parts {
   readonly store: EndpointStore;
-  readonly config: Pick<Config, "alerts" | "egress" | "dev">;
-  readonly ownAddresses: readonly string[];
+  readonly config: Pick<Config, "alerts">;
+  readonly urlPolicy: UrlPolicy;
   readonly now: number;
   readonly random: (bytes: number) => Uint8Array;
 }
@@ -49,10 +49,8 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
 }
 
 /** By the rules for any endpoint. */
-function usableUrl(url: string, { config, ownAddresses }: Parts): string {
-  const { allowHttp, allowCidrs, denyCidrs, ports, allowIpHosts } = config.egress;
-  const address = { allowCidrs, denyCidrs, ownAddresses, allowLoopback: config.dev };
-  const checked = checkEndpointUrl(url, { allowHttp, ports, allowIpHosts, address, dev: config.dev });
+function usableUrl(url: string, { urlPolicy }: Parts): string {
+  const checked = checkEndpointUrl(url, urlPolicy);
   if ("url" in checked) return checked.url;
   throw new ConfigError([{ where: "[alerts] url", what: `${checked.detail}.` }]);
 }

@@ -70,12 +70,11 @@ interface Context {
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
 
-type Optional = "random" | "egress" | "catalogue" | "departures";
+type Optional = "random" | "catalogue" | "departures";
 
 export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiParts, Optional>>): Api {
   const parts: ApiParts = {
     random: pooledRandom(),
-    egress: () => given.config.egress,
     departures: () => [],
     catalogue: { types: catalogue(given.config.eventTypes), checkData: undefined },
     ...given,

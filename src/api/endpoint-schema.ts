@@ -10,8 +10,8 @@ const MAX_METADATA_BYTES = 4096;
 export interface RegistrationRules {
   readonly types: ReadonlyMap<string, EventType>;
   readonly signatureHeader: string;
-  /** Asked at each registration: the host's own addresses change. */
-  readonly urlPolicy: () => UrlPolicy;
+  /** For the tenant whose endpoint it is. */
+  readonly urlPolicy: UrlPolicy;
 }
 
 export function registrationSchema(rules: RegistrationRules) {
@@ -77,7 +77,7 @@ function fields({ types, urlPolicy }: RegistrationRules) {
       described(v.string(), "Public https, without user or fragment, port 443 or 8443 unless the daemon allows more."),
       v.metadata({ format: "uri", maxLength: MAX_URL_BYTES }),
       v.rawTransform(({ dataset, addIssue, NEVER }) => {
-        const checked = checkEndpointUrl(dataset.value, urlPolicy());
+        const checked = checkEndpointUrl(dataset.value, urlPolicy);
         if ("url" in checked) return checked.url;
         addIssue({ message: `${checked.code}: ${checked.detail}` });
         return NEVER;

@@ -4,7 +4,6 @@ import type { EventType } from "../domain/event-type.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { newSigningSecret } from "../domain/secret.ts";
-import type { UrlPolicy } from "../domain/url.ts";
 import { allows, type Principal } from "./authentication.ts";
 import { changed } from "./endpoint-change.ts";
 import { changeSchema, registrationSchema } from "./endpoint-schema.ts";
@@ -29,18 +28,19 @@ const Uid = textParameter("uid", "Only the endpoint with this `uid`.");
 export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
   const { store, deliveries, config, random } = parts;
   const signatureHeader = config.signature.header;
-  const rules = { types, signatureHeader, urlPolicy: () => urlPolicy(parts) };
-  const Registration = registrationSchema(rules);
-  const Change = changeSchema(rules);
+  const rulesFor = (tenant: string) => ({ types, signatureHeader, urlPolicy: parts.urlPolicy(tenant) });
+  const Registration = registrationSchema(rulesFor(""));
+  const Change = changeSchema(rulesFor(""));
 
   async function register({ principal, query, body, now, request }: Call): Promise<Reply> {
-    const given = readJson(body, Registration);
+    const tenant = tenantToWrite(principal, namedTenant(query));
+    const given = readJson(body, registrationSchema(rulesFor(tenant)));
     requireForValues(principal, given.headers);
     const signingSecret = newSigningSecret(random(32));
     const endpoint = await store.addEndpoint(
       {
         id: newId("ep", now, random(10)),
-        tenant: tenantToWrite(principal, namedTenant(query)),
+        tenant,
         uid: given.uid,
         url: given.url,
         events: given.events,
@@ -77,9 +77,11 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
 
   async function change({ principal, params, query, body, now }: Call): Promise<Reply> {
     const id = endpointId(params);
-    const patch = readJson(body, Change);
-    requireForValues(principal, patch.headers ?? {});
     const tenant = tenantToRead(principal, namedTenant(query));
+    const owner = tenant ?? (await store.tenantOf(id));
+    if (owner === null) throw notFound();
+    const patch = readJson(body, changeSchema(rulesFor(owner)));
+    requireForValues(principal, patch.headers ?? {});
     const settings = (before: EndpointSettings) => {
       const after = changed(before, patch, signatureHeader);
       requireForMove(principal, before, after);
@@ -191,12 +193,6 @@ function requireForMove(principal: Principal, before: EndpointSettings, after: E
 export function endpointId({ id = "" }: Call["params"]): string {
   if (!isId("ep", id)) throw notFound();
   return id;
-}
-
-function urlPolicy({ config, egress, ownAddresses }: ApiParts): UrlPolicy {
-  const { allowHttp, allowCidrs, denyCidrs, ports, allowIpHosts } = egress();
-  const address = { allowCidrs, denyCidrs, ownAddresses: ownAddresses(), allowLoopback: config.dev };
-  return { allowHttp, ports, allowIpHosts, address, dev: config.dev };
 }
 
 /** As it is stored: a caller may look for it as it was given. */

@@ -8,7 +8,7 @@ import type { DataCheck } from "./data-check.ts";
 import { inWords } from "./expectation.ts";
 import { parseInstant } from "./instant.ts";
 import { DRAFT_FIELDS, ITEM_FIELDS, MAX_BATCH } from "./schemas/event-draft.ts";
-import { isTenant } from "./tenant.ts";
+import { isTenant } from "../domain/tenant.ts";
 import { Faults, memberPointer, validationFailed } from "./validation.ts";
 
 const MAX_AHEAD_MS = 5 * 60_000;

@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
 import type { EventType } from "../domain/event-type.ts";
+import type { UrlPolicy } from "../domain/url.ts";
 import type { Feed } from "../feed/feed.ts";
 import type { Log } from "../log.ts";
 import type { DataCheck } from "./data-check.ts";
@@ -37,13 +38,11 @@ export interface ApiParts {
   readonly catalogue: EventTypes;
   /** `draining` still takes publishes, because they are durable; `stopped` takes nothing. */
   readonly phase: () => "serving" | "draining" | "stopped";
-  /** As the last SIGHUP left it; what else is in `config` holds until a restart. */
-  readonly egress: () => Config["egress"];
   readonly backups: Pick<Backups, "make" | "rules" | "failure">;
   /** A sentence for each constant of the specification that the configuration changes. */
   readonly departures: () => readonly string[];
-  /** This host's own addresses, which endpoints may not name. */
-  readonly ownAddresses: () => readonly string[];
+  /** Which URLs the endpoints of a tenant may have, as the last SIGHUP left it. */
+  readonly urlPolicy: (tenant: string) => UrlPolicy;
   readonly metrics: ApiMetrics;
   /** Cryptographically secure bytes, for ids and secrets. */
   readonly random: (length: number) => Uint8Array;

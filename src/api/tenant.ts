@@ -1,14 +1,12 @@
 /** Whose data a request is about: the key's tenant, or, for a key of `*`, the tenant it names. */
 import { ALERT_TENANT } from "../domain/alert.ts";
 import { WebhookdError } from "../domain/errors.ts";
+import { TENANT } from "../domain/tenant.ts";
 import type { Principal } from "./authentication.ts";
 import { textParameter, type Query } from "./parameter.ts";
 
 export const DEFAULT_TENANT = "default";
 export const EVERY_TENANT = "*";
-
-/** `interface.md` §1. */
-export const TENANT = /^[A-Za-z0-9_.:-]{1,64}$/;
 
 export const TenantParameter = textParameter(
   "tenant",
@@ -16,10 +14,6 @@ export const TenantParameter = textParameter(
   TENANT,
   "is no tenant's name",
 );
-
-export function isTenant(text: string): boolean {
-  return TENANT.test(text);
-}
 
 /** Where something new belongs. */
 export function tenantToWrite(principal: Principal, named: string | undefined): string {

@@ -7,6 +7,11 @@ const HEAD = `# webhookd. Every line shows its default. Flags win over WEBHOOKD_
 `;
 
 const TAIL = `
+# Networks for the endpoints of some tenants alone, as many as you like. Re-read at SIGHUP.
+# [[egress.tenant]]
+# names = ["acme"]
+# allow_cidrs = ["10.20.0.0/16"]
+
 # More event types, as many as you like, each under its own [[event_types]]. An endpoint can be sent the sample as a test
 # event; schema (JSON Schema 2020-12) is what data is held against with [events] validate.
 # [[event_types]]

@@ -1,6 +1,8 @@
 import { parse, TomlError } from "smol-toml";
+import type { TenantNetworks } from "../domain/address.ts";
 import type { EventType } from "../domain/event-type.ts";
 import type { Mistake } from "./error.ts";
+import { EGRESS_TENANTS, readEgressTenants } from "./egress-tenants.ts";
 import { EVENT_TYPES, readEventTypes } from "./event-types.ts";
 import { nearest } from "./nearest.ts";
 import { nameOf, SETTINGS, type SettingName } from "./schema.ts";
@@ -14,6 +16,7 @@ export interface FileEntry {
 export interface FileContent {
   readonly settings: ReadonlyMap<SettingName, FileEntry>;
   readonly eventTypes: readonly EventType[];
+  readonly egressTenants: readonly TenantNetworks[];
   readonly mistakes: readonly Mistake[];
 }
 
@@ -26,12 +29,14 @@ export function readFileContent(text: string, name: string): FileContent {
     if (!(error instanceof TomlError)) throw error;
     const what = error.message.split("\n", 1)[0]!.replace("Invalid TOML document: ", "");
     const mistake = { where: `${name}:${error.line}`, what: `is not valid TOML: ${what}.` };
-    return { settings: new Map(), eventTypes: [], mistakes: [mistake] };
+    return { settings: new Map(), eventTypes: [], egressTenants: [], mistakes: [mistake] };
   }
   const settings = new Map<SettingName, FileEntry>();
   const { [EVENT_TYPES]: added = [], ...sections } = table;
-  const { types: eventTypes, mistakes: wrongTypes } = readEventTypes(added, (path) => `${name}:${lineOf(text, path)}`);
-  const mistakes = [...wrongTypes];
+  const placeOf = (path: readonly string[]) => `${name}:${lineOf(text, path)}`;
+  const { types: eventTypes, mistakes: wrongTypes } = readEventTypes(added, placeOf);
+  const { tenants: egressTenants, mistakes: wrongTenants } = readEgressTenants(takeTenants(sections), placeOf);
+  const mistakes = [...wrongTypes, ...wrongTenants];
   for (const [section, values] of Object.entries(sections)) {
     const keys = SETTINGS.filter((setting) => setting.section === section);
     const where = () => `${name}:${lineOf(text, [section])}`;
@@ -49,7 +54,17 @@ export function readFileContent(text: string, name: string): FileContent {
       }
     }
   }
-  return { settings, eventTypes, mistakes };
+  return { settings, eventTypes, egressTenants, mistakes };
+}
+
+/** The one list of sections within a section; what is left of that one is settings. */
+function takeTenants(sections: Record<string, unknown>): unknown {
+  const [section, key] = EGRESS_TENANTS.split(".") as [string, string];
+  const values = sections[section];
+  if (!isTable(values) || !Object.hasOwn(values, key)) return [];
+  const { [key]: tenants, ...settings } = values;
+  sections[section] = settings;
+  return tenants;
 }
 
 /** Also for variables: the same words for the same mistake. */

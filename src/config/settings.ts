@@ -1,4 +1,5 @@
 import { dirname, relative, resolve } from "node:path";
+import type { TenantNetworks } from "../domain/address.ts";
 import type { EventType } from "../domain/event-type.ts";
 import { ConfigError, type Mistake } from "./error.ts";
 import { readFileContent, unknownKey } from "./file.ts";
@@ -19,6 +20,7 @@ export interface LoadedSettings {
   readonly settings: Settings;
   /** Those that the file adds. */
   readonly eventTypes: readonly EventType[];
+  readonly egressTenants: readonly TenantNetworks[];
   /** The file that was read, if there was one. */
   readonly file: string | null;
   /** Where each setting that is not at its default was given: `webhookd.toml:14`, a variable or a flag. */
@@ -37,7 +39,7 @@ const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP)(_.*)
 
 /** Flags over variables over the file over the defaults. Throws a ConfigError with every mistake in the values. */
 export function loadSettings(inputs: ConfigInputs): LoadedSettings {
-  const { file, given, eventTypes, mistakes } = readConfigFile(inputs);
+  const { file, given, eventTypes, egressTenants, mistakes } = readConfigFile(inputs);
   mistakes.push(...addVariables(given, inputs));
   for (const { name, flag, text } of inputs.flags.settings ?? []) {
     const setting = SETTINGS.find((known) => nameOf(known) === name)!;
@@ -58,13 +60,14 @@ export function loadSettings(inputs: ConfigInputs): LoadedSettings {
     }
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes);
-  return { settings: { ...DEFAULTS, ...values } as Settings, eventTypes, file, origins };
+  return { settings: { ...DEFAULTS, ...values } as Settings, eventTypes, egressTenants, file, origins };
 }
 
 interface ReadFile {
   readonly file: string | null;
   readonly given: Map<SettingName, Given>;
   readonly eventTypes: readonly EventType[];
+  readonly egressTenants: readonly TenantNetworks[];
   readonly mistakes: Mistake[];
 }
 
@@ -81,11 +84,12 @@ function readConfigFile(inputs: ConfigInputs): ReadFile {
       relative(inputs.cwd, file).startsWith("..") ? file : relative(inputs.cwd, file),
     );
     for (const [name, entry] of found.settings) given.set(name, { ...entry, folder: dirname(file) });
-    return { file, given, eventTypes: found.eventTypes, mistakes: [...found.mistakes] };
+    const { eventTypes, egressTenants } = found;
+    return { file, given, eventTypes, egressTenants, mistakes: [...found.mistakes] };
   }
   const mistakes: Mistake[] =
     asked === undefined ? [] : [{ where: "--config", what: `there is no file ${resolve(inputs.cwd, asked)}.` }];
-  return { file: null, given, eventTypes: [], mistakes };
+  return { file: null, given, eventTypes: [], egressTenants: [], mistakes };
 }
 
 function readOrFail(inputs: ConfigInputs, file: string): string | null {

@@ -2,11 +2,12 @@
  * Marks each delivery on the disk before it is dialled, so that a process that dies leaves word of what was on the
  * wire. It costs a commit for each hand-over: only for a process that has died twice in quick succession.
  */
+import type { AddressRules } from "../domain/address.ts";
 import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Store } from "../store/store.ts";
-import type { EgressRules, Sending } from "./sending.ts";
+import type { Sending } from "./sending.ts";
 
 export class CarefulSending implements Sending {
   readonly #inner: Sending;
@@ -38,7 +39,7 @@ export class CarefulSending implements Sending {
     return this.#inner.setTarget(target);
   }
 
-  setEgress(rules: EgressRules): void {
+  setEgress(rules: AddressRules): void {
     this.#inner.setEgress(rules);
   }
 

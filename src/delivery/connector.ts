@@ -4,7 +4,8 @@
  */
 import { isIP, SocketAddress, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { checkAddress, type AddressFault } from "../domain/address.ts";
+import type { AddressFault, Call } from "../domain/address.ts";
+import { portOf } from "../domain/url.ts";
 import { DialRace, type Dialled } from "./dial.ts";
 import type { Egress } from "./egress.ts";
 import { Fault, faultOf } from "./fault.ts";
@@ -16,14 +17,17 @@ export class Destination {
   readonly hostname: string;
   readonly port: number;
   readonly secure: boolean;
+  /** Whose endpoint it is: some networks are open to one tenant alone. */
+  readonly tenant: string;
   /** The last TLS session: the next handshake with the same endpoint is shorter. Never shared between endpoints. */
   session: Buffer | undefined;
 
-  constructor(url: URL) {
+  constructor(url: URL, tenant: string) {
     this.origin = url.origin;
     this.hostname = url.hostname.replace(/^\[|\]$|\.$/g, "");
     this.secure = url.protocol === "https:";
-    this.port = url.port === "" ? (this.secure ? 443 : 80) : Number(url.port);
+    this.port = portOf(url);
+    this.tenant = tenant;
   }
 }
 
@@ -78,11 +82,7 @@ export class Opening {
     if (this.#ended) return;
     for (const ip of ips) {
       // One bad answer refuses them all: a name that points inside is not to be trusted with its other addresses.
-      const refused = checkAddress(ip, this.#egress.policy);
-      if (refused !== null) {
-        this.#end(new Fault(refused, REFUSALS[refused]));
-        return;
-      }
+      if (this.#refuses(this.#egress.policy.check(this.#callTo(ip)))) return;
     }
     this.waitingFor = "a connection";
     const { dial, clock } = this.#egress;
@@ -94,13 +94,24 @@ export class Opening {
     race.start();
   }
 
-  /** Before the first byte: is the other side who was vetted? */
+  #callTo(ip: string): Call {
+    const { port, tenant } = this.#destination;
+    return { ip, port, tenant };
+  }
+
+  #refuses(fault: AddressFault | null): boolean {
+    if (fault !== null) this.#end(new Fault(fault, REFUSALS[fault]));
+    return fault !== null;
+  }
+
+  /** Before the first byte: is the other side who was vetted, and not this host? */
   #check({ socket, ip }: Dialled): void {
     this.#hangUp = () => socket.destroy();
     if (canonical(socket.remoteAddress) !== canonical(ip)) {
       this.#end(new Fault("address_not_public", "the connection did not lead to the address that was vetted"));
       return;
     }
+    if (this.#refuses(this.#egress.policy.checkEnds(this.#callTo(ip), socket.localAddress ?? ""))) return;
     this.connectedAt = this.#egress.clock.monotonic();
     this.remoteAddress = ip;
     if (this.#destination.secure) this.#secure(socket);

@@ -22,9 +22,9 @@ export class Exchange {
   #onDrained: (() => void) | null = null;
   #closed = false;
 
-  constructor(egress: Egress, url: string) {
+  constructor(egress: Egress, url: string, tenant: string) {
     this.egress = egress;
-    this.#destination = new Destination(new URL(url));
+    this.#destination = new Destination(new URL(url), tenant);
   }
 
   /** One attempt. Never rejects: what the receiver, the network or this host do wrong is the outcome. */

@@ -1,20 +1,15 @@
 /** Goes the way to a receiver that a delivery goes, up to where its request would be written, and hangs up. */
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../clock.ts";
+import { AddressPolicy } from "../domain/address.ts";
 import { Destination, Opening } from "./connector.ts";
 import { Egress, trust } from "./egress.ts";
 import { Fault } from "./fault.ts";
+import type { SenderSettings } from "./open-sender.ts";
+import { readOwnAddresses } from "./own-addresses.ts";
 import { createResolve } from "./resolver.ts";
 
-export interface ProbeSettings {
-  readonly allowCidrs: readonly string[];
-  readonly denyCidrs: readonly string[];
-  readonly resolver: "c-ares" | "system";
-  readonly caFile: string;
-  readonly ownAddresses: readonly string[];
-  readonly dev: boolean;
-  readonly timeoutMs: number;
-}
+export type ProbeSettings = Pick<SenderSettings, "addresses" | "resolver" | "caFile" | "timeoutMs">;
 
 export interface Probed {
   readonly address: string;
@@ -24,23 +19,22 @@ export interface Probed {
 }
 
 /** A fault's message is a sentence. */
-export type Probe = (url: URL) => Promise<Probed | Fault>;
+export type Probe = (url: URL, tenant: string) => Promise<Probed | Fault>;
 
 export function createProbe(settings: ProbeSettings, clock: Clock): Probe {
-  const { allowCidrs, denyCidrs, ownAddresses, dev, timeoutMs } = settings;
+  const { addresses, timeoutMs } = settings;
   const egress = new Egress({
     clock,
-    policy: { allowCidrs, denyCidrs, ownAddresses, allowLoopback: dev },
-    resolve: createResolve(settings.resolver, dev),
+    policy: new AddressPolicy(addresses, readOwnAddresses(clock)),
+    resolve: createResolve(settings.resolver, addresses.allowLoopback),
     secureContext: trust(settings.caFile),
     timeoutMs,
   });
-  return (url) => probe(egress, url, timeoutMs);
+  return (url, tenant) => probe(egress, new Destination(url, tenant), timeoutMs);
 }
 
-function probe(egress: Egress, url: URL, timeoutMs: number): Promise<Probed | Fault> {
+function probe(egress: Egress, destination: Destination, timeoutMs: number): Promise<Probed | Fault> {
   const began = egress.clock.monotonic();
-  const destination = new Destination(url);
   return new Promise((resolve) => {
     const opening: Opening = new Opening(egress, destination, (result) => {
       cancelTimer();

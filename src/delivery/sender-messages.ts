@@ -3,11 +3,12 @@
  * an object of a dozen fields, and two of them cross for each attempt; so the usual job and the usual success travel as
  * rows of numbers and one text, and whatever else there is as it is.
  */
+import type { AddressRules } from "../domain/address.ts";
 import { isPlain, plainSuccess, type Trigger } from "../domain/attempt.ts";
 import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import type { SenderSettings } from "./open-sender.ts";
-import type { EgressRules, Ended } from "./sending.ts";
+import type { Ended } from "./sending.ts";
 
 export interface SenderThreadData {
   readonly settings: SenderSettings;
@@ -18,7 +19,7 @@ export interface SenderThreadData {
 export type ToSender =
   | { readonly kind: "jobs"; readonly jobs: PackedJobs }
   | { readonly kind: "target"; readonly target: Target; readonly call: number }
-  | { readonly kind: "egress"; readonly rules: EgressRules }
+  | { readonly kind: "egress"; readonly rules: AddressRules }
   | { readonly kind: "forget"; readonly endpoint: string; readonly call: number }
   | { readonly kind: "pause" | "drain"; readonly call: number }
   | { readonly kind: "resume" | "probe" | "abort" | "close" };

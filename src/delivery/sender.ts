@@ -3,12 +3,13 @@
  * came of it is reported. It knows no store and no ladder.
  */
 import type { Clock } from "../clock.ts";
+import type { AddressRules } from "../domain/address.ts";
 import { noResponse, type Outcome } from "../domain/attempt.ts";
 import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Signer } from "./request.ts";
-import { isResumed, type EgressRules, type Ended, type Sending } from "./sending.ts";
+import { isResumed, type Ended, type Sending } from "./sending.ts";
 import { Pace } from "./pace.ts";
 import { Turns } from "./turns.ts";
 
@@ -18,13 +19,13 @@ export type Wire = Pick<Exchange, "post" | "abort" | "close">;
 export interface SenderParts {
   readonly clock: Clock;
   readonly signer: (target: Target) => Signer;
-  readonly open: (url: string) => Wire;
+  readonly open: (target: Target) => Wire;
   readonly maxInFlight: number;
   readonly endpointMaxInFlight: number;
   readonly onEnded: (ended: Ended, job: Job) => void;
   /** Called before the first byte of an attempt. */
   readonly onStart?: ((job: Job) => void) | undefined;
-  readonly onEgress?: (rules: EgressRules) => void;
+  readonly onEgress?: (rules: AddressRules) => void;
   readonly onClosed?: () => void;
 }
 
@@ -64,7 +65,7 @@ export class Sender implements Sending {
     const before = this.#lines.get(target.endpoint);
     const sameUrl = before !== undefined && before.target.url === target.url;
     if (before !== undefined && !sameUrl) void before.wire.close();
-    const wire = sameUrl ? before.wire : this.#parts.open(target.url);
+    const wire = sameUrl ? before.wire : this.#parts.open(target);
     const pace = sameUrl ? before.pace : new Pace();
     this.#lines.set(target.endpoint, { target, signer: this.#parts.signer(target), wire, pace });
     if (isResumed(before?.target, target)) this.#turns.startLow(target.endpoint);
@@ -74,7 +75,7 @@ export class Sender implements Sending {
     this.#pump();
   }
 
-  setEgress(rules: EgressRules): void {
+  setEgress(rules: AddressRules): void {
     this.#parts.onEgress?.(rules);
   }
 

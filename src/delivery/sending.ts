@@ -1,13 +1,8 @@
 /** What the dispatcher asks of whoever sends: a sender beside it, or threads of them. */
+import type { AddressRules } from "../domain/address.ts";
 import type { Outcome } from "../domain/attempt.ts";
 import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
-
-/** Networks beside the public ones that may be called, and networks that may never be. */
-export interface EgressRules {
-  readonly allowCidrs: readonly string[];
-  readonly denyCidrs: readonly string[];
-}
 
 export interface Sending {
   /** How many attempts are on the wire. */
@@ -20,7 +15,7 @@ export interface Sending {
    */
   setTarget(target: Target): Promise<void>;
   /** Every connection that is opened after it, and every request but those on the wire, keeps to these rules. */
-  setEgress(rules: EgressRules): void;
+  setEgress(rules: AddressRules): void;
   /** Their endpoints' targets must have been set. Each job ends, is forgotten, or waits while paused. */
   send(jobs: readonly Job[]): void;
   /** Starts nothing more of what the endpoint had waiting; the answer is what was given back, by delivery id. */

@@ -3,12 +3,13 @@
  * lost. What was on the wire then is suspected of having killed it and goes on in quarantine: a thread for one job at a
  * time, so that the next death names the guilty one. Three deaths by the same delivery end its attempt as failed.
  */
+import type { AddressRules } from "../domain/address.ts";
 import { deadly, noResponse, type Outcome } from "../domain/attempt.ts";
 import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import type { Log } from "../log.ts";
 import type { SenderSettings } from "./open-sender.ts";
-import { isResumed, type EgressRules, type Ended, type Sending } from "./sending.ts";
+import { isResumed, type Ended, type Sending } from "./sending.ts";
 import { ThreadPort, type Outstanding, type StartThread } from "./thread-port.ts";
 import { INITIAL_CAP } from "./turns.ts";
 
@@ -66,9 +67,9 @@ export class ThreadedSending implements Sending {
     await Promise.all(threads.map((thread) => thread?.ask({ kind: "target", target })));
   }
 
-  setEgress(rules: EgressRules): void {
-    this.#settings = { ...this.#settings, egress: { ...this.#settings.egress, ...rules } };
-    for (const thread of this.#all()) thread.tell({ kind: "egress", rules });
+  setEgress(addresses: AddressRules): void {
+    this.#settings = { ...this.#settings, addresses };
+    for (const thread of this.#all()) thread.tell({ kind: "egress", rules: addresses });
   }
 
   send(jobs: readonly Job[]): void {

@@ -3,31 +3,41 @@
  * `::7f00:1`, `4000::1` and Azure's `168.63.129.16` unicast.
  */
 import { isIP } from "node:net";
-import ipaddr from "ipaddr.js";
+import { carriedBy, cidrs, isSingle, isV4, parseAddress, parseCidr, within } from "./address-blocks.ts";
+import type { Address, Cidr } from "./address-blocks.ts";
 
-export interface AddressPolicy {
+/** Plain data, so that it can be sent to a thread. */
+export interface AddressRules {
   /** Opened beside the public addresses. A metadata or own address needs an entry of exactly that address. */
   readonly allowCidrs: readonly string[];
   /** Refused before everything else. */
   readonly denyCidrs: readonly string[];
-  /** The addresses of this host, to keep deliveries from our own services. */
-  readonly ownAddresses: readonly string[];
+  /** Opened to some tenants alone. */
+  readonly tenants: readonly TenantNetworks[];
   /** `--dev`: 127.0.0.0/8 and ::1 are open, own addresses or not. */
   readonly allowLoopback: boolean;
+  /** The port of our own API, which nothing opens on an address of this host. 0 while it is not known. */
+  readonly ownPort: number;
+}
+
+export interface TenantNetworks {
+  readonly names: readonly string[];
+  readonly allowCidrs: readonly string[];
 }
 
 export type AddressFault = "address_not_public" | "address_metadata" | "address_denied" | "address_self";
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-type Cidr = readonly [network: Address, prefix: number];
+/** What is to be dialled, and on behalf of which tenant. */
+export interface Call {
+  readonly ip: string;
+  readonly port: number;
+  readonly tenant: string;
+}
 
-interface CompiledPolicy {
+interface Opened {
   readonly allow: readonly Cidr[];
   /** The entries of `allow` that name one address. */
   readonly named: readonly Cidr[];
-  readonly deny: readonly Cidr[];
-  readonly own: readonly Cidr[];
-  readonly allowLoopback: boolean;
 }
 
 /** IANA's special-purpose blocks (RFC 6890 and its registry), and multicast. */
@@ -52,7 +62,7 @@ const NOT_PUBLIC_V4 = cidrs([
   "240.0.0.0/4",
 ]);
 
-/** The only block IANA allocates from; what embeds IPv4 addresses (mapped, compatible, NAT64) lies outside. */
+/** The only block IANA allocates from. */
 const GLOBAL_V6 = cidrs(["2000::/3"]);
 
 const NOT_PUBLIC_V6 = cidrs([
@@ -81,21 +91,75 @@ const METADATA = cidrs([
 ]);
 
 const LOOPBACK = cidrs(["127.0.0.0/8", "::1"]);
+/** Whatever the interfaces say; an unspecified address leads to this host too. */
+const THIS_HOST = [...LOOPBACK, ...cidrs(["0.0.0.0/8", "::"])];
 
-const compiled = new WeakMap<AddressPolicy, CompiledPolicy>();
+/** The one place that judges addresses, for registrations, deliveries, alerts and probes. */
+export class AddressPolicy {
+  readonly #rules: AddressRules;
+  readonly #deny: readonly Cidr[];
+  readonly #opened: Opened;
+  readonly #openedTo = new Map<string, Opened>();
+  readonly #ownAddresses: () => readonly string[];
+  #lastRead: readonly string[] = [];
+  #own: readonly Cidr[] = THIS_HOST;
 
-/** Null when a delivery may go to this address. Text that is no address is not public. */
-export function checkAddress(ip: string, policy: AddressPolicy): AddressFault | null {
-  const address = parseAddress(ip);
-  if (address === null) return "address_not_public";
-  const { allow, named, deny, own, allowLoopback } = compile(policy);
-  const target = unmapped(address);
-  if (within(address, deny) || within(target, deny)) return "address_denied";
-  if (within(address, named)) return null;
-  if (within(target, METADATA)) return "address_metadata";
-  if (allowLoopback && within(address, LOOPBACK)) return null;
-  if (!isPublic(address) && !within(address, allow)) return "address_not_public";
-  return within(target, own) ? "address_self" : null;
+  /** `ownAddresses` is asked at each check, because they change while the daemon runs. */
+  constructor(rules: AddressRules, ownAddresses: () => readonly string[]) {
+    this.#rules = rules;
+    this.#deny = cidrs(rules.denyCidrs);
+    this.#opened = opened(rules.allowCidrs);
+    this.#ownAddresses = ownAddresses;
+    for (const tenant of new Set(rules.tenants.flatMap(({ names }) => names))) {
+      const theirs = rules.tenants.filter(({ names }) => names.includes(tenant));
+      this.#openedTo.set(tenant, opened([...rules.allowCidrs, ...theirs.flatMap(({ allowCidrs }) => allowCidrs)]));
+    }
+  }
+
+  /** Null when a delivery may go there. Text that is no address is not public. */
+  check(call: Call): AddressFault | null {
+    const address = parseAddress(call.ip);
+    if (address === null) return "address_not_public";
+    // Whoever forwards a packet to one sends it on to the other.
+    const ways = [address, ...carriedBy(address)];
+    if (ways.some((each) => within(each, this.#deny))) return "address_denied";
+    const { allow, named } = this.#openedFor(call.tenant);
+    const isOwn = ways.some((each) => within(each, this.#ownBlocks()));
+    if (!within(address, named)) {
+      if (ways.some((each) => within(each, METADATA))) return "address_metadata";
+      if (!this.#opensLoopback(address)) {
+        if (!ways.every((each) => isPublic(each) || within(each, allow))) return "address_not_public";
+        if (isOwn) return "address_self";
+      }
+    }
+    return isOwn && call.port === this.#rules.ownPort ? "address_self" : null;
+  }
+
+  /** Of a connection: one that begins where it ends did not leave this host, whatever was known of its addresses. */
+  checkEnds(call: Call, localAddress: string): AddressFault | null {
+    const address = parseAddress(call.ip);
+    const local = parseAddress(localAddress);
+    if (address === null || local === null || address.toString() !== local.toString()) return null;
+    const isOpen = within(address, this.#openedFor(call.tenant).named) || this.#opensLoopback(address);
+    return isOpen && call.port !== this.#rules.ownPort ? null : "address_self";
+  }
+
+  #openedFor(tenant: string): Opened {
+    return this.#openedTo.get(tenant) ?? this.#opened;
+  }
+
+  #opensLoopback(address: Address): boolean {
+    return this.#rules.allowLoopback && within(address, LOOPBACK);
+  }
+
+  #ownBlocks(): readonly Cidr[] {
+    const read = this.#ownAddresses();
+    if (read !== this.#lastRead) {
+      this.#lastRead = read;
+      this.#own = [...THIS_HOST, ...cidrs(read)];
+    }
+    return this.#own;
+  }
 }
 
 /** Whether a host, by its name or address, can be nobody but this one. */
@@ -108,66 +172,13 @@ export function isCidr(text: string): boolean {
   return parseCidr(text) !== null;
 }
 
-function compile(policy: AddressPolicy): CompiledPolicy {
-  let entry = compiled.get(policy);
-  if (entry === undefined) {
-    const allow = cidrs(policy.allowCidrs);
-    entry = {
-      allow,
-      named: allow.filter(([network, prefix]) => prefix === bitsOf(network)),
-      deny: cidrs(policy.denyCidrs),
-      own: cidrs(policy.ownAddresses),
-      allowLoopback: policy.allowLoopback,
-    };
-    compiled.set(policy, entry);
-  }
-  return entry;
+function opened(allowCidrs: readonly string[]): Opened {
+  const allow = cidrs(allowCidrs);
+  return { allow, named: allow.filter(isSingle) };
 }
 
 function isPublic(address: Address): boolean {
   return isV4(address)
     ? !within(address, NOT_PUBLIC_V4)
     : within(address, GLOBAL_V6) && !within(address, NOT_PUBLIC_V6);
-}
-
-function within(address: Address, list: readonly Cidr[]): boolean {
-  return list.some(
-    // `match` throws on a network of the other family.
-    ([network, prefix]) =>
-      network.kind() === address.kind() && (address as ipaddr.IPv6).match(network as ipaddr.IPv6, prefix),
-  );
-}
-
-/** The IPv4 address inside `::ffff:0:0/96`, so that neither deny-list nor metadata list is passed by in that spelling. */
-function unmapped(address: Address): Address {
-  return !isV4(address) && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
-}
-
-function bitsOf(address: Address): number {
-  return isV4(address) ? 32 : 128;
-}
-
-function isV4(address: Address): address is ipaddr.IPv4 {
-  return address.kind() === "ipv4";
-}
-
-/** Null for zones and for the octal, hex and short spellings that `ipaddr.js` also reads. */
-function parseAddress(text: string): Address | null {
-  return isIP(text) === 0 || text.includes("%") ? null : ipaddr.parse(text);
-}
-
-function parseCidr(text: string): Cidr | null {
-  const [, host = "", digits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const address = parseAddress(host);
-  if (address === null) return null;
-  const prefix = digits === undefined ? bitsOf(address) : Number(digits);
-  return prefix <= bitsOf(address) ? [address, prefix] : null;
-}
-
-function cidrs(list: readonly string[]): Cidr[] {
-  return list.map((text) => {
-    const cidr = parseCidr(text);
-    if (cidr === null) throw new RangeError(`not an address or CIDR block: ${text}`);
-    return cidr;
-  });
 }

@@ -4,7 +4,7 @@
  * after it, in the order of `interface.md` §3; the first fault wins. The guard that counts stands at the connection.
  */
 import { isIP } from "node:net";
-import { checkAddress, type AddressFault, type AddressPolicy } from "./address.ts";
+import type { AddressFault, AddressPolicy } from "./address.ts";
 import type { FieldCode } from "./errors.ts";
 import { checkHostName } from "./host.ts";
 import { isPortAllowed } from "./port.ts";
@@ -16,6 +16,8 @@ export interface UrlPolicy {
   readonly ports: readonly number[] | "any";
   readonly allowIpHosts: boolean;
   readonly address: AddressPolicy;
+  /** Whose endpoint it is to be. */
+  readonly tenant: string;
   /** `--dev`: the host name `localhost` and any port. */
   readonly dev: boolean;
 }
@@ -72,7 +74,7 @@ function checkRaw(raw: string, policy: UrlPolicy): UrlFault | null {
 function checkHost(url: URL, written: string, policy: UrlPolicy): UrlFault | null {
   const literal = url.hostname.replace(/^\[(.*)\]$/, "$1");
   if (isIP(literal) === 0) return policy.dev && url.hostname === "localhost" ? null : checkHostName(url.hostname);
-  const code = checkAddress(literal, policy.address);
+  const code = policy.address.check({ ip: literal, port: portOf(url), tenant: policy.tenant });
   if (code !== null) return fault(code, ADDRESS_DETAIL[code]);
   if (written.toLowerCase() !== url.hostname) {
     return fault("host_noncanonical", `the address is spelled unusually; write ${url.hostname}`);
@@ -82,12 +84,16 @@ function checkHost(url: URL, written: string, policy: UrlPolicy): UrlFault | nul
 }
 
 function checkPort(url: URL, policy: UrlPolicy): UrlFault | null {
-  const standard = url.protocol === "https:" ? 443 : 80;
-  const port = url.port === "" ? standard : Number(url.port);
+  const port = portOf(url);
   // Allowing http without its port would allow nothing.
-  const plain = standard === 80 && port === 80;
+  const plain = url.protocol === "http:" && port === 80;
   if (plain || isPortAllowed(port, policy.dev ? "any" : policy.ports)) return null;
   return fault("port_not_allowed", `port ${port} is not allowed; [egress] ports names those that are`);
+}
+
+export function portOf(url: URL): number {
+  if (url.port !== "") return Number(url.port);
+  return url.protocol === "https:" ? 443 : 80;
 }
 
 /** The host as it was written, without the port. */

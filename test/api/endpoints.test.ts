@@ -72,6 +72,21 @@ describe("registering", () => {
     expect((await api.store.target(body.id))!.headers).toEqual(given.headers);
   });
 
+  it("opens a network to the endpoints of its tenant alone, when they are changed too", async () => {
+    const config = aConfig();
+    const tenants = [{ names: ["acme"], allowCidrs: ["10.0.0.0/8"] }];
+    const api = await ApiServer.start(await aStore(), { config: { ...config, egress: { ...config.egress, tenants } } });
+    const inside = registration({ url: "https://10.1.1.1/h" });
+    const refused = { status: 422, body: { errors: [{ pointer: "/url", code: "address_not_public" }] } };
+    const acme = await api.post(`${PATH}?tenant=acme`, inside);
+    expect(acme.status).toBe(201);
+    expect(await api.post(`${PATH}?tenant=other`, inside)).toMatchObject(refused);
+    const other = await api.post(`${PATH}?tenant=other`, registration());
+    const move = { body: JSON.stringify({ url: "https://10.1.1.2/h" }) };
+    expect((await api.request("PATCH", `${PATH}/${acme.body.id}`, move)).status).toBe(200);
+    expect(await api.request("PATCH", `${PATH}/${other.body.id}`, move)).toMatchObject(refused);
+  });
+
   it("names the fault of each field", async () => {
     const api = await serve();
     const { body } = await api.post(PATH, {

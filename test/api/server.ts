@@ -9,6 +9,7 @@ import type { ApiParts } from "../../src/api/parts.ts";
 import { Feed } from "../../src/feed/feed.ts";
 import type { Route } from "../../src/api/route.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
+import { urlPolicies } from "../../src/config/endpoint-rules.ts";
 import { newId } from "../../src/domain/id.ts";
 import type { NewApiKey, Scope } from "../../src/domain/key.ts";
 import { createToken, hashSecret, parseToken } from "../../src/domain/token.ts";
@@ -35,7 +36,8 @@ export interface RequestOptions {
   readonly chunked?: boolean;
 }
 
-export interface ServeOptions extends Partial<Pick<ApiParts, "config" | "ownAddresses" | "catalogue" | "departures">> {
+export interface ServeOptions extends Partial<Pick<ApiParts, "config" | "catalogue" | "departures">> {
+  readonly ownAddresses?: () => readonly string[];
   /** Opens a unix socket there too. */
   readonly socket?: string;
   readonly bounds?: Partial<Bounds>;
@@ -72,6 +74,7 @@ export class ApiServer {
   static async start(store: Store, options: ServeOptions = {}) {
     const server = new ApiServer(store);
     const deliveries = server.#deliveries();
+    const config = options.config ?? aConfig();
     const api = createApi({
       store,
       feed: server.feed,
@@ -79,7 +82,7 @@ export class ApiServer {
       metrics: new Metrics({ store, deliveries, clock: server.clock, version: "0.0.0" }),
       clock: server.clock,
       log: server.#log(),
-      config: options.config ?? aConfig(),
+      config,
       ...(options.catalogue && { catalogue: options.catalogue }),
       ...(options.departures && { departures: options.departures }),
       backups: new Backups({
@@ -91,7 +94,7 @@ export class ApiServer {
       }),
       version: "0.0.0",
       phase: () => server.phase,
-      ownAddresses: options.ownAddresses ?? (() => []),
+      urlPolicy: urlPolicies(config, 0, options.ownAddresses ?? (() => [])),
     });
     const web = { log: silentLog, reject: api.reject, bounds: options.bounds ?? {} };
     const listener = await openListener(api.handler(false), { host: "127.0.0.1", port: 0, ...web });

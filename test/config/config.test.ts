@@ -142,6 +142,18 @@ describe("a configuration that is read again", () => {
     expect(rereadConfig(config, withTypes(["a", "b"])).changed).toEqual([]);
   });
 
+  it("takes up the networks of tenants", () => {
+    const withTenant = (cidr: string) =>
+      inputs({
+        files: { "/srv/app/webhookd.toml": `[[egress.tenant]]\nnames = ["acme"]\nallow_cidrs = ["${cidr}"]\n` },
+      });
+    const before = loadConfig(withTenant("10.0.0.0/8"));
+    expect(before.egress.tenants).toEqual([{ names: ["acme"], allowCidrs: ["10.0.0.0/8"] }]);
+    const { config, changed, needsRestart } = rereadConfig(before, withTenant("10.0.0.0/9"));
+    expect(config.egress.tenants).toEqual([{ names: ["acme"], allowCidrs: ["10.0.0.0/9"] }]);
+    expect({ changed, needsRestart }).toEqual({ changed: ["egress.tenant"], needsRestart: [] });
+  });
+
   it("must be right as a whole", () => {
     expect(() => reread({}, { WEBHOOKD_SERVER_LISTEN: "0.0.0.0:1", WEBHOOKD_LOG_LEVEL: "debug" })).toThrow("0.0.0.0");
   });

@@ -256,6 +256,24 @@ describe("mistakes", () => {
     expect(message).toMatch(/^webhookd\.toml:2: /);
   });
 
+  it.each([
+    ["allow_cidrs = []", 2, 'names is not a list of tenants\' names such as ["acme"].'],
+    ['names = ["a b"]\nallow_cidrs = []', 3, "names is not a list of tenants' names"],
+    ['names = ["acme"]\nallow_cidrs = ["10.0.0.0"]', 4, "allow_cidrs is not a list of networks"],
+    ['names = ["acme"]\nallow_cidrs = []\nallow_cidr = []', 5, "allow_cidr is not known.\n  Did you mean allow_cidrs?"],
+  ])("of [[egress.tenant]] are told with their line: %j", (text, line, wanted) => {
+    const message = mistakesOf(() => loadSettings(withFile(`[egress]\n[[egress.tenant]]\n${text}\n`)));
+    expect(message).toContain(wanted);
+    expect(message).toContain(`webhookd.toml:${line}: [[egress.tenant]]`);
+  });
+
+  it("are [egress.tenant] in one bracket, too", () => {
+    const message = mistakesOf(() => loadSettings(withFile('[egress.tenant]\nnames = ["acme"]\n')));
+    expect(message).toBe(
+      "webhookd.toml:1: egress.tenant is a list of sections.\n  Write [[egress.tenant]], in two brackets, once for each.",
+    );
+  });
+
   it("are all told at once", () => {
     const message = mistakesOf(() =>
       loadSettings(

@@ -1,14 +1,15 @@
 import { readFileSync } from "node:fs";
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { createServer, type SecureContext, type TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { AddressPolicy } from "../../src/domain/address.ts";
+import type { Dial } from "../../src/delivery/dial.ts";
 import { trust } from "../../src/delivery/egress.ts";
 import { Exchange } from "../../src/delivery/exchange.ts";
 import { DialSpy, type Route } from "../harness/dial.ts";
 import { FakeDns, type Answer } from "../harness/dns.ts";
-import { LOOPBACK_TOO, PUBLIC_ONLY, signedRequest, testEgress, testTrust } from "../harness/egress.ts";
+import { anAddressPolicy, LOOPBACK_TOO, PUBLIC_ONLY, signedRequest, testEgress, testTrust } from "../harness/egress.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 import { certificate } from "../harness/tls.ts";
 
@@ -36,6 +37,7 @@ async function wayTo(
     policy?: AddressPolicy;
     route?: Route;
     trust?: SecureContext;
+    tenant?: string;
   } = {},
 ): Promise<Way> {
   const receiver = await TestReceiver.start([], { tls: url.startsWith("https:") });
@@ -47,7 +49,7 @@ async function wayTo(
     dial: spy.dial,
     secureContext: options.trust ?? testTrust,
   });
-  const exchange = new Exchange(egress, url);
+  const exchange = new Exchange(egress, url, options.tenant ?? "default");
   closers.push(async () => {
     await exchange.close();
     egress.close();
@@ -78,12 +80,10 @@ describe("the egress guard on the corpus", () => {
     const { hostname } = new URL(input.url);
     const { exchange, spy, dns, receiver } = await wayTo(input.url, {
       answers: { [hostname]: input.dns ?? [] },
-      policy: {
-        allowCidrs: input.config?.allow_cidrs ?? [],
-        denyCidrs: input.config?.deny_cidrs ?? [],
-        ownAddresses: input.config?.own_addresses ?? [],
-        allowLoopback: false,
-      },
+      policy: anAddressPolicy(
+        { allowCidrs: input.config?.allow_cidrs ?? [], denyCidrs: input.config?.deny_cidrs ?? [] },
+        input.config?.own_addresses,
+      ),
     });
     const outcome = await exchange.post(signedRequest());
 
@@ -139,11 +139,35 @@ describe("the egress guard", () => {
     const receiver = await TestReceiver.start();
     const dial = () => connect({ host: "127.0.0.1", port: receiver.port });
     const egress = testEgress({ policy: PUBLIC_ONLY, dial, resolve: () => Promise.resolve([PUBLIC]) });
-    const exchange = new Exchange(egress, "http://hooks.example.com/");
+    const exchange = new Exchange(egress, "http://hooks.example.com/", "default");
     expect(await exchange.post(signedRequest())).toMatchObject({ outcome: "failed", error: "address_not_public" });
     egress.close();
     await receiver.close();
     expect(receiver.requests).toEqual([]);
+  });
+
+  it("sends nothing over a connection whose two ends are the same address", async () => {
+    const receiver = await TestReceiver.start();
+    const spy = new DialSpy(receiver.port);
+    const dial: Dial = (ip, port) =>
+      Object.defineProperty(spy.dial(ip, port), "localAddress", { get: () => PUBLIC }) as Socket;
+    const egress = testEgress({ policy: PUBLIC_ONLY, dial, resolve: () => Promise.resolve([PUBLIC]) });
+    const exchange = new Exchange(egress, "http://hooks.example.com/", "default");
+    expect(await exchange.post(signedRequest())).toMatchObject({ outcome: "failed", error: "address_self" });
+    expect(spy.sockets.map(({ bytesWritten }) => bytesWritten)).toEqual([0]);
+    egress.close();
+    await receiver.close();
+    expect(receiver.requests).toEqual([]);
+  });
+
+  it("goes where its tenant may go, and no other's", async () => {
+    const tenants = [{ names: ["acme"], allowCidrs: ["10.0.0.0/8"] }];
+    const policy = anAddressPolicy({ tenants });
+    const acme = await wayTo("http://10.1.1.1/", { policy, tenant: "acme" });
+    expect(await acme.exchange.post(signedRequest())).toMatchObject({ outcome: "succeeded" });
+    const other = await wayTo("http://10.1.1.1/", { policy, tenant: "other" });
+    expect(await other.exchange.post(signedRequest())).toMatchObject({ error: "address_not_public" });
+    expect(other.spy.dialled).toEqual([]);
   });
 
   it("knows that an IPv6 address has several spellings", async () => {

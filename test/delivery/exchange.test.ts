@@ -193,7 +193,7 @@ describe("whatever bytes a receiver sends", () => {
     await fc.assert(
       fc.asyncProperty(bytes, fc.constantFrom("fin", "rst"), async (send, close) => {
         const receiver = await RawReceiver.start({ steps: [{ send }, { close }] }, 1);
-        const exchange = new Exchange(egress, urlOf(receiver));
+        const exchange = new Exchange(egress, urlOf(receiver), "default");
         const outcome = await exchange.post(signedRequest());
         await exchange.close();
         await receiver.close();

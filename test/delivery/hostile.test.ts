@@ -132,7 +132,7 @@ async function expectNextAttempt(scene: Scene, wanted: Entry["expect"]): Promise
 
 /** The same receiver, for as many other endpoints at once. */
 async function crowd(scene: Scene, size: number): Promise<Outcome[]> {
-  const exchanges = Array.from({ length: size }, () => new Exchange(scene.egress, `https://${HOST}/hook`));
+  const exchanges = Array.from({ length: size }, () => new Exchange(scene.egress, `https://${HOST}/hook`, "default"));
   const outcomes = await Promise.all(exchanges.map((exchange) => exchange.post(signedRequest())));
   await Promise.all(exchanges.map((exchange) => exchange.close()));
   return outcomes;
@@ -140,7 +140,7 @@ async function crowd(scene: Scene, size: number): Promise<Outcome[]> {
 
 async function slowestOfHealthy(egress: Egress): Promise<number> {
   const receiver = await TestReceiver.start();
-  const exchange = new Exchange(egress, `http://healthy.example:${receiver.port}/hook`);
+  const exchange = new Exchange(egress, `http://healthy.example:${receiver.port}/hook`, "default");
   let slowest = 0;
   for (let i = 0; i < 20; i++) {
     const startedAt = performance.now();
@@ -176,7 +176,7 @@ class Scene {
       bodyMs: limitOf(entry) / 10,
     });
     const scheme = input.tls === undefined ? "http" : "https";
-    this.exchange = new Exchange(this.egress, `${scheme}://${HOST}:443/hook`);
+    this.exchange = new Exchange(this.egress, `${scheme}://${HOST}:443/hook`, "default");
   }
 
   static async open(entry: Entry): Promise<Scene> {

@@ -37,7 +37,7 @@ export function dispatcherOn(parts: HouseParts): Dispatcher {
         ...(onStart && { onStart }),
         signer: (target) =>
           new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, version: "0" }),
-        open: (url) => ({ post: (request) => post(url, request), abort() {}, close: async () => {} }),
+        open: ({ url }) => ({ post: (request) => post(url, request), abort() {}, close: async () => {} }),
         maxInFlight,
         endpointMaxInFlight: 256,
       }),

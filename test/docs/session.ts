@@ -7,6 +7,8 @@ import { ownPort } from "../harness/port.ts";
 import { MAIN } from "../harness/process.ts";
 import { placeOf, type Block } from "./blocks.ts";
 
+/** Nobody listens on compressnet, and no deliveries go to the daemon itself. */
+const CLOSED = 2;
 const CHECKOUT = resolve(import.meta.dirname, "../..");
 
 export interface Ran {
@@ -122,7 +124,7 @@ export class Session {
         .replaceAll(/(?<![\w./])data\/(admin\.key|webhookd\.sock)/g, `${this.home}/var/lib/webhookd/$1`)
         .replaceAll("127.0.0.1:8420", `127.0.0.1:${this.#port}`)
         // Nobody else's host is to be called by a test.
-        .replaceAll("https://example.com/hook", `http://127.0.0.1:${this.#port}/hook`)
+        .replaceAll("https://example.com/hook", `http://127.0.0.1:${CLOSED}/hook`)
     );
   }
 

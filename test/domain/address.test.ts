@@ -1,7 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkAddress, isCidr } from "../../src/domain/address.ts";
-import { anAddressPolicy, policyOf, ssrfCorpus } from "./corpus.ts";
+import { AddressPolicy, isCidr } from "../../src/domain/address.ts";
+import { anAddressPolicy } from "../harness/egress.ts";
+import { policyOf, ssrfCorpus } from "./corpus.ts";
+
+function checkAddress(ip: string, policy: AddressPolicy, { port = 443, tenant = "default" } = {}) {
+  return policy.check({ ip, port, tenant });
+}
 
 const DEFAULT = anAddressPolicy();
 
@@ -218,22 +223,159 @@ describe("the operator's lists", () => {
 });
 
 describe("our own addresses", () => {
-  const own = { ownAddresses: ["198.41.0.4", "127.0.0.1", "2001:500::1"] };
+  const own = ["198.41.0.4", "127.0.0.1", "2001:500::1"];
+  const policy = (...allowCidrs: string[]) => anAddressPolicy({ allowCidrs }, own);
 
   it("are refused, and opened only by an exact entry", () => {
-    expect(checkAddress("198.41.0.4", anAddressPolicy(own))).toBe("address_self");
-    expect(checkAddress("2001:0500::0001", anAddressPolicy(own))).toBe("address_self");
-    expect(checkAddress("198.41.0.4", anAddressPolicy({ ...own, allowCidrs: ["198.41.0.0/24"] }))).toBe("address_self");
-    expect(checkAddress("198.41.0.4", anAddressPolicy({ ...own, allowCidrs: ["198.41.0.4/32"] }))).toBeNull();
+    expect(checkAddress("198.41.0.4", policy())).toBe("address_self");
+    expect(checkAddress("2001:0500::0001", policy())).toBe("address_self");
+    expect(checkAddress("198.41.0.4", policy("198.41.0.0/24"))).toBe("address_self");
+    expect(checkAddress("198.41.0.4", policy("198.41.0.4/32"))).toBeNull();
   });
 
   it("say first that they are not public, so that a fault names the host's addresses to nobody", () => {
-    expect(checkAddress("127.0.0.1", anAddressPolicy(own))).toBe("address_not_public");
+    expect(checkAddress("127.0.0.1", policy())).toBe("address_not_public");
+  });
+});
+
+describe("a wide allow_cidrs", () => {
+  const own = ["10.1.2.3", "192.168.7.7", "2606:4700::7"];
+  const API = 8420;
+  const WIDE = [
+    "0.0.0.0/0",
+    "::/0",
+    "127.0.0.0/8",
+    "64:ff9b::/96",
+    "64:ff9b:1::/48",
+    "2000::/3",
+    "2001::/32",
+    "2002::/16",
+  ];
+  const hex = (ip: string) => {
+    const value = numberOf(ip);
+    return [`${(value >>> 16).toString(16)}:${(value & 0xffff).toString(16)}`, value] as const;
+  };
+  /** Every spelling in which IPv6 carries an IPv4 address to somebody who forwards it. */
+  const carriers = (ip: string) => {
+    const [low] = hex(ip);
+    const [inverted] = hex(dotted(~numberOf(ip) >>> 0));
+    const [a, b, c, d] = ip.split(".").map((byte) => Number(byte).toString(16).padStart(2, "0"));
+    return [
+      `::ffff:${low}`,
+      `::${low}`,
+      `::ffff:0:${low}`,
+      `64:ff9b::${low}`,
+      `64:ff9b:1::${low}`,
+      `64:ff9b:1:7:8:9:${low}`,
+      `64:ff9b:1:${a}${b}:${c}:${d}00::`,
+      `64:ff9b:1:50${a}:${b}:${c}${d}::`,
+      `64:ff9b:1:5050:${a}:${b}${c}:${d}00:0`,
+      `2002:${low}::1`,
+      `2001:0:${low}:8000:63bf:f7f7:f7f7`,
+      `2001:0:4136:e378:8000:63bf:${inverted}`,
+    ];
+  };
+
+  it.each(WIDE)("%s leaves every metadata service refused, whatever carries its address", (block) => {
+    const policy = anAddressPolicy({ allowCidrs: [block] }, own);
+    for (const ip of METADATA) {
+      expect(checkAddress(ip, policy)).toBe("address_metadata");
+      if (ip.includes(":")) continue;
+      for (const carrier of carriers(ip)) expect(checkAddress(carrier, policy), carrier).toBe("address_metadata");
+    }
+  });
+
+  it.each(["127.0.0.1", "127.0.0.53", "10.1.2.3", "::1", "::", "0.0.0.0", "2606:4700::7"])(
+    "all together leave %s, which is this host, refused at every port",
+    (ip) => {
+      const policy = anAddressPolicy({ allowCidrs: WIDE, ownPort: API }, own);
+      const carried = ip.includes(":") || ip === "0.0.0.0" ? [] : carriers(ip);
+      for (const port of [443, API])
+        for (const each of [ip, ...carried]) expect(checkAddress(each, policy, { port }), each).toBe("address_self");
+    },
+  );
+
+  it.each(carriers("10.9.9.9"))("opens %s only if the address inside is open too", (carrier) => {
+    expect(checkAddress(carrier, anAddressPolicy({ allowCidrs: ["2000::/3", "64:ff9b::/32"] }))).toBe(
+      "address_not_public",
+    );
+    expect(checkAddress(carrier, anAddressPolicy({ allowCidrs: ["::/0", "10.0.0.0/8"] }))).toBeNull();
+    const denied = anAddressPolicy({ allowCidrs: ["::/0", "10.0.0.0/8"], denyCidrs: ["10.9.0.0/16"] });
+    expect(checkAddress(carrier, denied)).toBe("address_denied");
+  });
+
+  it("opens NAT64 to public addresses", () => {
+    expect(checkAddress("64:ff9b::808:808", anAddressPolicy({ allowCidrs: ["64:ff9b::/96"] }))).toBeNull();
+    expect(checkAddress("64:ff9b:1:fffe::808:808", anAddressPolicy({ allowCidrs: ["64:ff9b:1::/48"] }))).toBeNull();
+  });
+});
+
+describe("our own port", () => {
+  it.each([
+    ["an exact entry", anAddressPolicy({ allowCidrs: ["127.0.0.1/32"], ownPort: 8420 })],
+    ["--dev", anAddressPolicy({ allowLoopback: true, ownPort: 8420 })],
+  ])("is opened by nothing, not by %s", (_by, policy) => {
+    expect(checkAddress("127.0.0.1", policy, { port: 8420 })).toBe("address_self");
+    expect(checkAddress("127.0.0.1", policy, { port: 9000 })).toBeNull();
+  });
+
+  it("is any port on another host", () => {
+    expect(checkAddress("8.8.8.8", anAddressPolicy({ ownPort: 8420 }), { port: 8420 })).toBeNull();
+  });
+});
+
+describe("a connection's two ends", () => {
+  const ends = (policy: AddressPolicy, ip: string, local: string, port = 443) =>
+    policy.checkEnds({ ip, port, tenant: "default" }, local);
+
+  it("may not be the same address, unless it is open by name", () => {
+    expect(ends(anAddressPolicy(), "93.184.216.34", "93.184.216.34")).toBe("address_self");
+    expect(ends(anAddressPolicy(), "2606:4700:0::7", "2606:4700::7")).toBe("address_self");
+    expect(ends(anAddressPolicy({ allowCidrs: ["10.0.0.0/8"] }), "10.0.0.1", "10.0.0.1")).toBe("address_self");
+    expect(ends(anAddressPolicy({ allowCidrs: ["10.0.0.1/32"] }), "10.0.0.1", "10.0.0.1")).toBeNull();
+    expect(ends(anAddressPolicy({ allowLoopback: true }), "127.0.0.1", "127.0.0.1")).toBeNull();
+    expect(ends(anAddressPolicy(), "93.184.216.34", "10.0.0.2")).toBeNull();
+  });
+
+  it("say nothing when one is not known", () => {
+    expect(ends(anAddressPolicy(), "93.184.216.34", "")).toBeNull();
+  });
+});
+
+describe("networks of one tenant", () => {
+  const tenants = [
+    { names: ["acme", "acme-test"], allowCidrs: ["10.20.0.0/16", "169.254.169.254/32"] },
+    { names: ["acme"], allowCidrs: ["10.30.0.0/16"] },
+  ];
+  const policy = anAddressPolicy({ allowCidrs: ["192.168.0.0/16"], tenants });
+  const faults = (tenant: string) =>
+    ["10.20.0.1", "10.30.0.1", "192.168.0.1", "169.254.169.254"].map((ip) => checkAddress(ip, policy, { tenant }));
+
+  it("are open to that tenant beside what is open to all", () => {
+    expect(faults("acme")).toEqual([null, null, null, null]);
+    expect(faults("acme-test")).toEqual([null, "address_not_public", null, null]);
+    expect(faults("other")).toEqual(["address_not_public", "address_not_public", null, "address_metadata"]);
+  });
+
+  it("are closed by deny_cidrs", () => {
+    const denying = anAddressPolicy({ denyCidrs: ["10.20.1.0/24"], tenants });
+    expect(checkAddress("10.20.1.1", denying, { tenant: "acme" })).toBe("address_denied");
+  });
+});
+
+describe("own addresses that change", () => {
+  it("count from the next check", () => {
+    let own = ["198.41.0.4"];
+    const rules = { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: false, ownPort: 0 };
+    const policy = new AddressPolicy(rules, () => own);
+    expect(checkAddress("198.41.0.5", policy)).toBeNull();
+    own = ["198.41.0.4", "198.41.0.5"];
+    expect(checkAddress("198.41.0.5", policy)).toBe("address_self");
   });
 });
 
 describe("--dev", () => {
-  const dev = anAddressPolicy({ allowLoopback: true, ownAddresses: ["127.0.0.1", "::1", "192.168.7.7"] });
+  const dev = anAddressPolicy({ allowLoopback: true }, ["127.0.0.1", "::1", "192.168.7.7"]);
 
   it.each(["127.0.0.1", "127.255.255.254", "::1"])("opens %s", (ip) => {
     expect(checkAddress(ip, dev)).toBeNull();

@@ -1,7 +1,7 @@
 /** The SSRF corpus as cases for the domain: what registration decides, and what each resolved address is. */
 import corpus from "../corpora/ssrf-corpus.json" with { type: "json" };
-import type { AddressPolicy } from "../../src/domain/address.ts";
 import type { UrlPolicy } from "../../src/domain/url.ts";
+import { anAddressPolicy } from "../harness/egress.ts";
 
 interface Entry {
   readonly id: string;
@@ -26,10 +26,6 @@ interface EgressConfig {
 
 export const ssrfCorpus = corpus as readonly Entry[];
 
-export function anAddressPolicy(fields: Partial<AddressPolicy> = {}): AddressPolicy {
-  return { allowCidrs: [], denyCidrs: [], ownAddresses: [], allowLoopback: false, ...fields };
-}
-
 /** The defaults of `[egress]`. */
 export function aUrlPolicy(fields: Partial<UrlPolicy> = {}): UrlPolicy {
   return {
@@ -37,6 +33,7 @@ export function aUrlPolicy(fields: Partial<UrlPolicy> = {}): UrlPolicy {
     ports: [443, 8443],
     allowIpHosts: true,
     address: anAddressPolicy(),
+    tenant: "default",
     dev: false,
     ...fields,
   };
@@ -47,10 +44,9 @@ export function policyOf({ input: { config = {} } }: Entry): UrlPolicy {
     allowHttp: config.allow_http ?? false,
     ports: config.allowed_ports ?? [443, 8443],
     allowIpHosts: config.allow_ip_hosts ?? true,
-    address: anAddressPolicy({
-      allowCidrs: config.allow_cidrs ?? [],
-      denyCidrs: config.deny_cidrs ?? [],
-      ownAddresses: config.own_addresses ?? [],
-    }),
+    address: anAddressPolicy(
+      { allowCidrs: config.allow_cidrs ?? [], denyCidrs: config.deny_cidrs ?? [] },
+      config.own_addresses,
+    ),
   });
 }

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkEndpointUrl, type UrlPolicy } from "../../src/domain/url.ts";
-import { anAddressPolicy, aUrlPolicy, policyOf, ssrfCorpus } from "./corpus.ts";
+import { anAddressPolicy } from "../harness/egress.ts";
+import { aUrlPolicy, policyOf, ssrfCorpus } from "./corpus.ts";
 
 const DEFAULT = aUrlPolicy();
 

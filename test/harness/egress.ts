@@ -1,12 +1,18 @@
 import { systemClock } from "../../src/clock.ts";
-import type { AddressPolicy } from "../../src/domain/address.ts";
+import { AddressPolicy, type AddressRules } from "../../src/domain/address.ts";
 import type { Claim } from "../../src/domain/delivery.ts";
 import { Egress, trust, type EgressParts } from "../../src/delivery/egress.ts";
 import type { SignedRequest } from "../../src/delivery/request.ts";
 import { caFile } from "./tls.ts";
 
-export const PUBLIC_ONLY: AddressPolicy = { allowCidrs: [], denyCidrs: [], ownAddresses: [], allowLoopback: false };
-export const LOOPBACK_TOO: AddressPolicy = { ...PUBLIC_ONLY, allowLoopback: true };
+/** Of a host without addresses of its own, unless they are given. */
+export function anAddressPolicy(rules: Partial<AddressRules> = {}, ownAddresses: readonly string[] = []) {
+  const none = { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: false, ownPort: 0 };
+  return new AddressPolicy({ ...none, ...rules }, () => ownAddresses);
+}
+
+export const PUBLIC_ONLY = anAddressPolicy();
+export const LOOPBACK_TOO = anAddressPolicy({ allowLoopback: true });
 
 /** Trusts the authority of tls/ as well. */
 export const testTrust = trust(caFile);

@@ -24,7 +24,7 @@ export function egressOf(parts: Partial<EgressParts> = {}): Egress {
 }
 
 export function exchangeTo(url: string, egress: Egress = egressOf()): Exchange {
-  const exchange = new Exchange(egress, url);
+  const exchange = new Exchange(egress, url, "default");
   closeAfter(() => {
     exchange.abort();
     return exchange.close();

@@ -54,9 +54,9 @@ export const SETTINGS: SenderSettings = {
   maxInFlight: 64,
   endpointMaxInFlight: 16,
   signature: { header: "X-Service-Signature", standardWebhooks: true, version: "0" },
-  egress: { allowCidrs: [], denyCidrs: [], resolver: "c-ares", caFile: "" },
-  ownAddresses: [],
-  dev: false,
+  addresses: { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: false, ownPort: 0 },
+  resolver: "c-ares",
+  caFile: "",
 };
 
 /** One life of the daemon: the real store on a real file, the real dispatcher and sender, a simulated network. */
@@ -259,7 +259,7 @@ function senderOn(
   return new Sender({
     ...hooks,
     signer: (target) => new Signer(target, signature),
-    open: (url) => ({ post: (request) => network.post(url, request), abort() {}, close: async () => {} }),
+    open: ({ url }) => ({ post: (request) => network.post(url, request), abort() {}, close: async () => {} }),
     maxInFlight,
     endpointMaxInFlight,
   });

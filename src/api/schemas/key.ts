@@ -3,7 +3,8 @@ import * as v from "valibot";
 import { SCOPES } from "../../domain/key.ts";
 import { line } from "../endpoint-schema.ts";
 import { parseInstant } from "../instant.ts";
-import { EVERY_TENANT, isTenant } from "../tenant.ts";
+import { isTenant } from "../../domain/tenant.ts";
+import { EVERY_TENANT } from "../tenant.ts";
 import { described, id, Instant, pageOf, titled } from "./wire.ts";
 
 export const KeyDraft = titled(

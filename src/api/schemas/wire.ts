@@ -1,7 +1,7 @@
 /** What every shape on the wire is made of: `interface.md` §1. Answers may gain fields, so their objects are open. */
 import * as v from "valibot";
 import { idPattern } from "../../domain/id.ts";
-import { TENANT } from "../tenant.ts";
+import { TENANT } from "../../domain/tenant.ts";
 
 export const id = (prefix: string) => v.pipe(v.string(), v.regex(idPattern(prefix)));
 

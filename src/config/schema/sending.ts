@@ -72,7 +72,7 @@ export const SENDING = [
     kind: "cidrs",
     default: [],
     sentence:
-      'Networks that are not public and may be called all the same, such as "10.0.0.0/8". Metadata services and this machine\'s own addresses need an exact /32 or /128.',
+      'Networks that are not public and may be called by every tenant all the same, such as "10.0.0.0/8"; for one tenant see [[egress.tenant]] below. Metadata services and this machine\'s own addresses need an exact /32 or /128, and an IPv4 address in NAT64, 6to4 or Teredo form must be open itself.',
     live: true,
   },
   {

@@ -1,0 +1,22 @@
+/** Where endpoints may be, as the configuration says: for registrations, deliveries, alerts and probes alike. */
+import type { Config } from "../config.ts";
+import { AddressPolicy, type AddressRules } from "../domain/address.ts";
+import type { UrlPolicy } from "../domain/url.ts";
+
+type Given = Pick<Config, "egress" | "dev">;
+
+/** `ownPort` is the one that the API listens on. */
+export function addressRules({ egress, dev }: Given, ownPort: number): AddressRules {
+  const { allowCidrs, denyCidrs, tenants } = egress;
+  return { allowCidrs, denyCidrs, tenants, allowLoopback: dev, ownPort };
+}
+
+export function urlPolicies(
+  given: Given,
+  ownPort: number,
+  ownAddresses: () => readonly string[],
+): (tenant: string) => UrlPolicy {
+  const { allowHttp, ports, allowIpHosts } = given.egress;
+  const address = new AddressPolicy(addressRules(given, ownPort), ownAddresses);
+  return (tenant) => ({ allowHttp, ports, allowIpHosts, address, tenant, dev: given.dev });
+}
