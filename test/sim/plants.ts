@@ -8,6 +8,8 @@ export interface Kinds {
   crash: boolean;
   crashAtAwait: boolean;
   disk: boolean;
+  /** Commits fail, before or after they took effect. */
+  commits: boolean;
   clock: boolean;
   receivers: boolean;
   operators: boolean;
@@ -28,8 +30,10 @@ export interface Kinds {
 
 export interface Plant {
   readonly ladder?: readonly number[];
-  /** A crash leaves the files as they were before the last publish that was answered. */
-  readonly losesLastPublish?: boolean;
+  /** The disk says that it synced, and did not: what no daemon survives. */
+  readonly lies?: boolean;
+  /** Commits that are undone say that they took effect. */
+  readonly forgets?: boolean;
   /** The dispatcher goes on in the belief that an endpoint is enabled, or disabled, as it was. */
   readonly unheard?: "disable" | "enable";
   /** What the dispatcher gets to hear instead of a verb's real answer. */
@@ -42,11 +46,12 @@ export interface Plant {
   readonly kinds?: Partial<Kinds>;
 }
 
-const NO_CRASH = { crash: false, crashAtAwait: false, deadly: false };
+const NO_CRASH = { crash: false, crashAtAwait: false, commits: false, deadly: false };
 
 const plants = {
   none: {},
-  "ack-before-commit": { losesLastPublish: true },
+  "ack-before-commit": { forgets: true },
+  "fsync-that-lies": { lies: true, kinds: { crash: true } },
   "early-retry": { ladder: LADDER.map((delay) => delay - 100) },
   /** A replay is due now, which lies behind the horizon. */
   "replay-unheard": {

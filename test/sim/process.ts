@@ -1,5 +1,3 @@
-import { cpSync } from "node:fs";
-import { join } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { Signer } from "../../src/delivery/request.ts";
@@ -17,6 +15,7 @@ import { switchSecrets } from "../../src/upkeep/secret-switch.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { VirtualClock } from "./clock.ts";
+import { SimDisk, type DiskFaults } from "./disk.ts";
 import { SimNetwork, TIMEOUT_MS, type SeenAttempt } from "./network.ts";
 import type { Plant } from "./plants.ts";
 import type { Random } from "./random.ts";
@@ -26,8 +25,9 @@ import { SimThread } from "./thread.ts";
 export interface Faults {
   /** Chance, for each call of the store, that the process dies just before or just after it. */
   crashAtAwait: number;
-  /** Commits fail with a full disk; so do reads of what is due, as on a disk with worse troubles. */
-  diskFull: boolean;
+  readonly disk: DiskFaults;
+  /** What is due cannot be read. */
+  unreadable: boolean;
   /** Nothing at all can be reached. */
   cutOff: boolean;
 }
@@ -66,12 +66,13 @@ export class Process {
   readonly dispatcher: Dispatcher;
   readonly #parts: ProcessParts;
   readonly #real: Store;
+  readonly #disk: SimDisk;
   readonly #threads = new Set<SimThread>();
-  #beforePublish: string | null = null;
 
-  private constructor(parts: ProcessParts, real: Store, clock: Clock) {
+  private constructor(parts: ProcessParts, real: Store, disk: SimDisk, clock: Clock) {
     this.#parts = parts;
     this.#real = real;
+    this.#disk = disk;
     this.store = this.#faulty(real);
     this.dispatcher = new Dispatcher({
       store: this.store,
@@ -136,6 +137,9 @@ export class Process {
   static async start(parts: ProcessParts): Promise<Process> {
     let alive = () => true;
     const clock = parts.clock.forProcess(() => alive());
+    const { lies = false, forgets = false } = parts.plant;
+    const { dir, random, faults, onCrash } = parts;
+    const disk = new SimDisk({ dir, random, faults: faults.disk, lies, forgets, onDeath: onCrash });
     const { store } = await openStore({
       dir: parts.dir,
       create: true,
@@ -144,11 +148,11 @@ export class Process {
       random: (length) => parts.random.bytes(length),
       // The real one answers after a while of real time.
       statfs: async () => ({ bavail: 2 ** 30, bsize: 4096 }),
-      onFault: (error) => {
-        throw error;
-      },
+      // It ends at once, with nothing said.
+      onFault: onCrash,
     });
-    const process = new Process(parts, store, clock);
+    const process = new Process(parts, store, disk, clock);
+    disk.armed = true;
     alive = () => process.alive;
     const fault = (error: unknown) => {
       if (process.alive) throw error;
@@ -157,6 +161,7 @@ export class Process {
     const endOverlaps = () => switchSecrets({ store: process.store, clock, refresh });
     const tick = () => {
       process.dispatcher.tick();
+      void process.store.checkSpace();
       endOverlaps().catch(fault);
       clock.after(1000, tick);
     };
@@ -168,50 +173,33 @@ export class Process {
     if (parts.sweeps) clock.after(SWEEP_MS, sweep);
     endOverlaps()
       .then(() => process.dispatcher.start())
-      .catch(fault);
+      .catch((error: unknown) => {
+        // It does not start on a disk that takes nothing, and its supervisor tries again.
+        if (error instanceof WebhookdError && process.alive) onCrash();
+        else fault(error);
+      });
     return process;
   }
 
-  /** Ends this life as kill -9 does, and leaves the files as they are now in `dir`. */
+  /** Ends this life as kill -9 does, or as the power does, and leaves what the next one finds in `dir`. */
   async crash(dir: string): Promise<void> {
     this.alive = false;
-    this.#copy(this.#beforePublish ?? this.#parts.dir, dir);
-    await this.#real.close();
+    this.#disk.leave(dir, this.#parts.random.chance(0.5));
+    this.#disk.detach();
+    // It may have died in the middle of a commit, which must have returned.
+    await new Promise(setImmediate);
+    // Nobody cares what it makes of the files that it leaves.
+    await this.#real.close().catch(() => {});
   }
 
   async stop(): Promise<void> {
     this.alive = false;
+    this.#disk.detach();
     await this.#real.close();
-  }
-
-  #copy(from: string, to: string): void {
-    for (const name of ["webhookd.db", "webhookd.db-wal", "secret.key", "admin.key", "STORE"]) {
-      cpSync(join(from, name), join(to, name), { force: true });
-    }
   }
 
   /** The store with this seed's faults in front of it: an await is where a process can die or a disk be full. */
   #faulty(real: Store): Store {
-    const fails = new Set([
-      "due",
-      "publish",
-      "record",
-      "replay",
-      "addEndpoint",
-      "deleteEndpoint",
-      "updateEndpoint",
-      "rotateSecret",
-      "completeRotation",
-      "abandonRotation",
-      "switchSecrets",
-      "requestAttempt",
-      "cancelEvent",
-      "eraseEvent",
-      "park",
-      "shiftDue",
-      "clockUnsettled",
-      "clockSettled",
-    ]);
     return new Proxy(real, {
       get: (target, name) => {
         const member = Reflect.get(target, name) as unknown;
@@ -222,13 +210,9 @@ export class Process {
           const planted = answers?.[String(name)] as ((answer: unknown, now: number) => unknown) | undefined;
           const real = () => (member as (...args: unknown[]) => unknown).apply(target, args);
           const result = planted === undefined ? real : async () => planted(await real(), this.#parts.clock.now());
-          if (name === "publish" && this.#parts.plant.losesLastPublish) {
-            this.#beforePublish = `${this.#parts.dir}-before`;
-            this.#copy(this.#parts.dir, this.#beforePublish);
-          }
           return name === "touchKey" || name === "state"
             ? result()
-            : this.#call(result as () => Promise<unknown>, fails.has(String(name)));
+            : this.#call(result as () => Promise<unknown>, name === "due");
         };
       },
     });
@@ -239,7 +223,7 @@ export class Process {
     const dies = this.alive && random.chance(faults.crashAtAwait);
     const before = dies && random.chance(0.5);
     if (!this.alive || before) return this.#dead(before, onCrash);
-    if (fails && faults.diskFull) throw new WebhookdError("storage_full", "the simulated disk is full");
+    if (fails && faults.unreadable) throw new WebhookdError("storage_unavailable", "the simulated disk");
     const result = await run();
     return !this.alive || dies ? this.#dead(dies && this.alive, onCrash) : result;
   }

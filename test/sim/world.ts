@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { publish } from "../../src/api/publish.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
+import { WebhookdError } from "../../src/domain/errors.ts";
 import { newId } from "../../src/domain/id.ts";
 import { newSigningSecret } from "../../src/domain/secret.ts";
 import type { ReplayScope } from "../../src/store/store.ts";
@@ -27,6 +28,7 @@ import { Rotations } from "./rotations.ts";
 
 const FAULTY_MS = 120_000;
 const LADDER_MS = LADDER.reduce((sum, delay) => sum + delay, 0);
+const TENANTS = ["default", "acme"];
 const TYPES = ["budget.exceeded", "goal.achieved", "carbon.threshold"];
 
 export interface Report {
@@ -45,6 +47,10 @@ export async function simulate(seed: number, plant: PlantName = "none", sweeps =
   const unpatch = PLANTS[plant].patch?.();
   try {
     return await world.run();
+  } catch (error) {
+    // Of what was lost not even the checks can be made.
+    world.violations.push(`the run broke off: ${error instanceof Error ? error.stack : String(error)}`);
+    return world.report();
   } finally {
     unpatch?.();
     await world.close();
@@ -55,16 +61,22 @@ export class World implements Run {
   readonly clock = new VirtualClock();
   readonly random: Random;
   readonly receivers = new Map<string, SimReceiver>();
-  readonly endpoints = new Map<string, { url: string; types: readonly string[]; deleted: boolean }>();
+  readonly endpoints = new Map<string, { url: string; tenant: string; types: readonly string[]; deleted: boolean }>();
   readonly acked: Acked[] = [];
   readonly attempts: SeenAttempt[] = [];
   readonly violations: string[] = [];
   process: Process | null = null;
   crashes = 0;
   clockSteps = 0;
+  /** Something could not be written when it was to be. */
   diskWasFull = false;
   poisoned = false;
-  readonly faults: Faults = { crashAtAwait: 0, diskFull: false, cutOff: false };
+  readonly faults: Faults = {
+    crashAtAwait: 0,
+    disk: { full: false, commits: 0, deaths: 0 },
+    unreadable: false,
+    cutOff: false,
+  };
   readonly #seed: number;
   readonly #plant: Plant;
   readonly #sweeps: boolean;
@@ -97,6 +109,7 @@ export class World implements Run {
       crash: kind(),
       crashAtAwait: kind(),
       disk: kind(),
+      commits: kind(),
       clock: kind(),
       receivers: kind(),
       operators: kind(),
@@ -114,8 +127,11 @@ export class World implements Run {
 
   async run(): Promise<Report> {
     await this.#boot();
+    this.diskWasFull = this.kinds.commits;
     await this.#registerAll();
     this.faults.crashAtAwait = this.kinds.crashAtAwait ? 0.002 : 0;
+    this.faults.disk.deaths = this.kinds.crashAtAwait ? 0.002 : 0;
+    this.faults.disk.commits = this.kinds.commits ? 0.01 : 0;
     for (let at = 0; at < FAULTY_MS; at += this.random.between(100, 3000))
       this.clock.at(at, () => this.#somethingHappens());
     await this.#runUntil(FAULTY_MS);
@@ -124,10 +140,14 @@ export class World implements Run {
     await this.#checkAll();
     if (this.kinds.operators) await this.#replayWhatFailed();
     for (const receiver of this.receivers.values()) this.violations.push(...receiver.violations);
+    return this.report();
+  }
+
+  report(): Report {
     return {
       seed: this.#seed,
       violations: this.violations,
-      trace: this.#trace.digest("hex").slice(0, 16),
+      trace: this.#trace.copy().digest("hex").slice(0, 16),
       acked: this.acked.length,
       crashes: this.crashes,
       attempts: this.attempts.length,
@@ -232,14 +252,17 @@ export class World implements Run {
       const receiver = new SimReceiver(url, TIMEOUT_MS);
       const signingSecret = newSigningSecret(this.random.bytes(32));
       receiver.secrets.give(signingSecret, 0);
-      receiver.secrets.untroubled = !this.kinds.crash && !this.kinds.crashAtAwait && !this.kinds.disk;
+      const { crash, crashAtAwait, disk, commits } = this.kinds;
+      receiver.secrets.untroubled = !crash && !crashAtAwait && !disk && !commits;
       receiver.secrets.timely = !this.kinds.clock;
       if (this.isDead(url)) receiver.behaviour = "error";
       this.receivers.set(url, receiver);
       const id = newId("ep", 0, this.random.bytes(10));
       const types = TYPES.filter(() => this.random.chance(0.6));
-      this.endpoints.set(id, { url, types, deleted: false });
-      const added = this.process!.store.addEndpoint(newEndpoint({ id, url, events: types, signingSecret }), 100, 0);
+      const tenant = this.random.pick(TENANTS);
+      this.endpoints.set(id, { url, tenant, types, deleted: false });
+      const endpoint = newEndpoint({ id, tenant, url, events: types, signingSecret });
+      const added = this.process!.store.addEndpoint(endpoint, 100, 0);
       await this.#runUntil(this.clock.monotonic + 20);
       await added;
     }
@@ -252,9 +275,14 @@ export class World implements Run {
     if (random.chance(0.6)) this.#publish();
     if (kinds.crash && random.chance(0.03)) this.#crash();
     if (kinds.disk && random.chance(0.05)) {
-      this.faults.diskFull = true;
+      const { faults } = this;
+      faults.disk.full = true;
+      // Or there are worse troubles.
+      faults.unreadable = random.chance(0.5);
       this.diskWasFull = true;
-      this.clock.at(this.clock.monotonic + random.between(10, 5000), () => (this.faults.diskFull = false));
+      this.clock.at(this.clock.monotonic + random.between(10, 5000), () => {
+        faults.disk.full = faults.unreadable = false;
+      });
     }
     if (kinds.outages && random.chance(0.05)) {
       this.faults.cutOff = true;
@@ -284,8 +312,8 @@ export class World implements Run {
 
   #heal(): void {
     this.faults.crashAtAwait = 0;
-    this.faults.diskFull = false;
-    this.faults.cutOff = false;
+    Object.assign(this.faults.disk, { full: false, commits: 0, deaths: 0 });
+    this.faults.unreadable = this.faults.cutOff = false;
     for (const receiver of this.receivers.values()) if (!this.isDead(receiver.url)) receiver.behaviour = "ok";
     this.#enableAll();
   }
@@ -304,25 +332,33 @@ export class World implements Run {
     const process = this.process!;
     const now = this.clock.now();
     const burst = random.chance(0.2) ? random.between(2, this.kinds.bursts ? 100 : 20) : 1;
+    // Names that nobody has used are entered with the event, and are undone with it.
+    const named = random.chance(0.1) ? `new.${this.acked.length}.${random.between(0, 9)}` : null;
     const drafts = Array.from({ length: burst }, () => ({
-      tenant: "default",
-      type: random.pick(TYPES),
+      tenant: named !== null && random.chance(0.5) ? named : random.pick(TENANTS),
+      type: named !== null && random.chance(0.5) ? named : random.pick(TYPES),
       createdAt: now,
       data: Buffer.from(`{"n":9007199254740993,"r":${random.between(0, 1_000_000)}${this.#poison()}}`),
     }));
     const parts = { store: process.store, deliveries: process.dispatcher } as unknown as ApiParts;
-    const wanted = drafts.map(({ type }) => this.#subscribers(type));
+    const wanted = drafts.map((draft) => this.#subscribers(draft));
     const ack = (ids: readonly string[]) => {
       ids.forEach((id, at) => {
         const deadly = Buffer.from(drafts[at]!.data).includes(DEADLY);
-        this.acked.push({ id, endpoints: wanted[at]!, deadly });
+        const { tenant, type } = drafts[at]!;
+        this.acked.push({ id, tenant, type, endpoints: wanted[at]!, deadly });
       });
       for (const id of ids) this.#trace.update(`ack ${id}\n`);
     };
     publish(parts, drafts, now).then(
       (publications) => process.alive && ack(publications.map(({ id }) => id)),
-      () => {},
+      (error: unknown) => this.#refused("a publish", error),
     );
+  }
+
+  /** An answer of 4xx or 5xx with a reason; anything else is an error of ours. */
+  #refused(what: string, error: unknown): void {
+    if (!(error instanceof WebhookdError)) this.violations.push(`${what} failed: ${String(error)}`);
   }
 
   /** One event of a deadly run kills whatever process sends it. */
@@ -332,8 +368,10 @@ export class World implements Run {
     return `,${DEADLY}`;
   }
 
-  #subscribers(type: string): string[] {
-    return [...this.endpoints].filter(([, { types, deleted }]) => !deleted && types.includes(type)).map(([id]) => id);
+  #subscribers({ tenant, type }: { readonly tenant: string; readonly type: string }): string[] {
+    return [...this.endpoints]
+      .filter(([, endpoint]) => !endpoint.deleted && endpoint.tenant === tenant && endpoint.types.includes(type))
+      .map(([id]) => id);
   }
 
   #operate(): void {

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Clock } from "../../../src/clock.ts";
 import { Condition } from "../../../src/store/sqlite/condition.ts";
 import { GroupCommit } from "../../../src/store/sqlite/group-commit.ts";
+import { onPrepare, sqliteError } from "../../harness/prepared.ts";
 import { temporaryDirectory } from "../stores.ts";
 
 /** Turns and timers that happen when the test says so. */
@@ -46,13 +47,23 @@ let stage: Stage;
 let commit: GroupCommit;
 let condition: Condition;
 let faults: Error[];
+/** What COMMIT does instead. */
+let failing: ((commit: () => void) => void) | null;
 let begun: number;
 let undone: number;
 
 beforeEach(() => {
   file = join(temporaryDirectory(), "x.db");
+  failing = null;
+  const detach = onPrepare(file, (sql, make) => {
+    const made = make() as Database.Statement<[]>;
+    if (sql !== "COMMIT") return made;
+    const commit = () => void made.run();
+    return { run: () => (failing ?? ((real) => real()))(commit) } as never;
+  });
   db = new Database(file);
   onTestFinished(() => void db.close());
+  onTestFinished(detach);
   db.exec("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT) STRICT");
   stage = new Stage();
   faults = [];
@@ -197,6 +208,39 @@ describe("group commit", () => {
       state: "store_unavailable",
       rows: [],
     });
+  });
+
+  it.each(["SQLITE_FULL", "SQLITE_BUSY", "SQLITE_IOERR_WRITE"])(
+    "answers nobody with success, and undoes everything, when the COMMIT itself fails: %s",
+    async (code) => {
+      failing = () => {
+        throw sqliteError(code);
+      };
+      const answers = Promise.allSettled([commit.run(add(1)), commit.run(add(2)), commit.run(add(3))]);
+      stage.turn();
+      const expected = code === "SQLITE_FULL" ? "storage_full" : "storage_unavailable";
+      const refused = { status: "rejected", reason: { code: expected } };
+      expect(await answers).toMatchObject([refused, refused, refused]);
+      expect({ undone, rows: rows(), open: db.inTransaction }).toEqual({ undone: 1, rows: [], open: false });
+      if (code === "SQLITE_IOERR_WRITE") return;
+      failing = null;
+      stage.pass(10);
+      const later = commit.run(add(1));
+      stage.turn();
+      expect(await later).toBe(1);
+    },
+  );
+
+  it("answers nobody with success when the COMMIT says that it failed after it took effect", async () => {
+    failing = (commit) => {
+      commit();
+      throw sqliteError("SQLITE_IOERR_FSYNC");
+    };
+    const answers = Promise.allSettled([commit.run(add(1)), commit.run(add(2))]);
+    stage.turn();
+    const refused = { reason: { code: "storage_unavailable" } };
+    expect(await answers).toMatchObject([refused, refused]);
+    expect({ undone, rows: rows(), faults: faults.length }).toEqual({ undone: 1, rows: [1, 2], faults: 1 });
   });
 
   it("outlasts another program's write lock", async () => {

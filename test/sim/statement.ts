@@ -1,0 +1,47 @@
+/** A statement that SQLite prepares when it is first run: each life opens a store, and uses few of its statements. */
+import type { Statement } from "better-sqlite3";
+
+export class SimStatement {
+  readonly #make: () => Statement<unknown[]>;
+  #made: Statement<unknown[]> | undefined;
+  #plucks = false;
+  #raw = false;
+
+  constructor(make: () => Statement<unknown[]>) {
+    this.#make = make;
+  }
+
+  pluck(): this {
+    this.#plucks = true;
+    return this;
+  }
+
+  raw(): this {
+    this.#raw = true;
+    return this;
+  }
+
+  run(...values: unknown[]): ReturnType<Statement["run"]> {
+    return this.#statement.run(...values);
+  }
+
+  get(...values: unknown[]): unknown {
+    return this.#statement.get(...values);
+  }
+
+  all(...values: unknown[]): unknown[] {
+    return this.#statement.all(...values);
+  }
+
+  iterate(...values: unknown[]): IterableIterator<unknown> {
+    return this.#statement.iterate(...values);
+  }
+
+  get #statement(): Statement<unknown[]> {
+    if (this.#made !== undefined) return this.#made;
+    const made = this.#make();
+    if (this.#plucks) made.pluck();
+    if (this.#raw) made.raw();
+    return (this.#made = made);
+  }
+}
