@@ -7,11 +7,9 @@ import { randomBytes } from "node:crypto";
 import {
   closeSync,
   constants,
-  existsSync,
   fstatSync,
   fsyncSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -21,7 +19,8 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { isAbsolute, join } from "node:path";
+import { makeDirectory } from "./store/durable-file.ts";
 
 /** The addon's file name beside the bundle, with a hash of its content; set by scripts/build.ts. */
 declare const __ADDON__: string | undefined;
@@ -87,18 +86,6 @@ function claimDirectory(directory: string): void {
   if (!stat.isDirectory()) throw new Error("not a directory");
   if (!isOurs(stat)) throw new Error("belongs to another user");
   if ((stat.mode & 0o022) !== 0) throw new Error("other users can write to it");
-}
-
-/** Not `recursive: true`: where a file system answers ENOENT although the parent is there (/proc, autofs), that never ends. */
-function makeDirectory(directory: string): void {
-  if (existsSync(directory)) return;
-  if (dirname(directory) !== directory) makeDirectory(dirname(directory));
-  try {
-    mkdirSync(directory, { mode: 0o700 });
-  } catch (error) {
-    // Another process may have been first.
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
 }
 
 function isIntact(file: string, bytes: Buffer): boolean {

@@ -1,7 +1,7 @@
 /** Where backups are kept: a file each, named by its instant; nothing else there is touched. */
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { syncDirectory } from "./durable-file.ts";
+import { makeDirectory, syncDirectory } from "./durable-file.ts";
 
 const NAME = /^webhookd-\d{8}T\d{9}Z\.db$/;
 const PARTIAL = /^webhookd-(schema-\d+-to-\d+-)?\d{8}T\d{9}Z\.db\.partial(-journal|-wal|-shm)?$/;
@@ -15,7 +15,7 @@ export class BackupDirectory {
     this.#dir = dir;
     this.#kind = kind;
     // A directory that was configured and is gone may be a disk that is not mounted: its place is not the place.
-    if (mayMake) mkdirSync(dir, { mode: 0o700, recursive: true });
+    if (mayMake) makeDirectory(dir);
     if (!statSync(dir).isDirectory()) throw Object.assign(new Error("not a directory"), { code: "ENOTDIR" });
     this.#removeAll((name) => PARTIAL.test(name));
   }

@@ -1,4 +1,14 @@
-import { closeSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 
 /**
@@ -19,6 +29,23 @@ export function writeDurably(path: string, text: string): void {
   }
   renameSync(temporary, path);
   syncDirectory(dirname(path));
+}
+
+/**
+ * Makes a directory with all that is missing above it, each level's name durable before there is anything in it. Not
+ * Node's own `recursive`: that never returns where a parent is there and cannot be written to (seen below /proc).
+ */
+export function makeDirectory(path: string): void {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeDirectory(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have been first.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  syncDirectory(parent);
 }
 
 /** Makes the names in a directory durable; Windows has no such call and needs none. */

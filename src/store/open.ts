@@ -6,14 +6,14 @@
  * Only once the marker is there is a missing database a loss, which must not be papered over with an empty one.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Pause } from "../domain/pause.ts";
 import { readOrMakeAdminKey } from "./admin-key.ts";
 import { copyBefore } from "./copy-before.ts";
-import { syncDirectory, writeDurably } from "./durable-file.ts";
+import { makeDirectory, writeDurably } from "./durable-file.ts";
 import { StoreRefused } from "./refused.ts";
 import { finishRestore, MARKER_TEXT } from "./restore-files.ts";
 import { readOrMakeSecretKey } from "./secret-key.ts";
@@ -74,7 +74,7 @@ const MARKER = "STORE";
 export async function openStore(options: OpenOptions): Promise<OpenedStore> {
   const { dir, clock } = options;
   if (options.create && !existsSync(join(dir, MARKER))) await options.beforeMaking?.();
-  makeDirectory(options);
+  makeDataDirectory(options);
   const lock = takeLock(dir, clock.now(), options.nativeBinding);
   try {
     const restored = finishRestore(dir);
@@ -176,15 +176,14 @@ function noBackups(): never {
   throw new Error("this store was opened without the means to make backups");
 }
 
-export function makeDirectory({ dir, create }: Pick<OpenOptions, "dir" | "create">): void {
+export function makeDataDirectory({ dir, create }: Pick<OpenOptions, "dir" | "create">): void {
   const found = statSync(dir, { throwIfNoEntry: false });
   if (found?.isDirectory()) return;
   if (found !== undefined)
     throw new StoreRefused(1, `${dir} is a file, not a directory`, "choose another with --data-dir");
   if (!create) throw noStore(dir);
   try {
-    makeWithParents(dir);
-    syncDirectory(dirname(dir));
+    makeDirectory(dir);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreRefused(
@@ -194,13 +193,6 @@ export function makeDirectory({ dir, create }: Pick<OpenOptions, "dir" | "create
       error,
     );
   }
-}
-
-/** Node's own `recursive` never returns where a parent is there and cannot be written to (seen below /proc). */
-function makeWithParents(dir: string): void {
-  if (existsSync(dir)) return;
-  if (dirname(dir) !== dir) makeWithParents(dirname(dir));
-  mkdirSync(dir, { mode: 0o700 });
 }
 
 /** There is no database, or nothing in it. */

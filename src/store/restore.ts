@@ -21,7 +21,7 @@ import type { Clock } from "../clock.ts";
 import { parseToken } from "../domain/token.ts";
 import { readOrMakeAdminKey } from "./admin-key.ts";
 import { syncDirectory } from "./durable-file.ts";
-import { makeDirectory } from "./open.ts";
+import { makeDataDirectory } from "./open.ts";
 import { StoreRefused } from "./refused.ts";
 import { commitRestore, finishRestore, isBegun, removeStaged, stagedFile } from "./restore-files.ts";
 import { findKey, type FoundKey, type KeySources } from "./restore-key.ts";
@@ -68,7 +68,7 @@ const MAGIC = "SQLite format 3\0";
 export async function restoreBackup(options: RestoreOptions): Promise<Restored | null> {
   const { dir, backup, clock } = options;
   requireBackup(backup, dir);
-  makeDirectory({ dir, create: true });
+  makeDataDirectory({ dir, create: true });
   const lock = takeLock(dir, clock.now(), options.nativeBinding);
   try {
     finishRestore(dir);

@@ -1,8 +1,12 @@
 /** Whether the store can take what it is given: free space, the last commit's fate, and faults that end the process. */
 import type { Database, Statement } from "better-sqlite3";
 import { WebhookdError } from "../../domain/errors.ts";
+import { StoreRefused } from "../refused.ts";
 import type { Space } from "../store.ts";
 import { storageFault, storageFull, storageUnavailable } from "./faults.ts";
+
+/** `PRAGMA synchronous`. */
+const FULL = 2;
 
 /** Under this much of the disk itself even a small floor is passed: the WAL needs room that the freelist cannot give. */
 const LEAST_DISK_BYTES = 128 * 1024 * 1024;
@@ -17,10 +21,15 @@ export interface ConditionOptions {
   readonly onFault: (error: Error) => void;
 }
 
+export function notDurable(): StoreRefused {
+  return new StoreRefused(74, "SQLite does not run with synchronous=FULL, so commits could be lost", "report this");
+}
+
 export class Condition {
   readonly #options: ConditionOptions;
   readonly #freelist: Statement<[], number>;
   readonly #pageBytes: number;
+  readonly #synchronous: Statement<[], number>;
   #failed = false;
   #unwritable = false;
   /** The disk said so itself. */
@@ -30,6 +39,7 @@ export class Condition {
   constructor(db: Database, options: ConditionOptions) {
     this.#options = options;
     this.#freelist = db.prepare<[], number>("PRAGMA freelist_count").pluck();
+    this.#synchronous = db.prepare<[], number>("PRAGMA synchronous").pluck();
     this.#pageBytes = db.pragma("page_size", { simple: true }) as number;
   }
 
@@ -46,6 +56,11 @@ export class Condition {
   /** Throws when nothing new may be stored; what follows from what is stored may still be written. */
   requireSpace(): void {
     if (this.#full || this.#low) throw storageFull();
+  }
+
+  /** Inside a transaction, before its commit: one that is not synced would be answered all the same. */
+  requireDurable(): void {
+    if (this.#synchronous.get() !== FULL) throw notDurable();
   }
 
   async look(): Promise<Space> {
@@ -68,7 +83,7 @@ export class Condition {
 
   /** What the caller is to be told when the storage is at fault; null for any other error. */
   failed(error: unknown): WebhookdError | null {
-    const fault = storageFault(error);
+    const fault = error instanceof StoreRefused ? "fatal" : storageFault(error);
     if (fault === null) return null;
     if (fault === "full") {
       this.#full = true;

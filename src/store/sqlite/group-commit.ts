@@ -151,6 +151,7 @@ export class GroupCommit {
       this.#begin.run();
       onBegin();
       const results = batch.map((work) => work.run());
+      condition.requireDurable();
       this.#commit.run();
       condition.committed();
       return results;

@@ -3,6 +3,7 @@ import { chmodSync } from "node:fs";
 import { basename } from "node:path";
 import type { Database } from "better-sqlite3";
 import { StoreRefused } from "../refused.ts";
+import { notDurable } from "./condition.ts";
 import { storageFault } from "./faults.ts";
 import { openFile, type NativeBinding } from "./open-file.ts";
 import { APPLICATION_ID } from "./schema.ts";
@@ -88,9 +89,7 @@ function configure(db: Database): void {
 /** Looked at after a transaction, because the library says FULL before the first one and means NORMAL. */
 export function requireDurable(db: Database): void {
   db.exec("BEGIN IMMEDIATE; COMMIT");
-  if (pragma(db, "synchronous") !== 2) {
-    throw new StoreRefused(74, "SQLite does not run with synchronous=FULL, so commits could be lost", "report this");
-  }
+  if (pragma(db, "synchronous") !== 2) throw notDurable();
 }
 
 function requireSqlite(db: Database): void {

@@ -243,6 +243,19 @@ describe("group commit", () => {
     expect({ undone, rows: rows(), faults: faults.length }).toEqual({ undone: 1, rows: [1, 2], faults: 1 });
   });
 
+  it("acknowledges nothing that it would not sync, should anything weaken the database after it was opened", async () => {
+    const before = commit.run(add(1));
+    stage.turn();
+    await before;
+    db.pragma("synchronous = NORMAL");
+    stage.pass(10);
+    const refused = commit.run(add(2));
+    stage.turn();
+    await expect(refused).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect(rows()).toEqual([1]);
+    expect(faults).toMatchObject([{ exitCode: 74, message: expect.stringContaining("synchronous=FULL") }]);
+  });
+
   it("outlasts another program's write lock", async () => {
     db.pragma("busy_timeout = 0");
     const other = new Database(file);
