@@ -1,6 +1,7 @@
 /** By name, what there is to measure. */
 import { backlog } from "./backlog.ts";
 import { capacity, SIDES, type Side } from "./capacity.ts";
+import { errors } from "./errors.ts";
 import { flat } from "./flat.ts";
 import { hang } from "./hang.ts";
 import { idle } from "./idle.ts";
@@ -13,7 +14,7 @@ import { start } from "./start.ts";
 
 type Scenario = (options: BenchOptions) => Promise<Measure[]>;
 
-const ALONE: Record<string, Scenario> = { flat, hang, backlog, overrun, lanes, idle, start, prune };
+const ALONE: Record<string, Scenario> = { flat, hang, backlog, overrun, lanes, idle, start, prune, errors };
 
 export const SCENARIOS: readonly string[] = [...SIDES, ...Object.keys(ALONE)];
 

@@ -90,7 +90,7 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#exchange.release(this.connection);
+    this.#exchange.release(this.connection, this.#succeeded);
     this.#answer(null);
   }
 

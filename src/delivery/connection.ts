@@ -3,7 +3,7 @@ import { Client } from "undici";
 import type { AddressPolicy } from "../domain/address.ts";
 import { type Destination, Opening } from "./connector.ts";
 import type { Egress } from "./egress.ts";
-import { Fault } from "./fault.ts";
+import { Fault, isOutOfTurn } from "./fault.ts";
 
 /** A receiver that keeps sending what never becomes a header or a body is cut off here, counted per attempt. */
 const READ_LIMIT = 1024 * 1024;
@@ -11,21 +11,31 @@ const IDLE_MS = 2000;
 const LIFETIME_MS = 60_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
+export interface ConnectionEvents {
+  readonly onLost: (connection: Connection) => void;
+  /** Bytes came while no request was out. */
+  readonly onStray: () => void;
+}
+
 /** One connection to one endpoint: one socket, opened once, that carries one request at a time. */
 export class Connection {
   readonly client: Client;
   /** How the socket was opened, or is being opened. */
   opening: Opening | null = null;
+  /** When it began to rest, on the monotonic clock; null while a request is out, or before the first one. */
+  restingSince: number | null = null;
   readonly #egress: Egress;
   readonly #policy: AddressPolicy;
   readonly #destination: Destination;
+  readonly #events: ConnectionEvents;
   #socket: Socket | null = null;
   #readBefore = 0;
 
-  constructor(egress: Egress, destination: Destination, onLost: (connection: Connection) => void) {
+  constructor(egress: Egress, destination: Destination, events: ConnectionEvents) {
     this.#egress = egress;
     this.#policy = egress.policy;
     this.#destination = destination;
+    this.#events = events;
     this.client = new Client(destination.origin, {
       connect: (_options, callback) => this.#open(callback),
       allowH2: false,
@@ -36,7 +46,11 @@ export class Connection {
       keepAliveMaxTimeout: IDLE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
     });
-    this.client.on("disconnect", () => onLost(this));
+    this.client.on("disconnect", (_origin, _targets, error) => {
+      // The parser met it in the segment that held the end of the answer.
+      if (this.restingSince !== null && isOutOfTurn(error)) events.onStray();
+      events.onLost(this);
+    });
   }
 
   /** Whether another request may go out on this socket. */
@@ -50,7 +64,13 @@ export class Connection {
 
   /** Called when a request is about to be written. */
   serve(): void {
+    this.restingSince = null;
     this.#readBefore = this.#socket?.bytesRead ?? 0;
+  }
+
+  /** Called when the whole of an answer was read: from now on, whatever comes was not asked for. */
+  rest(): void {
+    this.restingSince = this.#egress.clock.monotonic();
   }
 
   /** Ends the connection in whatever state it is. */
@@ -75,7 +95,13 @@ export class Connection {
     this.opening.start();
   }
 
+  /** Comes before undici reads, and before what it read is an answer to a request that was written meanwhile. */
   readonly #onReadable = (): void => {
+    if (this.restingSince !== null && this.#socket!.readableLength > 0) {
+      this.#events.onStray();
+      this.#socket!.destroy();
+      return;
+    }
     if (this.#socket!.bytesRead - this.#readBefore > READ_LIMIT) {
       this.#socket!.destroy(new Fault("bad_response", "the receiver sent more than 1 MiB"));
     }

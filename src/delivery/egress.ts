@@ -18,8 +18,13 @@ export interface EgressParts {
   readonly secureContext?: SecureContext;
   /** How long a body may take after its header block; 1,000 unless a test is in a hurry. */
   readonly bodyMs?: number;
+  /** How long a receiver must have been silent before its connections are used again; 0 for at once. */
+  readonly restMs?: number;
   readonly dial?: Dial;
 }
+
+/** Who answers twice mostly does so at once, and hardly ever later than this. */
+const REST_MS = 250;
 
 /** What the ways to all endpoints share. Proxies named in the environment play no part in it. */
 export class Egress {
@@ -28,6 +33,7 @@ export class Egress {
   policy: AddressPolicy;
   readonly resolve: Resolve;
   readonly dial: Dial;
+  readonly restMs: number;
   readonly secureContext: SecureContext;
   readonly attempts: Deadlines;
   readonly bodies: Deadlines;
@@ -37,6 +43,7 @@ export class Egress {
     this.policy = parts.policy;
     this.resolve = parts.resolve;
     this.dial = parts.dial ?? dialTcp;
+    this.restMs = parts.restMs ?? REST_MS;
     this.attempts = new Deadlines(parts.clock, parts.timeoutMs);
     this.bodies = new Deadlines(parts.clock, parts.bodyMs ?? 1000);
     this.secureContext = parts.secureContext ?? trust(parts.caFile);

@@ -5,6 +5,7 @@ import { Destination } from "./connector.ts";
 import type { Egress } from "./egress.ts";
 import { Fault } from "./fault.ts";
 import type { SignedRequest } from "./request.ts";
+import { Silence } from "./silence.ts";
 
 const CLOSED = new Fault("connection_closed", "the exchange was closed");
 
@@ -17,6 +18,7 @@ export class Exchange {
   readonly #destination: Destination;
   /** Kept connections; the one used last goes first, so that the others may fall idle. */
   readonly #free: Connection[] = [];
+  readonly #silence: Silence;
   /** In no order; each knows its place. A Set that churns like this keeps its past members alive for the collector. */
   readonly #inFlight: Attempt[] = [];
   #onDrained: (() => void) | null = null;
@@ -24,6 +26,7 @@ export class Exchange {
 
   constructor(egress: Egress, url: string, tenant: string) {
     this.egress = egress;
+    this.#silence = new Silence(egress.clock, egress.restMs);
     this.#destination = new Destination(new URL(url), tenant);
   }
 
@@ -51,12 +54,17 @@ export class Exchange {
 
   /** For an attempt: a connection that nobody has used. */
   connect(): Connection {
-    return new Connection(this.egress, this.#destination, this.#onLost);
+    return new Connection(this.egress, this.#destination, this);
   }
 
-  /** For an attempt: the whole response was read. */
-  release(connection: Connection): void {
-    if (!this.#closed && connection.reusable) this.#free.push(connection);
+  /**
+   * For an attempt: the whole response was read. After anything but a 2xx the connection is not used again: what answers
+   * an error and then a success would deliver the next event with it.
+   */
+  release(connection: Connection, succeeded: boolean): void {
+    connection.rest();
+    const keeps = succeeded && !this.#closed && connection.reusable;
+    if (keeps && this.#silence.keeps(this.#free.length)) this.#free.push(connection);
     else connection.close(CLOSED);
   }
 
@@ -70,16 +78,26 @@ export class Exchange {
     if (this.#inFlight.length === 0) this.#onDrained?.();
   }
 
+  /** For a connection. */
+  readonly onLost = (connection: Connection): void => {
+    const at = this.#free.indexOf(connection);
+    if (at !== -1) this.#free.splice(at, 1);
+  };
+
+  /** For a connection. */
+  readonly onStray = (): void => {
+    this.#silence.broken();
+    for (const connection of this.#free.splice(0)) connection.close(CLOSED);
+  };
+
   #take(): Connection {
-    for (let connection = this.#free.pop(); connection !== undefined; connection = this.#free.pop()) {
-      if (connection.reusable) return connection;
+    for (let connection = this.#free.at(-1); connection !== undefined; connection = this.#free.at(-1)) {
+      const { restingSince, reusable } = connection;
+      if (reusable && !this.#silence.allows(restingSince!)) break;
+      this.#free.pop();
+      if (reusable) return connection;
       connection.close(CLOSED);
     }
     return this.connect();
   }
-
-  readonly #onLost = (connection: Connection): void => {
-    const at = this.#free.indexOf(connection);
-    if (at !== -1) this.#free.splice(at, 1);
-  };
 }

@@ -51,8 +51,8 @@ export function faultOf(error: Error): Fault {
     return new Fault("bad_response", "the answer is not HTTP");
   }
   if (error instanceof errors.SocketError) {
-    // These two are undici's names for an answer out of turn (100 Continue included) and an upgrade nobody asked for.
-    return error.message === "bad response" || error.message === "bad upgrade"
+    // Undici's name for an upgrade nobody asked for.
+    return isOutOfTurn(error) || error.message === "bad upgrade"
       ? new Fault("bad_response", "the answer does not fit the request")
       : new Fault("connection_closed", "the receiver closed the connection");
   }
@@ -80,6 +80,11 @@ export function bodyErrorOf(error: Error): BodyError {
     default:
       return "connection_closed";
   }
+}
+
+/** Undici's name for an answer out of turn, 100 Continue included. */
+export function isOutOfTurn(error: Error): boolean {
+  return error instanceof errors.SocketError && error.message === "bad response";
 }
 
 /** A connection that ended, as opposed to one that could not be made or that said something wrong. */

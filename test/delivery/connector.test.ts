@@ -48,6 +48,7 @@ async function wayTo(
     resolve: dns.resolve,
     dial: spy.dial,
     secureContext: options.trust ?? testTrust,
+    restMs: 0,
   });
   const exchange = new Exchange(egress, url, options.tenant ?? "default");
   closers.push(async () => {

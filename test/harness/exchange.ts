@@ -17,8 +17,9 @@ export function closeAfter(close: () => unknown): void {
   closers.push(close);
 }
 
+/** Its connections are used again at once, unless the test says otherwise. */
 export function egressOf(parts: Partial<EgressParts> = {}): Egress {
-  const egress = testEgress(parts);
+  const egress = testEgress({ restMs: 0, ...parts });
   closeAfter(() => egress.close());
   return egress;
 }

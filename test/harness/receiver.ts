@@ -80,6 +80,11 @@ export class TestReceiver {
     return this.#connections;
   }
 
+  /** How many of them are open. */
+  get open(): number {
+    return this.#sockets.size;
+  }
+
   /** Adds answers to the end of the script. */
   answer(...answers: Answer[]): void {
     this.#script.push(...answers);
