@@ -49,11 +49,16 @@ export class Api {
 
   /** Resolves when the answer's status is known. */
   post(path: string, body: string, idempotencyKey: string | null = null): Promise<Response> {
+    return this.send("POST", path, body, idempotencyKey);
+  }
+
+  /** As `post`, with another method. */
+  send(method: string, path: string, body: string | null, idempotencyKey: string | null = null): Promise<Response> {
     return fetch(this.#url + path, {
-      method: "POST",
+      method,
       headers: {
         authorization: `Bearer ${this.#key}`,
-        "content-type": "application/json",
+        ...(body !== null && { "content-type": "application/json" }),
         ...(idempotencyKey !== null && { "idempotency-key": idempotencyKey }),
       },
       body,

@@ -16,8 +16,10 @@ export const SOURCES = [process.execPath, fileURLToPath(new URL("../../cli/main.
 const STUCK_MS = 120_000;
 
 export interface Home {
-  /** Where everything of this life is; `data` in it is the daemon's. */
+  /** Where everything of this life is. */
   readonly dir: string;
+  /** The daemon's directory below it; `data` if not given. */
+  readonly data?: string;
   /** A file to run, and its first arguments. */
   readonly program: readonly string[];
   /** Node keeps compiled code there: starts are what a round mostly waits for. */
@@ -113,7 +115,7 @@ export class DaemonProcess {
 }
 
 export function dataDir(home: Home): string {
-  return join(home.dir, "data");
+  return join(home.dir, home.data ?? "data");
 }
 
 /** Without settings of whoever runs this. */

@@ -2,17 +2,17 @@
  * The receivers, as a process of their own: every complete request is journaled before it is answered, and so is the
  * answer. Started by receivers-process.ts: receivers.ts <journal> <seed> <plant>
  */
-import { createHash, createHmac } from "node:crypto";
+import { createHash } from "node:crypto";
 import { createServer, get, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { dirname } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { Webhook } from "standardwebhooks";
 import { Random } from "../../test/sim/random.ts";
 import type { Answer, SeenRequest } from "./entries.ts";
 import { Journal, monotonic } from "./journal.ts";
 import { ENDPOINTS } from "./site.ts";
 import { killStrays } from "./strays.ts";
+import { verifies } from "./verifies.ts";
 
 /** The n-th complete request from now on kills the daemon: at once, or `ms` after it was answered. */
 export interface Aim {
@@ -134,19 +134,6 @@ function look(request: IncomingMessage, body: Buffer, secret: string): SeenReque
     verified: verifies(header, body, secret),
     reused: connection.requests > 1,
   };
-}
-
-/** By the specification's words and by the Standard Webhooks library: with no code of the daemon's. */
-function verifies(header: (name: string) => string, body: Buffer, secret: string): boolean {
-  if (createHmac("sha256", secret).update(body).digest("hex") !== header("x-service-signature")) return false;
-  const names = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const;
-  try {
-    const headers = Object.fromEntries(names.map((name) => [name, header(name)]));
-    const { id } = new Webhook(secret).verify(body.toString(), headers) as { id: string };
-    return id === header("webhook-id");
-  } catch {
-    return false;
-  }
 }
 
 function answered(nth: number, answer: Answer): object {

@@ -1,0 +1,15 @@
+import { createHmac } from "node:crypto";
+import { Webhook } from "standardwebhooks";
+
+/** By the specification's words and by the Standard Webhooks library: with no code of the daemon's. */
+export function verifies(header: (name: string) => string, body: Buffer, secret: string): boolean {
+  if (createHmac("sha256", secret).update(body).digest("hex") !== header("x-service-signature")) return false;
+  const names = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const;
+  try {
+    const headers = Object.fromEntries(names.map((name) => [name, header(name)]));
+    const { id } = new Webhook(secret).verify(body.toString(), headers) as { id: string };
+    return id === header("webhook-id");
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,59 @@
+/** Where the power is cut, what is lost then, and which lies the disk told before. */
+import type { Random } from "../../test/sim/random.ts";
+import type { Loss } from "./disk.ts";
+import type { Recorded } from "./recording.ts";
+import type { Session } from "./session.ts";
+
+/**
+ * `honest` keeps what was synced. The others are controls, on which something must be lost: `swallow` answers every sync
+ * of a file and writes nothing; `normal` syncs the write-ahead log before a checkpoint only, as `synchronous=NORMAL`
+ * does.
+ */
+export type Honesty = "honest" | "normal" | "swallow";
+
+export interface Cut {
+  /** So many operations reached the disk. */
+  readonly after: number;
+  readonly loss: Loss;
+  readonly seed: number;
+}
+
+/** In the order in which they come. Half are just behind a sync or a change of names, where most can go wrong. */
+export function drawCuts(operations: readonly Recorded[], count: number, random: Random): Cut[] {
+  const edges = operations.flatMap(({ kind }, at) => (kind === "write" || kind === "truncate" ? [] : [at + 1]));
+  return inOrder(count, (at) => ({
+    after: random.chance(0.5) ? random.pick(edges) : random.between(1, operations.length),
+    loss: (["dropped", "torn", "torn", "kept"] as const)[at % 4]!,
+    seed: random.between(0, 0x7fff_ffff),
+  }));
+}
+
+/** Just behind answers, with nothing left of what was not synced: a disk that lies has always forgotten something. */
+export function drawControls(session: Pick<Session, "operations" | "answered">, count: number, random: Random): Cut[] {
+  const { operations, answered } = session;
+  return inOrder(count, () => {
+    const { end } = random.pick(answered);
+    const after = operations.findIndex((operation) => operation.end >= end) + 1;
+    return { after, loss: "dropped", seed: random.between(0, 0x7fff_ffff) };
+  });
+}
+
+function inOrder(count: number, draw: (at: number) => Cut): Cut[] {
+  return Array.from({ length: count }, (_, at) => draw(at)).toSorted((a, b) => a.after - b.after);
+}
+
+/** What of the recording the disk took part in. */
+export function heard(operations: readonly Recorded[], disk: Honesty): readonly Recorded[] {
+  if (disk === "honest") return operations;
+  const wals = new Set<bigint>();
+  const directories = new Set<bigint>();
+  return operations.filter((operation, at) => {
+    if (operation.kind === "mkdir") directories.add(operation.inode);
+    if (operation.kind === "create" && operation.path.endsWith("-wal")) wals.add(operation.inode);
+    if (operation.kind !== "sync" || directories.has(operation.inode)) return true;
+    if (disk === "swallow") return false;
+    const next = operations[at + 1];
+    const isCheckpoint = next?.kind === "write" && next.inode !== operation.inode;
+    return !wals.has(operation.inode) || isCheckpoint;
+  });
+}

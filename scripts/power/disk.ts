@@ -1,0 +1,179 @@
+/**
+ * A disk as POSIX promises it, and no better: what was written to a file is there for good once that file was synced,
+ * and a name once its directory was. What came later may be there, in part, or not at all, when the power is cut.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { Random } from "../../test/sim/random.ts";
+import type { Operation } from "./recording.ts";
+
+/** What becomes of everything that was not synced. */
+export type Loss = "dropped" | "torn" | "kept";
+
+type Change = { readonly offset: number; readonly data: Buffer } | { readonly bytes: number };
+
+class File {
+  synced = Buffer.alloc(0);
+  #size = 0;
+  #unsynced: Change[] = [];
+
+  change(change: Change): void {
+    this.#unsynced.push(change);
+  }
+
+  sync(): void {
+    for (const change of this.#unsynced) this.#take(change);
+    this.#unsynced = [];
+  }
+
+  /** As a start after the power cut finds it. */
+  after(loss: Loss, random: Random): Buffer {
+    if (loss === "dropped" || this.#unsynced.length === 0) return Buffer.from(this.synced.subarray(0, this.#size));
+    const copy = new File();
+    copy.synced = Buffer.from(this.synced);
+    copy.#size = this.#size;
+    for (const change of this.#unsynced) {
+      const left = loss === "kept" ? change : torn(change, random);
+      if (left !== null) copy.#take(left);
+    }
+    return copy.synced.subarray(0, copy.#size);
+  }
+
+  #take(change: Change): void {
+    if ("bytes" in change) {
+      if (change.bytes < this.#size) this.synced.fill(0, change.bytes, this.#size);
+      this.#reserve(change.bytes);
+      this.#size = change.bytes;
+      return;
+    }
+    const end = change.offset + change.data.length;
+    this.#reserve(end);
+    change.data.copy(this.synced, change.offset);
+    this.#size = Math.max(this.#size, end);
+  }
+
+  #reserve(bytes: number): void {
+    if (bytes <= this.synced.length) return;
+    const larger = Buffer.alloc(Math.max(bytes, this.synced.length * 2));
+    this.synced.copy(larger);
+    this.synced = larger;
+  }
+}
+
+/** Names under a directory. Their changes reach the disk in order, as a journal would write them. */
+class Directory {
+  readonly now = new Map<string, Node>();
+  #synced = new Map<string, Node>();
+  #unsynced: (readonly [name: string, node: Node | null])[][] = [];
+
+  /** The entries change together or not at all. */
+  change(...entries: (readonly [name: string, node: Node | null])[]): void {
+    this.#unsynced.push(entries);
+    setAll(this.now, entries);
+  }
+
+  sync(): void {
+    this.#synced = new Map(this.now);
+    this.#unsynced = [];
+  }
+
+  after(loss: Loss, random: Random): Map<string, Node> {
+    const left = loss === "dropped" ? 0 : loss === "kept" ? Infinity : random.between(0, this.#unsynced.length);
+    const names = new Map(this.#synced);
+    for (const entries of this.#unsynced.slice(0, left)) setAll(names, entries);
+    return names;
+  }
+}
+
+type Node = File | Directory;
+
+export class Disk {
+  readonly #root = new Directory();
+  readonly #path: string;
+  readonly #nodes = new Map<bigint, Node>();
+
+  /** @param path that of the root, which is there before the recording and stays */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  apply(operation: Operation): void {
+    switch (operation.kind) {
+      case "create":
+      case "mkdir": {
+        const node = operation.kind === "create" ? new File() : new Directory();
+        this.#nodes.set(operation.inode, node);
+        this.#parentOf(operation.path).change([basename(operation.path), node]);
+        return;
+      }
+      case "write":
+        return this.#file(operation.inode)?.change(operation);
+      case "truncate":
+        return this.#file(operation.inode)?.change({ bytes: operation.bytes });
+      case "sync":
+        // The root itself is no directory of the recording, and its syncs have an inode that nothing made.
+        return (this.#nodes.get(operation.inode) ?? this.#root).sync();
+      case "unlink":
+        return this.#parentOf(operation.path).change([basename(operation.path), null]);
+      case "rename":
+      case "link":
+        this.#move(operation);
+    }
+  }
+
+  /** Writes into the directory what a start finds if the power is cut now. */
+  writeTo(directory: string, loss: Loss, random: Random): void {
+    writeNames(this.#root.after(loss, random), directory, loss, random);
+  }
+
+  #move({ kind, path, to }: { kind: "rename" | "link"; path: string; to: string }): void {
+    const from = this.#parentOf(path);
+    const into = this.#parentOf(to);
+    const node = from.now.get(basename(path))!;
+    if (kind === "rename" && from === into) return from.change([basename(path), null], [basename(to), node]);
+    into.change([basename(to), node]);
+    if (kind === "rename") from.change([basename(path), null]);
+  }
+
+  #file(inode: bigint): File | null {
+    const node = this.#nodes.get(inode);
+    return node instanceof File ? node : null;
+  }
+
+  #parentOf(path: string): Directory {
+    const parent = dirname(path);
+    if (parent === this.#path) return this.#root;
+    const node = this.#parentOf(parent).now.get(basename(parent));
+    if (!(node instanceof Directory)) throw new Error(`${parent} is no directory of the recording`);
+    return node;
+  }
+}
+
+function setAll(names: Map<string, Node>, entries: readonly (readonly [name: string, node: Node | null])[]): void {
+  for (const [name, node] of entries) {
+    if (node === null) names.delete(name);
+    else names.set(name, node);
+  }
+}
+
+/** Gone, whole, zeros in its place, or only some of its sectors. */
+function torn(change: Change, random: Random): Change | null {
+  const roll = random.next();
+  if (roll < 0.3) return null;
+  if ("bytes" in change || roll < 0.6) return change;
+  if (roll < 0.75) return { offset: change.offset, data: Buffer.alloc(change.data.length) };
+  const sector = random.pick([512, 4096]);
+  const sectors = Math.ceil(change.data.length / sector);
+  const first = random.between(0, sectors - 1) * sector;
+  return { offset: change.offset + first, data: change.data.subarray(first, first + sector) };
+}
+
+function writeNames(names: ReadonlyMap<string, Node>, directory: string, loss: Loss, random: Random): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  for (const [name, node] of names) {
+    // The index of a WAL is made anew by the first to open the database.
+    if (name.endsWith("-shm")) continue;
+    if (node instanceof File) writeFileSync(join(directory, name), node.after(loss, random), { mode: 0o600 });
+    else writeNames(node.after(loss, random), join(directory, name), loss, random);
+  }
+}

@@ -1,0 +1,166 @@
+/** One recording, and the daemon started on many disks that it may have left behind. */
+import { fork, type ChildProcess } from "node:child_process";
+import { mkdirSync, rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Random } from "../../test/sim/random.ts";
+import { watchOver } from "../crash/children.ts";
+import { drawControls, drawCuts, heard, type Cut, type Honesty } from "./cuts.ts";
+import { Disk } from "./disk.ts";
+import type { Expectation, Promised, Verdict } from "./promises.ts";
+import { DATA, record, Receivers, type Session } from "./session.ts";
+
+const REOPEN = fileURLToPath(new URL("reopen.ts", import.meta.url));
+const STUCK_MS = 120_000;
+
+export interface PowerOptions {
+  readonly dir: string;
+  readonly recorder: string;
+  /** How many disks are rebuilt, of those that are honest and of each kind that lies. */
+  readonly states: number;
+  readonly controls: number;
+  readonly seconds: number;
+  readonly seed: number;
+  readonly onProgress: (sweep: Sweep) => void;
+}
+
+export interface Report {
+  /** Operations that were recorded. */
+  readonly operations: number;
+  /** Events that were acknowledged meanwhile. */
+  readonly acked: number;
+  readonly sweeps: readonly Sweep[];
+}
+
+/** What the starts on disks of one kind came to. */
+export interface Sweep {
+  readonly disk: Honesty;
+  states: number;
+  /** How much had been answered with success before the cuts, over all states. */
+  promised: number;
+  /** States in which anything was wrong. */
+  bad: number;
+  lost: number;
+  readonly violations: string[];
+  /** Directories of the bad ones. */
+  readonly kept: string[];
+}
+
+export async function run(options: PowerOptions): Promise<Report> {
+  const { dir, recorder, seconds, seed } = options;
+  const receivers = new Receivers(new Random(seed + 1));
+  try {
+    const session = await record({ dir, recorder, seconds, seed, receivers });
+    const sweeps: Sweep[] = [];
+    for (const disk of ["honest", "normal", "swallow"] as const) {
+      const sweep = await sweepOver(session, disk, options);
+      if (disk === "honest") sweep.violations.push(...receivers.wrong);
+      sweeps.push(sweep);
+    }
+    const acked = session.answered.filter(({ kind }) => kind === "event").length;
+    return { operations: session.operations.length, acked, sweeps };
+  } finally {
+    receivers.close();
+  }
+}
+
+/** Nothing is wrong on honest disks, and on each that lies something is: else this would notice no loss at all. */
+export function isGood({ sweeps }: Report): boolean {
+  return sweeps.every(({ disk, violations, promised, lost }) =>
+    disk === "honest" ? violations.length === 0 && promised > 0 : lost > 0,
+  );
+}
+
+async function sweepOver(session: Session, honesty: Honesty, options: PowerOptions): Promise<Sweep> {
+  const { dir, states, controls, seed, onProgress } = options;
+  const sweep: Sweep = { disk: honesty, states: 0, promised: 0, bad: 0, lost: 0, violations: [], kept: [] };
+  const random = new Random(seed + 2);
+  const cuts =
+    honesty === "honest" ? drawCuts(session.operations, states, random) : drawControls(session, controls, random);
+  const lanes = availableParallelism();
+  const each = Array.from({ length: lanes }, (_, lane) => cuts.filter((_cut, at) => at % lanes === lane));
+  await Promise.all(
+    each.map((own, lane) => new Lane(session, sweep, onProgress).run(own, join(dir, `${honesty}-${lane}`))),
+  );
+  return sweep;
+}
+
+/** Cuts in their order, so that the disk is built once and goes on from one to the next. */
+class Lane {
+  readonly #session: Session;
+  readonly #sweep: Sweep;
+  readonly #onProgress: (sweep: Sweep) => void;
+  #child: ChildProcess | null = null;
+  #answer: (verdict: Verdict) => void = () => {};
+
+  constructor(session: Session, sweep: Sweep, onProgress: (sweep: Sweep) => void) {
+    this.#session = session;
+    this.#sweep = sweep;
+    this.#onProgress = onProgress;
+  }
+
+  async run(cuts: readonly Cut[], dir: string): Promise<void> {
+    const { root, operations } = this.#session;
+    const listened = new Set(heard(operations, this.#sweep.disk));
+    const disk = new Disk(root);
+    let applied = 0;
+    for (const [number, cut] of cuts.entries()) {
+      for (; applied < cut.after; applied++) {
+        const operation = operations[applied]!;
+        if (listened.has(operation)) disk.apply(operation);
+      }
+      const home = join(dir, String(number));
+      mkdirSync(home, { recursive: true });
+      disk.writeTo(join(home, "disk"), cut.loss, new Random(cut.seed));
+      this.#note(cut, home, await this.#check(this.#expectation(cut, home)));
+    }
+    this.#child?.kill("SIGKILL");
+  }
+
+  #expectation(cut: Cut, home: string): Expectation {
+    const { operations, answered, succeeded } = this.#session;
+    const end = operations[cut.after - 1]!.end;
+    const promised: Promised[] = answered.filter((one) => one.end <= end);
+    return { home, data: join(home, "disk", DATA), promised, succeeded };
+  }
+
+  async #check(expectation: Expectation): Promise<Verdict> {
+    this.#sweep.promised += expectation.promised.length;
+    const verdict = new Promise<Verdict>((resolve) => (this.#answer = resolve));
+    this.#child ??= this.#begin();
+    const child = this.#child;
+    child.send(expectation);
+    const stuck = setTimeout(() => child.kill("SIGKILL"), STUCK_MS);
+    const said = await verdict;
+    clearTimeout(stuck);
+    return said;
+  }
+
+  #begin(): ChildProcess {
+    const child = watchOver(fork(REOPEN, { stdio: ["ignore", "ignore", "inherit", "ipc"] }));
+    child.on("message", (verdict: Verdict) => this.#answer(verdict));
+    child.once("exit", () => {
+      this.#child = null;
+      this.#answer({ lost: [], wrong: ["the daemon ended, or hung, on this disk"] });
+    });
+    return child;
+  }
+
+  #note({ after, loss }: Cut, home: string, { lost, wrong }: Verdict): void {
+    const sweep = this.#sweep;
+    sweep.states++;
+    sweep.lost += lost.length;
+    if (lost.length + wrong.length === 0) rmSync(home, { recursive: true });
+    else {
+      sweep.bad++;
+      sweep.kept.push(home);
+      const where = `cut after operation ${after}, unsynced ${loss}`;
+      sweep.violations.push(
+        ...lost.map((text) => `${where}: lost ${text}`),
+        ...wrong.map((text) => `${where}: ${text}`),
+      );
+    }
+    this.#onProgress(sweep);
+  }
+}

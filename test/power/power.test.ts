@@ -1,0 +1,36 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, describe, expect, it } from "vitest";
+import { buildRecorder } from "../../scripts/power/recorder.ts";
+import type { Report } from "../../scripts/power/run.ts";
+
+const PROGRAM = resolve(import.meta.dirname, "../../scripts/power/main.ts");
+
+const scratch = mkdtempSync(join(tmpdir(), "webhookd-test-"));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const recorder = buildRecorder(scratch);
+if ("missing" in recorder) console.warn(`SKIPPED: power cuts are not tried: ${recorder.missing}`);
+
+describe.skipIf("missing" in recorder)("a power cut", () => {
+  it("loses nothing that was answered on a disk that honours fsync, and does on disks that lie", async () => {
+    const args = ["--json", "--states", "24", "--controls", "4", "--seconds", "2", "--seed", "1"];
+    const env = { ...process.env, TMPDIR: scratch };
+    const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+    expect(stderr).toBe("");
+    const report = JSON.parse(stdout) as Report;
+    const [honest, normal, swallow] = report.sweeps;
+    expect(honest).toMatchObject({ disk: "honest", states: 24, bad: 0, lost: 0, violations: [] });
+    expect(honest!.promised).toBeGreaterThan(0);
+    expect(normal).toMatchObject({ disk: "normal", states: 4 });
+    expect(normal!.lost).toBeGreaterThan(0);
+    expect(swallow).toMatchObject({ disk: "swallow", states: 4 });
+    expect(swallow!.lost).toBeGreaterThan(0);
+    expect(code).toBe(0);
+    expect(readdirSync(scratch).filter((name) => name.startsWith("webhookd-power-"))).toEqual([]);
+  });
+});
