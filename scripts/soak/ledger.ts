@@ -1,0 +1,88 @@
+/** What was published, acknowledged and received, kept outside the daemon for hours: a few bytes an event. */
+import { createHash } from "node:crypto";
+
+export interface Published {
+  readonly id: string;
+  readonly created_at: string;
+  readonly deliveries: number;
+}
+
+export interface Balance {
+  readonly acked: number;
+  readonly requests: number;
+  /** Requests for a delivery that had been answered 2xx before: after each kill a few are allowed. */
+  readonly repeated: number;
+  readonly lost: readonly string[];
+  readonly wrong: readonly string[];
+}
+
+const SHOWN = 20;
+
+export class Ledger {
+  readonly #owed = new Map<string, number>();
+  readonly #hashes = new Map<string, string>();
+  readonly #succeeded = new Map<string, Set<string>>();
+  readonly #wrong: string[] = [];
+  #acked = 0;
+  #requests = 0;
+  #repeated = 0;
+
+  get acked(): number {
+    return this.#acked;
+  }
+
+  /** Acknowledged events of which a delivery has not been answered 2xx yet. */
+  get open(): number {
+    return this.#owed.size;
+  }
+
+  acknowledge(type: string, data: string, { id, created_at: createdAt, deliveries }: Published): void {
+    const envelope = `{"id":"${id}","type":"${type}","created_at":"${createdAt}","data":${data}}`;
+    this.#holdAgainst(id, createHash("sha256").update(envelope).digest("base64"));
+    this.#acked++;
+    const left = deliveries - (this.#succeeded.get(id)?.size ?? 0);
+    if (left > 0) this.#owed.set(id, left);
+  }
+
+  /** A complete request, before it is answered. */
+  receive(event: string, delivery: string, body: Buffer, answer: number): void {
+    this.#requests++;
+    this.#holdAgainst(event, createHash("sha256").update(body).digest("base64"));
+    const before = this.#succeeded.get(event);
+    if (before?.has(delivery)) {
+      this.#repeated++;
+      return;
+    }
+    if (answer >= 300) return;
+    if (before === undefined) this.#succeeded.set(event, new Set([delivery]));
+    else before.add(delivery);
+    const owed = this.#owed.get(event);
+    if (owed === 1) this.#owed.delete(event);
+    else if (owed !== undefined) this.#owed.set(event, owed - 1);
+  }
+
+  /** The daemon shows the delivery as delivered. */
+  showsDelivered(event: string, delivery: string): void {
+    if (!this.#succeeded.get(event)?.has(delivery)) this.accuse(`${delivery} is delivered, and nobody answered 2xx`);
+  }
+
+  accuse(text: string): void {
+    if (this.#wrong.length < SHOWN) this.#wrong.push(text);
+  }
+
+  balance(): Balance {
+    return {
+      acked: this.#acked,
+      requests: this.#requests,
+      repeated: this.#repeated,
+      lost: [...this.#owed.keys()],
+      wrong: this.#wrong,
+    };
+  }
+
+  #holdAgainst(event: string, hash: string): void {
+    const before = this.#hashes.get(event);
+    if (before === undefined) this.#hashes.set(event, hash);
+    else if (before !== hash) this.accuse(`${event} arrived with other bytes`);
+  }
+}
