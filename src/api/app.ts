@@ -17,6 +17,7 @@ import { AuditTrail } from "./audit-trail.ts";
 import { ClientGone, hasDeclaredBody, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
 import { backupRoutes } from "./backups.ts";
 import { brakeRoutes } from "./brake.ts";
+import { pageHeaders, preflight } from "./cors.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { descriptionRoutes } from "./description.ts";
 import { endpointRoutes } from "./endpoints.ts";
@@ -85,10 +86,10 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
   const trail = new AuditTrail(parts.store, log);
   const intake = new Intake(config.limits.commitQueue, config.limits.inFlightBytes);
   const checkHost = hostCheck(config.server, proxies);
-  const { idempotency, rateLimit: perSecond } = config.server;
+  const { allowedOrigins, idempotency, rateLimit: perSecond } = config.server;
   const rateLimit = perSecond === 0 ? null : new RateLimit(perSecond);
   const repeats = new Repeats(parts.store, idempotency);
-  const checkOrigin = originCheck(config.server.allowedOrigins);
+  const checkOrigin = originCheck(allowedOrigins);
 
   const app = new H3({ silent: true, onError });
   const { types } = parts.catalogue;
@@ -125,6 +126,8 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     checkFraming(req);
     if (!context.trusted) checkHost(req);
     checkOrigin(req);
+    const asked = preflight(req);
+    if (asked !== null) return respond(asked, event);
 
     const route = resource?.get(req.method === "HEAD" ? "GET" : req.method!);
     const open = resource?.values().next().value?.access === "open";
@@ -205,13 +208,15 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
 
   /** srvx's own response: headers go to Node as they are, without a Headers object that costs more than the rest. */
   function respond({ status, type, body, headers: own }: Reply, event: H3Event): Response {
+    const req = event.runtime!.node!.req as IncomingMessage;
     const headers: Header[] = [
       ["x-request-id", requestIdOf(event.context as unknown as Context)],
       ["cache-control", "no-store"],
+      ...pageHeaders(allowedOrigins, req),
     ];
     if (body !== null) headers.push(["content-type", type]);
     if (own !== undefined) headers.push(...own);
-    const isHead = event.runtime!.node!.req!.method === "HEAD";
+    const isHead = req.method === "HEAD";
     // Whoever asks for the headers alone wants this one as well (RFC 9110 9.3.2), and h3 would lose it with the body.
     if (isHead && typeof body === "string") headers.push(["content-length", String(Buffer.byteLength(body))]);
     // Nobody will read a stream to its end, which is what ends it.

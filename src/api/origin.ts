@@ -22,7 +22,7 @@ export function checkFraming(req: IncomingMessage): void {
 
 export type RequestCheck = (req: IncomingMessage) => void;
 
-/** Throws `browser_origin`: there is no CORS, and a request that carries an Origin comes from a page. */
+/** Throws `browser_origin`: a request that carries an Origin comes from a page. */
 export function originCheck(allowed: readonly string[]): RequestCheck {
   return (req) => {
     const { origin } = req.headers;

@@ -66,7 +66,8 @@ export const SERVER = [
     key: "allowed_origins",
     kind: "origins",
     default: [],
-    sentence: "Web pages that may call the API, such as https://console.example.com.",
+    sentence:
+      "Web pages that may call the API from a browser, such as https://console.example.com: with a key, never with cookies (CORS). Any other page is refused.",
   },
   {
     section: "server",
