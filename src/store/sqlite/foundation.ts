@@ -3,6 +3,7 @@ import type { Database } from "better-sqlite3";
 import type { SqliteStoreOptions } from "./options.ts";
 import { Condition } from "./condition.ts";
 import { Counters } from "./counters.ts";
+import { Cursors } from "./cursor.ts";
 import { doorsOf } from "./doors.ts";
 import { EndpointIndex } from "./endpoint-index.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -47,6 +48,7 @@ export function layFoundation(db: Database, options: SqliteStoreOptions) {
     clock,
     condition,
     counters,
+    cursors: new Cursors((bytes) => box.mark(bytes)),
     idempotency,
     index,
     keys,

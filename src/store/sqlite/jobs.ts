@@ -15,6 +15,7 @@ import type {
 } from "../jobs.ts";
 import type { EndedAttempt, Page, PageQuery, Pruned, Recorded } from "../store.ts";
 import type { Attempts } from "./attempts.ts";
+import type { Cursors } from "./cursor.ts";
 import { CHUNK_SIZE, type Doors } from "./doors.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import type { Interned } from "./interned.ts";
@@ -32,6 +33,7 @@ export interface JobsParts extends Doors {
   readonly index: EndpointIndex;
   readonly attempts: Attempts;
   readonly manual: Manual;
+  readonly cursors: Cursors;
 }
 
 interface Tally {

@@ -6,6 +6,7 @@ import type { OperationsStore, StoreSize } from "../store.ts";
 import { Backup, type StartBackup } from "./backup.ts";
 import type { Box } from "./box.ts";
 import type { StatFs } from "./condition.ts";
+import type { Cursors } from "./cursor.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Meta } from "./meta.ts";
 import type { NativeBinding } from "./open-file.ts";
@@ -23,6 +24,7 @@ export interface OperationsParts {
   readonly meta: Meta;
   readonly read: <T>(work: () => T) => T;
   readonly defer: (run: () => void) => void;
+  readonly cursors: Cursors;
 }
 
 export class Operations implements OperationsStore {

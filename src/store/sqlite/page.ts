@@ -1,6 +1,6 @@
 /** Lists, a page at a time: rows are looked at in key order, a few at a turn of the event loop. */
 import type { Page, PageQuery } from "../store.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
+import type { Cursors } from "./cursor.ts";
 
 /** A page ends after so many rows, wanted or not, so that no question takes long; the cursor goes on from there. */
 const MAX_ROWS = 5000;
@@ -33,6 +33,7 @@ export interface PagesOptions {
   /** Runs a read, unless the storage has failed. */
   readonly read: <T>(work: () => T) => T;
   readonly defer: (run: () => void) => void;
+  readonly cursors: Cursors;
 }
 
 interface Progress<T> {
@@ -51,15 +52,15 @@ export class Pages {
 
   /** One row more than the page needs says whether there is another page. */
   async of<Row, T>(walk: Walk<Row, T>, query: PageQuery): Promise<Page<T>> {
-    const { read, defer } = this.#options;
-    const progress: Progress<T> = { data: [], after: startOf(walk, query), looked: 0, end: "none" };
+    const { read, defer, cursors } = this.#options;
+    const progress: Progress<T> = { data: [], after: startOf(walk, query, cursors), looked: 0, end: "none" };
     read(() => advance(walk, progress, query.limit, query.limit + 1));
     while (progress.end === "none") {
       await new Promise<void>((resolve) => defer(resolve));
       read(() => advance(walk, progress, query.limit, CHUNK));
     }
     const { data, after, end } = progress;
-    return { data, nextCursor: end === "of list" ? null : encodeCursor(walk.list, query.order, after) };
+    return { data, nextCursor: end === "of list" ? null : cursors.encode(walk.list, query.order, after) };
   }
 }
 
@@ -83,9 +84,9 @@ function advance<Row, T>(walk: Walk<Row, T>, progress: Progress<T>, limit: numbe
   if (rows.length < size) progress.end = "of list";
 }
 
-function startOf({ list, start }: Walk<unknown, unknown>, { cursor, order }: PageQuery): Keys {
+function startOf({ list, start }: Walk<unknown, unknown>, { cursor, order }: PageQuery, cursors: Cursors): Keys {
   if (cursor === undefined) return start;
-  const keys = decodeCursor(cursor, list, order, start.length);
+  const keys = cursors.decode(cursor, list, order, start.length);
   return isBefore(start, keys) === (order === "oldest") ? keys : start;
 }
 
