@@ -28,7 +28,7 @@ import { healthRoutes } from "./health.ts";
 import { Intake } from "./intake.ts";
 import { jobRoutes } from "./jobs.ts";
 import { keyRoutes } from "./keys.ts";
-import { checkFraming, hostCheck, originCheck } from "./origin.ts";
+import { checkFraming, hasDots, hostCheck, originCheck } from "./origin.ts";
 import type { ApiParts } from "./parts.ts";
 import { metricsRoutes } from "./metrics.ts";
 import { notFound, problem } from "./problem.ts";
@@ -116,21 +116,24 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...tenantRoutes(parts),
     ...descriptionRoutes(parts, types, () => table),
   ];
-  const known = new Map(table.map((route) => [route, (route.query ?? []).map(({ name }) => name)]));
+  const known = new Map(
+    table.map((route) => [route, route.query === "any" ? null : (route.query ?? []).map(({ name }) => name)]),
+  );
   for (const [path, resource] of byPath(table)) app.all(path, (event) => answer(event, resource));
   app.all("/**", (event) => answer(event, undefined));
 
-  async function answer(event: H3Event, resource: Resource | undefined): Promise<Response> {
+  async function answer(event: H3Event, found: Resource | undefined): Promise<Response> {
     const req = event.runtime!.node!.req as IncomingMessage;
     const context = event.context as unknown as Context;
+    const resource = hasDots(req) ? undefined : found;
+    const open = resource?.values().next().value?.access === "open";
     checkFraming(req);
-    if (!context.trusted) checkHost(req);
+    if (!context.trusted) checkHost(req, open);
     checkOrigin(req);
     const asked = preflight(req);
     if (asked !== null) return respond(asked, event);
 
     const route = resource?.get(req.method === "HEAD" ? "GET" : req.method!);
-    const open = resource?.values().next().value?.access === "open";
     const principal = open ? ANYONE : context.trusted ? OPERATOR : await authentication.authenticate(req);
     if (!open && parts.phase() === "stopped") {
       throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
@@ -165,7 +168,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
       if (route.body === undefined && body.length > 0) {
         throw new WebhookdError("bad_request", "this route takes no body");
       }
-      const query = parseQuery(event.url.search, known.get(route) ?? []);
+      const query = parseQuery(event.url.search, known.get(route)!);
       const params = event.context.params ?? {};
       const { headers } = req;
       const whenGone = (run: () => void) => onClose(event.runtime!.node!.res as ServerResponse, run);

@@ -1,15 +1,23 @@
-/** What a load balancer asks: one word, without a key. */
+/** What a load balancer asks: one word, without a key, and whatever it adds to the query. */
 import { getHealth, getReadiness } from "./operations/daemon.ts";
 import type { ApiParts } from "./parts.ts";
 import { word, type Route } from "./route.ts";
 
 export function healthRoutes(parts: ApiParts): Route[] {
   return [
-    { method: "GET", path: "/healthz", access: "open", operation: getHealth, handle: () => word(200, "ok") },
+    {
+      method: "GET",
+      path: "/healthz",
+      access: "open",
+      query: "any",
+      operation: getHealth,
+      handle: () => word(200, "ok"),
+    },
     {
       method: "GET",
       path: "/readyz",
       access: "open",
+      query: "any",
       operation: getReadiness,
       handle: () => {
         const state = stateOf(parts);

@@ -20,10 +20,16 @@ export function checkFraming(req: IncomingMessage): void {
   if (req.httpVersion === "1.1" && !seen.has("host")) throw new WebhookdError("bad_request", "there is no host header");
 }
 
-export type RequestCheck = (req: IncomingMessage) => void;
+/**
+ * Whether the path has a segment of dots. URL readers resolve it, `%2e%2e` too, so that a proxy in front, which does
+ * not, would let through what it was told to keep out: there is nothing at such a path.
+ */
+export function hasDots({ url = "" }: IncomingMessage): boolean {
+  return /[/\\](?:\.|%2e){1,2}(?:[/\\]|$)/i.test(url.split(/[?#]/, 1)[0]!);
+}
 
 /** Throws `browser_origin`: a request that carries an Origin comes from a page. */
-export function originCheck(allowed: readonly string[]): RequestCheck {
+export function originCheck(allowed: readonly string[]): (req: IncomingMessage) => void {
   return (req) => {
     const { origin } = req.headers;
     if (origin === undefined || allowed.includes(origin)) return;
@@ -36,7 +42,10 @@ export function originCheck(allowed: readonly string[]): RequestCheck {
  * loopback bind knows its names; any other is reached by names that only `allowed_hosts` can tell. Of the names that a
  * chain of proxies was called by, each must be ours: nobody says which of them added which.
  */
-export function hostCheck({ listen, allowedHosts }: Config["server"], proxies: Proxies): RequestCheck {
+export function hostCheck(
+  { listen, allowedHosts }: Config["server"],
+  proxies: Proxies,
+): (req: IncomingMessage, open: boolean) => void {
   const loopback = isLoopback(listen.host);
   if (!loopback && allowedHosts.length === 0) return () => {};
   const known = new Set(["localhost", "127.0.0.1", "[::1]", bracketed(listen.host), ...allowedHosts.map(lower)]);
@@ -44,17 +53,20 @@ export function hostCheck({ listen, allowedHosts }: Config["server"], proxies: P
     const authority = lower(host);
     return known.has(authority) || known.has(authority.replace(/:\d+$/, ""));
   };
-  return (req) => {
+  return (req, open) => {
     const forwarded = proxies.hostsOf(req);
-    if (forwarded === null ? isOurs(authorityOf(req)) : forwarded.every(isOurs)) return;
+    const authority = authorityOf(req);
+    // A load balancer that speaks HTTP/1.0 has no name to give, and a browser, whom this is about, always gives one.
+    if (open && forwarded === null && authority === null && req.httpVersion === "1.0") return;
+    if (forwarded === null ? isOurs(authority ?? "") : forwarded.every(isOurs)) return;
     throw new WebhookdError("misdirected", "this host name is not served here; see [server] allowed_hosts");
   };
 }
 
-/** In an absolute-form target the authority replaces what Host says (RFC 9112 3.2.2). */
-function authorityOf(req: IncomingMessage): string {
+/** In an absolute-form target the authority replaces what Host says (RFC 9112 3.2.2). Null where neither names one. */
+function authorityOf(req: IncomingMessage): string | null {
   const target = req.url ?? "";
-  if (target.startsWith("/") || !URL.canParse(target)) return req.headers.host ?? "";
+  if (target.startsWith("/") || !URL.canParse(target)) return req.headers.host ?? null;
   return new URL(target).host;
 }
 

@@ -15,8 +15,11 @@ export interface Parameter<T = unknown> {
   read(query: Query): T | undefined;
 }
 
+/** `name` is empty for the query as a whole. */
 export function invalidQuery(name: string, detail: string, code: FieldCode = "invalid_type"): WebhookdError {
-  return new WebhookdError("invalid_query", `${name} ${detail}`, { errors: [{ pointer: `?${name}`, code, detail }] });
+  return new WebhookdError("invalid_query", `${name} ${detail}`.trim(), {
+    errors: [{ pointer: `?${name}`, code, detail }],
+  });
 }
 
 export function choiceParameter<const T extends string>(

@@ -19,7 +19,8 @@ export const PAGE_PARAMETERS = [TenantParameter, Limit, Cursor, Order];
 
 const NONE: Query = new Map();
 
-export function parseQuery(search: string, known: readonly string[]): Query {
+/** With `known` null whatever can be read is taken, and nothing of it kept. */
+export function parseQuery(search: string, known: readonly string[] | null): Query {
   if (search.length < 2) return NONE;
   const query = new Map<string, string>();
   for (const pair of search.slice(1).split("&")) {
@@ -27,6 +28,10 @@ export function parseQuery(search: string, known: readonly string[]): Query {
     const equals = pair.indexOf("=");
     const name = decode(equals < 0 ? pair : pair.slice(0, equals));
     const value = decode(equals < 0 ? "" : pair.slice(equals + 1));
+    if (known === null) {
+      if (name === null || value === null) throw invalidQuery("", "the query is not percent-encoded UTF-8");
+      continue;
+    }
     if (name === null || !known.includes(name)) {
       throw new WebhookdError("invalid_query", `this route takes ${list(known)}`, {
         errors: [{ pointer: "?", code: "unknown_field", detail: "there is a parameter that this route does not know" }],

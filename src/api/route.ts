@@ -22,8 +22,8 @@ export interface Route {
   readonly path: string;
   /** The scope a key must have; `any` takes every key, `open` asks for none at all. */
   readonly access: Scope | "any" | "open";
-  /** The query parameters it takes; any other is refused. */
-  readonly query?: readonly Parameter[];
+  /** The query parameters it takes; any other is refused. `any`: what there is in it is not looked at. */
+  readonly query?: readonly Parameter[] | "any";
   /** Absent: the route takes no body. */
   readonly body?: BodyRule;
   readonly operation: Operation;

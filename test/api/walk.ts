@@ -118,7 +118,8 @@ export const PIPELINE: Record<string, Fault> = {
   misdirected: (walk, id, step) => walk.call(id, { ...step, headers: { host: "evil.example" } }),
   browser_origin: (walk, id, step) => walk.call(id, { ...step, headers: { origin: "https://evil.example" } }),
   unauthorized: (walk, id, step) => walk.call(id, { ...step, key: null }),
-  invalid_query: (walk, id, step) => walk.call(id, { ...step, query: "nope=1" }),
+  invalid_query: (walk, id, step) =>
+    walk.call(id, { ...step, query: walk.routeOf(id).query === "any" ? "%zz" : "nope=1" }),
   invalid_json: (walk, id, step) => walk.call(id, { ...step, body: "{" }),
   unsupported_media_type: (walk, id, step) =>
     walk.call(id, { ...step, body: "x", headers: { "content-type": "text/plain" } }),

@@ -88,7 +88,7 @@ interface Parts {
 }
 
 function operationOf(route: Route, { schemas, responses, shared }: Parts): JsonObject {
-  const { access, query = [], body } = route;
+  const { access, body } = route;
   const { id, tag, summary, description, params = {}, headers = {} } = route.operation;
   const inPath = Object.entries(params).map(([name, prefix]) => ({
     name,
@@ -96,7 +96,7 @@ function operationOf(route: Route, { schemas, responses, shared }: Parts): JsonO
     required: true,
     schema: { type: "string", pattern: idPattern(prefix).source },
   }));
-  const inQuery = query.map((each) =>
+  const inQuery = parametersOf(route).map((each) =>
     shared.get(each.name) === each ? { $ref: `#/components/parameters/${each.name}` } : parameterOf(each),
   );
   const inHeader = Object.entries(headers).map(([name, text]) => ({
@@ -136,11 +136,12 @@ function contentOf({ body, operation }: Route, schema: JsonObject): JsonObject {
 
 /** What more than one route takes stands in the document once. Of two with the same name one is shared. */
 function sharedParameters(routes: readonly Route[]): Map<string, Parameter> {
-  const uses = Map.groupBy(
-    routes.flatMap(({ query = [] }) => query),
-    (each) => each,
-  );
+  const uses = Map.groupBy(routes.flatMap(parametersOf), (each) => each);
   return new Map([...uses].filter(([, { length }]) => length > 1).map(([each]) => [each.name, each]));
+}
+
+function parametersOf({ query = [] }: Route): readonly Parameter[] {
+  return query === "any" ? [] : query;
 }
 
 function parameterOf({ name, description, schema }: Parameter): JsonObject {
