@@ -100,7 +100,7 @@ const RULES: Rule[] = [
   },
   {
     from: "src/api",
-    may: ["src/api", "src/domain", NODE, "h3", "srvx", "valibot", "@valibot/to-json-schema"],
+    may: ["src/api", "src/domain", "src/config/nearest.ts", NODE, "h3", "srvx", "valibot", "@valibot/to-json-schema"],
     types: [
       "src/store/store.ts",
       "src/store/jobs.ts",

@@ -25,7 +25,7 @@ const FIELDS: readonly Field<Endpoint>[] = [
 export async function run(args: Args<"endpoints list">, io: Io): Promise<number> {
   const { state, type, to, uid, tenant } = args;
   const enabled = state === undefined ? undefined : state === "enabled";
-  const query = { enabled, event_type: type, url: to, uid, tenant };
+  const query = { enabled, type, url: to, uid, tenant };
   const asked = { client: connect(args, io), operation: "listEndpoints", query } as const;
   await list(asked, args, { id: ({ id }) => id, fields: FIELDS, first: "webhookd endpoints add URL --events all" }, io);
   return EXIT.ok;

@@ -20,7 +20,7 @@ export async function run(args: Args<"events send">, io: Io): Promise<number> {
   if (args.wait) return tellFirst(await firstAttempts(client, published.id, io), args.json, io);
   if (args.json) sayJson(io, published);
   else {
-    note(io, `${published.type} goes to ${count(published.deliveries, "endpoint", "endpoints")}.`);
+    note(io, `${published.type} goes to ${count(published.delivery_count, "endpoint", "endpoints")}.`);
     say(io, published.id);
   }
   return EXIT.ok;

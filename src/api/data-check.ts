@@ -74,6 +74,10 @@ function faultOf(error: ErrorObject): FieldError {
 }
 
 const CODES: Readonly<Record<string, FieldCode>> = {
+  minimum: "out_of_range",
+  maximum: "out_of_range",
+  exclusiveMinimum: "out_of_range",
+  exclusiveMaximum: "out_of_range",
   maxLength: "too_long",
   maxItems: "too_long",
   maxProperties: "too_long",

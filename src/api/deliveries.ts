@@ -3,6 +3,7 @@ import { WebhookdError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import type { Attempt, AttemptRequest, Page } from "../store/store.ts";
 import { PERIOD, periodOf, RESULT, resultOf, Test, Type } from "./filters.ts";
+import { requireNames } from "./names.ts";
 import {
   attemptDelivery,
   getAttempt,
@@ -28,16 +29,19 @@ const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint
 const Event = idParameter("event", "evt", "Only deliveries of this event.");
 const Outcome = choiceParameter("outcome", OUTCOMES, "Only attempts with this outcome.");
 
-export function deliveryRoutes({ store, deliveries }: ApiParts): Route[] {
+export function deliveryRoutes(parts: ApiParts): Route[] {
+  const { store, deliveries } = parts;
+
   async function list({ principal, query }: Call): Promise<Reply> {
+    const tenant = tenantToRead(principal, namedTenant(query));
+    const names = { type: Type.read(query), endpoint: Endpoint.read(query), event: Event.read(query) };
+    await requireNames(parts, tenant, names);
     const page = await store.listDeliveries({
-      ...pageOf(query, tenantToRead(principal, namedTenant(query))),
+      ...pageOf(query, tenant),
       ...periodOf(query),
       ...resultOf(query),
+      ...names,
       status: Status.read(query),
-      type: Type.read(query),
-      endpoint: Endpoint.read(query),
-      event: Event.read(query),
       test: Test.read(query) ?? false,
     });
     const answer = { data: page.data.map(presentDelivery), next_cursor: page.nextCursor };

@@ -6,6 +6,7 @@ import { headerFaults, isPlainText, lengthOf, MAX_HEADER_BYTES, MAX_HEADERS } fr
 import { described, titled, typeName } from "./schemas/wire.ts";
 
 const MAX_METADATA_BYTES = 4096;
+const LEAST_RATE = 0.001;
 
 export interface RegistrationRules {
   readonly types: ReadonlyMap<string, EventType>;
@@ -64,7 +65,7 @@ export function changeSchema(rules: RegistrationRules) {
       v.partialCheck(
         [["enabled"], ["held"]],
         ({ enabled, held }) => held === undefined || enabled === true,
-        "unknown_field: goes with enabled: true alone",
+        "conflicting_fields: goes with enabled: true alone",
       ),
       ["held"],
     ),
@@ -92,8 +93,8 @@ function fields({ types, urlPolicy }: RegistrationRules) {
     ),
     description: line(256),
     rate_per_second: described(
-      v.nullable(v.pipe(v.number(), v.gtValue(0), v.maxValue(100_000))),
-      "At most so many attempts begin in a second.",
+      v.nullable(rate(100_000)),
+      "At most so many attempts begin in a second. At least 0.001: one in a quarter of an hour.",
     ),
     max_in_flight: described(
       v.nullable(
@@ -111,6 +112,16 @@ function fields({ types, urlPolicy }: RegistrationRules) {
       "Your own name for it, unique within the tenant.",
     ),
   };
+}
+
+/** A second. Slower than the least would look as if nothing were sent at all. */
+export function rate(maximum: number) {
+  return v.pipe(
+    v.number(),
+    v.gtValue(0),
+    v.check((value) => value <= 0 || value >= LEAST_RATE, `out_of_range: must be at least ${LEAST_RATE}`),
+    v.maxValue(maximum),
+  );
 }
 
 /** One line of text. */

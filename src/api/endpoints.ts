@@ -7,8 +7,9 @@ import { newSigningSecret } from "../domain/secret.ts";
 import { allows, type Principal } from "./authentication.ts";
 import { changed } from "./endpoint-change.ts";
 import { changeSchema, registrationSchema } from "./endpoint-schema.ts";
+import { unknownName } from "./names.ts";
 import * as operations from "./operations/endpoints.ts";
-import { flagParameter, textParameter } from "./parameter.ts";
+import { deprecated, flagParameter, invalidQuery, textParameter, type Query } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentEndpoint, presentHealth } from "./present.ts";
 import { notFound } from "./problem.ts";
@@ -21,7 +22,8 @@ const PATH = "/v1/webhooks";
 const SMALL_BODY = { maxBytes: 64 * 1024 };
 
 const Enabled = flagParameter("enabled", "Only endpoints that are enabled, or that are not.");
-const ChosenType = textParameter("event_type", "Only endpoints that chose this event type.");
+const ChosenType = textParameter("type", "Only endpoints that chose this event type.");
+const ChosenTypeBefore = deprecated(textParameter("event_type", "What `type` was called before: use that."));
 const Url = textParameter("url", "Only endpoints with this URL.");
 const Uid = textParameter("uid", "Only the endpoint with this `uid`.");
 
@@ -94,15 +96,27 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
   }
 
   async function list({ principal, query }: Call): Promise<Reply> {
+    const tenant = tenantToRead(principal, namedTenant(query));
     const page = await store.listEndpoints({
-      ...pageOf(query, tenantToRead(principal, namedTenant(query))),
+      ...pageOf(query, tenant),
       enabled: Enabled.read(query),
-      eventType: ChosenType.read(query),
+      eventType: await chosenType(query, tenant),
       url: normalUrl(Url.read(query)),
       uid: Uid.read(query),
     });
     const answer = { data: page.data.map(presentEndpoint), next_cursor: page.nextCursor };
     return json(200, answer, linkTo(PATH, query, page.nextCursor));
+  }
+
+  async function chosenType(query: Query, tenant: string | null): Promise<string | undefined> {
+    const parameter = query.has("event_type") ? ChosenTypeBefore : ChosenType;
+    const type = parameter.read(query);
+    if (type !== (ChosenType.read(query) ?? type)) {
+      throw invalidQuery(parameter.name, "is another one than type says: give type alone", "conflicting_fields");
+    }
+    const unknown = await unknownName(parts, tenant, { type });
+    if (unknown !== null) throw invalidQuery(parameter.name, unknown.detail, unknown.code);
+    return type;
   }
 
   async function show({ principal, params, query }: Call): Promise<Reply> {
@@ -136,7 +150,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       method: "GET",
       path: PATH,
       access: "read",
-      query: [...PAGE_PARAMETERS, Enabled, ChosenType, Url, Uid],
+      query: [...PAGE_PARAMETERS, Enabled, ChosenType, ChosenTypeBefore, Url, Uid],
       operation: operations.listEndpoints,
       handle: list,
     },

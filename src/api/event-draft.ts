@@ -5,7 +5,7 @@ import { eventFingerprint, isIdempotencyKey } from "../domain/idempotency.ts";
 import { jsonLines, parseSpan, scanJson, scanObject, type JsonKind, type JsonNode, type Span } from "../domain/json.ts";
 import type { TraceContext } from "../domain/trace-context.ts";
 import type { DataCheck } from "./data-check.ts";
-import { inWords } from "./expectation.ts";
+import { inWords, unknownType } from "./expectation.ts";
 import { parseInstant } from "./instant.ts";
 import { DRAFT_FIELDS, ITEM_FIELDS, MAX_BATCH } from "./schemas/event-draft.ts";
 import { isTenant } from "../domain/tenant.ts";
@@ -16,10 +16,10 @@ const MAX_AHEAD_MS = 5 * 60_000;
 type Members = ReadonlyMap<string, JsonNode>;
 
 export interface DraftRules {
-  readonly knows: (type: string) => boolean;
+  readonly types: ReadonlyMap<string, unknown>;
   readonly maxEventBytes: number;
-  /** The tenant for what an event names, or leaves out; throws `forbidden`. */
-  readonly tenantFor: (named: string | undefined) => string;
+  /** The tenant for what an event names, or leaves out; throws `forbidden`, and for another than the query's. */
+  readonly tenantFor: (named: string | undefined, pointer: string) => string;
   readonly checkData?: DataCheck | undefined;
   readonly now: number;
   /** When the idempotency keys expire that are used now. */
@@ -60,14 +60,14 @@ export function readBatch(body: Uint8Array, rules: DraftRules): EventDraft[] {
   return drafts as EventDraft[];
 }
 
-/** One event a line (`application/x-ndjson`): all of them, or an error that names the indices at fault, `/3` the fourth. */
+/** One event a line (`application/x-ndjson`): faults are named as of a batch, `/events/3` is the fourth line. */
 export function readLines(body: Uint8Array, rules: DraftRules): EventDraft[] {
   const faults = new Faults();
   const lines = jsonLines(body, MAX_BATCH + 1);
-  countItems(lines.length, "", faults);
+  countItems(lines.length, "/events", faults);
   faults.throwAny();
   const drafts = lines.map((span, index) => {
-    const pointer = `/${index}`;
+    const pointer = `/events/${index}`;
     checkSize(span, pointer, rules);
     const line = body.subarray(span.start, span.end);
     return draftOf(line, scanObject(line, { pointer }), { pointer, fields: ITEM_FIELDS }, rules, faults);
@@ -103,7 +103,9 @@ function draftOf(
 ): EventDraft | null {
   for (const name of members.keys()) if (!fields.has(name)) faults.add(memberPointer(pointer, name), "unknown_field");
   const type = text(body, field(members, "type", "string", pointer, faults));
-  if (type !== undefined && !rules.knows(type)) faults.add(`${pointer}/type`, "unknown_event_type");
+  if (type !== undefined && !rules.types.has(type)) {
+    faults.add(`${pointer}/type`, "unknown_event_type", unknownType(type, rules.types));
+  }
   const data = field(members, "data", "object", pointer, faults);
   const createdAt = createdAtOf(body, members, pointer, rules.now, faults);
   const tenant = text(body, optional(members, "tenant", "string", pointer, faults));
@@ -114,7 +116,13 @@ function draftOf(
   const fault = rules.checkData?.(type, span) ?? null;
   if (fault !== null) faults.add(`${pointer}/data${fault.pointer}`, fault.code, fault.detail);
   // A view of the request's own buffer: the store copies it into the envelope, and nobody holds it longer.
-  const draft = { tenant: rules.tenantFor(tenant), type, createdAt, data: span, trace: rules.trace };
+  const draft = {
+    tenant: rules.tenantFor(tenant, `${pointer}/tenant`),
+    type,
+    createdAt,
+    data: span,
+    trace: rules.trace,
+  };
   if (key === undefined) return draft;
   const fingerprint = eventFingerprint(type, members.has("created_at") ? createdAt : null, draft.data);
   return { ...draft, idempotency: { key, fingerprint, expiresAt: rules.expiresAt } };
@@ -133,7 +141,7 @@ function createdAtOf(body: Uint8Array, members: Members, pointer: string, now: n
   const instant = parseInstant(given);
   const at = `${pointer}/created_at`;
   if (instant === null) faults.add(at, "invalid_type", "must be an RFC 3339 instant such as 2026-11-20T09:55:00.123Z");
-  else if (instant > now + MAX_AHEAD_MS) faults.add(at, "invalid_type", "must not be more than 5 minutes ahead");
+  else if (instant > now + MAX_AHEAD_MS) faults.add(at, "out_of_range", "must not be more than 5 minutes ahead");
   return instant ?? now;
 }
 

@@ -5,6 +5,7 @@ import { isId } from "../domain/id.ts";
 import type { EventQuery, EventSummary, EventView, LeftAlone, Replay } from "../store/store.ts";
 import { attemptsReply } from "./deliveries.ts";
 import { PERIOD, periodOf, RESULT, resultOf, Test, Type } from "./filters.ts";
+import { OwedTo, requireNames, requireOwed } from "./names.ts";
 import { getEvent, listEventAttempts, listEvents, retryEvent } from "./operations/events.ts";
 import { choiceParameter, idParameter, textParameter, type Query } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
@@ -25,24 +26,28 @@ const Status = choiceParameter(
   EVENT_STATUSES,
   "Only events of this status; with `endpoint`, of that delivery's.",
 );
-const OwedTo = idParameter("endpoint", "ep", "Only events with a delivery to this endpoint.");
+const DeliveredTo = idParameter("endpoint", "ep", "Only events with a delivery to this endpoint.");
 const Include = textParameter(
   "include",
   "What each event carries beside its summary: `data`, `deliveries` or `data,deliveries`.",
   /^(?:data|deliveries)(?:,(?:data|deliveries))*$/,
   "is data, deliveries or data,deliveries",
 );
-const FILTERS = [Status, Type, OwedTo, ...RESULT, ...PERIOD, Test, Include];
+const FILTERS = [Status, Type, DeliveredTo, ...RESULT, ...PERIOD, Test, Include];
 
 const RetryBody = v.strictObject({
-  endpoint: v.optional(described(v.string(), "Only the delivery to this endpoint.")),
+  endpoint: v.optional(described(OwedTo, "Only the delivery to this endpoint.")),
   force: v.optional(described(v.boolean(), "Send delivered ones again too.")),
 });
 
-export function eventRoutes({ store, deliveries }: ApiParts): Route[] {
+export function eventRoutes(parts: ApiParts): Route[] {
+  const { store, deliveries } = parts;
+
   async function list({ principal, query }: Call): Promise<Reply> {
     const include = included(query);
-    const page = await store.listEvents(eventQuery(query, tenantToRead(principal, namedTenant(query))));
+    const asked = eventQuery(query, tenantToRead(principal, namedTenant(query)));
+    await requireNames(parts, asked.tenant, { type: asked.type, endpoint: asked.endpoint });
+    const page = await store.listEvents(asked);
     const whole = (event: EventSummary) => store.getEvent(event.tenant, event.id);
     const events = include === null ? page.data : await Promise.all(page.data.map(whole));
     // An event may have been removed since the page was read.
@@ -66,7 +71,10 @@ export function eventRoutes({ store, deliveries }: ApiParts): Route[] {
     if (replay.result === "endpoint_disabled") throw onlyDisabled(replay.left);
     if (replay.result === "gone") throw erased();
     if (replay.result === "not_found") throw notFound();
-    if (replay.result !== "replayed") throw notFailed(await found(tenant, id));
+    if (replay.result !== "replayed") {
+      await requireOwed(store, tenant, id, scope.endpoint);
+      throw notFailed(await found(tenant, id));
+    }
     deliveries.accept({ fresh: [], waiting: replay.waiting });
     const event = await found(tenant, id);
     return jsonText(202, eventText(event, WHOLE, { left_alone: replay.left }));
@@ -138,7 +146,7 @@ function eventQuery(query: Query, tenant: string | null): EventQuery {
     ...resultOf(query),
     status: Status.read(query),
     type: Type.read(query),
-    endpoint: OwedTo.read(query),
+    endpoint: DeliveredTo.read(query),
     test: Test.read(query) ?? false,
   };
 }

@@ -1,4 +1,5 @@
 /** What a schema expected, in words for whoever wrote the body: `must be ` and the answer is a sentence. */
+import { nearest } from "../config/nearest.ts";
 
 const WORDS: Readonly<Record<string, string>> = {
   Array: "a list",
@@ -16,6 +17,12 @@ const BOUNDS = [
   [">", "more than "],
   ["<", "less than "],
 ] as const;
+
+/** Of a name that is in no catalogue. */
+export function unknownType(name: string, types: ReadonlyMap<string, unknown>): string {
+  const near = nearest(name, types.keys());
+  return `is not a known event type; ${near === null ? "see GET /v1/webhooks/event-types" : `did you mean ${near}?`}`;
+}
 
 const either = new Intl.ListFormat("en", { type: "disjunction" });
 

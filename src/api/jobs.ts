@@ -4,6 +4,7 @@ import { WebhookdError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import type { JobAction, JobFilter } from "../domain/job.ts";
 import type { AddedJob, JobPlan } from "../store/jobs.ts";
+import { unknownName } from "./names.ts";
 import { cancelJob, createJob, getJob, listJobs, pauseJob, resumeJob } from "./operations/jobs.ts";
 import type { ApiParts } from "./parts.ts";
 import { statusCodes } from "./filters.ts";
@@ -19,11 +20,16 @@ const PATH = "/v1/webhooks/jobs";
 
 type Draft = v.InferOutput<typeof JobDraft>;
 
-export function jobRoutes({ store, random }: ApiParts): Route[] {
+export function jobRoutes(parts: ApiParts): Route[] {
+  const { store, random } = parts;
+
   async function create({ principal, query, body, now, request }: Call): Promise<Reply> {
     const draft = readJson(body, JobDraft);
     const filter = filterOf(draft);
-    const tenant = await tenantOf(filter, tenantToRead(principal, namedTenant(query)));
+    const asked = tenantToRead(principal, namedTenant(query));
+    const unknown = await unknownName(parts, asked, { type: filter.type, endpoint: filter.endpoint });
+    if (unknown !== null) throw validationFailed([{ ...unknown, pointer: `/filter/${unknown.name}` }]);
+    const tenant = await tenantOf(filter, asked);
     const { action, rate_per_second: ratePerSecond, canary, reason, expect = null } = draft;
     if (draft.dry_run) {
       const plan = await store.planJob({ tenant, action, filter });
@@ -47,9 +53,7 @@ export function jobRoutes({ store, random }: ApiParts): Route[] {
     if (!missing) return tenant;
     const found = await store.getEndpoint(tenant, endpoint!);
     if (found !== null) return found.tenant;
-    throw validationFailed([
-      { pointer: "/filter/endpoint", code: "invalid_type", detail: "is no endpoint that this key may see" },
-    ]);
+    throw validationFailed([{ pointer: "/filter/endpoint", code: "unknown_endpoint", detail: "was deleted" }]);
   }
 
   async function list({ principal, query }: Call): Promise<Reply> {

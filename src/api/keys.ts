@@ -11,7 +11,7 @@ import { notFound } from "./problem.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
 import { KeyDraft } from "./schemas/key.ts";
-import { EVERY_TENANT, namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "./tenant.ts";
+import { EVERY_TENANT, namedTenant, oneTenant, TenantParameter, tenantToRead, tenantToWrite } from "./tenant.ts";
 import { readJson, validationFailed } from "./validation.ts";
 
 const PATH = "/v1/keys";
@@ -25,7 +25,7 @@ export function keyRoutes({ store, feed, config, random }: ApiParts): Route[] {
   async function create({ principal, query, body, now, request }: Call): Promise<Reply> {
     const given = readJson(body, KeyDraft);
     if (given.expires_at !== null && given.expires_at <= now) {
-      throw validationFailed([{ pointer: "/expires_at", code: "invalid_type", detail: "must be in the future" }]);
+      throw validationFailed([{ pointer: "/expires_at", code: "out_of_range", detail: "must be in the future" }]);
     }
     const id = newId("key", now, random(10));
     const token = createToken(id.slice("key_".length), random(32));
@@ -34,7 +34,7 @@ export function keyRoutes({ store, feed, config, random }: ApiParts): Route[] {
       name: given.name,
       hash: hashSecret(parseToken(token)!.secret),
       scopes: given.scopes,
-      tenant: tenantToWrite(principal, given.tenant ?? namedTenant(query)),
+      tenant: tenantToWrite(principal, oneTenant(namedTenant(query), given.tenant, "/tenant")),
       expiresAt: given.expires_at,
     };
     await store.addKey(key, now, request && { ...request, answer: () => id });

@@ -12,7 +12,7 @@ import type { ApiParts } from "./parts.ts";
 import { eventBatch, eventDraft } from "./schemas/event-draft.ts";
 import { REPLAYED } from "./repeats.ts";
 import { json, jsonText, type Call, type Reply, type Route } from "./route.ts";
-import { namedTenant, TenantParameter, tenantToWrite } from "./tenant.ts";
+import { namedTenant, oneTenant, TenantParameter, tenantToWrite } from "./tenant.ts";
 
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const LINES = "application/x-ndjson";
@@ -21,12 +21,12 @@ export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventT
   const { maxEventBytes, idempotency } = parts.config.server;
 
   function rulesFor({ principal, query, headers, now }: Call): DraftRules {
-    const fallback = namedTenant(query);
-    const tenantFor = (named: string | undefined) => tenantToWrite(principal, named ?? fallback);
-    const knows = (type: string) => types.has(type);
+    const ofQuery = namedTenant(query);
+    const tenantFor: DraftRules["tenantFor"] = (named, pointer) =>
+      tenantToWrite(principal, oneTenant(ofQuery, named, pointer));
     const expiresAt = now + idempotency;
     const { checkData } = parts.catalogue;
-    return { knows, maxEventBytes, tenantFor, checkData, now, expiresAt, trace: traceOf(headers) };
+    return { types, maxEventBytes, tenantFor, checkData, now, expiresAt, trace: traceOf(headers) };
   }
 
   async function one(call: Call): Promise<Reply> {
@@ -36,13 +36,12 @@ export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventT
   }
 
   async function batch(call: Call): Promise<Reply> {
-    const inLines = call.type === LINES;
-    const drafts = inLines ? readLines(call.body, rulesFor(call)) : readBatch(call.body, rulesFor(call));
+    const drafts = call.type === LINES ? readLines(call.body, rulesFor(call)) : readBatch(call.body, rulesFor(call));
     const once = call.request && { ...call.request, answer: batchText };
     try {
       return jsonText(202, batchText(await publish(parts, drafts, call.now, once)));
     } catch (error) {
-      throw error instanceof IdempotencyMismatch ? mismatchOf(error, inLines ? "" : "/events") : error;
+      throw error instanceof IdempotencyMismatch ? mismatchOf(error) : error;
     }
   }
 
@@ -88,7 +87,7 @@ export async function publish(
 }
 
 export function presentPublication({ id, type, createdAt, deliveries }: Publication) {
-  return { id, type, created_at: formatInstant(createdAt), deliveries };
+  return { id, type, created_at: formatInstant(createdAt), delivery_count: deliveries, deliveries };
 }
 
 /** Node joins what was sent twice by commas: one list for the state, and no trace for the parent. */
@@ -105,9 +104,9 @@ function batchText(publications: readonly Publication[]): string {
   return JSON.stringify({ data });
 }
 
-function mismatchOf(error: IdempotencyMismatch, parent: string): WebhookdError {
+function mismatchOf(error: IdempotencyMismatch): WebhookdError {
   if (error.index === null) return error;
-  const pointer = `${parent}/${error.index}/idempotency_key`;
+  const pointer = `/events/${error.index}/idempotency_key`;
   const errors = [{ pointer, code: "invalid_idempotency_key" as const, detail: error.detail }];
   return new WebhookdError(error.code, error.detail, { errors });
 }

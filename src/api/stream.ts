@@ -2,6 +2,7 @@
 import { Readable } from "node:stream";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Batch, Listener, Owned, Subscription } from "../feed/feed.ts";
+import { requireNames } from "./names.ts";
 import { streamChanges } from "./operations/stream.ts";
 import { choiceParameter, idParameter } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
@@ -20,7 +21,9 @@ const MAX_STREAMS = 256;
 const Status = choiceParameter("status", STREAMED_STATUSES, "Only what became of this status.");
 const Endpoint = idParameter("endpoint", "ep", "Only what is owed to this endpoint.");
 
-export function streamRoutes({ feed, store, clock, phase }: ApiParts): Route[] {
+export function streamRoutes(parts: ApiParts): Route[] {
+  const { feed, store, clock, phase } = parts;
+
   async function open(call: Call): Promise<Reply> {
     const { principal, query, headers } = call;
     if (phase() !== "serving")
@@ -30,6 +33,7 @@ export function streamRoutes({ feed, store, clock, phase }: ApiParts): Route[] {
     }
     const tenant = tenantToRead(principal, namedTenant(query));
     const [status, endpoint] = [Status.read(query), Endpoint.read(query)];
+    await requireNames(parts, tenant, { endpoint });
     const wants = ({ tenant: owner, what }: Owned<{ readonly endpoint: string; readonly status: string | null }>) =>
       (tenant === null || owner === tenant) &&
       (endpoint === undefined || what.endpoint === endpoint) &&

@@ -4,6 +4,7 @@ import { WebhookdError } from "../domain/errors.ts";
 import { TENANT } from "../domain/tenant.ts";
 import type { Principal } from "./authentication.ts";
 import { textParameter, type Query } from "./parameter.ts";
+import { validationFailed } from "./validation.ts";
 
 export const DEFAULT_TENANT = "default";
 export const EVERY_TENANT = "*";
@@ -39,6 +40,13 @@ export function requireEveryTenant(principal: Principal): void {
 /** Where to look: null means everywhere, for a key of `*` that names no tenant. */
 export function tenantToRead(principal: Principal, named: string | undefined): string | null {
   return principal.tenant === EVERY_TENANT && named === undefined ? null : tenantOf(principal, named);
+}
+
+/** The one that the query or the body names; throws `validation_failed` when they name two. */
+export function oneTenant(query: string | undefined, body: string | undefined, pointer: string): string | undefined {
+  if (query === undefined || body === undefined || query === body) return body ?? query;
+  const detail = "is another one than ?tenant= names: give one of the two";
+  throw validationFailed([{ pointer, code: "conflicting_fields", detail }]);
 }
 
 export function namedTenant(query: Query): string | undefined {

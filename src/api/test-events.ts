@@ -3,6 +3,7 @@ import * as v from "valibot";
 import type { EventType } from "../domain/event-type.ts";
 import type { Claim } from "../domain/delivery.ts";
 import { endpointId } from "./endpoints.ts";
+import { unknownType } from "./expectation.ts";
 import { sendTestEvent } from "./operations/endpoints.ts";
 import { flagParameter } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
@@ -34,7 +35,9 @@ export function testEventRoutes(parts: ApiParts, types: ReadonlyMap<string, Even
     if (endpoint === null) throw notFound();
     const type = types.get(given.type ?? endpoint.events[0]!);
     if (type === undefined) {
-      throw validationFailed([{ pointer: "/type", code: "unknown_event_type", detail: "is not a known event type" }]);
+      // Where none is given it is one that the endpoint chose, and that was taken out of the configuration since.
+      const detail = unknownType(given.type ?? endpoint.events[0]!, types);
+      throw validationFailed([{ pointer: "/type", code: "unknown_event_type", detail }]);
     }
     const data = Buffer.from(JSON.stringify(type.sample));
     const draft = { tenant: endpoint.tenant, type: type.name, createdAt: now, data, testFor: endpoint.id };

@@ -11,8 +11,10 @@ const MAX_KEY = 100;
 const DETAILS: Partial<Record<FieldCode, string>> = {
   missing_field: "is required",
   unknown_field: "is not a field of this body",
-  unknown_event_type: "is not a known event type",
 };
+
+/** What valibot calls the bounds of numbers. */
+const BOUNDS = new Set(["min_value", "max_value", "gt_value", "lt_value"]);
 
 export class Faults {
   readonly #errors: FieldError[] = [];
@@ -43,7 +45,7 @@ export function memberPointer(parent: string, key: string): string {
 
 /**
  * Reads a JSON body by a valibot schema. A message of the schema is a field code, or a code and a sentence
- * (`too_long: at most 256 characters`); an issue without one is `invalid_type`.
+ * (`too_long: at most 256 characters`); an issue without one is `out_of_range` or `invalid_type`.
  */
 export function readJson<S extends v.GenericSchema>(body: Uint8Array, schema: S): v.InferOutput<S> {
   const value = parseJson(body);
@@ -69,6 +71,10 @@ function fieldError(issue: v.BaseIssue<unknown>): FieldError {
   const [, code = issue.message, detail] = /^(\w+): (.*)$/s.exec(issue.message) ?? [];
   const known = FIELD_CODES.find((each) => each === code);
   if (known === undefined)
-    return { pointer, code: "invalid_type", detail: `must be ${inWords(issue.expected ?? "something else")}` };
+    return {
+      pointer,
+      code: BOUNDS.has(issue.type) ? "out_of_range" : "invalid_type",
+      detail: `must be ${inWords(issue.expected ?? "something else")}`,
+    };
   return { pointer, code: known, detail: detail ?? DETAILS[known] ?? known };
 }

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { isId } from "../domain/id.ts";
 import type { Withdrawal } from "../store/store.ts";
+import { OwedTo, requireOwed } from "./names.ts";
 import { cancelEvent, eraseEvent } from "./operations/events.ts";
 import type { ApiParts } from "./parts.ts";
 import { eventText } from "./present.ts";
@@ -15,7 +16,7 @@ const PATH = "/v1/webhooks/events/:id";
 const SUMMARY = { data: false, deliveries: false };
 
 const CancelBody = v.strictObject({
-  endpoint: v.optional(described(v.string(), "Only the delivery to this endpoint.")),
+  endpoint: v.optional(described(OwedTo, "Only the delivery to this endpoint.")),
 });
 
 export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
@@ -25,6 +26,7 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
     const cancelled = await withdrawn(store.cancelEvent(tenant, id, scope.endpoint ?? null));
     const event = await store.getEvent(tenant, id);
     if (event === null) throw notFound();
+    if (cancelled === 0) await requireOwed(store, tenant, id, scope.endpoint);
     // Neither data nor answers: it may be kept for whoever asks again, and outlive them.
     return jsonText(200, eventText(event, SUMMARY, { cancelled }));
   }

@@ -136,7 +136,8 @@ export class JsonScan {
     if (end === LONE_SURROGATE) {
       throw this.#invalid("invalid_utf8", "a string holds half of a surrogate pair, which has no UTF-8 form", at);
     }
-    if (end < 0) throw this.#invalid(null, `the string at byte ${at} does not end or holds a forbidden character`, at);
+    if (end < 0)
+      throw this.#invalid("invalid_syntax", `the string at byte ${at} does not end or holds a forbidden character`, at);
     return end;
   }
 
@@ -190,13 +191,12 @@ export class JsonScan {
 
   #unexpected(at: number): WebhookdError {
     const what = at < this.#text.length ? `an unexpected character at byte ${at}` : "an unexpected end";
-    return this.#invalid(null, `the JSON text has ${what}`, at);
+    return this.#invalid("invalid_syntax", `the JSON text has ${what}`, at);
   }
 
-  #invalid(code: FieldCode | null, detail: string, at?: number): WebhookdError {
+  #invalid(code: FieldCode, detail: string, at?: number): WebhookdError {
     const pointer = this.#where();
-    const errors = code === null ? [] : [{ pointer, code, detail }];
-    const more = { errors, ...(at !== undefined && { at }) };
+    const more = { errors: [{ pointer, code, detail }], ...(at !== undefined && { at }) };
     return new WebhookdError("invalid_json", pointer === "" ? detail : `${detail}, at ${pointer}`, more);
   }
 

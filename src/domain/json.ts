@@ -33,13 +33,13 @@ export interface JsonOptions extends Partial<JsonLimits> {
    * `{"events":[{…}]}`. The limits count anew within each value at this level, as they hold for each event's `data`.
    */
   readonly outline?: number;
-  /** Where the text stands in the request, put before the pointers of errors: `/3` for the fourth NDJSON line. */
+  /** Where the text stands in the request, put before the pointers of errors: `/events/3` for the fourth NDJSON line. */
   readonly pointer?: string;
 }
 
 export const JSON_LIMITS: JsonLimits = { maxDepth: 64, maxValues: 50_000 };
 
-/** Throws `invalid_json`, where it can with a field code: `invalid_utf8`, `duplicate_key`, `too_deep`, `too_many_values`. */
+/** Throws `invalid_json` with a field code: `invalid_syntax`, `invalid_utf8`, `duplicate_key`, `too_deep`, `too_many_values`. */
 export function scanJson(bytes: Uint8Array, options: JsonOptions = {}): JsonNode {
   return new JsonScan(bufferOf(bytes), { ...JSON_LIMITS, outline: 0, pointer: "", ...options }).run();
 }

@@ -18,6 +18,15 @@ export interface ReadStore {
    * endpoint's too; null when there never was one.
    */
   listEndpointAttempts(query: EndpointAttemptQuery): Promise<Page<Attempt> | null>;
+  /** Which of these is nothing that the tenant may see and that there is, or once was; null when none is. */
+  unknownName(tenant: string | null, names: Names): Promise<keyof Names | null>;
+}
+
+/** Types are everybody's. Removed events are forgotten, deleted endpoints are not. */
+export interface Names {
+  readonly type?: string | undefined;
+  readonly endpoint?: string | undefined;
+  readonly event?: string | undefined;
 }
 
 /** An error or status code is looked for in the last attempts of the event's deliveries; one that has it is enough. */

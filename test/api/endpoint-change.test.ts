@@ -90,8 +90,8 @@ describe("changing an endpoint", () => {
     ],
     [{ metadata: { big: "x".repeat(4096) } }, "/metadata too_long"],
     [{ uid: "" }, "/uid too_few"],
-    [{ held: "release" }, "/held unknown_field"],
-    [{ enabled: false, held: "release" }, "/held unknown_field"],
+    [{ held: "release" }, "/held conflicting_fields"],
+    [{ enabled: false, held: "release" }, "/held conflicting_fields"],
     [{ enabled: true, held: "drop" }, "/held invalid_type"],
     [[], " invalid_body"],
   ])("refuses %j", async (body, fault) => {

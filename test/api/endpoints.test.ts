@@ -108,7 +108,7 @@ describe("registering", () => {
       "/description forbidden_char",
       "/headers/host invalid_header",
       "/headers/x~0a~1b invalid_header",
-      "/rate_per_second invalid_type",
+      "/rate_per_second out_of_range",
       "/max_in_flight invalid_type",
       "/enabled invalid_type",
       "/when_disabled invalid_type",
@@ -127,6 +127,10 @@ describe("registering", () => {
     [{ headers: { "x-a": ["1"] } }, "invalid_header"],
     [{ metadata: { id: [2 ** 53] } }, "invalid_type"],
     [{ headers: "x" }, "invalid_type"],
+    [{ rate_per_second: 5e-324 }, "out_of_range"],
+    [{ rate_per_second: 0.000999 }, "out_of_range"],
+    [{ rate_per_second: 100_001 }, "out_of_range"],
+    [{ max_in_flight: 0 }, "out_of_range"],
   ])("refuses %j", async (more, code) => {
     const api = await serve();
     const { status, body } = await api.post(PATH, registration(more));
@@ -224,7 +228,11 @@ describe("the list of endpoints", () => {
     await api.post(PATH, registration({ uid: "b", events: ["goal.achieved"] }));
     const count = async (query: string) => (await api.get(`${PATH}?${query}`)).body.data.length;
     expect(await count("enabled=false")).toBe(1);
+    expect(await count("type=goal.achieved")).toBe(1);
     expect(await count("event_type=goal.achieved")).toBe(1);
+    expect(await count("event_type=goal.achieved&type=goal.achieved")).toBe(1);
+    const both = await api.get(`${PATH}?event_type=goal.achieved&type=budget.exceeded`);
+    expect(both.body.errors).toMatchObject([{ pointer: "?event_type", code: "conflicting_fields" }]);
     expect(await count("url=https://example.com/h")).toBe(2);
     expect(await count("url=HTTPS://EXAMPLE.com:443/h")).toBe(2);
     expect(await count("url=https://example.com/")).toBe(0);

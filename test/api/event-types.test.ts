@@ -18,7 +18,7 @@ const ORDER: EventType = {
     additionalProperties: false,
     properties: {
       id: { type: "string", maxLength: 5 },
-      "a/b": { type: "array", minItems: 1, items: { type: "number" } },
+      "a/b": { type: "array", minItems: 1, items: { type: "number", minimum: 0 } },
     },
   },
   sample: { id: "ord_1" },
@@ -85,6 +85,7 @@ describe("the schemas", () => {
     [{ id: "a", "x~y": 1 }, "/x~0y", "unknown_field"],
     [{ id: "a", "a/b": [] }, "/a~1b", "too_few"],
     [{ id: "a", "a/b": [1, "2"] }, "/a~1b/1", "invalid_type"],
+    [{ id: "a", "a/b": [-1] }, "/a~1b/0", "out_of_range"],
   ])("of the configuration refuse %j", (data, pointer, code) => {
     expect(faultOf("order.created", data)).toMatchObject({ pointer, code });
   });

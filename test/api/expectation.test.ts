@@ -17,12 +17,12 @@ it.each([
   ["headers", 1, "must be an object"],
   ["enabled", "yes", "must be true or false"],
   ["rate", "fast", "must be a number"],
-  ["rate", 0, "must be more than 0"],
-  ["rate", 6, "must be at most 5"],
+  ["rate", 0, "must be more than 0", "out_of_range"],
+  ["rate", 6, "must be at most 5", "out_of_range"],
   ["when", "wait", 'must be "hold", "skip", or "drop"'],
   ["either", null, "must be a string or a number"],
-])("a fault of %s speaks plainly, not as the schema does", (name, value, detail) => {
-  const errors = [{ pointer: `/${name}`, code: "invalid_type", detail }];
+])("a fault of %s speaks plainly, not as the schema does", (name, value, detail, code = "invalid_type") => {
+  const errors = [{ pointer: `/${name}`, code, detail }];
   expect(() => checked(SCHEMA, { ...GOOD, [name]: value })).toThrow(expect.objectContaining({ errors }));
 });
 

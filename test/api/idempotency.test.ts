@@ -133,7 +133,7 @@ describe("an item of a batch with an idempotency key", () => {
     ];
     expect(answers.map(({ status, body }) => [status, body.code, body.errors[0].pointer])).toEqual([
       [422, "idempotency_mismatch", "/events/1/idempotency_key"],
-      [422, "idempotency_mismatch", "/1/idempotency_key"],
+      [422, "idempotency_mismatch", "/events/1/idempotency_key"],
     ]);
     expect(await countEvents(store)).toBe(1);
   });

@@ -24,6 +24,7 @@ describe("a publish", () => {
       id: expect.stringMatching(/^evt_/),
       type: "budget.exceeded",
       created_at: "2026-11-20T09:55:00.000Z",
+      delivery_count: 0,
       deliveries: 0,
     });
     expect(Buffer.from(fake.drafts[0]!.data).toString()).toBe(DATA);
@@ -34,7 +35,9 @@ describe("a publish", () => {
     const { api, fake } = await serve();
     await api.post(EVENTS, event({ created_at: "2026-11-20T10:59:59.1239+01:00" }));
     expect(fake.drafts[0]!.createdAt).toBe(Date.parse("2026-11-20T09:59:59.123Z"));
-    for (const created_at of ["2026-11-20T10:00:00.001Z", "2026-11-20", "2026-02-30T00:00:00Z", 1, null]) {
+    const ahead = await api.post(EVENTS, event({ created_at: "2026-11-20T10:00:00.001Z" }));
+    expect(ahead.body.errors).toMatchObject([{ pointer: "/created_at", code: "out_of_range" }]);
+    for (const created_at of ["2026-11-20", "2026-02-30T00:00:00Z", 1, null]) {
       const { status, body } = await api.post(EVENTS, event({ created_at }));
       expect({ status, ...body.errors[0] }).toMatchObject({
         status: 422,
@@ -64,8 +67,7 @@ describe("a publish", () => {
     await api.post(EVENTS, event({ tenant: "acme" }), { key });
     await api.post(EVENTS, event());
     await api.post(`${EVENTS}?tenant=globex`, event());
-    await api.post(`${EVENTS}?tenant=globex`, event({ tenant: "initech" }));
-    expect(fake.drafts.map(({ tenant }) => tenant)).toEqual(["acme", "acme", "default", "globex", "initech"]);
+    expect(fake.drafts.map(({ tenant }) => tenant)).toEqual(["acme", "acme", "default", "globex"]);
     expect((await api.post(EVENTS, event({ tenant: "globex" }), { key })).body.code).toBe("forbidden");
     expect((await api.post(`${EVENTS}?tenant=globex`, event(), { key })).body.code).toBe("forbidden");
     expect((await api.post(`${EVENTS}?tenant=a%20b`, event())).body.code).toBe("invalid_query");
@@ -138,24 +140,20 @@ describe("a batch as lines", () => {
   });
 
   it.each([
-    ["a field at fault", text(event(), event({ type: "nope" })), 422, "unknown_event_type", "/1/type"],
-    ["no object", text(event(), 7), 422, "invalid_body", "/1"],
-    ["a key twice", `${text(event())}\n{"type":"a","type":"b"}`, 400, "duplicate_key", "/1/type"],
-    ["an event too large", text(event(), event({ data: { x: "a".repeat(262_144) } })), 413, "too_long", "/1"],
-    ["nothing", "\n\n", 422, "too_few", ""],
-    ["too many lines", text(...Array.from({ length: 1001 }, () => event())), 422, "too_long", ""],
+    ["a field at fault", text(event(), event({ type: "nope" })), 422, "unknown_event_type", "/events/1/type"],
+    ["no object", text(event(), 7), 422, "invalid_body", "/events/1"],
+    ["a key twice", `${text(event())}\n{"type":"a","type":"b"}`, 400, "duplicate_key", "/events/1/type"],
+    ["a line that is no JSON", `${text(event())}\n{"type":}`, 400, "invalid_syntax", "/events/1/type"],
+    ["a line that is cut", `${text(event(), event())}\n{"type":"a"`, 400, "invalid_syntax", "/events/2/type"],
+    ["a line that is no value", `${text(event())}\nx`, 400, "invalid_syntax", "/events/1"],
+    ["an event too large", text(event(), event({ data: { x: "a".repeat(262_144) } })), 413, "too_long", "/events/1"],
+    ["nothing", "\n\n", 422, "too_few", "/events"],
+    ["too many lines", text(...Array.from({ length: 1001 }, () => event())), 422, "too_long", "/events"],
   ])("with %s names its index and stores nothing", async (_name, lines, status, code, pointer) => {
     const { api, fake } = await serve();
     const answer = await api.post(BATCH, lines, LINES);
     expect({ status: answer.status, ...answer.body.errors[0] }).toMatchObject({ status, code, pointer });
     expect(fake.drafts).toEqual([]);
-  });
-
-  it("names the line that is no JSON", async () => {
-    const { api } = await serve();
-    const { status, body } = await api.post(BATCH, `${text(event())}\n{"type":}`, LINES);
-    expect({ status, code: body.code }).toEqual({ status: 400, code: "invalid_json" });
-    expect(body.detail).toContain("at /1");
   });
 
   it("is taken by the batch alone, and in UTF-8 alone", async () => {

@@ -88,12 +88,17 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     const full = "?tenant=full";
     for (let index = 0; index < 100; index++) await walk.api.post(`/v1/webhooks${full}`, step.body);
     await walk.call("registerEndpoint", { ...step, query: "tenant=full" });
+    const named = { body: { ...step.body, uid: "taken" }, headers: { "idempotency-key": "taken" } };
+    const { body } = await walk.call("registerEndpoint", named);
+    await walk.call("registerEndpoint", { body: named.body });
+    await walk.call("deleteEndpoint", { id: body.id });
+    await walk.call("registerEndpoint", named);
     return step;
   },
   async listEndpoints(walk) {
     await walk.endpoint({ uid: "one", metadata: { team: ["a"] }, rate_per_second: 0.5 });
     await walk.endpoint();
-    await walk.call("listEndpoints", { query: "limit=1&order=oldest&enabled=true&event_type=budget.exceeded" });
+    await walk.call("listEndpoints", { query: "limit=1&order=oldest&enabled=true&type=budget.exceeded" });
     await walk.call("listEndpoints", { query: "uid=one" });
     return {};
   },
@@ -345,7 +350,7 @@ async function twice(walk: Walk, operation: string, step: Step): Promise<void> {
 
 /** With nothing to do. */
 async function aJob(walk: Walk): Promise<string> {
-  const { body } = await walk.call("createJob", { body: { action: "replay", filter: { type: "none" } } });
+  const { body } = await walk.call("createJob", { body: { action: "replay", filter: { error: "payload_corrupt" } } });
   return body.id;
 }
 

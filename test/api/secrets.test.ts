@@ -105,8 +105,8 @@ describe("rotating over HTTP", () => {
   });
 
   it.each([
-    [{ overlap_seconds: -1 }, "/overlap_seconds invalid_type"],
-    [{ overlap_seconds: 604_801 }, "/overlap_seconds invalid_type"],
+    [{ overlap_seconds: -1 }, "/overlap_seconds out_of_range"],
+    [{ overlap_seconds: 604_801 }, "/overlap_seconds out_of_range"],
     [{ overlap_seconds: 1.5 }, "/overlap_seconds invalid_type"],
     [{ secret: "hunter2-canary" }, "/secret invalid_secret"],
     [{ secret: "whsec_hunter2 canary is no base64 at all" }, "/secret invalid_secret"],

@@ -29,7 +29,7 @@ export const registerEndpoint: Operation = {
       headers: ["location"],
     },
   },
-  problems: ["endpoint_limit"],
+  problems: ["endpoint_limit", "already_created", "gone"],
 };
 
 export const listEndpoints: Operation = {

@@ -23,7 +23,7 @@ export const publishBatch: Operation = {
   summary: "Publish many events at once",
   description:
     "All or nothing: a bad event is named by its index and none is stored. At most 4 MiB, and at most 20,000 " +
-    "deliveries (`fan_out_too_large`). As `application/x-ndjson` it is one event a line, and index 3 the fourth line.",
+    "deliveries (`fan_out_too_large`). As `application/x-ndjson` it is one event a line, and `/events/3` the fourth line.",
   headers: TRACE,
   example: { events: [aDraft] },
   line: aDraft,

@@ -60,7 +60,8 @@ export const Publication = titled(
     id: id("evt"),
     type: v.string(),
     created_at: Instant,
-    deliveries: described(Count, "To how many endpoints it goes."),
+    delivery_count: described(Count, "To how many endpoints it goes."),
+    deliveries: described(Count, "The same number, as it was called before. Deprecated: use `delivery_count`."),
   }),
 );
 
@@ -90,4 +91,10 @@ export const anEventSummary = summary;
 
 export const anEvent = { ...summary, data: { budget_id: "bud_1", spent: 512.4 }, deliveries: [aDelivery] };
 
-export const aPublication = { id: summary.id, type: summary.type, created_at: summary.created_at, deliveries: 1 };
+export const aPublication = {
+  id: summary.id,
+  type: summary.type,
+  created_at: summary.created_at,
+  delivery_count: 1,
+  deliveries: 1,
+};

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
 import { idPattern, isId } from "../../domain/id.ts";
 import { JOB_ACTIONS, JOB_STATUSES, namedStatuses, statusesOf } from "../../domain/job.ts";
-import { line } from "../endpoint-schema.ts";
+import { line, rate } from "../endpoint-schema.ts";
 import { parseInstant } from "../instant.ts";
 import { DELIVERY_STATUSES } from "./delivery.ts";
 import { Count, described, id, Instant, pageOf, titled } from "./wire.ts";
@@ -80,7 +80,7 @@ const Filter = v.pipe(
       (filter) =>
         !filter.missing ||
         !(["status", "events", "error", "status_code"] as const).some((name) => filter[name] !== undefined),
-      "invalid_type: goes with type, endpoint, since and until alone",
+      "conflicting_fields: goes with type, endpoint, since and until alone",
     ),
     ["missing"],
   ),
@@ -97,10 +97,7 @@ export const JobDraft = titled(
       filter: described(Filter, "As the lists' filter; `{}` takes all that the action can be done to."),
       dry_run: v.optional(described(v.boolean(), "Only answers what the job would be about."), false),
       expect: v.optional(described(Count, "Refuse, when the set holds another number of deliveries than this.")),
-      rate_per_second: v.optional(
-        described(v.pipe(v.number(), v.gtValue(0), v.maxValue(MAX_RATE)), "For each endpoint."),
-        DEFAULT_RATE,
-      ),
+      rate_per_second: v.optional(described(rate(MAX_RATE), "For each endpoint; at least 0.001."), DEFAULT_RATE),
       canary: v.optional(
         described(
           v.boolean(),
@@ -113,16 +110,22 @@ export const JobDraft = titled(
     v.forward(
       v.check(
         ({ action, filter }) => filter.missing || statusesOf(action, filter.status) !== null,
-        `invalid_type: ${JOB_ACTIONS.map((action) => `${action} takes ${namedStatuses(action).join(" or ")}`).join(", ")}`,
+        `conflicting_fields: ${JOB_ACTIONS.map((action) => `${action} takes ${namedStatuses(action).join(" or ")}`).join(", ")}`,
       ),
       ["filter", "status"],
     ),
     v.forward(
-      v.check(({ action, filter }) => !filter.missing || action === "replay", "invalid_type: goes with replay alone"),
+      v.check(
+        ({ action, filter }) => !filter.missing || action === "replay",
+        "conflicting_fields: goes with replay alone",
+      ),
       ["filter", "missing"],
     ),
     v.forward(
-      v.check(({ action, canary }) => !canary || action !== "cancel", "invalid_type: nothing is tried of a cancel"),
+      v.check(
+        ({ action, canary }) => !canary || action !== "cancel",
+        "conflicting_fields: nothing is tried of a cancel",
+      ),
       ["canary"],
     ),
   ),

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { idPattern } from "../../domain/id.ts";
 import { TENANT } from "../../domain/tenant.ts";
+import { unknownType } from "../expectation.ts";
 
 export const id = (prefix: string) => v.pipe(v.string(), v.regex(idPattern(prefix)));
 
@@ -16,7 +17,10 @@ export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 export function typeName(types: ReadonlyMap<string, unknown>) {
   return v.pipe(
     v.string(),
-    v.check((name) => types.has(name), "unknown_event_type"),
+    v.check(
+      (name) => types.has(name),
+      ({ input }) => `unknown_event_type: ${unknownType(input, types)}`,
+    ),
     v.metadata({
       get enum() {
         return [...types.keys()];

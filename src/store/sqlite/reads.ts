@@ -13,6 +13,7 @@ import type {
   EventQuery,
   EventSummary,
   EventView,
+  Names,
   Page,
   PageQuery,
 } from "../store.ts";
@@ -21,11 +22,13 @@ import type { Audit } from "./audit.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { Events } from "./events.ts";
+import type { Interned } from "./interned.ts";
 import type { Keys } from "./keys.ts";
 import { NOTHING, Pages, type PagesOptions, type Walk } from "./page.ts";
 
 interface Parts extends PagesOptions {
   readonly endpoints: Endpoints;
+  readonly types: Interned;
   readonly events: Events;
   readonly deliveries: Deliveries;
   readonly attempts: AttemptLists;
@@ -89,6 +92,18 @@ export class Reads {
     return this.#page(query, () => {
       const endpoint = endpoints.numberOf(query.tenant, query.endpoint);
       return endpoint === null ? null : attempts.ofEndpoint(endpoint, query);
+    });
+  }
+
+  async unknownName(tenant: string | null, { type, endpoint, event }: Names): Promise<keyof Names | null> {
+    const { read, types, endpoints, events } = this.#parts;
+    return read(() => {
+      if (type !== undefined && types.find(type) === undefined) return "type";
+      if (endpoint !== undefined) {
+        const owner = endpoints.tenantOf(endpoint);
+        if (owner === null || (tenant !== null && owner !== tenant)) return "endpoint";
+      }
+      return event !== undefined && events.find(tenant, event) === null ? "event" : null;
     });
   }
 

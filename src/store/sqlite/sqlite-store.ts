@@ -110,6 +110,7 @@ export class SqliteStore implements Store {
   readonly listAttempts: Store["listAttempts"] = (query) => this.#verbs.reads.listAttempts(query);
   readonly listEndpointAttempts: Store["listEndpointAttempts"] = (query) =>
     this.#verbs.reads.listEndpointAttempts(query);
+  readonly unknownName: Store["unknownName"] = (tenant, names) => this.#verbs.reads.unknownName(tenant, names);
 
   readonly failures: Store["failures"] = (query) => this.#verbs.failures.report(query);
 
