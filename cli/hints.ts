@@ -10,6 +10,8 @@ export const HINTS: { readonly [C in ErrorCode]?: string } = {
   rotation_in_progress: "End it first: webhookd endpoints rotate-secret ep_… --complete, or --abandon",
   not_rotating: "To begin one: webhookd endpoints rotate-secret ep_…",
   already_created: "See what is there: `webhookd endpoints list`, `webhookd keys list`.",
+  canary_failed:
+    "Try one more: webhookd jobs resume job_… --canary. Send all that is left: webhookd jobs resume job_… --send-all",
   job_ended: "See how it ended: webhookd jobs show job_…",
   backup_running: "See when it is done: webhookd status",
   plan_changed: "Look at the plan again with --dry-run, and give --expect its count.",

@@ -1,5 +1,5 @@
 /** Dialogs as data. A dialog names what it acts on and keeps it, whatever the list behind it does. */
-import type { Endpoint, JobPlan } from "../src/client/answers.ts";
+import type { Endpoint, Job, JobPlan } from "../src/client/answers.ts";
 import type { KeyName } from "./keystrokes.ts";
 import type { ActDraft, Line } from "./model.ts";
 
@@ -58,6 +58,8 @@ export type Purpose =
   | { readonly kind: "rotate"; readonly endpoint: Endpoint }
   | { readonly kind: "delete"; readonly endpoint: Endpoint }
   | { readonly kind: "brake" }
+  /** Whose canary failed. */
+  | { readonly kind: "resume"; readonly job: Job }
   /** Null: which one is a field of its own. */
   | { readonly kind: "test"; readonly endpoint: Endpoint | null };
 

@@ -23,9 +23,20 @@ export const JOBS = {
   "jobs pause": command("pause", "Let a job take up nothing more until it is resumed", ONE, [
     "webhookd jobs pause job_01m7w8bx02jeyjr53r14y5rmma",
   ]),
-  "jobs resume": command("resume", "Let a paused job go on", ONE, [
-    "webhookd jobs resume job_01m7w8bx02jeyjr53r14y5rmma",
-  ]),
+  "jobs resume": command(
+    "resume",
+    "Let a paused job go on",
+    {
+      job: ID,
+      canary: { type: "boolean", description: "After a canary that failed: try one more for each endpoint first" },
+      "send-all": { type: "boolean", description: "After a canary that failed: send all that is left" },
+      ...CLIENT,
+    },
+    [
+      "webhookd jobs resume job_01m7w8bx02jeyjr53r14y5rmma",
+      "webhookd jobs resume job_01m7w8bx02jeyjr53r14y5rmma --canary",
+    ],
+  ),
   "jobs cancel": command("cancel", "End a job: what it has not taken up stays as it is", ONE, [
     "webhookd jobs cancel job_01m7w8bx02jeyjr53r14y5rmma",
   ]),

@@ -26,7 +26,8 @@ export function resultOf(job: Job): string[] {
   const what = status === "paused" && pausedItself !== null ? `paused itself, because ${pausedItself}` : status;
   return [
     `${id} ${what}: ${countsOf(job)} of ${grouped(job.matched)}.`,
-    ...(status === "paused" ? [`Go on: webhookd jobs resume ${id}. Give up: webhookd jobs cancel ${id}.`] : []),
+    ...(status === "paused" ? [pausedItself === null ? `Go on: webhookd jobs resume ${id}.` : howToResume(id)] : []),
+    ...(status === "paused" ? [`Give up: webhookd jobs cancel ${id}.`] : []),
     ...(failed === 0 ? [] : [failedHint(job)]),
   ];
 }
@@ -56,9 +57,16 @@ function lasted({ created_at: from, ended_at: to }: Job): string {
   return span((Date.parse(to!) - Date.parse(from)) / 1000);
 }
 
-function nextOf({ id, status }: Job): string[] {
+function nextOf({ id, status, paused_reason: pausedItself }: Job): string[] {
   if (status === "running") return [`  next      webhookd jobs pause ${id}`];
-  return status === "paused" ? [`  next      webhookd jobs resume ${id}, or webhookd jobs cancel ${id}`] : [];
+  if (status !== "paused") return [];
+  const resume = `webhookd jobs resume ${id}${pausedItself === null ? "" : " --canary"}`;
+  return [`  next      ${resume}, or webhookd jobs cancel ${id}`];
+}
+
+/** After a canary that failed. */
+export function howToResume(id: string): string {
+  return `Try one more: webhookd jobs resume ${id} --canary. Send all that is left: webhookd jobs resume ${id} --send-all.`;
 }
 
 /** What failed once is pending again until the ladder ends, so its status does not find it. */

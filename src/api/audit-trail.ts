@@ -1,5 +1,6 @@
 /**
- * Writes down each call of an audited route that came past authentication, the refused ones too. The entry is committed
+ * Writes down each call of an audited route that came past authentication, the refused ones too; not the one that only
+ * asked what it would do. The entry is committed
  * right after the act and before the answer leaves: no caller ever holds an answer, a secret least of all, that the
  * log does not know of. A process that dies between the two commits leaves an act that nobody was told of and no entry.
  */
@@ -40,6 +41,7 @@ export class AuditTrail {
       await this.#noteRefusal(act, codeOf(error));
       throw error;
     }
+    if (reply.isAudited === false) return reply;
     const outcome = headerOf(reply, "idempotency-replayed") === undefined ? "ok" : "repeated";
     const location = headerOf(reply, "location");
     const made = location?.slice(location.lastIndexOf("/") + 1);

@@ -2,7 +2,7 @@
 import type * as v from "valibot";
 import { WebhookdError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
-import type { JobAction, JobFilter } from "../domain/job.ts";
+import { isNarrow, type AfterCanary, type Job, type JobAction, type JobFilter } from "../domain/job.ts";
 import type { AddedJob, JobPlan } from "../store/jobs.ts";
 import { unknownName } from "./names.ts";
 import { cancelJob, createJob, getJob, listJobs, pauseJob, resumeJob } from "./operations/jobs.ts";
@@ -12,7 +12,7 @@ import { presentJob } from "./present-job.ts";
 import { notFound } from "./problem.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { json, type Call, type Reply, type Route } from "./route.ts";
-import { JobDraft } from "./schemas/job.ts";
+import { JobDraft, ResumeRequest } from "./schemas/job.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
 import { readJson, validationFailed } from "./validation.ts";
 
@@ -33,8 +33,9 @@ export function jobRoutes(parts: ApiParts): Route[] {
     const { action, rate_per_second: ratePerSecond, canary, reason, expect = null } = draft;
     if (draft.dry_run) {
       const plan = await store.planJob({ tenant, action, filter });
-      return json(200, presentPlan(action, plan, ratePerSecond));
+      return { ...json(200, presentPlan(action, plan, ratePerSecond)), isAudited: false };
     }
+    if (action === "cancel" && expect === null && !isNarrow({ tenant, filter })) throw unexpected(tenant);
     const job = { id: newId("job", now, random(10)), tenant, action, filter, ratePerSecond, canary, reason };
     const added = await store.addJob(job, expect, now, request && { ...request, answer: addedText });
     if (added.result === "plan_changed") throw planChanged(added.matched, expect!);
@@ -69,9 +70,11 @@ export function jobRoutes(parts: ApiParts): Route[] {
   }
 
   function steer(to: "running" | "paused" | "cancelled"): Route["handle"] {
-    return async ({ principal, params, query, now }) => {
-      const job = await store.steerJob(tenantToRead(principal, namedTenant(query)), jobId(params), to, now);
+    return async ({ principal, params, query, body, now }) => {
+      const tenant = tenantToRead(principal, namedTenant(query));
+      const job = await store.steerJob(tenant, jobId(params), to, now, afterCanary(body));
       if (job === null) throw notFound();
+      if (job.status === "paused" && to === "running") throw canaryFailed(job);
       if (job.status !== to) throw ended(job.status);
       return json(200, presentJob(job));
     };
@@ -94,7 +97,14 @@ export function jobRoutes(parts: ApiParts): Route[] {
     { method: "GET", path: PATH, access: "read", query: PAGE_PARAMETERS, operation: listJobs, handle: list },
     { method: "GET", path: `${PATH}/:id`, access: "read", ...one, operation: getJob, handle: get },
     { ...steering, path: `${PATH}/:id/pause`, audit: "job.pause", operation: pauseJob, handle: steer("paused") },
-    { ...steering, path: `${PATH}/:id/resume`, audit: "job.resume", operation: resumeJob, handle: steer("running") },
+    {
+      ...steering,
+      path: `${PATH}/:id/resume`,
+      body: { maxBytes: 64 * 1024, schema: ResumeRequest, optional: true },
+      audit: "job.resume",
+      operation: resumeJob,
+      handle: steer("running"),
+    },
     { ...steering, path: `${PATH}/:id/cancel`, audit: "job.cancel", operation: cancelJob, handle: steer("cancelled") },
   ];
 }
@@ -102,6 +112,11 @@ export function jobRoutes(parts: ApiParts): Route[] {
 function jobId({ id = "" }: Call["params"]): string {
   if (!isId("job", id)) throw notFound();
   return id;
+}
+
+function afterCanary(body: Uint8Array): AfterCanary | undefined {
+  const { canary = false, send_all: all = false } = body.length === 0 ? {} : readJson(body, ResumeRequest);
+  return canary ? "canary" : all ? "send_all" : undefined;
 }
 
 function filterOf({ filter }: Draft): JobFilter {
@@ -139,4 +154,17 @@ function planChanged(matched: number, expected: number): WebhookdError {
 
 function ended(status: string): WebhookdError {
   return new WebhookdError("job_ended", `it is ${status}, so it cannot be changed any more; make a new job`);
+}
+
+function canaryFailed({ pausedReason }: Job): WebhookdError {
+  return new WebhookdError(
+    "canary_failed",
+    `${pausedReason}; say how the job goes on: {"canary": true} tries one more, {"send_all": true} sends all that is left`,
+  );
+}
+
+function unexpected(tenant: string | null): WebhookdError {
+  const whose = tenant === null ? "deliveries of every tenant" : "all that is open";
+  const detail = `must be the number of deliveries, because this job would cancel ${whose}; dry_run says it`;
+  return validationFailed([{ pointer: "/expect", code: "missing_field", detail }]);
 }

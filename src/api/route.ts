@@ -82,6 +82,8 @@ export interface Reply {
   /** A stream goes on until it ends by itself, or the client is gone, which destroys it. */
   readonly body: string | Readable | null;
   readonly headers?: readonly Header[];
+  /** False: nothing was changed, so an audited route leaves no entry. */
+  readonly isAudited?: boolean;
 }
 
 export interface TextReply extends Reply {

@@ -17,6 +17,7 @@ export const PROBLEMS = {
   rotation_in_progress: { status: 409, title: "Rotation in progress" },
   not_rotating: { status: 409, title: "No rotation in progress" },
   already_created: { status: 409, title: "Already created" },
+  canary_failed: { status: 409, title: "Canary has failed" },
   job_ended: { status: 409, title: "Job has ended" },
   backup_running: { status: 409, title: "Backup is running" },
   plan_changed: { status: 409, title: "Plan has changed" },

@@ -2,7 +2,7 @@
  * A job: one action over a set of deliveries that is written down when the job is made, so that nothing which comes
  * later gets into it. Each delivery is looked at again when its turn comes, and skipped if it no longer qualifies.
  *
- *   running ⇄ paused      (an operator, or a canary that failed)
+ *   running ⇄ paused      (an operator, or a canary that failed: then it goes on only when `AfterCanary` is said)
  *      │         └──────► cancelled
  *      └──► done | cancelled
  */
@@ -14,6 +14,9 @@ export type JobAction = (typeof JOB_ACTIONS)[number];
 
 export const JOB_STATUSES = ["running", "paused", "done", "cancelled"] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
+
+/** After a canary that failed: another one first, or all that is left at once. */
+export type AfterCanary = "canary" | "send_all";
 
 /** What an action may be done to; without a status in the filter, to the first ones. */
 const STATUSES: Readonly<Record<JobAction, readonly (readonly ShownStatus[])[]>> = {
@@ -89,4 +92,11 @@ export function statusesOf(action: JobAction, status: ShownStatus | undefined): 
 /** The statuses that a filter for this action may name. */
 export function namedStatuses(action: JobAction): readonly ShownStatus[] {
   return STATUSES[action].flatMap((choice) => (choice.length === 1 ? choice : []));
+}
+
+/** Whether it holds what one tenant alone has, and not simply all that is open: else a slip ends everybody's deliveries. */
+export function isNarrow({ tenant, filter }: Pick<NewJob, "tenant" | "filter">): boolean {
+  const { status: _, test: _test, missing: _missing, ...words } = filter;
+  if (filter.endpoint !== undefined) return true;
+  return tenant !== null && Object.values(words).some((word) => word !== undefined);
 }

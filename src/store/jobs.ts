@@ -1,5 +1,5 @@
 /** The part of the store's contract that is about jobs: their sets, and the steps in which they are walked. */
-import type { Job, JobAction, JobResult, JobStatus, NewJob } from "../domain/job.ts";
+import type { AfterCanary, Job, JobAction, JobResult, JobStatus, NewJob } from "../domain/job.ts";
 import type { Once } from "../domain/idempotency.ts";
 import type { Waiting } from "./deliveries.ts";
 import type { Page, PageQuery } from "./lists.ts";
@@ -18,8 +18,17 @@ export interface JobStore {
   getJob(tenant: string | null, id: string): Promise<WholeJob | null>;
   /** In the order in which they were made. A tenant's page leaves out those over every tenant's deliveries. */
   listJobs(query: PageQuery): Promise<Page<Job>>;
-  /** Null when there is no such job; one that has ended stays as it is. */
-  steerJob(tenant: string | null, id: string, to: "running" | "paused" | "cancelled", now: number): Promise<Job | null>;
+  /**
+   * Null when there is no such job; one that has ended stays as it is. So does one whose canary failed, unless `after`
+   * says how it is to go on; of any other job that changes nothing.
+   */
+  steerJob(
+    tenant: string | null,
+    id: string,
+    to: "running" | "paused" | "cancelled",
+    now: number,
+    after?: AfterCanary,
+  ): Promise<Job | null>;
 
   // --- for whoever walks them ---
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { dueNow } from "../store/fixtures.ts";
 import { ApiServer } from "./server.ts";
-import { anEvent, aStore } from "./sqlite.ts";
+import { anEnd, anEvent, aStore } from "./sqlite.ts";
 
 const JOBS = "/v1/webhooks/jobs";
 
@@ -12,6 +13,13 @@ async function aScene() {
   const [a, b] = ids.map(({ body }) => body.id as string);
   for (let n = 0; n < 4; n++) await anEvent(api.store, api.clock.now(), "failed");
   return { api, a: a!, b: b! };
+}
+
+/** Takes one delivery up for the job, as the daemon does, and lets it fail. */
+async function failCanary({ store, clock }: ApiServer, job: string, endpoint: string): Promise<void> {
+  await store.stepJob(job, [{ endpoint, limit: 1, check: false }], clock.now());
+  const [first] = await dueNow(store, endpoint);
+  await store.record([anEnd(first!, clock.now(), "failed")]);
 }
 
 describe("a job", () => {
@@ -87,6 +95,74 @@ describe("a job", () => {
       ["job.cancel", id, "ok"],
       ["job.resume", id, "job_ended"],
     ]);
+  });
+
+  it("asks again when its canary failed: another one, or all that is left", async () => {
+    for (const [body, canary] of [
+      [{ canary: true }, true],
+      [{ send_all: true }, false],
+    ] as const) {
+      const { api, a } = await aScene();
+      const { id } = (await api.post(JOBS, { action: "replay", filter: { endpoint: a }, canary: true })).body;
+      await failCanary(api, id, a);
+      const refused = await api.request("POST", `${JOBS}/${id}/resume`);
+      expect(refused).toMatchObject({ status: 409, body: { code: "canary_failed" } });
+      expect(refused.body.detail).toMatch(/^the canary to ep_\w+ failed: .*; .*"canary": true.*"send_all": true/);
+      const both = { canary: true, send_all: true };
+      expect((await api.post(`${JOBS}/${id}/resume`, both)).body.errors).toMatchObject([{ pointer: "/send_all" }]);
+      expect((await api.post(`${JOBS}/${id}/resume`, { canary: false })).status).toBe(422);
+      expect((await api.get(`${JOBS}/${id}`)).body).toMatchObject({ status: "paused" });
+      expect(await api.post(`${JOBS}/${id}/resume`, body)).toMatchObject({
+        status: 200,
+        body: { status: "running", canary, paused_reason: null },
+      });
+      const { data } = (await api.get("/v1/audit?action=job.resume&order=oldest")).body;
+      expect(data.map(({ outcome }: any) => outcome)).toEqual([
+        "canary_failed",
+        "validation_failed",
+        "validation_failed",
+        "ok",
+      ]);
+    }
+  });
+
+  it("is not in the audit log as long as it is only planned", async () => {
+    const { api } = await aScene();
+    await api.post(JOBS, { action: "replay", filter: {}, dry_run: true });
+    expect((await api.get("/v1/audit?action=job.create")).body.data).toEqual([]);
+    const { id } = (await api.post(JOBS, { action: "replay", filter: {} })).body;
+    expect((await api.get("/v1/audit?action=job.create")).body.data).toMatchObject([{ object: id, outcome: "ok" }]);
+  });
+
+  it("that cancels all there is, or of several tenants, says how many it expects", async () => {
+    const { api, a } = await aScene();
+    for (const tenant of ["acme", "default"]) {
+      const endpoint = { url: "https://example.com/h", events: ["budget.exceeded"] };
+      await api.post(`/v1/webhooks?tenant=${tenant}`, endpoint);
+    }
+    const cancel = (filter: object, more: object = {}, query = "") =>
+      api.post(`${JOBS}${query}`, { action: "cancel", filter, ...more });
+    const wide = [
+      await cancel({}),
+      await cancel({ test: false, missing: false }),
+      await cancel({ status: "pending" }),
+      await cancel({ type: "budget.exceeded" }),
+      await cancel({}, {}, "?tenant=acme"),
+    ];
+    for (const { status, body } of wide) {
+      expect([status, body.errors]).toEqual([
+        422,
+        [{ pointer: "/expect", code: "missing_field", detail: expect.stringContaining("dry_run") }],
+      ]);
+    }
+    expect((await api.get(JOBS)).body.data).toEqual([]);
+    const narrow = [
+      await cancel({}, { dry_run: true }),
+      await cancel({}, { expect: 0 }),
+      await cancel({ endpoint: a }),
+      await cancel({ type: "budget.exceeded" }, {}, "?tenant=acme"),
+    ];
+    expect(narrow.map(({ status }) => status)).toEqual([200, 202, 202, 202]);
   });
 
   it("is made once under an Idempotency-Key, and answered again as it is by now", async () => {

@@ -1,5 +1,7 @@
 import { parseToken } from "../../src/domain/token.ts";
 import { aDirectory } from "../harness/daemon.ts";
+import { dueNow } from "../store/fixtures.ts";
+import { anEnd } from "./sqlite.ts";
 import type { Step, Walk } from "./walk.ts";
 
 /**
@@ -292,6 +294,15 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     return steered(walk, "pauseJob");
   },
   async resumeJob(walk) {
+    const endpoint = await walk.endpoint();
+    await walk.event("failed");
+    const body = { action: "replay", filter: { endpoint }, canary: true };
+    const { id } = (await walk.call("createJob", { body })).body;
+    const { store } = walk.api;
+    await store.stepJob(id, [{ endpoint, limit: 1, check: false }], walk.now);
+    const [first] = await dueNow(store, endpoint);
+    await store.record([anEnd(first!, walk.now, "failed")]);
+    await walk.call("resumeJob", { id });
     return steered(walk, "resumeJob");
   },
   async cancelJob(walk) {

@@ -9,6 +9,7 @@ import { EXIT } from "../../cli/exit-code.ts";
 import { sayTable } from "../../cli/table.ts";
 import { aStatus } from "../../src/api/schemas/status.ts";
 import type { Status } from "../../src/client/answers.ts";
+import { fakeDaemon } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
 import { typed } from "./typed.ts";
@@ -120,4 +121,34 @@ it("a backup of a folder without a store is not told about flags that it does no
   const io = new FakeIo();
   expect(await webhookd(io, "backup", "--offline", "--data-dir", dir)).toBe(EXIT.refused);
   expect(io.err).toContain("name another with --data-dir");
+});
+
+describe("a job whose canary failed", () => {
+  const resume = (...flags: string[]) => typed(["jobs", "resume", `job_${ID}`, ...flags]);
+
+  it("goes on as it is said, and not both ways", async () => {
+    const bodies = [];
+    for (const flags of [[], ["--canary"], ["--send-all"]]) {
+      const { code, daemon } = await resume(...flags);
+      bodies.push([code, daemon.seen.at(-1)!.body]);
+    }
+    expect(bodies).toEqual([
+      [EXIT.ok, undefined],
+      [EXIT.ok, { canary: true }],
+      [EXIT.ok, { send_all: true }],
+    ]);
+    const { code, daemon } = await resume("--canary", "--send-all");
+    expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
+  });
+
+  it("is refused with what to type", async () => {
+    const problem = { status: 409, code: "canary_failed", detail: "the canary to ep_1 failed: 503" };
+    const daemon = await fakeDaemon(() => ({ status: 409, body: problem, type: "application/problem+json" }));
+    const io = new FakeIo();
+    const code = await webhookd(io, "jobs", "resume", `job_${ID}`, "--socket", daemon.socket);
+    expect([code, io.err]).toEqual([
+      EXIT.conflict,
+      expect.stringMatching(/the canary to ep_1 failed[^]*--canary.*--send-all/),
+    ]);
+  });
 });

@@ -119,7 +119,7 @@ describe("jobs", () => {
     });
 
     world.answer = () => answered(200);
-    await world.store.steerJob(null, job.id, "running", world.now);
+    await world.store.steerJob(null, job.id, "running", world.now, "canary");
     await world.second();
     expect(world.started).toHaveLength(2);
     await untilDone(world);

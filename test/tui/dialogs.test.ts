@@ -32,6 +32,7 @@ const WAYS: Record<Kind, Readonly<Record<string, Way>>> = {
   },
   rotate: { "a secret to rotate": (d) => d.press("3", "S").press("tab", "enter") },
   delete: { "an endpoint to delete": (d) => d.press("3", "D").type("no").press("enter") },
+  resume: { "a job whose canary failed": (d) => d.press("5", "z") },
   brake: { "the brake": (d) => d.press("B").type("why ".repeat(30)) },
   test: {
     "a test event to one endpoint": (d) => d.press("3", "t"),
@@ -74,6 +75,7 @@ function openWith({ way, text, columns, health, count }: Case): Dashboard {
     text,
     events: 40,
     plan: { matched: count, timed_out: count, endpoints, left_alone: left },
+    jobs: [{ status: "paused", paused_reason: `the canary to ${anEndpoint.id} failed: ${text}`, ended_at: null }],
     instead: { getEndpoint: endpoint, listEndpoints: { data: [endpoint], next_cursor: null } },
   };
   return way(new Dashboard(setup).connected());

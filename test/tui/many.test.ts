@@ -213,6 +213,18 @@ describe("a job that runs", () => {
     expect(asked(dashboard, operation)).toMatchObject([{ ask: { id: aJob.id } }]);
   });
 
+  it("asks how it goes on when its canary failed, and takes no other word", () => {
+    const jobs = [{ status: "paused", paused_reason: "the canary to ep_1 failed: refused", matched: 441 } as object];
+    const open = () => new Dashboard({ tab: "activity", jobs }).connected().press("j", "k", "z");
+    const bodies = (dashboard: Dashboard) => asked(dashboard, "resumeJob").map(({ ask }) => ask.body);
+    expect(shown(open())).toMatch(/the canary to ep_1 failed: refused[^]*the 320 that are left/);
+    expect(bodies(open().press("esc"))).toEqual([]);
+    expect(bodies(open().press("enter"))).toEqual([{ canary: true }]);
+    expect(bodies(open().press("ctrl+u").type("send all").press("enter"))).toEqual([{ send_all: true }]);
+    const wrong = open().press("ctrl+u").type("y").press("enter");
+    expect([bodies(wrong), shown(wrong)]).toEqual([[], expect.stringContaining("Type canary, or send all")]);
+  });
+
   it("is cancelled by x, once somebody said yes", () => {
     const dashboard = new Dashboard({ tab: "activity" }).connected().press("x");
     expect(shown(dashboard)).toContain(aJob.id);

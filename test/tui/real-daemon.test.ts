@@ -120,6 +120,8 @@ it("stops after a canary that failed, and goes on when somebody says so", async 
   site!.type("5");
   await site!.shows("paused");
   site!.type("g", "z");
+  await site!.shows("answered 503");
+  site!.type("enter");
   await site!.until("done; 29 delivered, 1 failed");
 });
 

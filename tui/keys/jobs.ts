@@ -3,6 +3,7 @@ import type { Job } from "../../src/client/answers.ts";
 import { countText, shortId } from "../draw/numbers.ts";
 import type { State, Step } from "../model.ts";
 import { perform } from "../state/acts.ts";
+import { resumeForm } from "../state/forms.ts";
 import { selectedRow } from "../state/list.ts";
 import { here } from "../state/places.ts";
 import { only, type Binding } from "./binding.ts";
@@ -47,7 +48,9 @@ function whyNotSteered(state: State): string | null {
 }
 
 function pauseOrResume(state: State): Step {
-  const { id, status } = selectedJob(state)!;
+  const job = selectedJob(state)!;
+  const { id, status } = job;
+  if (status === "paused" && job.paused_reason !== null) return only(ask(hold(state), resumeForm(job)));
   const [operation, verb] = status === "paused" ? (["resumeJob", "resume"] as const) : (["pauseJob", "pause"] as const);
   return perform(hold(state), { label: `${verb} ${shortId(id)}`, request: { operation, ask: { id } }, event: null });
 }

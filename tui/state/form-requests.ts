@@ -1,5 +1,5 @@
 /** What a form that is filled in asks of the daemon, or what is wrong with it. */
-import type { Endpoint } from "../../src/client/answers.ts";
+import type { Endpoint, Job } from "../../src/client/answers.ts";
 import { nearest } from "../../src/config/nearest.ts";
 import { parseDuration } from "../../src/config/units.ts";
 import type { FormDialog } from "../dialog.ts";
@@ -33,6 +33,8 @@ export function requestOf(form: FormDialog, state: State): ActDraft | Faults {
       return test(form, state);
     case "brake":
       return brake(form);
+    case "resume":
+      return resume(form, purpose.job);
   }
 }
 
@@ -114,6 +116,12 @@ function brake(form: FormDialog): ActDraft | Faults {
   const reason = textOf(form, "reason");
   if (reason === "") return { faults: { reason: "Why? Whoever finds the brake on has to know when to release it" } };
   return { label: "brake", request: { operation: "pauseDaemon", ask: { body: { reason } } }, event: null };
+}
+
+function resume(form: FormDialog, { id }: Job): ActDraft | Faults {
+  const body = { canary: { canary: true }, "send all": { send_all: true } }[textOf(form, "after").toLowerCase()];
+  if (body === undefined) return { faults: { after: "Type canary, or send all" } };
+  return { label: `resume ${shortId(id)}`, request: { operation: "resumeJob", ask: { id, body } }, event: null };
 }
 
 /** What can be known here: whether a URL may be called, the daemon judges. */

@@ -1,6 +1,7 @@
 /** The forms there are, and how each begins. */
-import type { Endpoint } from "../../src/client/answers.ts";
+import type { Endpoint, Job } from "../../src/client/answers.ts";
 import type { Field, FormDialog } from "../dialog.ts";
+import { countText } from "../draw/numbers.ts";
 import { newField } from "./fields.ts";
 
 const BLANK = { at: 0, facts: [], fault: null, sent: null } as const;
@@ -116,5 +117,26 @@ export function brakeForm(): FormDialog {
     ],
     fields: [newField({ name: "reason", label: "Reason", hint: "whoever comes next will want to know" })],
     yes: "pull the brake",
+  };
+}
+
+/** After a canary that failed: another one by Enter alone; all that is left has to be typed. */
+export function resumeForm(job: Job): FormDialog {
+  const { id, paused_reason: why, matched, done, skipped } = job;
+  const left = Math.max(0, matched - done - skipped);
+  return {
+    ...BLANK,
+    kind: "form",
+    for: { kind: "resume", job },
+    title: `Resume ${id}`,
+    facts: [
+      `It paused itself: ${why}.`,
+      "",
+      "canary: one more for each endpoint goes first; the rest follows where it is delivered.",
+      `send all: the ${countText(left)} that ${left === 1 ? "is" : "are"} left go out at ${job.rate_per_second}/s to each endpoint, whatever comes back.`,
+      "",
+    ],
+    fields: [newField({ name: "after", label: "Go on with", hint: "canary, or type: send all" }, "canary")],
+    yes: "resume",
   };
 }

@@ -21,6 +21,8 @@ const DETAILS: Record<ErrorCode, string> = {
   rotation_in_progress: "a rotation is under way until 2026-11-21T09:55:00.000Z; complete or abandon it first",
   not_rotating: "no rotation is under way: there is no next secret",
   already_created: "this idempotency key has created a key before, which is shown only once; revoke that one",
+  canary_failed:
+    'the canary to ep_06fbqxvx8r4m8q2v6ng0c3kz7t failed: the receiver answered 503; say how the job goes on: {"canary": true} tries one more, {"send_all": true} sends all that is left',
   job_ended: "it is done, so it cannot be changed any more; make a new job",
   backup_running: "a backup is being made; wait until it is done",
   plan_changed: "the set holds 442 deliveries now, not 441; look at the plan again",

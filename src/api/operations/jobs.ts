@@ -51,10 +51,13 @@ export const resumeJob: Operation = {
   id: "resumeJob",
   tag: "Jobs",
   summary: "Let a paused job go on",
-  description: "After a canary that failed, the next delivery to that endpoint is tried alone again.",
+  description:
+    "A job whose canary failed needs a body that says how it goes on: another canary, or all that is left. Of any other " +
+    "job the body changes nothing.",
   params,
+  example: { canary: true },
   replies: { 200: theJob("It runs.") },
-  problems: ["job_ended"],
+  problems: ["canary_failed", "job_ended"],
 };
 
 export const cancelJob: Operation = {

@@ -131,6 +131,22 @@ export const JobDraft = titled(
   ),
 );
 
+export const ResumeRequest = titled(
+  "ResumeRequest",
+  v.pipe(
+    v.strictObject({
+      canary: v.optional(
+        described(v.literal(true), "The next delivery to each endpoint that none was delivered to is tried alone."),
+      ),
+      send_all: v.optional(described(v.literal(true), "All that is left is sent at the job's pace.")),
+    }),
+    v.forward(
+      v.check(({ canary, send_all: all }) => !(canary && all), "invalid_type: goes without canary"),
+      ["send_all"],
+    ),
+  ),
+);
+
 export const Job = titled(
   "Job",
   v.object({

@@ -44,6 +44,7 @@ export class JobRows {
   readonly #addDelivery: Statement<[number, number, number]>;
   readonly #addEndpoint: Statement<[{ job: number; endpoint: number; rows: number }]>;
   readonly #setStatus: Statement<[string, string | null, number | null, number]>;
+  readonly #setCanary: Statement<[number, number]>;
   readonly #open: Statement<[], JobRow>;
   readonly #endpoints: Statement<[number, number], { endpoint: number } & Omit<JobEndpoint, "endpoint">>;
   readonly #hasLeft: Statement<[number], number>;
@@ -76,6 +77,7 @@ export class JobRows {
        ON CONFLICT DO UPDATE SET matched = matched + @rows, planned = planned + @rows`,
     );
     this.#setStatus = db.prepare("UPDATE job SET status = ?, paused_reason = ?, ended_at = ? WHERE num = ?");
+    this.#setCanary = db.prepare("UPDATE job SET canary = ? WHERE num = ?");
     this.#open = db.prepare(
       `SELECT * FROM job INDEXED BY job_open WHERE open = 1 AND status NOT IN ('planning', 'paused')
        ORDER BY num LIMIT ${CHUNK}`,
@@ -120,6 +122,10 @@ export class JobRows {
 
   setStatus(job: number, status: JobStatus, { pausedReason = null, endedAt = null }: Ended = {}): void {
     this.#setStatus.run(status, pausedReason, endedAt, job);
+  }
+
+  setCanary(job: number, canary: boolean): void {
+    this.#setCanary.run(+canary, job);
   }
 
   view(row: JobRow): Job {

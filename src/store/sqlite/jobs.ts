@@ -8,6 +8,7 @@ import type {
   JobPlan,
   JobSet,
   JobStep,
+  JobStore,
   JobTake,
   LeftOfEndpoint,
   OpenJob,
@@ -124,17 +125,19 @@ export class Jobs {
     return this.#pages.of(this.#rows.list(query), query);
   }
 
-  steer(tenant: string | null, id: string, to: "running" | "paused" | "cancelled", now: number): Promise<Job | null> {
+  readonly steer: JobStore["steerJob"] = (tenant, id, to, now, after) => {
     return this.#parts.commit.run(() => {
       const row = this.#rows.find(tenant, id);
       if (row === null) return null;
-      const over = row.status === "done" || row.status === "cancelled";
-      if (!over && row.status !== to) {
+      const isOver = row.status === "done" || row.status === "cancelled";
+      const isUndecided = to === "running" && row.paused_reason !== null && after === undefined;
+      if (!isOver && !isUndecided && row.status !== to) {
+        if (to === "running" && row.paused_reason !== null) this.#rows.setCanary(row.num, after === "canary");
         this.#rows.setStatus(row.num, to, { endedAt: to === "cancelled" ? now : null });
       }
       return this.#rows.view(this.#rows.find(tenant, id)!);
     });
-  }
+  };
 
   async open(): Promise<readonly OpenJob[]> {
     return this.#parts.read(() => this.#rows.open());

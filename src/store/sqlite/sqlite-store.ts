@@ -95,7 +95,7 @@ export class SqliteStore implements Store {
   readonly addJob: Store["addJob"] = (job, expect, now, once) => this.#verbs.jobs.add(job, expect, now, once);
   readonly getJob: Store["getJob"] = (tenant, id) => this.#verbs.jobs.get(tenant, id);
   readonly listJobs: Store["listJobs"] = (query) => this.#verbs.jobs.list(query);
-  readonly steerJob: Store["steerJob"] = (tenant, id, to, now) => this.#verbs.jobs.steer(tenant, id, to, now);
+  readonly steerJob: Store["steerJob"] = (...asked) => this.#verbs.jobs.steer(...asked);
   readonly openJobs: Store["openJobs"] = () => this.#verbs.jobs.open();
   readonly jobEndpoints: Store["jobEndpoints"] = (job, after) => this.#verbs.jobs.endpoints(job, after);
   readonly stepJob: Store["stepJob"] = (job, takes, now) => this.#verbs.jobs.step(job, takes, now);

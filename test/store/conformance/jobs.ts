@@ -260,14 +260,41 @@ export function jobs(openFresh: OpenFresh): void {
       });
       expect(await store.openJobs()).toEqual([]);
       expect(await store.stepJob(job, [take(endpoint, 1)], START)).toMatchObject({ waiting: [] });
-      expect(await store.steerJob(null, job, "running", START)).toMatchObject({
-        status: "running",
-        pausedReason: null,
-      });
+      const undecided = { status: "paused", pausedReason: expect.stringContaining("answered 503") };
+      expect(await store.steerJob(null, job, "running", START)).toMatchObject(undecided);
+      expect(await store.openJobs()).toEqual([]);
+      const resumed = { status: "running", pausedReason: null, canary: true };
+      expect(await store.steerJob(null, job, "running", START, "canary")).toMatchObject(resumed);
       await store.stepJob(job, [take(endpoint, 2)], START);
       const [second, third] = await dueNow(store, endpoint, START);
       await store.record([delivered(second!), again(third!, START + 30_000)]);
       expect(await store.getJob(null, job)).toMatchObject({ status: "running", done: 3, delivered: 1, failed: 2 });
+    });
+
+    it("go on without a canary when that is said, also where the next one fails", async () => {
+      const { store } = await openFresh();
+      const { endpoint } = await withFailed(store, 3);
+      const job = await addJob(store, { canary: true });
+      await store.stepJob(job, [take(endpoint, 1)], START);
+      const [first] = await dueNow(store, endpoint);
+      await store.record([again(first!, START + 30_000)]);
+      const resumed = { status: "running", pausedReason: null, canary: false };
+      expect(await store.steerJob(null, job, "running", START, "send_all")).toMatchObject(resumed);
+      expect(await store.openJobs()).toMatchObject([{ id: job, canary: false }]);
+      await store.stepJob(job, [take(endpoint, 2)], START);
+      const left = await dueNow(store, endpoint, START);
+      await store.record(left.map((one) => again(one, START + 30_000)));
+      expect(await store.getJob(null, job)).toMatchObject({ status: "running", failed: 3 });
+    });
+
+    it("that an operator paused go on as they were, whatever is said of a canary", async () => {
+      const { store } = await openFresh();
+      await withFailed(store, 3);
+      const job = await addJob(store, { canary: true });
+      await store.steerJob(null, job, "paused", START);
+      expect(await store.steerJob(null, job, "running", START, "send_all")).toMatchObject({ canary: true });
+      await store.steerJob(null, job, "paused", START);
+      expect(await store.steerJob(null, job, "running", START)).toMatchObject({ status: "running", canary: true });
     });
 
     it("end when they are cancelled, with what they asked for and nobody began", async () => {
