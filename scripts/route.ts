@@ -1,0 +1,123 @@
+/**
+ * npm run route [-- --json]: the files that one event passes, in order, from its POST until its attempt is recorded:
+ * one endpoint that answers 200, one sender thread, everything warm. The daemon runs as it always does, with a
+ * breakpoint on each function that never stops and only notes that it was entered.
+ */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { Inspector, type Entry } from "./inspector.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+/** Chores are no part of the way: what one event passes, each of these passes. */
+const EVENTS = 5;
+/** So long after a second began, its chores are over. */
+const CLEAR_MS = 100;
+const WARM_UP = 30;
+/** The result of an attempt is recorded within milliseconds. */
+const LOOK_MS = 50;
+const QUIET_LOOKS = 4;
+const SOURCES = `file://${ROOT}src/`;
+
+const { values } = parseArgs({ options: { json: { type: "boolean", default: false } } });
+const dir = mkdtempSync(join(tmpdir(), "webhookd-route-"));
+process.once("exit", () => rmSync(dir, { recursive: true, force: true }));
+
+let arrived = () => {};
+const receiver = createServer((request, response) => {
+  request.resume().once("end", () => {
+    response.end();
+    arrived();
+  });
+});
+await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+
+const daemon = spawn(
+  process.execPath,
+  ["--inspect=127.0.0.1:0", join(ROOT, "cli/main.ts"), "serve", "--dev", "--data-dir", dir, "--listen", "127.0.0.1:0"],
+  {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, WEBHOOKD_LOG_FORMAT: "json", WEBHOOKD_DELIVERY_THREADS: "1" },
+  },
+);
+process.once("exit", () => daemon.kill("SIGKILL"));
+const [url, inspectorUrl] = await Promise.all([
+  lineOf(daemon.stdout, (line) => (line.includes('"listening"') ? (JSON.parse(line) as { url: string }).url : null)),
+  lineOf(daemon.stderr, (line) => /Debugger listening on (ws:\S+)/u.exec(line)?.[1] ?? null),
+]);
+const key = readFileSync(join(dir, "admin.key"), "utf8").trim();
+await post("/v1/webhooks", {
+  url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
+  events: ["goal.achieved"],
+});
+
+const inspector = await Inspector.connect(inspectorUrl);
+const targets = await inspector.targets();
+for (let warm = 0; warm < WARM_UP; warm++) await publish();
+for (const target of targets) await target.watch(SOURCES);
+for (let warm = 0; warm < 2; warm++) await publish();
+await settled();
+for (const target of targets) await target.noteEntries();
+
+const ways: string[][] = [];
+for (let event = 0; event < EVENTS; event++) {
+  await sleep(CLEAR_MS + 1000 - (Date.now() % 1000));
+  for (const target of targets) await target.entries();
+  await publish();
+  ways.push([...new Set((await settled()).map(([file]) => `src/${file}`))]);
+}
+const route = ways[0]!.filter((file) => ways.every((way) => way.includes(file)));
+inspector.close();
+daemon.kill("SIGTERM");
+if (values.json) console.log(JSON.stringify(route));
+else {
+  for (const [at, file] of route.entries()) console.log(`${String(at + 1).padStart(3)}  ${file}`);
+  console.log(`${route.length} files`);
+}
+process.exit(0);
+
+async function post(path: string, body: object): Promise<void> {
+  const response = await fetch(url + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  await response.arrayBuffer();
+  if (!response.ok) throw new Error(`POST ${path} was answered ${response.status}`);
+}
+
+/** Resolves when an event has arrived. */
+async function publish(): Promise<void> {
+  const there = new Promise<void>((resolve) => (arrived = resolve));
+  await post("/v1/webhooks/events", { type: "goal.achieved", data: { goal_id: "goal_1" } });
+  await there;
+}
+
+/** What was entered since the last call, in order, once nothing more is for a while. */
+async function settled(): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for (let quiet = 0; quiet < QUIET_LOOKS;) {
+    await sleep(LOOK_MS);
+    const more = (await Promise.all(targets.map((target) => target.entries()))).flat();
+    entries.push(...more);
+    quiet = more.length === 0 ? quiet + 1 : 0;
+  }
+  return entries.toSorted(([, a], [, b]) => a - b);
+}
+
+function lineOf(stream: Readable, find: (line: string) => string | null): Promise<string> {
+  const found = Promise.withResolvers<string>();
+  createInterface({ input: stream }).on("line", (line) => {
+    const part = find(line);
+    if (part !== null) found.resolve(part);
+  });
+  return found.promise;
+}
