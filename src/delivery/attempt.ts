@@ -6,18 +6,16 @@ import { Timed } from "./deadline.ts";
 import type { Exchange } from "./exchange.ts";
 import { bodyErrorOf, Fault, faultOf, isReset } from "./fault.ts";
 import { KeptBody } from "./kept-body.ts";
+import type { Headers } from "./kept-headers.ts";
 import type { SignedRequest } from "./request.ts";
 
 /** RFC 9110 sets no limit, and undici reads them for ever. */
 const MAX_INFORMATIONAL = 20;
 const MAX_BODY_BYTES = 16 * 1024;
 const SUCCESS_KEPT_BYTES = 256;
-const HEADER_KEPT_BYTES = 256;
-const KEPT_HEADERS = ["content-type", "retry-after", "server", "date", "location"] as const;
 const NO_BODY = new Uint8Array(0);
 const ENOUGH = new Fault("connection_closed", "the attempt has ended");
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
 type Controller = Dispatcher.DispatchController;
 
 /**
@@ -146,7 +144,7 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
       durationMs: this.#sinceStart(this.#decidedAt),
       remoteAddress: this.connection.opening?.remoteAddress ?? null,
       phases: this.#phases(),
-      responseHeaders: keptHeaders(this.#headers),
+      responseHeaders: this.#exchange.keptHeaders(this.#headers),
       responseBody: this.#body?.bytes() ?? NO_BODY,
       responseTruncated: this.#body?.truncated ?? false,
       ours: false,
@@ -169,7 +167,8 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
   }
 
   #timeout(): Fault {
-    const missing = this.#controller === null ? this.connection.opening?.waitingFor : "an answer";
+    const { opening } = this.connection;
+    const missing = this.#controller === null ? opening?.waitingFor : `an answer from ${opening?.remoteAddress}`;
     return new Fault("timeout", `the time limit passed before there was ${missing ?? "a connection"}`);
   }
 
@@ -189,13 +188,4 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
   #sinceStart(at: number | null): number | null {
     return at === null ? null : Math.round(at - this.#startedAt);
   }
-}
-
-function keptHeaders(headers: Headers): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const name of KEPT_HEADERS) {
-    const value = headers[name];
-    if (value !== undefined) kept[name] = (typeof value === "string" ? value : value[0]!).slice(0, HEADER_KEPT_BYTES);
-  }
-  return kept;
 }

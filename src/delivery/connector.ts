@@ -6,7 +6,7 @@ import { isIP, SocketAddress, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { AddressFault, Call } from "../domain/address.ts";
 import { portOf } from "../domain/url.ts";
-import { DialRace, type Dialled } from "./dial.ts";
+import { DialRace, type Dial, type Dialled } from "./dial.ts";
 import type { Egress } from "./egress.ts";
 import { Fault, faultOf } from "./fault.ts";
 
@@ -44,8 +44,9 @@ export class Opening {
   resolvedAt: number | null = null;
   connectedAt: number | null = null;
   securedAt: number | null = null;
+  /** The one that took the call; until then, and if none does, the last one that was called. */
   remoteAddress: string | null = null;
-  waitingFor: "an address" | "a connection" | "a TLS handshake" = "an address";
+  readonly #called: string[] = [];
   readonly #egress: Egress;
   readonly #destination: Destination;
   readonly #onEnd: (result: Socket | Fault) => void;
@@ -62,6 +63,12 @@ export class Opening {
     const { hostname } = this.#destination;
     if (isIP(hostname) === 0) void this.#lookUp(hostname);
     else this.#dial([hostname]);
+  }
+
+  /** In words, what is still missing. */
+  get waitingFor(): string {
+    if (this.connectedAt !== null) return `a TLS handshake with ${this.remoteAddress}`;
+    return this.#called.length === 0 ? "an address" : `a connection to ${this.#called.join(" or ")}`;
   }
 
   cancel(fault: Fault): void {
@@ -84,8 +91,12 @@ export class Opening {
       // One bad answer refuses them all: a name that points inside is not to be trusted with its other addresses.
       if (this.#refuses(this.#egress.policy.check(this.#callTo(ip)))) return;
     }
-    this.waitingFor = "a connection";
-    const { dial, clock } = this.#egress;
+    const { clock } = this.#egress;
+    const dial: Dial = (ip, port) => {
+      this.#called.push(ip);
+      this.remoteAddress = ip;
+      return this.#egress.dial(ip, port);
+    };
     const race = new DialRace(dial, clock, ips, this.#destination.port, (result) => {
       if (result instanceof Fault) this.#end(result);
       else this.#check(result);
@@ -119,7 +130,6 @@ export class Opening {
   }
 
   #secure(raw: Socket): void {
-    this.waitingFor = "a TLS handshake";
     const { hostname, session } = this.#destination;
     const socket = connectTls({
       socket: raw,

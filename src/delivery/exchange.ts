@@ -4,6 +4,7 @@ import { Connection } from "./connection.ts";
 import { Destination } from "./connector.ts";
 import type { Egress } from "./egress.ts";
 import { Fault } from "./fault.ts";
+import { KeptHeaders, type Headers } from "./kept-headers.ts";
 import type { SignedRequest } from "./request.ts";
 import { Silence } from "./silence.ts";
 
@@ -19,6 +20,7 @@ export class Exchange {
   /** Kept connections; the one used last goes first, so that the others may fall idle. */
   readonly #free: Connection[] = [];
   readonly #silence: Silence;
+  readonly #headers = new KeptHeaders();
   /** In no order; each knows its place. A Set that churns like this keeps its past members alive for the collector. */
   readonly #inFlight: Attempt[] = [];
   #onDrained: (() => void) | null = null;
@@ -66,6 +68,11 @@ export class Exchange {
     const keeps = succeeded && !this.#closed && connection.reusable;
     if (keeps && this.#silence.keeps(this.#free.length)) this.#free.push(connection);
     else connection.close(CLOSED);
+  }
+
+  /** For an attempt: what is kept of an answer's headers. */
+  keptHeaders(headers: Headers): Outcome["responseHeaders"] {
+    return this.#headers.of(headers);
   }
 
   /** For an attempt: it has its outcome. */

@@ -4,7 +4,7 @@
  * rows of numbers and one text, and whatever else there is as it is.
  */
 import type { AddressRules } from "../domain/address.ts";
-import { isPlain, plainSuccess, type Trigger } from "../domain/attempt.ts";
+import { isPlain, plainSuccess, type Outcome, type Trigger } from "../domain/attempt.ts";
 import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import type { SenderSettings } from "./open-sender.ts";
@@ -60,7 +60,7 @@ export function packJobs(jobs: readonly Job[], slots: readonly number[]): Packed
   for (const { body } of jobs) size += body.byteLength;
   const bodies = new Uint8Array(size);
   const rows = new Float64Array(jobs.length * JOB_ROW);
-  const endpoints = new Places();
+  const endpoints = new Places<string>();
   const unusual: [number, Unusual][] = [];
   const ids: string[] = [];
   let end = 0;
@@ -103,19 +103,23 @@ export function unpackJobs({ rows, ids, endpoints, bodies, unusual }: PackedJobs
   return jobs;
 }
 
-/** As with jobs: a success of which no more is kept than fits in a row is one. */
+/** As with jobs: a plain success is a row. Its times that are not known are NaN. */
 export interface PackedEnds {
   readonly rows: Float64Array<ArrayBuffer>;
   readonly urls: readonly string[];
+  readonly addresses: readonly (string | null)[];
+  readonly headers: readonly Outcome["responseHeaders"][];
   /** The responses' kept bytes, one after the other. */
   readonly bodies: Uint8Array<ArrayBuffer>;
   readonly unusual: readonly SlottedEnd[];
 }
 
-const END_ROW = 8;
+const END_ROW = 14;
 
 export function packEnds(ends: readonly SlottedEnd[]): PackedEnds {
-  const urls = new Places();
+  const urls = new Places<string>();
+  const addresses = new Places<string | null>();
+  const headers = new Places<Outcome["responseHeaders"]>();
   const rows: number[] = [];
   const bodies: Uint8Array[] = [];
   const unusual: SlottedEnd[] = [];
@@ -125,18 +129,27 @@ export function packEnds(ends: readonly SlottedEnd[]): PackedEnds {
       unusual.push(compact(end));
       continue;
     }
-    const { durationMs, statusCode, responseTruncated, responseBody: body } = outcome;
+    const { durationMs, statusCode, responseTruncated, responseBody: body, phases } = outcome;
     // Versions count from 1.
     const version = secretVersion ?? 0;
     rows.push(end.slot, startedAt, durationMs, statusCode!, version, urls.of(url), +responseTruncated, body.byteLength);
+    rows.push(addresses.of(outcome.remoteAddress), headers.of(outcome.responseHeaders));
+    rows.push(phases.dnsMs ?? NaN, phases.connectMs ?? NaN, phases.tlsMs ?? NaN, phases.firstByteMs ?? NaN);
     if (body.byteLength > 0) bodies.push(body);
   }
-  return { rows: new Float64Array(rows), urls: urls.all, bodies: new Uint8Array(Buffer.concat(bodies)), unusual };
+  return {
+    rows: new Float64Array(rows),
+    urls: urls.all,
+    addresses: addresses.all,
+    headers: headers.all,
+    bodies: new Uint8Array(Buffer.concat(bodies)),
+    unusual,
+  };
 }
 
 /** `jobOf` says which job a slot stands for; a slot without one is passed over. */
 export function unpackEnds(
-  { rows, urls, bodies, unusual }: PackedEnds,
+  { rows, urls, addresses, headers, bodies, unusual }: PackedEnds,
   jobOf: (slot: number) => Job | undefined,
 ): Ended[] {
   const ends = unusual.map(({ ended }) => ended);
@@ -153,10 +166,25 @@ export function unpackEnds(
       url: urls[rows[row + 5]!]!,
       startedAt: rows[row + 1]!,
       secretVersion: rows[row + 4]! || null,
-      outcome: plainSuccess(rows[row + 3]!, rows[row + 2]!, body, rows[row + 6] === 1),
+      outcome: plainSuccess(rows[row + 3]!, rows[row + 2]!, {
+        remoteAddress: addresses[rows[row + 8]!]!,
+        responseHeaders: headers[rows[row + 9]!]!,
+        phases: {
+          dnsMs: known(rows[row + 10]!),
+          connectMs: known(rows[row + 11]!),
+          tlsMs: known(rows[row + 12]!),
+          firstByteMs: known(rows[row + 13]!),
+        },
+        responseBody: body,
+        responseTruncated: rows[row + 6] === 1,
+      }),
     });
   }
   return ends;
+}
+
+function known(ms: number): number | null {
+  return Number.isNaN(ms) ? null : ms;
 }
 
 /** A small body may be a window into a large buffer, and all of that would be copied with it. */
@@ -167,15 +195,15 @@ function compact(end: SlottedEnd): SlottedEnd {
   return { ...end, ended: { ...end.ended, outcome: { ...outcome, responseBody } } };
 }
 
-/** Texts by the order in which they first came. */
-class Places {
-  readonly all: string[] = [];
+/** What repeats, by the order in which it first came. */
+class Places<T> {
+  readonly all: T[] = [];
   #last = -1;
 
-  of(text: string): number {
+  of(item: T): number {
     // Mostly the one before: comparing pointers is cheaper than hashing.
-    if (this.#last >= 0 && this.all[this.#last] === text) return this.#last;
-    const known = this.all.indexOf(text);
-    return (this.#last = known >= 0 ? known : this.all.push(text) - 1);
+    if (this.#last >= 0 && this.all[this.#last] === item) return this.#last;
+    const known = this.all.indexOf(item);
+    return (this.#last = known >= 0 ? known : this.all.push(item) - 1);
   }
 }

@@ -22,6 +22,11 @@ export function parseAddress(text: string): Address | null {
   return isIP(text) === 0 || text.includes("%") ? null : ipaddr.parse(text);
 }
 
+/** From its 4 or 16 bytes, as the kernel spells it. */
+export function addressOf(bytes: Uint8Array): string {
+  return ipaddr.fromByteArray([...bytes]).toString();
+}
+
 export function parseCidr(text: string): Cidr | null {
   const [, host = "", digits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const address = parseAddress(host);

@@ -63,6 +63,7 @@ export interface Outcome {
 export const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
 
 const NO_HEADERS: Outcome["responseHeaders"] = {};
+const NO_BODY = new Uint8Array(0);
 
 /** Whoever made this attempt died of it, again and again: it counts as the delivery's failure, although it is our fault. */
 export function deadly(detail: string): Outcome {
@@ -74,12 +75,11 @@ export function isPlain(outcome: Outcome): boolean {
   return outcome.outcome === "succeeded" && outcome.bodyError === null;
 }
 
-/** A success without the details that only matter where something went wrong. */
+/** A success with nothing odd about it. */
 export function plainSuccess(
   statusCode: number,
   durationMs: number,
-  responseBody: Uint8Array,
-  responseTruncated: boolean,
+  more: Partial<Pick<Outcome, "remoteAddress" | "phases" | "responseHeaders" | "responseBody" | "responseTruncated">>,
 ): Outcome {
   return {
     outcome: "succeeded",
@@ -88,11 +88,11 @@ export function plainSuccess(
     bodyError: null,
     detail: answered(statusCode),
     durationMs,
-    remoteAddress: null,
-    phases: NO_PHASES,
-    responseHeaders: NO_HEADERS,
-    responseBody,
-    responseTruncated,
+    remoteAddress: more.remoteAddress ?? null,
+    phases: more.phases ?? NO_PHASES,
+    responseHeaders: more.responseHeaders ?? NO_HEADERS,
+    responseBody: more.responseBody ?? NO_BODY,
+    responseTruncated: more.responseTruncated ?? false,
     ours: false,
   };
 }

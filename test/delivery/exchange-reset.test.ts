@@ -85,7 +85,8 @@ describe("a connection that is reset", () => {
     clock.advance(1000);
     expect(await ended).toMatchObject({
       error: "timeout",
-      detail: "the time limit passed before there was a connection",
+      detail: "the time limit passed before there was a connection to 127.0.0.1",
+      remoteAddress: "127.0.0.1",
     });
     expect(spy.sockets[1]!.destroyed).toBe(true);
   });

@@ -25,6 +25,24 @@ describe.each(["1", "3"])("with %s sender threads", (threads) => {
     await receiver.close();
   });
 
+  it("a success says where it went, how long each step took and what the receiver was", async () => {
+    const receiver = await TestReceiver.start([{ headers: { server: "theirs/1.0", "content-type": "text/plain" } }]);
+    const daemon = await TestDaemon.start({ clock: systemClock, settings: { DELIVERY_THREADS: threads } });
+    await daemon.register(receiver.url);
+    const event = await daemon.event(await daemon.publish());
+    await daemon.daemon.idle();
+    const { body } = await daemon.request("GET", `/v1/webhooks/events/${event.id}/attempts`);
+    expect(body.data).toMatchObject([
+      {
+        outcome: "succeeded",
+        remote_address: "127.0.0.1",
+        phases: { dns_ms: null, connect_ms: expect.any(Number), tls_ms: null, first_byte_ms: expect.any(Number) },
+        response_headers: { server: "theirs/1.0", "content-type": "text/plain", date: expect.stringMatching(/GMT$/) },
+      },
+    ]);
+    await receiver.close();
+  });
+
   it("retries go their ladder, and a stop loses nothing", async () => {
     const receiver = await TestReceiver.start([500, 500, { delayMs: 200 }]);
     const settings = { DELIVERY_THREADS: threads, RETRY_DELAYS: "20ms,20ms,20ms" };

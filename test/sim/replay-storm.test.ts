@@ -44,7 +44,7 @@ it("10,000 failed deliveries that are replayed while a tick runs every milliseco
     onStart: ({ delivery }) => starts.set(delivery, [...(starts.get(delivery) ?? []), clock.monotonic()]),
     post: () =>
       new Promise((resolve) => {
-        clock.after(NETWORK_MS, () => resolve(plainSuccess(200, NETWORK_MS, new Uint8Array(0), false)));
+        clock.after(NETWORK_MS, () => resolve(plainSuccess(200, NETWORK_MS, {})));
       }),
   });
   await dispatcher.start();

@@ -1,7 +1,8 @@
-/** Attempt rows. A plain success keeps times, status and the beginning of the answer; the rest only of what failed. */
+/** Attempt rows. What a success tells is packed; what failed, and a test, is kept as it is and in full. */
 import type { Database, Statement } from "better-sqlite3";
 import { answered, NO_PHASES, type AttemptError, type BodyError, type Outcome } from "../../domain/attempt.ts";
 import type { Attempt, EndedAttempt, ResultFilter } from "../store.ts";
+import { packWay, readWay, type Way } from "./attempt-way.ts";
 import { outcomeCode, outcomeOf, triggerCode, triggerOf } from "./codes.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import { attemptId, deliveryId } from "./ids.ts";
@@ -26,16 +27,19 @@ export interface AttemptRow {
   readonly truncated: number;
   readonly body: Buffer | null;
   readonly details: string | null;
+  readonly way: Buffer | null;
 }
 
 type ResultRow = Pick<AttemptRow, "error" | "status_code">;
-type Details = Pick<Outcome, "detail" | "remoteAddress" | "phases" | "responseHeaders">;
+type Details = Way & Pick<Outcome, "detail">;
 
 /** What is kept of an attempt, whoever made it. */
 export interface NewAttempt extends Omit<EndedAttempt, "claim" | "verdict"> {
   readonly claim: Pick<EndedAttempt["claim"], "number" | "trigger" | "round" | "retry">;
 }
 
+/** Of successes that an older version recorded. */
+const UNKNOWN: Way = { remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
 const NO_BODY = new Uint8Array(0);
 
 export class Attempts {
@@ -53,8 +57,8 @@ export class Attempts {
     this.#insert = db.prepare(
       `INSERT OR IGNORE INTO attempt
        (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome, status_code, error,
-        body_error, secret_version, truncated, body, details)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        body_error, secret_version, truncated, body, details, way)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#last = db.prepare("SELECT * FROM attempt WHERE event = ? AND endpoint = ? ORDER BY number DESC LIMIT 1");
     // Lists and jobs ask it of each row they look at: a whole row would cost several times as much.
@@ -87,6 +91,7 @@ export class Attempts {
       outcome.responseTruncated ? 1 : 0,
       body,
       plain ? null : JSON.stringify(detailsOf(outcome)),
+      plain ? packWay(outcome, started) : null,
     );
   }
 
@@ -104,7 +109,7 @@ export class Attempts {
     const endpoint = this.#index.byNumber(row.endpoint);
     const trigger = triggerOf(row.trigger);
     const onLadder = trigger === "ladder" || trigger === "replay";
-    const details = row.details === null ? plainDetails(row.status_code) : (JSON.parse(row.details) as Details);
+    const details = row.details === null ? plainDetails(row) : (JSON.parse(row.details) as Details);
     return {
       id: attemptId(event, row.endpoint, row.number),
       event,
@@ -144,6 +149,6 @@ function detailsOf({ detail, remoteAddress, phases, responseHeaders }: Outcome):
   return { detail, remoteAddress, phases, responseHeaders };
 }
 
-function plainDetails(statusCode: number | null): Details {
-  return { detail: answered(statusCode), remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
+function plainDetails({ status_code: status, started_at: startedAt, way }: AttemptRow): Details {
+  return { detail: answered(status), ...(way === null ? UNKNOWN : readWay(way, startedAt)) };
 }

@@ -266,6 +266,13 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX audit_tenant ON audit (tenant);
   `,
   },
+  {
+    name: "the way of a success",
+    sql: `
+  -- Packed; NULL where details say it, and in rows of before.
+  ALTER TABLE attempt ADD COLUMN way BLOB;
+  `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

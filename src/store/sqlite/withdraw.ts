@@ -1,6 +1,8 @@
 /** Taking an event back: nothing more of it is sent, and, when it is erased, nothing of what it said is kept. */
 import type { Database, Statement } from "better-sqlite3";
 import type { EventDelivery, Withdrawal } from "../store.ts";
+import { withoutAnswer } from "./attempt-way.ts";
+import type { AttemptRow } from "./attempts.ts";
 import { CANCELLED, WAITING } from "./codes.ts";
 import { CHUNK_SIZE } from "./doors.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
@@ -18,6 +20,7 @@ interface Parts {
   readonly commit: Pick<GroupCommit, "run">;
 }
 
+type AnswerRow = Pick<AttemptRow, "endpoint" | "number" | "started_at" | "way">;
 type Place = readonly [endpoint: number, number: number];
 
 const FIRST: Place = [-1, -1];
@@ -29,8 +32,8 @@ export class Withdraw {
   readonly #cancel: Statement<[number, number]>;
   readonly #isOpen: Statement<[number], number>;
   readonly #erase: Statement<[number]>;
-  readonly #attempts: Statement<[number, number, number, number], { endpoint: number; number: number }>;
-  readonly #eraseAnswer: Statement<[number, number, number]>;
+  readonly #attempts: Statement<[number, number, number, number], AnswerRow>;
+  readonly #eraseAnswer: Statement<[Buffer | null, number, number, number]>;
 
   constructor(db: Database, parts: Parts) {
     this.#db = db;
@@ -47,11 +50,11 @@ export class Withdraw {
     // The hash goes too: what is short can be guessed from it.
     this.#erase = db.prepare("UPDATE event SET body = NULL, body_hash = x'' WHERE key = ?");
     this.#attempts = db.prepare(
-      `SELECT endpoint, number FROM attempt WHERE event = ? AND (endpoint, number) > (?, ?)
+      `SELECT endpoint, number, started_at, way FROM attempt WHERE event = ? AND (endpoint, number) > (?, ?)
        ORDER BY endpoint, number LIMIT ?`,
     );
     this.#eraseAnswer = db.prepare(
-      `UPDATE attempt SET body = NULL, details = json_set(details, '$.responseHeaders', json('{}'))
+      `UPDATE attempt SET body = NULL, details = json_set(details, '$.responseHeaders', json('{}')), way = ?
        WHERE event = ? AND endpoint = ? AND number = ?`,
     );
   }
@@ -115,7 +118,9 @@ export class Withdraw {
   #eraseAnswers(key: number, after: Place): Place | null {
     const rows = this.#attempts.all(key, ...after, CHUNK);
     this.#overwriting(() => {
-      for (const { endpoint, number } of rows) this.#eraseAnswer.run(key, endpoint, number);
+      for (const { endpoint, number, started_at: startedAt, way } of rows) {
+        this.#eraseAnswer.run(way && withoutAnswer(way, startedAt), key, endpoint, number);
+      }
     });
     const last = rows.at(-1);
     return last === undefined || rows.length < CHUNK ? null : [last.endpoint, last.number];

@@ -15,7 +15,7 @@ import type { OpenFresh } from "../stores.ts";
 
 export function recording(openFresh: OpenFresh): void {
   describe("recording attempts", () => {
-    it("marks a success as delivered and keeps the small row", async () => {
+    it("marks a success as delivered, and keeps where it went, when each step was done and what was said", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
@@ -33,7 +33,9 @@ export function recording(openFresh: OpenFresh): void {
         durationMs: 12,
         startedAt: START,
         secret: "current",
-        remoteAddress: null,
+        remoteAddress: "203.0.113.7",
+        phases: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: 8 },
+        responseHeaders: { server: "test" },
       });
       expect(Buffer.from(event!.deliveries[0]!.lastAttempt!.responseBody).toString()).toBe("answer");
     });
