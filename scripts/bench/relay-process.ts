@@ -117,7 +117,7 @@ const api = createApi({
     inFlight: 0,
     oldestDueAt: () => null,
   },
-  feed: new Feed({ clock: systemClock, store: { tenantOf: () => Promise.resolve(null) } }),
+  feed: new Feed({ clock: systemClock, store: { tenantOf: async () => null, getKey: async () => null } }),
   metrics: { text: () => Promise.resolve(""), census: { get: () => Promise.resolve(null) }, requests: { took() {} } },
   clock: systemClock,
   log: silentLog,

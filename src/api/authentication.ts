@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../clock.ts";
 import { WebhookdError } from "../domain/errors.ts";
-import type { Scope } from "../domain/key.ts";
+import { isUsable, type Scope } from "../domain/key.ts";
 import { matchesHash, parseToken } from "../domain/token.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
@@ -48,7 +48,7 @@ export class Authentication {
     const key = token === null ? null : await this.#store.getKey(token.keyId);
     const matches = token !== null && matchesHash(token.secret, key?.hash ?? NO_HASH);
     const now = this.#clock.now();
-    if (key === null || !matches || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) {
+    if (key === null || !matches || !isUsable(key, now)) {
       throw this.#failure(req);
     }
     this.#store.touchKey(key.id, now);

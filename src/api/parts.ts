@@ -17,8 +17,8 @@ export interface EventTypes {
 }
 
 export interface ApiMetrics {
-  /** In Prometheus's text format. */
-  text(): Promise<string>;
+  /** In Prometheus's text format; with a tenant, what is that one's alone. */
+  text(tenant: string | null): Promise<string>;
   /** What there is now, counted within the last 30 s; null while that is not counted yet. */
   readonly census: { get(patienceMs: number): Promise<Census | null> };
   /** How long answers took, by route and status. */

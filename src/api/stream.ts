@@ -22,7 +22,7 @@ const Status = choiceParameter("status", STREAMED_STATUSES, "Only what became of
 const Endpoint = idParameter("endpoint", "ep", "Only what is owed to this endpoint.");
 
 export function streamRoutes(parts: ApiParts): Route[] {
-  const { feed, store, clock, phase } = parts;
+  const { feed, clock, phase } = parts;
 
   async function open(call: Call): Promise<Reply> {
     const { principal, query, headers } = call;
@@ -56,7 +56,7 @@ export function streamRoutes(parts: ApiParts): Route[] {
     last: number | null,
   ) {
     const stream = new Readable({ read: () => {} });
-    let [seen, over] = [0, false];
+    let seen = 0;
     const write = (text: string) => {
       if (text === "") return;
       stream.push(text);
@@ -70,20 +70,17 @@ export function streamRoutes(parts: ApiParts): Route[] {
         write(textOf(batch));
       },
       end() {
-        over = true;
         cancel();
         stream.push(null);
       },
     };
     const subscription: Subscription = feed.subscribe(listener, last);
-    const beat = async () => {
-      cancel = clock.after(HEARTBEAT_MS, () => void beat());
-      if (keyId !== null && (await isRevoked(keyId))) feed.revoked(keyId);
-      else if (!over) write(`: still here\n${idText(feed.life, seen)}`);
+    const beat = () => {
+      cancel = clock.after(HEARTBEAT_MS, beat);
+      write(`: still here\n${idText(feed.life, seen)}`);
     };
-    let cancel = clock.after(HEARTBEAT_MS, () => void beat());
+    let cancel = clock.after(HEARTBEAT_MS, beat);
     stream.once("close", () => {
-      over = true;
       cancel();
       subscription.stop();
     });
@@ -93,13 +90,6 @@ export function streamRoutes(parts: ApiParts): Route[] {
     for (const batch of missed ?? []) write(textOf(batch));
     write(idText(feed.life, number));
     return stream;
-  }
-
-  /** A key may also have expired. A store that cannot say leaves the stream as it is. */
-  async function isRevoked(keyId: string): Promise<boolean> {
-    const key = await store.getKey(keyId).catch(() => undefined);
-    if (key === undefined) return false;
-    return key === null || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= clock.now());
   }
 
   return [

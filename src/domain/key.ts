@@ -20,3 +20,8 @@ export interface ApiKey extends NewApiKey {
   readonly lastUsedAt: number | null;
   readonly revokedAt: number | null;
 }
+
+/** Whether the key opens something at that instant. */
+export function isUsable({ revokedAt, expiresAt }: Pick<ApiKey, "revokedAt" | "expiresAt">, now: number): boolean {
+  return revokedAt === null && (expiresAt === null || expiresAt > now);
+}

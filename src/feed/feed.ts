@@ -5,13 +5,14 @@
  */
 import type { Clock } from "../clock.ts";
 import { FoldedChanges, type Change, type ChangeCount } from "../domain/change.ts";
+import { isUsable } from "../domain/key.ts";
 import type { DeliveryWatcher } from "../delivery/watcher.ts";
 import type { EndedAttempt, EventDelivery, Handover, Recorded, Store } from "../store/store.ts";
 import { BatchRing, type Numbered } from "./ring.ts";
 
 export interface FeedParts {
   readonly clock: Clock;
-  readonly store: Pick<Store, "tenantOf">;
+  readonly store: Pick<Store, "tenantOf" | "getKey">;
   /** Of changes and counts that the ring may hold. */
   readonly room?: number;
 }
@@ -44,6 +45,8 @@ export interface Subscription {
 }
 
 const GATHER_MS = 250;
+/** Half of the second within which a key that is over ends its streams. */
+const KEYS_MS = 500;
 const LINGER_MS = 60_000;
 const ONE_BY_ONE = 100;
 const ROOM = 10_000;
@@ -61,6 +64,7 @@ export class Feed implements DeliveryWatcher {
   #gathered = new FoldedChanges(ONE_BY_ONE);
   #armed = false;
   #forget: (() => void) | null = null;
+  #cancelKeys: (() => void) | null = null;
 
   constructor(parts: FeedParts) {
     this.#parts = parts;
@@ -78,11 +82,12 @@ export class Feed implements DeliveryWatcher {
     this.#forget?.();
     this.#forget = null;
     this.#listeners.add(listener);
+    this.#watchKeys();
     const missed = last === null ? [] : last > this.#number ? null : this.#ring.after(last);
     return { number: this.#number, missed, stop: () => this.#drop(listener) };
   }
 
-  /** Ends the streams of a key that was revoked. */
+  /** Ends the streams of a key that opens nothing any more. */
   revoked(keyId: string): void {
     for (const listener of this.#listeners) if (listener.keyId === keyId) this.#end(listener);
   }
@@ -91,6 +96,7 @@ export class Feed implements DeliveryWatcher {
   end(): void {
     for (const listener of this.#listeners) this.#end(listener);
     this.#forget?.();
+    this.#cancelKeys?.();
     this.#rest();
   }
 
@@ -183,6 +189,27 @@ export class Feed implements DeliveryWatcher {
     if (this.#tenants.size >= REMEMBERED_TENANTS) this.#tenants.clear();
     const tenant = await this.#parts.store.tenantOf(endpoint).catch(() => undefined);
     if (tenant !== undefined) this.#tenants.set(endpoint, tenant);
+  }
+
+  /** One timer for all streams, while one of them has a key. */
+  #watchKeys(): void {
+    if (this.#cancelKeys !== null || this.#keys().size === 0) return;
+    this.#cancelKeys = this.#parts.clock.after(KEYS_MS, () => void this.#endUnusable());
+  }
+
+  /** A store that cannot say leaves the streams as they are. */
+  async #endUnusable(): Promise<void> {
+    const { store, clock } = this.#parts;
+    for (const id of this.#keys()) {
+      const key = await store.getKey(id).catch(() => undefined);
+      if (key === null || (key !== undefined && !isUsable(key, clock.now()))) this.revoked(id);
+    }
+    this.#cancelKeys = null;
+    this.#watchKeys();
+  }
+
+  #keys(): Set<string> {
+    return new Set([...this.#listeners].flatMap(({ keyId }) => keyId ?? []));
   }
 
   #end(listener: Listener): void {

@@ -45,17 +45,20 @@ export class Metrics {
   readonly loopDelay = new LoopDelay();
   readonly census: LatestCensus;
   readonly families: readonly Family[];
-  #text: Promise<() => Promise<string>> | null = null;
+  readonly #parts: MetricsParts;
+  #text: (() => Promise<string>) | null = null;
 
   constructor(parts: MetricsParts) {
+    this.#parts = parts;
     this.census = new LatestCensus(parts.store, parts.clock);
     this.families = [...countersOf(parts), ...gaugesOf(parts, this.census), ...this.#timesOf(parts)];
   }
 
-  /** In Prometheus's text format. What writes it is loaded when it is first asked for. */
-  async text(): Promise<string> {
-    this.#text ??= import("./exposition.ts").then(({ exposition }) => exposition(this.families));
-    return (await this.#text)();
+  /** In Prometheus's text format; with a tenant, its series alone. What writes it is loaded when it is first asked for. */
+  async text(tenant: string | null): Promise<string> {
+    const { exposition } = await import("./exposition.ts");
+    if (tenant !== null) return exposition([failingOf(this.#parts, tenant)])();
+    return (this.#text ??= exposition(this.families))();
   }
 
   #timesOf({ store }: MetricsParts): Family[] {
@@ -132,7 +135,8 @@ function countersOf({ store }: MetricsParts): Family[] {
   ];
 }
 
-function gaugesOf({ store, deliveries, clock, version }: MetricsParts, census: LatestCensus): Family[] {
+function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
+  const { store, deliveries, clock, version } = parts;
   const one = (value: number): Sample[] => [{ labels: {}, value }];
   const counted = async (label: string, ...names: ("pending" | "held" | "failed" | "enabled" | "disabled")[]) => {
     const counts = await census.get();
@@ -166,20 +170,26 @@ function gaugesOf({ store, deliveries, clock, version }: MetricsParts, census: L
     gauge("webhookd_disk_free_bytes", "What [data] disk_floor is compared with.", async () =>
       one((await store.checkSpace()).freeBytes),
     ),
-    gauge(
-      "webhookd_endpoint_consecutive_failures",
-      `Of failing endpoints, the ${FAILING_LIMIT} that failed most.`,
-      async () =>
-        (await store.failing(clock.now(), FAILING_LIMIT)).map(({ endpoint, consecutiveFailures }) => {
-          return { labels: { endpoint }, value: consecutiveFailures };
-        }),
-    ),
+    failingOf(parts, null),
     gauge("webhookd_backup_last_success_timestamp_seconds", "When the last backup was made, if one was.", async () => {
       const last = await store.lastBackup();
       return last === null ? [] : one(last.at / 1000);
     }),
     gauge("webhookd_build_info", "What runs.", () => [{ labels: { version, node: process.version }, value: 1 }]),
   ];
+}
+
+/** The only series that are somebody's: all others are about the daemon as a whole. */
+function failingOf({ store, clock }: MetricsParts, tenant: string | null): Family {
+  return {
+    name: "webhookd_endpoint_consecutive_failures",
+    help: `Of failing endpoints, the ${FAILING_LIMIT} that failed most.`,
+    type: "gauge",
+    samples: async () =>
+      (await store.failing(tenant, clock.now(), FAILING_LIMIT)).map(({ endpoint, consecutiveFailures }) => {
+        return { labels: { endpoint }, value: consecutiveFailures };
+      }),
+  };
 }
 
 /** Of milliseconds, in seconds. */

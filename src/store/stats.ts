@@ -19,8 +19,8 @@ export interface StatsStore {
   readonly commitTimes: Histogram;
   /** Counts at most 500 rows of what is there now; `next` is where to go on. The counts of all steps add up. */
   census(from: string | null): Promise<CensusStep>;
-  /** Endpoints that failed at least 20 times in a row, or for five minutes; who failed most comes first. */
-  failing(now: number, limit: number): Promise<readonly FailingEndpoint[]>;
+  /** Endpoints that failed at least 20 times in a row, or for five minutes; who failed most comes first. Null: of all. */
+  failing(tenant: string | null, now: number, limit: number): Promise<readonly FailingEndpoint[]>;
 }
 
 /** Tests and what is deleted are left out. */

@@ -130,6 +130,19 @@ describe("/metrics", () => {
     expect(new Set(series.values())).toEqual(new Set([20]));
   });
 
+  it("shows a key of one tenant what is that tenant's, and nothing of the daemon or of others", async () => {
+    const store = await aStore();
+    const api = await ApiServer.start(store);
+    await failing(store, 2);
+    const scraped = async (tenant: string) => {
+      const { text } = await api.get("/metrics", { key: await api.addKey(["metrics"], tenant) });
+      return Object.fromEntries([...parseExposition(text)].map(([name, { series }]) => [name, series.size]));
+    };
+    expect(await scraped("t0")).toEqual({ webhookd_endpoint_consecutive_failures: 1 });
+    expect(await scraped("idle")).toEqual({ webhookd_endpoint_consecutive_failures: 0 });
+    expect(await scraped("*")).toMatchObject({ webhookd_endpoint_consecutive_failures: 2, webhookd_paused: 1 });
+  });
+
   it("needs a key of scope metrics, unless the configuration makes it public", async () => {
     const store = new FakeStore().asStore();
     const api = await ApiServer.start(store);

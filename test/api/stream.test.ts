@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
-import { onTestFinished, describe, expect, it } from "vitest";
+import { onTestFinished, describe, expect, it, vi } from "vitest";
 import { parseToken } from "../../src/domain/token.ts";
 import { ApiServer } from "./server.ts";
 import { anEnd, aStore } from "./sqlite.ts";
@@ -190,6 +190,25 @@ describe("the stream", () => {
     expect(follower.ended).toBe(false);
   });
 
+  it("ends within a second of its key's end, by one timer however many streams there are", async () => {
+    const { api } = await serve();
+    const expiring = await api.addKey(["read"], "*", { expiresAt: api.clock.now() + 3000 });
+    const revoked = await api.addKey(["read"]);
+    const streams = await Promise.all([expiring, expiring, revoked].map((key) => Follower.open(api, { key })));
+    const lasting = await Follower.open(api, { key: await api.addKey(["read"]) });
+    const reads = vi.spyOn(api.store, "getKey");
+    api.clock.advance("1s");
+    await until(() => reads.mock.calls.length === 3);
+    // Not by a request to this daemon.
+    await api.store.revokeKey(parseToken(revoked)!.keyId, api.clock.now());
+    api.clock.advance("1s");
+    await until(() => streams[2]!.ended);
+    expect(streams.map(({ ended }) => ended)).toEqual([false, false, true]);
+    api.clock.advance("1s");
+    await until(() => streams.every(({ ended }) => ended));
+    expect(lasting.ended).toBe(false);
+  });
+
   it("beats while nothing happens, ends with its key, and ends with the daemon", async () => {
     const { api } = await serve();
     const [keyed, expiring] = [
@@ -208,7 +227,7 @@ describe("the stream", () => {
     await api.request("DELETE", `/v1/keys/${parseToken(keyed)!.keyId}`);
     await until(() => revoked.ended);
     expect(expired.ended).toBe(false);
-    api.clock.advance("15s");
+    api.clock.advance("5s");
     await until(() => expired.ended);
     expect(open.ended).toBe(false);
     api.feed.end();

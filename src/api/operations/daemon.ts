@@ -30,6 +30,8 @@ export const getMetrics: Operation = {
   id: "getMetrics",
   tag: "Daemon",
   summary: "Read the metrics in Prometheus's text format",
+  description:
+    "All of them take a key of every tenant (`*`). A key of one tenant gets the series of that tenant's endpoints alone.",
   replies: {
     200: {
       description: "The metrics.",

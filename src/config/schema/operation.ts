@@ -7,7 +7,7 @@ export const OPERATION = [
     key: "public",
     kind: "bool",
     default: false,
-    sentence: "Whether /metrics is answered without a key; otherwise it needs one of scope metrics.",
+    sentence: "Whether /metrics is answered without a key; otherwise it needs one of scope metrics and tenant *.",
   },
   {
     section: "alerts",

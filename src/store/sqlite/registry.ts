@@ -84,11 +84,12 @@ export class Registry {
     });
   };
 
-  readonly failing: Store["failing"] = async (now, limit) => {
-    const { index, health, read } = this.#parts;
+  readonly failing: Store["failing"] = async (tenant, now, limit) => {
+    const { endpoints, index, health, read } = this.#parts;
+    const isOf = (endpoint: string) => tenant === null || endpoints.tenantOf(endpoint) === tenant;
     return read(() =>
       [...health.failing(now)]
-        .filter(([number]) => !index.byNumber(number).deleted)
+        .filter(([number]) => !index.byNumber(number).deleted && isOf(index.byNumber(number).id))
         .toSorted(([, one], [, other]) => other - one)
         .slice(0, limit)
         .map(([number, consecutiveFailures]) => ({ endpoint: index.byNumber(number).id, consecutiveFailures })),

@@ -117,7 +117,7 @@ export class SqliteStore implements Store {
   readonly stats: Store["stats"] = (query) => this.#verbs.statistics.stats(query);
   readonly saveCounters: Store["saveCounters"] = () => this.#verbs.statistics.saveCounters();
   readonly pruneCounters: Store["pruneCounters"] = (before) => this.#verbs.statistics.pruneCounters(before);
-  readonly failing: Store["failing"] = (now, limit) => this.#verbs.registry.failing(now, limit);
+  readonly failing: Store["failing"] = (...given) => this.#verbs.registry.failing(...given);
 
   readonly addKey: Store["addKey"] = (key, now, once) => this.#verbs.keys.addKey(key, now, once);
   readonly getKey: Store["getKey"] = (id) => this.#verbs.keys.getKey(id);

@@ -189,8 +189,8 @@ export function statistics(openFresh: OpenFresh): void {
         );
         await store.record(published.map(({ fresh }) => end(fresh[0]!)));
       };
-      const names = async (now: number, limit = 10) =>
-        (await store.failing(now, limit)).map(({ endpoint }) => endpoint);
+      const names = async (now: number, limit = 10, tenant: string | null = null) =>
+        (await store.failing(tenant, now, limit)).map(({ endpoint }) => endpoint);
       const [few, many, more, well] = await Promise.all(
         ["few", "many", "more", "well"].map((tenant) => addEndpoint(store, { tenant })),
       );
@@ -202,6 +202,8 @@ export function statistics(openFresh: OpenFresh): void {
       expect(await names(START + MINUTE)).toEqual([more, many]);
       expect(await names(START + 6 * MINUTE)).toEqual([more, many, few]);
       expect(await names(START + MINUTE, 1)).toEqual([more]);
+      expect(await names(START + MINUTE, 1, "many")).toEqual([many]);
+      expect(await names(START + MINUTE, 1, "nobody")).toEqual([]);
       await store.deleteEndpoint(null, more!, START);
       expect(await names(START + MINUTE)).toEqual([many]);
       expect(well).toBeDefined();
