@@ -12,11 +12,14 @@ export async function run(args: Args<"events cancel">, io: Io): Promise<number> 
   const endpoint = args.endpoint === undefined ? undefined : readId("ep", args.endpoint);
   requireSomebody("cancelling", args, io);
   const client = connect(args, io);
-  const { type, deliveries } = await client.call("getEvent", { id });
+  const { type, deliveries, more_deliveries } = await client.call("getEvent", { id });
   const open = deliveries.filter(
     ({ status, endpoint: to }) => /^(?:pending|held)$/.test(status) && (endpoint === undefined || to === endpoint),
   );
-  const facts = [`${id} ${type}: ${count(open.length, "delivery is", "deliveries are")} open and will be cancelled.`];
+  const least = more_deliveries ? "at least " : "";
+  const facts = [
+    `${id} ${type}: ${least}${count(open.length, "delivery is", "deliveries are")} open and will be cancelled.`,
+  ];
   await confirm({ facts, word: "yes" }, args, io);
   const after = await client.call("cancelEvent", { id, body: { endpoint } });
   if (args.json) sayJson(io, after);

@@ -45,8 +45,9 @@ function lastAnswerOf(event: EventSummary): string {
   return latest === undefined ? "-" : answerOf(latest);
 }
 
-/** `1 of 2`: to how many of its endpoints it was delivered. */
+/** `1 of 2`: to how many of its endpoints it was delivered; `1+ of 120` where not all of them are known. */
 function deliveredOf(event: EventSummary): string {
   const deliveries = deliveriesOf(event);
-  return `${deliveries.filter(({ status }) => status === "delivered").length} of ${deliveries.length}`;
+  const delivered = deliveries.filter(({ status }) => status === "delivered").length;
+  return event.more_deliveries ? `${delivered}+ of ${event.delivery_count}` : `${delivered} of ${deliveries.length}`;
 }

@@ -9,14 +9,12 @@ import type { Io } from "../io.ts";
 import { say, sayFields, sayJsonText } from "../print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
-import { ago } from "../words.ts";
+import { ago, grouped } from "../words.ts";
 import { bodyOf, dataOf } from "./body.ts";
 import { curlScript } from "./curl.ts";
 
 /** Of the data; the rest is a matter for `--raw`. */
 const MAX_DATA_CHARS = 4000;
-/** As many as an event's answer holds. */
-const MAX_DELIVERIES = 100;
 
 export async function run(args: Args<"events show">, io: Io): Promise<number> {
   const id = readId("evt", args.event);
@@ -74,7 +72,10 @@ function show(answer: string, attempts: readonly Attempt[], io: Io): void {
     for (const line of deliveryLines(delivery, event.id, own, now)) say(io, line);
   }
   if (deliveries.length === 0) say(io, "no endpoint chose this type when it was published");
-  if (deliveries.length >= MAX_DELIVERIES) say(io, `all of them: webhookd deliveries list --event ${event.id}`);
+  if (event.more_deliveries) {
+    const shown = `${deliveries.length} of ${grouped(event.delivery_count)} deliveries shown`;
+    say(io, `${shown}; all of them: webhookd deliveries list --event ${event.id}`);
+  }
   const data = dataOf(answer);
   if (data === null) say(io, "data was erased");
   else {

@@ -64,6 +64,8 @@ interface Context {
   readonly trusted: boolean;
   requestId?: string;
   allow?: string;
+  /** What is left of the key's rate. */
+  limit?: readonly Header[];
   /** What the request is called in metrics. */
   route?: string;
 }
@@ -138,7 +140,11 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     if (!open && parts.phase() === "stopped") {
       throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
     }
-    if (principal.keyId !== null) rateLimit?.take(principal.keyId, clock.monotonic());
+    if (rateLimit !== null && principal.keyId !== null) {
+      const { headers, refusal } = rateLimit.take(principal.keyId, clock.monotonic());
+      context.limit = headers;
+      if (refusal !== null) throw refusal;
+    }
     if (resource === undefined) throw notFound();
     if (route !== undefined) context.route = nameOf(route);
     if (route === undefined) {
@@ -212,12 +218,14 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
   /** srvx's own response: headers go to Node as they are, without a Headers object that costs more than the rest. */
   function respond({ status, type, body, headers: own }: Reply, event: H3Event): Response {
     const req = event.runtime!.node!.req as IncomingMessage;
+    const context = event.context as unknown as Context;
     const headers: Header[] = [
-      ["x-request-id", requestIdOf(event.context as unknown as Context)],
+      ["x-request-id", requestIdOf(context)],
       ["cache-control", "no-store"],
       ...pageHeaders(allowedOrigins, req),
     ];
     if (body !== null) headers.push(["content-type", type]);
+    if (context.limit !== undefined) headers.push(...context.limit);
     if (own !== undefined) headers.push(...own);
     const isHead = req.method === "HEAD";
     // Whoever asks for the headers alone wants this one as well (RFC 9110 9.3.2), and h3 would lose it with the body.

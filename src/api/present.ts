@@ -59,7 +59,12 @@ export function eventText(event: EventSummary | EventView, include: EventParts, 
   ];
   if ("data" in event && include.data) members.push(`"data":${event.data === null ? "null" : utf8.decode(event.data)}`);
   if ("deliveries" in event && include.deliveries) {
-    members.push(`"deliveries":${JSON.stringify(event.deliveries.map(presentOwed))}`);
+    const isCut = event.deliveryCount > event.deliveries.length;
+    members.push(
+      `"deliveries":${JSON.stringify(event.deliveries.map(presentOwed))}`,
+      `"delivery_count":${event.deliveryCount}`,
+      `"more_deliveries":${isCut ? `"/v1/webhooks/deliveries?event=${event.id}"` : "null"}`,
+    );
   }
   const rest = JSON.stringify(more).slice(1, -1);
   if (rest !== "") members.push(rest);

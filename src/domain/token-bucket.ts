@@ -22,6 +22,13 @@ export class TokenBucket {
     return this.#fullAt - (burst - 1) * this.#interval;
   }
 
+  /** Whole tokens that can be taken now, of at most `burst`. */
+  left(burst: number, now: number): number {
+    const missing = Math.max(0, this.#fullAt - now) / this.#interval;
+    // Times are sums of intervals: what is short of a whole token by their rounding is one.
+    return Math.max(0, Math.floor(burst - missing + 1e-6));
+  }
+
   take(now: number): void {
     this.#fullAt = Math.max(this.#fullAt, now) + this.#interval;
   }

@@ -67,8 +67,9 @@ export interface EventSummary {
 export interface EventView extends EventSummary {
   /** The bytes of `data` as they were published; null once they were erased. */
   readonly data: Uint8Array | null;
-  /** At most 100 of them. */
+  /** The first 100. */
   readonly deliveries: readonly DeliveryView[];
+  readonly deliveryCount: number;
 }
 
 export interface DeliveryView {

@@ -42,7 +42,31 @@ describe("an event", () => {
           last_attempt: null,
         },
       ],
+      delivery_count: 1,
+      more_deliveries: null,
     });
+  });
+
+  it("says how many deliveries it has, and where the rest is when it does not show all", async () => {
+    const api = await serve();
+    for (let n = 0; n < 103; n++) await register(api);
+    const { body: published } = await api.post(EVENTS, { type: "budget.exceeded", data: {} });
+    expect(published).toMatchObject({ delivery_count: 103, deliveries: 103 });
+    const { body } = await api.get(`${EVENTS}/${published.id}`);
+    expect(body.deliveries).toHaveLength(100);
+    expect(body.delivery_count).toBe(103);
+    const more = `/v1/webhooks/deliveries?event=${published.id}`;
+    expect(body.more_deliveries).toBe(more);
+    const [listed] = (await api.get(`${EVENTS}?include=deliveries`)).body.data;
+    expect({ count: listed.delivery_count, more: listed.more_deliveries }).toEqual({ count: 103, more });
+    const all = new Set<string>();
+    for (let next = `${more}&limit=60`; next !== "";) {
+      const page = await api.get(next);
+      for (const { id } of page.body.data) all.add(id);
+      next = /<(.*)>/.exec(String(page.headers.link ?? ""))?.[1] ?? "";
+    }
+    expect(all.size).toBe(103);
+    for (const { id } of body.deliveries) expect(all).toContain(id);
   });
 
   it("shows what came back, decoded as far as it goes", async () => {

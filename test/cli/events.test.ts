@@ -84,6 +84,13 @@ describe("webhookd events show", () => {
     for (const { id: delivery } of deliveries) expect(out).toContain(`  ladder  why of ${delivery}\n`);
   });
 
+  it("says how many deliveries there are, and where the rest is, when not all are shown", async () => {
+    const many = { ...anEvent, delivery_count: 2345, more_deliveries: `/v1/webhooks/deliveries?event=${id}` };
+    const { out } = await events(["show", id], { answers: { getEvent: many } });
+    expect(out).toContain(`\n1 of 2,345 deliveries shown; all of them: webhookd deliveries list --event ${id}\n`);
+    expect((await events(["show", id], { answers })).out).not.toContain("deliveries shown");
+  });
+
   it("says when its data was erased; then there is no body", async () => {
     const erased = { getEvent: { ...anEvent, data: null } };
     expect((await events(["show", id], { answers: erased })).out).toMatch(/\ndata was erased\n$/);
@@ -240,6 +247,11 @@ describe("webhookd events list", () => {
       answers: { listEvents: { data: [{ ...anEvent, deliveries }], next_cursor: null } },
     });
     expect(out).toBe("attempts\tlast_attempt\tendpoints\n4\t204\t1 of 2\n");
+    const some = { ...anEvent, deliveries, delivery_count: 120, more_deliveries: "/v1/webhooks/deliveries?event=" };
+    const cut = await events(["list", "--plain", "--fields=endpoints"], {
+      answers: { listEvents: { data: [some], next_cursor: null } },
+    });
+    expect(cut.out).toBe("endpoints\n1+ of 120\n");
   });
 
   it.each([

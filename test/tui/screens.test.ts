@@ -46,6 +46,13 @@ describe("the page of an event", () => {
     expect(page).not.toContain(" 8  ");
   });
 
+  it("says how many deliveries there are where it does not have all of them", () => {
+    const getEvent = { ...anEvent, id: event, delivery_count: 2345, more_deliveries: "/v1/webhooks/deliveries?event=" };
+    const page = eventPage(made, {}, { instead: { getEvent } });
+    expect(page).toContain(` 1 of 2,345 deliveries shown; all of them: list deliveries with event:${event}`);
+    expect(eventPage(made, {})).not.toContain("deliveries shown");
+  });
+
   it("begins the ladder anew where a replay was not attempted yet", () => {
     const seven = attempt(7, { retry: 6, started_at: ago(90) });
     const page = eventPage([seven], { status: "pending", attempts: 7, next_attempt_at: ago(1) });

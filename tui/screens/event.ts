@@ -2,7 +2,7 @@
 import type { Attempt, Event, EventDelivery, Status } from "../../src/client/answers.ts";
 import { delayBefore, type Ladder } from "../../src/domain/ladder.ts";
 import { glyph, paint, type Look } from "../draw/look.ts";
-import { age, longAge, shortInstant, tookText } from "../draw/numbers.ts";
+import { age, countText, longAge, shortInstant, tookText } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
 import { shortUrl, shownStatus, statusCell } from "../draw/status.ts";
 import { fit, wrap } from "../draw/text.ts";
@@ -47,9 +47,17 @@ function linesOf(state: State, id: string, width: number): string[] {
     ...(event.deliveries.length === 0
       ? [line(), line({ text: " No endpoint had chosen this type when it came." })]
       : []),
+    ...moreLines(look, event, width),
     line(),
     ...payloadLines(look, event, width),
   ];
+}
+
+function moreLines(look: Look, event: Event, width: number): string[] {
+  if (!event.more_deliveries) return [];
+  const shown = ` ${event.deliveries.length} of ${countText(event.delivery_count)} deliveries shown`;
+  const text = `${shown}; all of them: list deliveries with event:${event.id}`;
+  return ["", ...wrap(text, width, look)].map((part) => spanRow(look, [{ text: part, style: "yellow" }], width));
 }
 
 interface OfDelivery {

@@ -15,12 +15,23 @@ export const HEADERS = {
   Allow: header("The methods that this path takes.", "POST, GET, HEAD"),
   Location: header("Where what was made can be read.", "/v1/webhooks/ep_06fbqxvx8r4m8q2v6ng0c3kz7t"),
   Link: header('The next page, if there is one, as `rel="next"`.', '</v1/webhooks?cursor=Zm9v>; rel="next"'),
+  "RateLimit-Policy": header(
+    "With `[server] rate_limit`: how many requests (`q`) a key may make in `w` seconds (draft-ietf-httpapi-ratelimit-headers).",
+    '"key";q=100;w=1',
+  ),
+  RateLimit: header(
+    "With `[server] rate_limit`: how many of them are left now (`r`), all of them in `t` seconds.",
+    '"key";r=42;t=1',
+  ),
   "Idempotency-Replayed": header("`true` when this is the answer to an earlier request with the same key.", "true"),
 };
 
 type HeaderName = keyof typeof HEADERS;
 
 const REPLY_HEADERS: Record<ReplyHeader, HeaderName> = { location: "Location", link: "Link" };
+
+/** Of whoever is limited. */
+const LIMIT: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];
 
 export class Responses {
   readonly #schemas: Schemas;
@@ -37,7 +48,7 @@ export class Responses {
       responses[status] = this.#problem(codes);
     }
     for (const [status, shape] of Object.entries(route.operation.replies ?? {}))
-      responses[status] = this.#reply(shape, route.method);
+      responses[status] = this.#reply(shape, route);
     return responses;
   }
 
@@ -48,9 +59,10 @@ export class Responses {
 
   #reply(
     { description, schema, example, type = "application/json", headers = [] }: ReplyShape,
-    method: string,
+    { method, access }: Route,
   ): JsonObject {
     const names: HeaderName[] = ["X-Request-Id", ...headers.map((name) => REPLY_HEADERS[name])];
+    if (access !== "open") names.push(...LIMIT);
     if (method === "POST") names.push("Idempotency-Replayed");
     return {
       description,
@@ -68,6 +80,7 @@ export class Responses {
   #problemResponse(codes: readonly ErrorCode[]): JsonObject {
     const headers: HeaderName[] = ["X-Request-Id"];
     if (codes.some((code) => RETRY_AFTER[code] !== undefined)) headers.push("Retry-After");
+    if (codes.includes("rate_limited")) headers.push(...LIMIT);
     if (codes.includes("unauthorized")) headers.push("WWW-Authenticate");
     if (codes.includes("method_not_allowed")) headers.push("Allow");
     const ofTheseCodes = { type: "object", properties: { code: { enum: codes } } };

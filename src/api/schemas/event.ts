@@ -21,13 +21,30 @@ const SUMMARY = {
 
 const Data = described(v.nullable(AnyObject), "Byte for byte as it was published; null once it was erased.");
 const Deliveries = described(v.array(Delivery), "At most 100 of them.");
+const DeliveryCount = described(Count, "How many there are, shown here or not.");
+const MoreDeliveries = described(v.nullable(v.string()), "Where all of them are listed; null when all are shown here.");
 
-export const Event = titled("Event", v.object({ ...SUMMARY, data: Data, deliveries: Deliveries }));
+export const Event = titled(
+  "Event",
+  v.object({
+    ...SUMMARY,
+    data: Data,
+    deliveries: Deliveries,
+    delivery_count: DeliveryCount,
+    more_deliveries: MoreDeliveries,
+  }),
+);
 
 /** An event in a list. */
 export const EventSummary = titled(
   "EventSummary",
-  v.object({ ...SUMMARY, data: v.optional(Data), deliveries: v.optional(Deliveries) }),
+  v.object({
+    ...SUMMARY,
+    data: v.optional(Data),
+    deliveries: v.optional(Deliveries),
+    delivery_count: v.optional(DeliveryCount),
+    more_deliveries: v.optional(MoreDeliveries),
+  }),
 );
 
 export const EventPage = pageOf(EventSummary);
@@ -89,7 +106,13 @@ const summary = {
 
 export const anEventSummary = summary;
 
-export const anEvent = { ...summary, data: { budget_id: "bud_1", spent: 512.4 }, deliveries: [aDelivery] };
+export const anEvent = {
+  ...summary,
+  data: { budget_id: "bud_1", spent: 512.4 },
+  deliveries: [aDelivery],
+  delivery_count: 1,
+  more_deliveries: null,
+};
 
 export const aPublication = {
   id: summary.id,

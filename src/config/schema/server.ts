@@ -102,6 +102,7 @@ export const SERVER = [
     default: 0,
     min: 0,
     max: 1_000_000,
-    sentence: "Requests that each key may make a second; what is over gets 429. 0 sets no limit.",
+    sentence:
+      "Requests that each key may make a second; what is over gets 429, and answers say in RateLimit what is left. 0 sets no limit.",
   },
 ] as const satisfies readonly SettingShape[];

@@ -76,6 +76,7 @@ export class Events {
       ...summary,
       data: body === null ? null : dataOf(body, id, summary.type),
       deliveries: rows.slice(0, MAX_SHOWN).map((row) => this.#parts.deliveries.view(row, found.row)),
+      deliveryCount: rows.length,
     };
   }
 
