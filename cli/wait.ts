@@ -1,20 +1,53 @@
+import type { Client } from "../src/client/client.ts";
+import { whyNone } from "./daemon/halts.ts";
 import type { Io } from "./io.ts";
 
 /** A receiver has 10 s, and the daemon a moment to start and to write down what came back. */
 export const ATTEMPT_WAIT_MS = 15_000;
 const POLL_MS = 100;
+/** Most attempts take less; after that it is looked each second whether any are made at all. */
+const LOOK_AFTER_MS = 250;
+const LOOK_MS = 1000;
 
-/** Asks again until what it is told `isDone`: that, or the last there was when the time is over. */
-export async function waitUntil<T>(
+export interface Waiting<T> {
+  readonly client: Client;
+  readonly first: T;
+  readonly ask: () => Promise<T>;
+  readonly waitMs: number;
+}
+
+export interface Waited<T> {
+  readonly told: T;
+  /** Why there will be nothing to wait for; null where that is not known. */
+  readonly why: string | null;
+}
+
+/**
+ * Asks again until what it is told `isDone`: that, or the last there was when the time is over, or when the daemon says
+ * that it makes no attempts now.
+ */
+export async function waitForAttempts<T>(
   isDone: (told: T) => boolean,
-  { first, ask, waitMs }: { readonly first: T; readonly ask: () => Promise<T>; readonly waitMs: number },
+  { client, first, ask, waitMs }: Waiting<T>,
   io: Io,
-): Promise<T> {
+): Promise<Waited<T>> {
   const end = io.monotonic() + waitMs;
+  let lookAt = io.monotonic() + LOOK_AFTER_MS;
   let told = first;
   while (!isDone(told) && io.monotonic() < end) {
     await io.sleep(POLL_MS);
     told = await ask();
+    if (isDone(told) || io.monotonic() < lookAt) continue;
+    lookAt = io.monotonic() + LOOK_MS;
+    const why = await whyNone(client);
+    if (why !== null) return { told, why };
   }
-  return told;
+  return { told, why: null };
+}
+
+/** What is said of an attempt that was waited for in vain. */
+export function inVain(why: string | null, waited: string): string {
+  return why === null
+    ? `No answer within ${waited}; the daemon goes on without this command.`
+    : `Not attempted yet: ${why}.`;
 }

@@ -12,6 +12,7 @@ import { Catalogue } from "./catalogue.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { departures, type Config, type Reread } from "./config.ts";
 import { addressRules, urlPolicies } from "./config/endpoint-rules.ts";
+import { caresAskResolvers } from "./delivery/ask-resolvers.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import type { Network, SenderSettings } from "./delivery/open-sender.ts";
 import { readOwnAddresses } from "./delivery/own-addresses.ts";
@@ -112,6 +113,8 @@ export async function startDaemon(
     onFault,
     ladder: config.retry.delays,
     timeoutMs: config.retry.timeout,
+    askResolvers:
+      parts.network === undefined ? caresAskResolvers() : (parts.network.askResolvers ?? (async () => null)),
     maxRetryAfter: config.retry.maxRetryAfter,
     heldBytes: config.limits.inFlightBytes,
     disabling: { onGone: config.endpoints.disableOnGone, afterMs: config.endpoints.disableAfter },

@@ -2,6 +2,7 @@
 import type { Status } from "../../src/client/answers.ts";
 import { causeText } from "../../src/domain/cause.ts";
 import { ago, count, grouped, hostOf, size, span } from "../words.ts";
+import { troublesOf, troubleText } from "./halts.ts";
 import type { FailingEndpoint, Health, Seen } from "./health.ts";
 
 /** More would push the rest off the screen; `webhookd failures` has them all. */
@@ -31,8 +32,9 @@ function failingText(one: FailingEndpoint, now: number): string {
 }
 
 /** What to type next; the first thing that is the matter decides. */
-export function nextLine({ state, paused, failing, deliveries, statistics, dev }: Seen): string {
-  if (state !== "ready" && state !== "draining") return "webhookd doctor";
+export function nextLine(seen: Seen): string {
+  const { state, paused, failing, deliveries, statistics, dev } = seen;
+  if ((state !== "ready" && state !== "draining") || troublesOf(seen).length > 0) return "webhookd doctor";
   if (paused !== null) return "webhookd resume";
   if ((failing ?? []).length > 0) return "webhookd failures";
   if ((deliveries?.failed ?? 0) > 0) return "webhookd replay --all-failed --dry-run";
@@ -40,12 +42,22 @@ export function nextLine({ state, paused, failing, deliveries, statistics, dev }
   return `webhookd trigger budget.exceeded${dev ? "" : " --all"}`;
 }
 
+/** Publishes are taken in any of the last three. */
+function stateText(status: Status): string {
+  if (status.state !== "ready") return status.state;
+  if (troublesOf(status).some(({ reason }) => reason !== "shortage")) return "CANNOT SEND";
+  return status.paused === null ? "ready" : "paused";
+}
+
 export function statusLines(status: Status, now: number): string[] {
   const { disk, database, paused, backup } = status;
   const last = backup.last === null ? "none yet" : `${backup.last.file}, ${ago(backup.last.at, now)}`;
+  const troubles = troublesOf(status);
   return [
-    `webhookd ${status.version}: ${status.state}, up ${span(status.uptime_seconds)}`,
-    `  attempts  ${paused === null ? "go on" : `PAUSED since ${paused.at} by ${paused.by}: ${paused.reason}`}`,
+    `webhookd ${status.version}: ${stateText(status)}, up ${span(status.uptime_seconds)}`,
+    ...(paused === null ? [] : [`  attempts  PAUSED since ${paused.at} by ${paused.by}: ${paused.reason}`]),
+    ...troubles.map((one) => `  TROUBLE   ${troubleText(one, now)}`),
+    ...(paused === null && troubles.length === 0 ? ["  attempts  go on"] : []),
     `  due       ${status.oldest_due_at === null ? "nothing waits" : `the oldest ${ago(status.oldest_due_at, now)}`}`,
     `  disk      ${size(disk.free_bytes)} free, publishes are refused under ${size(disk.floor_bytes)}`,
     `  database  ${size(database.bytes)}, log ${size(database.wal_bytes)}, schema ${status.schema}`,

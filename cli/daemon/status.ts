@@ -9,6 +9,7 @@ import { note, say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
 import { readDuration } from "../values.ts";
 import { readConditions, type Condition } from "./conditions.ts";
+import { troublesOf } from "./halts.ts";
 import { readHealth, type Health, type Seen } from "./health.ts";
 import { healthLines, nextLine, statusLines } from "./status-text.ts";
 
@@ -50,7 +51,8 @@ async function tell(client: Client, status: Status, { conditions, brief, json }:
     if (!isBrief) say(io, `  next      ${nextLine(seen)}`);
     for (const { name, what } of met) note(io, `-- ${name}: ${what} --`);
   }
-  return status.state === "ready" && met.length === 0 ? EXIT.ok : EXIT.answer_is_no;
+  const isWell = status.state === "ready" && troublesOf(status).length === 0;
+  return isWell && met.length === 0 ? EXIT.ok : EXIT.answer_is_no;
 }
 
 interface Watching {

@@ -7,26 +7,23 @@ import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
-import { ATTEMPT_WAIT_MS, waitUntil } from "../wait.ts";
+import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.ts";
 
 export async function run(args: Args<"deliveries attempt">, io: Io): Promise<number> {
   const client = connect(args, io);
   const before = await client.call("attemptDelivery", { id: readId("dlv", args.delivery) });
-  const after = args.wait ? await made(client, before, io) : before;
+  const { told: after, why } = args.wait ? await made(client, before, io) : { told: before, why: null };
   const exit = args.wait ? exitOf(before, after) : EXIT.ok;
   if (args.json) sayJson(io, after);
-  else say(io, `${after.id}  ${args.wait && exit !== EXIT.wait_ran_out ? lastResultOf(after, io.now()) : TOLD[exit]}`);
+  else if (exit === EXIT.wait_ran_out) say(io, `${after.id}  ${inVain(why, "15s")}`);
+  else say(io, `${after.id}  ${args.wait ? lastResultOf(after, io.now()) : "is attempted now"}`);
   return exit;
 }
 
-const TOLD: Readonly<Record<number, string>> = {
-  [EXIT.ok]: "is attempted now",
-  [EXIT.wait_ran_out]: "no answer within 15s; the daemon goes on without this command",
-};
-
-function made(client: Client, before: Delivery, io: Io): Promise<Delivery> {
+function made(client: Client, before: Delivery, io: Io): Promise<Waited<Delivery>> {
   const ask = () => client.call("getDelivery", { id: before.id });
-  return waitUntil((delivery) => isMade(before, delivery), { first: before, ask, waitMs: ATTEMPT_WAIT_MS }, io);
+  const isDone = (delivery: Delivery) => isMade(before, delivery);
+  return waitForAttempts(isDone, { client, first: before, ask, waitMs: ATTEMPT_WAIT_MS }, io);
 }
 
 /** One on the wire comes first; if that one delivers, no other is made. */

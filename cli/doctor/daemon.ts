@@ -1,6 +1,7 @@
 /** What the daemon says of itself. */
 import type { Status } from "../../src/client/answers.ts";
 import { version } from "../../src/version.ts";
+import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 
 const DAY = 86_400_000;
@@ -16,9 +17,11 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
   if (status.version !== version) {
     yield warn("daemon", `this command is webhookd ${version}`, "restart the daemon, or use its own executable");
   }
+  const troubles = troublesOf(status);
+  for (const one of troubles) yield fail("sending", troubleText(one, now), troubleTodo(one));
   if (paused !== null) {
     yield warn("attempts", `paused since ${paused.at} by ${paused.by}: ${paused.reason}`, "webhookd resume");
-  } else if (oldest !== null && now - Date.parse(oldest) > LATE_MS) {
+  } else if (troubles.length === 0 && oldest !== null && now - Date.parse(oldest) > LATE_MS) {
     yield warn("attempts", `something is due since ${oldest}`, "webhookd failures, and the log");
   }
   if (status.careful) yield warn("attempts", "careful mode, after two deaths in quick succession", "look at the log");

@@ -6,6 +6,7 @@ import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
+import { whyNone } from "../daemon/halts.ts";
 import { suggesting } from "./event-types.ts";
 
 /** The daemon ends the attempt, and its wait for it, long before. */
@@ -19,7 +20,8 @@ export async function run(args: Args<"endpoints test">, io: Io): Promise<number>
   const answer = await suggesting(types, client, () => client.call("sendTestEvent", ask));
   if (args.json) sayJson(io, answer);
   if ("outcome" in answer) return attempted(answer, args, io);
-  return published(answer, id, args, io);
+  const why = args.wait ? await whyNone(client) : null;
+  return published(answer, { ...args, id, why }, io);
 }
 
 function attempted(attempt: Attempt, { json }: { readonly json: boolean }, io: Io): number {
@@ -34,11 +36,16 @@ function attempted(attempt: Attempt, { json }: { readonly json: boolean }, io: I
   return outcome === "succeeded" ? EXIT.ok : EXIT.answer_is_no;
 }
 
-/** With the brake on, it waits for somebody to resume. */
-function published({ id: event }: Publication, id: string, { wait, json }: Args<"endpoints test">, io: Io): number {
+interface Published extends Args<"endpoints test"> {
+  readonly id: string;
+  readonly why: string | null;
+}
+
+/** Under the brake and in an outage, it waits until that is over. */
+function published({ id: event }: Publication, { id, why, wait, json }: Published, io: Io): number {
   if (!json) {
     say(io, `${id}  on its way  ${event}`);
-    if (wait) say(io, `  There is no answer yet: is the daemon paused? Look again: webhookd events show ${event}`);
+    if (wait) say(io, `  Not attempted yet: ${why ?? "there is no answer"}. Look again: webhookd events show ${event}`);
   }
   return wait ? EXIT.wait_ran_out : EXIT.ok;
 }

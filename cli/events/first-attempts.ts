@@ -5,13 +5,13 @@ import { lastResultOf } from "../attempts/text.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
-import { ATTEMPT_WAIT_MS, waitUntil } from "../wait.ts";
+import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.ts";
 
-/** The event once each of its deliveries was attempted, or when that took too long. */
-export async function firstAttempts(client: Client, id: string, io: Io): Promise<Event> {
+/** The event once each of its deliveries was attempted, or when that took too long or will not be soon. */
+export async function firstAttempts(client: Client, id: string, io: Io): Promise<Waited<Event>> {
   const ask = () => client.call("getEvent", { id });
   const isDone = ({ deliveries }: Event) => !deliveries.some(isOpen);
-  return waitUntil(isDone, { first: await ask(), ask, waitMs: ATTEMPT_WAIT_MS }, io);
+  return waitForAttempts(isDone, { client, first: await ask(), ask, waitMs: ATTEMPT_WAIT_MS }, io);
 }
 
 /** One that was interrupted is made again. */
@@ -20,7 +20,7 @@ function isOpen({ status, last_attempt: last }: EventDelivery): boolean {
 }
 
 /** Says what came back, and gives the exit code. */
-export function tellFirst(event: Event, json: boolean, io: Io): number {
+export function tellFirst({ told: event, why }: Waited<Event>, json: boolean, io: Io): number {
   const { id, type, status, deliveries } = event;
   const exit = exitOf(event);
   if (json) {
@@ -29,17 +29,17 @@ export function tellFirst(event: Event, json: boolean, io: Io): number {
   }
   say(io, `${id}  ${type}`);
   for (const delivery of deliveries) say(io, `  ${delivery.endpoint}  ${lastResultOf(delivery, io.now())}`);
-  say(io, deliveries.length === 0 ? "No endpoint chose this type." : TOLD[exit]);
+  if (deliveries.length === 0) say(io, "No endpoint chose this type.");
+  else say(io, exit === EXIT.wait_ran_out ? inVain(why, "15s") : TOLD[exit]);
   return exit;
 }
 
 const TOLD = {
   [EXIT.ok]: "Delivered.",
   [EXIT.answer_is_no]: "Not delivered.",
-  [EXIT.wait_ran_out]: "No answer within 15s; the daemon goes on without this command.",
 };
 
-export function exitOf({ deliveries }: Event): keyof typeof TOLD {
+export function exitOf({ deliveries }: Event): keyof typeof TOLD | typeof EXIT.wait_ran_out {
   if (deliveries.some(isOpen)) return EXIT.wait_ran_out;
   const isDelivered = deliveries.length > 0 && deliveries.every(({ status }) => status === "delivered");
   return isDelivered ? EXIT.ok : EXIT.answer_is_no;

@@ -2,6 +2,7 @@ import type { FailureGroup } from "../../src/client/answers.ts";
 import { causeText } from "../../src/domain/cause.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
+import { readTroubles, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { glyphsOf, sparkline, type Glyphs } from "../glyphs.ts";
 import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../print.ts";
@@ -16,13 +17,16 @@ export async function run(args: Args<"failures">, io: Io): Promise<number> {
   const query = readQuery(args, io.now(), ["since", "endpoint", "tenant"]);
   const client = connect(args, io);
   const failures = await client.call("listFailures", { query });
+  const troubles = await readTroubles(client);
   if (args.json) {
-    sayJson(io, failures);
+    sayJson(io, { ...failures, not_sending: troubles });
     return EXIT.ok;
   }
+  for (const one of troubles) say(io, `${troubleText(one, io.now())}. To do: ${troubleTodo(one)}`);
   const [worst] = failures.data;
   if (worst === undefined) {
-    say(io, `Nothing has failed of what was received since ${failures.since}.`);
+    if (troubles.length > 0) say(io, `No receiver has failed since ${failures.since}.`);
+    else say(io, `Nothing has failed of what was received since ${failures.since}.`);
     return EXIT.ok;
   }
   const shown = failures.data.slice(0, limit);

@@ -1,8 +1,9 @@
-import type { Attempt, Event } from "../../src/client/answers.ts";
+import type { Attempt } from "../../src/client/answers.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { answerLines, resultOf } from "../attempts/text.ts";
 import type { Args } from "../commands.ts";
+import { whyNone } from "../daemon/halts.ts";
 import { exitOf, firstAttempts, tellFirst } from "../events/first-attempts.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
@@ -98,11 +99,11 @@ async function many(shoot: () => Promise<Shot>, { count, pauseMs, json }: Volley
 
 async function publish(client: Client, body: string, json: boolean, io: Io): Promise<Shot> {
   const { id, deliveries } = await client.call("publishEvent", { body });
-  const event: Event = await firstAttempts(client, id, io);
+  const waited = await firstAttempts(client, id, io);
   return {
-    exit: exitOf(event),
+    exit: exitOf(waited.told),
     tell() {
-      tellFirst(event, json, io);
+      tellFirst(waited, json, io);
       if (deliveries === 0) note(io, "To get it here: webhookd listen --register");
     },
   };
@@ -117,6 +118,7 @@ async function sendTest(
   const ask = { id: endpoint, body: { type }, query: { wait: true }, timeoutMs: TEST_TIMEOUT_MS };
   const answer = await client.call("sendTestEvent", ask);
   const attempt = "outcome" in answer ? answer : null;
+  const why = attempt === null ? await whyNone(client) : null;
   const exit = exitOfTest(attempt);
   return {
     exit,
@@ -127,7 +129,7 @@ async function sendTest(
       }
       say(io, `${attempt?.event ?? answer.id}  ${type}  (test)`);
       if (attempt === null) {
-        say(io, "Not attempted yet: the daemon is paused, or slow.");
+        say(io, `Not attempted yet: ${why ?? "the daemon is slow"}.`);
         return;
       }
       say(io, `  ${endpoint}  ${hostOf(attempt.url)}  ${resultOf(attempt)}`);

@@ -6,7 +6,7 @@ import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
 import { connect, type TargetArgs } from "../target.ts";
-import { ATTEMPT_WAIT_MS, waitUntil } from "../wait.ts";
+import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.ts";
 
 /** One delivery of the new round; `attempt` is null until its first attempt was made. */
 interface Replayed {
@@ -35,11 +35,11 @@ export async function replayOne(args: OneArgs, io: Io): Promise<number> {
   });
   const left = after.left_alone ?? [];
   const ids = new Set(idsOf(before, args).filter((id) => !left.some(({ delivery }) => delivery === id)));
-  const replayed = args.wait
+  const { told: replayed, why } = args.wait
     ? await waitForFirst(client, { before, after, ids, waitMs }, io)
-    : rounds(before, after, ids);
+    : { told: rounds(before, after, ids), why: null };
   const exit = args.wait ? exitOf(replayed) : EXIT.ok;
-  const summary = args.wait ? summaryOf(exit, waitMs) : "Queued.";
+  const summary = args.wait ? summaryOf(exit, why, waitMs) : "Queued.";
   if (args.json) sayJson(io, jsonOf(after, replayed));
   else {
     say(io, `${after.id}  ${after.type}`);
@@ -53,10 +53,10 @@ export async function replayOne(args: OneArgs, io: Io): Promise<number> {
 
 type Exit = typeof EXIT.ok | typeof EXIT.answer_is_no | typeof EXIT.wait_ran_out;
 
-function summaryOf(exit: Exit, waitMs: number): string {
+function summaryOf(exit: Exit, why: string | null, waitMs: number): string {
   if (exit === EXIT.ok) return "Delivered.";
   if (exit === EXIT.answer_is_no) return "Not delivered.";
-  return `No answer within ${printDuration(waitMs)}; the daemon goes on without this command.`;
+  return inVain(why, printDuration(waitMs));
 }
 
 /** The deliveries that the daemon will put into a new round, by its own rule. */
@@ -74,10 +74,10 @@ interface Wait {
   readonly waitMs: number;
 }
 
-function waitForFirst(client: Client, { before, after, ids, waitMs }: Wait, io: Io): Promise<Replayed[]> {
+function waitForFirst(client: Client, { before, after, ids, waitMs }: Wait, io: Io): Promise<Waited<Replayed[]>> {
   const ask = async () => rounds(before, await client.call("getEvent", { id: before.id }), ids);
   const isDone = (replayed: readonly Replayed[]) => !replayed.some(isOpen);
-  return waitUntil(isDone, { first: rounds(before, after, ids), ask, waitMs }, io);
+  return waitForAttempts(isDone, { client, first: rounds(before, after, ids), ask, waitMs }, io);
 }
 
 /**

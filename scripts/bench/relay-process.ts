@@ -103,6 +103,7 @@ const api = createApi({
   store: store as Store,
   deliveries: {
     hasRoom: () => true,
+    halts: [],
     accept({ fresh }) {
       for (const claim of fresh) pool.dispatch(signer.sign(claim, Math.floor(claim.dueAt / 1000)), handler);
     },

@@ -1,5 +1,5 @@
 /** The brake: no attempt starts while it is on, and publishes go on. */
-import type { Pause } from "../domain/pause.ts";
+import type { Halt, Pause } from "../domain/pause.ts";
 import { formatInstant } from "./instant.ts";
 import { pauseDaemon, resumeDaemon } from "./operations/daemon.ts";
 import type { ApiParts } from "./parts.ts";
@@ -51,4 +51,10 @@ export function brakeRoutes({ store, deliveries, log }: ApiParts): Route[] {
 
 export function presentPause({ reason, by, at }: Pause) {
   return { reason, by, at: formatInstant(at) };
+}
+
+/** The brake's own words are those of whoever put it on. */
+export function presentHalt({ reason, since, detail }: Halt, pause: Pause | null) {
+  if (reason !== "operator" || pause === null) return { reason, since: formatInstant(since), detail };
+  return { reason, since: formatInstant(pause.at), detail: `the brake was put on by ${pause.by}: ${pause.reason}` };
 }

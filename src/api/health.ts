@@ -1,7 +1,7 @@
 /** What a load balancer asks: one word, without a key, and whatever it adds to the query. */
 import { getHealth, getReadiness } from "./operations/daemon.ts";
 import type { ApiParts } from "./parts.ts";
-import { word, type Route } from "./route.ts";
+import { word, type Header, type Route } from "./route.ts";
 
 export function healthRoutes(parts: ApiParts): Route[] {
   return [
@@ -21,13 +21,15 @@ export function healthRoutes(parts: ApiParts): Route[] {
       operation: getReadiness,
       handle: () => {
         const state = stateOf(parts);
-        return word(state === "ready" ? 200 : 503, state);
+        const reasons = parts.deliveries.halts.map(({ reason }) => reason);
+        const headers: Header[] = reasons.length === 0 ? [] : [["x-webhookd-not-sending", reasons.join(", ")]];
+        return { ...word(state === "ready" ? 200 : 503, state), headers };
       },
     },
   ];
 }
 
-/** Whether publishes are taken. The brake has no say in it: they are. */
+/** Whether publishes are taken. Neither the brake nor an outage has a say in it: they are. */
 export function stateOf({ store, phase }: ApiParts): "ready" | "draining" | "disk_full" | "store_unavailable" {
   return phase() === "serving" ? store.state() : "draining";
 }

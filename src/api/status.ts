@@ -1,6 +1,6 @@
 /** The daemon as a whole. */
 import { presentBackup } from "./backups.ts";
-import { presentPause } from "./brake.ts";
+import { presentHalt, presentPause } from "./brake.ts";
 import { stateOf } from "./health.ts";
 import { formatInstant, formatInstantOrNull } from "./instant.ts";
 import { getStatus } from "./operations/daemon.ts";
@@ -32,6 +32,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       started_at: formatInstant(started.at),
       uptime_seconds: Math.floor((clock.monotonic() - started.monotonic) / 1000),
       paused: pause === null ? null : presentPause(pause),
+      not_sending: deliveries.halts.map((halt) => presentHalt(halt, pause)),
       oldest_due_at: formatInstantOrNull(deliveries.oldestDueAt(now)),
       deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
       data: { dir: config.data.dir, secret_key_file: config.data.secretKeyFile },

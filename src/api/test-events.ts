@@ -43,8 +43,8 @@ export function testEventRoutes(parts: ApiParts, types: ReadonlyMap<string, Even
     const draft = { tenant: endpoint.tenant, type: type.name, createdAt: now, data, testFor: endpoint.id };
     const [publication] = await publish(parts, [draft], now);
     const { id: event, fresh } = publication!;
-    // With the brake on it is made when somebody resumes.
-    if (wait && fresh.length > 0 && !deliveries.paused) await ended(fresh[0]!, call);
+    // Under the brake or in an outage it is made when that is over.
+    if (wait && fresh.length > 0 && deliveries.halts.length === 0) await ended(fresh[0]!, call);
     const attempt = wait ? (await store.getEvent(null, event))?.deliveries[0]?.lastAttempt : null;
     return attempt ? json(200, presentAttempt(attempt)) : json(202, presentPublication(publication!));
   }

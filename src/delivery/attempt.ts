@@ -154,8 +154,8 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
   #fail(fault: Fault): void {
     const duration = this.#sinceStart(this.#exchange.egress.clock.monotonic());
     const remoteAddress = this.connection.opening?.remoteAddress ?? null;
-    const { unanswered } = fault;
-    this.#end(noResponse(fault.error, fault.message, duration, { remoteAddress, phases: this.#phases(), unanswered }));
+    const { evidence } = fault;
+    this.#end(noResponse(fault.error, fault.message, duration, { remoteAddress, phases: this.#phases(), evidence }));
   }
 
   #end(outcome: Outcome): void {
@@ -169,7 +169,8 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
   #timeout(): Fault {
     const { opening } = this.connection;
     const missing = this.#controller === null ? opening?.waitingFor : `an answer from ${opening?.remoteAddress}`;
-    return new Fault("timeout", `the time limit passed before there was ${missing ?? "a connection"}`);
+    const evidence = missing === "an address" ? "no_look_up" : "silence";
+    return new Fault("timeout", `the time limit passed before there was ${missing ?? "a connection"}`, evidence);
   }
 
   #phases(): Phases {

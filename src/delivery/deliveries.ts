@@ -1,5 +1,6 @@
 /** What the rest of the daemon asks of the delivery side; the dispatcher keeps it. */
 import type { Claim } from "../domain/delivery.ts";
+import type { Halt } from "../domain/pause.ts";
 import type { EventDelivery, HasRoom, Handover } from "../store/store.ts";
 
 export interface Deliveries {
@@ -23,6 +24,8 @@ export interface Deliveries {
   readonly inFlight: number;
   /** Whether the brake is on. */
   readonly paused: boolean;
+  /** Every reason why nothing is sent, or less than could be; none when all goes on. */
+  readonly halts: readonly Halt[];
   /** Resolves once no attempt starts any more, tests and those that were asked for included. */
   pause(): Promise<void>;
   resume(): void;

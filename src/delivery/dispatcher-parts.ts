@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Ladder } from "../domain/ladder.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
+import type { AskResolvers } from "./ask-resolvers.ts";
 import type { DisablingRules } from "./disabling.ts";
 import type { Ended, Sending } from "./sending.ts";
 import type { DeliveryWatcher } from "./watcher.ts";
@@ -39,6 +40,8 @@ export interface DispatcherParts {
   readonly maxRetryAfter?: number;
   /** How long an attempt may take. */
   readonly timeoutMs: number;
+  /** Asked when a name cannot be looked up; left out: they answer. */
+  readonly askResolvers?: AskResolvers;
   readonly log: Log;
   /** Bytes of bodies that memory may hold. */
   readonly heldBytes: number;

@@ -6,6 +6,7 @@
  *      └──waiting──► disk ──due──► window                └──retry──► disk
  */
 import type { Claim } from "../domain/delivery.ts";
+import type { Halt } from "../domain/pause.ts";
 import type { EventDelivery, Handover } from "../store/store.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { DispatcherParts } from "./dispatcher-parts.ts";
@@ -143,8 +144,12 @@ export class Dispatcher implements Deliveries {
     return this.#out.pauses.has("operator");
   }
 
+  get halts(): readonly Halt[] {
+    return this.#out.halts;
+  }
+
   pause(): Promise<void> {
-    return this.#out.pauses.begin("operator");
+    return this.#out.pauses.begin("operator", "the brake is on");
   }
 
   resume(): void {

@@ -37,7 +37,8 @@ export class Ends {
     for (const ended of batch) {
       const claim = windows.find(ended.endpoint, ended.delivery);
       if (claim === undefined) throw new Error(`${ended.delivery} ended and was not held`);
-      if (ended.outcome.ours && !pauses.has("stopping")) shortage.wait(claim, ended.outcome.detail);
+      const { evidence, ours, detail } = ended.outcome;
+      if (ours && evidence !== "cut_off" && !pauses.has("stopping")) shortage.wait(claim, detail);
       else claims.push({ claim, ended });
     }
     const decided = outage.sort(claims);

@@ -1,22 +1,26 @@
 /** What went wrong on the way to a receiver, in the words of an attempt. */
 import { errors } from "undici";
 import type { AttemptError, BodyError } from "../domain/attempt.ts";
+import { evidenceOf, type Evidence } from "../domain/evidence.ts";
 
 /** Carries an attempt's error through sockets and undici. Its message is a sentence for people, free of outside text. */
 export class Fault extends Error {
   readonly error: AttemptError;
-  /** Whether it says nothing of the receiver's host: when everybody's attempts end so, the fault is ours. */
-  readonly unanswered: boolean;
+  readonly evidence: Evidence;
 
-  constructor(error: AttemptError, sentence: string, unanswered = error === "timeout" || error === "unreachable") {
+  constructor(error: AttemptError, sentence: string, evidence: Evidence = evidenceOf(error)) {
     super(sentence);
     this.error = error;
-    this.unanswered = unanswered;
+    this.evidence = evidence;
   }
 }
 
-/** `interrupted` stands for our own faults: they use no rung of the ladder. */
-const BY_CODE: Readonly<Record<string, readonly [AttemptError, string]>> = {
+/**
+ * What the codes of sockets mean. `interrupted` stands for our own faults: they use no rung of the ladder. A router far
+ * away says EHOSTUNREACH of one dead host too; ENETUNREACH is this host's own word, but for a router's that announces
+ * nobody's network.
+ */
+const BY_CODE: Readonly<Record<string, readonly [AttemptError, string, Evidence?]>> = {
   ECONNREFUSED: ["connection_refused", "the receiver refused the connection"],
   ECONNRESET: ["connection_closed", "the receiver reset the connection"],
   ECONNABORTED: ["connection_closed", "the connection was aborted"],
@@ -24,18 +28,18 @@ const BY_CODE: Readonly<Record<string, readonly [AttemptError, string]>> = {
   ETIMEDOUT: ["timeout", "the connection timed out"],
   EHOSTUNREACH: ["unreachable", "no route to the receiver's host"],
   EHOSTDOWN: ["unreachable", "the receiver's host is down"],
-  ENETUNREACH: ["unreachable", "no route to the receiver's network"],
+  ENETUNREACH: ["unreachable", "this host has no route to the receiver's network", "cut_off"],
   EACCES: ["unreachable", "the connection was forbidden on this host"],
   EPERM: ["unreachable", "the connection was forbidden on this host"],
   EAFNOSUPPORT: ["unreachable", "this host does not speak the receiver's address family"],
   EPROTO: ["tls_error", "the TLS connection failed"],
   ERR_ASSERTION: ["bad_response", "the answer is not HTTP"],
-  EMFILE: ["interrupted", "this process has no file descriptor left"],
-  ENFILE: ["interrupted", "this host has no file descriptor left"],
-  ENOMEM: ["interrupted", "this host has no memory left"],
-  ENOBUFS: ["interrupted", "this host has no socket buffers left"],
-  ENETDOWN: ["interrupted", "this host's network is down"],
-  EADDRNOTAVAIL: ["interrupted", "this host has no local port or address left"],
+  EMFILE: ["interrupted", "this process has no file descriptor left", "shortage"],
+  ENFILE: ["interrupted", "this host has no file descriptor left", "shortage"],
+  ENOMEM: ["interrupted", "this host has no memory left", "shortage"],
+  ENOBUFS: ["interrupted", "this host has no socket buffers left", "shortage"],
+  ENETDOWN: ["interrupted", "this host's network is down", "cut_off"],
+  EADDRNOTAVAIL: ["interrupted", "this host has no local port or address left", "shortage"],
 };
 
 /** OpenSSL's and Node's codes for a handshake or certificate that failed. */
@@ -57,8 +61,8 @@ export function faultOf(error: Error): Fault {
       : new Fault("connection_closed", "the receiver closed the connection");
   }
   const code = codeOf(error);
-  // A host without IPv6 says this of every IPv6 address: no shortage of ours.
-  if (code === "EADDRNOTAVAIL" && isIPv6Error(error)) {
+  // A host without IPv6 says this of every IPv6 address: neither a shortage of ours nor an outage.
+  if ((code === "EADDRNOTAVAIL" || code === "ENETUNREACH") && isIPv6Error(error)) {
     return new Fault("unreachable", "this host has no route to the receiver's IPv6 address");
   }
   const known = BY_CODE[code];

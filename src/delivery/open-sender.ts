@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { AddressPolicy, type AddressRules } from "../domain/address.ts";
+import type { AskResolvers } from "./ask-resolvers.ts";
 import { Egress, type EgressParts } from "./egress.ts";
 import { Exchange } from "./exchange.ts";
 import { readOwnAddresses } from "./own-addresses.ts";
@@ -21,6 +22,7 @@ export interface SenderSettings {
 /** What a test puts in the place of the real network. */
 export type Network = Partial<Pick<EgressParts, "resolve" | "dial" | "bodyMs">> & {
   readonly ownAddresses?: () => readonly string[];
+  readonly askResolvers?: AskResolvers;
 };
 
 export interface OpenSenderParts extends Pick<SenderParts, "onEnded" | "onStart"> {

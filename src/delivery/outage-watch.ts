@@ -3,10 +3,14 @@
  * while nothing can be reached, and ends that at the first sign of anybody.
  */
 import type { Clock } from "../clock.ts";
-import type { Outcome } from "../domain/attempt.ts";
+import { noResponse, type Outcome } from "../domain/attempt.ts";
+import { evidenceOf, isUnheard, type Evidence } from "../domain/evidence.ts";
 import type { Log } from "../log.ts";
+import { Alarm } from "./alarm.ts";
+import type { AskResolvers } from "./ask-resolvers.ts";
 import { Outage } from "./outage.ts";
 import type { EndedClaim } from "./recorder.ts";
+import { Unresolved } from "./unresolved.ts";
 
 const PROBE_MS = 1000;
 
@@ -15,14 +19,23 @@ export interface OutageWatchParts {
   readonly log: Log;
   /** How long there must be no sign of anybody: an attempt's time limit. */
   readonly timeoutMs: number;
+  /** Left out: they answer. */
+  readonly askResolvers?: AskResolvers | undefined;
   /** The receivers' fault, it turned out. */
   readonly record: (ended: readonly EndedClaim[]) => void;
   /** Our fault: they take their turn again. */
   readonly again: (ended: readonly EndedClaim[]) => void;
-  readonly pause: () => void;
+  /** Our fault, though others can be reached: they take their turn again after a rest. */
+  readonly rest: (ended: readonly EndedClaim[]) => void;
+  readonly pause: (why: string) => void;
   /** Starts one attempt, whosever turn it is. */
   readonly probe: () => void;
   readonly resume: () => void;
+}
+
+interface Undecided extends EndedClaim {
+  /** What becomes of it if it turns out that others can be reached. */
+  readonly verdict: "record" | "again" | "rest";
 }
 
 export class OutageWatch {
@@ -30,20 +43,32 @@ export class OutageWatch {
   out = false;
   readonly #parts: OutageWatchParts;
   readonly #outage: Outage;
-  #undecided: EndedClaim[] = [];
+  readonly #alarm: Alarm;
+  readonly #unresolved: Unresolved;
+  #undecided: Undecided[] = [];
+  /** Why this host says that it is cut off, if it does. */
+  #why: string | null = null;
   #cancelTimer: (() => void) | null = null;
   #stopped = false;
 
   constructor(parts: OutageWatchParts) {
     this.#parts = parts;
     this.#outage = new Outage(parts.timeoutMs);
+    this.#alarm = new Alarm(parts.clock, parts.log);
+    this.#unresolved = new Unresolved({
+      ...parts,
+      ask: parts.askResolvers ?? (async () => null),
+      onKnown: (ended) => this.#take(ended),
+      onAnswered: () => this.#resolversAnswered(),
+    });
   }
 
   /** Takes in the ends of attempts; the answer is what can be recorded at once. */
   sort(batch: readonly EndedClaim[]): readonly EndedClaim[] {
     if (this.#stopped) return this.out ? batch.map(asOurs) : batch;
     const now = this.#parts.clock.monotonic();
-    const decided = batch.filter((each) => this.#isDecided(each, now));
+    const known = batch.filter((each) => !this.#unresolved.keeps(each, now));
+    const decided = known.filter((each) => this.#isDecided(each, now));
     this.#decide(now);
     return decided;
   }
@@ -52,25 +77,46 @@ export class OutageWatch {
   stop(): void {
     this.#stopped = true;
     this.#disarm();
-    this.#recordUndecided();
+    const kept = [...this.#unresolved.giveUp(), ...this.#undecided.splice(0)];
+    if (kept.length > 0) this.#parts.record(this.out ? kept.map(asOurs) : kept);
+  }
+
+  #take(ended: readonly EndedClaim[]): void {
+    const decided = this.sort(ended);
+    if (decided.length > 0) this.#parts.record(decided);
   }
 
   #isDecided(each: EndedClaim, now: number): boolean {
     const { outcome, url } = each.ended;
-    const { unanswered = false } = outcome;
-    const sign = signOf(outcome);
-    if (sign === undefined) return true;
-    const startedAt = now - outcome.durationMs;
-    const host = unanswered || this.#outage.caresWho ? new URL(url).hostname : null;
-    if (sign === null && this.#outage.wasOutAt(startedAt)) {
+    const { evidence = evidenceOf(outcome.error), ours, detail } = outcome;
+    const heard = lastHeard(outcome, evidence);
+    if (heard === undefined) return true;
+    const startedAt = (each.endedAt ?? now) - outcome.durationMs;
+    const unheard = isUnheard(evidence);
+    const host = unheard || this.#outage.caresWho ? new URL(url).hostname : null;
+    if (heard === null && this.#outage.wasOutAt(startedAt)) {
       this.#parts.again([each]);
       return false;
     }
-    if (sign === null) this.#outage.noSign(host!, startedAt, now);
-    else this.#outage.sign(host, startedAt + sign);
+    // Once found to lie in a network of its own, it proves nothing any more, and comes to the end of its ladder.
+    const spared = evidence === "cut_off" && !this.#outage.isSilent(host!);
+    if (heard === null) this.#outage.noSign(host!, startedAt, now);
+    else this.#outage.sign(host, startedAt + heard);
+    if (evidence === "cut_off") {
+      this.#outage.cutOff(host!);
+      this.#why = detail;
+    }
+    if (ours && !spared && !this.out) {
+      this.#parts.rest([each]);
+      return false;
+    }
     // What got its last sign before a silence, and ran out of time in it, failed in it too.
-    if (!unanswered || this.#outage.reach === "clear") return true;
-    this.#undecided.push({ ...each, endedAt: now });
+    if (!unheard || this.#outage.reach === "clear") return true;
+    this.#undecided.push({
+      ...each,
+      endedAt: each.endedAt ?? now,
+      verdict: ours ? "rest" : spared ? "again" : "record",
+    });
     return false;
   }
 
@@ -81,33 +127,41 @@ export class OutageWatch {
       if (this.#undecided.length > 0) this.#parts.again(this.#undecided.splice(0));
       return;
     }
-    if (this.out) this.#end(now);
+    if (this.out) this.#end();
     this.#disarm();
     if (reach === "open") this.#arm(this.#outage.decidesAt - now, () => this.#decide(this.#parts.clock.monotonic()));
-    else this.#recordUndecided();
+    else this.#settle();
   }
 
   #begin(now: number): void {
     this.out = true;
+    const why = this.#why ?? `no look-up and no connection to any of ${this.#outage.hosts} hosts got an answer`;
     const silent_ms = Math.round(now - this.#outage.since);
-    this.#parts.log.error(
-      { silent_ms },
-      "nothing can be reached: no lookup and no connection to anybody got an answer; until one does, nothing is sent but one probe a second, and no delivery loses an attempt. Check this host's network and DNS",
-    );
-    this.#parts.pause();
-    this.#probe();
+    this.#parts.pause(why);
+    this.#probe(why, silent_ms);
   }
 
-  #end(now: number): void {
+  #end(): void {
     this.out = false;
-    this.#parts.log.info({ lasted_ms: Math.round(now - this.#outage.since) }, "receivers can be reached again");
+    this.#alarm.clear("receivers can be reached: what waited can be sent again, and goes now");
     this.#parts.resume();
   }
 
-  readonly #probe = (): void => {
+  #probe(why: string, silent_ms: number): void {
+    const message = `nothing can be sent: ${why}. Until that is over one probe a second is made, and no delivery loses an attempt. Check this host's network and DNS`;
+    this.#alarm.raise(message, { reason: "unreachable", silent_ms });
     this.#parts.probe();
-    this.#arm(PROBE_MS, this.#probe);
-  };
+    if (this.#unresolved.wasInVain) this.#unresolved.ask();
+    this.#arm(PROBE_MS, () => this.#probe(why, silent_ms));
+  }
+
+  /** Asked in an outage in which they did not. */
+  #resolversAnswered(): void {
+    if (!this.out || this.#stopped) return;
+    const now = this.#parts.clock.monotonic();
+    this.#outage.sign(null, now);
+    this.#decide(now);
+  }
 
   #arm(delayMs: number, run: () => void): void {
     this.#disarm();
@@ -119,8 +173,15 @@ export class OutageWatch {
     this.#cancelTimer = null;
   }
 
-  #recordUndecided(): void {
-    if (this.#undecided.length > 0) this.#parts.record(this.#undecided.splice(0));
+  /** Others can be reached, or too few cannot. */
+  #settle(): void {
+    this.#why = null;
+    if (this.#undecided.length === 0) return;
+    const { record, again, rest } = this.#parts;
+    const ends = Map.groupBy(this.#undecided.splice(0), ({ verdict }) => verdict);
+    record(ends.get("record") ?? []);
+    again(ends.get("again") ?? []);
+    rest(ends.get("rest") ?? []);
   }
 }
 
@@ -128,22 +189,15 @@ export class OutageWatch {
  * When in the attempt the last sign of its host came, in milliseconds since the start; null when there was none, and
  * undefined when nobody was asked.
  */
-function signOf({ unanswered, ours, error, durationMs, phases }: Outcome): number | null | undefined {
-  if (unanswered === true) return phases.firstByteMs ?? phases.tlsMs ?? phases.connectMs;
-  if (ours || error === "payload_corrupt" || error === "interrupted" || error?.startsWith("address_") === true) {
-    return undefined;
-  }
-  return durationMs;
+function lastHeard({ durationMs, phases }: Outcome, evidence: Evidence): number | null | undefined {
+  if (isUnheard(evidence)) return phases.firstByteMs ?? phases.tlsMs ?? phases.connectMs;
+  return evidence === "answer" ? durationMs : undefined;
 }
 
 function asOurs(each: EndedClaim): EndedClaim {
   const { outcome } = each.ended;
-  if (outcome.unanswered !== true) return each;
-  const ours = {
-    outcome: "interrupted",
-    error: "interrupted",
-    detail: "nothing could be reached",
-    ours: true,
-  } as const;
-  return { ...each, ended: { ...each.ended, outcome: { ...outcome, ...ours } } };
+  if (!isUnheard(outcome.evidence ?? evidenceOf(outcome.error))) return each;
+  const { durationMs, phases, remoteAddress } = outcome;
+  const ours = noResponse("interrupted", "nothing could be reached", durationMs, { phases, remoteAddress });
+  return { ...each, ended: { ...each.ended, outcome: ours } };
 }

@@ -3,6 +3,7 @@
  * turn.
  */
 import type { Claim } from "../domain/delivery.ts";
+import type { Halt } from "../domain/pause.ts";
 import { CarefulSending } from "./careful-sending.ts";
 import { ClockShift } from "./clock-shift.ts";
 import { Disabling } from "./disabling.ts";
@@ -45,6 +46,7 @@ export class Outbound {
   readonly withdrawal: Withdrawal;
   readonly handing: Handing;
   readonly outage: OutageWatch;
+  readonly shortage: Shortage;
 
   constructor(parts: DispatcherParts, news: OutboundNews) {
     const { clock, store } = parts;
@@ -52,7 +54,7 @@ export class Outbound {
     const { onRest, wake } = news;
     const given = parts.sending((batch) => ends.take(batch));
     const sending = (this.sending = store.careful ? new CarefulSending(given, store, parts.onFault) : given);
-    const pauses = (this.pauses = new Pauses(sending));
+    const pauses = (this.pauses = new Pauses(sending, clock));
     const targets = (this.targets = new Targets(store, sending));
     const onReleased = (delivery: string) => {
       withdrawal.released(delivery);
@@ -76,8 +78,8 @@ export class Outbound {
     this.handing = new Handing({ ...parts, sending, targets, withdrawal, forgetting, release, wake, onRest });
     this.shift = this.#clockShift(parts);
     const recorder = (this.recorder = this.#recorder(parts, news, (claim, waiting) => ends.recorded(claim, waiting)));
+    const shortage = (this.shortage = new Shortage({ ...parts, again: this.again }));
     const outage = (this.outage = this.#outageWatch(parts, (ended) => ends.record(ended)));
-    const shortage = new Shortage({ ...parts, pauses, again: this.again });
     const disabling = disablingOf(parts, news);
     const ends = new Ends({ clock, windows, pauses, sending, shortage, outage, disabling, recorder, release, wake });
   }
@@ -87,8 +89,15 @@ export class Outbound {
 
   /** From now on, for good. */
   startNothing(): void {
-    void this.pauses.begin("stopping");
+    void this.pauses.begin("stopping", "the daemon stops");
     this.outage.stop();
+    this.shortage.stop();
+  }
+
+  /** Every reason why nothing is sent, or less than could be. */
+  get halts(): readonly Halt[] {
+    const { halt } = this.shortage;
+    return halt === null ? this.pauses.all : [...this.pauses.all, halt];
   }
 
   get stopping(): boolean {
@@ -113,18 +122,19 @@ export class Outbound {
       tenantOf: (endpoint) => targets.tenantOf(endpoint),
       onRecorded,
       onCommitted,
-      onStuck: () => void pauses.begin("unrecorded"),
+      onStuck: () => void pauses.begin("unrecorded", "results of attempts cannot be recorded"),
       onFlowing: () => pauses.end("unrecorded"),
     });
   }
 
   #outageWatch(parts: DispatcherParts, record: (ended: readonly EndedClaim[]) => void): OutageWatch {
-    const { pauses, sending } = this;
+    const { pauses, sending, shortage } = this;
     return new OutageWatch({
       ...parts,
       record,
       again: (ended) => ended.forEach(({ claim }) => this.again(claim)),
-      pause: () => void pauses.begin("unreachable"),
+      rest: (ended) => ended.forEach(({ claim, ended: { outcome } }) => shortage.wait(claim, outcome.detail)),
+      pause: (why) => void pauses.begin("unreachable", why),
       probe: () => void (pauses.isOnly("unreachable") && sending.probe()),
       resume: () => pauses.end("unreachable"),
     });

@@ -22,6 +22,8 @@ export class Pace {
 
   /** `now` is monotonic milliseconds. */
   speedOf(outcome: Outcome, now: number): Speed {
+    // Whoever it is: hosts without a route fail in microseconds.
+    if (outcome.evidence === "cut_off") return "silent";
     if (outcome.ours || outcome.error === "payload_corrupt") return "unknown";
     if (outcome.statusCode === null) return "silent";
     const took = outcome.durationMs;

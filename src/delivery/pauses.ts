@@ -1,38 +1,38 @@
 /** Why nothing may start. Each reason comes and goes by itself, and sending goes on once none is left. */
+import type { Clock } from "../clock.ts";
+import type { Halt, HaltReason } from "../domain/pause.ts";
 import type { Sending } from "./sending.ts";
-
-/**
- * - `operator`: the brake is on.
- * - `unrecorded`: what ended cannot be written down.
- * - `unreachable`: nothing can be reached, so only probes are made.
- * - `shortage`: this process or host ran out of something.
- * - `stopping`: for good.
- */
-export type PauseReason = "operator" | "unrecorded" | "unreachable" | "shortage" | "stopping";
 
 export class Pauses {
   readonly #sending: Pick<Sending, "pause" | "resume">;
-  readonly #reasons = new Set<PauseReason>();
+  readonly #clock: Pick<Clock, "now">;
+  readonly #reasons = new Map<HaltReason, Halt>();
 
-  constructor(sending: Pick<Sending, "pause" | "resume">) {
+  constructor(sending: Pick<Sending, "pause" | "resume">, clock: Pick<Clock, "now">) {
     this.#sending = sending;
+    this.#clock = clock;
   }
 
-  has(reason: PauseReason): boolean {
+  has(reason: HaltReason): boolean {
     return this.#reasons.has(reason);
   }
 
-  isOnly(reason: PauseReason): boolean {
+  isOnly(reason: HaltReason): boolean {
     return this.#reasons.size === 1 && this.#reasons.has(reason);
   }
 
+  get all(): readonly Halt[] {
+    return [...this.#reasons.values()];
+  }
+
   /** Resolves once nothing starts any more: a probe may have been on its way though all else was paused before. */
-  begin(reason: PauseReason): Promise<void> {
-    this.#reasons.add(reason);
+  begin(reason: HaltReason, detail: string): Promise<void> {
+    const since = this.#reasons.get(reason)?.since ?? this.#clock.now();
+    this.#reasons.set(reason, { reason, since, detail });
     return this.#sending.pause();
   }
 
-  end(reason: PauseReason): void {
+  end(reason: HaltReason): void {
     if (this.#reasons.delete(reason) && this.#reasons.size === 0) this.#sending.resume();
   }
 }

@@ -1,5 +1,7 @@
 /** From a name to addresses, in one lookup: one A and one AAAA query. */
 import { promises as dns } from "node:dns";
+import type { AttemptError } from "../domain/attempt.ts";
+import { isUnheard, type Evidence } from "../domain/evidence.ts";
 import { codeOf, Fault, faultOf } from "./fault.ts";
 
 /** All addresses of a name, at least one; rejects with a `Fault`. Answers are not vetted here. */
@@ -17,13 +19,21 @@ export function createResolve(kind: "c-ares" | "system", dev: boolean): Resolve 
  * of them would stall everybody. It reads no /etc/hosts, which is one way less around the address rules.
  */
 export function caresResolve(options: { timeout?: number; servers?: readonly string[] } = {}): Resolve {
-  const resolver = new dns.Resolver({ timeout: options.timeout ?? 1000, tries: 2 });
-  if (options.servers !== undefined) resolver.setServers(options.servers);
+  const open = () => {
+    const resolver = new dns.Resolver({ timeout: options.timeout ?? 1000, tries: 2 });
+    if (options.servers !== undefined) resolver.setServers(options.servers);
+    return resolver;
+  };
+  let current = open();
   return async (hostname) => {
+    const resolver = current;
     const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
     const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
     if (addresses.length > 0) return addresses;
-    throw dnsFault(answers.flatMap((answer) => (answer.status === "rejected" ? [codeOf(answer.reason as Error)] : [])));
+    const fault = dnsFault(answers.flatMap((one) => (one.status === "rejected" ? [codeOf(one.reason as Error)] : [])));
+    // It reads the list of resolvers once: a host that moved, or had no network at the start, has others by now.
+    if (isUnheard(fault.evidence) && resolver === current) current = open();
+    throw fault;
   };
 }
 
@@ -36,17 +46,24 @@ async function systemResolve(hostname: string): Promise<readonly string[]> {
   }
 }
 
-/** What the failed queries for one name come to. No codes means that they all were answered with nothing. */
-export function dnsFault(codes: readonly string[]): Fault {
-  if (codes.includes("ENOTFOUND")) return new Fault("dns_failure", "the host name does not exist");
-  if (codes.includes("ETIMEOUT")) return new Fault("timeout", "the DNS did not answer in time");
+/**
+ * What the failed queries for one name come to: the first of these that one of them says. No codes means that they all
+ * were answered with nothing.
+ */
+const BY_CODE: readonly (readonly [code: string, error: AttemptError, sentence: string, evidence: Evidence])[] = [
+  ["ENOTFOUND", "dns_failure", "the host name does not exist", "answer"],
+  ["ETIMEOUT", "timeout", "the DNS did not answer in time", "no_look_up"],
   // c-ares says so when not one of this host's own resolvers could be asked.
-  if (codes.includes("ECONNREFUSED")) return new Fault("interrupted", "no DNS resolver could be reached");
+  ["ECONNREFUSED", "interrupted", "no DNS resolver could be reached", "cut_off"],
+];
+
+export function dnsFault(codes: readonly string[]): Fault {
+  for (const [code, ...fault] of BY_CODE) if (codes.includes(code)) return new Fault(...fault);
   const ours = codes
     .map((code) => faultOf(Object.assign(new Error(), { code })))
-    .find((f) => f.error === "interrupted");
+    .find((fault) => fault.error === "interrupted");
   if (ours !== undefined) return ours;
   const code = codes.find((each) => each !== "ENODATA" && each !== "");
   if (code === undefined) return new Fault("dns_failure", "the host name has no address");
-  return new Fault("dns_failure", `the DNS look-up failed (${code})`, true);
+  return new Fault("dns_failure", `the DNS look-up failed (${code})`, "no_look_up");
 }

@@ -1,4 +1,5 @@
 /** What one HTTP request to a receiver came to. A receiver's fault is a value here, never an exception. */
+import { evidenceOf, type Evidence } from "./evidence.ts";
 
 /** Why an attempt failed; `interface.md` §6 calls this the attempt's `error`. */
 export const ATTEMPT_ERRORS = [
@@ -54,8 +55,8 @@ export interface Outcome {
   /** At most the bytes that may be kept for this outcome. Outside bytes. */
   readonly responseBody: Uint8Array;
   readonly responseTruncated: boolean;
-  /** It failed for want of an answer: out of time, no route, or a DNS that said nothing of the name. */
-  readonly unanswered?: boolean;
+  /** What it says of this host's own way out; by its error if it is not said. */
+  readonly evidence?: Evidence;
   /** Our own fault (no file descriptors, no network at all, shutdown): uses no rung, the delivery is queued again. */
   readonly ours: boolean;
 }
@@ -121,6 +122,7 @@ export function noResponse(
     responseHeaders: {},
     responseBody: new Uint8Array(0),
     responseTruncated: false,
+    evidence: evidenceOf(error),
     ours: error === "interrupted",
     ...more,
   };

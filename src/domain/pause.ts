@@ -1,7 +1,29 @@
+/** Why nothing is sent, or less than could be. */
+
 /** The brake: while it is on no attempt starts, publishes go on, and a restart changes nothing. */
 export interface Pause {
   readonly reason: string;
   /** `key_…`, `socket`, `serve --paused`, or `restore`. */
   readonly by: string;
   readonly at: number;
+}
+
+/**
+ * - `operator`: the brake is on.
+ * - `unrecorded`: what ended cannot be written down.
+ * - `unreachable`: nothing can be reached, so only probes are made.
+ * - `shortage`: this process or host ran out of something, so that some attempts cannot be made now.
+ * - `stopping`: for good.
+ */
+export const HALT_REASONS = ["operator", "unrecorded", "unreachable", "shortage", "stopping"] as const;
+
+export type HaltReason = (typeof HALT_REASONS)[number];
+
+/** One reason, which comes and goes by itself. */
+export interface Halt {
+  readonly reason: HaltReason;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  /** A sentence for people; holds no outside text. */
+  readonly detail: string;
 }

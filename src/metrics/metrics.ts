@@ -5,6 +5,7 @@
 import type { Clock } from "../clock.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
 import type { Histogram } from "../domain/histogram.ts";
+import { HALT_REASONS } from "../domain/pause.ts";
 import { DELAY_BOUNDS, DURATION_BOUNDS } from "../domain/tally.ts";
 import type { Store } from "../store/store.ts";
 import { LatestCensus } from "./census.ts";
@@ -32,7 +33,7 @@ export interface Family {
 
 export interface MetricsParts {
   readonly store: Pick<Store, "counted" | "commitTimes" | "census" | "failing" | "size" | "checkSpace" | "lastBackup">;
-  readonly deliveries: Pick<Deliveries, "paused" | "oldestDueAt" | "inFlight">;
+  readonly deliveries: Pick<Deliveries, "paused" | "halts" | "oldestDueAt" | "inFlight">;
   readonly clock: Clock;
   readonly version: string;
 }
@@ -159,6 +160,10 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
       return one(Math.max(0, now - (deliveries.oldestDueAt(now) ?? now)) / 1000);
     }),
     gauge("webhookd_in_flight", "Attempts on the wire.", () => one(deliveries.inFlight)),
+    gauge("webhookd_not_sending", "Whether nothing is sent, or less than could be, by reason.", () => {
+      const reasons = new Set(deliveries.halts.map(({ reason }) => reason));
+      return HALT_REASONS.map((reason) => ({ labels: { reason }, value: reasons.has(reason) ? 1 : 0 }));
+    }),
     gauge("webhookd_paused", "Whether the brake is on.", () => one(deliveries.paused ? 1 : 0)),
     gauge("webhookd_store_bytes", "The store's files.", async () => {
       const { databaseBytes, walBytes } = await store.size();

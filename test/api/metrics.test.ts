@@ -20,6 +20,7 @@ const NAMES = {
   webhookd_oldest_due_age_seconds: "gauge",
   webhookd_in_flight: "gauge",
   webhookd_paused: "gauge",
+  webhookd_not_sending: "gauge",
   webhookd_store_bytes: "gauge",
   webhookd_disk_free_bytes: "gauge",
   webhookd_endpoint_consecutive_failures: "gauge",

@@ -11,6 +11,7 @@ import type { Route } from "../../src/api/route.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { urlPolicies } from "../../src/config/endpoint-rules.ts";
 import { newId } from "../../src/domain/id.ts";
+import type { Halt } from "../../src/domain/pause.ts";
 import type { NewApiKey, Scope } from "../../src/domain/key.ts";
 import { createToken, hashSecret, parseToken } from "../../src/domain/token.ts";
 import { Metrics } from "../../src/metrics/metrics.ts";
@@ -55,6 +56,7 @@ export class ApiServer {
   readonly requested: EventDelivery[] = [];
   readonly withdrawn: EventDelivery[] = [];
   paused = false;
+  halts: readonly Halt[] = [];
   backupRules: BackupRules = { every: 0, dir: "/nonexistent/backups", mayMake: false, keep: 7 };
   oldestDueAt: number | null = null;
   refreshing: (endpoint: string) => Promise<void> = async () => {};
@@ -141,7 +143,11 @@ export class ApiServer {
 
   #deliveries(): Deliveries {
     const isPaused = () => this.paused;
+    const halts = () => this.halts;
     return {
+      get halts() {
+        return halts();
+      },
       get paused() {
         return isPaused();
       },

@@ -51,6 +51,33 @@ describe("its counts", () => {
   });
 });
 
+it("every reason why nothing is sent is there, and the names of them all are beside /readyz, which stays one word", async () => {
+  const since = Date.parse("2026-11-20T09:55:00.000Z");
+  await api.store.pause({ reason: "a flood", by: "socket", at: since });
+  api.halts = [
+    { reason: "operator", since: since + 1, detail: "the brake is on" },
+    { reason: "unreachable", since, detail: "no DNS resolver could be reached" },
+  ];
+  const at = "2026-11-20T09:55:00.000Z";
+  expect((await api.get("/v1/status")).body).toMatchObject({
+    state: "ready",
+    not_sending: [
+      { reason: "operator", since: at, detail: "the brake was put on by socket: a flood" },
+      { reason: "unreachable", since: at, detail: "no DNS resolver could be reached" },
+    ],
+  });
+  const ready = await api.get("/readyz", { key: null });
+  expect([ready.status, ready.text]).toEqual([200, "ready"]);
+  expect(ready.headers["x-webhookd-not-sending"]).toBe("operator, unreachable");
+  const metrics = (await api.get("/metrics")).text;
+  expect(metrics).toContain('webhookd_not_sending{reason="unreachable"} 1\n');
+  expect(metrics).toContain('webhookd_not_sending{reason="shortage"} 0\n');
+  api.halts = [];
+  await api.store.resume();
+  expect((await api.get("/readyz")).headers).not.toHaveProperty("x-webhookd-not-sending");
+  expect((await api.get("/v1/status")).body.not_sending).toEqual([]);
+});
+
 describe("the brake", () => {
   it.each([{}, { reason: "" }, { reason: " " }, { reason: "a\u0007b" }, { reason: "x".repeat(257) }, { reason: 1 }])(
     "is not put on by %j: it says why",

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { aHalt, aStatus } from "../../src/api/schemas/status.ts";
 import { EXIT } from "../../cli/exit-code.ts";
 import { anAttempt } from "../../src/api/schemas/attempt.ts";
 import { aWholeDelivery } from "../../src/api/schemas/delivery.ts";
+import { FakeIo } from "./fake-io.ts";
 import { typed } from "./typed.ts";
 
 describe("webhookd attempts list", () => {
@@ -64,13 +66,27 @@ describe("webhookd deliveries attempt", () => {
       "200 in 12 ms",
       after("delivered", { ...delivered, trigger: "ladder" }),
     ],
-    ["that comes after one on the wire", EXIT.wait_ran_out, "no answer within 15s", after("pending", { number: 8 })],
+    ["that comes after one on the wire", EXIT.wait_ran_out, "No answer within 15s", after("pending", { number: 8 })],
     ["that was cancelled", EXIT.answer_is_no, "503 in 12 ms", after("cancelled", {})],
-    ["that is not made", EXIT.wait_ran_out, "no answer within 15s", before],
+    ["that is not made", EXIT.wait_ran_out, "No answer within 15s", before],
   ])("waits for one %s", async (_, exit, told, last) => {
     const answers = { attemptDelivery: before, getDelivery: [before, before, last] };
     const { code, out } = await typed(["deliveries", "attempt", before.id], { answers });
     expect([code, out]).toEqual([exit, expect.stringContaining(told)]);
+  });
+
+  it.each([
+    [
+      { ...aHalt, reason: "operator" as const, detail: "the brake was put on by socket: bank maintenance" },
+      "Not attempted yet: the brake was put on by socket: bank maintenance. To go on: webhookd resume.",
+    ],
+    [aHalt, `Not attempted yet: ${aHalt.detail}.`],
+  ])("says at once why none is made: %j", async (halt, told) => {
+    const getStatus = { ...aStatus, not_sending: [halt] };
+    const answers = { attemptDelivery: before, getDelivery: [before], getStatus };
+    const { code, out, io } = await typed(["deliveries", "attempt", before.id], { answers });
+    expect([code, out]).toEqual([EXIT.wait_ran_out, `${before.id}  ${told}\n`]);
+    expect(io.monotonic() - new FakeIo().monotonic()).toBeLessThan(1000);
   });
 
   it("--no-wait asks for it and no more", async () => {

@@ -203,6 +203,7 @@ describe("doctor", () => {
     started_at: "2026-11-20T09:00:00.000Z",
     uptime_seconds: 10,
     paused: null,
+    not_sending: [],
     oldest_due_at: null,
     deliveries: { pending: 0, held: 0, failed: 0 },
     data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
+import { aHalt, aStatus } from "../../src/api/schemas/status.ts";
 import type { Answering } from "./described-daemon.ts";
 import { typed, type Typing } from "./typed.ts";
 
@@ -226,9 +227,14 @@ describe("webhookd endpoints test", () => {
   });
 
   it("exits 9 when there is no answer, as with the brake on, and 0 when none was waited for", async () => {
-    const answers = { sendTestEvent: { id: "evt_1", type: "t", created_at: "", deliveries: 1 } };
+    const detail = "the brake was put on by socket: bank maintenance";
+    const answers = {
+      sendTestEvent: { id: "evt_1", type: "t", created_at: "", deliveries: 1 },
+      getStatus: { ...aStatus, not_sending: [{ ...aHalt, reason: "operator", detail }] },
+    };
     const waited = await endpoints(["test", id], { answers });
-    expect([waited.code, waited.out]).toEqual([EXIT.wait_ran_out, expect.stringContaining("is the daemon paused?")]);
+    const why = `Not attempted yet: ${detail}. To go on: webhookd resume. Look again`;
+    expect([waited.code, waited.out]).toEqual([EXIT.wait_ran_out, expect.stringContaining(why)]);
     const sent = await endpoints(["test", id, "--no-wait"], { answers });
     expect([sent.code, sent.out, sent.daemon.seen[0]!.path]).toEqual([
       EXIT.ok,

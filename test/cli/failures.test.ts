@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { someFailures } from "../../src/api/schemas/failure.ts";
+import { aHalt, aStatus } from "../../src/api/schemas/status.ts";
 import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
@@ -12,6 +13,17 @@ async function failures(answer: object, env = {}) {
   const io = new FakeIo({ env });
   return { code: await webhookd(io, "failures", "--socket", daemon.socket), io };
 }
+
+it("does not say that all is well while nothing can be sent", async () => {
+  const none = { ...someFailures, total: 0, data: [] };
+  const daemon = await fakeDaemon(({ path }) =>
+    path === "/v1/status" ? { status: 200, body: { ...aStatus, not_sending: [aHalt] } } : { status: 200, body: none },
+  );
+  const io = new FakeIo();
+  await webhookd(io, "failures", "--socket", daemon.socket);
+  expect(io.out).toContain("no DNS resolver could be reached. No delivery loses an attempt by it. To do: look at this");
+  expect(io.out).not.toContain("Nothing has failed");
+});
 
 it("says so when nothing has failed", async () => {
   const { code, io } = await failures({ ...someFailures, total: 0, data: [] });

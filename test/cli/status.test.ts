@@ -3,7 +3,7 @@ import { EXIT } from "../../cli/exit-code.ts";
 import { anEndpoint } from "../../src/api/schemas/endpoint.ts";
 import { someFailures } from "../../src/api/schemas/failure.ts";
 import { someStatistics } from "../../src/api/schemas/statistics.ts";
-import { aPause, aStatus } from "../../src/api/schemas/status.ts";
+import { aHalt, aPause, aStatus } from "../../src/api/schemas/status.ts";
 import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
@@ -62,6 +62,23 @@ describe("webhookd status", () => {
     expect(io.out).toMatch(/ {2}next {6}webhookd failures\n$/);
     expect((await status({ status: { paused: aPause } })).io.out).toMatch(/webhookd resume\n$/);
     expect((await status({})).io.out).toMatch(/webhookd replay --all-failed --dry-run\n$/);
+  });
+
+  it("opens with what is the matter, exits 8 of troubles and 0 of the brake", async () => {
+    const halt = { ...aHalt, since: at(12_000) };
+    const cut = await status({ status: { not_sending: [halt] } });
+    expect(cut.code).toBe(EXIT.answer_is_no);
+    expect(cut.io.out).toMatch(/^webhookd \S+: CANNOT SEND, up /);
+    const why = "nothing can be sent for 12s: no DNS resolver could be reached. No delivery loses an attempt by it";
+    expect(cut.io.out).toContain(`\n  TROUBLE   ${why}\n`);
+    expect(cut.io.out).not.toContain("attempts  go on");
+    expect(cut.io.out).toMatch(/ {2}next {6}webhookd doctor\n$/);
+    const short = { ...halt, reason: "shortage", detail: "this process has no file descriptor left" };
+    const slow = await status({ status: { not_sending: [short] } });
+    expect([slow.code, slow.io.out]).toEqual([EXIT.answer_is_no, expect.stringContaining("not all attempts can be")]);
+    const paused = await status({ status: { paused: aPause, not_sending: [{ ...halt, reason: "operator" }] } });
+    expect([paused.code, paused.io.out]).toEqual([EXIT.ok, expect.stringMatching(/^webhookd \S+: paused, up /)]);
+    expect(paused.io.out).not.toContain("TROUBLE");
   });
 
   it("--brief looks at the daemon alone, as probes do every few seconds", async () => {

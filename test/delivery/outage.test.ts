@@ -56,6 +56,34 @@ describe("an outage", () => {
     expect(outage.look(220_000)).toBe("out");
   });
 
+  it("is found at once, of one host, when this host itself says that it is cut off", () => {
+    const outage = new Outage(LIMIT);
+    outage.noSign("a", 1000, 1001);
+    outage.cutOff("a");
+    expect(outage.look(1001)).toBe("out");
+    outage.sign("a", 2000);
+    expect(outage.reach).toBe("clear");
+  });
+
+  it("is not believed for 5 s after others were heard, and never of a host whose network alone is missing", () => {
+    const outage = new Outage(LIMIT);
+    outage.sign("b", 1000);
+    outage.noSign("a", 1001, 1002);
+    outage.cutOff("a");
+    expect([outage.look(5999), outage.decidesAt]).toEqual(["open", 6000]);
+    expect(outage.look(6000)).toBe("out");
+    outage.sign("b", 6500);
+    // From now on it is known to have a fault of its own, until it is heard itself.
+    outage.noSign("a", 20_000, 20_001);
+    outage.cutOff("a");
+    expect(outage.look(20_001)).toBe("open");
+    expect(outage.look(31_001)).toBe("clear");
+    outage.sign("a", 40_000);
+    outage.noSign("a", 50_000, 50_001);
+    outage.cutOff("a");
+    expect(outage.look(50_001)).toBe("out");
+  });
+
   it("is found only after 10 s without a sign of anybody, at three hosts or more, and decides within 11 s", () => {
     const host = fc.constantFrom("a", "b", "c", "d", "e");
     const step = fc.oneof(

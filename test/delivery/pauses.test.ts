@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CarefulSending } from "../../src/delivery/careful-sending.ts";
 import { Pauses } from "../../src/delivery/pauses.ts";
 import type { Sending } from "../../src/delivery/sending.ts";
+import { ManualClock } from "../harness/clock.ts";
 import type { Job } from "../../src/domain/delivery.ts";
 
 function aSending() {
@@ -19,10 +20,10 @@ function aSending() {
 describe("reasons to pause", () => {
   it("do not cancel each other: sending goes on when the last one is gone", async () => {
     const { calls, sending } = aSending();
-    const pauses = new Pauses(sending);
-    await pauses.begin("operator");
-    await pauses.begin("unrecorded");
-    await pauses.begin("unrecorded");
+    const pauses = new Pauses(sending, new ManualClock());
+    await pauses.begin("operator", "why");
+    await pauses.begin("unrecorded", "why");
+    await pauses.begin("unrecorded", "why");
     pauses.end("unrecorded");
     expect(calls).not.toContain("resume");
     pauses.end("shortage");
@@ -32,10 +33,10 @@ describe("reasons to pause", () => {
   });
 
   it("let probes be made in an outage alone, not under the brake", async () => {
-    const pauses = new Pauses(aSending().sending);
-    await pauses.begin("unreachable");
+    const pauses = new Pauses(aSending().sending, new ManualClock());
+    await pauses.begin("unreachable", "why");
     expect(pauses.isOnly("unreachable")).toBe(true);
-    await pauses.begin("operator");
+    await pauses.begin("operator", "why");
     expect(pauses.isOnly("unreachable")).toBe(false);
     expect(pauses.has("operator")).toBe(true);
   });

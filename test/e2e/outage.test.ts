@@ -2,8 +2,10 @@ import { connect, Socket } from "node:net";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { Fault } from "../../src/delivery/fault.ts";
+import type { Dial } from "../../src/delivery/dial.ts";
+import { dnsFault } from "../../src/delivery/resolver.ts";
 import type { SenderThreadData } from "../../src/delivery/sender-messages.ts";
+import type { Log } from "../../src/log.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { DialSpy } from "../harness/dial.ts";
@@ -15,15 +17,36 @@ const ADDRESS = "93.184.216.34";
 async function onNetwork(hosts: readonly string[]) {
   const receiver = await TestReceiver.start();
   const clock = new ManualClock();
-  const network = { cut: false, silentDns: new Set<string>() };
+  /** `dns` is how look-ups fail of names whose DNS is silent; the host's own resolvers answer unless `deaf`. */
+  const network = {
+    cut: false,
+    noRoute: false,
+    deaf: false,
+    dns: ["ETIMEOUT"],
+    silentDns: new Set<string>(),
+    /** Who needs no look-up. */
+    known: new Set<string>(),
+  };
   const spy = new DialSpy(() => (network.cut ? "blackhole" : receiver.port));
+  const dial: Dial = (ip, port) => {
+    if (!network.noRoute) return spy.dial(ip, port);
+    const socket = new Socket();
+    queueMicrotask(() => socket.destroy(Object.assign(new Error(), { code: "ENETUNREACH", address: ip })));
+    return socket;
+  };
   const resolve = async (host: string) => {
-    if (network.silentDns.has(host)) throw new Fault("timeout", "the DNS did not answer in time");
+    if ((network.deaf && !network.known.has(host)) || network.silentDns.has(host)) throw dnsFault(network.dns);
     return [ADDRESS];
   };
+  const log = new TestLog();
   const daemon = await TestDaemon.start({
     clock,
-    network: { resolve, dial: spy.dial },
+    log,
+    network: {
+      resolve,
+      dial,
+      askResolvers: async () => (network.deaf ? "this host's DNS resolvers answer nothing" : null),
+    },
     settings: { EGRESS_PORTS: String(receiver.port) },
   });
   for (const host of hosts) await daemon.register(`http://${host}:${receiver.port}/hook`);
@@ -35,7 +58,26 @@ async function onNetwork(hosts: readonly string[]) {
       await rest();
     }
   };
-  return { daemon, clock, network, spy, receiver, pass };
+  const halts = async () => (await daemon.request("GET", "/v1/status")).body.not_sending;
+  return { daemon, clock, network, spy, receiver, pass, halts, log };
+}
+
+/** What the daemon logs, without the lines that tell of each attempt of a receiver's own fault. */
+class TestLog implements Log {
+  readonly lines: { level: string; message: string; fields: Record<string, unknown> }[] = [];
+  readonly debug = this.#at("debug");
+  readonly info = this.#at("info");
+  readonly warn = this.#at("warn");
+  readonly error = this.#at("error");
+  isLevelEnabled = () => true;
+
+  #at(level: string) {
+    return (fields: object, message: string) => void this.lines.push({ level, message, fields: { ...fields } });
+  }
+
+  of(level: string): string[] {
+    return this.lines.filter((line) => line.level === level).map(({ message }) => message);
+  }
 }
 
 /**
@@ -113,7 +155,71 @@ describe("when nothing at all can be reached", () => {
   });
 });
 
+describe("this host's own word is enough, though there is one receiver:", () => {
+  it.each([
+    ["no route", { noRoute: true }, "this host has no route to the receiver's network"],
+    ["no resolver", { deaf: true, dns: ["ECONNREFUSED"] }, "no DNS resolver could be reached"],
+    ["a resolver that is silent", { deaf: true }, "this host's DNS resolvers answer nothing"],
+    ["a resolver that fails", { deaf: true, dns: ["ESERVFAIL"] }, "this host's DNS resolvers answer nothing"],
+  ])("%s", async (_, trouble, detail) => {
+    const { daemon, network, receiver, pass, halts, log } = await onNetwork(["a.example.com"]);
+    Object.assign(network, trouble);
+    const ids = [];
+    for (let n = 0; n < 50; n++) ids.push(await daemon.publish());
+    await pass(1);
+    expect(await halts()).toEqual([{ reason: "unreachable", since: expect.any(String), detail }]);
+    await pass(130);
+    // At the start, after a minute and after two.
+    expect(log.of("error")).toEqual(Array(3).fill(expect.stringContaining(`nothing can be sent: ${detail}`)));
+    expect(log.lines.filter(({ level }) => level !== "debug").length).toBeLessThan(10);
+    expect((await daemon.request("GET", "/v1/webhooks/failures")).body.data).toEqual([]);
+
+    Object.assign(network, { noRoute: false, deaf: false });
+    await pass(5);
+    await daemon.daemon.idle();
+    expect(receiver.requests).toHaveLength(ids.length);
+    expect(await halts()).toEqual([]);
+    const over = log.lines.find(({ message }) => message.includes("can be sent again"));
+    expect(over?.fields.lasted_ms).toBeGreaterThanOrEqual(130_000);
+    expect((await daemon.attempts(ids[0]!)).map(({ number, outcome }) => [number, outcome])).toEqual([
+      [1, "succeeded"],
+    ]);
+    await receiver.close();
+  });
+
+  it("a resolver that dies uses up nobody's attempt while others need no look-up", async () => {
+    const { daemon, network, receiver, pass, halts } = await onNetwork(["b.example.com"]);
+    network.known.add("b.example.com");
+    network.deaf = true;
+    await daemon.register(`http://a.example.com:${receiver.port}/hook`);
+    const id = await daemon.publish();
+    await pass(1);
+    expect((await daemon.attempts(id)).map(({ url, outcome }) => [new URL(url).hostname, outcome])).toEqual([
+      ["b.example.com", "succeeded"],
+    ]);
+    network.deaf = false;
+    await pass(12);
+    await daemon.daemon.idle();
+    expect(await halts()).toEqual([]);
+    expect((await daemon.attempts(id)).map(({ outcome }) => outcome)).toEqual(["succeeded", "succeeded"]);
+    await receiver.close();
+  });
+});
+
 describe("a customer who alone cannot be reached", () => {
+  it.each([["ETIMEOUT"], ["ESERVFAIL"]])(
+    "has its own fault when its DNS says %s and the root's does not",
+    async (code) => {
+      const { daemon, network, pass, halts } = await onNetwork(["a.example.com"]);
+      network.silentDns.add("a.example.com");
+      network.dns = [code];
+      const id = await daemon.publish();
+      await pass(12);
+      expect((await daemon.attempts(id)).map(({ outcome }) => outcome)).toEqual(["failed"]);
+      expect(await halts()).toEqual([]);
+    },
+  );
+
   it("has a timeout of its own when its DNS is silent, recorded as of then, and nobody else waits", async () => {
     const { daemon, network, receiver, pass } = await onNetwork(["a.example.com", "b.example.com", "c.example.com"]);
     network.silentDns.add("a.example.com");

@@ -52,7 +52,7 @@ export class SimNetwork {
       if (isCutOff()) {
         // No route, or no answer.
         const afterMs = random.chance(0.5) ? random.between(1, 5) : TIMEOUT_MS;
-        this.#end(seen, afterMs, () => resolve(noResponse("timeout", "cut off", afterMs, { unanswered: true })));
+        this.#end(seen, afterMs, () => resolve(noResponse("timeout", "cut off", afterMs, { evidence: "silence" })));
         return;
       }
       const receiver = receiverOf(url);

@@ -40,3 +40,17 @@ it("is off in a read-only dashboard, which shows it all the same", () => {
   expect(shown(dashboard)).toContain("B is off: this dashboard is read-only");
   expect(shown(dashboard)).toContain("BRAKE ON");
 });
+
+it.each([80, 100, 120])(
+  "troubles of the daemon's own are in the header at %i columns, with their reason",
+  (columns) => {
+    const detail = "no DNS resolver could be reached";
+    const halt = { reason: "unreachable", since: PAUSED.at, detail } as const;
+    const [header] = shown(
+      on({ instead: { getStatus: { ...aStatus, not_sending: [halt] } }, size: { columns, rows: 24 } }),
+    ).split("\n");
+    expect(header).toContain(`CANNOT SEND: ${detail.slice(0, 20)}`);
+    expect(header).toContain("live");
+    expect(shown(pulled())).not.toContain("CANNOT SEND");
+  },
+);

@@ -1,4 +1,5 @@
 /** What is around every screen: header, tabs, the line for messages, the keys. */
+import type { Status } from "../../src/client/answers.ts";
 import { glyph } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
 import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
@@ -9,6 +10,8 @@ import { TABS, type Line, type Place, type State } from "../model.ts";
 import { runningJob } from "../state/jobs.ts";
 import { here } from "../state/places.ts";
 
+/** What is left of a header beside the reason why nothing is sent. */
+const HEADER_LEAST = 30;
 /** Behind this the news are old. */
 const LAG_MS = 2000;
 
@@ -16,6 +19,7 @@ export function headerRow(state: State): string {
   const { settings, link, known, size } = state;
   const brake = ` BRAKE ON${settings.readOnly ? ": no attempts" : ", B releases"} `;
   const right: Span[] = [
+    ...troubleSpans(state),
     ...(known.status?.value.paused ? [{ text: brake, style: "alarm" as const }, { text: " " }] : []),
     ...(settings.readOnly ? [{ text: "read-only ", style: "yellow" as const }] : []),
     ...(settings.label === "" ? [] : [{ text: ` ${settings.label} `, style: "alarm" as const }]),
@@ -32,6 +36,19 @@ export function headerRow(state: State): string {
     size.columns,
     right,
   );
+}
+
+/** What the daemon itself says is the matter; of the reason as much as leaves room for who and where it is. */
+function troubleSpans({ known, size, settings: { look } }: State): Span[] {
+  // Daemons of before say nothing of it.
+  const halts = (known.status?.value as Partial<Status> | undefined)?.not_sending ?? [];
+  const trouble = halts.find(({ reason }) => reason !== "operator" && reason !== "stopping");
+  if (trouble === undefined) return [];
+  const what = trouble.reason === "shortage" ? "CANNOT SEND ALL" : "CANNOT SEND";
+  const room = Math.max(0, size.columns - HEADER_LEAST - what.length);
+  const why =
+    trouble.detail.length > room ? `${trouble.detail.slice(0, room)}${glyph(look, "ellipsis")}` : trouble.detail;
+  return [{ text: ` ${what}: ${why} `, style: "alarm" }, { text: " " }];
 }
 
 function linkSpan({ link, now, known, settings: { look } }: State): Span {

@@ -67,6 +67,8 @@ export const getReadiness: Operation = {
   id: "getReadiness",
   tag: "Daemon",
   summary: "Ask whether publishes are taken",
+  description:
+    "It says nothing of sending: a node that cannot reach receivers takes publishes, keeps them and stays `ready`. The header `X-Webhookd-Not-Sending` then names the reasons, as `not_sending` of `GET /v1/status` does; it is absent while all goes on.",
   replies: {
     200: word("They are.", "ready"),
     503: word("They are not, and why.", "draining", "disk_full", "store_unavailable"),

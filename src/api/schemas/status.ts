@@ -1,6 +1,7 @@
 /** The daemon as a whole, as operators see it. */
 import * as v from "valibot";
 import { MAX_PASSPHRASE, MIN_PASSPHRASE } from "../../domain/passphrase.ts";
+import { HALT_REASONS } from "../../domain/pause.ts";
 import { line } from "../endpoint-schema.ts";
 import { Count, described, Instant, pageOf, Tenant, titled } from "./wire.ts";
 
@@ -21,6 +22,18 @@ export const Pause = titled(
     reason: v.string(),
     by: described(v.string(), "The key that was used, `socket`, `serve --paused`, or `restore`."),
     at: Instant,
+  }),
+);
+
+export const Halt = titled(
+  "Halt",
+  v.object({
+    reason: described(
+      v.picklist(HALT_REASONS),
+      "`operator`: the brake is on. `unrecorded`: results of attempts cannot be written down. `unreachable`: nothing can be reached, or this host has no route or no DNS. `shortage`: attempts cannot be made for want of file descriptors, memory or the like. `stopping`: the daemon stops.",
+    ),
+    since: Instant,
+    detail: described(v.string(), "Why, in a sentence."),
   }),
 );
 
@@ -70,6 +83,10 @@ export const Status = titled(
     started_at: Instant,
     uptime_seconds: Count,
     paused: Paused,
+    not_sending: described(
+      v.array(Halt),
+      "Every reason why nothing is sent now, or less than could be; empty while all goes on. No delivery loses an attempt by any of them.",
+    ),
     oldest_due_at: described(
       v.nullable(Instant),
       "When the oldest delivery fell due that is due, and neither held nor attempted since; null when none is.",
@@ -125,6 +142,12 @@ export const aPause = {
   at: "2026-11-20T09:50:00.000Z",
 };
 
+export const aHalt = {
+  reason: "unreachable",
+  since: "2026-11-20T09:50:00.000Z",
+  detail: "no DNS resolver could be reached",
+} as const;
+
 export const aBackup = {
   file: "/var/backups/webhookd/webhookd-20261120T090000123Z.db",
   at: "2026-11-20T09:00:00.123Z",
@@ -143,6 +166,7 @@ export const aStatus = {
   started_at: "2026-11-20T08:00:00.000Z",
   uptime_seconds: 6600,
   paused: null,
+  not_sending: [],
   oldest_due_at: null,
   deliveries: { pending: 9, held: 4, failed: 12 },
   data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },

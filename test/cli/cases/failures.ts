@@ -4,8 +4,8 @@ import type { Case } from "./case.ts";
 export const FAILURES_CASES: { readonly [N in keyof typeof FAILURES]: Case } = {
   failures: {
     words: ["--since", "2h"],
-    asks: ["listFailures", "getEndpoint"],
-    spares: ["getEndpoint"],
+    asks: ["listFailures", "getStatus", "getEndpoint"],
+    spares: ["getStatus", "getEndpoint"],
     out: /^FAILED +RETRIED .+\n441 +1,978 +0 +ep_\S+ +\S+\/\S+ +503 from the receiver +.+ {20,}\.#\nThe first of them:\n(?: {2}.+\n){2}.+ --since 2h --canary\n$/,
     err: /^Received since \S+; each sign of SERIES is 1h\.\n$/,
     json: { total: 1 },

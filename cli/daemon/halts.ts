@@ -1,0 +1,50 @@
+/** Why nothing is sent now, or less than could be, as commands say it. */
+import type { Status } from "../../src/client/answers.ts";
+import { ClientError, type Client } from "../../src/client/client.ts";
+import { span } from "../words.ts";
+
+export type Halt = Status["not_sending"][number];
+
+/** The brake is somebody's will and told with `paused`; these are troubles. Daemons of before say nothing of them. */
+export function troublesOf({ not_sending: halts = [] }: Partial<Pick<Status, "not_sending">>): readonly Halt[] {
+  return halts.filter(({ reason }) => reason !== "operator" && reason !== "stopping");
+}
+
+export function troubleText({ reason, since, detail }: Halt, now: number): string {
+  const lasting = `for ${span(Math.max(0, (now - Date.parse(since)) / 1000))}`;
+  const what = reason === "shortage" ? "not all attempts can be made" : "nothing can be sent";
+  return `${what} ${lasting}: ${detail}. No delivery loses an attempt by it`;
+}
+
+const TODO: Partial<Readonly<Record<Halt["reason"], string>>> = {
+  unreachable: "look at this host's network and DNS: ip route, resolvectl status",
+  shortage: "raise LimitNOFILE in the unit, or ulimit -n, or lower [delivery] max_in_flight",
+  unrecorded: "webhookd doctor says what is the matter with the disk",
+};
+
+export function troubleTodo({ reason }: Halt): string {
+  return TODO[reason] ?? "webhookd doctor";
+}
+
+/** Troubles, for whoever looks at something else; nothing where the key may not see how the daemon is. */
+export async function readTroubles(client: Client): Promise<readonly Halt[]> {
+  try {
+    return troublesOf(await client.call("getStatus"));
+  } catch (error) {
+    if (error instanceof ClientError) return [];
+    throw error;
+  }
+}
+
+/** Why no attempt will be made soon, as far as one may know; null when one will. */
+export async function whyNone(client: Client): Promise<string | null> {
+  try {
+    const { not_sending: halts = [] } = (await client.call("getStatus")) as Partial<Status>;
+    const halt = halts.find(({ reason }) => reason !== "shortage");
+    if (halt === undefined) return null;
+    return halt.reason === "operator" ? `${halt.detail}. To go on: webhookd resume` : halt.detail;
+  } catch (error) {
+    if (error instanceof ClientError) return null;
+    throw error;
+  }
+}

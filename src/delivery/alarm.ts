@@ -1,0 +1,40 @@
+/**
+ * Trouble that lasts, as the log hears of it: once when it begins, once a minute while it goes on, and how long it
+ * lasted. Trouble that comes and goes is told no oftener.
+ */
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+
+const PACE_MS = 60_000;
+
+export class Alarm {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #since: number | null = null;
+  #wasTold = false;
+  #toldAt = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock, log: Log) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** It is so, or so still. */
+  raise(message: string, fields: object = {}): void {
+    const now = this.#clock.monotonic();
+    this.#since ??= now;
+    if (now - this.#toldAt < PACE_MS) return;
+    this.#toldAt = now;
+    this.#log.error({ ...fields, lasted_ms: Math.round(now - this.#since) }, message);
+    this.#wasTold = true;
+  }
+
+  /** It is over. */
+  clear(message: string): void {
+    if (this.#since === null) return;
+    const lasted_ms = Math.round(this.#clock.monotonic() - this.#since);
+    if (this.#wasTold) this.#log.info({ lasted_ms }, message);
+    this.#since = null;
+    this.#wasTold = false;
+  }
+}
