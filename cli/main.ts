@@ -3,6 +3,12 @@ import { report } from "./failure.ts";
 import { front } from "./front.ts";
 import { processIo } from "./io.ts";
 import { RUNS } from "./runs.ts";
+import { packed } from "../src/packed.ts";
+
+// Node would open its debugger: the flag against that is not there for whoever starts this file by hand.
+if (process.platform !== "win32") process.on("SIGUSR1", () => {});
+// The executable heeds no NODE_OPTIONS, but a thread would read them out of the environment that it inherits.
+if (packed) delete process.env.NODE_OPTIONS;
 
 const io = processIo();
 // Node would end with 1, which says that something was refused.

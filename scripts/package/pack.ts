@@ -7,7 +7,8 @@
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import fs from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { exec } from "@yao-pkg/pkg";
 import { root } from "../build.ts";
 import { targetNamed, type Target } from "./targets.ts";
@@ -19,6 +20,7 @@ const version = process.versions.node;
 const target = targetNamed(name);
 offerNode(target);
 rmSync(output, { force: true });
+const isSealed = sealFromEnvironment();
 // A package.json as input is what makes pkg keep the ES module and the addon in its file system.
 await exec({
   input: join(directory, "package.json"),
@@ -26,6 +28,25 @@ await exec({
   output,
   sea: true,
 });
+if (!isSealed()) throw new Error("pkg wrote no sea-config.json: the executable would heed NODE_OPTIONS and SIGUSR1");
+
+/**
+ * Node's own switches are set here or nowhere: NODE_OPTIONS would run anybody's code, and SIGUSR1 opens a debugger. pkg
+ * passes neither field on to Node's configuration of an executable, so they are added as it writes that file.
+ */
+function sealFromEnvironment(): () => boolean {
+  let isDone = false;
+  const { writeFile } = fs;
+  fs.writeFile = async (file, data, options) => {
+    const isConfig = typeof file === "string" && basename(file) === "sea-config.json";
+    if (!isConfig) return writeFile(file, data, options);
+    const config = JSON.parse(data as string) as object;
+    isDone = true;
+    const sealed = { ...config, execArgv: ["--disable-sigusr1"], execArgvExtension: "none" };
+    return writeFile(file, JSON.stringify(sealed), options);
+  };
+  return () => isDone;
+}
 
 /**
  * Puts the stripped Node where pkg looks for its download, whose file names are internal to pkg: this is why

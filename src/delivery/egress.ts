@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import type { Clock } from "../clock.ts";
 import type { AddressPolicy } from "../domain/address.ts";
+import { packed } from "../packed.ts";
 import { Deadlines } from "./deadline.ts";
 import { dialTcp, type Dial } from "./dial.ts";
 import type { Resolve } from "./resolver.ts";
@@ -56,8 +57,17 @@ export class Egress {
   }
 }
 
-/** TLS 1.2 at least, the public authorities, and those of a PEM file if one is named. Costs 25 ms: make it once. */
+/** With these Node trusts more than the public authorities. */
+const TRUSTING = ["NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"];
+
+/**
+ * TLS 1.2 at least, the public authorities, and those of a PEM file if one is named. What the environment adds counts
+ * in a checkout alone: the executable heeds its configuration. Costs 25 ms: make it once.
+ */
 export function trust(caFile = ""): SecureContext {
-  const ca = caFile === "" ? undefined : [...getCACertificates("default"), readFileSync(caFile, "utf8")];
+  const named = caFile === "" ? [] : [readFileSync(caFile, "utf8")];
+  const isAltered = packed && TRUSTING.some((name) => process.env[name]);
+  const ca =
+    isAltered || named.length > 0 ? [...getCACertificates(isAltered ? "bundled" : "default"), ...named] : undefined;
   return createSecureContext({ minVersion: "TLSv1.2", ...(ca !== undefined && { ca }) });
 }

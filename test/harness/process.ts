@@ -24,6 +24,8 @@ export const it = base.extend<{ machine: Machine }>({
 export interface SpawnOptions {
   /** Settings as variables: `{ RETRY_DELAYS: "10ms,20ms" }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Any other variables. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /** As another user. */
   readonly uid?: number;
@@ -49,11 +51,16 @@ export class Machine {
   readonly #receivers: TestReceiver[] = [];
 
   /** Any program. No variable of the test run reaches it but PATH. */
-  spawn(file: string, args: readonly string[], { settings = {}, ...options }: SpawnOptions = {}): TestProcess {
+  spawn(
+    file: string,
+    args: readonly string[],
+    { settings = {}, env: more = {}, ...options }: SpawnOptions = {},
+  ): TestProcess {
     const env: Record<string, string> = {
       HOME: this.home,
       PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ""}`,
       WEBHOOKD_DATA_DIR: this.dir,
+      ...more,
     };
     // Halves what a start costs; nearly all of it is compiling the same modules again. What is not of this checkout is
     // measured as it is.

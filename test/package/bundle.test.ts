@@ -5,6 +5,9 @@ import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundle, type Bundle } from "../../scripts/build.ts";
+import { it as machineIt } from "../harness/process.ts";
+import { TestReceiver } from "../harness/receiver.ts";
+import { caFile } from "../harness/tls.ts";
 
 /** The commands that may draw. */
 const DRAWS = /\/tui\.ts$/;
@@ -40,6 +43,29 @@ function outputOf(entryPoint: RegExp): string {
 const matches = (sources: Set<string>, what: RegExp) => [...sources].filter((source) => what.test(source));
 
 describe("the bundle", () => {
+  machineIt("trusts the authorities of its configuration, and none that the environment adds", async ({ machine }) => {
+    const program: [string, string] = [process.execPath, join(made.directory, "webhookd.mjs")];
+    const receiver = await TestReceiver.start([], { tls: true });
+    const outcome = async (dir: string, settings: Record<string, string>) => {
+      const env = { NODE_EXTRA_CA_CERTS: caFile };
+      const daemon = await machine.serve({ program, env, settings, dir: join(machine.home, dir) });
+      const url = `https://localhost:${receiver.port}/`;
+      const endpoint = await daemon.request("POST", "/v1/webhooks", { url, events: ["goal.achieved"] });
+      await daemon.request("POST", "/v1/webhooks/events", { type: "goal.achieved", data: {} });
+      const attempt = await daemon.process.json(({ msg }) => msg === "delivery.attempted");
+      expect(endpoint.status).toBe(201);
+      expect(await daemon.stop()).toBe(0);
+      return attempt["error"] ?? attempt["outcome"];
+    };
+    try {
+      expect(await outcome("one", {})).toBe("tls_error");
+      expect(receiver.requests.length).toBe(0);
+      expect(await outcome("two", { EGRESS_CA_FILE: caFile, LOG_LEVEL: "debug" })).toBe("succeeded");
+    } finally {
+      await receiver.close();
+    }
+  });
+
   it("runs alone, with an empty environment", async () => {
     const run = promisify(execFile)(process.execPath, [join(made.directory, "webhookd.mjs"), "--version"], {
       cwd: tmpdir(),

@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -53,6 +53,7 @@ async function prove(site: Site): Promise<void> {
     await helpsWithEveryCommand(site);
     await startsAndStops(site);
     await delivers(site);
+    await heedsNoSwitchOfNode(site);
     assert.deepEqual(site.strays(), [], "nothing is written outside of the data directory");
     const where = values.offline ? ", without a network" : "";
     say(`alone in a directory${where}: nothing was written but ${site.dataDir.split("/").pop()}/`);
@@ -148,6 +149,25 @@ async function delivers(site: Site): Promise<void> {
     daemon.kill();
     receiver.close();
     receiver.closeAllConnections();
+  }
+}
+
+/** In a thread neither: those read NODE_OPTIONS for themselves. */
+async function heedsNoSwitchOfNode(site: Site): Promise<void> {
+  const ran = join(site.directory, "home", "ran");
+  const code = join(site.directory, "home", "code.cjs");
+  writeFileSync(code, `require("node:fs").writeFileSync(${JSON.stringify(ran)}, "");`);
+  const daemon = await site.serve({ NODE_OPTIONS: `--require ${code} --inspect=127.0.0.1:0` });
+  try {
+    daemon.signal("SIGUSR1");
+    await daemon.post("/v1/webhooks/events", { type: "goal.achieved", data: {} });
+    await daemon.stop();
+    assert.ok(!existsSync(ran), "NODE_OPTIONS runs no code");
+    assert.equal(daemon.stderr, "", "neither NODE_OPTIONS nor SIGUSR1 opens a debugger");
+    say("NODE_OPTIONS runs nothing, and SIGUSR1 opens no debugger");
+  } finally {
+    daemon.kill();
+    rmSync(code);
   }
 }
 

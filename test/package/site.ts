@@ -48,15 +48,17 @@ export class Site {
     return stdout;
   }
 
-  async serve(): Promise<Daemon> {
+  /** `more` is added to the environment. */
+  async serve(more: Readonly<Record<string, string>> = {}): Promise<Daemon> {
     const [command, ...before] = this.command as [string];
     const words = ["serve", "--dev", "--data-dir", this.dataDir, "--listen", "127.0.0.1:0"];
     const began = performance.now();
     const child = spawn(command, [...before, ...words], {
       cwd: this.directory,
-      env: this.env,
-      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...this.env, ...more },
+      stdio: ["ignore", "pipe", "pipe"],
     });
+    child.stderr.pipe(process.stderr);
     const lines: string[] = [];
     const silence = setTimeout(() => child.kill("SIGKILL"), 60_000);
     for await (const line of createInterface({ input: child.stdout })) {
@@ -89,12 +91,15 @@ export class Daemon {
   readonly startedMs: number;
   readonly #process: ChildProcess;
   readonly #keyFile: string;
+  /** What it has said there. */
+  stderr = "";
 
   constructor(process: ChildProcess, url: string, startedMs: number, keyFile: string) {
     this.#process = process;
     this.url = url;
     this.startedMs = startedMs;
     this.#keyFile = keyFile;
+    process.stderr!.on("data", (chunk) => (this.stderr += String(chunk)));
   }
 
   async post(path: string, body: object): Promise<Record<string, string>> {
@@ -117,6 +122,10 @@ export class Daemon {
     this.#process.kill("SIGTERM");
     const [code] = (await exit) as [number | null];
     assert.equal(code, 0, "SIGTERM ends serve with 0");
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
   }
 
   kill(): void {

@@ -112,7 +112,8 @@ export const SENDING = [
     key: "ca_file",
     kind: "path",
     default: "",
-    sentence: "PEM file with more certificate authorities that receivers' certificates may come from.",
+    sentence:
+      "PEM file with more certificate authorities that receivers' certificates may come from. NODE_EXTRA_CA_CERTS adds none to the executable.",
   },
   {
     section: "signature",
