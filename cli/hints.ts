@@ -6,6 +6,7 @@ export const HINTS: { readonly [C in ErrorCode]?: string } = {
     "What was delivered goes out again by: webhookd replay evt_… --force; what is pending, at once: webhookd deliveries attempt dlv_…",
   delivery_settled: "To send its event again all the same: webhookd replay evt_… --force",
   endpoint_disabled: "Let it be sent to again first: webhookd endpoints enable ep_…",
+  endpoint_damaged: "What cannot be read, and what to type about it: webhookd doctor",
   endpoint_limit: "Take one away with `webhookd endpoints rm`, or raise [endpoints] max_per_tenant.",
   rotation_in_progress: "End it first: webhookd endpoints rotate-secret ep_… --complete, or --abandon",
   not_rotating: "To begin one: webhookd endpoints rotate-secret ep_…",

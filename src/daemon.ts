@@ -23,6 +23,7 @@ import { ThreadedSending } from "./delivery/threaded-sending.ts";
 import { both } from "./delivery/watcher.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import { Feed } from "./feed/feed.ts";
+import type { Endpoint } from "./domain/endpoint.ts";
 import type { Log } from "./log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { nativeBinding } from "./native.ts";
@@ -31,6 +32,7 @@ import { openStore } from "./store/open.ts";
 import { startThread } from "./thread.ts";
 import { saveCounters } from "./upkeep/counters.ts";
 import { Backups } from "./upkeep/backups.ts";
+import { DamagedEndpoints } from "./upkeep/damaged-endpoints.ts";
 import { forgetIdempotencyKeys } from "./upkeep/idempotency.ts";
 import { Retention } from "./upkeep/retention.ts";
 import { switchSecrets } from "./upkeep/secret-switch.ts";
@@ -133,7 +135,10 @@ export async function startDaemon(
   };
   const onFailed = (detail: string) => alerts.backupFailed(detail);
   const backups = new Backups({ store, clock, log, rules: () => backupRules, signal: ending.signal, onFailed });
-  const metrics = new Metrics({ store, deliveries: dispatcher, clock, version });
+  const onFound = (endpoint: Endpoint) => alerts.damaged(endpoint);
+  const damagedEndpoints = new DamagedEndpoints({ store, clock, log, signal: ending.signal, onFound });
+  const damaged = () => damagedEndpoints.all;
+  const metrics = new Metrics({ store, deliveries: dispatcher, damaged, clock, version });
   let phase: "serving" | "draining" | "stopped" = "serving";
   const api = createApi({
     store,
@@ -147,6 +152,7 @@ export async function startDaemon(
     version,
     phase: () => phase,
     backups,
+    damaged,
     departures: () => departures({ ...config, egress }),
     urlPolicy: (tenant) => urlPolicy(tenant),
   });
@@ -187,6 +193,7 @@ export async function startDaemon(
       { name: "jobs", pattern: "* * * * * *", run: () => jobs.run() },
       { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
       { name: "secret switch", pattern: "* * * * * *", run: endOverlaps },
+      { name: "damaged endpoints", pattern: "* * * * * *", run: () => damagedEndpoints.run() },
       { name: "health", pattern: "* * * * * *", run: () => store.saveHealth() },
       {
         name: "free space",
@@ -247,6 +254,7 @@ export async function startDaemon(
     tick: async () => {
       dispatcher.tick();
       await endOverlaps();
+      await damagedEndpoints.run();
       await alerts.run();
       await jobs.run();
     },

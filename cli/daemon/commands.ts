@@ -39,7 +39,7 @@ export const DAEMON = {
         type: "string",
         valueHint: "A,B",
         description:
-          "Exit 8 also for failing (an endpoint), backlog>N (deliveries that wait), oldest>DURATION (due since)",
+          "Exit 8 also for failing or damaged (an endpoint), backlog>N (deliveries that wait), oldest>DURATION (due since)",
       },
       ...CLIENT,
     },
@@ -47,7 +47,7 @@ export const DAEMON = {
       "webhookd status",
       "webhookd status --wait --json",
       "webhookd status --watch 2s",
-      "webhookd status --fail-on failing,backlog>1000,oldest>10m",
+      "webhookd status --fail-on failing,damaged,backlog>1000,oldest>10m",
     ],
   ),
   pause: command(

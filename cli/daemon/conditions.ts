@@ -14,13 +14,14 @@ export interface Condition {
   readonly met: (seen: Seen, now: number) => string | null;
 }
 
-const FORMS = ["failing", "backlog>1000", "oldest>10m"];
+const FORMS = ["failing", "damaged", "backlog>1000", "oldest>10m"];
 
 export function readConditions(text: string): Condition[] {
   return text.split(",").map((word) => {
     const name = word.trim();
     const [, noun, limit] = /^(backlog|oldest)>(.+)$/.exec(name) ?? [];
     if (name === "failing") return failing(name);
+    if (name === "damaged") return damaged(name);
     if (noun === "backlog") return backlog(name, readCount(limit!, "--fail-on backlog>", { min: 0, max: 999_999_999 }));
     if (noun === "oldest") return oldest(name, readDuration(limit!, "--fail-on oldest>"));
     const near = nearest(name, FORMS);
@@ -33,6 +34,12 @@ function failing(name: string): Condition {
   const met = ({ failing }: Seen) =>
     failing!.length === 0 ? null : failing!.map(({ endpoint }) => `${endpoint} is failing`).join(", ");
   return { name, needs: "failing", met };
+}
+
+function damaged(name: string): Condition {
+  const met = ({ damaged_endpoints: found }: Partial<Seen>) =>
+    (found?.total ?? 0) === 0 ? null : found!.endpoints.map(({ endpoint }) => `${endpoint} is damaged`).join(", ");
+  return { name, needs: null, met };
 }
 
 function backlog(name: string, limit: number): Condition {

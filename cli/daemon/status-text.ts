@@ -33,9 +33,10 @@ function failingText(one: FailingEndpoint, now: number): string {
 
 /** What to type next; the first thing that is the matter decides. */
 export function nextLine(seen: Seen): string {
-  const { state, paused, failing, deliveries, statistics, dev } = seen;
+  const { state, paused, damaged_endpoints: damaged, failing, deliveries, statistics, dev } = seen;
   if ((state !== "ready" && state !== "draining") || troublesOf(seen).length > 0) return "webhookd doctor";
   if (paused !== null) return "webhookd resume";
+  if ((damaged?.total ?? 0) > 0) return "webhookd doctor";
   if ((failing ?? []).length > 0) return "webhookd failures";
   if ((deliveries?.failed ?? 0) > 0) return "webhookd replay --all-failed --dry-run";
   if ((statistics?.published?.total ?? 0) > 0) return "webhookd events tail";
@@ -63,7 +64,17 @@ export function statusLines(status: Status, now: number): string[] {
     `  database  ${size(database.bytes)}, log ${size(database.wal_bytes)}, schema ${status.schema}`,
     `  backup    ${last}`,
     ...(backup.failure === null ? [] : [`  BACKUP FAILED ${ago(backup.failure.at, now)}: ${backup.failure.detail}`]),
+    ...damagedLines(status),
     ...(status.careful ? ["  careful mode: the process died twice in quick succession"] : []),
     ...status.departures.map((sentence) => `  ${sentence}`),
   ];
+}
+
+/** A daemon older than this command says nothing of them. */
+function damagedLines({ damaged_endpoints: damaged }: Partial<Status>): string[] {
+  const { total, endpoints } = damaged ?? { total: 0, endpoints: [] };
+  const lines = endpoints
+    .slice(0, NAMED)
+    .map(({ endpoint, url, reason }) => `  DAMAGED   ${endpoint} ${hostOf(url)}: ${reason}; what it is owed waits`);
+  return total > lines.length ? [...lines, `  DAMAGED   ${total - lines.length} more endpoints`] : lines;
 }

@@ -2,6 +2,7 @@
 import type { Status } from "../../src/client/answers.ts";
 import { version } from "../../src/version.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
+import { mendOf } from "../endpoints/text.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 
 const DAY = 86_400_000;
@@ -24,6 +25,7 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
   } else if (troubles.length === 0 && oldest !== null && now - Date.parse(oldest) > LATE_MS) {
     yield warn("attempts", `something is due since ${oldest}`, "webhookd failures, and the log");
   }
+  yield* damagedFindings(status);
   if (status.careful) yield warn("attempts", "careful mode, after two deaths in quick succession", "look at the log");
   if (backup.failure !== null) {
     yield fail("backup", `failed at ${backup.failure.at}: ${backup.failure.detail}`, "webhookd backup");
@@ -31,4 +33,14 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
   else if (now - Date.parse(backup.last.at) > Math.max(7 * DAY, 2000 * backup.every_seconds)) {
     yield warn("backup", `the last is of ${backup.last.at}`, "webhookd backup, or set [backup] every");
   } else yield ok("backup", `${backup.last.file}, of ${backup.last.at}`);
+}
+
+/** A daemon older than this command says nothing of them. */
+function* damagedFindings({ damaged_endpoints: damaged }: Partial<Status>): Generator<Finding> {
+  const { total, endpoints } = damaged ?? { total: 0, endpoints: [] };
+  for (const { endpoint, url, parts, reason } of endpoints) {
+    yield fail(endpoint, `${url} is damaged: ${reason}; nothing is sent to it`, mendOf(endpoint, parts));
+  }
+  const more = total - endpoints.length;
+  if (more > 0) yield fail("endpoints", `${more} more are damaged`, "webhookd endpoints list");
 }

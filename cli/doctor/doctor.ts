@@ -16,9 +16,11 @@ import { daemonFindings } from "./daemon.ts";
 import { endpointFindings } from "./endpoints.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 import { dataFindings, hostFindings } from "./host.ts";
+import { repairSecret } from "./repair-secret.ts";
 
 /** Each finding is shown when it is made: the network may be what is slow. */
 export async function run(args: Args<"doctor">, io: Io): Promise<number> {
+  if (args["repair-secret"] !== undefined) return repairSecret(args, io);
   if (args.endpoint !== undefined) readId("ep", args.endpoint);
   const findings: Finding[] = [];
   for await (const finding of examine(args, io)) {

@@ -8,7 +8,7 @@ import { sayTable } from "../table.ts";
 import { connect } from "../target.ts";
 import { readCount, readId } from "../values.ts";
 import { ago, grouped } from "../words.ts";
-import { fieldText, stateOf } from "./text.ts";
+import { fieldText, mendOf, stateOf } from "./text.ts";
 
 export async function run(args: Args<"endpoints show">, io: Io): Promise<number> {
   const id = readId("ep", args.endpoint);
@@ -45,7 +45,10 @@ function show(endpoint: EndpointWithHealth, io: Io): void {
   const waits = `${grouped(health.pending)} pending, ${grouped(health.held)} held, ${grouped(health.failed)} failed`;
   const inARow = health.consecutive_failures === 0 ? "" : `; ${grouped(health.consecutive_failures)} in a row since`;
   say(io, `${endpoint.id}  ${stateOf(endpoint)}  ${endpoint.url}`);
+  const { damaged } = endpoint;
   sayFields(io, [
+    ["damaged", damaged ? `${damaged.reason}; nothing is sent, what it is owed waits` : null],
+    ["to mend it", damaged ? mendOf(endpoint.id, damaged.parts) : null],
     ["types", fieldText(endpoint.events)],
     ["deliveries", waits],
     ["last success", last(health.last_success_at)],

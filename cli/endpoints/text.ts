@@ -1,11 +1,33 @@
 /** Endpoints in words. */
 import type { Endpoint } from "../../src/client/answers.ts";
 
-/** `enabled`, or since when not and why. */
-export function stateOf({ enabled, disabled_reason: reason, when_disabled: then }: Endpoint): string {
+/** `damaged`, `enabled`, or since when not and why. A daemon older than this command says nothing of damage. */
+export function stateOf({ damaged, enabled, disabled_reason: reason, when_disabled: then }: Endpoint): string {
+  if (damaged) return `damaged (${damaged.parts.join(", ")})`;
   if (enabled) return "enabled";
   return reason === null ? `disabled, ${then}` : `disabled, ${then} (${reason})`;
 }
+
+/** What to type about what cannot be read. */
+export function mendOf(id: string, parts: readonly EndpointPart[]): string {
+  if (parts.some((part) => part.endsWith("signing_secret"))) return `webhookd doctor --repair-secret ${id}`;
+  if (parts.includes("tenant")) return `webhookd endpoints rm ${id}, and add it anew`;
+  const flags = parts.map((part) => FLAGS[part]).filter((flag) => flag !== undefined);
+  return `webhookd endpoints update ${id} ${flags.join(" ")}`;
+}
+
+type EndpointPart = NonNullable<Endpoint["damaged"]>["parts"][number];
+
+/** How `endpoints update` gives them anew. */
+const FLAGS: { readonly [P in EndpointPart]?: string } = {
+  headers: "--headers-from FILE",
+  url: "--to URL",
+  events: "--events TYPES",
+  metadata: "--metadata JSON",
+  when_disabled: "--when-disabled hold",
+  rate_per_second: "--rate none",
+  max_in_flight: "--max-in-flight none",
+};
 
 /** How a field is said; what is not there is a dash. */
 export function fieldText(value: unknown): string {

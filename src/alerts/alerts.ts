@@ -5,7 +5,7 @@ import type { Config } from "../config.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
 import type { DeliveryWatcher } from "../delivery/watcher.ts";
 import { ALERT_TENANT, AlertFolder, type Moment, type Notice } from "../domain/alert.ts";
-import type { DisabledReason } from "../domain/endpoint.ts";
+import type { DisabledReason, Endpoint } from "../domain/endpoint.ts";
 import type { UrlPolicy } from "../domain/url.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { EndedAttempt, Recorded, Space, Store } from "../store/store.ts";
@@ -62,6 +62,10 @@ export class Alerts implements Told {
     if (this.#endpoint !== null && endpoint !== this.#endpoint) this.#folder.endpointDisabled(endpoint, reason);
   }
 
+  damaged({ id, damaged }: Endpoint): void {
+    if (this.#endpoint !== null && damaged !== null) this.#folder.endpointDamaged(id, damaged);
+  }
+
   space(space: Space): void {
     if (this.#endpoint !== null) this.#folder.space(space);
   }
@@ -107,6 +111,8 @@ export class Alerts implements Told {
         }));
       case "webhookd.endpoint_disabled":
         return this.#listed(notice, "endpoints", notice.endpoints, ({ reason }) => ({ reason }));
+      case "webhookd.endpoint_damaged":
+        return this.#listed(notice, "endpoints", notice.endpoints, ({ parts, reason }) => ({ parts, reason }));
       case "webhookd.deliveries_failed":
         return this.#listed(notice, "groups", notice.groups, (one) => ({
           error: one.error,

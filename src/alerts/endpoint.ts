@@ -40,11 +40,17 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
     await store.addEndpoint({ ...rest, ...added, ...wanted }, 1, now);
     return id;
   }
-  if (!known.enabled || known.url !== wanted.url || known.events.join() !== wanted.events.join()) {
+  if (
+    !known.enabled ||
+    known.damaged !== null ||
+    known.url !== wanted.url ||
+    known.events.join() !== wanted.events.join()
+  ) {
     await store.updateEndpoint(ALERT_TENANT, known.id, (before) => ({ ...before, ...wanted }), now);
   }
   const secrets = await store.signingSecrets(ALERT_TENANT, known.id);
-  if (secrets?.current !== secret) await store.rotateSecret(ALERT_TENANT, known.id, { secret, switchesAt: now }, now);
+  const isInUse = secrets !== null && secrets !== "damaged" && secrets.current === secret;
+  if (!isInUse) await store.rotateSecret(ALERT_TENANT, known.id, { secret, switchesAt: now }, now);
   return known.id;
 }
 

@@ -73,12 +73,13 @@ interface Context {
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
 
-type Optional = "random" | "catalogue" | "departures";
+type Optional = "random" | "catalogue" | "departures" | "damaged";
 
 export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiParts, Optional>>): Api {
   const parts: ApiParts = {
     random: pooledRandom(),
     departures: () => [],
+    damaged: () => [],
     catalogue: { types: catalogue(given.config.eventTypes), checkData: undefined },
     ...given,
   };

@@ -15,7 +15,7 @@ import {
 import { choiceParameter, idParameter, type Query } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentAttempt, presentDelivery } from "./present.ts";
-import { erased, notFound } from "./problem.ts";
+import { damagedEndpoint, erased, notFound } from "./problem.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { json, type Call, type Reply, type Route } from "./route.ts";
 import { OUTCOMES } from "./schemas/attempt.ts";
@@ -59,7 +59,11 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
     const { principal, params, query, now, request } = call;
     const tenant = tenantToRead(principal, namedTenant(query));
     const once = request && { ...request, answer: requestedText };
-    const requested = await store.requestAttempt(tenant, idOf("dlv", params), now, once);
+    const id = idOf("dlv", params);
+    const delivery = await store.getDelivery(tenant, id);
+    const endpoint = delivery && (await store.getEndpoint(tenant, delivery.endpoint));
+    if (endpoint?.damaged) throw damagedEndpoint(endpoint.damaged);
+    const requested = await store.requestAttempt(tenant, id, now, once);
     if (requested.result !== "requested") throw refusal(requested.result);
     deliveries.attempt(requested);
     return shown(202, call);

@@ -1,6 +1,7 @@
 /** Changing an endpoint: what a merge-patch makes of its settings. */
 import * as v from "valibot";
-import type { EndpointSettings } from "../domain/endpoint.ts";
+import type { Endpoint, EndpointPart, EndpointSettings } from "../domain/endpoint.ts";
+import { WebhookdError } from "../domain/errors.ts";
 import { mergePatch, type JsonObject } from "../domain/merge-patch.ts";
 import { headers, metadata, type changeSchema } from "./endpoint-schema.ts";
 import { checked } from "./validation.ts";
@@ -23,6 +24,34 @@ export function changed(before: EndpointSettings, patch: EndpointPatch, signatur
       metadata: given(patch.metadata && mergePatch(before.metadata, patch.metadata), before.metadata, {}),
     }),
   };
+}
+
+/** What cannot be read any more may not be taken for what holds: a change has to say it anew. */
+export function requireWhole(patch: EndpointPatch, { damaged, headerNames }: Endpoint): void {
+  const missing = (damaged?.parts ?? []).filter((part) => !isMended(part, patch, headerNames));
+  if (missing.length === 0) return;
+  const detail = missing.includes("headers")
+    ? `headers cannot be read; give each of them anew, or null: ${headerNames.join(", ")}`
+    : `${missing.join(", ")} cannot be read; give ${missing.length === 1 ? "it" : "them"} anew in the same change`;
+  throw new WebhookdError("endpoint_damaged", detail);
+}
+
+function isMended(part: EndpointPart, patch: EndpointPatch, headerNames: readonly string[]): boolean {
+  switch (part) {
+    case "signing_secret":
+    case "next_signing_secret":
+      // No change touches them, nor makes them worse.
+      return true;
+    case "headers": {
+      if (patch.headers === null) return true;
+      const named = Object.keys(patch.headers ?? {}).map((name) => name.toLowerCase());
+      return patch.headers !== undefined && headerNames.every((name) => named.includes(name.toLowerCase()));
+    }
+    case "tenant":
+      return false;
+    default:
+      return patch[part] !== undefined;
+  }
 }
 
 function given<T>(value: T | null | undefined, before: T, fallback: T): T {

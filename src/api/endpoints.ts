@@ -1,18 +1,18 @@
 /** Registering endpoints, looking at them, changing and deleting them. */
-import type { Endpoint, EndpointSettings } from "../domain/endpoint.ts";
+import { isDamaged, type Endpoint, type EndpointSettings } from "../domain/endpoint.ts";
 import type { EventType } from "../domain/event-type.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { newSigningSecret } from "../domain/secret.ts";
 import { allows, type Principal } from "./authentication.ts";
-import { changed } from "./endpoint-change.ts";
+import { changed, requireWhole } from "./endpoint-change.ts";
 import { changeSchema, registrationSchema } from "./endpoint-schema.ts";
 import { unknownName } from "./names.ts";
 import * as operations from "./operations/endpoints.ts";
 import { deprecated, flagParameter, invalidQuery, textParameter, type Query } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentEndpoint, presentHealth } from "./present.ts";
-import { notFound } from "./problem.ts";
+import { damagedEndpoint, notFound } from "./problem.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
 import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
 import { namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "./tenant.ts";
@@ -68,6 +68,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     const endpoint = await store.getEndpoint(tenantToRead(principal, namedTenant(query)), id);
     const target = await store.target(id);
     if (endpoint === null || target === null) throw new WebhookdError("gone", `${id} was deleted since`);
+    if (isDamaged(target)) throw damagedEndpoint(target.damaged);
     // The secret that the first answer showed, to whoever it was shown to; any other takes the scope.
     const shown = principal.keyId === keyId && target.secretVersion === 1;
     if (!shown && !allows(principal, "secrets")) {
@@ -84,7 +85,8 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     if (owner === null) throw notFound();
     const patch = readJson(body, changeSchema(rulesFor(owner)));
     requireForValues(principal, patch.headers ?? {});
-    const settings = (before: EndpointSettings) => {
+    const settings = (before: EndpointSettings, endpoint: Endpoint) => {
+      requireWhole(patch, endpoint);
       const after = changed(before, patch, signatureHeader);
       requireForMove(principal, before, after);
       return after;
@@ -198,7 +200,7 @@ function requireForValues(principal: Principal, headers: Readonly<Record<string,
 /** Whoever moves an endpoint to another host is sent its header values there: that shows them as well as a read would. */
 function requireForMove(principal: Principal, before: EndpointSettings, after: EndpointSettings): void {
   if (allows(principal, "secrets") || Object.keys(after.headers).length === 0) return;
-  if (new URL(after.url).origin === new URL(before.url).origin) return;
+  if (new URL(after.url).origin === URL.parse(before.url)?.origin) return;
   const detail =
     'its header values would go to another host: take them away, or use a key with the scope "secrets" as well';
   throw new WebhookdError("forbidden", detail);

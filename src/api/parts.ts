@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
+import type { Endpoint } from "../domain/endpoint.ts";
 import type { EventType } from "../domain/event-type.ts";
 import type { UrlPolicy } from "../domain/url.ts";
 import type { Feed } from "../feed/feed.ts";
@@ -39,6 +40,8 @@ export interface ApiParts {
   /** `draining` still takes publishes, because they are durable; `stopped` takes nothing. */
   readonly phase: () => "serving" | "draining" | "stopped";
   readonly backups: Pick<Backups, "make" | "rules" | "failure">;
+  /** Endpoints of which something cannot be read. */
+  readonly damaged: () => readonly Endpoint[];
   /** A sentence for each constant of the specification that the configuration changes. */
   readonly departures: () => readonly string[];
   /** Which URLs the endpoints of a tenant may have, as the last SIGHUP left it. */

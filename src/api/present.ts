@@ -23,6 +23,7 @@ export function presentEndpoint(endpoint: Endpoint) {
     max_in_flight: endpoint.maxInFlight,
     metadata: endpoint.metadata,
     secret_switches_at: formatInstantOrNull(endpoint.secretSwitchesAt),
+    damaged: endpoint.damaged,
     created_at: formatInstant(endpoint.createdAt),
     updated_at: formatInstant(endpoint.updatedAt),
   };

@@ -1,4 +1,5 @@
 /** Errors as RFC 9457 `application/problem+json`. */
+import type { Damage } from "../domain/endpoint.ts";
 import { PROBLEMS, WebhookdError, type ErrorCode } from "../domain/errors.ts";
 import type { Header, TextReply } from "./route.ts";
 
@@ -32,6 +33,10 @@ export function problem(error: WebhookdError, requestId: string, more: readonly 
 
 export function notFound(): WebhookdError {
   return new WebhookdError("not_found", "there is nothing here for this key");
+}
+
+export function damagedEndpoint({ reason }: Damage): WebhookdError {
+  return new WebhookdError("endpoint_damaged", `${reason}; nothing is sent to this endpoint until that is mended`);
 }
 
 export function erased(): WebhookdError {

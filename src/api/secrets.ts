@@ -46,6 +46,7 @@ export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
   async function show(call: Call): Promise<Reply> {
     const secrets = await store.signingSecrets(...whose(call));
     if (secrets === null) throw notFound();
+    if (secrets === "damaged") throw refusal("damaged");
     return json(200, presentSecrets(secrets));
   }
 
@@ -133,6 +134,11 @@ function refusal(result: Exclude<Rotation["result"], "done">): WebhookdError {
       return new WebhookdError(
         "rotation_in_progress",
         "the next secret has not taken over yet; complete that rotation, or abandon it, before another one",
+      );
+    case "damaged":
+      return new WebhookdError(
+        "endpoint_damaged",
+        "a signing secret of this endpoint cannot be read; give it a new one with overlap_seconds 0, or abandon the next one if the current one is whole",
       );
     case "not_rotating":
       return new WebhookdError(

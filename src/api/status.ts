@@ -1,4 +1,5 @@
 /** The daemon as a whole. */
+import type { Endpoint } from "../domain/endpoint.ts";
 import { presentBackup } from "./backups.ts";
 import { presentHalt, presentPause } from "./brake.ts";
 import { stateOf } from "./health.ts";
@@ -11,8 +12,11 @@ import { requireEveryTenant } from "./tenant.ts";
 /** Probes ask often: a count of millions is not waited for, but there for the next one that asks. */
 const COUNT_PATIENCE_MS = 100;
 
+/** Damaged endpoints that are named. */
+const NAMED = 20;
+
 export function statusRoutes(parts: ApiParts): Route[] {
-  const { store, deliveries, clock, config, version, departures, backups, metrics } = parts;
+  const { store, deliveries, clock, config, version, departures, backups, metrics, damaged } = parts;
   const started = { at: clock.now(), monotonic: clock.monotonic() };
 
   async function status({ principal, now }: Call): Promise<Reply> {
@@ -44,6 +48,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
         last: last === null ? null : presentBackup(last),
         failure: failure === null ? null : { at: formatInstant(failure.at), detail: failure.detail },
       },
+      damaged_endpoints: presentDamaged(damaged()),
       departures: departures(),
       retry_delays_seconds: config.retry.delays.map((delay) => delay / 1000),
       dev: config.dev,
@@ -53,4 +58,15 @@ export function statusRoutes(parts: ApiParts): Route[] {
   }
 
   return [{ method: "GET", path: "/v1/status", access: "admin", operation: getStatus, handle: status }];
+}
+
+function presentDamaged(all: readonly Endpoint[]) {
+  const endpoints = all.slice(0, NAMED).map(({ id, tenant, url, damaged }) => ({
+    endpoint: id,
+    tenant,
+    url,
+    parts: damaged?.parts ?? [],
+    reason: damaged?.reason ?? "",
+  }));
+  return { total: all.length, endpoints };
 }

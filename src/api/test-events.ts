@@ -8,7 +8,7 @@ import { sendTestEvent } from "./operations/endpoints.ts";
 import { flagParameter } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentAttempt } from "./present.ts";
-import { notFound } from "./problem.ts";
+import { damagedEndpoint, notFound } from "./problem.ts";
 import { presentPublication, publish } from "./publish.ts";
 import { json, type Call, type Reply, type Route } from "./route.ts";
 import { described } from "./schemas/wire.ts";
@@ -33,6 +33,7 @@ export function testEventRoutes(parts: ApiParts, types: ReadonlyMap<string, Even
     const wait = Wait.read(query) ?? false;
     const endpoint = await store.getEndpoint(tenantToRead(principal, namedTenant(query)), endpointId(params));
     if (endpoint === null) throw notFound();
+    if (endpoint.damaged !== null) throw damagedEndpoint(endpoint.damaged);
     const type = types.get(given.type ?? endpoint.events[0]!);
     if (type === undefined) {
       // Where none is given it is one that the endpoint chose, and that was taken out of the configuration since.

@@ -105,7 +105,7 @@ export class Dispatcher implements Deliveries {
 
   readonly hasRoom = (endpoint: string): boolean => {
     if (this.#out.stopping || this.#in.suspects.onTrial) return false;
-    return this.#in.room.isFor(endpoint);
+    return !this.#out.targets.isDamaged(endpoint) && this.#in.room.isFor(endpoint);
   };
 
   accept(handover: Handover): void {

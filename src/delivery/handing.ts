@@ -1,6 +1,6 @@
 /** Hands what memory holds to the sender, once it knows the endpoint; what may not start goes back to the disk. */
 import type { Claim } from "../domain/delivery.ts";
-import type { Target } from "../domain/endpoint.ts";
+import { isDamaged, type DamagedTarget, type Target } from "../domain/endpoint.ts";
 import type { Forgetting } from "./forgetting.ts";
 import type { Sending } from "./sending.ts";
 import type { Targets } from "./targets.ts";
@@ -42,11 +42,15 @@ export class Handing {
       .catch(onFault);
   }
 
-  /** To the sender; or back to the disk while the endpoint is disabled. What was asked for is sent all the same. */
-  async handOver({ enabled }: Target, held: readonly Claim[]): Promise<void> {
+  /**
+   * To the sender; or back to the disk while the endpoint is disabled, or damaged. To a disabled one what was asked for
+   * is sent all the same.
+   */
+  async handOver(target: Target | DamagedTarget, held: readonly Claim[]): Promise<void> {
     const { forgetting, sending, wake, withdrawal } = this.#parts;
     const claims = withdrawal.sift(held);
-    const sent = enabled ? claims : claims.filter(({ trigger }) => trigger === "test" || trigger === "manual");
+    const isWanted = ({ trigger }: Claim) => target.enabled || trigger === "test" || trigger === "manual";
+    const sent = isDamaged(target) ? [] : claims.filter(isWanted);
     if (sent.length > 0) sending.send(sent);
     if (sent.length === claims.length) return;
     await forgetting.forget(claims.filter((claim) => !sent.includes(claim)));

@@ -38,7 +38,7 @@ export class Inbound {
       isHeld: ({ endpoint, delivery }) => windows.find(endpoint, delivery) !== undefined,
       hold: (claim) => windows.hold(claim),
       send: out.again,
-      mayStart: () => !out.stopping && !suspects.onTrial,
+      mayStart: (endpoint) => !out.stopping && !suspects.onTrial && !targets.isDamaged(endpoint),
       onRest,
     });
     const reader = new DueReader({

@@ -19,7 +19,7 @@ export interface ManualAttemptsParts {
   readonly hold: (claim: Claim) => void;
   readonly send: (claim: Claim) => void;
   /** Nothing is handed to the sender while this is false; `retry` goes on. */
-  readonly mayStart: () => boolean;
+  readonly mayStart: (endpoint: string) => boolean;
   readonly onRest: () => void;
   readonly onFault: (error: unknown) => void;
 }
@@ -101,7 +101,7 @@ export class ManualAttempts {
 
   #consider(owed: EventDelivery): void {
     const { isHeld, mayStart } = this.#parts;
-    if (this.#isFull || !mayStart() || isHeld(owed) || this.#asking.has(owed.delivery)) return;
+    if (this.#isFull || !mayStart(owed.endpoint) || isHeld(owed) || this.#asking.has(owed.delivery)) return;
     void this.#take(owed).catch((error: unknown) => {
       if (!(error instanceof WebhookdError)) this.#parts.onFault(error);
     });
@@ -123,7 +123,7 @@ export class ManualAttempts {
       this.#refill();
     }
     // A read may have brought it in meanwhile: its release comes back here.
-    else if (!this.#parts.isHeld(owed) && this.#parts.mayStart()) {
+    else if (!this.#parts.isHeld(owed) && this.#parts.mayStart(owed.endpoint)) {
       this.#taken.add(delivery);
       this.#parts.hold(claim);
       this.#parts.send(claim);

@@ -3,12 +3,13 @@
  * counts all. So 40,000 failures in a minute are a few posts, whoever they belong to.
  */
 import type { AttemptError } from "./attempt.ts";
-import type { DisabledReason } from "./endpoint.ts";
+import type { Damage, DisabledReason } from "./endpoint.ts";
 
 export const ALERT_TYPES = [
   "webhookd.endpoint_failing",
   "webhookd.endpoint_recovered",
   "webhookd.endpoint_disabled",
+  "webhookd.endpoint_damaged",
   "webhookd.deliveries_failed",
   "webhookd.storage_low",
   "webhookd.backup_failed",
@@ -64,6 +65,11 @@ export type Notice =
       readonly endpoints: readonly { readonly endpoint: string; readonly reason: DisabledReason }[];
     }
   | {
+      readonly type: "webhookd.endpoint_damaged";
+      readonly total: number;
+      readonly endpoints: readonly ({ readonly endpoint: string } & Damage)[];
+    }
+  | {
       readonly type: "webhookd.deliveries_failed";
       readonly total: number;
       readonly groups: readonly FailedDeliveries[];
@@ -84,6 +90,7 @@ export class AlertFolder {
   /** Since when they had been failing. */
   readonly #recovered = new Map<string, Moment>();
   readonly #disabled = new Map<string, DisabledReason>();
+  readonly #damaged = new Map<string, Damage>();
   readonly #failed = new Map<string, { -readonly [K in keyof FailedDeliveries]: FailedDeliveries[K] }>();
   #failedTotal = 0;
   #space: { readonly freeBytes: number; readonly floorBytes: number; told: boolean } | null = null;
@@ -129,6 +136,10 @@ export class AlertFolder {
     this.#disabled.set(endpoint, reason);
   }
 
+  endpointDamaged(endpoint: string, damage: Damage): void {
+    this.#damaged.set(endpoint, damage);
+  }
+
   /** Low is less than twice the floor, so that there is time to act; told once, until there is three times as much. */
   space({ freeBytes, floorBytes }: { readonly freeBytes: number; readonly floorBytes: number }): void {
     if (freeBytes >= 3 * floorBytes) this.#space = null;
@@ -145,6 +156,7 @@ export class AlertFolder {
       this.#failing.size > 0 && this.#paced("webhookd.endpoint_failing", now, () => this.#takeFailing()),
       this.#recovered.size > 0 && this.#paced("webhookd.endpoint_recovered", now, () => this.#takeRecovered()),
       this.#disabled.size > 0 && this.#paced("webhookd.endpoint_disabled", now, () => this.#takeDisabled()),
+      this.#damaged.size > 0 && this.#paced("webhookd.endpoint_damaged", now, () => this.#takeDamaged()),
       this.#failedTotal > 0 && this.#paced("webhookd.deliveries_failed", now, () => this.#takeFailed()),
       this.#space?.told === false && this.#paced("webhookd.storage_low", now, () => this.#takeSpace()),
       this.#backup !== null && this.#paced("webhookd.backup_failed", now, () => this.#takeBackup()),
@@ -178,6 +190,12 @@ export class AlertFolder {
     const all = [...this.#disabled].map(([endpoint, reason]) => ({ endpoint, reason }));
     this.#disabled.clear();
     return { type: "webhookd.endpoint_disabled", total: all.length, endpoints: all.slice(0, NAMED) };
+  }
+
+  #takeDamaged(): Notice {
+    const all = [...this.#damaged].map(([endpoint, damage]) => ({ endpoint, ...damage }));
+    this.#damaged.clear();
+    return { type: "webhookd.endpoint_damaged", total: all.length, endpoints: all.slice(0, NAMED) };
   }
 
   #takeFailed(): Notice {

@@ -4,6 +4,28 @@
 export const DISABLED_REASONS = ["gone", "failing"] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
+/** What of an endpoint's row may turn out not to be what was written, by the names that callers know. */
+export const ENDPOINT_PARTS = [
+  "signing_secret",
+  "next_signing_secret",
+  "headers",
+  "url",
+  "events",
+  "metadata",
+  "when_disabled",
+  "rate_per_second",
+  "max_in_flight",
+  "tenant",
+] as const;
+export type EndpointPart = (typeof ENDPOINT_PARTS)[number];
+
+/** What of an endpoint cannot be read. Until that is mended nothing is sent to it, and what it is owed waits. */
+export interface Damage {
+  readonly parts: readonly EndpointPart[];
+  /** For people. */
+  readonly reason: string;
+}
+
 export interface Endpoint {
   readonly id: string;
   readonly tenant: string;
@@ -24,6 +46,8 @@ export interface Endpoint {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** When the next secret takes over, epoch milliseconds; null unless a rotation is under way. */
   readonly secretSwitchesAt: number | null;
+  /** Null while all of it can be read; what cannot has its default here. */
+  readonly damaged: Damage | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -76,6 +100,19 @@ export interface Target {
   readonly nextSigningSecret: string | null;
   readonly ratePerSecond: number | null;
   readonly maxInFlight: number | null;
+}
+
+/** An endpoint of which something cannot be read, in the place of its target: whatever it says, nothing is sent to it. */
+export interface DamagedTarget {
+  readonly endpoint: string;
+  readonly tenant: string;
+  readonly url: string;
+  readonly enabled: false;
+  readonly damaged: Damage;
+}
+
+export function isDamaged(target: Target | DamagedTarget): target is DamagedTarget {
+  return "damaged" in target;
 }
 
 /** How an endpoint fares: tests left out. */

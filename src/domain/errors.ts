@@ -13,6 +13,7 @@ export const PROBLEMS = {
   event_not_failed: { status: 409, title: "Event has not failed" },
   delivery_settled: { status: 409, title: "Delivery is settled" },
   endpoint_disabled: { status: 409, title: "Endpoint is disabled" },
+  endpoint_damaged: { status: 409, title: "Endpoint is damaged" },
   endpoint_limit: { status: 409, title: "Too many endpoints" },
   rotation_in_progress: { status: 409, title: "Rotation in progress" },
   not_rotating: { status: 409, title: "No rotation in progress" },

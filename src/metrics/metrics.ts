@@ -34,6 +34,8 @@ export interface Family {
 export interface MetricsParts {
   readonly store: Pick<Store, "counted" | "commitTimes" | "census" | "failing" | "size" | "checkSpace" | "lastBackup">;
   readonly deliveries: Pick<Deliveries, "paused" | "halts" | "oldestDueAt" | "inFlight">;
+  /** Endpoints of which something cannot be read. */
+  readonly damaged: () => readonly unknown[];
   readonly clock: Clock;
   readonly version: string;
 }
@@ -137,7 +139,7 @@ function countersOf({ store }: MetricsParts): Family[] {
 }
 
 function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
-  const { store, deliveries, clock, version } = parts;
+  const { store, deliveries, damaged, clock, version } = parts;
   const one = (value: number): Sample[] => [{ labels: {}, value }];
   const counted = async (label: string, ...names: ("pending" | "held" | "failed" | "enabled" | "disabled")[]) => {
     const counts = await census.get();
@@ -155,6 +157,7 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
     gauge("webhookd_endpoints", "Endpoints, enabled or disabled, as counted within the last 30 s.", () =>
       counted("state", "enabled", "disabled"),
     ),
+    gauge("webhookd_damaged_endpoints", "Endpoints of which something cannot be read.", () => one(damaged().length)),
     gauge("webhookd_oldest_due_age_seconds", "How long the delivery has been due that has waited longest.", () => {
       const now = clock.now();
       return one(Math.max(0, now - (deliveries.oldestDueAt(now) ?? now)) / 1000);

@@ -1,5 +1,6 @@
 /** Endpoints: their settings, and how they fare. */
 import type {
+  DamagedTarget,
   DisabledReason,
   Endpoint,
   EndpointHealth,
@@ -43,10 +44,11 @@ export interface EndpointStore {
   /** Event types outside `known` that endpoints have chosen, by name. */
   typesInUse(known: readonly string[]): Promise<TypeInUse[]>;
   /** The endpoint as the sender needs it; null when it was deleted. */
-  target(endpoint: string): Promise<Target | null>;
+  target(endpoint: string): Promise<Target | DamagedTarget | null>;
 }
 
-export type ChangeSettings = (settings: EndpointSettings) => EndpointSettings;
+/** What cannot be read of the endpoint has its default in `settings`: what is answered for it is what holds. */
+export type ChangeSettings = (settings: EndpointSettings, endpoint: Endpoint) => EndpointSettings;
 
 export interface TypeInUse {
   readonly type: string;

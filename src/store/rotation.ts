@@ -3,8 +3,11 @@ import type { NextSecret, SigningSecrets } from "../domain/endpoint.ts";
 import type { Once } from "../domain/idempotency.ts";
 
 export interface RotationStore {
-  signingSecrets(tenant: string | null, id: string): Promise<SigningSecrets | null>;
-  /** Puts the next secret beside the current one; it takes over at once if that is due by `now`. */
+  signingSecrets(tenant: string | null, id: string): Promise<SigningSecrets | "damaged" | null>;
+  /**
+   * Puts the next secret beside the current one; it takes over at once if that is due by `now`, also from secrets that
+   * cannot be read.
+   */
   rotateSecret(
     tenant: string | null,
     id: string,
@@ -24,5 +27,5 @@ export interface RotationStore {
 }
 
 export type Rotation =
-  | { readonly result: "not_found" | "rotation_in_progress" | "not_rotating" }
+  | { readonly result: "not_found" | "rotation_in_progress" | "not_rotating" | "damaged" }
   | { readonly result: "done"; readonly secrets: SigningSecrets };

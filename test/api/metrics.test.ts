@@ -17,6 +17,7 @@ const NAMES = {
   webhookd_first_attempt_delay_seconds: "histogram",
   webhookd_deliveries: "gauge",
   webhookd_endpoints: "gauge",
+  webhookd_damaged_endpoints: "gauge",
   webhookd_oldest_due_age_seconds: "gauge",
   webhookd_in_flight: "gauge",
   webhookd_paused: "gauge",

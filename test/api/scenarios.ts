@@ -93,6 +93,8 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     const named = { body: { ...step.body, uid: "taken" }, headers: { "idempotency-key": "taken" } };
     const { body } = await walk.call("registerEndpoint", named);
     await walk.call("registerEndpoint", { body: named.body });
+    walk.damage(body.id);
+    await walk.call("registerEndpoint", named);
     await walk.call("deleteEndpoint", { id: body.id });
     await walk.call("registerEndpoint", named);
     return step;
@@ -113,6 +115,7 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     const [id, other] = [await walk.endpoint({ uid: "a" }), await walk.endpoint({ uid: "b" })];
     await walk.call("changeEndpoint", { id, body: { enabled: false, metadata: { team: null } } });
     await walk.call("changeEndpoint", { id: other, body: { uid: "a" } });
+    await damaged(walk, "changeEndpoint", { body: { enabled: true } });
     return { id, body: { enabled: true, held: "release" } };
   },
   async deleteEndpoint(walk) {
@@ -124,12 +127,14 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("sendTestEvent", { id });
     await walk.call("sendTestEvent", { id, body: { type: "goal.achieved" } });
     await Promise.all([walk.call("sendTestEvent", { id, query: "wait=true" }), walk.endWaited()]);
+    await damaged(walk, "sendTestEvent");
     return { id };
   },
 
   async getSecret(walk) {
     const id = await walk.endpoint();
     await walk.call("getSecret", { id });
+    await damaged(walk, "getSecret");
     return { id };
   },
   async rotateSecret(walk) {
@@ -137,6 +142,7 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("rotateSecret", { id });
     await walk.call("rotateSecret", { id });
     await twice(walk, "rotateSecret", { id: await walk.endpoint(), body: { overlap_seconds: 60 } });
+    await damaged(walk, "rotateSecret", { body: { overlap_seconds: 60 } });
     return { id };
   },
   async completeRotation(walk) {
@@ -144,6 +150,7 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("rotateSecret", { id });
     await twice(walk, "completeRotation", { id });
     await walk.call("completeRotation", { id });
+    await damaged(walk, "completeRotation");
     return { id };
   },
   async abandonRotation(walk) {
@@ -151,6 +158,7 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("rotateSecret", { id });
     await walk.call("abandonRotation", { id });
     await walk.call("abandonRotation", { id });
+    await damaged(walk, "abandonRotation");
     return { id };
   },
 
@@ -224,6 +232,8 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     const erased = await walk.event("failed", "goal.achieved");
     await walk.call("eraseEvent", { id: erased });
     await walk.call("attemptDelivery", { id: await to(erased) });
+    walk.damage(endpoint);
+    await walk.call("attemptDelivery", { id: failed });
     await walk.call("deleteEndpoint", { id: endpoint });
     await walk.call("attemptDelivery", { id: failed });
     return { id: failed };
@@ -378,4 +388,11 @@ async function aDelivery(walk: Walk): Promise<string> {
   await walk.endpoint();
   const { body } = await walk.call("getEvent", { id: await walk.event("failed") });
   return body.deliveries[0].id;
+}
+
+/** Asked of an endpoint that cannot be read. */
+async function damaged(walk: Walk, operation: string, step: Step = {}): Promise<void> {
+  const id = await walk.endpoint();
+  walk.damage(id);
+  await walk.call(operation, { ...step, id });
 }

@@ -81,7 +81,7 @@ export class ApiServer {
       store,
       feed: server.feed,
       deliveries,
-      metrics: new Metrics({ store, deliveries, clock: server.clock, version: "0.0.0" }),
+      metrics: new Metrics({ store, deliveries, damaged: () => [], clock: server.clock, version: "0.0.0" }),
       clock: server.clock,
       log: server.#log(),
       config,

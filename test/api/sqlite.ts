@@ -6,6 +6,7 @@ import { noResponse } from "../../src/domain/attempt.ts";
 import type { Claim } from "../../src/domain/delivery.ts";
 import type { EventDraft } from "../../src/domain/event.ts";
 import { openStore, type OpenOptions } from "../../src/store/open.ts";
+import { openFile } from "../../src/store/sqlite/open-file.ts";
 import type { EndedAttempt, Store } from "../../src/store/store.ts";
 import { startThread } from "../../src/thread.ts";
 import { ManualClock } from "../harness/clock.ts";
@@ -16,6 +17,16 @@ export async function aStore(clock = new ManualClock(), more: Partial<OpenOption
   const { store } = await openStore({ dir, create: true, diskFloor: 0, clock, onFault: fail, startBackup, ...more });
   open.push({ dir, store });
   return store;
+}
+
+/** Makes the endpoint one of which something cannot be read, behind the store's back. */
+export function damage(of: Store, endpoint: string): void {
+  const { dir } = open.find(({ store }) => store === of)!;
+  const db = openFile(join(dir, "webhookd.db"), { timeout: 5000, nativeBinding: undefined });
+  db.prepare("UPDATE endpoint SET secret = 'x', next_secret = 'x', switches_at = 0, metadata = '7' WHERE id = ?").run(
+    endpoint,
+  );
+  db.close();
 }
 
 /** Publishes an event and ends the attempts of all its deliveries. */

@@ -4,7 +4,7 @@ import type { Scope } from "../../src/domain/key.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Description } from "./described.ts";
 import { aConfig, ApiServer, type Answer } from "./server.ts";
-import { anEnd, anEvent, aStore } from "./sqlite.ts";
+import { anEnd, anEvent, aStore, damage } from "./sqlite.ts";
 
 /** A request to an operation. */
 export interface Step {
@@ -30,13 +30,17 @@ export class Walk {
   readonly faults: string[] = [];
   /** Throws in place of the store's verbs. */
   failing: { error: Error; keysToo: boolean } | null = null;
+  /** From now on something of the endpoint cannot be read. */
+  damage!: (endpoint: string) => void;
   /** Publishes wait for it. */
   gate: Promise<void> = Promise.resolve();
 
   static async start(): Promise<Walk> {
     const walk = new Walk();
     const settings = { LIMITS_COMMIT_QUEUE: "1", ENDPOINTS_MAX_PER_TENANT: "100" };
-    walk.api = await ApiServer.start(walk.#over(await aStore()), { config: aConfig(settings) });
+    const store = await aStore();
+    walk.damage = (endpoint) => damage(store, endpoint);
+    walk.api = await ApiServer.start(walk.#over(store), { config: aConfig(settings) });
     walk.description = new Description((await walk.api.get("/openapi.json")).body);
     return walk;
   }

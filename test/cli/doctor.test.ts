@@ -196,6 +196,13 @@ describe("doctor", () => {
     }
   });
 
+  const DAMAGED = {
+    endpoint: anEndpoint.id,
+    tenant: "default",
+    url: anEndpoint.url,
+    parts: ["signing_secret" as const],
+    reason: "its signing secret does not open",
+  };
   const healthy: Status = {
     version,
     schema: 1,
@@ -210,6 +217,7 @@ describe("doctor", () => {
     disk: { free_bytes: 1, floor_bytes: 0 },
     database: { bytes: 1, wal_bytes: 1 },
     backup: { every_seconds: 0, dir: "/b", last: null, failure: null },
+    damaged_endpoints: { total: 0, endpoints: [] },
     departures: [],
     retry_delays_seconds: [30],
     dev: false,
@@ -235,6 +243,8 @@ describe("doctor", () => {
     [{ paused: { reason: "r", by: "socket", at: "2026-11-20T09:00:00.000Z" } }, "warn attempts"],
     [{ oldest_due_at: "2026-11-20T08:00:00.000Z" }, "warn attempts"],
     [{ careful: true }, "warn attempts"],
+    [{ damaged_endpoints: { total: 1, endpoints: [DAMAGED] } }, `FAIL ${DAMAGED.endpoint}`],
+    [{ damaged_endpoints: { total: 21, endpoints: [DAMAGED] } }, "FAIL endpoints"],
     [{ backup: { ...healthy.backup, failure: { at: "2026-11-20T09:00:00.000Z", detail: "full" } } }, "FAIL backup"],
     [{}, "warn backup"],
   ])("makes of %j: %s", (change, line) => {

@@ -110,7 +110,7 @@ describe("webhookd status", () => {
 
   it.each([
     ["failng", "Did you mean failing?"],
-    ["backlog>", "It knows failing, backlog>1000, oldest>10m"],
+    ["backlog>", "It knows failing, damaged, backlog>1000, oldest>10m"],
     ["backlog>many", "--fail-on backlog> is a number"],
     ["oldest>10", "--fail-on oldest> 10 is no duration"],
   ])("--fail-on refuses %s", async (condition, said) => {

@@ -17,6 +17,7 @@ const DETAILS: Record<ErrorCode, string> = {
   event_not_failed: "none of its deliveries in scope has failed; force sends delivered ones too",
   delivery_settled: "it was delivered, or cancelled: there is nothing to attempt; a forced retry sends it again",
   endpoint_disabled: "what failed is only owed to disabled or deleted endpoints: ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
+  endpoint_damaged: "its signing secret does not open; give it a new one with overlap_seconds 0",
   endpoint_limit: "this tenant has as many endpoints as it may have; delete one, or see [endpoints] max_per_tenant",
   rotation_in_progress: "a rotation is under way until 2026-11-21T09:55:00.000Z; complete or abandon it first",
   not_rotating: "no rotation is under way: there is no next secret",

@@ -48,7 +48,7 @@ export const attemptDelivery: Operation = {
     "attempted too, to see whether its receiver is back.",
   params,
   replies: { 202: { description: "It will be made now.", schema: WholeDelivery, example: aWholeDelivery } },
-  problems: ["delivery_settled", "endpoint_disabled", "gone"],
+  problems: ["delivery_settled", "endpoint_disabled", "endpoint_damaged", "gone"],
 };
 
 export const listEndpointAttempts: Operation = {

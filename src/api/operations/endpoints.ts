@@ -29,7 +29,7 @@ export const registerEndpoint: Operation = {
       headers: ["location"],
     },
   },
-  problems: ["endpoint_limit", "already_created", "gone"],
+  problems: ["endpoint_limit", "already_created", "endpoint_damaged", "gone"],
 };
 
 export const listEndpoints: Operation = {
@@ -64,11 +64,12 @@ export const changeEndpoint: Operation = {
     "back, `headers` and `metadata` are merged. Deliveries that wait are made with the settings of the moment of the " +
     "attempt; changed `events` touch later events only. With `enabled: false` it is answered once nothing more is " +
     'started for the endpoint, and what it is owed from then on is held, or with `when_disabled: "skip"` never made. ' +
-    "With `enabled: true` what was held is sent, slowly at first, unless `held` is `cancel`.",
+    "With `enabled: true` what was held is sent, slowly at first, unless `held` is `cancel`. What is `damaged` has to be " +
+    "given anew in the same change, each of its `headers` by name, or with null.",
   params,
   example: { enabled: true, held: "release" },
   replies: { 200: { description: "The endpoint as it is now.", schema: Endpoint, example: anEndpoint } },
-  problems: ["already_created"],
+  problems: ["already_created", "endpoint_damaged"],
 };
 
 export const deleteEndpoint: Operation = {
@@ -101,4 +102,5 @@ export const sendTestEvent: Operation = {
     },
     202: { description: "It is on its way.", schema: Publication, example: aPublication },
   },
+  problems: ["endpoint_damaged"],
 };

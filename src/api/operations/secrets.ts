@@ -10,6 +10,7 @@ export const getSecret: Operation = {
   summary: "Look at an endpoint's signing secrets",
   params,
   replies: { 200: { description: "What signs, and what will.", schema: SigningSecrets, example: { signing_secret } } },
+  problems: ["endpoint_damaged"],
 };
 
 export const rotateSecret: Operation = {
@@ -20,11 +21,11 @@ export const rotateSecret: Operation = {
     "Receivers that verify `X-Service-Signature` must accept **a list of secrets**: add the next one from this answer " +
     "before `switches_at`, and take the old one off afterwards. Until then the current secret signs that header, and " +
     "both sign `webhook-signature`; then the next one takes over by itself. Answered once everything that is sent is " +
-    "signed so.",
+    "signed so. A secret that cannot be read (`damaged`) is replaced by a rotation with `overlap_seconds` 0.",
   params,
   example: { overlap_seconds: 86_400 },
   replies: { 200: { description: "Both are in use.", schema: SigningSecrets, example: someSecrets } },
-  problems: ["rotation_in_progress"],
+  problems: ["rotation_in_progress", "endpoint_damaged"],
 };
 
 export const completeRotation: Operation = {
@@ -40,7 +41,7 @@ export const completeRotation: Operation = {
       example: { signing_secret: next_signing_secret },
     },
   },
-  problems: ["not_rotating"],
+  problems: ["not_rotating", "endpoint_damaged"],
 };
 
 export const abandonRotation: Operation = {
@@ -50,5 +51,5 @@ export const abandonRotation: Operation = {
   description: "The current one goes on signing alone. Answered once nothing more is signed with the next one.",
   params,
   replies: { 204: { description: "The next secret is forgotten." } },
-  problems: ["not_rotating"],
+  problems: ["not_rotating", "endpoint_damaged"],
 };

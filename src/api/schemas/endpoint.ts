@@ -1,7 +1,13 @@
 /** Endpoints as callers see them: `interface.md` §7. */
 import * as v from "valibot";
-import { DISABLED_REASONS, HEALTH_COUNT_LIMIT } from "../../domain/endpoint.ts";
+import { DISABLED_REASONS, ENDPOINT_PARTS, HEALTH_COUNT_LIMIT } from "../../domain/endpoint.ts";
 import { Count, described, id, Instant, pageOf, Tenant, titled, AnyObject } from "./wire.ts";
+
+export const DamagedParts = described(
+  v.array(v.picklist(ENDPOINT_PARTS)),
+  "What cannot be read. A secret is mended by a rotation with `overlap_seconds` 0, anything else by a change that gives it anew.",
+);
+export const DamagedReason = described(v.string(), "In what way; for people.");
 
 const SHOWN = {
   id: id("ep"),
@@ -23,6 +29,10 @@ const SHOWN = {
   secret_switches_at: described(
     v.nullable(Instant),
     "While a rotation is under way: when the next signing secret takes over.",
+  ),
+  damaged: described(
+    v.nullable(v.object({ parts: DamagedParts, reason: DamagedReason })),
+    "What of the endpoint the store cannot read any more; null when all is well. Nothing is sent meanwhile, and what it is owed waits.",
   ),
   created_at: Instant,
   updated_at: Instant,
@@ -71,6 +81,7 @@ export const anEndpoint = {
   max_in_flight: null,
   metadata: {},
   secret_switches_at: null,
+  damaged: null,
   created_at: "2026-11-20T09:50:00.000Z",
   updated_at: "2026-11-20T09:50:00.000Z",
 };

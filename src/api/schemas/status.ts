@@ -3,7 +3,8 @@ import * as v from "valibot";
 import { MAX_PASSPHRASE, MIN_PASSPHRASE } from "../../domain/passphrase.ts";
 import { HALT_REASONS } from "../../domain/pause.ts";
 import { line } from "../endpoint-schema.ts";
-import { Count, described, Instant, pageOf, Tenant, titled } from "./wire.ts";
+import { DamagedParts, DamagedReason } from "./endpoint.ts";
+import { Count, described, id, Instant, pageOf, Tenant, titled } from "./wire.ts";
 
 export const PauseRequest = titled(
   "PauseRequest",
@@ -113,6 +114,15 @@ export const Status = titled(
         "Why the last try failed; null once one succeeded.",
       ),
     }),
+    damaged_endpoints: described(
+      v.object({
+        total: Count,
+        endpoints: v.array(
+          v.object({ endpoint: id("ep"), tenant: Tenant, url: v.string(), parts: DamagedParts, reason: DamagedReason }),
+        ),
+      }),
+      "Endpoints of which something cannot be read, twenty of them by name: nothing is sent to them until that is mended.",
+    ),
     departures: described(
       v.array(v.string()),
       "A sentence for each constant of the specification that the configuration changes.",
@@ -173,6 +183,7 @@ export const aStatus = {
   disk: { free_bytes: 52_613_349_376, floor_bytes: 536_870_912 },
   database: { bytes: 73_400_320, wal_bytes: 4_124_152 },
   backup: { every_seconds: 86_400, dir: "/var/backups/webhookd", last: aBackup, failure: null },
+  damaged_endpoints: { total: 0, endpoints: [] },
   departures: [],
   retry_delays_seconds: [30, 120, 600, 3600, 21_600, 86_400],
   dev: false,

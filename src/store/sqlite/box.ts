@@ -34,11 +34,7 @@ export class Box {
   }
 
   opensCheck(check: string): boolean {
-    try {
-      return this.open(check, CHECK_PLACE) === KEY_CHECK;
-    } catch {
-      return false;
-    }
+    return this.open(check, CHECK_PLACE) === KEY_CHECK;
   }
 
   /** The key itself, for a copy of the store that `check`, its key check value, tells from others. */
@@ -55,16 +51,22 @@ export class Box {
     return `v1:${this.keyId}:${Buffer.from(nonce).toString("base64url")}:${sealed.toString("base64url")}`;
   }
 
-  /** Throws when the text was sealed with another key or for another place, or was changed. */
-  open(sealed: string, place: string): string {
-    const [version, keyId, nonce, text] = sealed.split(":");
-    if (version !== "v1" || keyId !== this.keyId || nonce === undefined || text === undefined) {
-      throw new Error("not sealed with this key");
+  /** Null when the text was sealed with another key or for another place, or was changed. */
+  open(sealed: string, place: string): string | null {
+    const [version, keyId, nonce, text] = String(sealed).split(":");
+    if (version !== "v1" || keyId !== this.keyId || nonce === undefined || text === undefined) return null;
+    try {
+      return this.#decipher(nonce, text, place);
+    } catch {
+      return null;
     }
+  }
+
+  #decipher(nonce: string, text: string, place: string): string {
     const bytes = Buffer.from(text, "base64url");
     const options = { authTagLength: TAG_BYTES };
     const decipher = createDecipheriv("aes-256-gcm", this.#key, Buffer.from(nonce, "base64url"), options);
-    decipher.setAAD(Buffer.from(`${place}:${keyId}`));
+    decipher.setAAD(Buffer.from(`${place}:${this.keyId}`));
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
     return decipher.update(bytes.subarray(0, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8");
   }

@@ -125,7 +125,8 @@ export class EndpointIndex {
       tenant: row.tenant,
       enabled: row.enabled === 1,
       deleted: row.deleted_at !== null,
-      whenDisabled: row.when_disabled,
+      // What is not known loses nothing.
+      whenDisabled: row.when_disabled === "skip" ? "skip" : "hold",
       secretVersion: row.secret_version,
       cancelTo: row.cancel_to,
     };

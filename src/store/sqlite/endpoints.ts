@@ -1,15 +1,24 @@
 /** Endpoints: their rows, and their secrets sealed. */
 import type { Database, Statement } from "better-sqlite3";
 import { ALERT_TENANT } from "../../domain/alert.ts";
-import type { DisabledReason, Endpoint, EndpointSettings, NewEndpoint, Target } from "../../domain/endpoint.ts";
+import type { DamagedTarget, DisabledReason, Endpoint, NewEndpoint, Target } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { ChangeSettings, EndpointQuery, TypeInUse } from "../store.ts";
 import type { Box } from "./box.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import type { Interned } from "./interned.ts";
 import type { Walk } from "./page.ts";
-import { columnsOf, headersOf, INSERT, targetOf, UPDATE, viewOf, type EndpointRow } from "./endpoint-row.ts";
-import { secretPlace } from "./rotation.ts";
+import {
+  columnsOf,
+  INSERT,
+  readRow,
+  secretPlace,
+  stringsOf,
+  targetOf,
+  UPDATE,
+  type EndpointRow,
+  type ReadRow,
+} from "./endpoint-row.ts";
 
 /** Endpoints that are named where a type is still in use. */
 const NAMED = 3;
@@ -95,18 +104,19 @@ export class Endpoints {
   ): Updated | WebhookdError | null {
     const row = this.#select.get(id);
     if (row === undefined || !this.#isOf(tenant, row)) return null;
-    const changed = attempt(() => change(this.#settings(row)));
+    const { endpoint, headers } = this.#read(row);
+    const changed = attempt(() => change({ ...endpoint, headers }, endpoint));
     if (changed instanceof WebhookdError) return changed;
     const taken = this.#otherOfUid(changed.uid, row.tenant, id);
     if (taken !== null) return taken;
     const enabled = row.enabled === 1;
     const resumed = changed.enabled && !enabled;
-    const disabled_reason = changed.enabled === enabled ? row.disabled_reason : null;
+    const disabled_reason = changed.enabled === enabled ? endpoint.disabledReason : null;
     const cancel_to = resumed && held === "cancel" ? this.#lastEvent.get()! : row.cancel_to;
     this.#update.run({ ...columnsOf(id, changed, this.#box), disabled_reason, cancel_to, number: row.number, now });
     this.#unsubscribe.run(row.number);
     this.#subscribeTo(changed.events, row.tenant, row.number);
-    this.#index.changed(this.#tenants.name(row.tenant), id);
+    this.#changed(row);
     return { endpoint: this.#view(this.#select.get(id)!), resumed };
   }
 
@@ -114,7 +124,7 @@ export class Endpoints {
     const row = this.#select.get(id);
     if (row === undefined || row.enabled === 0 || row.url !== url) return false;
     this.#disable.run(reason, now, row.number);
-    this.#index.changed(this.#tenants.name(row.tenant), id);
+    this.#changed(row);
     return true;
   }
 
@@ -125,7 +135,7 @@ export class Endpoints {
 
   tenantOf(id: string): string | null {
     const row = this.#selectEver.get(id);
-    return row === undefined ? null : this.#tenants.name(row.tenant);
+    return row === undefined ? null : (this.#tenants.nameIfAny(row.tenant) ?? null);
   }
 
   /** Of a deleted one too: its history stays. */
@@ -146,13 +156,12 @@ export class Endpoints {
       rows: ([key], limit) => statement.all({ key, limit, tenant, uid }),
       keysOf: (row) => [row.number],
       look: (row) => {
-        const endpoint = this.#view(row);
         const wanted =
           this.#isOf(query.tenant, row) &&
-          (query.enabled === undefined || query.enabled === endpoint.enabled) &&
-          (query.url === undefined || query.url === endpoint.url) &&
-          (query.eventType === undefined || endpoint.events.includes(query.eventType));
-        return { item: wanted ? endpoint : null, rows: 0 };
+          (query.enabled === undefined || query.enabled === (row.enabled === 1)) &&
+          (query.url === undefined || query.url === row.url) &&
+          (query.eventType === undefined || stringsOf(row.events)?.includes(query.eventType) === true);
+        return { item: wanted ? this.#view(row) : null, rows: 0 };
       },
     };
   }
@@ -163,7 +172,7 @@ export class Endpoints {
     if (row === undefined || !this.#isOf(tenant, row)) return null;
     this.#softDelete.run(now, row.number);
     this.#unsubscribe.run(row.number);
-    this.#index.changed(this.#tenants.name(row.tenant), id);
+    this.#changed(row);
     return row.number;
   }
 
@@ -183,9 +192,9 @@ export class Endpoints {
       .map(({ type, ids }) => ({ type, endpoints: ids.length, some: ids.slice(0, NAMED) }));
   }
 
-  target(id: string): Target | null {
+  target(id: string): Target | DamagedTarget | null {
     const row = this.#select.get(id);
-    return row === undefined ? null : targetOf(row, this.#tenants.name(row.tenant), this.#box);
+    return row === undefined ? null : targetOf(row, this.#read(row));
   }
 
   #listStatement(query: EndpointQuery): Statement<unknown[], EndpointRow> {
@@ -208,18 +217,22 @@ export class Endpoints {
     return new WebhookdError("already_created", `the uid belongs to endpoint ${owner}`);
   }
 
-  #settings(row: EndpointRow): EndpointSettings {
-    return { ...this.#view(row), headers: headersOf(row, this.#box) };
-  }
-
   /** The daemon's own endpoint is found by its tenant's name alone. */
   #isOf(tenant: string | null, row: Pick<EndpointRow, "tenant">): boolean {
-    const owner = this.#tenants.name(row.tenant);
+    const owner = this.#tenants.nameIfAny(row.tenant);
     return tenant === null ? owner !== ALERT_TENANT : owner === tenant;
   }
 
+  #changed({ id, tenant }: EndpointRow): void {
+    this.#index.changed(this.#tenants.nameIfAny(tenant) ?? "", id);
+  }
+
   #view(row: EndpointRow): Endpoint {
-    return viewOf(row, this.#tenants.name(row.tenant));
+    return this.#read(row).endpoint;
+  }
+
+  #read(row: EndpointRow): ReadRow {
+    return readRow(row, this.#tenants.nameIfAny(row.tenant), this.#box);
   }
 }
 

@@ -30,11 +30,16 @@ export class Interned {
   }
 
   name(number: number): string {
+    const name = this.nameIfAny(number);
+    if (name === undefined) throw new Error(`no name has the number ${number}`);
+    return name;
+  }
+
+  nameIfAny(number: number): string | undefined {
     const known = this.#names.get(number);
     if (known !== undefined) return known;
     const name = this.#selectName.get(number);
-    if (name === undefined) throw new Error(`no name has the number ${number}`);
-    this.#remember(name, number);
+    if (name !== undefined) this.#remember(name, number);
     return name;
   }
 

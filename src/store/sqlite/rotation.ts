@@ -7,6 +7,7 @@ import type { NextSecret, SigningSecrets } from "../../domain/endpoint.ts";
 import type { Rotation as Rotated } from "../store.ts";
 import type { Box } from "./box.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
+import { nextSecretPlace, secretOf, secretPlace } from "./endpoint-row.ts";
 import type { Interned } from "./interned.ts";
 
 interface Row {
@@ -16,10 +17,6 @@ interface Row {
   readonly next_secret: string | null;
   readonly switches_at: number | null;
 }
-
-/** Where a secret is sealed for: as `next` it does not open in the place of the current one. */
-export const secretPlace = (endpoint: string): string => `${endpoint}:secret`;
-export const nextSecretPlace = (endpoint: string): string => `${endpoint}:next_secret`;
 
 export class Rotation {
   readonly #tenants: Interned;
@@ -44,65 +41,97 @@ export class Rotation {
     );
   }
 
-  secrets(tenant: string | null, id: string): SigningSecrets | null {
+  secrets(tenant: string | null, id: string): SigningSecrets | "damaged" | null {
     const row = this.#find(tenant, id);
-    return row === null ? null : { current: this.#box.open(row.secret, secretPlace(id)), next: this.#next(row) };
+    return row === null ? null : this.#read(row);
   }
 
   begin(tenant: string | null, id: string, next: NextSecret, now: number): Rotated {
     const row = this.#find(tenant, id);
     if (row === null) return { result: "not_found" };
-    if (row.next_secret !== null) return { result: "rotation_in_progress" };
-    if (next.switchesAt <= now) this.#takeOver(row, next.secret);
+    const atOnce = next.switchesAt <= now;
+    // Nothing signs beside the next one, so only a change at once takes the place of what cannot be read.
+    const isDamaged = this.#read(row) === "damaged";
+    if (isDamaged && !atOnce) return { result: "damaged" };
+    if (!isDamaged && row.next_secret !== null) return { result: "rotation_in_progress" };
+    if (atOnce) this.#takeOver(row, next.secret);
     else this.#setNext.run(this.#box.seal(next.secret, nextSecretPlace(id)), next.switchesAt, id);
     return this.#done(id);
   }
 
   complete(tenant: string | null, id: string): Rotated {
-    return this.#end(tenant, id, (row, next) => this.#takeOver(row, next.secret));
+    return this.#end(tenant, id, (row) => {
+      const next = this.#next(row);
+      if (next !== null) this.#takeOver(row, next);
+      return next !== null;
+    });
   }
 
   abandon(tenant: string | null, id: string): Rotated {
-    return this.#end(tenant, id, () => this.#setNext.run(null, null, id));
+    return this.#end(tenant, id, (row) => {
+      const isReadable = this.#current(row) !== null;
+      if (isReadable) this.#setNext.run(null, null, id);
+      return isReadable;
+    });
   }
 
-  isDue(now: number): boolean {
-    return this.#due.get(now, 1) !== undefined;
+  isDue(now: number, limit: number): boolean {
+    return this.#dueBy(now, limit).length > 0;
   }
 
   /** The endpoints whose next secret took over. */
   switchDue(now: number, limit: number): string[] {
-    const rows = this.#due.all(now, limit);
-    for (const row of rows) this.#takeOver(row, this.#next(row)!.secret);
-    return rows.map(({ id }) => id);
+    const due = this.#dueBy(now, limit);
+    for (const { row, next } of due) this.#takeOver(row, next);
+    return due.map(({ row }) => row.id);
+  }
+
+  /** One that cannot be read takes over from nothing: its endpoint is damaged, and waits. */
+  #dueBy(now: number, limit: number) {
+    return this.#due.all(now, limit).flatMap((row) => {
+      const next = this.#next(row);
+      return next === null ? [] : [{ row, next }];
+    });
   }
 
   #find(tenant: string | null, id: string): Row | null {
     const row = this.#select.get(id);
     if (row === undefined) return null;
-    return tenant === null || this.#tenants.name(row.tenant) === tenant ? row : null;
+    return tenant === null || this.#tenants.nameIfAny(row.tenant) === tenant ? row : null;
   }
 
-  #next({ id, next_secret, switches_at }: Row): NextSecret | null {
-    if (next_secret === null || switches_at === null) return null;
-    return { secret: this.#box.open(next_secret, nextSecretPlace(id)), switchesAt: switches_at };
+  #read(row: Row): SigningSecrets | "damaged" {
+    const current = this.#current(row);
+    if (current === null) return "damaged";
+    if (row.next_secret === null || row.switches_at === null) return { current, next: null };
+    const secret = this.#next(row);
+    return secret === null ? "damaged" : { current, next: { secret, switchesAt: row.switches_at } };
   }
 
-  #end(tenant: string | null, id: string, end: (row: Row, next: NextSecret) => void): Rotated {
+  #current({ id, secret }: Row): string | null {
+    return secretOf(secret, secretPlace(id), this.#box);
+  }
+
+  /** Null too when it cannot be read. */
+  #next({ id, next_secret }: Row): string | null {
+    return secretOf(next_secret, nextSecretPlace(id), this.#box);
+  }
+
+  /** `end` answers false for what it cannot do with secrets that cannot be read. */
+  #end(tenant: string | null, id: string, end: (row: Row) => boolean): Rotated {
     const row = this.#find(tenant, id);
     if (row === null) return { result: "not_found" };
-    const next = this.#next(row);
-    if (next === null) return { result: "not_rotating" };
-    end(row, next);
-    return this.#done(id);
+    if (row.next_secret === null) return { result: "not_rotating" };
+    return end(row) ? this.#done(id) : { result: "damaged" };
   }
 
   #takeOver({ id, tenant }: Row, secret: string): void {
     this.#switch.run(this.#box.seal(secret, secretPlace(id)), id);
-    this.#index.changed(this.#tenants.name(tenant), id);
+    this.#index.changed(this.#tenants.nameIfAny(tenant) ?? "", id);
   }
 
   #done(id: string): Rotated {
-    return { result: "done", secrets: this.secrets(null, id)! };
+    const secrets = this.secrets(null, id);
+    return secrets === null || secrets === "damaged" ? { result: "damaged" } : { result: "done", secrets };
   }
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SigningSecrets } from "../../../src/domain/endpoint.ts";
+import type { SigningSecrets, Target } from "../../../src/domain/endpoint.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { addEndpoint, delivered, ended, publishOne, START } from "../fixtures.ts";
 import type { OpenFresh } from "../stores.ts";
@@ -18,7 +18,7 @@ export function rotating(openFresh: OpenFresh): void {
       return { harness, id: await addEndpoint(harness.store, { signingSecret: OLD }) };
     };
     const signs = async (store: Store, id: string) => {
-      const { signingSecret, nextSigningSecret } = (await store.target(id))!;
+      const { signingSecret, nextSigningSecret } = (await store.target(id)) as Target;
       return [signingSecret, nextSigningSecret];
     };
 
@@ -120,7 +120,7 @@ export function rotating(openFresh: OpenFresh): void {
       const { store } = harness;
       const attempt = async () => {
         const { id: event, fresh } = await publishOne(store);
-        const { secretVersion } = (await store.target(id))!;
+        const { secretVersion } = (await store.target(id)) as Target;
         await store.record([{ ...delivered(fresh[0]!), secretVersion }]);
         return async () => (await store.getEvent(null, event))!.deliveries[0]!.lastAttempt!.secret;
       };
@@ -148,7 +148,7 @@ export function rotating(openFresh: OpenFresh): void {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
           const { store } = harness;
-          let model: SigningSecrets = (await store.signingSecrets(null, id))!;
+          let model = (await store.signingSecrets(null, id)) as SigningSecrets;
           for (const one of steps) {
             const { next } = model;
             const taken = next === null ? model : { current: next.secret, next: null };

@@ -12,8 +12,8 @@ describe("a sealed secret", () => {
         const sealed = box.seal(text, place);
         expect(sealed).toMatch(/^v1:[0-9a-f]{8}:[\w-]{16}:[\w-]+$/);
         expect(box.open(sealed, place)).toBe(text);
-        expect(() => box.open(sealed, `${place}x`)).toThrow();
-        expect(() => new Box(Buffer.alloc(32, 2), randomBytes).open(sealed, place)).toThrow();
+        expect(box.open(sealed, `${place}x`)).toBeNull();
+        expect(new Box(Buffer.alloc(32, 2), randomBytes).open(sealed, place)).toBeNull();
       }),
       { numRuns: 200 },
     );
@@ -26,7 +26,7 @@ describe("a sealed secret", () => {
       const changed = Buffer.from(bytes);
       changed[index]! ^= 1;
       const sealed = [version, keyId, nonce, changed.toString("base64url")].join(":");
-      expect(() => box.open(sealed, "ep_1:secret")).toThrow();
+      expect(box.open(sealed, "ep_1:secret")).toBeNull();
     }
   });
 

@@ -17,7 +17,7 @@ export class RotationVerbs implements RotationStore {
     this.#parts = parts;
   }
 
-  async signingSecrets(tenant: string | null, id: string): Promise<SigningSecrets | null> {
+  async signingSecrets(tenant: string | null, id: string): Promise<SigningSecrets | "damaged" | null> {
     return this.#parts.read(() => this.#parts.rotation.secrets(tenant, id));
   }
 
@@ -41,7 +41,7 @@ export class RotationVerbs implements RotationStore {
 
   async switchSecrets(now: number): Promise<readonly string[]> {
     // Asked each second: a commit, which writes, is only for when there is something to do.
-    if (!this.#parts.read(() => this.#parts.rotation.isDue(now))) return [];
+    if (!this.#parts.read(() => this.#parts.rotation.isDue(now, CHUNK))) return [];
     return this.#parts.commit.run(() => this.#parts.rotation.switchDue(now, CHUNK));
   }
 }

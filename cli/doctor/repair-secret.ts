@@ -1,0 +1,58 @@
+/** A signing secret that the store cannot read: a new one in its place, and who has to hear of it. */
+import type { Endpoint } from "../../src/client/answers.ts";
+import type { Args } from "../commands.ts";
+import { mendOf } from "../endpoints/text.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure, usage } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../print.ts";
+import { connect } from "../target.ts";
+import { readId } from "../values.ts";
+
+/** The secret itself is shown by nothing here. */
+export async function repairSecret(args: Args<"doctor">, io: Io): Promise<number> {
+  const id = readId("ep", args["repair-secret"]!);
+  if (args.offline || args.endpoint !== undefined)
+    throw usage("--repair-secret is asked of the daemon, and goes alone");
+  const client = connect(args, io);
+  const endpoint = await client.call("getEndpoint", { id });
+  const parts = endpoint.damaged?.parts ?? [];
+  const isNew = parts.includes("signing_secret");
+  if (isNew) await client.call("rotateSecret", { id, body: { overlap_seconds: 0 } });
+  else if (parts.includes("next_signing_secret")) await client.call("abandonRotation", { id });
+  else {
+    const hint = `For another one all the same: webhookd endpoints rotate-secret ${id}`;
+    throw new Failure("conflict", `the secrets of ${id} can be read: there is nothing to repair`, hint, "not_damaged");
+  }
+  const rest = parts.filter((part) => !part.endsWith("signing_secret"));
+  const { tenant, uid, url, description } = endpoint;
+  if (args.json) sayJson(io, { endpoint: id, made: isNew ? "new_secret" : "abandoned", tenant, uid, url, description });
+  else for (const line of isNew ? newLines(endpoint) : abandonedLines(endpoint)) say(io, line);
+  if (!args.json && rest.length > 0) say(io, `Damaged as well: ${rest.join(", ")}; ${mendOf(id, rest)}`);
+  return EXIT.ok;
+}
+
+function newLines(endpoint: Endpoint): string[] {
+  return [
+    `${endpoint.id} has a new signing secret, which signs from now on. What waited for it goes out.`,
+    `Its receiver refuses that until it has the new secret. Tell ${whose(endpoint)}`,
+    `To see it: webhookd endpoints secret ${endpoint.id}`,
+  ];
+}
+
+function abandonedLines(endpoint: Endpoint): string[] {
+  return [
+    `${endpoint.id}: the next secret could not be read and is forgotten; the current one goes on signing.`,
+    `If the receiver was given that one, the rotation begins anew. Tell ${whose(endpoint)}`,
+    `To begin: webhookd endpoints rotate-secret ${endpoint.id}`,
+  ];
+}
+
+function whose({ tenant, uid, url, description }: Endpoint): string {
+  const more = [
+    `tenant ${tenant}`,
+    ...(uid === null ? [] : [`uid ${uid}`]),
+    ...(description === "" ? [] : [description]),
+  ];
+  return `the people of ${url} (${more.join(", ")}).`;
+}
