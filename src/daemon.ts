@@ -16,11 +16,13 @@ import { caresAskResolvers } from "./delivery/ask-resolvers.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import type { Network, SenderSettings } from "./delivery/open-sender.ts";
 import { readOwnAddresses } from "./delivery/own-addresses.ts";
+import { openFilesLimit } from "./delivery/own-limits.ts";
 import type { SenderThreadData } from "./delivery/sender-messages.ts";
 import type { Ended, Sending } from "./delivery/sending.ts";
 import type { StartThread } from "./delivery/thread-port.ts";
 import { ThreadedSending } from "./delivery/threaded-sending.ts";
 import { both } from "./delivery/watcher.ts";
+import { roomWithin } from "./domain/open-files.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import { Feed } from "./feed/feed.ts";
 import type { Endpoint } from "./domain/endpoint.ts";
@@ -289,12 +291,19 @@ async function sendingFor(config: Config, { clock, log, network, startSender }: 
   const settings: SenderSettings = {
     timeoutMs: config.retry.timeout,
     maxInFlight,
+    senders: Math.max(1, threads),
     endpointMaxInFlight,
     signature: { ...config.signature, version },
     addresses: addressRules(config, config.server.listen.port),
     resolver,
     caFile,
   };
+  const openFiles = openFilesLimit();
+  const { inFlight } = roomWithin(openFiles);
+  if (inFlight < maxInFlight) {
+    const fields = { open_files: openFiles, max_in_flight: maxInFlight };
+    log.warn(fields, `at most ${inFlight} attempts are made at once: this process may open no more files`);
+  }
   if (threads === 0) {
     // Only here does the main thread load the HTTP client.
     const { openSender } = await import("./delivery/open-sender.ts");

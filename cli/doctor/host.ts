@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Config } from "../../src/config.ts";
+import { openFilesFor, roomWithin, softLimitOf } from "../../src/domain/open-files.ts";
 import type { Io } from "../io.ts";
 import { size } from "../words.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
@@ -9,8 +10,6 @@ import { fail, ok, warn, type Finding } from "./finding.ts";
 /** They change how Node speaks TLS, or what it runs; the daemon inherits them from the same place. */
 const TELLING = ["NODE_OPTIONS", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_EXTRA_CA_CERTS", "SSLKEYLOGFILE"];
 const MIB = 2 ** 20;
-/** Beside attempts: clients of the API, and the process's own. */
-const OTHER_FILES = 600;
 
 export function* hostFindings(io: Io): Generator<Finding> {
   for (const name of TELLING) {
@@ -102,11 +101,16 @@ function* openFiles({ data: { dir }, delivery, server }: Config): Generator<Find
   const pid = daemonPid(dir);
   const limit = limitOf(pid ?? "self") ?? (pid === null ? null : limitOf("self"));
   if (limit === null) return;
-  const wanted = delivery.maxInFlight + OTHER_FILES;
+  const wanted = openFilesFor(delivery.maxInFlight);
   const shown = `a limit of ${limit} open files${pid === null ? " in this shell" : ""}`;
   const todo = `LimitNOFILE=${wanted} in the unit, ulimit -n ${wanted} in a shell, or a lower [delivery] max_in_flight`;
-  if (limit < wanted)
-    yield warn("limits", `${shown}; ${delivery.maxInFlight} attempts at once may need ${wanted}`, todo);
+  const { inFlight } = roomWithin(limit);
+  if (inFlight < delivery.maxInFlight)
+    yield warn(
+      "limits",
+      `${shown}: at most ${inFlight} attempts at once; for ${delivery.maxInFlight} it takes ${wanted}`,
+      todo,
+    );
   else yield ok("limits", shown);
   if (server.socket === "") yield warn("socket", "every path for the unix socket is too long", "set [server] socket");
 }
@@ -122,8 +126,7 @@ function daemonPid(dir: string): number | null {
 
 function limitOf(pid: number | "self"): number | null {
   try {
-    const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync(`/proc/${pid}/limits`, "utf8")) ?? [];
-    return soft === undefined ? null : soft === "unlimited" ? Infinity : Number(soft);
+    return softLimitOf(readFileSync(`/proc/${pid}/limits`, "utf8"));
   } catch {
     return null;
   }

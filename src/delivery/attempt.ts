@@ -155,6 +155,7 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
     const duration = this.#sinceStart(this.#exchange.egress.clock.monotonic());
     const remoteAddress = this.connection.opening?.remoteAddress ?? null;
     const { evidence } = fault;
+    if (evidence === "shortage") this.#exchange.egress.ranShort();
     this.#end(noResponse(fault.error, fault.message, duration, { remoteAddress, phases: this.#phases(), evidence }));
   }
 

@@ -22,7 +22,12 @@ export interface EgressParts {
   /** How long a receiver must have been silent before its connections are used again; 0 for at once. */
   readonly restMs?: number;
   readonly dial?: Dial;
+  /** For how many connections there is room to rest; any number if it is not said. */
+  readonly restRoom?: () => number;
 }
+
+/** So long after a shortage no connection rests: attempts need them. */
+const SHORT_MS = 5000;
 
 /** Who answers twice mostly does so at once, and hardly ever later than this. */
 const REST_MS = 250;
@@ -36,6 +41,10 @@ export class Egress {
   readonly dial: Dial;
   readonly restMs: number;
   readonly secureContext: SecureContext;
+  /** Connections that are kept though nothing is sent on them. */
+  resting = 0;
+  readonly #restRoom: () => number;
+  #shortAt = Number.NEGATIVE_INFINITY;
   readonly attempts: Deadlines;
   readonly bodies: Deadlines;
 
@@ -44,10 +53,22 @@ export class Egress {
     this.policy = parts.policy;
     this.resolve = parts.resolve;
     this.dial = parts.dial ?? dialTcp;
+    this.#restRoom = parts.restRoom ?? (() => Number.POSITIVE_INFINITY);
     this.restMs = parts.restMs ?? REST_MS;
     this.attempts = new Deadlines(parts.clock, parts.timeoutMs);
     this.bodies = new Deadlines(parts.clock, parts.bodyMs ?? 1000);
     this.secureContext = parts.secureContext ?? trust(parts.caFile);
+  }
+
+  /** Whether one more connection may rest. */
+  get mayRest(): boolean {
+    if (this.resting >= this.#restRoom()) return false;
+    return this.#shortAt === Number.NEGATIVE_INFINITY || this.clock.monotonic() - this.#shortAt >= SHORT_MS;
+  }
+
+  /** There was nothing left to open a connection with. */
+  ranShort(): void {
+    this.#shortAt = this.clock.monotonic();
   }
 
   /** After every exchange was closed: leaves no timer behind. */

@@ -50,7 +50,7 @@ export class Exchange {
   /** Lets what is on the wire end, and closes the connections. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const connection of this.#free.splice(0)) connection.close(CLOSED);
+    this.#closeFree();
     if (this.#inFlight.length > 0) await new Promise<void>((resolve) => (this.#onDrained = resolve));
   }
 
@@ -66,8 +66,9 @@ export class Exchange {
   release(connection: Connection, succeeded: boolean): void {
     connection.rest();
     const keeps = succeeded && !this.#closed && connection.reusable;
-    if (keeps && this.#silence.keeps(this.#free.length)) this.#free.push(connection);
-    else connection.close(CLOSED);
+    if (!keeps || !this.egress.mayRest || !this.#silence.keeps(this.#free.length)) return connection.close(CLOSED);
+    this.#free.push(connection);
+    this.egress.resting++;
   }
 
   /** For an attempt: what is kept of an answer's headers. */
@@ -88,20 +89,28 @@ export class Exchange {
   /** For a connection. */
   readonly onLost = (connection: Connection): void => {
     const at = this.#free.indexOf(connection);
-    if (at !== -1) this.#free.splice(at, 1);
+    if (at === -1) return;
+    this.#free.splice(at, 1);
+    this.egress.resting--;
   };
 
   /** For a connection. */
   readonly onStray = (): void => {
     this.#silence.broken();
-    for (const connection of this.#free.splice(0)) connection.close(CLOSED);
+    this.#closeFree();
   };
+
+  #closeFree(): void {
+    this.egress.resting -= this.#free.length;
+    for (const connection of this.#free.splice(0)) connection.close(CLOSED);
+  }
 
   #take(): Connection {
     for (let connection = this.#free.at(-1); connection !== undefined; connection = this.#free.at(-1)) {
       const { restingSince, reusable } = connection;
       if (reusable && !this.#silence.allows(restingSince!)) break;
       this.#free.pop();
+      this.egress.resting--;
       if (reusable) return connection;
       connection.close(CLOSED);
     }

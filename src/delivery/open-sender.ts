@@ -1,17 +1,22 @@
 import type { Clock } from "../clock.ts";
 import { AddressPolicy, type AddressRules } from "../domain/address.ts";
+import { roomWithin, type Room } from "../domain/open-files.ts";
 import type { AskResolvers } from "./ask-resolvers.ts";
 import { Egress, type EgressParts } from "./egress.ts";
 import { Exchange } from "./exchange.ts";
 import { readOwnAddresses } from "./own-addresses.ts";
 import { Signer, type SignatureOptions } from "./request.ts";
+import { openFilesLimit } from "./own-limits.ts";
 import { createResolve } from "./resolver.ts";
 import { Sender, type SenderParts } from "./sender.ts";
 
 /** All that a sender is made from, as plain data, so that it can be sent to a thread. */
 export interface SenderSettings {
   readonly timeoutMs: number;
+  /** Of this sender. */
   readonly maxInFlight: number;
+  /** How many senders share this process's files. */
+  readonly senders: number;
   readonly endpointMaxInFlight: number;
   readonly signature: SignatureOptions;
   readonly addresses: AddressRules;
@@ -34,8 +39,11 @@ export interface OpenSenderParts extends Pick<SenderParts, "onEnded" | "onStart"
 export function openSender(settings: SenderSettings, { clock, network, ...hooks }: OpenSenderParts): Sender {
   const { addresses, resolver, timeoutMs, caFile } = settings;
   const { ownAddresses = readOwnAddresses(clock), ...others } = network ?? {};
+  const share = (of: keyof Room) => roomWithin(openFilesLimit())[of] / settings.senders;
+  let restRoom = share("resting");
   const egress = new Egress({
     clock,
+    restRoom: () => restRoom,
     policy: new AddressPolicy(addresses, ownAddresses),
     resolve: createResolve(resolver, addresses.allowLoopback),
     timeoutMs,
@@ -48,6 +56,10 @@ export function openSender(settings: SenderSettings, { clock, network, ...hooks 
     open: ({ url, tenant }) => new Exchange(egress, url, tenant),
     signer: (target) => new Signer(target, settings.signature),
     maxInFlight: settings.maxInFlight,
+    room: () => {
+      restRoom = share("resting");
+      return Math.max(1, Math.floor(share("inFlight")));
+    },
     endpointMaxInFlight: settings.endpointMaxInFlight,
     onEgress: (rules) => {
       egress.policy = new AddressPolicy(rules, ownAddresses);

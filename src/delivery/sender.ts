@@ -8,6 +8,7 @@ import { noResponse, type Outcome } from "../domain/attempt.ts";
 import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import type { Exchange } from "./exchange.ts";
+import { InFlightLimit } from "./in-flight-limit.ts";
 import type { Signer } from "./request.ts";
 import { isResumed, type Ended, type Sending } from "./sending.ts";
 import { Pace } from "./pace.ts";
@@ -22,6 +23,8 @@ export interface SenderParts {
   readonly open: (target: Target) => Wire;
   readonly maxInFlight: number;
   readonly endpointMaxInFlight: number;
+  /** For how many at once there is room, where that may be fewer. */
+  readonly room?: () => number;
   readonly onEnded: (ended: Ended, job: Job) => void;
   /** Called before the first byte of an attempt. */
   readonly onStart?: ((job: Job) => void) | undefined;
@@ -41,6 +44,7 @@ const MAX_SLEEP_MS = 60_000;
 export class Sender implements Sending {
   readonly #parts: SenderParts;
   readonly #turns: Turns;
+  readonly #limit: InFlightLimit;
   readonly #lines = new Map<string, Line>();
   #paused = false;
   /** Set while deliveries wait for nothing but their endpoint's rate. */
@@ -50,7 +54,10 @@ export class Sender implements Sending {
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
-    this.#turns = new Turns(parts.endpointMaxInFlight, parts.maxInFlight);
+    const { clock, endpointMaxInFlight, maxInFlight, room } = parts;
+    const most = () => Math.min(maxInFlight, room?.() ?? maxInFlight);
+    this.#limit = new InFlightLimit(most, clock.monotonic());
+    this.#turns = new Turns(endpointMaxInFlight, most());
   }
 
   get inFlight(): number {
@@ -98,7 +105,9 @@ export class Sender implements Sending {
   }
 
   probe(): void {
-    const job = this.#turns.next(this.#parts.clock.monotonic());
+    const now = this.#parts.clock.monotonic();
+    this.#turns.setMaxInFlight(Math.max(1, this.#limit.at(now)));
+    const job = this.#turns.next(now);
     if (job !== undefined) this.#start(job);
   }
 
@@ -126,12 +135,14 @@ export class Sender implements Sending {
   #pump(): void {
     if (this.#paused) return;
     const now = this.#parts.clock.monotonic();
+    this.#turns.setMaxInFlight(this.#limit.at(now));
     for (let job = this.#turns.next(now); job !== undefined; job = this.#turns.next(now)) this.#start(job);
     this.#arm(now);
   }
 
   #arm(now: number): void {
-    const at = this.#turns.nextAt();
+    const growsAt = this.#turns.waiting > 0 ? this.#limit.growsAt : Number.POSITIVE_INFINITY;
+    const at = Math.min(this.#turns.nextAt(), growsAt);
     if (at === this.#wakeAt) return;
     this.#disarm();
     if (at === Number.POSITIVE_INFINITY) return;
@@ -165,7 +176,9 @@ export class Sender implements Sending {
   }
 
   #end(job: Job, line: Line, startedAt: number, outcome: Outcome): void {
-    this.#turns.ended(job, line.pace.speedOf(outcome, this.#parts.clock.monotonic()));
+    const now = this.#parts.clock.monotonic();
+    this.#turns.ended(job, line.pace.speedOf(outcome, now));
+    if (outcome.evidence === "shortage") this.#limit.short(this.#turns.inFlight, now);
     const { delivery, endpoint } = job;
     const secretVersion = job.corrupt ? null : line.target.secretVersion;
     this.#parts.onEnded({ delivery, endpoint, url: line.target.url, startedAt, secretVersion, outcome }, job);

@@ -38,8 +38,7 @@ export class Turns {
   readonly #idle = new Ring<Queue>();
   readonly #throttled = new Throttled<Queue>();
   readonly #defaultCeiling: number;
-  readonly #maxInFlight: number;
-  readonly #deadMaxInFlight: number;
+  #maxInFlight: number;
   readonly #deadPace = new TokenBucket(DEAD_PER_SECOND);
   #ticket = 0;
   #waiting = 0;
@@ -50,7 +49,11 @@ export class Turns {
   constructor(defaultCeiling: number, maxInFlight: number) {
     this.#defaultCeiling = defaultCeiling;
     this.#maxInFlight = maxInFlight;
-    this.#deadMaxInFlight = Math.max(1, Math.floor(maxInFlight * DEAD_SHARE));
+  }
+
+  /** In all; what is over it is in flight until it ends. */
+  setMaxInFlight(maxInFlight: number): void {
+    this.#maxInFlight = maxInFlight;
   }
 
   /** How many deliveries wait for their turn. */
@@ -170,7 +173,7 @@ export class Turns {
   }
 
   get #deadMayStart(): boolean {
-    return this.#deadInFlight < this.#deadMaxInFlight;
+    return this.#deadInFlight < Math.max(1, Math.floor(this.#maxInFlight * DEAD_SHARE));
   }
 
   get #deadReadyAt(): number {

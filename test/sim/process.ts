@@ -52,6 +52,7 @@ const SWEEP_MS = 60_000;
 export const SETTINGS: SenderSettings = {
   timeoutMs: TIMEOUT_MS,
   maxInFlight: 64,
+  senders: 1,
   endpointMaxInFlight: 16,
   signature: { header: "X-Service-Signature", standardWebhooks: true, version: "0" },
   addresses: { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: false, ownPort: 0 },

@@ -47,7 +47,7 @@ export const SENDING = [
     default: 4096,
     min: 1,
     max: 65_536,
-    sentence: "Attempts at once, in all.",
+    sentence: "Attempts at once, in all; fewer where the limit of open files has no room for them.",
   },
   {
     section: "delivery",
