@@ -14,7 +14,7 @@ export class CarefulSending implements Sending {
   readonly #store: Pick<Store, "markStarted">;
   readonly #onFault: (error: unknown) => void;
   /**
-   * What the store would not mark (a full disk), which stays unsent until the next hand-over; and what came while
+   * What the store would not mark (a full disk), which stays unsent until it is tried again; and what came while
    * nothing may start: a death in a pause must not count against deliveries that nobody dialled.
    */
   #unmarked: Job[] = [];
@@ -65,7 +65,12 @@ export class CarefulSending implements Sending {
   resume(): void {
     this.#paused = false;
     this.#inner.resume();
-    if (this.#unmarked.length > 0) this.send([]);
+    this.retry();
+  }
+
+  /** Each second: on trial nothing else is handed over, so that one commit that failed would hold up all for good. */
+  retry(): void {
+    if (!this.#paused && this.#unmarked.length > 0) this.send([]);
   }
 
   probe(): void {

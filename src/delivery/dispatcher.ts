@@ -80,8 +80,7 @@ export class Dispatcher implements Deliveries {
       // Not to have it written costs a little care after the next death.
       this.#parts.store.outlived().catch(() => {});
     }
-    this.#out.recorder.retry();
-    for (const claim of this.#out.forgetting.takeRefused()) this.#out.again(claim);
+    this.#out.retry();
     this.#in.manual.retry();
     this.#in.room.look();
     this.wake();

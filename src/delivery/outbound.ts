@@ -47,13 +47,17 @@ export class Outbound {
   readonly handing: Handing;
   readonly outage: OutageWatch;
   readonly shortage: Shortage;
+  /** Null while nothing is suspected. */
+  readonly #careful: CarefulSending | null;
 
   constructor(parts: DispatcherParts, news: OutboundNews) {
     const { clock, store } = parts;
     const { windows } = this;
     const { onRest, wake } = news;
     const given = parts.sending((batch) => ends.take(batch));
-    const sending = (this.sending = store.careful ? new CarefulSending(given, store, parts.onFault) : given);
+    const careful = store.careful ? new CarefulSending(given, store, parts.onFault) : null;
+    this.#careful = careful;
+    const sending = (this.sending = careful ?? given);
     const pauses = (this.pauses = new Pauses(sending, clock));
     const targets = (this.targets = new Targets(store, sending));
     const onReleased = (delivery: string) => {
@@ -86,6 +90,13 @@ export class Outbound {
 
   /** What is held takes its turn again. */
   readonly again = (claim: Claim): void => this.handing.send(claim.endpoint, [claim]);
+
+  /** Each second: what the store did not take is tried again. */
+  retry(): void {
+    this.recorder.retry();
+    this.#careful?.retry();
+    for (const claim of this.forgetting.takeRefused()) this.again(claim);
+  }
 
   /** From now on, for good. */
   startNothing(): void {

@@ -3,6 +3,7 @@ import { CarefulSending } from "../../src/delivery/careful-sending.ts";
 import { Pauses } from "../../src/delivery/pauses.ts";
 import type { Sending } from "../../src/delivery/sending.ts";
 import { ManualClock } from "../harness/clock.ts";
+import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Job } from "../../src/domain/delivery.ts";
 
 function aSending() {
@@ -59,4 +60,21 @@ it("in careful mode nothing is marked as dialled while paused, but a probe", asy
   await careful.forget("ep_2");
   expect(calls).toEqual(["resume", "mark b,c", "send b,c"]);
   expect(await careful.forget("ep_1")).toEqual([]);
+});
+
+it("in careful mode what the store would not mark is sent once it can be, though nothing else comes", async () => {
+  const { calls, sending } = aSending();
+  let isFull = true;
+  const markStarted = async () => {
+    if (isFull) throw new WebhookdError("storage_full", "no space");
+  };
+  const careful = new CarefulSending(sending, { markStarted }, () => {});
+  careful.send([{ delivery: "a", endpoint: "ep_1" } as Job]);
+  careful.retry();
+  await careful.forget("ep_2");
+  expect(calls).toEqual([]);
+  isFull = false;
+  careful.retry();
+  await careful.forget("ep_2");
+  expect(calls).toEqual(["send a"]);
 });
