@@ -15,6 +15,8 @@ export interface DiskFaults {
   full: boolean;
   /** Chance, for each commit, that something happens to it. */
   commits: number;
+  /** Whether some of it ends the process. */
+  fatal: boolean;
   /** Chance, for each commit, that the process dies in it. */
   deaths: number;
 }
@@ -31,9 +33,14 @@ export interface SimDiskParts {
   readonly onDeath: () => void;
 }
 
+/** What a store that was closed leaves. */
+export const STORE_FILES = ["webhookd.db", "secret.key", "admin.key", "STORE"];
 const FILES = ["webhookd.db", "webhookd.db-wal"];
 const KEPT = ["secret.key", "admin.key", "STORE"];
 const FULL_SYNC = 2;
+
+const PASSING = ["SQLITE_FULL", "SQLITE_FULL", "SQLITE_BUSY", "SQLITE_BUSY"];
+const FATAL = ["SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC"];
 
 /** The disk of one life of the process. */
 export class SimDisk {
@@ -94,7 +101,7 @@ export class SimDisk {
       return before ? undefined : onDeath();
     }
     if (!this.#troubled(1)) return this.#take(commit);
-    const code = random.pick(["SQLITE_FULL", "SQLITE_BUSY", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC"] as const);
+    const code = random.pick(faults.fatal ? [...PASSING, ...FATAL] : PASSING);
     if (code !== "SQLITE_IOERR_FSYNC") throw this.#undone(code, rollback);
     // It was written, and nobody knows whether it will be there.
     this.#keepSynced();
@@ -103,7 +110,7 @@ export class SimDisk {
   }
 
   #rollback(rollback: () => void): void {
-    if (this.#troubled(1)) throw sqliteError("SQLITE_IOERR_WRITE");
+    if (this.#parts.faults.fatal && this.#troubled(1)) throw sqliteError("SQLITE_IOERR_WRITE");
     rollback();
   }
 

@@ -44,6 +44,8 @@ export interface Plant {
   readonly patch?: () => () => void;
   /** What the bug needs to show. A crash would read everything again and hide it. */
   readonly kinds?: Partial<Kinds>;
+  /** Milliseconds of trouble, where the bug shows so seldom that a seed's usual time would be too short. */
+  readonly lasts?: number;
 }
 
 const NO_CRASH = { crash: false, crashAtAwait: false, commits: false, deadly: false };
@@ -66,7 +68,8 @@ const plants = {
       record: (answers: readonly Recorded[], now: number) =>
         answers.map((one) => (one.waiting !== null && one.waiting.dueAt <= now ? { ...one, waiting: null } : one)),
     },
-    kinds: { ...NO_CRASH, disk: true },
+    kinds: { ...NO_CRASH, commits: true },
+    lasts: 240_000,
   },
   /** The clock is set back, and due times move down with it. */
   "clock-step-unheard": {
@@ -117,6 +120,7 @@ const plants = {
         ),
     },
     kinds: { ...NO_CRASH, disk: false, hands: true },
+    lasts: 240_000,
   },
   /** An event was cancelled, and memory does not hear of it. */
   "cancel-unheard": {

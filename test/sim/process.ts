@@ -65,6 +65,8 @@ export class Process {
   alive = true;
   readonly store: Store;
   readonly dispatcher: Dispatcher;
+  /** Stands still for it once it is dead. */
+  readonly clock: Clock;
   readonly #parts: ProcessParts;
   readonly #real: Store;
   readonly #disk: SimDisk;
@@ -74,6 +76,7 @@ export class Process {
     this.#parts = parts;
     this.#real = real;
     this.#disk = disk;
+    this.clock = clock;
     this.store = this.#faulty(real);
     this.dispatcher = new Dispatcher({
       store: this.store,
@@ -135,51 +138,56 @@ export class Process {
     if (this.#threads.size > 0) this.#parts.random.pick([...this.#threads]).die();
   }
 
-  static async start(parts: ProcessParts): Promise<Process> {
+  /** Nothing of it runs before `start`. */
+  static async open(parts: ProcessParts): Promise<Process> {
+    const { dir, random, faults, onCrash } = parts;
+    const { lies = false, forgets = false } = parts.plant;
+    const disk = new SimDisk({ dir, random, faults: faults.disk, lies, forgets, onDeath: onCrash });
     let alive = () => true;
     const clock = parts.clock.forProcess(() => alive());
-    const { lies = false, forgets = false } = parts.plant;
-    const { dir, random, faults, onCrash } = parts;
-    const disk = new SimDisk({ dir, random, faults: faults.disk, lies, forgets, onDeath: onCrash });
     const { store } = await openStore({
-      dir: parts.dir,
+      dir,
       create: true,
       diskFloor: 0,
       clock,
-      random: (length) => parts.random.bytes(length),
+      random: (length) => random.bytes(length),
       // The real one answers after a while of real time.
       statfs: async () => ({ bavail: 2 ** 30, bsize: 4096 }),
       // It ends at once, with nothing said.
       onFault: onCrash,
     });
     const process = new Process(parts, store, disk, clock);
-    disk.armed = true;
     alive = () => process.alive;
+    return process;
+  }
+
+  start(): void {
+    const { clock, dispatcher, store } = this;
+    this.#disk.armed = true;
     const fault = (error: unknown) => {
-      if (process.alive) throw error;
+      if (this.alive) throw error;
     };
-    const refresh = (endpoint: string) => process.dispatcher.refresh(endpoint);
-    const endOverlaps = () => switchSecrets({ store: process.store, clock, refresh });
+    const refresh = (endpoint: string) => dispatcher.refresh(endpoint);
+    const endOverlaps = () => switchSecrets({ store, clock, refresh });
     const tick = () => {
-      process.dispatcher.tick();
-      void process.store.checkSpace();
+      dispatcher.tick();
+      store.checkSpace().catch(() => {});
       endOverlaps().catch(fault);
       clock.after(1000, tick);
     };
     clock.after(1000, tick);
     const sweep = () => {
-      void process.dispatcher.sweep();
+      void dispatcher.sweep();
       clock.after(SWEEP_MS, sweep);
     };
-    if (parts.sweeps) clock.after(SWEEP_MS, sweep);
+    if (this.#parts.sweeps) clock.after(SWEEP_MS, sweep);
     endOverlaps()
-      .then(() => process.dispatcher.start())
+      .then(() => dispatcher.start())
       .catch((error: unknown) => {
         // It does not start on a disk that takes nothing, and its supervisor tries again.
-        if (error instanceof WebhookdError && process.alive) onCrash();
+        if (error instanceof WebhookdError && this.alive) this.#parts.onCrash();
         else fault(error);
       });
-    return process;
   }
 
   /** Ends this life as kill -9 does, or as the power does, and leaves what the next one finds in `dir`. */

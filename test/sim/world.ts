@@ -7,13 +7,11 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { publish } from "../../src/api/publish.ts";
-import type { ApiParts } from "../../src/api/parts.ts";
-import { WebhookdError } from "../../src/domain/errors.ts";
 import { newId } from "../../src/domain/id.ts";
 import { newSigningSecret } from "../../src/domain/secret.ts";
 import type { ReplayScope } from "../../src/store/store.ts";
 import { newEndpoint } from "../store/fixtures.ts";
+import { Application, TENANTS, TYPES } from "./application.ts";
 import { VirtualClock } from "./clock.ts";
 import { Hands } from "./hands.ts";
 import { Holds } from "./holds.ts";
@@ -25,11 +23,10 @@ import { Process, type Faults } from "./process.ts";
 import { Random } from "./random.ts";
 import { BEHAVIOURS, SimReceiver } from "./receiver.ts";
 import { Rotations } from "./rotations.ts";
+import { newStoreIn } from "./template.ts";
 
-const FAULTY_MS = 120_000;
+const FAULTY_MS = 60_000;
 const LADDER_MS = LADDER.reduce((sum, delay) => sum + delay, 0);
-const TENANTS = ["default", "acme"];
-const TYPES = ["budget.exceeded", "goal.achieved", "carbon.threshold"];
 
 export interface Report {
   readonly seed: number;
@@ -62,7 +59,6 @@ export class World implements Run {
   readonly random: Random;
   readonly receivers = new Map<string, SimReceiver>();
   readonly endpoints = new Map<string, { url: string; tenant: string; types: readonly string[]; deleted: boolean }>();
-  readonly acked: Acked[] = [];
   readonly attempts: SeenAttempt[] = [];
   readonly violations: string[] = [];
   process: Process | null = null;
@@ -73,7 +69,7 @@ export class World implements Run {
   poisoned = false;
   readonly faults: Faults = {
     crashAtAwait: 0,
-    disk: { full: false, commits: 0, deaths: 0 },
+    disk: { full: false, commits: 0, fatal: false, deaths: 0 },
     unreadable: false,
     cutOff: false,
   };
@@ -86,6 +82,7 @@ export class World implements Run {
   /** Which kinds of fault this seed has at all: few at a time find what all at once would hide. */
   readonly kinds: Kinds;
   readonly #rotations: Rotations;
+  readonly #application: Application;
   readonly holds: Holds;
   readonly hands: Hands;
   #ending: Promise<void> = Promise.resolve();
@@ -102,6 +99,14 @@ export class World implements Run {
       () => this.clock.monotonic,
       plant.unheard,
     );
+    this.#application = new Application({
+      clock: this.clock,
+      random: this.random,
+      process: () => this.process,
+      subscribers: (draft) => this.#subscribers(draft),
+      onAcked: ({ id }) => this.#trace.update(`ack ${id}\n`),
+      violations: this.violations,
+    });
     const ofHands = new Random(seed + 1_000_003);
     this.hands = new Hands(ofHands, () => this.clock.monotonic);
     const kind = () => this.random.chance(0.5);
@@ -113,7 +118,7 @@ export class World implements Run {
       clock: kind(),
       receivers: kind(),
       operators: kind(),
-      deadly: this.random.chance(0.2),
+      deadly: this.random.chance(0.05),
       bursts: this.random.chance(0.3),
       rotations: kind(),
       outages: this.random.chance(0.3),
@@ -125,18 +130,25 @@ export class World implements Run {
     };
   }
 
+  get acked(): readonly Acked[] {
+    return this.#application.acked;
+  }
+
   async run(): Promise<Report> {
+    await newStoreIn(join(this.#root, "0"));
     await this.#boot();
     this.diskWasFull = this.kinds.commits;
     await this.#registerAll();
     this.faults.crashAtAwait = this.kinds.crashAtAwait ? 0.002 : 0;
+    this.faults.disk.fatal = this.kinds.crash || this.kinds.crashAtAwait;
     this.faults.disk.deaths = this.kinds.crashAtAwait ? 0.002 : 0;
-    this.faults.disk.commits = this.kinds.commits ? 0.01 : 0;
-    for (let at = 0; at < FAULTY_MS; at += this.random.between(100, 3000))
+    this.faults.disk.commits = this.kinds.commits ? this.random.pick([0.01, 0.05]) : 0;
+    const lasts = this.#plant.lasts ?? FAULTY_MS;
+    for (let at = 0; at < lasts; at += this.random.between(100, 3000))
       this.clock.at(at, () => this.#somethingHappens());
-    await this.#runUntil(FAULTY_MS);
+    await this.#runUntil(lasts);
     this.#heal();
-    await this.#runUntil(FAULTY_MS + LADDER_MS + 300_000);
+    await this.#runUntil(lasts + LADDER_MS + (this.kinds.deadly ? 300_000 : 60_000));
     await this.#checkAll();
     if (this.kinds.operators) await this.#replayWhatFailed();
     for (const receiver of this.receivers.values()) this.violations.push(...receiver.violations);
@@ -167,7 +179,7 @@ export class World implements Run {
   }
 
   async #boot(): Promise<void> {
-    this.process = await Process.start({
+    this.process = await Process.open({
       dir: join(this.#root, String(this.crashes)),
       clock: this.clock,
       random: this.random,
@@ -184,6 +196,7 @@ export class World implements Run {
         this.#trace.update(`${attempt.startedAt} ${attempt.delivery} ${attempt.number}\n`);
       },
     });
+    this.process.start();
   }
 
   #crash(): void {
@@ -219,6 +232,7 @@ export class World implements Run {
     }
     await checkEnd(this, this.process.store);
     await checkGaps(this, this.process.store);
+    await this.#application.check(this.process.store);
     checkOneAtATime(this);
     this.violations.push(...(await this.hands.check(this.process.store, this)));
     this.#checkSweep(this.process);
@@ -274,7 +288,7 @@ export class World implements Run {
     if (this.process === null) return;
     if (random.chance(0.6)) this.#publish();
     if (kinds.crash && random.chance(0.03)) this.#crash();
-    if (kinds.disk && random.chance(0.05)) {
+    if (kinds.disk && random.chance(0.1)) {
       const { faults } = this;
       faults.disk.full = true;
       // Or there are worse troubles.
@@ -326,39 +340,10 @@ export class World implements Run {
     this.clock.at(this.clock.monotonic + 1000, () => this.#enableAll());
   }
 
-  /** As the API does it: the answer is what the application believes. */
   #publish(): void {
     const { random } = this;
-    const process = this.process!;
-    const now = this.clock.now();
     const burst = random.chance(0.2) ? random.between(2, this.kinds.bursts ? 100 : 20) : 1;
-    // Names that nobody has used are entered with the event, and are undone with it.
-    const named = random.chance(0.1) ? `new.${this.acked.length}.${random.between(0, 9)}` : null;
-    const drafts = Array.from({ length: burst }, () => ({
-      tenant: named !== null && random.chance(0.5) ? named : random.pick(TENANTS),
-      type: named !== null && random.chance(0.5) ? named : random.pick(TYPES),
-      createdAt: now,
-      data: Buffer.from(`{"n":9007199254740993,"r":${random.between(0, 1_000_000)}${this.#poison()}}`),
-    }));
-    const parts = { store: process.store, deliveries: process.dispatcher } as unknown as ApiParts;
-    const wanted = drafts.map((draft) => this.#subscribers(draft));
-    const ack = (ids: readonly string[]) => {
-      ids.forEach((id, at) => {
-        const deadly = Buffer.from(drafts[at]!.data).includes(DEADLY);
-        const { tenant, type } = drafts[at]!;
-        this.acked.push({ id, tenant, type, endpoints: wanted[at]!, deadly });
-      });
-      for (const id of ids) this.#trace.update(`ack ${id}\n`);
-    };
-    publish(parts, drafts, now).then(
-      (publications) => process.alive && ack(publications.map(({ id }) => id)),
-      (error: unknown) => this.#refused("a publish", error),
-    );
-  }
-
-  /** An answer of 4xx or 5xx with a reason; anything else is an error of ours. */
-  #refused(what: string, error: unknown): void {
-    if (!(error instanceof WebhookdError)) this.violations.push(`${what} failed: ${String(error)}`);
+    this.#application.publish(burst, this.#poison());
   }
 
   /** One event of a deadly run kills whatever process sends it. */
@@ -379,7 +364,8 @@ export class World implements Run {
     // Hardly anything has failed for good so far, but what was delivered may be sent again.
     if (this.random.chance(0.8)) this.#replay(this.random.pick(this.acked).id, { force: true });
     const { id } = this.random.pick(this.acked);
-    this.process!.store.getEvent(null, id).then(
+    // The replay may have been the end of it.
+    this.process?.store.getEvent(null, id).then(
       (event) => event !== null && this.#watch.saw(event),
       () => {},
     );

@@ -1,0 +1,141 @@
+/**
+ * An application that publishes as the API does it, and believes its answers: what is refused, or never answered, it
+ * sends again if it gave it a key.
+ */
+import { publish } from "../../src/api/publish.ts";
+import type { ApiParts } from "../../src/api/parts.ts";
+import { WebhookdError } from "../../src/domain/errors.ts";
+import type { EventDraft } from "../../src/domain/event.ts";
+import { eventFingerprint } from "../../src/domain/idempotency.ts";
+import type { Page, Publication, Store } from "../../src/store/store.ts";
+import type { VirtualClock } from "./clock.ts";
+import type { Acked } from "./invariants.ts";
+import { DEADLY } from "./network.ts";
+import type { Process } from "./process.ts";
+import type { Random } from "./random.ts";
+
+export const TENANTS = ["default", "acme"];
+export const TYPES = ["budget.exceeded", "goal.achieved", "carbon.threshold"];
+const NEVER = Number.MAX_SAFE_INTEGER;
+/** So few that the store reads them at once: nothing turns the clock during a check. */
+const PAGE = 50;
+
+export interface ApplicationParts {
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  /** The daemon's current life, if it has one. */
+  readonly process: () => Process | null;
+  readonly subscribers: (draft: EventDraft) => readonly string[];
+  readonly onAcked: (event: Acked) => void;
+  readonly violations: string[];
+}
+
+/** One request: what it says, and which events its answers named. */
+interface Request {
+  readonly drafts: readonly EventDraft[];
+  /** Who was subscribed when it was first sent: later it may be fewer. */
+  readonly recipients: readonly (readonly string[])[];
+  readonly keyed: boolean;
+  ids: readonly string[] | null;
+}
+
+export class Application {
+  readonly acked: Acked[] = [];
+  readonly #parts: ApplicationParts;
+  #drafts = 0;
+
+  constructor(parts: ApplicationParts) {
+    this.#parts = parts;
+  }
+
+  publish(burst: number, poison: string): void {
+    const { clock, random } = this.#parts;
+    const keyed = random.chance(0.5);
+    // Names that nobody has used are entered with the event, and undone with it.
+    const named = random.chance(0.2) ? `new.${random.between(0, 30)}` : null;
+    const draft = (_: unknown, at: number): EventDraft => {
+      const tenant = named !== null && random.chance(0.5) ? named : random.pick(TENANTS);
+      const type = named !== null && random.chance(0.5) ? named : random.pick(TYPES);
+      const createdAt = clock.now();
+      const place = this.#drafts++;
+      const data = Buffer.from(`{"n":9007199254740993,"place":${place}${at === 0 ? poison : ""}}`);
+      const idempotency = {
+        key: `key-${place}`,
+        fingerprint: eventFingerprint(type, createdAt, data),
+        expiresAt: NEVER,
+      };
+      return { tenant, type, createdAt, data, ...(keyed && { idempotency }) };
+    };
+    const drafts = Array.from({ length: burst }, draft);
+    this.#send({ drafts, recipients: drafts.map(this.#parts.subscribers), keyed, ids: null });
+  }
+
+  #send(request: Request): void {
+    const { clock, random, violations } = this.#parts;
+    if (request.keyed) {
+      clock.at(clock.monotonic + random.between(500, 10_000), () => {
+        if (request.ids === null || random.chance(0.2)) this.#send(request);
+      });
+    }
+    const process = this.#parts.process();
+    if (process === null) return;
+    const recipients = request.drafts.map((draft) => this.#parts.subscribers(draft));
+    const parts = { store: process.store, deliveries: process.dispatcher } as unknown as ApiParts;
+    publish(parts, request.drafts, clock.now()).then(
+      (publications) => process.alive && this.#answered(request, recipients, publications),
+      (error: unknown) => {
+        // Refusals have a reason; anything else is an error of ours.
+        if (!(error instanceof WebhookdError)) violations.push(`a publish failed: ${String(error)}`);
+      },
+    );
+  }
+
+  #answered(request: Request, recipients: readonly (readonly string[])[], publications: readonly Publication[]): void {
+    const { onAcked, violations } = this.#parts;
+    const ids = publications.map(({ id }) => id);
+    if (request.ids !== null) {
+      if (ids.join() !== request.ids.join()) violations.push(`V1: ${request.ids.join()} was answered as ${ids.join()}`);
+      return;
+    }
+    request.ids = ids;
+    ids.forEach((id, at) => {
+      const { tenant, type, data } = request.drafts[at]!;
+      const deadly = Buffer.from(data).includes(DEADLY);
+      const acked = { id, tenant, type, endpoints: recipients[at]!, atMost: request.recipients[at]!, deadly };
+      this.acked.push(acked);
+      onAcked(acked);
+    });
+  }
+
+  /** V1: one event for each key, and for each answer, and none that nobody sent. */
+  async check(store: Store): Promise<void> {
+    const { violations } = this.#parts;
+    const byPlace = new Map<number, string>();
+    for (const id of await this.#all(store)) {
+      const { data } = (await store.getEvent(null, id))!;
+      // An erased one says nothing.
+      if (data === null) continue;
+      const { place } = JSON.parse(Buffer.from(data).toString()) as { place: number };
+      const other = byPlace.get(place);
+      if (other !== undefined) violations.push(`V1: ${id} and ${other} are the same event`);
+      byPlace.set(place, id);
+    }
+  }
+
+  async #all(store: Store): Promise<string[]> {
+    const ids: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const more = cursor === null ? {} : { cursor };
+      const page: Page<{ id: string }> = await store.listEvents({
+        tenant: null,
+        limit: PAGE,
+        order: "oldest",
+        ...more,
+      });
+      ids.push(...page.data.map(({ id }) => id));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    return ids;
+  }
+}
