@@ -35,9 +35,7 @@ export function findTarget(args: TargetArgs, io: Io): Target {
   const keyFile = args["key-file"] ?? io.env.WEBHOOKD_KEY_FILE;
   if (named !== null) {
     const url = readUrl(named.url, named.where);
-    // A key of this host must not be sent to just any address.
-    const ownKey = () =>
-      isLoopback(url.hostname.replace(/^\[|\]$/g, "")) ? adminKeyFile(loadConfig(inputs)) : undefined;
+    const ownKey = () => (staysHere(url) ? adminKeyFile(loadConfig(inputs)) : undefined);
     return withKey(url, keyFile ?? ownKey());
   }
 
@@ -48,7 +46,7 @@ export function findTarget(args: TargetArgs, io: Io): Target {
   const sockets = new Set([...(configured ? [config.server.socket] : []), SYSTEM_SOCKET, config.server.socket]);
   sockets.delete("");
   for (const socket of sockets) if (inputs.exists(socket)) return { socket };
-  if (inputs.exists(adminKeyFile(config))) return withKey(listenUrl(config), adminKeyFile(config));
+  if (inputs.exists(adminKeyFile(config))) return withKey(ownUrl(config), adminKeyFile(config));
   throw new Failure(
     "unreachable",
     `cannot find the daemon; tried ${[...sockets, adminKeyFile(config)].join(", ")}`,
@@ -90,6 +88,18 @@ function readUrl(text: string, where: string): URL {
 function listenUrl({ server: { listen, tls } }: Config): URL {
   const anywhere = { "0.0.0.0": "127.0.0.1", "::": "::1" }[listen.host];
   return new URL(`${tls === null ? "http" : "https"}://${printAddress({ ...listen, host: anywhere ?? listen.host })}`);
+}
+
+/** A key of this host must not be sent to just any address, whoever names it. */
+function staysHere(url: URL): boolean {
+  return isLoopback(url.hostname.replace(/^\[|\]$/g, ""));
+}
+
+function ownUrl(config: Config): URL {
+  const url = listenUrl(config);
+  if (staysHere(url)) return url;
+  const what = `[server] listen is ${url.host}, and ${adminKeyFile(config)} is sent to loopback addresses alone`;
+  throw new Failure("not_allowed", what, `Name both, if it is to go there: --url ${url.origin} --key-file FILE.`);
 }
 
 function adminKeyFile({ data }: Config): string {

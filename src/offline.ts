@@ -38,6 +38,8 @@ export async function backUp(config: Config, passphrase: string | undefined): Pr
 async function backUpHere({ data, backup }: Config, passphrase: string | undefined): Promise<BackupFile> {
   const { store } = await openStore({
     dir: data.dir,
+    // What root does here is done for whoever's directory it is.
+    owner: process.getuid?.() === 0 ? statSync(data.dir, { throwIfNoEntry: false })?.uid : undefined,
     create: false,
     migrate: false,
     secretKeyFile: data.secretKeyFile,

@@ -25,6 +25,9 @@ const ECHO_MS = 100;
 /** After the second signal. */
 const ABORT_MS = 1000;
 
+const AS_ROOT =
+  "running as root, which nothing here needs: give webhookd a user of its own, as the unit of `webhookd config init --systemd` does";
+
 /** Loads the daemon's modules only here: no other command needs them. */
 async function loadDaemon(): Promise<StartDaemon> {
   return (await import("../../src/daemon.ts")).startDaemon;
@@ -55,6 +58,7 @@ export async function run(args: Args<"serve">, io: Io, load: () => Promise<Start
     // One listener for good: a signal that is on its way when a listener is replaced is lost.
     io.onHangup(() => onHangup());
     for (const sentence of departures(config)) log.warn({}, sentence);
+    if (inputs().root) log.warn({}, AS_ROOT);
     const startDaemon = await load();
     const daemon = await startDaemon(config, { log, listenFd });
     signals.running();

@@ -21,29 +21,31 @@ interface Patient {
 }
 
 export async function* endpointFindings({ client, config, only, now }: Patient): AsyncGenerator<Finding> {
-  const { hosts, more } = await hostsOf(client, only);
+  const { hosts, more } = await hostsOf(client, config, only);
   if (hosts.size === 0) return yield ok("endpoints", "none is enabled");
   const probe = await openProbe(config);
   const waiting = [...hosts];
   while (waiting.length > 0) {
-    const findings = waiting.splice(0, AT_ONCE).map(([origin, endpoints]) => examine(probe, origin, endpoints, now));
+    const findings = waiting.splice(0, AT_ONCE).map(([, endpoints]) => examine(probe, endpoints, now));
     yield* await Promise.all(findings);
   }
   if (more) yield warn("endpoints", `only ${MAX_HOSTS} hosts were tried`, "webhookd doctor --endpoint ep_…");
 }
 
-/** Endpoints by where they are: a host is asked once. */
-async function hostsOf(client: Client, only: string | undefined) {
+/** Endpoints by where they are: a host is asked once, or once for each tenant with networks of its own. */
+async function hostsOf(client: Client, { egress }: Config, only: string | undefined) {
   const hosts = new Map<string, Endpoint[]>();
+  const apart = new Set(egress.tenants.flatMap(({ names }) => names));
   const endpoints =
     only === undefined ? client.every("listEndpoints") : [await client.call("getEndpoint", { id: only })];
   for await (const endpoint of endpoints) {
     if (!endpoint.enabled && only === undefined) continue;
     const { origin } = new URL(endpoint.url);
-    const known = hosts.get(origin);
+    const place = apart.has(endpoint.tenant) ? `${origin} ${endpoint.tenant}` : origin;
+    const known = hosts.get(place);
     if (known !== undefined) known.push(endpoint);
     else if (hosts.size === MAX_HOSTS) return { hosts, more: true };
-    else hosts.set(origin, [endpoint]);
+    else hosts.set(place, [endpoint]);
   }
   return { hosts, more: false };
 }
@@ -57,8 +59,9 @@ async function openProbe(config: Config): Promise<Probe> {
   return createProbe({ addresses, resolver, caFile, timeoutMs: config.retry.timeout }, systemClock);
 }
 
-async function examine(probe: Probe, origin: string, endpoints: Endpoint[], now: number): Promise<Finding> {
+async function examine(probe: Probe, endpoints: Endpoint[], now: number): Promise<Finding> {
   const [first, ...others] = endpoints;
+  const { origin } = new URL(first!.url);
   const subject = `${first!.id}${others.length > 0 ? ` and ${others.length} more` : ""}`;
   const result = await probe(new URL(origin), first!.tenant);
   if (result instanceof Error) return fail(subject, `${origin}: ${result.message}`, todoOf(result.error, first!.id));
@@ -73,7 +76,7 @@ function reached(subject: string, origin: string, { address, durationMs, certifi
 }
 
 function todoOf(error: string, id: string): string {
-  if (error.startsWith("address_")) return "[egress] allow_cidrs, if they may go there";
+  if (error.startsWith("address_")) return "[egress] allow_cidrs or [[egress.tenant]], if they may go there";
   if (error === "dns_failure") return "look at the name with dig, and at this host's DNS";
   if (error === "tls_error") return "tell whoever runs it, or name their authority with [egress] ca_file";
   return `webhookd endpoints show ${id}, and whoever runs it`;

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, lstatSync, openSync, readFileSync, statSync, type Stats } from "node:fs";
 import { homedir } from "node:os";
 import { fileURLToPath } from "node:url";
+import { changeableBy } from "../domain/access.ts";
 import { packed } from "../packed.ts";
 import type { SettingName } from "./schema.ts";
 
@@ -27,8 +28,11 @@ export interface ConfigInputs {
   readonly platform: NodeJS.Platform;
   /** The checkout's folder; null for the executable. */
   readonly checkout: string | null;
-  /** Null when there is no such file; throws when there is one that cannot be read. */
-  readFile(path: string): string | null;
+  /**
+   * Null when there is no such file; throws when there is one that cannot be read. With `onlyOwn`, a `ForeignFile` when
+   * somebody else than this user and root may change it.
+   */
+  readFile(path: string, onlyOwn?: boolean): string | null;
   exists(path: string): boolean;
 }
 
@@ -48,11 +52,33 @@ export function processInputs(flags: ConfigFlags): ConfigInputs {
   };
 }
 
-function readIfThere(path: string): string | null {
+/** How the file can be changed by others, as the rest of a sentence. */
+export class ForeignFile extends Error {}
+
+function readIfThere(path: string, onlyOwn = false): string | null {
   try {
-    return readFileSync(path, "utf8");
+    // Before it is opened: a pipe of somebody else's would hold us up.
+    if (onlyOwn) for (const stats of [lstatSync(path), statSync(path)]) requireOwn(stats);
+    const file = openSync(path, "r");
+    try {
+      // It may have been exchanged since.
+      if (onlyOwn) requireOwn(fstatSync(file));
+      return readFileSync(file, "utf8");
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
   }
+}
+
+function requireOwn(stats: Stats): void {
+  const user = process.geteuid?.();
+  // Windows has other rules, and no such bits.
+  if (user === undefined) return;
+  // The mode of a link says nothing.
+  const mode = stats.isSymbolicLink() ? 0 : stats.mode;
+  const fault = changeableBy({ uid: stats.uid, mode }, [0, user]);
+  if (fault !== null) throw new ForeignFile(fault);
 }

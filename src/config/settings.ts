@@ -3,7 +3,7 @@ import type { TenantNetworks } from "../domain/address.ts";
 import type { EventType } from "../domain/event-type.ts";
 import { ConfigError, type Mistake } from "./error.ts";
 import { readFileContent, unknownKey } from "./file.ts";
-import type { ConfigInputs } from "./inputs.ts";
+import { ForeignFile, type ConfigInputs } from "./inputs.ts";
 import { fromText, ValueFault } from "./kinds.ts";
 import {
   DEFAULTS,
@@ -77,7 +77,7 @@ function readConfigFile(inputs: ConfigInputs): ReadFile {
   const places = asked === undefined ? ["webhookd.toml", "/etc/webhookd/webhookd.toml"] : [asked];
   for (const place of places) {
     const file = resolve(inputs.cwd, place);
-    const text = readOrFail(inputs, file);
+    const text = readOrFail(inputs, file, asked === undefined);
     if (text === null) continue;
     const found = readFileContent(
       text,
@@ -92,12 +92,23 @@ function readConfigFile(inputs: ConfigInputs): ReadFile {
   return { file: null, given, eventTypes: [], egressTenants: [], mistakes };
 }
 
-function readOrFail(inputs: ConfigInputs, file: string): string | null {
+/** One that nobody named might be anybody's: they would say where keys and passphrases go. */
+function readOrFail(inputs: ConfigInputs, file: string, onlyOwn: boolean): string | null {
   try {
-    return inputs.readFile(file);
+    return inputs.readFile(file, onlyOwn);
   } catch (error) {
+    if (error instanceof ForeignFile) throw new ConfigError([foreignFile(file, error.message)]);
     throw new ConfigError([{ where: file, what: `cannot be read (${(error as NodeJS.ErrnoException).code}).` }]);
   }
+}
+
+function foreignFile(file: string, how: string): Mistake {
+  return {
+    where: file,
+    what: `${how}, and it was found here, not named.`,
+    why: "Whoever changes it decides where keys and passphrases are sent.",
+    todo: `Make it yours and yours alone (chown, chmod go-w), or say that you mean it: --config ${file}.`,
+  };
 }
 
 /** A misspelt variable would be a setting that silently does nothing, so those with the name of a section must be known. */

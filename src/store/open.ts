@@ -11,6 +11,7 @@ import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Pause } from "../domain/pause.ts";
+import { readableByOthers, requireUnchangeable } from "./access.ts";
 import { readOrMakeAdminKey } from "./admin-key.ts";
 import { copyBefore } from "./copy-before.ts";
 import { makeDirectory, writeDurably } from "./durable-file.ts";
@@ -32,6 +33,8 @@ import type { Store } from "./store.ts";
 
 export interface OpenOptions {
   readonly dir: string;
+  /** Whom the directory may belong to, beside this process's user and root. */
+  readonly owner?: number | undefined;
   /** False refuses to make a new store. */
   readonly create: boolean;
   /** Called before a new store is made, or anything of it; with its error nothing is. */
@@ -75,6 +78,7 @@ export async function openStore(options: OpenOptions): Promise<OpenedStore> {
   const { dir, clock } = options;
   if (options.create && !existsSync(join(dir, MARKER))) await options.beforeMaking?.();
   makeDataDirectory(options);
+  requireUnchangeable(dir, options.owner);
   const lock = takeLock(dir, clock.now(), options.nativeBinding);
   try {
     const restored = finishRestore(dir);
@@ -97,6 +101,7 @@ async function openLocked(options: OpenOptions, release: () => void): Promise<Op
   if (isEmpty) refuseLoss(created, options, database);
 
   const keyFile = options.secretKeyFile || join(dir, "secret.key");
+  for (const file of [keyFile, adminKeyFile]) requireUnchangeable(file, options.owner);
   const box = new Box(readOrMakeSecretKey({ file: keyFile, mayCreate: isEmpty, random }), random);
   const { nativeBinding, migrations = MIGRATIONS } = options;
   const { db, version } = openDatabase(database, { nativeBinding, mayCreate: created, wanted: migrations.length });
@@ -130,6 +135,8 @@ async function openLocked(options: OpenOptions, release: () => void): Promise<Op
       onClosed: release,
     });
     await store.start();
+    const open = readableByOthers(dir, [keyFile, adminKeyFile]);
+    if (open.length > 0) options.log?.warn({ open }, "other users may read these: chmod go= them");
     if (copiedAt !== null) options.log?.warn({ dir, made_at: new Date(copiedAt).toISOString() }, TOOK_UP);
     if (!created) return { store, created };
     writeDurably(marker, MARKER_TEXT);

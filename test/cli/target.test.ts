@@ -105,6 +105,15 @@ describe("no daemon is chosen", () => {
       "usage",
       "WEBHOOKD_URL and WEBHOOKD_SOCKET",
     ],
+    [
+      "when this host's own key would go to an address that is not loopback",
+      {
+        files: { [FILE]: '[server]\nlisten = "192.0.2.1:8420"\nbehind_proxy = true\n' },
+        there: [adminKey],
+      },
+      "not_allowed",
+      "192.0.2.1:8420, and",
+    ],
     ["for an address that is none", { args: { url: "h:8420" } }, "usage", "--url"],
     ["for an address with a password", { env: { WEBHOOKD_URL: "http://u:p@h" } }, "usage", "WEBHOOKD_URL"],
     [

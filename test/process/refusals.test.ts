@@ -58,6 +58,27 @@ describe.concurrent("serve refuses, in one sentence and with what to do next,", 
     expect(what).toContain(machine.dir);
   });
 
+  it.for(["", "secret.key", "admin.key"])(
+    "a data directory whose %j other users may change",
+    async (name, { machine }) => {
+      await (await machine.serve()).stop();
+      const path = join(machine.dir, name).replace(/\/$/, "");
+      chmodSync(path, name === "" ? 0o770 : 0o620);
+      const { what, todo } = await refusal(machine.start(), 1);
+      expect(what).toContain(`${path} can be changed by other users (mode 0${name === "" ? "770" : "620"})`);
+      expect(todo).toContain(`chmod go-w ${path}`);
+    },
+  );
+
+  it.skipIf(!isRoot)("a data directory that is another user's, but backs it up for root", async ({ machine }) => {
+    await (await machine.serve()).stop();
+    chownSync(machine.dir, NOBODY, -1);
+    const { what, todo } = await refusal(machine.start(), 1);
+    expect(what).toContain(`${machine.dir} belongs to user ${NOBODY}, who may change it`);
+    expect(todo).toContain("run webhookd as that user");
+    expect(await machine.webhookd("backup", "--offline")).toMatchObject({ code: 0 });
+  });
+
   it("a data directory that has lost its database", async ({ machine }) => {
     await (await machine.serve()).stop();
     rmSync(join(machine.dir, "webhookd.db"));
@@ -79,6 +100,23 @@ describe.concurrent("serve refuses, in one sentence and with what to do next,", 
     expect(what).toContain("webhookd.toml:5: [retry] timeot");
     expect(todo).toContain("timeout");
     expect(existsSync(machine.dir)).toBe(false);
+  });
+});
+
+describe.concurrent("serve only warns", () => {
+  it("of what other users may read", async ({ machine }) => {
+    await (await machine.serve()).stop();
+    const key = join(machine.dir, "admin.key");
+    chmodSync(machine.dir, 0o755);
+    chmodSync(key, 0o644);
+    const { process } = await machine.serve();
+    const warning = await process.json(({ msg }) => String(msg).includes("other users may read"));
+    expect(warning).toMatchObject({ level: "warn", open: [`${machine.dir} (mode 0755)`, `${key} (mode 0644)`] });
+  });
+
+  it("that it runs as root, and nobody else", async ({ machine }) => {
+    const { process } = await machine.serve();
+    expect(process.lines.filter((line) => line.includes("running as root")).length).toBe(isRoot ? 1 : 0);
   });
 });
 
