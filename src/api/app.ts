@@ -20,6 +20,7 @@ import { brakeRoutes } from "./brake.ts";
 import { pageHeaders, preflight } from "./cors.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { descriptionRoutes } from "./description.ts";
+import { replacementRoutes } from "./endpoint-replacement.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes } from "./events.ts";
 import { eventTypeRoutes } from "./event-types.ts";
@@ -66,6 +67,8 @@ interface Context {
   allow?: string;
   /** What is left of the key's rate. */
   limit?: readonly Header[];
+  /** The id of what it is about, where the path does not say it. */
+  object?: string;
   /** What the request is called in metrics. */
   route?: string;
 }
@@ -109,6 +112,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...statisticsRoutes(parts),
     ...streamRoutes(parts),
     ...endpointRoutes(parts, types),
+    ...replacementRoutes(parts, types),
     ...secretRoutes(parts),
     ...testEventRoutes(parts, types),
     ...keyRoutes(parts),
@@ -154,7 +158,8 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     }
     if (route.audit === undefined) return respond(await perform(req, event, route, principal), event);
     const requestId = requestIdOf(context);
-    const act = { action: route.audit, principal, object: event.context.params?.id, requestId, now: clock.now() };
+    const object = () => context.object ?? event.context.params?.id;
+    const act = { action: route.audit, principal, object, requestId, now: clock.now() };
     return respond(await trail.keep(act, () => perform(req, event, route, principal)), event);
   }
 
@@ -179,7 +184,8 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
       const params = event.context.params ?? {};
       const { headers } = req;
       const whenGone = (run: () => void) => onClose(event.runtime!.node!.res as ServerResponse, run);
-      const call = { principal, params, query, headers, body, type, now: clock.now(), whenGone };
+      const isAbout = (id: string) => void ((event.context as unknown as Context).object = id);
+      const call = { principal, params, query, headers, body, type, now: clock.now(), isAbout, whenGone };
       const key = idempotencyKeyOf(req);
       return await (key === undefined ? route.handle(call) : repeats.answer(route, call, key, event.url.pathname));
     } finally {

@@ -17,8 +17,8 @@ import { EVERY_TENANT } from "./tenant.ts";
 export interface Act {
   readonly action: AuditAction;
   readonly principal: Principal;
-  /** The `:id` of the path: outside text. */
-  readonly object: string | undefined;
+  /** The `:id` of the path, which is outside text, or the id that it stands for. Asked once the act is over. */
+  readonly object: () => string | undefined;
   readonly requestId: string;
   readonly now: number;
 }
@@ -45,13 +45,13 @@ export class AuditTrail {
     const outcome = headerOf(reply, "idempotency-replayed") === undefined ? "ok" : "repeated";
     const location = headerOf(reply, "location");
     const made = location?.slice(location.lastIndexOf("/") + 1);
-    await this.#store.addAudit(entryOf(act, outcome, act.object ?? made), act.now);
+    await this.#store.addAudit(entryOf(act, outcome, act.object() ?? made), act.now);
     return reply;
   }
 
   /** The caller hears why it was refused, whatever becomes of the entry. */
   async #noteRefusal(act: Act, outcome: AuditEntry["outcome"]): Promise<void> {
-    const entry = entryOf(act, outcome, act.object);
+    const entry = entryOf(act, outcome, act.object());
     try {
       await this.#store.addAudit(entry, act.now);
     } catch {

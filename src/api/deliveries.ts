@@ -2,6 +2,7 @@
 import { WebhookdError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import type { Attempt, AttemptRequest, Page } from "../store/store.ts";
+import { endpointId } from "./endpoint-address.ts";
 import { PERIOD, periodOf, RESULT, resultOf, Test, Type } from "./filters.ts";
 import { requireNames } from "./names.ts";
 import {
@@ -75,8 +76,9 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
     return attemptsReply(`${PATH}/${delivery}/attempts`, query, page);
   }
 
-  async function attemptsOfEndpoint({ principal, params, query }: Call): Promise<Reply> {
-    const endpoint = idOf("ep", params);
+  async function attemptsOfEndpoint(call: Call): Promise<Reply> {
+    const { principal, query } = call;
+    const endpoint = await endpointId(store, call);
     const page = await store.listEndpointAttempts({
       ...pageOf(query, tenantToRead(principal, namedTenant(query))),
       ...periodOf(query),
@@ -157,7 +159,7 @@ export function attemptsReply(path: string, query: Query, page: Page<Attempt> | 
   return json(200, answer, linkTo(path, query, page.nextCursor));
 }
 
-function idOf(prefix: "dlv" | "ep" | "att", { id = "" }: Call["params"]): string {
+function idOf(prefix: "dlv" | "att", { id = "" }: Call["params"]): string {
   if (!isId(prefix, id)) throw notFound();
   return id;
 }

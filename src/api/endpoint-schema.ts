@@ -34,6 +34,20 @@ export function registrationSchema(rules: RegistrationRules) {
   );
 }
 
+/** As a registration, but that `enabled` may be left as it is. */
+export function replacementSchema(rules: RegistrationRules) {
+  const { enabled: _, uid: __, ...entries } = registrationSchema(rules).entries;
+  const field = fields(rules);
+  return titled(
+    "EndpointReplacement",
+    v.strictObject({
+      ...entries,
+      enabled: v.optional(described(field.enabled, "Left out it stays as it is; a new endpoint is enabled.")),
+      uid: v.optional(described(field.uid, "Only needed where the path holds an id: left out, it has none then.")),
+    }),
+  );
+}
+
 /** A merge-patch (RFC 7396) of a registration. `headers` and `metadata` are judged once they are merged. */
 export function changeSchema(rules: RegistrationRules) {
   const field = fields(rules);
@@ -107,12 +121,11 @@ function fields({ types, urlPolicy }: RegistrationRules) {
       v.picklist(["hold", "skip"]),
       "Whether its events are kept while it is disabled, or never become deliveries.",
     ),
-    uid: described(
-      v.nullable(v.pipe(line(64), v.minLength(1, "too_few: must not be empty"))),
-      "Your own name for it, unique within the tenant.",
-    ),
+    uid: described(v.nullable(uidSchema.entries.uid), "Your own name for it, unique within the tenant."),
   };
 }
+
+export const uidSchema = v.object({ uid: v.pipe(line(64), v.minLength(1, "too_few: must not be empty")) });
 
 /** A second. Slower than the least would look as if nothing were sent at all. */
 export function rate(maximum: number) {

@@ -2,11 +2,13 @@
 import { isDamaged, type Endpoint, type EndpointSettings } from "../domain/endpoint.ts";
 import type { EventType } from "../domain/event-type.ts";
 import { WebhookdError } from "../domain/errors.ts";
-import { isId, newId } from "../domain/id.ts";
+import { newId } from "../domain/id.ts";
 import { newSigningSecret } from "../domain/secret.ts";
 import { allows, type Principal } from "./authentication.ts";
+import { endpointId } from "./endpoint-address.ts";
 import { changed, requireWhole } from "./endpoint-change.ts";
 import { changeSchema, registrationSchema } from "./endpoint-schema.ts";
+import { etagOf, requireMatch } from "./etag.ts";
 import { unknownName } from "./names.ts";
 import * as operations from "./operations/endpoints.ts";
 import { deprecated, flagParameter, invalidQuery, textParameter, type Query } from "./parameter.ts";
@@ -78,14 +80,16 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     return registered(endpoint, target.signingSecret);
   }
 
-  async function change({ principal, params, query, body, now }: Call): Promise<Reply> {
-    const id = endpointId(params);
+  async function change(call: Call): Promise<Reply> {
+    const { principal, query, body, now } = call;
+    const id = await endpointId(store, call);
     const tenant = tenantToRead(principal, namedTenant(query));
     const owner = tenant ?? (await store.tenantOf(id));
     if (owner === null) throw notFound();
     const patch = readJson(body, changeSchema(rulesFor(owner)));
     requireForValues(principal, patch.headers ?? {});
     const settings = (before: EndpointSettings, endpoint: Endpoint) => {
+      requireMatch(call, endpoint);
       requireWhole(patch, endpoint);
       const after = changed(before, patch, signatureHeader);
       requireForMove(principal, before, after);
@@ -94,7 +98,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     const endpoint = await store.updateEndpoint(tenant, id, settings, now, patch.held);
     if (endpoint === null) throw notFound();
     await deliveries.refresh(id);
-    return json(200, presentEndpoint(endpoint));
+    return json(200, presentEndpoint(endpoint), [etagOf(endpoint)]);
   }
 
   async function list({ principal, query }: Call): Promise<Reply> {
@@ -121,16 +125,18 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     return type;
   }
 
-  async function show({ principal, params, query }: Call): Promise<Reply> {
-    const id = endpointId(params);
+  async function show(call: Call): Promise<Reply> {
+    const { principal, query } = call;
+    const id = await endpointId(store, call);
     const tenant = tenantToRead(principal, namedTenant(query));
     const [endpoint, health] = await Promise.all([store.getEndpoint(tenant, id), store.endpointHealth(tenant, id)]);
     if (endpoint === null || health === null) throw notFound();
-    return json(200, { ...presentEndpoint(endpoint), health: presentHealth(health) });
+    return json(200, { ...presentEndpoint(endpoint), health: presentHealth(health) }, [etagOf(endpoint)]);
   }
 
-  async function remove({ principal, params, query, now }: Call): Promise<Reply> {
-    const id = endpointId(params);
+  async function remove(call: Call): Promise<Reply> {
+    const { principal, query, now } = call;
+    const id = await endpointId(store, call);
     if (!(await store.deleteEndpoint(tenantToRead(principal, namedTenant(query)), id, now))) throw notFound();
     await deliveries.drop(id);
     return NO_CONTENT;
@@ -186,13 +192,13 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
   ];
 }
 
-function registered(endpoint: Endpoint, signingSecret: string): Reply {
+export function registered(endpoint: Endpoint, signingSecret: string): Reply {
   const answer = { ...presentEndpoint(endpoint), signing_secret: signingSecret };
-  return json(201, answer, [["location", `${PATH}/${endpoint.id}`]]);
+  return json(201, answer, [["location", `${PATH}/${endpoint.id}`], etagOf(endpoint)]);
 }
 
 /** Header values are credentials as often as not: to set one takes the scope that shows secrets. Null takes one away. */
-function requireForValues(principal: Principal, headers: Readonly<Record<string, unknown>>): void {
+export function requireForValues(principal: Principal, headers: Readonly<Record<string, unknown>>): void {
   if (allows(principal, "secrets") || Object.values(headers).every((value) => value === null)) return;
   throw new WebhookdError("forbidden", 'header values take a key with the scope "secrets" as well');
 }
@@ -204,11 +210,6 @@ function requireForMove(principal: Principal, before: EndpointSettings, after: E
   const detail =
     'its header values would go to another host: take them away, or use a key with the scope "secrets" as well';
   throw new WebhookdError("forbidden", detail);
-}
-
-export function endpointId({ id = "" }: Call["params"]): string {
-  if (!isId("ep", id)) throw notFound();
-  return id;
 }
 
 /** As it is stored: a caller may look for it as it was given. */

@@ -36,7 +36,7 @@ export interface ReplyShape {
   readonly headers?: readonly ReplyHeader[];
 }
 
-export type ReplyHeader = "location" | "link";
+export type ReplyHeader = "location" | "link" | "etag";
 
 /** The chapters of the description, in this order. */
 export const TAGS = {

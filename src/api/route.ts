@@ -70,6 +70,8 @@ export interface Call {
   readonly request?: KeyedRequest;
   /** The key alone, where the route sees to it `itself`. */
   readonly idempotencyKey?: string;
+  /** Tells the audit log the id of what the path names otherwise. */
+  isAbout(id: string): void;
   /** Calls `run`, never at once, when the client is gone; what it answers takes that back. For answers that are waited for. */
   whenGone(run: () => void): () => void;
 }

@@ -5,7 +5,7 @@ import { WebhookdError } from "../domain/errors.ts";
 import type { Once } from "../domain/idempotency.ts";
 import { isSigningSecret, newSigningSecret } from "../domain/secret.ts";
 import type { Rotation } from "../store/store.ts";
-import { endpointId } from "./endpoints.ts";
+import { endpointId } from "./endpoint-address.ts";
 import { formatInstant } from "./instant.ts";
 import { abandonRotation, completeRotation, getSecret, rotateSecret } from "./operations/secrets.ts";
 import type { ApiParts } from "./parts.ts";
@@ -44,7 +44,7 @@ const RotateBody = v.strictObject({
 
 export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
   async function show(call: Call): Promise<Reply> {
-    const secrets = await store.signingSecrets(...whose(call));
+    const secrets = await store.signingSecrets(...(await whose(call)));
     if (secrets === null) throw notFound();
     if (secrets === "damaged") throw refusal("damaged");
     return json(200, presentSecrets(secrets));
@@ -55,26 +55,31 @@ export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
     const given = readJson(call.body.length === 0 ? NOTHING : call.body, RotateBody);
     const secret = given.secret ?? newSigningSecret(random(32));
     const next = { secret, switchesAt: now + given.overlap_seconds * 1000 };
-    return json(200, presentSecrets(await changed(call, store.rotateSecret(...whose(call), next, now, onceOf(call)))));
+    const [tenant, id] = await whose(call);
+    return json(200, presentSecrets(await changed(id, store.rotateSecret(tenant, id, next, now, onceOf(call)))));
   }
 
   async function complete(call: Call): Promise<Reply> {
-    return json(
-      200,
-      presentSecrets(await changed(call, store.completeRotation(...whose(call), call.now, onceOf(call)))),
-    );
+    const [tenant, id] = await whose(call);
+    return json(200, presentSecrets(await changed(id, store.completeRotation(tenant, id, call.now, onceOf(call)))));
   }
 
   async function abandon(call: Call): Promise<Reply> {
-    await changed(call, store.abandonRotation(...whose(call)));
+    const [tenant, id] = await whose(call);
+    await changed(id, store.abandonRotation(tenant, id));
     return NO_CONTENT;
   }
 
+  async function whose(call: Call): Promise<[tenant: string | null, id: string]> {
+    const { principal, query } = call;
+    return [tenantToRead(principal, namedTenant(query)), await endpointId(store, call)];
+  }
+
   /** Answers only once nothing is signed without the secrets that the answer shows. */
-  async function changed({ params }: Call, done: Promise<Rotation>): Promise<SigningSecrets> {
+  async function changed(endpoint: string, done: Promise<Rotation>): Promise<SigningSecrets> {
     const rotation = await done;
     if (rotation.result !== "done") throw refusal(rotation.result);
-    await deliveries.refresh(endpointId(params));
+    await deliveries.refresh(endpoint);
     return rotation.secrets;
   }
 
@@ -110,10 +115,6 @@ export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
       handle: abandon,
     },
   ];
-}
-
-function whose({ principal, params, query }: Call): [tenant: string | null, id: string] {
-  return [tenantToRead(principal, namedTenant(query)), endpointId(params)];
 }
 
 /** The answer is made anew from the row, because nothing secret is kept for it. */

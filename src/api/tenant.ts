@@ -18,12 +18,13 @@ export const TenantParameter = textParameter(
 
 /** Where something new belongs. */
 export function tenantToWrite(principal: Principal, named: string | undefined): string {
-  const tenant = tenantOf(principal, named);
+  const tenant = oneTenantOf(principal, named);
   if (tenant !== ALERT_TENANT) return tenant;
   throw new WebhookdError("forbidden", `${ALERT_TENANT} is kept for the daemon's own events`);
 }
 
-function tenantOf(principal: Principal, named: string | undefined): string {
+/** The one tenant that is meant, also where a key of `*` names none. */
+export function oneTenantOf(principal: Principal, named: string | undefined): string {
   if (principal.tenant === EVERY_TENANT) return named ?? DEFAULT_TENANT;
   if (named !== undefined && named !== principal.tenant) {
     throw new WebhookdError("forbidden", "this key belongs to another tenant");
@@ -39,7 +40,7 @@ export function requireEveryTenant(principal: Principal): void {
 
 /** Where to look: null means everywhere, for a key of `*` that names no tenant. */
 export function tenantToRead(principal: Principal, named: string | undefined): string | null {
-  return principal.tenant === EVERY_TENANT && named === undefined ? null : tenantOf(principal, named);
+  return principal.tenant === EVERY_TENANT && named === undefined ? null : oneTenantOf(principal, named);
 }
 
 /** The one that the query or the body names; throws `validation_failed` when they name two. */

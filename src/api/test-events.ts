@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import type { EventType } from "../domain/event-type.ts";
 import type { Claim } from "../domain/delivery.ts";
-import { endpointId } from "./endpoints.ts";
+import { endpointId } from "./endpoint-address.ts";
 import { unknownType } from "./expectation.ts";
 import { sendTestEvent } from "./operations/endpoints.ts";
 import { flagParameter } from "./parameter.ts";
@@ -28,10 +28,13 @@ export function testEventRoutes(parts: ApiParts, types: ReadonlyMap<string, Even
   const { store, deliveries, clock, config } = parts;
 
   async function sendTest(call: Call): Promise<Reply> {
-    const { principal, params, query, body, now } = call;
+    const { principal, query, body, now } = call;
     const given = body.length === 0 ? {} : readJson(body, TestBody);
     const wait = Wait.read(query) ?? false;
-    const endpoint = await store.getEndpoint(tenantToRead(principal, namedTenant(query)), endpointId(params));
+    const endpoint = await store.getEndpoint(
+      tenantToRead(principal, namedTenant(query)),
+      await endpointId(store, call),
+    );
     if (endpoint === null) throw notFound();
     if (endpoint.damaged !== null) throw damagedEndpoint(endpoint.damaged);
     const type = types.get(given.type ?? endpoint.events[0]!);

@@ -63,6 +63,8 @@ export interface Answers {
   listEndpoints: Page<Endpoint>;
   getEndpoint: EndpointWithHealth;
   changeEndpoint: Endpoint;
+  /** With `signing_secret` when it was made. */
+  putEndpoint: Endpoint | Out<typeof endpoint.RegisteredEndpoint>;
   deleteEndpoint: null;
   listEndpointAttempts: Page<Attempt>;
   /** The attempt with `wait`, else what was published. */

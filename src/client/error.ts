@@ -69,6 +69,6 @@ export function refusal(status: number, body: object, keyFile?: string): ClientE
 function failureOf(status: number): ClientFailure {
   if (status === 401 || status === 403) return "not_allowed";
   if (status === 404) return "not_found";
-  if (status === 409 || status === 410) return "conflict";
+  if (status === 409 || status === 410 || status === 412) return "conflict";
   return status === 422 ? "usage" : "refused";
 }

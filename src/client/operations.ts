@@ -14,6 +14,7 @@ export const OPERATIONS = {
   listEndpoints: "GET /v1/webhooks",
   getEndpoint: "GET /v1/webhooks/{id}",
   changeEndpoint: "PATCH /v1/webhooks/{id}",
+  putEndpoint: "PUT /v1/webhooks/{id}",
   deleteEndpoint: "DELETE /v1/webhooks/{id}",
   listEndpointAttempts: "GET /v1/webhooks/{id}/attempts",
   sendTestEvent: "POST /v1/webhooks/{id}/test",

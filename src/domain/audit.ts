@@ -5,6 +5,7 @@ import type { ErrorCode } from "./errors.ts";
 export const AUDIT_ACTIONS = [
   "endpoint.register",
   "endpoint.update",
+  "endpoint.put",
   "endpoint.delete",
   "endpoint.test",
   "secret.read",

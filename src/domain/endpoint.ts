@@ -48,6 +48,8 @@ export interface Endpoint {
   readonly secretSwitchesAt: number | null;
   /** Null while all of it can be read; what cannot has its default here. */
   readonly damaged: Damage | null;
+  /** Another one after every change of its settings or secrets. */
+  readonly revision: string;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -72,6 +74,9 @@ export interface NewEndpoint extends EndpointSettings {
   readonly tenant: string;
   readonly signingSecret: string;
 }
+
+/** An endpoint that its uid names, as it is before it has settings. */
+export type NamedEndpoint = Pick<NewEndpoint, "id" | "tenant" | "signingSecret"> & { readonly uid: string };
 
 /** The secrets of an endpoint in the clear: never logged, answered only in scope `secrets`. */
 export interface SigningSecrets {

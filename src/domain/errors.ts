@@ -23,6 +23,7 @@ export const PROBLEMS = {
   backup_running: { status: 409, title: "Backup is running" },
   plan_changed: { status: 409, title: "Plan has changed" },
   gone: { status: 410, title: "Gone" },
+  precondition_failed: { status: 412, title: "Precondition failed" },
   payload_too_large: { status: 413, title: "Payload too large" },
   unsupported_media_type: { status: 415, title: "Unsupported media type" },
   misdirected: { status: 421, title: "Misdirected request" },

@@ -5,6 +5,7 @@ import type {
   Endpoint,
   EndpointHealth,
   EndpointSettings,
+  NamedEndpoint,
   NewEndpoint,
   Target,
 } from "../domain/endpoint.ts";
@@ -15,6 +16,8 @@ export interface EndpointStore {
   /** Rejects with `endpoint_limit` when the tenant has `maxPerTenant` endpoints that are not deleted. */
   addEndpoint(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint>;
   getEndpoint(tenant: string | null, id: string): Promise<Endpoint | null>;
+  /** Its id; null when the tenant has none of this uid. */
+  endpointOfUid(tenant: string, uid: string): Promise<string | null>;
   /** Whose it is, or was: of a deleted one too. */
   tenantOf(endpoint: string): Promise<string | null>;
   listEndpoints(query: EndpointQuery): Promise<Page<Endpoint>>;
@@ -31,6 +34,16 @@ export interface EndpointStore {
     now: number,
     held?: "release" | "cancel",
   ): Promise<Endpoint | null>;
+  /**
+   * Gives the endpoint of this uid the settings that `settingsOf` answers, or adds it, all at once: of callers at the same
+   * time one adds it. Rejects as `addEndpoint` and `updateEndpoint` do.
+   */
+  putEndpoint(
+    named: NamedEndpoint,
+    settingsOf: (before: Endpoint | null) => EndpointSettings,
+    maxPerTenant: number,
+    now: number,
+  ): Promise<{ readonly endpoint: Endpoint; readonly isNew: boolean }>;
   /** Disables the endpoint; false when it is disabled already or has another URL by now. */
   disableEndpoint(id: string, url: string, reason: DisabledReason, now: number): Promise<boolean>;
   /** Null when there is no such endpoint. */

@@ -116,7 +116,20 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("changeEndpoint", { id, body: { enabled: false, metadata: { team: null } } });
     await walk.call("changeEndpoint", { id: other, body: { uid: "a" } });
     await damaged(walk, "changeEndpoint", { body: { enabled: true } });
+    await walk.call("changeEndpoint", { id, body: {}, headers: { "if-match": '"other"' } });
     return { id, body: { enabled: true, held: "release" } };
+  },
+  async putEndpoint(walk) {
+    const body = { url: "https://example.com/h", events: ["goal.achieved"] };
+    await walk.call("putEndpoint", { id: "uid:put", body });
+    const { headers } = await walk.call("putEndpoint", { id: "uid:put", body, query: "tenant=default" });
+    await walk.call("changeEndpoint", { id: "uid:put", body: {}, headers: { "if-match": String(headers.etag) } });
+    await walk.call("putEndpoint", { id: "uid:put", body, headers: { "if-match": String(headers.etag) } });
+    const id = await walk.endpoint();
+    await walk.call("putEndpoint", { id, body: { ...body, uid: "put" } });
+    for (let index = 0; index < 100; index++) await walk.api.post("/v1/webhooks?tenant=put", body);
+    await walk.call("putEndpoint", { id: "uid:put", body, query: "tenant=put" });
+    return { id, body };
   },
   async deleteEndpoint(walk) {
     await walk.call("deleteEndpoint", { id: await walk.endpoint() });

@@ -81,6 +81,11 @@ export function openapi({ routes, types, version, signature }: Described): JsonO
   };
 }
 
+const ENDPOINT_ADDRESS = {
+  description: "Its id, or `uid:` and its `uid`, percent-encoded. A key of every tenant names the tenant of a `uid`.",
+  schema: TEXT,
+};
+
 interface Parts {
   readonly schemas: Schemas;
   readonly responses: Responses;
@@ -94,7 +99,7 @@ function operationOf(route: Route, { schemas, responses, shared }: Parts): JsonO
     name,
     in: "path",
     required: true,
-    schema: { type: "string", pattern: idPattern(prefix).source },
+    ...(prefix === "ep" ? ENDPOINT_ADDRESS : { schema: { type: "string", pattern: idPattern(prefix).source } }),
   }));
   const inQuery = parametersOf(route).map((each) =>
     shared.get(each.name) === each ? { $ref: `#/components/parameters/${each.name}` } : parameterOf(each),

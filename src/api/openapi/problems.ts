@@ -28,6 +28,7 @@ const DETAILS: Record<ErrorCode, string> = {
   backup_running: "a backup is being made; wait until it is done",
   plan_changed: "the set holds 442 deliveries now, not 441; look at the plan again",
   gone: "the data of this event was erased, so it cannot be sent again",
+  precondition_failed: "the endpoint has changed since you read it: GET it again, and send its ETag in If-Match",
   payload_too_large: "the body is larger than 65536 bytes",
   unsupported_media_type: "send JSON in UTF-8, with content-type: application/json",
   misdirected: "this host name is not served here; see [server] allowed_hosts",

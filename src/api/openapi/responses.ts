@@ -15,6 +15,7 @@ export const HEADERS = {
   Allow: header("The methods that this path takes.", "POST, GET, HEAD"),
   Location: header("Where what was made can be read.", "/v1/webhooks/ep_06fbqxvx8r4m8q2v6ng0c3kz7t"),
   Link: header('The next page, if there is one, as `rel="next"`.', '</v1/webhooks?cursor=Zm9v>; rel="next"'),
+  ETag: header("Another one after every change: for `If-Match`. Health is not in it.", '"mX3vP0qLz8Kd2YtA"'),
   "RateLimit-Policy": header(
     "With `[server] rate_limit`: how many requests (`q`) a key may make in `w` seconds (draft-ietf-httpapi-ratelimit-headers).",
     '"key";q=100;w=1',
@@ -28,7 +29,7 @@ export const HEADERS = {
 
 type HeaderName = keyof typeof HEADERS;
 
-const REPLY_HEADERS: Record<ReplyHeader, HeaderName> = { location: "Location", link: "Link" };
+const REPLY_HEADERS: Record<ReplyHeader, HeaderName> = { location: "Location", link: "Link", etag: "ETag" };
 
 /** Of whoever is limited. */
 const LIMIT: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];

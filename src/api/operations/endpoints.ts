@@ -12,6 +12,19 @@ import { aPublication, Publication } from "../schemas/event.ts";
 import { aPageOf } from "../schemas/wire.ts";
 
 const params = { id: "ep" };
+const IF_MATCH = "The `ETag` that was read: only if nothing has changed the endpoint since.";
+const CHANGED = {
+  description: "The endpoint as it is now.",
+  schema: Endpoint,
+  example: anEndpoint,
+  headers: ["etag"],
+} as const;
+const REGISTERED = {
+  description: "It is registered.",
+  schema: RegisteredEndpoint,
+  example: { ...anEndpoint, headers: {}, signing_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=" },
+  headers: ["location", "etag"],
+} as const;
 
 export const registerEndpoint: Operation = {
   id: "registerEndpoint",
@@ -22,12 +35,7 @@ export const registerEndpoint: Operation = {
     "scope `secrets`: give it to whoever verifies what arrives.",
   example: { url: "https://example.com/hook", events: ["budget.exceeded"] },
   replies: {
-    201: {
-      description: "It is registered.",
-      schema: RegisteredEndpoint,
-      example: { ...anEndpoint, headers: {}, signing_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=" },
-      headers: ["location"],
-    },
+    201: REGISTERED,
   },
   problems: ["endpoint_limit", "already_created", "endpoint_damaged", "gone"],
 };
@@ -51,6 +59,7 @@ export const getEndpoint: Operation = {
       description: "The endpoint, and how it fares.",
       schema: EndpointWithHealth,
       example: { ...anEndpoint, health: aHealth },
+      headers: ["etag"],
     },
   },
 };
@@ -67,9 +76,29 @@ export const changeEndpoint: Operation = {
     "With `enabled: true` what was held is sent, slowly at first, unless `held` is `cancel`. What is `damaged` has to be " +
     "given anew in the same change, each of its `headers` by name, or with null.",
   params,
+  headers: { "If-Match": IF_MATCH },
   example: { enabled: true, held: "release" },
-  replies: { 200: { description: "The endpoint as it is now.", schema: Endpoint, example: anEndpoint } },
-  problems: ["already_created", "endpoint_damaged"],
+  replies: { 200: CHANGED },
+  problems: ["already_created", "endpoint_damaged", "precondition_failed"],
+};
+
+export const putEndpoint: Operation = {
+  id: "putEndpoint",
+  tag: "Endpoints",
+  summary: "Make an endpoint be exactly this",
+  description:
+    "At `uid:` and your own name for it, an endpoint is made if there is none of that name, and replaced if there is: " +
+    "safe to send again and from several places at once, as at each deploy. At an id it is replaced. What is left out " +
+    "has its default, but for `enabled`, which then stays as it is. The signing secret stays, and is shown only when the " +
+    "endpoint is made.",
+  params,
+  headers: { "If-Match": IF_MATCH, "If-None-Match": "`*`: only if there is no such endpoint yet." },
+  example: { url: "https://example.com/hook", events: ["budget.exceeded"] },
+  replies: {
+    200: { ...CHANGED, description: "It was there, and is this now." },
+    201: { ...REGISTERED, description: "It is registered." },
+  },
+  problems: ["already_created", "endpoint_limit", "precondition_failed"],
 };
 
 export const deleteEndpoint: Operation = {

@@ -1,4 +1,5 @@
 /** A row of the endpoint table: what is written into it, and what is read out of it. Headers and secrets are sealed. */
+import { createHash } from "node:crypto";
 import {
   DISABLED_REASONS,
   type DamagedTarget,
@@ -112,6 +113,7 @@ export function readRow(row: EndpointRow, tenant: string | undefined, box: Box):
     maxInFlight: limit(row.max_in_flight) ? row.max_in_flight : or("max_in_flight", null, null),
     metadata: or("metadata", objectOf(row.metadata), {}),
     secretSwitchesAt: row.switches_at,
+    revision: revisionOf(row),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
@@ -119,6 +121,13 @@ export function readRow(row: EndpointRow, tenant: string | undefined, box: Box):
   const parts = [...damage.keys()];
   const reason = [...damage].map(([part, why]) => `its ${part.replaceAll("_", " ")} ${why}`).join("; ");
   return { ...read, endpoint: { ...endpoint, damaged: parts.length === 0 ? null : { parts, reason } } };
+}
+
+/** Headers are sealed anew with each change of the settings, so no two make the same, not even in one millisecond. */
+function revisionOf(row: EndpointRow): string {
+  // A sweep takes the mark away when it is done: that is no change of the endpoint.
+  const text = JSON.stringify({ ...row, cancel_to: null });
+  return createHash("sha256").update(text).digest("base64url").slice(0, 16);
 }
 
 /** As the sender needs it. Of one that is not deleted. */

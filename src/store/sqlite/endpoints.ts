@@ -133,6 +133,11 @@ export class Endpoints {
     return row === undefined || !this.#isOf(tenant, row) ? null : this.#view(row);
   }
 
+  idOf(tenant: string, uid: string): string | null {
+    const number = this.#tenants.find(tenant);
+    return (number === undefined ? undefined : this.#selectUid.get(uid, number)) ?? null;
+  }
+
   tenantOf(id: string): string | null {
     const row = this.#selectEver.get(id);
     return row === undefined ? null : (this.#tenants.nameIfAny(row.tenant) ?? null);
@@ -237,7 +242,7 @@ export class Endpoints {
 }
 
 /** A refusal as a value; anything else that is thrown is a bug. */
-function attempt<T>(run: () => T): T | WebhookdError {
+export function attempt<T>(run: () => T): T | WebhookdError {
   try {
     return run();
   } catch (error) {

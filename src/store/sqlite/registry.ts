@@ -1,10 +1,10 @@
 /** The verbs that change endpoints and tell how they fare, with what follows from a change. */
 import type { Clock } from "../../clock.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { EndedAttempt, Store } from "../store.ts";
+import type { ChangeSettings, EndedAttempt, Store } from "../store.ts";
 import { CHUNK_SIZE, type Doors } from "./doors.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
-import type { Endpoints } from "./endpoints.ts";
+import { attempt, type Endpoints } from "./endpoints.ts";
 import type { Health } from "./health.ts";
 import type { Manual } from "./manual.ts";
 import type { Sweep, Walked } from "./sweep.ts";
@@ -56,6 +56,24 @@ export class Registry {
     if (updated.resumed) health.restart(number);
     if (held === "cancel") this.#cancelBehind(number);
     return updated.endpoint;
+  };
+
+  readonly ofUid: Store["endpointOfUid"] = async (tenant, uid) =>
+    this.#parts.read(() => this.#parts.endpoints.idOf(tenant, uid));
+
+  readonly put: Store["putEndpoint"] = async (named, settingsOf, maxPerTenant, now) => {
+    const { commit, endpoints, index, health } = this.#parts;
+    const put = await commit.run(() => {
+      const id = endpoints.idOf(named.tenant, named.uid);
+      const change: ChangeSettings = (_, endpoint) => settingsOf(endpoint);
+      if (id !== null) return this.#heeding(id, () => endpoints.update(null, id, change, "release", now)!);
+      const settings = attempt(() => settingsOf(null));
+      return settings instanceof WebhookdError ? settings : endpoints.add({ ...settings, ...named }, maxPerTenant, now);
+    });
+    if (put instanceof WebhookdError) throw put;
+    if (!("resumed" in put)) return { endpoint: put, isNew: true };
+    if (put.resumed) health.restart(index.byId(put.endpoint.id)!.number);
+    return { endpoint: put.endpoint, isNew: false };
   };
 
   readonly disable: Store["disableEndpoint"] = async (id, url, reason, now) => {

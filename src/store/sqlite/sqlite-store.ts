@@ -39,6 +39,9 @@ export class SqliteStore implements Store {
   readonly addEndpoint: Store["addEndpoint"] = (endpoint, maxPerTenant, now, once) =>
     this.#verbs.registry.add(endpoint, maxPerTenant, now, once);
   readonly getEndpoint: Store["getEndpoint"] = (tenant, id) => this.#verbs.registry.get(tenant, id);
+  readonly endpointOfUid: Store["endpointOfUid"] = (tenant, uid) => this.#verbs.registry.ofUid(tenant, uid);
+  readonly putEndpoint: Store["putEndpoint"] = (named, settingsOf, maxPerTenant, now) =>
+    this.#verbs.registry.put(named, settingsOf, maxPerTenant, now);
   readonly tenantOf: Store["tenantOf"] = (endpoint) => this.#verbs.registry.tenantOf(endpoint);
   readonly listEndpoints: Store["listEndpoints"] = (query) => this.#verbs.reads.listEndpoints(query);
   readonly updateEndpoint: Store["updateEndpoint"] = (tenant, id, change, now, held) =>
