@@ -23,6 +23,7 @@ import type { StartThread } from "./delivery/thread-port.ts";
 import { ThreadedSending } from "./delivery/threaded-sending.ts";
 import { both } from "./delivery/watcher.ts";
 import { roomWithin } from "./domain/open-files.ts";
+import { damageText } from "./domain/damage.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import { Feed } from "./feed/feed.ts";
 import type { Endpoint } from "./domain/endpoint.ts";
@@ -79,6 +80,7 @@ export async function startDaemon(
 ): Promise<Daemon> {
   const { log, clock = systemClock, schedule = startSchedule, listenFd = null } = parts;
   process.umask(0o077);
+  const startedAt = clock.now();
   const certificate = config.server.tls && usableCertificate(config.server.tls, { log, now: clock.now() });
   const fault = Promise.withResolvers<Error>();
   const onFault = (error: unknown) => fault.resolve(error instanceof Error ? error : new Error(String(error)));
@@ -167,6 +169,8 @@ export async function startDaemon(
     if (config.paused) await store.pause({ ...STARTED_PAUSED, at: clock.now() });
     await endOverlaps();
     await alerts.configure(config, urlPolicy);
+    const damage = await store.damage();
+    if (damage !== null && damage.at >= startedAt) alerts.storageFault(`${damageText(damage)}; ${damage.file} is kept`);
     await dispatcher.start();
     const pause = await store.getPause();
     if (pause !== null)

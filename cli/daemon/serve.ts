@@ -22,6 +22,8 @@ const SETTING_FLAGS: readonly (readonly [keyof Args<"serve">, SettingName])[] = 
 ];
 /** Under npm one Ctrl-C comes twice: from the terminal, and passed on. */
 const ECHO_MS = 100;
+/** An attempt's ten seconds, and what comes after it. */
+const DRAIN_MS = 15_000;
 /** After the second signal. */
 const ABORT_MS = 1000;
 
@@ -53,54 +55,92 @@ export async function run(args: Args<"serve">, io: Io, load: () => Promise<Start
     const { createLog } = await import("../../src/log.ts");
     const format = config.log.format === "auto" ? (io.stdout.isTTY ? "pretty" : "json") : config.log.format;
     const log = createLog({ format, level: config.log.level, write: (line) => io.stdout.write(line) });
-    const reload = rereader(config, inputs, log);
+    const settings = new Rereader(config, inputs, log);
     let onHangup = () => log.warn({}, "SIGHUP: the daemon is still starting, so nothing was read again; send it later");
     // One listener for good: a signal that is on its way when a listener is replaced is lost.
     io.onHangup(() => onHangup());
     for (const sentence of departures(config)) log.warn({}, sentence);
     if (inputs().root) log.warn({}, AS_ROOT);
     const startDaemon = await load();
-    const daemon = await startDaemon(config, { log, listenFd });
+    let daemon = await startDaemon(config, { log, listenFd });
     signals.running();
-    onHangup = () => reload(daemon);
+    onHangup = () => settings.reload(daemon);
     if (io.stdout.isTTY && format === "pretty") io.stdout.write(banner(config, daemon, args, inputs()));
     else if (daemon.created) {
       log.info({ file: daemon.adminKeyFile }, "this file holds the first API key, an admin's");
       log.warn({ file: config.data.secretKeyFile }, `copy this file off the host: ${WITHOUT_KEY}`);
       log.info({ next: nextSteps(config, daemon, args, inputs()) }, "what to type next");
     }
-    return await untilItEnds(daemon, signals, io);
+    for (;;) {
+      const end = await untilItEnds(daemon, signals, io);
+      if (typeof end === "number") return end;
+      // A socket that was given is closed with its daemon: there only a new process can go on.
+      if (listenFd !== null || !(await stopsInTime(daemon, io))) throw end;
+      log.error({ err: end }, "starting again within this process, to mend the database");
+      daemon = await startDaemon(asBefore(settings.config, daemon), { log, listenFd });
+    }
   } finally {
     signals.end();
   }
 }
 
 /** What SIGHUP does: a configuration with mistakes changes nothing. */
-function rereader(start: Config, inputs: () => ConfigInputs, log: LevelledLog): (daemon: Daemon) => void {
-  let config = start;
-  return (daemon) => {
+class Rereader {
+  /** As it was read last. */
+  config: Config;
+  readonly #inputs: () => ConfigInputs;
+  readonly #log: LevelledLog;
+
+  constructor(config: Config, inputs: () => ConfigInputs, log: LevelledLog) {
+    this.config = config;
+    this.#inputs = inputs;
+    this.#log = log;
+  }
+
+  reload(daemon: Daemon): void {
+    const log = this.#log;
     try {
-      const reread = rereadConfig(config, inputs());
+      const reread = rereadConfig(this.config, this.#inputs());
       const level = reread.config.log.level;
       // The line about the change is to be seen if either level shows it.
       if (!log.isLevelEnabled("info")) log.level = level;
       daemon.reload(reread);
       log.level = level;
-      config = reread.config;
+      this.config = reread.config;
       if (reread.changed.includes("egress.allow_http"))
-        for (const sentence of departures(config)) log.warn({}, sentence);
+        for (const sentence of departures(this.config)) log.warn({}, sentence);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       const mistakes = error.mistakes.map(({ where, what, todo = "" }) => `${where}: ${what} ${todo}`.trimEnd());
       log.error({ mistakes }, "SIGHUP: nothing was changed, because the configuration has mistakes");
     }
+  }
+}
+
+/** On the port that it was given, and paused only if the store says so. */
+function asBefore(config: Config, { url }: Daemon): Config {
+  const { server } = config;
+  return {
+    ...config,
+    paused: false,
+    server: { ...server, listen: { ...server.listen, port: Number(new URL(url).port) } },
   };
 }
 
-/** The first signal stops, the second aborts, the third ends the process on the spot. */
-async function untilItEnds(daemon: Daemon, signals: Signals, io: Io): Promise<number> {
+/** What is on the wire has its attempts' time to end: what came of it is kept for the mended database. */
+async function stopsInTime(daemon: Daemon, io: Io): Promise<boolean> {
+  const stopped = daemon.stop().then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([stopped, io.sleep(DRAIN_MS).then(() => false)]);
+}
+
+/** The first signal stops, the second aborts, the third ends the process on the spot. An error is one to be mended. */
+async function untilItEnds(daemon: Daemon, signals: Signals, io: Io): Promise<number | Error> {
   const first = await Promise.race([signals.first, daemon.failed]);
   if (first instanceof Error) {
+    if (first.name === "StoreDamaged") return first;
     daemon.abort();
     await Promise.race([daemon.stop().catch(() => {}), io.sleep(ABORT_MS)]);
     throw fatal(first);

@@ -1,6 +1,7 @@
 /** The daemon and its deliveries on a few lines. */
 import type { Status } from "../../src/client/answers.ts";
 import { causeText } from "../../src/domain/cause.ts";
+import { damageText } from "../../src/domain/damage.ts";
 import { ago, count, grouped, hostOf, size, span } from "../words.ts";
 import { troublesOf, troubleText } from "./halts.ts";
 import type { FailingEndpoint, Health, Seen } from "./health.ts";
@@ -65,6 +66,11 @@ export function statusLines(status: Status, now: number): string[] {
     `  backup    ${last}`,
     ...(backup.failure === null ? [] : [`  BACKUP FAILED ${ago(backup.failure.at, now)}: ${backup.failure.detail}`]),
     ...damagedLines(status),
+    ...(status.damaged_database === null
+      ? []
+      : [
+          `  DAMAGED   at ${status.damaged_database.at}: ${damageText(status.damaged_database)}; kept: ${status.damaged_database.file}`,
+        ]),
     ...(status.careful ? ["  careful mode: the process died twice in quick succession"] : []),
     ...status.departures.map((sentence) => `  ${sentence}`),
   ];

@@ -1,5 +1,6 @@
 /** What the daemon says of itself. */
 import type { Status } from "../../src/client/answers.ts";
+import { damageText } from "../../src/domain/damage.ts";
 import { version } from "../../src/version.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { mendOf } from "../endpoints/text.ts";
@@ -26,6 +27,11 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
     yield warn("attempts", `something is due since ${oldest}`, "webhookd failures, and the log");
   }
   yield* damagedFindings(status);
+  if (status.damaged_database !== null) {
+    const { at, file } = status.damaged_database;
+    const what = `the database was damaged, found at ${at}; ${damageText(status.damaged_database)}`;
+    yield fail("database", what, `look at the disk (smartctl, dmesg); then remove or move ${file}`);
+  }
   if (status.careful) yield warn("attempts", "careful mode, after two deaths in quick succession", "look at the log");
   if (backup.failure !== null) {
     yield fail("backup", `failed at ${backup.failure.at}: ${backup.failure.detail}`, "webhookd backup");

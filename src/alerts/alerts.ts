@@ -74,6 +74,10 @@ export class Alerts implements Told {
     if (this.#endpoint !== null) this.#folder.backupFailed(detail);
   }
 
+  storageFault(detail: string): void {
+    if (this.#endpoint !== null) this.#folder.storageFault(detail);
+  }
+
   /** To be called each second: publishes what is due. What the store does not take now, the next call tries again. */
   run(): Promise<void> {
     return (this.#running ??= this.#publish().finally(() => {
@@ -124,6 +128,8 @@ export class Alerts implements Told {
         return { free_bytes: notice.freeBytes, floor_bytes: notice.floorBytes };
       case "webhookd.backup_failed":
         return { total: notice.total, detail: notice.detail };
+      case "webhookd.storage_fault":
+        return { detail: notice.detail };
     }
   }
 

@@ -19,10 +19,14 @@ export function healthRoutes(parts: ApiParts): Route[] {
       access: "open",
       query: "any",
       operation: getReadiness,
-      handle: () => {
+      handle: async () => {
         const state = stateOf(parts);
         const reasons = parts.deliveries.halts.map(({ reason }) => reason);
-        const headers: Header[] = reasons.length === 0 ? [] : [["x-webhookd-not-sending", reasons.join(", ")]];
+        const damage = await parts.store.damage().catch(() => null);
+        const headers: Header[] = [
+          ...(reasons.length === 0 ? [] : [["x-webhookd-not-sending", reasons.join(", ")] as const]),
+          ...(damage === null ? [] : [["x-webhookd-storage", "damaged"] as const]),
+        ];
         return { ...word(state === "ready" ? 200 : 503, state), headers };
       },
     },

@@ -5,6 +5,7 @@ import { presentHalt, presentPause } from "./brake.ts";
 import { stateOf } from "./health.ts";
 import { formatInstant, formatInstantOrNull } from "./instant.ts";
 import { getStatus } from "./operations/daemon.ts";
+import type { Damage } from "../store/store.ts";
 import type { ApiParts } from "./parts.ts";
 import { json, type Call, type Reply, type Route } from "./route.ts";
 import { requireEveryTenant } from "./tenant.ts";
@@ -21,11 +22,12 @@ export function statusRoutes(parts: ApiParts): Route[] {
 
   async function status({ principal, now }: Call): Promise<Reply> {
     requireEveryTenant(principal);
-    const [pause, space, size, last, counts] = await Promise.all([
+    const [pause, space, size, last, damage, counts] = await Promise.all([
       store.getPause(),
       store.checkSpace(),
       store.size(),
       store.lastBackup(),
+      store.damage(),
       metrics.census.get(COUNT_PATIENCE_MS),
     ]);
     const { rules, failure } = backups;
@@ -42,6 +44,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       data: { dir: config.data.dir, secret_key_file: config.data.secretKeyFile },
       disk: { free_bytes: space.freeBytes, floor_bytes: space.floorBytes },
       database: { bytes: size.databaseBytes, wal_bytes: size.walBytes },
+      damaged_database: damage === null ? null : presentDamage(damage),
       backup: {
         every_seconds: Math.round(rules.every / 1000),
         dir: rules.dir,
@@ -69,4 +72,15 @@ function presentDamaged(all: readonly Endpoint[]) {
     reason: damaged?.reason ?? "",
   }));
   return { total: all.length, endpoints };
+}
+
+function presentDamage({ at, file, pages, lost }: Damage) {
+  return {
+    at: formatInstant(at),
+    file,
+    pages,
+    lost: lost.map(({ table, rows, from, until }) => {
+      return { table, rows, from: formatInstantOrNull(from), until: formatInstantOrNull(until) };
+    }),
+  };
 }

@@ -13,6 +13,7 @@ export const ALERT_TYPES = [
   "webhookd.deliveries_failed",
   "webhookd.storage_low",
   "webhookd.backup_failed",
+  "webhookd.storage_fault",
 ] as const;
 
 export type AlertType = (typeof ALERT_TYPES)[number];
@@ -75,7 +76,8 @@ export type Notice =
       readonly groups: readonly FailedDeliveries[];
     }
   | { readonly type: "webhookd.storage_low"; readonly freeBytes: number; readonly floorBytes: number }
-  | { readonly type: "webhookd.backup_failed"; readonly total: number; readonly detail: string };
+  | { readonly type: "webhookd.backup_failed"; readonly total: number; readonly detail: string }
+  | { readonly type: "webhookd.storage_fault"; readonly detail: string };
 
 interface Streak {
   failures: number;
@@ -94,6 +96,7 @@ export class AlertFolder {
   readonly #failed = new Map<string, { -readonly [K in keyof FailedDeliveries]: FailedDeliveries[K] }>();
   #failedTotal = 0;
   #space: { readonly freeBytes: number; readonly floorBytes: number; told: boolean } | null = null;
+  #storageFault: string | null = null;
   #backup: { detail: string; total: number } | null = null;
   readonly #posted = new Map<AlertType, number>();
 
@@ -150,6 +153,10 @@ export class AlertFolder {
     this.#backup = { detail, total: (this.#backup?.total ?? 0) + 1 };
   }
 
+  storageFault(detail: string): void {
+    this.#storageFault = detail;
+  }
+
   /** The notices that are due, whose matter is thereby told. */
   take(now: Moment): Notice[] {
     const candidates = [
@@ -160,6 +167,7 @@ export class AlertFolder {
       this.#failedTotal > 0 && this.#paced("webhookd.deliveries_failed", now, () => this.#takeFailed()),
       this.#space?.told === false && this.#paced("webhookd.storage_low", now, () => this.#takeSpace()),
       this.#backup !== null && this.#paced("webhookd.backup_failed", now, () => this.#takeBackup()),
+      this.#storageFault !== null && this.#paced("webhookd.storage_fault", now, () => this.#takeStorageFault()),
     ];
     return candidates.filter((notice) => notice !== false && notice !== null);
   }
@@ -216,6 +224,12 @@ export class AlertFolder {
     const { detail, total } = this.#backup!;
     this.#backup = null;
     return { type: "webhookd.backup_failed", total, detail };
+  }
+
+  #takeStorageFault(): Notice {
+    const detail = this.#storageFault!;
+    this.#storageFault = null;
+    return { type: "webhookd.storage_fault", detail };
   }
 
   #forget(endpoint: string): void {

@@ -32,7 +32,10 @@ export interface Family {
 }
 
 export interface MetricsParts {
-  readonly store: Pick<Store, "counted" | "commitTimes" | "census" | "failing" | "size" | "checkSpace" | "lastBackup">;
+  readonly store: Pick<
+    Store,
+    "counted" | "commitTimes" | "census" | "failing" | "size" | "checkSpace" | "lastBackup" | "damage"
+  >;
   readonly deliveries: Pick<Deliveries, "paused" | "halts" | "oldestDueAt" | "inFlight">;
   /** Endpoints of which something cannot be read. */
   readonly damaged: () => readonly unknown[];
@@ -183,6 +186,11 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
       const last = await store.lastBackup();
       return last === null ? [] : one(last.at / 1000);
     }),
+    gauge(
+      "webhookd_store_damaged",
+      "Whether the database was damaged and is mended, and the damaged file is still kept.",
+      async () => one((await store.damage()) === null ? 0 : 1),
+    ),
     gauge("webhookd_build_info", "What runs.", () => [{ labels: { version, node: process.version }, value: 1 }]),
   ];
 }

@@ -15,11 +15,14 @@ import { readableByOthers, requireUnchangeable } from "./access.ts";
 import { readOrMakeAdminKey } from "./admin-key.ts";
 import { copyBefore } from "./copy-before.ts";
 import { makeDirectory, writeDurably } from "./durable-file.ts";
-import { StoreRefused } from "./refused.ts";
+import { StoreDamaged, StoreRefused } from "./refused.ts";
 import { finishRestore, MARKER_TEXT } from "./restore-files.ts";
+import { SetAside } from "./set-aside.ts";
 import { readOrMakeSecretKey } from "./secret-key.ts";
 import type { StartBackup } from "./sqlite/backup.ts";
 import { Box } from "./sqlite/box.ts";
+import { mendIfDamaged } from "./sqlite/damage/mend.ts";
+import { isDamage } from "./sqlite/faults.ts";
 import type { StatFs } from "./sqlite/condition.ts";
 import { Keys } from "./sqlite/keys.ts";
 import { takeLock } from "./sqlite/lock.ts";
@@ -30,6 +33,14 @@ import type { NativeBinding } from "./sqlite/open-file.ts";
 import { MIGRATIONS, type Migration } from "./sqlite/schema.ts";
 import { SqliteStore } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
+
+type Say = (fields: object, message: string) => void;
+
+export interface OpeningLog {
+  readonly warn: Say;
+  readonly info?: Say;
+  readonly error?: Say;
+}
 
 export interface OpenOptions {
   readonly dir: string;
@@ -46,7 +57,7 @@ export interface OpenOptions {
   /** Deliveries that a tenant may have pending; no limit if not given or 0. */
   readonly maxPendingPerTenant?: number;
   readonly clock: Clock;
-  readonly log?: { warn(fields: object, message: string): void };
+  readonly log?: OpeningLog;
   readonly nativeBinding?: NativeBinding | undefined;
   /** An error after which nothing is known of the disk: the process must end (exit code 74). Called at most once. */
   readonly onFault: (error: Error) => void;
@@ -90,8 +101,24 @@ export async function openStore(options: OpenOptions): Promise<OpenedStore> {
   }
 }
 
+/** Once more, should the first try meet a damaged page: then it is mended on the way. */
 async function openLocked(options: OpenOptions, release: () => void): Promise<OpenedStore> {
+  let given = false;
+  const onFault = (error: Error) => {
+    if (!given) options.onFault(error);
+  };
+  try {
+    return await openOnce({ ...options, onFault }, release);
+  } catch (error) {
+    if (!(error instanceof StoreDamaged)) throw error;
+    given = true;
+    return openOnce(options, release);
+  }
+}
+
+async function openOnce(options: OpenOptions, release: () => void): Promise<OpenedStore> {
   const { dir, clock, random = randomBytes } = options;
+  const setAside = new SetAside(dir);
   const database = join(dir, "webhookd.db");
   const marker = join(dir, MARKER);
   const adminKeyFile = join(dir, "admin.key");
@@ -104,7 +131,15 @@ async function openLocked(options: OpenOptions, release: () => void): Promise<Op
   for (const file of [keyFile, adminKeyFile]) requireUnchangeable(file, options.owner);
   const box = new Box(readOrMakeSecretKey({ file: keyFile, mayCreate: isEmpty, random }), random);
   const { nativeBinding, migrations = MIGRATIONS } = options;
-  const { db, version } = openDatabase(database, { nativeBinding, mayCreate: created, wanted: migrations.length });
+  // It is gone after a clean stop.
+  const wasKilled = (statSync(`${database}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const open = () => openDatabase(database, { nativeBinding, mayCreate: created, wanted: migrations.length });
+  let { db, version } = open();
+  const mended = mendIfDamaged({ ...options, db, version, wasKilled, setAside }).catch((error: unknown) => {
+    db.close();
+    throw openingRefusal(error, database);
+  });
+  if (await mended) ({ db, version } = open());
   try {
     if (version > 0 && version < migrations.length) await prepareMigration(options, version, migrations.length);
     applySteps(db, version, {
@@ -131,9 +166,13 @@ async function openLocked(options: OpenOptions, release: () => void): Promise<Op
       defer: options.defer ?? ((run) => clock.nextTurn(run)),
       nativeBinding: options.nativeBinding,
       startBackup: options.startBackup ?? noBackups,
-      onFault: options.onFault,
+      setAside,
+      onFault: (error) => options.onFault(isDamage(error) ? damaged(setAside, database, error) : error),
       onClosed: release,
     });
+    const unrecorded = setAside.attempts();
+    if (unrecorded.length > 0) await store.record(unrecorded);
+    setAside.remove();
     await store.start();
     const open = readableByOthers(dir, [keyFile, adminKeyFile]);
     if (open.length > 0) options.log?.warn({ open }, "other users may read these: chmod go= them");
@@ -145,8 +184,19 @@ async function openLocked(options: OpenOptions, release: () => void): Promise<Op
     return { store, created, adminKeyFile };
   } catch (error) {
     db.close();
+    if (isDamage(error)) throw damaged(setAside, database, error as Error);
     throw openingRefusal(error, database);
   }
+}
+
+/** Durable before anything is done about it: the next start mends what this one met. */
+function damaged(setAside: SetAside, database: string, error: Error): StoreDamaged {
+  try {
+    setAside.add();
+  } catch {
+    // Without it the next start meets the damage by itself, if it cannot see it.
+  }
+  return new StoreDamaged(database, error);
 }
 
 const TOOK_UP =

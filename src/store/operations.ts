@@ -1,4 +1,5 @@
 /** What an operator asks of the store as a whole. */
+import type { DamagedPages, Lost } from "../domain/damage.ts";
 import type { Pause } from "../domain/pause.ts";
 import type { Page, PageQuery } from "./lists.ts";
 
@@ -21,6 +22,8 @@ export interface OperationsStore {
   backup(place: BackupPlace, now: number): Promise<BackupFile>;
   /** The latest that was made, by this process or one before it; null when there was none. */
   lastBackup(): Promise<BackupFile | null>;
+  /** Of the database that this one was mended from; null when there was none, or the damaged file was removed. */
+  damage(): Promise<Damage | null>;
   /** The number of the schema's last step. */
   readonly schemaVersion: number;
 }
@@ -61,4 +64,22 @@ export interface BackupFile {
   readonly sha256: string;
   /** Whether `secret.key` is in it, sealed. */
   readonly sealed: boolean;
+}
+
+/** What became of a database that was damaged. */
+export interface Damage {
+  /** When it was found. */
+  readonly at: number;
+  /** The damaged database, which is kept until somebody removes it; with it goes this report. */
+  readonly file: string;
+  /** Damaged pages by table or index, as far as they were looked for. */
+  readonly pages: readonly DamagedPages[];
+  /** What could not be read and is gone. */
+  readonly lost: readonly LostRows[];
+}
+
+export interface LostRows extends Lost {
+  /** When the events were received that these rows are about, at most; null when that is not known. */
+  readonly from: number | null;
+  readonly until: number | null;
 }

@@ -1,3 +1,16 @@
+/** A page of the open database is not what was written there. The next opening takes over what can be read. */
+export class StoreDamaged extends Error {
+  override readonly name = "StoreDamaged";
+  /** Of a process that cannot open it again by itself: the one that is started next can. */
+  readonly exitCode = 74;
+  readonly hint =
+    "Start it again: what can be read is taken over into a new database. Or restore a backup with: webhookd restore <file>";
+
+  constructor(file: string, cause: Error) {
+    super(`${file} is damaged: ${cause.message}`, { cause });
+  }
+}
+
 /** A store that cannot be opened, as the daemon's last words: what is wrong, and what to do about it. */
 export class StoreRefused extends Error {
   override readonly name = "StoreRefused";

@@ -46,6 +46,11 @@ export function commitRestore(dir: string, backup: string, at: number): void {
   writeDurably(join(dir, JOURNAL), `${JSON.stringify({ backup, suffix })}\n`);
 }
 
+/** The same for a database that was mended; `suffix` names what is kept. */
+export function commitReplacement(dir: string, suffix: string): void {
+  writeDurably(join(dir, JOURNAL), `${JSON.stringify({ backup: "", suffix })}\n`);
+}
+
 /** Whether one was begun that is not done. */
 export function isBegun(dir: string): boolean {
   return existsSync(join(dir, JOURNAL));

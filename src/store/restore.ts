@@ -20,6 +20,7 @@ import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { parseToken } from "../domain/token.ts";
 import { readOrMakeAdminKey } from "./admin-key.ts";
+import { SetAside } from "./set-aside.ts";
 import { syncDirectory } from "./durable-file.ts";
 import { makeDataDirectory } from "./open.ts";
 import { StoreRefused } from "./refused.ts";
@@ -115,7 +116,10 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored | null> 
   }
   makeDurable(file, dir);
   commitRestore(dir, backup, clock.now());
-  return { ...restored, kept: finishRestore(dir)!.kept };
+  const { kept } = finishRestore(dir)!;
+  // What it says is of the database that went.
+  new SetAside(dir).remove();
+  return { ...restored, kept };
 }
 
 /** What can be seen without touching the data directory. */

@@ -26,6 +26,7 @@ const NAMES = {
   webhookd_disk_free_bytes: "gauge",
   webhookd_endpoint_consecutive_failures: "gauge",
   webhookd_backup_last_success_timestamp_seconds: "gauge",
+  webhookd_store_damaged: "gauge",
   webhookd_build_info: "gauge",
   webhookd_store_commit_duration_seconds: "histogram",
   webhookd_api_request_duration_seconds: "histogram",

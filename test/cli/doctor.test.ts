@@ -211,6 +211,7 @@ describe("doctor", () => {
     uptime_seconds: 10,
     paused: null,
     not_sending: [],
+    damaged_database: null,
     oldest_due_at: null,
     deliveries: { pending: 0, held: 0, failed: 0 },
     data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },

@@ -6,7 +6,7 @@ import { parse } from "../../cli/parse.ts";
 import { run } from "../../cli/daemon/serve.ts";
 import type { Config, Reread } from "../../src/config.ts";
 import type { Daemon, startDaemon } from "../../src/daemon.ts";
-import { StoreRefused } from "../../src/store/refused.ts";
+import { StoreDamaged, StoreRefused } from "../../src/store/refused.ts";
 import { FakeIo } from "./fake-io.ts";
 
 type Start = typeof startDaemon;
@@ -66,6 +66,38 @@ describe("webhookd serve", () => {
     daemon.stopped.resolve();
     expect(await code).toBe(EXIT.ok);
     expect(io.watchesSignals).toBe(false);
+  });
+
+  it("starts again in place, on the same port and not paused anew, when the database must be mended", async () => {
+    const [io, first, second] = [new FakeIo(), fakeDaemon(), fakeDaemon()];
+    const starts: Config[] = [];
+    const start: Start = async (config, parts) => {
+      starts.push(config);
+      return starts.length === 1 ? first.start(config, parts) : second.start(config, parts);
+    };
+    const code = serve(io, start, "--listen", "127.0.0.1:0", "--paused");
+    await first.started;
+    // The clock here is past every deadline after one turn.
+    first.stopped.resolve();
+    first.failed.resolve(new StoreDamaged("/d/webhookd.db", new Error("database disk image is malformed")));
+    const again = await second.started;
+    expect(first.calls).toEqual(["stop"]);
+    expect(again).toMatchObject({ paused: false, server: { listen: { port: 8420 } } });
+    await turns();
+    io.signal("SIGTERM");
+    second.stopped.resolve();
+    expect(await code).toBe(EXIT.ok);
+    expect(second.calls).toEqual(["stop"]);
+  });
+
+  it("ends with 74, and says that the next start mends it, when it cannot start again in place", async () => {
+    const [io, daemon] = [new FakeIo(), fakeDaemon()];
+    const code = serve(io, daemon.start);
+    await daemon.started;
+    daemon.failed.resolve(new StoreDamaged("/d/webhookd.db", new Error("database disk image is malformed")));
+    expect(await code).toBe(EXIT.storage_failed);
+    expect(io.err).toContain("/d/webhookd.db is damaged: database disk image is malformed");
+    expect(io.err).toContain("Start it again");
   });
 
   it.each([

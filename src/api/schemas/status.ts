@@ -72,6 +72,29 @@ export const Backup = titled(
   }),
 );
 
+export const Damage = titled(
+  "Damage",
+  v.object({
+    at: described(Instant, "When it was found."),
+    file: described(v.string(), "The damaged database, which is kept; once it is removed or moved, this is null."),
+    pages: described(
+      v.array(v.object({ name: v.string(), pages: v.array(Count) })),
+      "Damaged pages by table or index, as far as they were looked for.",
+    ),
+    lost: described(
+      v.array(
+        v.object({
+          table: v.string(),
+          rows: described(v.nullable(Count), "How many rows could not be read; null when nothing says so."),
+          from: described(v.nullable(Instant), "The events that they are about were received from then,"),
+          until: described(v.nullable(Instant), "until then; null when that is not known."),
+        }),
+      ),
+      "What could not be read and is gone; empty when nothing is.",
+    ),
+  }),
+);
+
 export const Status = titled(
   "Status",
   v.object({
@@ -105,6 +128,10 @@ export const Status = titled(
       floor_bytes: described(Count, "With less, publishes are refused (507)."),
     }),
     database: v.object({ bytes: Count, wal_bytes: Count }),
+    damaged_database: described(
+      v.nullable(Damage),
+      "When the database was found damaged: what could be read is in a new one, which is in use. Null while there is no such damage to look into.",
+    ),
     backup: v.object({
       every_seconds: described(Count, "0: only on demand."),
       dir: v.string(),
@@ -182,6 +209,7 @@ export const aStatus = {
   data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },
   disk: { free_bytes: 52_613_349_376, floor_bytes: 536_870_912 },
   database: { bytes: 73_400_320, wal_bytes: 4_124_152 },
+  damaged_database: null,
   backup: { every_seconds: 86_400, dir: "/var/backups/webhookd", last: aBackup, failure: null },
   damaged_endpoints: { total: 0, endpoints: [] },
   departures: [],

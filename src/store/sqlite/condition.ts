@@ -31,6 +31,7 @@ export class Condition {
   readonly #pageBytes: number;
   readonly #synchronous: Statement<[], number>;
   #failed = false;
+  #damaged = false;
   #unwritable = false;
   /** The disk said so itself. */
   #full = false;
@@ -46,6 +47,11 @@ export class Condition {
   get state(): "ready" | "disk_full" | "store_unavailable" {
     if (this.#failed || this.#unwritable) return "store_unavailable";
     return this.#full || this.#low ? "disk_full" : "ready";
+  }
+
+  /** Whether the database is to be mended before anything more is written to it. */
+  get damaged(): boolean {
+    return this.#damaged;
   }
 
   /** Throws when nothing more may be read or written. */
@@ -95,6 +101,7 @@ export class Condition {
     }
     if (!this.#failed) {
       this.#failed = true;
+      this.#damaged = fault === "damaged";
       this.#options.onFault(error as Error);
     }
     return storageUnavailable(error);

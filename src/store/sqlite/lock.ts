@@ -9,7 +9,7 @@ import type { Database } from "better-sqlite3";
 import { writeDurably } from "../durable-file.ts";
 import { StoreRefused } from "../refused.ts";
 import { openFile, type NativeBinding } from "./open-file.ts";
-import { storageFault } from "./faults.ts";
+import { isDamage } from "./faults.ts";
 
 export interface Lock {
   release(): void;
@@ -49,7 +49,7 @@ function refusal(error: unknown, dir: string, holderFile: string): unknown {
       "stop that one first, or choose another directory with --data-dir or [data] dir",
     );
   }
-  if (storageFault(error) === "fatal") {
+  if (isDamage(error)) {
     return new StoreRefused(65, `${join(dir, "webhookd.lock")} is not a lock file of webhookd`, "move it away", error);
   }
   return new StoreRefused(74, `the data directory ${dir} cannot be written`, "look at its owner, mode and disk", error);

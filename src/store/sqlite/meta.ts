@@ -2,7 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Pause } from "../../domain/pause.ts";
 import { StoreRefused } from "../refused.ts";
-import type { BackupFile } from "../store.ts";
+import type { BackupFile, Damage } from "../store.ts";
 import type { Box } from "./box.ts";
 
 const NOTE_EVERY_MS = 1000;
@@ -105,6 +105,16 @@ export class Meta {
 
   set lastBackup(backup: BackupFile) {
     this.#upsert.run("last_backup", JSON.stringify(backup));
+  }
+
+  /** Of the database that this one was mended from. */
+  get damage(): Damage | null {
+    const text = this.#select.get("damage") ?? "null";
+    return JSON.parse(String(text)) as Damage | null;
+  }
+
+  set damage(damage: Damage) {
+    this.#upsert.run("damage", JSON.stringify(damage));
   }
 
   /** In a backup that nothing was opened on since: when it was made. Null in a store. */

@@ -1,4 +1,5 @@
 /** The verbs that are about the store as a whole. */
+import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
@@ -71,6 +72,11 @@ export class Operations implements OperationsStore {
   };
 
   readonly lastBackup: OperationsStore["lastBackup"] = async () => this.#parts.read(() => this.#parts.meta.lastBackup);
+
+  readonly damage: OperationsStore["damage"] = async () => {
+    const damage = this.#parts.read(() => this.#parts.meta.damage);
+    return damage !== null && existsSync(damage.file) ? damage : null;
+  };
 
   readonly listTenants: OperationsStore["listTenants"] = (query) => this.#pages.of(this.#tenants.list(query), query);
 

@@ -1,6 +1,7 @@
 /** What the embedded store is opened with. */
 import type { Clock } from "../../clock.ts";
 import type { StartBackup } from "./backup.ts";
+import type { SetAside } from "../set-aside.ts";
 import type { Box } from "./box.ts";
 import type { StatFs } from "./condition.ts";
 import type { NativeBinding } from "./open-file.ts";
@@ -18,6 +19,8 @@ export interface SqliteStoreOptions {
   readonly nativeBinding: NativeBinding | undefined;
   readonly startBackup: StartBackup;
   readonly onFault: (error: Error) => void;
+  /** Takes what cannot be recorded in a damaged database. */
+  readonly setAside: SetAside;
   /** Runs when the database is closed. */
   readonly onClosed: () => void;
 }

@@ -148,6 +148,7 @@ export class SqliteStore implements Store {
   readonly listTenants: Store["listTenants"] = (query) => this.#verbs.operations.listTenants(query);
   readonly backup: Store["backup"] = (place, now) => this.#verbs.operations.backup(place, now);
   readonly lastBackup: Store["lastBackup"] = () => this.#verbs.operations.lastBackup();
+  readonly damage: Store["damage"] = () => this.#verbs.operations.damage();
   readonly size: Store["size"] = () => this.#verbs.operations.size();
 
   readonly census: Store["census"] = async (from) => this.#base.read(() => this.#verbs.census.step(from));

@@ -46,7 +46,7 @@ export function verbsOf(db: Database, base: Foundation, rows: Rows, options: Sql
     jobs,
     rotation: new RotationVerbs({ ...base, rotation: new Rotation(db, { ...base, box: options.box }) }),
     publish: new PublishVerbs({ ...parts, statistics }),
-    deliveries: new DeliveryVerbs({ ...parts, jobs, registry, statistics }),
+    deliveries: new DeliveryVerbs({ ...parts, ...options, jobs, registry, statistics }),
     clock: new ClockVerbs({ ...base, shift: new ShiftDue(db, index) }),
     manual: new ManualVerbs({ ...parts, replay: new Replay(db, index), withdraw: new Withdraw(db, base) }),
     careful: new CarefulVerbs(parts),

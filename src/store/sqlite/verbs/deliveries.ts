@@ -1,6 +1,8 @@
 /** The verbs about the way of a delivery: `../../deliveries.ts`. */
 import type { Position } from "../../../domain/delivery.ts";
 import type { DeliveryStore, DuePage, EndedAttempt, Owed, Recorded, Waiting } from "../../deliveries.ts";
+import type { SetAside } from "../../set-aside.ts";
+import type { Condition } from "../condition.ts";
 import type { Doors } from "../doors.ts";
 import type { Due } from "../due.ts";
 import type { Jobs } from "../jobs.ts";
@@ -9,6 +11,8 @@ import type { Registry } from "../registry.ts";
 import type { Statistics } from "../statistics.ts";
 
 interface Parts extends Doors {
+  readonly condition: Condition;
+  readonly setAside: SetAside;
   readonly due: Due;
   readonly record: RecordAttempts;
   readonly jobs: Jobs;
@@ -41,7 +45,9 @@ export class DeliveryVerbs implements DeliveryStore {
 
   async record(attempts: readonly EndedAttempt[]): Promise<Recorded[]> {
     const size = { events: 0, deliveries: attempts.length, patient: true };
-    const recorded = await this.#parts.commit.run(() => attempts.map((attempt) => this.#recordOne(attempt)), size);
+    const recorded = await this.#parts.commit
+      .run(() => attempts.map((attempt) => this.#recordOne(attempt)), size)
+      .catch((error: unknown) => this.#setAside(attempts, error));
     this.#parts.registry.noteAttempts(attempts);
     this.#parts.statistics.noteAttempts(attempts, recorded);
     return recorded;
@@ -52,6 +58,13 @@ export class DeliveryVerbs implements DeliveryStore {
       events: 0,
       deliveries: deliveries.length,
     });
+  }
+
+  /** In a damaged database they cannot be recorded, and without them it would all be sent again after it is mended. */
+  #setAside(attempts: readonly EndedAttempt[], error: unknown): Recorded[] {
+    if (!this.#parts.condition.damaged) throw error;
+    this.#parts.setAside.add(attempts);
+    return attempts.map(() => ({ result: "applied", waiting: null }));
   }
 
   #recordOne(ended: EndedAttempt): Recorded {

@@ -1,0 +1,34 @@
+/** What became of a database that was damaged, in words. */
+export interface DamagedPages {
+  /** The table or index. */
+  readonly name: string;
+  readonly pages: readonly number[];
+}
+
+export interface Lost {
+  readonly table: string;
+  /** Null when nothing says how many there were. */
+  readonly rows: number | null;
+}
+
+const NAMED = 5;
+
+export function damageText({
+  pages,
+  lost,
+}: {
+  readonly pages: readonly DamagedPages[];
+  readonly lost: readonly Lost[];
+}) {
+  const where = pages.map(({ name, pages: all }) => {
+    const rest = all.length > NAMED ? ` and ${all.length - NAMED} more` : "";
+    return `${name} (page ${all.slice(0, NAMED).join(", ")}${rest})`;
+  });
+  const gone = lost.map(
+    ({ table, rows }) => `${rows === null ? "rows" : rows === 1 ? "1 row" : `${rows} rows`} of ${table}`,
+  );
+  return [
+    where.length === 0 ? "its pages were damaged" : `damaged: ${where.join(", ")}`,
+    gone.length === 0 ? "nothing was lost" : `what could not be read: ${gone.join(", ")}`,
+  ].join("; ");
+}

@@ -1,0 +1,131 @@
+/**
+ * Makes a sound database of a damaged one: what can be read is written into a new file that takes its place, and the
+ * damaged one is kept beside it. Writing on into a file with a damaged page would only spread what is wrong.
+ */
+import { closeSync, fsyncSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
+import type { Database } from "better-sqlite3";
+import type { OpeningLog } from "../../open.ts";
+import { syncDirectory } from "../../durable-file.ts";
+import { StoreRefused } from "../../refused.ts";
+import { commitReplacement, finishRestore, stagedFile } from "../../restore-files.ts";
+import type { SetAside } from "../../set-aside.ts";
+import { lookForDamage, type Looked } from "./pages.ts";
+import { salvage } from "./salvage.ts";
+import { Meta } from "../meta.ts";
+import { openFile, type NativeBinding } from "../open-file.ts";
+import { MIGRATIONS, type Migration } from "../schema.ts";
+import type { StatFs } from "../condition.ts";
+import type { Damage } from "../../store.ts";
+
+export interface Opened {
+  readonly dir: string;
+  readonly db: Database;
+  /** Of its schema. */
+  readonly version: number;
+  /** Whether the process that had it last did not close it. */
+  readonly wasKilled: boolean;
+  readonly setAside: SetAside;
+  readonly migrations?: readonly Migration[];
+  readonly clock: { now(): number; monotonic(): number };
+  readonly log?: OpeningLog | undefined;
+  readonly statfs?: StatFs | undefined;
+  readonly nativeBinding?: NativeBinding | undefined;
+}
+
+/** What a start after a kill may spend on looking: 30,000 pages of 8 KiB or so. */
+const START_LOOK_MS = 1000;
+/** So that a report names pages where the damage was met on the way. */
+const LOOK_MS = 5000;
+/** Damage that comes back so soon is the disk's, and writing on it would lose more. */
+const SOON_MS = 10 * 60_000;
+
+/** Whether another database took this one's place. Throws `StoreRefused` where it cannot be mended, and changes nothing then. */
+export async function mendIfDamaged(opened: Opened): Promise<boolean> {
+  const { db, clock, log, setAside, wasKilled } = opened;
+  let looked: Looked | null = null;
+  if (!setAside.isThere) {
+    if (!wasKilled || opened.version === 0) return false;
+    looked = lookForDamage(db, { budgetMs: START_LOOK_MS, monotonic: () => clock.monotonic() });
+    const { pages, of } = looked;
+    log?.info?.(
+      { pages, of, damaged: looked.damaged.size },
+      "the last process did not stop cleanly: looked at its pages",
+    );
+    if (looked.damaged.size === 0) return false;
+  }
+  const damage = await mend(opened, looked);
+  log?.error?.(
+    { ...damage },
+    "the database was damaged: a new one holds what could be read, and the damaged one is kept until you remove it",
+  );
+  return true;
+}
+
+/** `looked` is what is known of its pages; looked for if it is not. */
+async function mend(opened: Opened, looked: Looked | null): Promise<Damage> {
+  const { dir, db, version, clock, nativeBinding } = opened;
+  const migrations = (opened.migrations ?? MIGRATIONS).slice(0, version);
+  const database = join(dir, "webhookd.db");
+  const now = clock.now();
+  const staged = stagedFile(dir, "webhookd.db");
+  try {
+    requireFirst(new Meta(db), database, now);
+    await requireSpace(dir, database, opened.statfs ?? statfs);
+    const { damaged } = looked ?? lookForDamage(db, { budgetMs: LOOK_MS, monotonic: () => clock.monotonic() });
+    rmSync(staged, { force: true });
+    const to = openFile(staged, { timeout: 0, nativeBinding });
+    const suffix = `.damaged-${new Date(now).toISOString().replaceAll(/[-:.]/g, "")}`;
+    const pages = [...damaged].map(([name, all]) => ({ name, pages: all }));
+    let damage: Damage;
+    try {
+      const lost = salvage({ from: db, to, file: database, migrations });
+      damage = { at: now, file: join(dir, `webhookd.db${suffix}`), pages, lost };
+      new Meta(to).damage = damage;
+    } finally {
+      to.close();
+    }
+    syncFile(staged);
+    syncDirectory(dir);
+    db.close();
+    commitReplacement(dir, suffix);
+    finishRestore(dir);
+    return damage;
+  } catch (error) {
+    for (const name of readdirSync(dir)) if (join(dir, name).startsWith(staged)) rmSync(join(dir, name));
+    throw error;
+  } finally {
+    db.close();
+  }
+}
+
+function requireFirst(meta: Meta, database: string, now: number): void {
+  const before = meta.damage?.at ?? Number.NEGATIVE_INFINITY;
+  if (now - before > SOON_MS || now < before) return;
+  throw new StoreRefused(
+    65,
+    `${database} is damaged again, and was mended at ${new Date(before).toISOString()}: its disk cannot be trusted`,
+    "restore a backup on another disk with: webhookd restore <file> --data-dir <directory>",
+  );
+}
+
+async function requireSpace(dir: string, database: string, ask: StatFs): Promise<void> {
+  const needed = statSync(database).size;
+  const { bavail, bsize } = await ask(dir);
+  if (bavail * bsize >= needed) return;
+  throw new StoreRefused(
+    65,
+    `${database} is damaged, and to write what can be read of it into a new file takes ${needed} bytes`,
+    "free some space and start it again, or restore a backup with: webhookd restore <file>",
+  );
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, "r+");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

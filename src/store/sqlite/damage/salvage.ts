@@ -1,0 +1,180 @@
+/** Writes what can be read of a damaged database into a new one. */
+import type { Database, Statement } from "better-sqlite3";
+import { StoreRefused } from "../../refused.ts";
+import type { LostRows } from "../../store.ts";
+import { isDamage } from "../faults.ts";
+import { instantOf } from "../ids.ts";
+import { applySteps } from "../migrate.ts";
+import type { Migration } from "../schema.ts";
+import { ReadableRows, type Gap, type Row } from "./readable-rows.ts";
+import { rebuildDeliveries } from "./rebuilt-deliveries.ts";
+
+/** A store goes on without some of their rows. Of all others a missing row would be wrong in silence. */
+const MAY_LOSE = new Set([
+  "event",
+  "delivery",
+  "attempt",
+  "late_response",
+  "health",
+  "started",
+  "manual_attempt",
+  "counter",
+  "idempotency",
+  "audit",
+]);
+/** What belongs to an event that could not be read is of no use, and would be counted as owed for ever. */
+const OF_EVENTS = ["delivery", "attempt", "late_response", "started", "manual_attempt"];
+const BATCH = 10_000;
+
+interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly keys: readonly string[];
+}
+
+interface Loss {
+  readonly table: string;
+  readonly gaps: readonly Gap[];
+}
+
+export interface Salvaging {
+  readonly from: Database;
+  /** Empty; durable once it is closed and synced. */
+  readonly to: Database;
+  /** For messages. */
+  readonly file: string;
+  readonly migrations: readonly Migration[];
+}
+
+/** What could not be read. Throws `StoreRefused` where that is something that no store goes on without. */
+export function salvage({ from, to, file, migrations }: Salvaging): LostRows[] {
+  to.pragma("page_size = 8192");
+  to.pragma("journal_mode = OFF");
+  to.pragma("synchronous = OFF");
+  to.pragma("foreign_keys = OFF");
+  const indexes = makeTables(to, migrations);
+  const losses = tablesOf(to).flatMap((table) => copyTable(table, { from, to, file }));
+  rebuildDeliveries({ from, to, gaps: losses.find(({ table }) => table === "delivery")?.gaps ?? [] });
+  for (const sql of indexes) to.exec(sql);
+  const lost = losses.map((loss) => ({ ...loss, rows: lostRows(loss, from, to) }));
+  if (losses.some(({ table }) => table === "event")) {
+    for (const table of OF_EVENTS) to.exec(`DELETE FROM ${table} WHERE event NOT IN (SELECT key FROM event)`);
+  }
+  const found = to.pragma("quick_check(1)", { simple: true });
+  const broken = to.pragma("foreign_key_check") as readonly { readonly table: string }[];
+  if (found !== "ok" || broken.length > 0) throw hopeless(file, broken[0]?.table ?? "its pages");
+  return lost
+    .filter(({ rows }) => rows !== 0)
+    .map(({ table, rows, gaps }) => ({ table, rows, ...spanOf(table, gaps) }));
+}
+
+export function hopeless(file: string, what: string): StoreRefused {
+  return new StoreRefused(
+    65,
+    `${file} is damaged, and ${what} cannot be read without a loss that would be wrong in silence`,
+    "restore a backup with: webhookd restore <file>; look at the disk first",
+  );
+}
+
+/** Tables now, and what makes their indexes once they are full: that is several times as fast. */
+function makeTables(to: Database, migrations: readonly Migration[]): string[] {
+  applySteps(to, 0, { migrations });
+  const indexes = to
+    .prepare<[], { name: string; sql: string }>(
+      "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql <> ''",
+    )
+    .all();
+  for (const { name } of indexes) to.exec(`DROP INDEX ${name}`);
+  return indexes.map(({ sql }) => sql);
+}
+
+function tablesOf(db: Database): Table[] {
+  const names = db
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .pluck()
+    .all();
+  return names.map((name) => {
+    const columns = db.pragma(`table_info(${name})`) as readonly { name: string; type: string; pk: number }[];
+    const keys = columns.filter(({ pk }) => pk > 0).toSorted((a, b) => a.pk - b.pk);
+    const walkable = keys.every(({ type }) => type === "INTEGER");
+    return { name, columns: columns.map((column) => column.name), keys: walkable ? keys.map((key) => key.name) : [] };
+  });
+}
+
+/** Empty when nothing of it is lost. */
+function copyTable({ name, columns, keys }: Table, { from, to, file }: Omit<Salvaging, "migrations">): Loss[] {
+  const insert = to.prepare(`INSERT OR IGNORE INTO ${name} VALUES (${columns.map(() => "?").join(", ")})`);
+  const walk = keys.length === 0 ? null : new ReadableRows(from, name, { columns, keys });
+  const rows =
+    walk?.all() ??
+    from
+      .prepare<[], Row>(`SELECT ${columns.join(", ")} FROM ${name}`)
+      .raw()
+      .iterate();
+  let refused = 0;
+  let copied = 0;
+  to.exec("BEGIN");
+  try {
+    for (const row of rows) {
+      if (!put(insert, row)) refused++;
+      if (++copied % BATCH === 0) to.exec("COMMIT; BEGIN");
+    }
+  } catch (error) {
+    throw isDamage(error) ? hopeless(file, name) : error;
+  }
+  to.exec("COMMIT");
+  const gaps = walk?.gaps ?? [];
+  if (gaps.length === 0 && refused === 0) return [];
+  if (!MAY_LOSE.has(name)) throw hopeless(file, name);
+  return [{ table: name, gaps }];
+}
+
+/** A page that looks like one may hold rows that no table takes. */
+function put(insert: Statement<unknown[]>, row: Row): boolean {
+  try {
+    insert.run(...row);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_CONSTRAINT")) return false;
+    throw error;
+  }
+}
+
+/** As an index that can be read has them, or as deliveries count theirs; null where nothing says how many there were. */
+function lostRows({ table, gaps }: Loss, from: Database, to: Database): number | null {
+  const number = (db: Database, sql: string, ...keys: number[]) =>
+    db
+      .prepare<number[], number>(sql)
+      .pluck()
+      .get(...keys)!;
+  const index = { event: "event_tenant", delivery: "delivery_endpoint" }[table];
+  try {
+    if (index !== undefined) {
+      const before = number(from, `SELECT count(*) FROM ${table} INDEXED BY ${index}`);
+      return Math.max(0, before - number(to, `SELECT count(*) FROM ${table}`));
+    }
+    if (table !== "attempt") return null;
+    return gaps.reduce((sum, { after, before }) => {
+      const made = number(
+        to,
+        "SELECT coalesce(sum(attempts), 0) FROM delivery WHERE event BETWEEN ? AND ?",
+        after,
+        before,
+      );
+      return sum + made - number(to, "SELECT count(*) FROM attempt WHERE event BETWEEN ? AND ?", after, before);
+    }, 0);
+  } catch (error) {
+    if (isDamage(error)) return null;
+    throw error;
+  }
+}
+
+/** When the events were received that it is about: their keys hold the instant. */
+function spanOf(table: string, gaps: readonly Gap[]): Pick<LostRows, "from" | "until"> {
+  if (gaps.length === 0 || !["event", "delivery", "attempt"].includes(table)) return { from: null, until: null };
+  const last = gaps.at(-1)!.before;
+  return {
+    from: instantOf(Math.max(0, gaps[0]!.after)),
+    until: last === Number.MAX_SAFE_INTEGER ? null : instantOf(last),
+  };
+}

@@ -1,0 +1,248 @@
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openStore } from "../../../src/store/open.ts";
+import type { Claim } from "../../../src/domain/delivery.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { overwrite, pagesOf, type PageOf } from "../../harness/pages.ts";
+import { addEndpoint, BEGINNING, again, delivered, draft, failed, noRoom, START } from "../fixtures.ts";
+import { optionsOf, temporaryDirectory } from "../stores.ts";
+
+const ENDPOINTS = 4;
+const EVENTS = 400;
+
+interface Site {
+  readonly dir: string;
+  readonly file: string;
+  readonly endpoints: readonly string[];
+  /** Deliveries by what they were before the damage, as `event endpoint`. */
+  readonly owed: ReadonlySet<string>;
+  readonly done: ReadonlySet<string>;
+}
+
+const nameOf = ({ event, endpoint }: Pick<Claim, "event" | "endpoint">) => `${event} ${endpoint}`;
+
+/** A store with deliveries of every kind, on whose pages nobody works any more. */
+async function aStore(dir: string): Promise<Site> {
+  const { store } = await openStore(optionsOf({ dir }));
+  const endpoints: string[] = [];
+  for (let n = 0; n < ENDPOINTS; n++) endpoints.push(await addEndpoint(store, { url: `https://r${n}.example/` }));
+  for (let n = 0; n < EVENTS; n += 100) {
+    const drafts = Array.from({ length: 100 }, () => draft({ data: Buffer.from(`{"text":"${"x".repeat(300)}"}`) }));
+    await store.publish(drafts, START, noRoom);
+  }
+  const owed = new Set<string>();
+  const done = new Set<string>();
+  for (const endpoint of endpoints) {
+    for (const [at, claim] of (await dueOf(store, endpoint)).entries()) {
+      const result = [delivered(claim), failed(claim), again(claim, START + 1000), null][at % 4]!;
+      if (result !== null) await store.record([result]);
+      (at % 4 < 2 ? done : owed).add(nameOf(claim));
+    }
+  }
+  await store.close();
+  return { dir, file: join(dir, "webhookd.db"), endpoints, owed, done };
+}
+
+async function dueOf(store: Store, endpoint: string): Promise<readonly Claim[]> {
+  return (await store.due(endpoint, BEGINNING, Number.MAX_SAFE_INTEGER, 10_000)).claims;
+}
+
+function copyOf(site: Site): Site {
+  const dir = temporaryDirectory();
+  cpSync(site.dir, dir, { recursive: true });
+  return { ...site, dir, file: join(dir, "webhookd.db") };
+}
+
+/** As a kill leaves it: there is a write-ahead log. */
+function kill({ file }: Site): void {
+  writeFileSync(`${file}-wal`, "not a frame of it");
+}
+
+function leaves(site: Site, tree: string): PageOf[] {
+  return pagesOf(site.file).filter((page) => page.tree === tree && page.kind === "leaf");
+}
+
+async function opened(site: Site, more: object = {}) {
+  const lines: { fields: Record<string, unknown>; message: string }[] = [];
+  const say = (fields: object, message: string) => void lines.push({ fields: { ...fields }, message });
+  const { store } = await openStore(optionsOf({ dir: site.dir, log: { info: say, warn: say, error: say }, ...more }));
+  return { store, lines };
+}
+
+let whole: Site;
+
+beforeAll(async () => {
+  whole = await aStore(mkdtempSync(join(tmpdir(), "webhookd-store-")));
+});
+afterAll(() => rmSync(whole.dir, { recursive: true, force: true }));
+
+async function owedNow(store: Store): Promise<Set<string>> {
+  const all = await Promise.all(whole.endpoints.map((endpoint) => dueOf(store, endpoint)));
+  return new Set(all.flat().map(nameOf));
+}
+
+function requireSound(file: string): void {
+  const db = new Database(file, { readonly: true });
+  expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
+  db.close();
+}
+
+describe("a start after a kill, on a database with a damaged page,", () => {
+  it.each(["leaf", "internal"])(
+    "loses nothing of a %s page of delivery: its indexes know what is owed",
+    async (kind) => {
+      const all = pagesOf(whole.file).filter((page) => page.tree === "delivery" && page.kind === kind);
+      expect(all.length).toBeGreaterThan(0);
+      for (const { page } of [all[0]!, all.at(-1)!]) {
+        const site = copyOf(whole);
+        overwrite(site.file, page);
+        kill(site);
+        const { store, lines } = await opened(site);
+        expect(await owedNow(store)).toEqual(whole.owed);
+        expect(await store.damage()).toMatchObject({ pages: [{ name: "delivery", pages: [page] }], lost: [] });
+        expect(lines.some(({ message }) => message.includes("the database was damaged"))).toBe(true);
+        await store.close();
+        requireSound(site.file);
+      }
+    },
+  );
+
+  it("delivers what can be read of a damaged page of event, and says how much cannot", async () => {
+    const pages = leaves(whole, "event");
+    for (const { page } of [pages[0]!, pages[5]!, pages.at(-1)!]) {
+      const site = copyOf(whole);
+      overwrite(site.file, page);
+      kill(site);
+      const { store } = await opened(site);
+      const { data } = await store.listEvents({ tenant: null, limit: 1000, order: "oldest" });
+      const readable = new Set(data.map(({ id }) => id));
+      expect(readable.size).toBeGreaterThan(EVENTS - 40);
+      expect(readable.size).toBeLessThan(EVENTS);
+      expect(await owedNow(store)).toEqual(
+        new Set([...whole.owed].filter((name) => readable.has(name.split(" ")[0]!))),
+      );
+      const { lost } = (await store.damage())!;
+      expect(lost).toMatchObject([{ table: "event", rows: EVENTS - readable.size }]);
+      await store.close();
+      requireSound(site.file);
+    }
+  });
+
+  it("sends nothing again of a damaged page of attempt, whose deliveries know what became of them", async () => {
+    const site = copyOf(whole);
+    overwrite(site.file, leaves(site, "attempt")[1]!.page);
+    kill(site);
+    const { store } = await opened(site);
+    expect(await owedNow(store)).toEqual(whole.owed);
+    const { lost } = (await store.damage())!;
+    expect(lost).toMatchObject([{ table: "attempt" }]);
+    expect(lost[0]!.rows).toBeGreaterThan(10);
+    await store.close();
+    requireSound(site.file);
+  });
+
+  it.each(["delivery_waiting", "delivery_endpoint", "delivery_failed", "event_tenant", "attempt_failed"])(
+    "loses nothing of a damaged page of the index %s",
+    async (tree) => {
+      const site = copyOf(whole);
+      overwrite(site.file, leaves(site, tree)[0]!.page);
+      kill(site);
+      const { store } = await opened(site);
+      expect(await owedNow(store)).toEqual(whole.owed);
+      expect((await store.damage())!.lost).toEqual([]);
+      await store.close();
+      requireSound(site.file);
+    },
+  );
+
+  it.each(["endpoint", "meta", "api_key", "sqlite_schema"])(
+    "does not go on without a row of %s: 65, with the advice to restore, and nothing is changed",
+    async (tree) => {
+      const site = copyOf(whole);
+      overwrite(site.file, pagesOf(site.file).find((page) => page.tree === tree)!.page);
+      kill(site);
+      const before = readdirSync(site.dir)
+        .filter((name) => !name.startsWith("webhookd.db-"))
+        .sort();
+      await expect(opened(site)).rejects.toMatchObject({
+        exitCode: 65,
+        hint: expect.stringContaining("webhookd restore"),
+      });
+      expect(
+        readdirSync(site.dir)
+          .filter((name) => !name.startsWith("webhookd.db-"))
+          .sort(),
+      ).toEqual(before);
+    },
+  );
+
+  it("keeps the damaged file, and the report until that is removed", async () => {
+    const site = copyOf(whole);
+    overwrite(site.file, leaves(site, "delivery")[0]!.page);
+    kill(site);
+    const { store } = await opened(site);
+    const { file } = (await store.damage())!;
+    expect(existsSync(file)).toBe(true);
+    rmSync(file);
+    expect(await store.damage()).toBeNull();
+    await store.close();
+  });
+
+  it("trusts no disk that damages the mended one too", async () => {
+    const site = copyOf(whole);
+    const clock = new ManualClock();
+    for (const expected of ["mended", "refused"]) {
+      overwrite(site.file, leaves(site, "delivery")[0]!.page);
+      kill(site);
+      clock.advance(60_000);
+      const start = opened(site, { clock });
+      if (expected === "refused") await expect(start).rejects.toMatchObject({ exitCode: 65 });
+      else await (await start).store.close();
+    }
+  });
+
+  it("looks no longer than a second, and says how far it came", async () => {
+    const site = copyOf(whole);
+    kill(site);
+    const clock = new ManualClock();
+    let now = 0;
+    clock.monotonic = () => (now += 1001);
+    const { store, lines } = await opened(site, { clock });
+    const { pages, of } = lines.find(({ message }) => message.includes("did not stop cleanly"))!.fields;
+    expect(pages).toBe(64);
+    expect(of).toBeGreaterThan(64);
+    await store.close();
+  });
+});
+
+describe("damage that is met while the store is open", () => {
+  it("is mended by the next start, which records what this one could not", async () => {
+    const site = copyOf(whole);
+    const faults: Error[] = [];
+    const first = await opened(site, { onFault: (error: Error) => faults.push(error) });
+    const claims = await dueOf(first.store, whole.endpoints[0]!);
+    await first.store.close();
+    overwrite(site.file, leaves(site, "delivery")[0]!.page);
+
+    const { store } = await opened(site, { onFault: (error: Error) => faults.push(error) });
+    const results = await store.record(claims.map(delivered));
+    expect(results).toEqual(claims.map(() => ({ result: "applied", waiting: null })));
+    expect(faults).toMatchObject([{ name: "StoreDamaged" }]);
+    await store.close();
+
+    const { store: next } = await opened(site);
+    expect((await next.damage())!.lost).toEqual([]);
+    const sent = new Set(claims.map(nameOf));
+    expect(await owedNow(next)).toEqual(new Set([...whole.owed].filter((name) => !sent.has(name))));
+    const [attempt] = (await next.listAttempts({ tenant: null, event: claims[0]!.event, limit: 10, order: "newest" }))!
+      .data;
+    expect(attempt).toMatchObject({ statusCode: 200, number: claims[0]!.number });
+    expect(Buffer.from(attempt!.responseBody).toString()).toBe("answer");
+    await next.close();
+    requireSound(site.file);
+  });
+});
