@@ -8,7 +8,7 @@ import type { Job } from "../domain/delivery.ts";
 import { Fifo } from "./fifo.ts";
 import type { Member, Ring } from "./ring.ts";
 import type { Sleeper } from "./throttled.ts";
-import type { TokenBucket } from "../domain/token-bucket.ts";
+import type { EvenPace } from "../domain/token-bucket.ts";
 
 /** What an endpoint may have in flight before anything is known of it. */
 export const INITIAL_CAP = 16;
@@ -29,7 +29,7 @@ export class Queue implements Member<Queue>, Sleeper {
   readonly endpoint: string;
   cap: number;
   ceiling: number;
-  bucket: TokenBucket | null = null;
+  bucket: EvenPace | null = null;
 
   ring: Ring<Queue> | null = null;
   previous: Queue | null = null;
@@ -68,10 +68,9 @@ export class Queue implements Member<Queue>, Sleeper {
     return this.#silences >= DEAD_AFTER;
   }
 
-  /** From this instant on the rate allows a start. A second's worth may start at once, if the cap is as large. */
+  /** From this instant on the rate allows a start. */
   get readyAt(): number {
-    if (this.bucket === null) return Number.NEGATIVE_INFINITY;
-    return this.bucket.readyAt(Math.max(1, Math.min(this.bucket.perSecond, this.cap)));
+    return this.bucket?.readyAt ?? Number.NEGATIVE_INFINITY;
   }
 
   setCeiling(ceiling: number): void {

@@ -50,7 +50,7 @@ export interface PackedJobs {
   readonly unusual: readonly (readonly [at: number, Unusual])[];
 }
 
-type Unusual = Pick<Job, "trigger" | "corrupt" | "trace">;
+type Unusual = Pick<Job, "trigger" | "corrupt" | "trace" | "pace">;
 
 const NO_BYTES = new Uint8Array(0);
 const JOB_ROW = 5;
@@ -64,7 +64,7 @@ export function packJobs(jobs: readonly Job[], slots: readonly number[]): Packed
   const unusual: [number, Unusual][] = [];
   const ids: string[] = [];
   let end = 0;
-  jobs.forEach(({ event, delivery, endpoint, body, number, fresh, trigger, trace, corrupt = false }, at) => {
+  jobs.forEach(({ event, delivery, endpoint, body, number, fresh, trigger, trace, corrupt = false, pace }, at) => {
     bodies.set(body, end);
     end += body.byteLength;
     ids.push(event, delivery);
@@ -74,7 +74,7 @@ export function packJobs(jobs: readonly Job[], slots: readonly number[]): Packed
     rows[row + 2] = number;
     rows[row + 3] = fresh ? 1 : 0;
     rows[row + 4] = end;
-    if (trigger !== "ladder" || trace || corrupt) unusual.push([at, { trigger, trace, corrupt }]);
+    if (trigger !== "ladder" || trace || corrupt || pace) unusual.push([at, { trigger, trace, corrupt, pace }]);
   });
   return { rows, ids: ids.join(" "), endpoints: endpoints.all, bodies, unusual };
 }

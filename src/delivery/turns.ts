@@ -1,6 +1,7 @@
 /**
  * Whose turn it is: endpoints with something to send go round in a ring, one delivery a turn, each within its own cap
- * of attempts in flight and its own rate. So one slow or dead endpoint fills its cap and delays nobody else.
+ * of attempts in flight and its own rate. So one slow or dead endpoint fills its cap and delays nobody else. What is
+ * made for a job is added at the job's pace.
  *
  *   add ──► ready ──next──► in flight ──ended──► ready | idle
  *             │ └── no token ──► throttled ── its time ──► ready
@@ -9,10 +10,11 @@
  * Times are monotonic milliseconds.
  */
 import type { Job } from "../domain/delivery.ts";
+import { Paced } from "./paced.ts";
 import { INITIAL_CAP, Queue, type Speed } from "./queue.ts";
 import { Ring } from "./ring.ts";
 import { Throttled } from "./throttled.ts";
-import { TokenBucket } from "../domain/token-bucket.ts";
+import { EvenPace, TokenBucket } from "../domain/token-bucket.ts";
 
 export { INITIAL_CAP, type Speed };
 
@@ -37,6 +39,7 @@ export class Turns {
   /** In the order in which they fell idle. */
   readonly #idle = new Ring<Queue>();
   readonly #throttled = new Throttled<Queue>();
+  readonly #paced = new Paced();
   readonly #defaultCeiling: number;
   #maxInFlight: number;
   readonly #deadPace = new TokenBucket(DEAD_PER_SECOND);
@@ -97,7 +100,7 @@ export class Turns {
     if (perSecond === null && !this.#queues.has(endpoint)) return;
     const queue = this.#queue(endpoint);
     if (perSecond === null) queue.bucket = null;
-    else if (queue.bucket === null) queue.bucket = new TokenBucket(perSecond);
+    else if (queue.bucket === null) queue.bucket = new EvenPace(perSecond);
     else queue.bucket.setRate(perSecond, now);
     // When it may go on was reckoned by the rate before.
     this.#throttled.remove(queue);
@@ -105,14 +108,14 @@ export class Turns {
   }
 
   add(job: Job): void {
-    const queue = this.#queue(job.endpoint);
-    queue.add(job);
     this.#waiting++;
-    this.#place(queue);
+    if (job.pace === undefined) this.#enqueue(job);
+    else this.#paced.add(job);
   }
 
   /** The next delivery to attempt; undefined when nobody who waits may start one more now. */
   next(now: number): Job | undefined {
+    for (let job = this.#paced.take(now); job !== undefined; job = this.#paced.take(now)) this.#enqueue(job);
     for (let queue = this.#throttled.take(now); queue !== undefined; queue = this.#throttled.take(now)) {
       this.#place(queue);
     }
@@ -131,8 +134,8 @@ export class Turns {
    * start. It lies ahead once `next` answered undefined; Infinity when nobody waits for one.
    */
   nextAt(): number {
-    const paced = this.#deadMayStart && this.#inFlight < this.#maxInFlight && this.#dead.first !== null;
-    return Math.min(this.#throttled.wakeAt, paced ? this.#deadReadyAt : Number.POSITIVE_INFINITY);
+    const dead = this.#deadMayStart && this.#inFlight < this.#maxInFlight && this.#dead.first !== null;
+    return Math.min(this.#throttled.wakeAt, this.#paced.wakeAt, dead ? this.#deadReadyAt : Number.POSITIVE_INFINITY);
   }
 
   ended(job: Job, speed: Speed): void {
@@ -147,12 +150,20 @@ export class Turns {
 
   /** Takes back what the endpoint still had waiting; what is in flight stays counted until it ends. */
   forget(endpoint: string): Job[] {
+    const jobs = this.#paced.forget(endpoint);
     const queue = this.#queues.get(endpoint);
-    if (queue === undefined) return [];
-    const jobs = queue.drain();
+    if (queue !== undefined) {
+      jobs.unshift(...queue.drain());
+      this.#place(queue);
+    }
     this.#waiting -= jobs.length;
-    this.#place(queue);
     return jobs;
+  }
+
+  #enqueue(job: Job): void {
+    const queue = this.#queue(job.endpoint);
+    queue.add(job);
+    this.#place(queue);
   }
 
   #queue(endpoint: string): Queue {
@@ -182,6 +193,7 @@ export class Turns {
 
   #start(queue: Queue, now: number): Job {
     const job = queue.take(now);
+    if (job.pace !== undefined) this.#paced.started(job, now);
     this.#waiting--;
     this.#inFlight++;
     if (queue.dead) {

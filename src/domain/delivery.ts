@@ -35,6 +35,13 @@ export interface Job {
   readonly trace?: TraceContext | undefined;
   /** The stored bytes do not match their checksum: it must not be sent. */
   readonly corrupt?: boolean;
+  /** It is made for a job, which starts so many a second at each endpoint. */
+  readonly pace?: JobPace | undefined;
+}
+
+export interface JobPace {
+  readonly job: string;
+  readonly perSecond: number;
 }
 
 /** A delivery in memory, for an attempt that is to be made. */

@@ -45,3 +45,50 @@ export class TokenBucket {
     return Math.min(1000 / this.#perSecond, Number.MAX_SAFE_INTEGER);
   }
 }
+
+/** A timer may be so late without costing a start, where the bound has room for it; */
+const LATE_MS = 10;
+/** and so late at the price of a slower pace, where it has not. */
+const LATE_AT_A_PRICE_MS = 4;
+
+/**
+ * A pace: starts come evenly, and any second, wherever it begins, holds at most one second's allowance plus one. What a
+ * late timer missed is made up for as far as that bound has room: half a start. Beyond 125 a second that is too little,
+ * and a few may come at once, for which the pace is slower by as many a second: 0.4 % at most.
+ */
+export class EvenPace {
+  readonly #bucket: TokenBucket;
+  #perSecond: number;
+
+  constructor(perSecond: number) {
+    this.#perSecond = perSecond;
+    this.#bucket = new TokenBucket(this.#evenly);
+  }
+
+  /** From this instant on the next may start. */
+  get readyAt(): number {
+    return this.#bucket.readyAt(1 + this.#spare + this.#more);
+  }
+
+  take(now: number): void {
+    this.#bucket.take(now);
+  }
+
+  setRate(perSecond: number, now: number): void {
+    this.#perSecond = perSecond;
+    this.#bucket.setRate(this.#evenly, now);
+  }
+
+  get #evenly(): number {
+    return this.#perSecond - this.#more;
+  }
+
+  /** In a second there are then fewer than the next whole number above the allowance plus one. */
+  get #spare(): number {
+    return Math.min(0.5 * (1 - (this.#perSecond % 1)), (this.#perSecond * LATE_MS) / 1000);
+  }
+
+  get #more(): number {
+    return Math.max(0, (this.#perSecond * LATE_AT_A_PRICE_MS) / 1000 - this.#spare);
+  }
+}

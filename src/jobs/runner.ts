@@ -1,7 +1,8 @@
 /**
  * Walks the open jobs: each second it takes as many deliveries of each endpoint as the job's pace allows, a step of the
  * store at a time, and hands over what is to be sent. All that must not be lost is in the store; what is kept here is
- * the pace, and a process that starts anew begins with a second's worth.
+ * how much is handed over, and a process that starts anew begins with a second's worth. Within the second the sender
+ * keeps the pace: it is told it with each delivery.
  */
 import type { Clock } from "../clock.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";

@@ -143,9 +143,8 @@ export class Model {
     const { rate, starts } = receiver;
     if (rate === null) return;
     starts.push(this.now);
-    const burst = Math.max(1, Math.min(rate, this.#ceiling));
     starts.forEach((from, at) => {
-      const allowed = burst + (rate * (this.now - from)) / 1000;
+      const allowed = Math.max(Math.floor(rate) + 1, 1.5 + (rate * (this.now - from)) / 1000);
       expect(starts.length - at).toBeLessThanOrEqual(allowed + 1e-6);
     });
   }

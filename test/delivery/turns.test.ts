@@ -125,28 +125,47 @@ describe("turns", () => {
     expect(turns.nextAt()).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("hold an endpoint to its rate after one second's worth, and say when it may go on", () => {
+  it("hold an endpoint to its rate from the first start on, and say when it may go on", () => {
     const turns = new Turns(256, 1000);
     turns.setRate("ep_a", 4, 0);
     for (let i = 0; i < 20; i++) turns.add(aJob("ep_a"));
     for (let i = 0; i < 3; i++) turns.add(aJob("ep_b"));
-    expect(takeAll(turns, 0)).toHaveLength(7);
-    expect(turns.nextAt()).toBe(250);
-    expect(takeAll(turns, 249)).toEqual([]);
-    expect(takeAll(turns, 250)).toHaveLength(1);
-    expect(takeAll(turns, 1000)).toHaveLength(3);
+    expect(takeAll(turns, 0)).toHaveLength(4);
+    // A little early, so that a late timer costs none.
+    expect(turns.nextAt()).toBe(240);
+    expect(takeAll(turns, 239)).toEqual([]);
+    expect(takeAll(turns, 240)).toHaveLength(1);
+    expect(turns.nextAt()).toBe(490);
+    expect(takeAll(turns, 10_000)).toHaveLength(1);
     turns.forget("ep_a");
     expect(turns.nextAt()).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("save up no more starts than the cap lets be in flight", () => {
+  it("start what is made for a job at its pace, and none sooner for having waited for a slot", () => {
     const turns = new Turns(256, 1000);
-    turns.setCeiling("ep_a", 2);
-    turns.setRate("ep_a", 10, 0);
-    for (let i = 0; i < 5; i++) turns.add(aJob("ep_a"));
-    for (const job of takeAll(turns)) turns.ended(job, "slow");
-    expect(turns.next(0)).toBeUndefined();
-    expect(turns.nextAt()).toBe(100);
+    turns.setCeiling("ep_a", 1);
+    const busy = aJob("ep_a");
+    turns.add(busy);
+    expect(turns.next(0)).toBe(busy);
+    const pace = { job: "job_1", perSecond: 10 };
+    for (let i = 0; i < 5; i++) turns.add({ ...aJob("ep_a", false), pace });
+    for (let i = 0; i < 2; i++) turns.add({ ...aJob("ep_b", false), pace });
+    // Each endpoint has the pace for itself.
+    expect(takeAll(turns, 0).map(({ endpoint }) => endpoint)).toEqual(["ep_b"]);
+    expect(turns.next(3000)?.endpoint).toBe("ep_b");
+    expect([turns.waiting, turns.next(3000)]).toEqual([5, undefined]);
+    turns.ended(busy, "fast");
+    const first = turns.next(3000)!;
+    expect([first.pace, turns.next(3000)]).toEqual([pace, undefined]);
+    turns.ended(first, "fast");
+    expect([turns.next(3000), turns.nextAt()]).toEqual([undefined, 3090]);
+    const fresh = aJob("ep_a");
+    turns.add(fresh);
+    expect(turns.next(3000)).toBe(fresh);
+    turns.ended(fresh, "fast");
+    expect(turns.next(3090)?.pace).toBe(pace);
+    expect(turns.forget("ep_a")).toHaveLength(3);
+    expect(turns.waiting).toBe(0);
   });
 
   it("stop at a ceiling that comes down while deliveries wait", () => {
@@ -164,9 +183,12 @@ describe("turns", () => {
     turns.setRate("ep_a", 0.001, 0);
     for (let i = 0; i < 10; i++) turns.add(aJob("ep_a"));
     expect(takeAll(turns, 0)).toHaveLength(1);
-    expect(turns.nextAt()).toBe(1_000_000);
+    expect(turns.nextAt()).toBeCloseTo(999_990);
     turns.setRate("ep_a", 10, 1000);
-    expect(takeAll(turns, 1000)).toHaveLength(9);
+    expect(turns.next(1000)).toBeUndefined();
+    expect(turns.nextAt()).toBeCloseTo(1090, 0);
+    for (let now = 1000; now <= 2000; now++) takeAll(turns, now);
+    expect(turns.waiting).toBe(0);
     for (let i = 0; i < 3; i++) turns.add(aJob("ep_a"));
     turns.setRate("ep_a", null, 1000);
     expect(takeAll(turns, 1000)).toHaveLength(3);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { TokenBucket } from "../../src/domain/token-bucket.ts";
+import { EvenPace, TokenBucket } from "../../src/domain/token-bucket.ts";
 
 /** How many can be taken now. */
 function takeAll(bucket: TokenBucket, burst: number, now: number): number {
@@ -68,4 +68,72 @@ describe("a token bucket", () => {
       { numRuns: 500 },
     );
   });
+});
+
+describe("an even pace", () => {
+  const rates = fc.oneof(
+    fc.double({ min: 0.01, max: 3, noNaN: true }),
+    fc.double({ min: 1, max: 1000, noNaN: true }),
+    fc.integer({ min: 1, max: 1000 }),
+  );
+  /** Starts from an instant on as a timer makes them that comes so late, and each look takes all it may. */
+  function startsOf(pace: EvenPace, from: number, until: number, late: () => number): number[] {
+    const starts: number[] = [];
+    for (let now = from; now < until; now = Math.max(now, Math.ceil(pace.readyAt)) + late()) {
+      for (; pace.readyAt <= now; starts.push(now)) pace.take(now);
+    }
+    return starts;
+  }
+  /** The most starts in any second. */
+  function mostIn(starts: readonly number[]): number {
+    let [most, first] = [0, 0];
+    starts.forEach((at, last) => {
+      while (starts[first]! <= at - 1000) first++;
+      most = Math.max(most, last - first + 1);
+    });
+    return most;
+  }
+
+  it("gives no second more than its allowance and one, however late each timer is and whenever nothing waits", () => {
+    const pauses = fc.array(fc.tuple(fc.integer({ min: 0, max: 3000 }), fc.integer({ min: 100, max: 3000 })), {
+      maxLength: 4,
+    });
+    const lateness = fc.infiniteStream(fc.oneof({ arbitrary: fc.nat({ max: 5 }), weight: 9 }, fc.nat({ max: 400 })));
+    fc.assert(
+      fc.property(rates, pauses, lateness, (perSecond, pauses, lateness) => {
+        const pace = new EvenPace(perSecond);
+        const late = () => lateness.next().value as number;
+        let now = 0;
+        const starts: number[] = [];
+        for (const [pause, run] of [[0, 1500] as const, ...pauses]) {
+          now += pause;
+          starts.push(...startsOf(pace, now, now + run, late));
+          now += run + 400;
+        }
+        expect(mostIn(starts)).toBeLessThanOrEqual(perSecond + 1);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("keeps to that bound when the pace is changed to a lower one and back", () => {
+    const pace = new EvenPace(100);
+    startsOf(pace, 0, 1000, () => 0);
+    pace.setRate(2, 1000);
+    expect(startsOf(pace, 1000, 3000, () => 0).length).toBeLessThanOrEqual(5);
+    pace.setRate(100, 3000);
+    expect(mostIn(startsOf(pace, 3000, 6000, () => 0))).toBeLessThanOrEqual(101);
+  });
+
+  it.each([0.2, 1, 2.5, 10, 50, 124, 200, 500])(
+    "comes to its rate (%d) though each timer is 3 ms late",
+    (perSecond) => {
+      const seconds = 60;
+      const starts = startsOf(new EvenPace(perSecond), 0, seconds * 1000, () => 3);
+      expect(starts.length / seconds).toBeGreaterThan(0.985 * perSecond);
+      const gaps = starts.slice(2).map((at, place) => at - starts[place + 1]!);
+      // Evenly: none waits for as long as two.
+      expect(Math.max(...gaps)).toBeLessThan(2000 / perSecond + 8);
+    },
+  );
 });

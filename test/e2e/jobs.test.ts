@@ -15,27 +15,48 @@ async function aScene() {
   const events = Array.from({ length: EVENTS }, (_, n) => ({ type: "budget.exceeded", data: { n } }));
   await daemon.request("POST", "/v1/webhooks/events/batch", { events });
   await daemon.daemon.idle();
-  const second = async () => {
-    clock.advance("1s");
-    await daemon.daemon.tick();
-    await daemon.daemon.idle();
-  };
-  return { clock, receiver, daemon, endpoint, second };
+  return { clock, receiver, daemon, endpoint };
 }
 
+/** A second passes, and what a job has waiting for its pace goes out. */
+async function second(clock: ManualClock, daemon: TestDaemon): Promise<void> {
+  clock.advance("1s");
+  await daemon.daemon.tick();
+  await daemon.settle(clock);
+}
+
+/** The most in any second, wherever it begins. */
+function mostInASecond(times: readonly number[]): number {
+  return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1000).length));
+}
+
+it("a receiver gets no more of a job in any second than its pace and one", async () => {
+  const clock = new ManualClock();
+  const receiver = await TestReceiver.start(Array.from({ length: 150 }, () => 500));
+  const daemon = await TestDaemon.start({ clock, settings: { RETRY_DELAYS: "6h" } });
+  await daemon.register(receiver.url);
+  const events = Array.from({ length: 75 }, (_, n) => ({ type: "budget.exceeded", data: { n } }));
+  for (let batch = 0; batch < 2; batch++) await daemon.request("POST", "/v1/webhooks/events/batch", { events });
+  await daemon.daemon.idle();
+  const times: number[] = [];
+  receiver.onRequest = () => void times.push(clock.now());
+  await daemon.request("POST", JOBS, { action: "attempt_now", filter: {}, rate_per_second: 50 });
+  while (times.length < 150) await second(clock, daemon);
+  expect(mostInASecond(times)).toBeLessThanOrEqual(51);
+  const gaps = times.slice(1).map((at, place) => at - times[place]!);
+  expect(gaps.toSorted((a, b) => a - b)[75]).toBeGreaterThanOrEqual(10);
+  await receiver.close();
+});
+
 it("a receiver that is back gets what waits for it, at the pace of a job, across a restart", async () => {
-  const { clock, receiver, daemon, second } = await aScene();
+  const { clock, receiver, daemon } = await aScene();
   const made = await daemon.request("POST", JOBS, { action: "attempt_now", filter: {}, rate_per_second: 10 });
   expect(made).toMatchObject({ status: 202, body: { matched: EVENTS } });
-  await second();
+  await second(clock, daemon);
   expect(receiver.requests).toHaveLength(EVENTS + 10);
   await daemon.stop();
   const again = await TestDaemon.start({ clock, dir: daemon.dir });
-  for (let left = 3; left > 0; left--) {
-    clock.advance("1s");
-    await again.daemon.tick();
-    await again.daemon.idle();
-  }
+  for (let left = 3; left > 0; left--) await second(clock, again);
   expect((await again.request("GET", `${JOBS}/${made.body.id}`)).body).toMatchObject({
     status: "done",
     done: EVENTS,
@@ -47,7 +68,7 @@ it("a receiver that is back gets what waits for it, at the pace of a job, across
 });
 
 it("a job that cancels takes back what is still to be sent, in memory too", async () => {
-  const { clock, receiver, daemon, endpoint, second } = await aScene();
+  const { clock, receiver, daemon, endpoint } = await aScene();
   receiver.answer("hang");
   await daemon.request("PATCH", `/v1/webhooks/${endpoint}`, { max_in_flight: 1 });
   clock.advance("6h");
@@ -58,7 +79,7 @@ it("a job that cancels takes back what is still to be sent, in memory too", asyn
   expect(made.body).toMatchObject({ matched: EVENTS });
   await daemon.daemon.tick();
   clock.advance("10s");
-  await second();
+  await second(clock, daemon);
   expect((await daemon.request("GET", `${JOBS}/${made.body.id}`)).body).toMatchObject({ status: "done", done: EVENTS });
   expect((await daemon.request("GET", "/v1/webhooks/deliveries?status=cancelled&limit=100")).body.data).toHaveLength(
     EVENTS,

@@ -43,7 +43,7 @@ class Site {
     if (this.isAway) return this.#startAgain();
     this.clock.advance("1s");
     await this.daemon.daemon.tick();
-    await this.daemon.daemon.idle();
+    await this.daemon.settle(this.clock);
     await this.onSecond();
   }
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { Agent, fetch } from "undici";
 import { afterEach } from "vitest";
 import type { Clock } from "../../src/clock.ts";
@@ -62,6 +63,13 @@ export class TestDaemon {
 
   get url(): string {
     return this.daemon.url;
+  }
+
+  /** Lets time pass, a little at a time, until nothing is left to do: what has a pace goes out at it. */
+  async settle(clock: ManualClock): Promise<void> {
+    const idle = new AbortController();
+    void this.daemon.idle().then(() => idle.abort());
+    for (await pause(1); !idle.signal.aborted; await pause(1)) clock.advance(5);
   }
 
   async request(

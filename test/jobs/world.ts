@@ -14,11 +14,14 @@ import { answered, BEGINNING, draft, noRoom } from "../store/fixtures.ts";
 import { openSqlite, type StoreUnderTest } from "../store/stores.ts";
 
 export const RUNG = 21_600_000;
+const STEP_MS = 2;
 
 /** A daemon without its API: real store, dispatcher, sender and runner; time moves by hand, receivers are a function. */
 export class JobWorld {
   /** Every attempt, in the order of their starts. */
   readonly started: Attempted[] = [];
+  /** When each of them started. */
+  readonly startedAt: number[] = [];
   answer: (attempted: Attempted) => Outcome | "never" = () => answered(200);
   /** No receiver answers before it. */
   gate: Promise<void> = Promise.resolve();
@@ -55,20 +58,32 @@ export class JobWorld {
 
   /** A second passes, and all that is due in it is done. */
   async second(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
+    const end = this.now + 1000;
     await this.begin();
     await meanwhile();
-    await this.dispatcher.idle();
+    await this.until(() => this.now >= end);
+    await this.idle();
   }
 
-  /** A second passes; nobody waits for what is begun in it. */
+  /** A second begins; nobody waits for what is begun in it. */
   async begin(): Promise<void> {
-    this.#harness.clock.advance(1000);
     this.dispatcher.tick();
     await this.#runner.run();
   }
 
+  /** Time passes until nothing is left to do. */
+  async idle(): Promise<void> {
+    let idle = false;
+    void this.dispatcher.idle().then(() => (idle = true));
+    await this.until(() => idle);
+  }
+
+  /** Time passes until then, and whatever is ready is done in each of its moments. */
   async until(condition: () => boolean): Promise<void> {
-    while (!condition()) await new Promise(setImmediate);
+    while (!condition()) {
+      this.#harness.clock.advance(STEP_MS);
+      for (let turns = 0; turns < 4; turns++) await new Promise(setImmediate);
+    }
   }
 
   /** Deliveries that wait on the 6 h rung, then ones that have failed. */
@@ -121,7 +136,10 @@ export class JobWorld {
           clock,
           signer: (target) =>
             new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, version: "0" }),
-          onStart: (job) => void this.started.push(job),
+          onStart: (job) => {
+            this.started.push(job);
+            this.startedAt.push(clock.now());
+          },
           onEnded: (ended) => onEnded([ended]),
           open: () => ({ post: () => this.#post(life), abort() {}, close: async () => {} }),
           maxInFlight: 256,

@@ -70,7 +70,7 @@ class Site {
   async second(): Promise<void> {
     this.clock.advance("1s");
     await this.daemon.daemon.tick();
-    await this.daemon.daemon.idle();
+    await this.daemon.settle(this.clock);
   }
 
   screen(): string {

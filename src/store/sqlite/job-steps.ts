@@ -7,6 +7,7 @@
  *      └──► skipped: it no longer qualifies
  */
 import type { Database, Statement } from "better-sqlite3";
+import type { Claim, JobPace } from "../../domain/delivery.ts";
 import { statusesOf, type JobFilter } from "../../domain/job.ts";
 import type { JobStep, JobTake } from "../jobs.ts";
 import type { EndedAttempt, EventDelivery, Recorded, Waiting } from "../store.ts";
@@ -63,6 +64,7 @@ export class JobSteps {
   readonly #jobsOf: Statement<[number, number], Released>;
   readonly #delivered: Statement<[number, number], number>;
   readonly #pause: Statement<[string, number]>;
+  readonly #pace: Statement<[number, number], JobPace>;
   /** Whether anything is released, so that recording asks nothing while there is not; null when it must be looked up. */
   #anyReleased: boolean | null = null;
 
@@ -119,12 +121,26 @@ export class JobSteps {
       `SELECT d.job, j.action, j.canary FROM job_delivery d INDEXED BY job_delivery_released JOIN job j ON j.num = d.job
        WHERE d.released = 1 AND d.endpoint = ? AND d.event = ?`,
     );
+    this.#pace = db.prepare(
+      `SELECT j.id AS job, j.rate_per_second AS perSecond
+       FROM job_delivery d INDEXED BY job_delivery_released JOIN job j ON j.num = d.job
+       WHERE d.released = 1 AND d.endpoint = ? AND d.event = ? ORDER BY j.rate_per_second LIMIT 1`,
+    );
     this.#delivered = db
       .prepare<[number, number], number>("SELECT delivered FROM job_endpoint WHERE job = ? AND endpoint = ?")
       .pluck();
     this.#pause = db.prepare(
       "UPDATE job SET status = 'paused', paused_reason = ? WHERE num = ? AND status = 'running'",
     );
+  }
+
+  /** With the pace of the job that it is made for; of several, the slowest. */
+  paced(claim: Claim): Claim {
+    // What a job releases is never a step of the ladder.
+    if (claim.trigger === "ladder" || !this.#isAnyReleased) return claim;
+    const endpoint = this.#parts.index.byId(claim.endpoint);
+    const pace = endpoint && this.#pace.get(endpoint.number, keyOf(claim.event));
+    return pace === undefined ? claim : { ...claim, pace };
   }
 
   /** Inside a transaction. */
@@ -153,7 +169,7 @@ export class JobSteps {
 
   /** Inside the transaction that recorded the attempt. */
   attempted({ claim, outcome, verdict }: EndedAttempt, { result }: Recorded): void {
-    if (!(this.#anyReleased ??= this.#isReleased.get() !== undefined)) return;
+    if (!this.#isAnyReleased) return;
     const delivered = verdict.status === "delivered";
     if (!delivered && (outcome.outcome === "interrupted" || result === "superseded")) return;
     const endpoint = this.#parts.index.byId(claim.endpoint);
@@ -184,6 +200,10 @@ export class JobSteps {
   /** What was read may have been undone. */
   forget(): void {
     this.#anyReleased = null;
+  }
+
+  get #isAnyReleased(): boolean {
+    return (this.#anyReleased ??= this.#isReleased.get() !== undefined);
   }
 
   #qualifies(job: JobRow, filter: JobFilter, endpoint: EndpointEntry, event: number, current: Current): boolean {

@@ -1,5 +1,6 @@
 /** Jobs: their verbs, each in transactions of at most 500 rows. */
 import type { Database } from "better-sqlite3";
+import type { Claim } from "../../domain/delivery.ts";
 import type { Once } from "../../domain/idempotency.ts";
 import type { Job, NewJob } from "../../domain/job.ts";
 import type {
@@ -170,6 +171,11 @@ export class Jobs {
 
   async prune(before: number, from: string | null): Promise<Pruned> {
     return this.#parts.commit.run(() => this.#old.prune(before, from), CHUNK_SIZE);
+  }
+
+  /** With the pace of the job that it is made for, if it is. */
+  paced(claim: Claim): Claim {
+    return this.#steps.paced(claim);
   }
 
   /** Inside the transaction that recorded it. */

@@ -48,7 +48,7 @@ export function verbsOf(db: Database, base: Foundation, rows: Rows, options: Sql
     publish: new PublishVerbs({ ...parts, statistics }),
     deliveries: new DeliveryVerbs({ ...parts, ...options, jobs, registry, statistics }),
     clock: new ClockVerbs({ ...base, shift: new ShiftDue(db, index) }),
-    manual: new ManualVerbs({ ...parts, replay: new Replay(db, index), withdraw: new Withdraw(db, base) }),
+    manual: new ManualVerbs({ ...parts, jobs, replay: new Replay(db, index), withdraw: new Withdraw(db, base) }),
     careful: new CarefulVerbs(parts),
     reads: new Reads({ ...parts, attempts: new AttemptLists(db, rows), audit }),
     failures: new Failures(db, parts),

@@ -28,7 +28,10 @@ export class DeliveryVerbs implements DeliveryStore {
   }
 
   async due(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage> {
-    return this.#parts.read(() => this.#parts.due.page(endpoint, after, until, limit));
+    return this.#parts.read(() => {
+      const page = this.#parts.due.page(endpoint, after, until, limit);
+      return { ...page, claims: page.claims.map((claim) => this.#parts.jobs.paced(claim)) };
+    });
   }
 
   async earliestDue(after: string | null, limit: number): Promise<Map<string, number>> {

@@ -13,6 +13,7 @@ import type { Deliveries } from "../deliveries.ts";
 import type { Doors } from "../doors.ts";
 import type { EndpointIndex } from "../endpoint-index.ts";
 import type { Events } from "../events.ts";
+import type { Jobs } from "../jobs.ts";
 import type { Manual } from "../manual.ts";
 import type { Replay } from "../replay.ts";
 import type { Withdraw } from "../withdraw.ts";
@@ -24,6 +25,7 @@ interface Parts extends Doors {
   readonly replay: Replay;
   readonly manual: Manual;
   readonly withdraw: Withdraw;
+  readonly jobs: Pick<Jobs, "paced">;
 }
 
 export class ManualVerbs implements ManualStore {
@@ -59,7 +61,10 @@ export class ManualVerbs implements ManualStore {
   }
 
   async requestedAttempt(delivery: string): Promise<Claim | null> {
-    return this.#parts.read(() => this.#parts.manual.claimOfId(delivery));
+    return this.#parts.read(() => {
+      const claim = this.#parts.manual.claimOfId(delivery);
+      return claim && this.#parts.jobs.paced(claim);
+    });
   }
 
   async requestedAttempts(after: EventDelivery | null, limit: number): Promise<EventDelivery[]> {

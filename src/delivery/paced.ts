@@ -1,0 +1,87 @@
+/**
+ * What is made for a job starts at the job's pace. The first of each job and endpoint goes to its endpoint's queue when
+ * the pace allows, like any other delivery, and the next one no sooner than that one has started: so the pace holds for
+ * starts, however long an endpoint had no slot free.
+ *
+ *   add ──► waiting ──its pace──► handed over ──its turn──► started
+ *
+ * Times are monotonic milliseconds.
+ */
+import type { Job } from "../domain/delivery.ts";
+import { EvenPace } from "../domain/token-bucket.ts";
+import { Fifo } from "./fifo.ts";
+import { Throttled, type Sleeper } from "./throttled.ts";
+
+class Lane implements Sleeper {
+  readonly key: string;
+  readonly endpoint: string;
+  readonly pace: EvenPace;
+  readonly jobs = new Fifo<Job>();
+  /** One was handed over and has not started. */
+  out = false;
+  wakeAt = 0;
+  heapAt = -1;
+
+  constructor(key: string, endpoint: string, perSecond: number) {
+    this.key = key;
+    this.endpoint = endpoint;
+    this.pace = new EvenPace(perSecond);
+  }
+}
+
+export class Paced {
+  readonly #lanes = new Map<string, Lane>();
+  readonly #sleeping = new Throttled<Lane>();
+
+  /** When `take` may have something; Infinity when nothing waits for its pace. */
+  get wakeAt(): number {
+    return this.#sleeping.wakeAt;
+  }
+
+  /** One that has a pace. */
+  add(job: Job): void {
+    const key = keyOf(job);
+    let lane = this.#lanes.get(key);
+    if (lane === undefined) this.#lanes.set(key, (lane = new Lane(key, job.endpoint, job.pace!.perSecond)));
+    lane.jobs.push(job);
+    if (!lane.out) this.#sleep(lane);
+  }
+
+  /** The next one that may take its turn now. */
+  take(now: number): Job | undefined {
+    for (let lane = this.#sleeping.take(now); lane !== undefined; lane = this.#sleeping.take(now)) {
+      const job = lane.jobs.shift();
+      lane.out = job !== undefined;
+      if (job !== undefined) return job;
+      // Nothing is remembered of it: the next may start at once, as in a new one.
+      this.#lanes.delete(lane.key);
+    }
+    return undefined;
+  }
+
+  started(job: Job, now: number): void {
+    const lane = this.#lanes.get(keyOf(job));
+    if (lane === undefined) return;
+    lane.out = false;
+    lane.pace.take(now);
+    this.#sleep(lane);
+  }
+
+  /** Takes back what the endpoint had waiting here; what was handed over is no longer there either. */
+  forget(endpoint: string): Job[] {
+    const lanes = [...this.#lanes.values()].filter((lane) => lane.endpoint === endpoint);
+    return lanes.flatMap((lane) => {
+      lane.out = false;
+      this.#sleep(lane);
+      return lane.jobs.drain();
+    });
+  }
+
+  #sleep(lane: Lane): void {
+    if (lane.heapAt === -1) this.#sleeping.add(lane, lane.pace.readyAt);
+  }
+}
+
+function keyOf({ pace, endpoint }: Job): string {
+  return `${pace!.job} ${endpoint}`;
+}
