@@ -1,0 +1,37 @@
+// npm run mutants [-- --only NAME] [--quick]: plants each known bug in a copy of this checkout and says which test saw it.
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { memoryDirectory } from "../../test/harness/scratch.ts";
+import { DoesNotApply } from "./mutant.ts";
+import { MUTANTS } from "./mutants.ts";
+import { Copy } from "./run.ts";
+
+const { values } = parseArgs({
+  options: { only: { type: "string", multiple: true }, quick: { type: "boolean", default: false } },
+});
+const scratch = process.env.TMPDIR ?? memoryDirectory();
+if (scratch !== undefined) process.env.TMPDIR = scratch;
+const wanted = MUTANTS.filter(({ name }) => values.only === undefined || values.only.includes(name));
+if (wanted.length === 0) {
+  console.error(`There is no such bug. There are: ${MUTANTS.map(({ name }) => name).join(", ")}`);
+  process.exit(64);
+}
+
+const copy = new Copy(resolve(import.meta.dirname, "../.."));
+let caught = 0;
+try {
+  for (const mutant of wanted) {
+    try {
+      const { caughtBy, seconds } = copy.judge(mutant, !values.quick);
+      if (caughtBy !== null) caught++;
+      console.log(`${mutant.name}: ${caughtBy ?? "SURVIVED"} (${seconds.toFixed(1)} s)`);
+    } catch (error) {
+      if (!(error instanceof DoesNotApply)) throw error;
+      console.error(`DOES NOT APPLY ${error.message}`);
+    }
+  }
+} finally {
+  copy.remove();
+}
+console.log(`${caught} of ${wanted.length} were caught`);
+process.exitCode = caught === wanted.length ? 0 : 1;

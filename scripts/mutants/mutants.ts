@@ -1,0 +1,7 @@
+/** All bugs that the tests must notice. */
+import { DELIVERY } from "./delivery.ts";
+import { EDGES } from "./edges.ts";
+import type { Mutant } from "./mutant.ts";
+import { STORE } from "./store.ts";
+
+export const MUTANTS: readonly Mutant[] = [...STORE, ...DELIVERY, ...EDGES];
