@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import type { EventType } from "../domain/event-type.ts";
 import { checkEndpointUrl, MAX_URL_BYTES, type UrlPolicy } from "../domain/url.ts";
-import { headerFaults, isPlainText, lengthOf, MAX_HEADER_BYTES, MAX_HEADERS } from "./registration.ts";
+import { headerFaults, isPlainText, isSeenWhole, lengthOf, MAX_HEADER_BYTES, MAX_HEADERS } from "./registration.ts";
 import { described, titled, typeName } from "./schemas/wire.ts";
 
 const MAX_METADATA_BYTES = 4096;
@@ -125,7 +125,13 @@ function fields({ types, urlPolicy }: RegistrationRules) {
   };
 }
 
-export const uidSchema = v.object({ uid: v.pipe(line(64), v.minLength(1, "too_few: must not be empty")) });
+export const uidSchema = v.object({
+  uid: v.pipe(
+    line(64),
+    v.minLength(1, "too_few: must not be empty"),
+    v.check(isSeenWhole, "forbidden_char: must not hold invisible characters"),
+  ),
+});
 
 /** A second. Slower than the least would look as if nothing were sent at all. */
 export function rate(maximum: number) {
@@ -142,7 +148,7 @@ export function line(maxLength: number) {
   return v.pipe(
     v.string(),
     v.check((text) => lengthOf(text) <= maxLength, `too_long: must be at most ${maxLength} characters`),
-    v.check(isPlainText, "forbidden_char: must not hold control or bidi characters"),
+    v.check(isPlainText, "forbidden_char: must not hold control, bidi or invisible characters"),
     v.metadata({ maxLength }),
   );
 }

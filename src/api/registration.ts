@@ -1,7 +1,10 @@
 /** What a registration may say beyond its types: the rules of `interface.md` §3, pure. */
 
-/** Control characters, line and paragraph separators, and what reorders text (bidi): a label is shown on terminals. */
-const FORBIDDEN_TEXT = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+/** Control characters, line separators, and what cannot be seen, bidi marks too: a label is shown on terminals. */
+const FORBIDDEN_TEXT = /[\p{Cc}\u2028\u2029]|(?!\p{Join_Control}|\ufe0e|\ufe0f)\p{Default_Ignorable_Code_Point}/u;
+/** Joiners and what picks a form of an emoji mean something after a letter that is not ASCII alone. */
+const LOOSE_JOINER = /(?<![^\x00-\x7f\s])(?:\p{Join_Control}|\ufe0e|\ufe0f(?!\u20e3))/u;
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
 export const MAX_HEADERS = 16;
 export const MAX_HEADER_BYTES = 4096;
 
@@ -32,6 +35,9 @@ const DENIED_HEADERS = new Set([
   "upgrade",
   "user-agent",
   "via",
+  "metadata",
+  "metadata-flavor",
+  "x-google-metadata-request",
   "webhook-id",
   "webhook-signature",
   "webhook-timestamp",
@@ -39,7 +45,8 @@ const DENIED_HEADERS = new Set([
   // A name that would set the prototype of whatever object headers are gathered in.
   "__proto__",
 ]);
-const DENIED_PREFIXES = ["proxy-", "x-webhookd-"];
+/** The names of metadata services: with these they answer a request that somebody else made us send. */
+const DENIED_PREFIXES = ["proxy-", "x-webhookd-", "x-aws-ec2-metadata-", "x-aliyun-ecs-metadata-"];
 
 export interface HeaderFault {
   /** Undefined: the whole set. */
@@ -63,11 +70,10 @@ export function headerFaults(headers: Readonly<Record<string, unknown>>, signatu
 
 function headerFault(name: string, value: unknown, signatureHeader: string): string | null {
   if (!TOKEN.test(name)) return "is no header name";
-  if (
-    DENIED_HEADERS.has(name) ||
-    name === signatureHeader ||
-    DENIED_PREFIXES.some((prefix) => name.startsWith(prefix))
-  ) {
+  // Receivers behind CGI and its like read both as one.
+  const read = name.replaceAll("_", "-");
+  const isDenied = [name, read].some((one) => DENIED_HEADERS.has(one)) || read === signatureHeader.replaceAll("_", "-");
+  if (isDenied || DENIED_PREFIXES.some((prefix) => read.startsWith(prefix))) {
     return "is a header that webhookd sets itself or never sends";
   }
   if (typeof value !== "string" || !HEADER_VALUE.test(value)) return "must be a string of visible ASCII characters";
@@ -76,7 +82,12 @@ function headerFault(name: string, value: unknown, signatureHeader: string): str
 
 /** Text of one line that is safe to show. */
 export function isPlainText(text: string): boolean {
-  return !FORBIDDEN_TEXT.test(text);
+  return !FORBIDDEN_TEXT.test(text) && !LOOSE_JOINER.test(text);
+}
+
+/** For what is compared: two names that look the same are the same. */
+export function isSeenWhole(text: string): boolean {
+  return !INVISIBLE.test(text);
 }
 
 /** Characters as people count them, not UTF-16 units. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { headerFaults, isPlainText, lengthOf } from "../../src/api/registration.ts";
+import { headerFaults, isPlainText, isSeenWhole, lengthOf } from "../../src/api/registration.ts";
 
 const faults = (headers: Record<string, unknown>) => headerFaults(headers, "X-Signature");
 
@@ -29,6 +29,21 @@ describe("extra headers", () => {
     "X-Signature",
     "x-signature",
     "__proto__",
+    // Receivers behind CGI read these as the ones with dashes.
+    "X_Service_Signature",
+    "webhook_id",
+    "x_signature",
+    "Proxy_Authorization",
+    "Transfer_Encoding",
+    "X_Webhookd_Attempt",
+    // With these a metadata service answers a request that was forged.
+    "Metadata",
+    "Metadata-Flavor",
+    "X-Google-Metadata-Request",
+    "X-aws-ec2-metadata-token",
+    "X-aws-ec2-metadata-token-ttl-seconds",
+    "X_aws_ec2_metadata_token",
+    "X-Aliyun-Ecs-Metadata-Token",
   ])("cannot replace %s", (name) => {
     expect(faults(Object.fromEntries([[name, "1"]]))).toHaveLength(1);
   });
@@ -42,10 +57,27 @@ describe("extra headers", () => {
 
 describe("a label", () => {
   it("is one line that reads as it is written", () => {
-    for (const text of ["日本語 😀 é", "=HYPERLINK()", "👨‍👩‍👧", ""]) expect(isPlainText(text)).toBe(true);
-    for (const text of ["\0", "a\nb", "\u001b[2J", "\u0085", "a\u202eb", "\u2066", "\u2028"]) {
+    for (const text of ["日本語 😀 é", "=HYPERLINK()", "👨‍👩‍👧", "❤️ 1️⃣", "می‌خواهم", ""]) {
+      expect(isPlainText(text), text).toBe(true);
+    }
+    const unseen = [
+      "a\u200bb",
+      "pay\u200dpal",
+      "\ufeffx",
+      "soft\u00adhyphen",
+      "\u2060",
+      "a\u{e0041}",
+      "\u3164",
+      "a\ufe0f",
+    ];
+    for (const text of [...unseen, "\0", "a\nb", "\u001b[2J", "\u0085", "a\u202eb", "\u2066", "\u2028"]) {
       expect(isPlainText(text)).toBe(false);
     }
+  });
+
+  it("that is compared holds nothing that cannot be seen, whatever is beside it", () => {
+    for (const text of ["acme", "日本語", "é"]) expect(isSeenWhole(text)).toBe(true);
+    for (const text of ["ac\u200bme", "می‌خواهم", "👨‍👩‍👧", "acme\u00ad"]) expect(isSeenWhole(text)).toBe(false);
   });
 
   it("is measured in characters", () => {

@@ -119,7 +119,9 @@ export const sendTestEvent: Operation = {
   description:
     "The sample of an event type, by default the first that the endpoint chose, goes to this endpoint alone: one " +
     "attempt, outside the ladder, on a disabled endpoint too. Lists and statistics leave it out. With `wait=true` the " +
-    "answer comes when the attempt was made and holds all of what the receiver said, up to 16 KiB. While the " +
+    "answer comes when the attempt was made and holds all of what the receiver said, up to 16 KiB (names and values of " +
+    "headers are held to 16 KiB too, the separators between them not counted). When no attempt was made within 15 s, " +
+    "because nothing can be sent now, the answer is 202 and the attempt follows later. While the " +
     "daemon is paused the attempt waits for somebody to resume, and the answer is 202 at once.",
   params,
   example: { type: "budget.exceeded" },
