@@ -17,6 +17,8 @@ export interface TextFlag extends Described {
   readonly type: "string";
   readonly default?: string;
   readonly required?: true;
+  /** What it is where nothing, or another flag, follows it. */
+  readonly bare?: string;
   /** May be given again and again. */
   readonly multiple?: true;
   /** One letter, for `-n`. */

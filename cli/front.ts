@@ -33,7 +33,8 @@ async function dispatch(typed: readonly string[], io: Io, runs: Runs): Promise<n
     io.stdout.write(await help(path, io));
     return EXIT.ok;
   }
-  if (name === "" && words.length === 1 && next === "--version") return start("version", [], io, runs);
+  const asksForVersion = next === "--version" || next === "-v";
+  if (name === "" && words.length === 1 && asksForVersion) return start("version", [], io, runs);
   if (isCommand) return start(name as CommandName, words.slice(path.length), io, runs);
   if (next !== undefined) throw unknown(path, next);
   const { help } = await import("./help.ts");

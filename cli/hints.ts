@@ -20,7 +20,9 @@ export const HINTS: { readonly [C in ErrorCode]?: string } = {
   forbidden: "Make a key with the scope: webhookd keys create --name NAME --scope SCOPE,…",
 };
 
-const DEV = "For a test on this machine start the daemon with `webhookd serve --dev`.";
+/** Also true of a daemon that runs with it already. */
+const DEV =
+  "A daemon started with --dev lets endpoints be on its own machine (127.0.0.0/8, ::1, localhost) and nowhere else.";
 
 /** The same by the code of a field's fault. */
 export const FIELD_HINTS: { readonly [C in FieldCode]?: string } = {

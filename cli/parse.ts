@@ -71,6 +71,9 @@ function readFlag(name: string, args: Definitions, word: string, rest: string[])
     return { key, definition, value: on };
   }
   const next = given ?? rest[0];
+  if (definition.type === "string" && definition.bare !== undefined && given === undefined) {
+    if (next === undefined || next.startsWith("-")) return { key, definition, value: definition.bare };
+  }
   if (next === undefined) throw usage(name, `${typed} needs a value`);
   if (given === undefined) {
     // More likely a forgotten value than one that begins with a dash; a dash alone is stdin.

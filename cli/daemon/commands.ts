@@ -34,7 +34,12 @@ export const DAEMON = {
     {
       wait: { type: "boolean", description: "Wait until it takes publishes, at most 30 s, also for one that starts" },
       brief: { type: "boolean", description: "The daemon alone, as probes need it; deliveries are not looked at" },
-      watch: { type: "string", valueHint: "DURATION", description: "Say it again and again, so far apart" },
+      watch: {
+        type: "string",
+        bare: "2s",
+        valueHint: "DURATION",
+        description: "Say it again and again, so far apart; without a duration every 2s",
+      },
       "fail-on": {
         type: "string",
         valueHint: "A,B",
@@ -46,7 +51,7 @@ export const DAEMON = {
     [
       "webhookd status",
       "webhookd status --wait --json",
-      "webhookd status --watch 2s",
+      "webhookd status --watch",
       "webhookd status --fail-on failing,damaged,backlog>1000,oldest>10m",
     ],
   ),

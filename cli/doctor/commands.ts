@@ -6,6 +6,7 @@ export const DOCTOR = {
     "Look for what is wrong: configuration, files, disk, clock, limits, daemon, endpoints; 8 when something is",
     {
       offline: { type: "boolean", description: "Only what can be seen without the daemon and the network" },
+      "data-dir": { type: "string", valueHint: "DIR", description: "With --offline: look at this data directory" },
       endpoint: { type: "string", valueHint: "ep_…", description: "Of the endpoints look at this one" },
       "repair-secret": {
         type: "string",

@@ -6,10 +6,11 @@ import { loadSettings } from "../../src/config/settings.ts";
 import { version } from "../../src/version.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../print.ts";
 import { findTarget } from "../target.ts";
+import { directorySettings } from "../upkeep/data-directory.ts";
 import { readId } from "../values.ts";
 import { certificateFindings } from "./certificate.ts";
 import { daemonFindings } from "./daemon.ts";
@@ -22,6 +23,9 @@ import { repairSecret } from "./repair-secret.ts";
 export async function run(args: Args<"doctor">, io: Io): Promise<number> {
   if (args["repair-secret"] !== undefined) return repairSecret(args, io);
   if (args.endpoint !== undefined) readId("ep", args.endpoint);
+  if (args["data-dir"] !== undefined && !args.offline) {
+    throw usage("--data-dir goes with --offline", "A daemon that runs says itself where its data is.");
+  }
   const findings: Finding[] = [];
   for await (const finding of examine(args, io)) {
     findings.push(finding);
@@ -34,7 +38,7 @@ export async function run(args: Args<"doctor">, io: Io): Promise<number> {
 }
 
 async function* examine(args: Args<"doctor">, io: Io): AsyncGenerator<Finding> {
-  const inputs = io.configInputs({ config: args.config });
+  const inputs = io.configInputs({ config: args.config, settings: directorySettings(args["data-dir"]) });
   let config: Config;
   try {
     config = loadConfig(inputs);

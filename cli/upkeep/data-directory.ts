@@ -1,6 +1,7 @@
 /** The configuration of a command that opens the data directory itself. */
 import { loadConfig, type Config } from "../../src/config.ts";
 import type { Io } from "../io.ts";
+import type { ConfigFlags } from "../../src/config/inputs.ts";
 
 export interface DirectoryArgs {
   readonly config: string | undefined;
@@ -8,7 +9,9 @@ export interface DirectoryArgs {
 }
 
 export function configOf(args: DirectoryArgs, io: Io): Config {
-  const dir = args["data-dir"];
-  const settings = dir === undefined ? [] : ([{ name: "data.dir", flag: "--data-dir", text: dir }] as const);
-  return loadConfig(io.configInputs({ config: args.config, settings }));
+  return loadConfig(io.configInputs({ config: args.config, settings: directorySettings(args["data-dir"]) }));
+}
+
+export function directorySettings(dir: string | undefined): ConfigFlags["settings"] {
+  return dir === undefined ? [] : [{ name: "data.dir", flag: "--data-dir", text: dir }];
 }

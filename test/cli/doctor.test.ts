@@ -44,6 +44,12 @@ function aDataDirectory(): string {
 const only = ({ findings }: Said, subject: string) => findings.filter((one) => one.subject === subject);
 
 describe("doctor --offline", () => {
+  it("looks at the data directory that is named", async () => {
+    const other = aDataDirectory();
+    const { findings } = await doctor(aDirectory(), ["--offline", "--data-dir", other]);
+    expect(findings.find(({ subject }) => subject === "data")?.what).toContain(other);
+  });
+
   it("finds nothing wrong with a data directory in order", async () => {
     const said = await doctor(aDataDirectory(), ["--offline"]);
     expect(said.code).toBe(EXIT.ok);

@@ -65,9 +65,11 @@ describe.each(NAMES)("%s", (name) => {
       );
       const line = [...words, ...rest.filter((word) => word !== `--no-${flag}`)];
       if (definition.type === "string") {
-        expectRefusal(await type(...line, `--${flag}`), `--${flag} needs a value`);
         expectRefusal(await type(...line, `--${flag}=`), `--${flag} needs a value`);
-        expectRefusal(await type(...line, `--${flag}`, "--help-me"), `--${flag} needs a value`);
+        if (!("bare" in definition)) {
+          expectRefusal(await type(...line, `--${flag}`), `--${flag} needs a value`);
+          expectRefusal(await type(...line, `--${flag}`, "--help-me"), `--${flag} needs a value`);
+        }
         if ("multiple" in definition) continue;
         expectRefusal(await type(...line, `--${flag}`, "x", `--${flag}=x`), `--${flag} is given twice`);
       } else if (definition.type === "boolean") {
@@ -157,6 +159,28 @@ describe("the front", () => {
     expect(unsaid?.args).not.toHaveProperty("wait");
     const { ran } = await type("keys", "create", "--name=--dashes", "--scope", "read");
     expect(ran?.args).toEqual({ name: "--dashes", scope: "read", tenant: "default", json: false });
+  });
+
+  it("says its version to -v and --version, and shows help to -h", async () => {
+    for (const flag of ["-v", "--version"]) expect((await type(flag)).ran).toMatchObject({ name: "version" });
+    const { code, io } = await type("-h");
+    expect([code, io.err]).toEqual([EXIT.ok, ""]);
+    expect(io.out).toContain("USAGE");
+  });
+
+  it("lets a flag stand without the value that it has by itself", async () => {
+    for (const [words, watch] of [
+      [["--watch"], "2s"],
+      [["--watch", "--json"], "2s"],
+      [["--watch", "5s"], "5s"],
+      [["--watch=1m"], "1m"],
+      [[], undefined],
+    ] as const) {
+      expect((await type("status", ...words)).ran?.args, words.join(" ")).toMatchObject(
+        watch === undefined ? { brief: false } : { watch },
+      );
+    }
+    expect((await type("status")).ran?.args).not.toHaveProperty("watch");
   });
 
   it("without a command shows the commands on stderr", async () => {

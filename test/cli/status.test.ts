@@ -141,6 +141,13 @@ describe("webhookd status --watch", () => {
     expect(io.watchesSignals).toBe(false);
   });
 
+  it("looks every two seconds when it is not told how often", async () => {
+    const slept: number[] = [];
+    const looks = [(io: FakeIo) => void (io.sleep = async (ms) => void slept.push(ms)), undefined, interrupted];
+    const { code } = await status({ looks: looks as never }, "--watch");
+    expect([code, slept[0]]).toEqual([EXIT.sigint, 2000]);
+  });
+
   it("draws over itself on a terminal that can", async () => {
     const looks = [undefined, undefined, interrupted];
     const { io } = await status({ isTTY: true, looks }, "--watch", "2s");

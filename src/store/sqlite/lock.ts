@@ -46,7 +46,7 @@ function refusal(error: unknown, dir: string, holderFile: string): unknown {
     return new StoreRefused(
       75,
       `another webhookd (${holder(holderFile)}) holds ${dir}`,
-      "stop that one first, or choose another directory with --data-dir or [data] dir",
+      "use that one, or stop it first (Ctrl-C where it runs, or kill its process); a second daemon needs its own --data-dir and --listen",
     );
   }
   if (isDamage(error)) {
