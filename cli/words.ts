@@ -22,10 +22,7 @@ export function span(seconds: number): string {
   return shown.length === 0 ? "0s" : shown.map(([count, unit]) => `${count}${unit}`).join(" ");
 }
 
-/** "1 delivery", "1,204 deliveries". */
-export function count(number: number, one: string, many: string): string {
-  return `${grouped(number)} ${number === 1 ? one : many}`;
-}
+export { counted as count } from "../src/domain/counted.ts";
 
 export function grouped(number: number): string {
   return number.toLocaleString("en-US");

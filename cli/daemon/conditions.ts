@@ -2,7 +2,7 @@
 import { nearest } from "../../src/config/nearest.ts";
 import { usage } from "../failure.ts";
 import { readCount, readDuration } from "../values.ts";
-import { grouped, span } from "../words.ts";
+import { count, span } from "../words.ts";
 import type { Health, Seen } from "./health.ts";
 
 export interface Condition {
@@ -46,7 +46,7 @@ function backlog(name: string, limit: number): Condition {
   const met = ({ deliveries }: Seen) => {
     // Not counted yet, in the first half second of a daemon's life.
     if (deliveries === null) return null;
-    return deliveries.pending > limit ? `${grouped(deliveries.pending)} deliveries wait` : null;
+    return deliveries.pending > limit ? count(deliveries.pending, "delivery waits", "deliveries wait") : null;
   };
   return { name, needs: "deliveries", met };
 }

@@ -22,7 +22,9 @@ export function healthLines({ statistics, deliveries, failing }: Health, now: nu
           `  waiting   ${grouped(deliveries.pending)} pending, ${grouped(deliveries.held)} held; ${grouped(deliveries.failed)} failed and kept (counted within 30 s)`,
         ]),
     ...(failing ?? []).slice(0, NAMED).map((one) => `  FAILING   ${failingText(one, now)}`),
-    ...((failing?.length ?? 0) > NAMED ? [`  FAILING   ${failing!.length - NAMED} more endpoints`] : []),
+    ...((failing?.length ?? 0) > NAMED
+      ? [`  FAILING   ${count(failing!.length - NAMED, "more endpoint", "more endpoints")}`]
+      : []),
   ];
 }
 
@@ -82,5 +84,7 @@ function damagedLines({ damaged_endpoints: damaged }: Partial<Status>): string[]
   const lines = endpoints
     .slice(0, NAMED)
     .map(({ endpoint, url, reason }) => `  DAMAGED   ${endpoint} ${hostOf(url)}: ${reason}; what it is owed waits`);
-  return total > lines.length ? [...lines, `  DAMAGED   ${total - lines.length} more endpoints`] : lines;
+  return total > lines.length
+    ? [...lines, `  DAMAGED   ${count(total - lines.length, "more endpoint", "more endpoints")}`]
+    : lines;
 }

@@ -1,6 +1,7 @@
 /** The certificate that the API is served with. */
 import type { Config } from "../../src/config.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
+import { count } from "../words.ts";
 
 const DAY = 86_400_000;
 /** Whoever renews by hand needs so long. */
@@ -20,7 +21,7 @@ export async function certificateFindings({ server }: Config, now: number): Prom
 /** What there is to say of a certificate by its end. */
 export function lifetime(subject: string, until: number, now: number, soonDays: number): Finding {
   const days = Math.floor((until - now) / DAY);
-  const what = `the certificate is valid for ${days} more days`;
+  const what = `the certificate is valid for ${count(days, "more day", "more days")}`;
   if (days < 0) return fail(subject, `the certificate expired at ${new Date(until).toISOString()}`, "renew it");
   return days < soonDays ? warn(subject, what, "renew it") : ok(subject, what);
 }

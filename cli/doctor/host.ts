@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { Config } from "../../src/config.ts";
 import { openFilesFor, roomWithin, softLimitOf } from "../../src/domain/open-files.ts";
 import type { Io } from "../io.ts";
-import { size } from "../words.ts";
+import { count, size } from "../words.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 
 /** They change how Node speaks TLS, or what it runs; the daemon inherits them from the same place. */
@@ -108,7 +108,7 @@ function* openFiles({ data: { dir }, delivery, server }: Config): Generator<Find
   if (inFlight < delivery.maxInFlight)
     yield warn(
       "limits",
-      `${shown}: at most ${inFlight} attempts at once; for ${delivery.maxInFlight} it takes ${wanted}`,
+      `${shown}: at most ${count(inFlight, "attempt", "attempts")} at once; for ${delivery.maxInFlight} it takes ${wanted}`,
       todo,
     );
   else yield ok("limits", shown);

@@ -9,6 +9,7 @@ import { say } from "../print.ts";
 import { readDuration } from "../values.ts";
 import { DELAYS, FAILURES, openSite, type DemoSite } from "./demo-site.ts";
 import { requestLine } from "./request-line.ts";
+import { count } from "../words.ts";
 
 const EVERY_MS = 1000;
 /** How soon a signal is heard. */
@@ -29,7 +30,10 @@ export async function run(args: Args<"demo">, io: Io): Promise<number> {
     try {
       introduce(site, io);
       const events = await traffic(site, { forMs, isStopped: stop.isStopped }, io);
-      say(io, `${events} events: ${counts.taken} requests answered 200, ${counts.refused} refused.`);
+      say(
+        io,
+        `${count(events, "event", "events")}: ${count(counts.taken, "request", "requests")} answered 200, ${counts.refused} refused.`,
+      );
     } finally {
       await site.close();
     }

@@ -12,6 +12,7 @@ import { connect } from "../target.ts";
 import { readCount, readDuration, readPace } from "../values.ts";
 import { contextOf, planLines } from "./plan.ts";
 import type { ReplaySet } from "./set.ts";
+import { count } from "../words.ts";
 
 /** A set of millions takes the daemon a while to look through. */
 const TIMEOUT_MS = 300_000;
@@ -66,14 +67,20 @@ async function show(
 async function agree(matched: number, io: Io): Promise<void> {
   if (!io.stdin.isTTY || !io.stderr.isTTY) {
     const hint = `Look at the plan, and add --yes, best with --expect ${matched}.`;
-    throw usage(`${matched} deliveries need a yes, and there is no terminal to ask at`, hint);
+    const what = count(matched, "delivery needs", "deliveries need");
+    throw usage(`${what} a yes, and there is no terminal to ask at`, hint);
   }
   await confirm({ facts: [], word: String(matched) }, { yes: false }, io);
 }
 
 function planChanged(matched: number, expected: number): Failure {
   const hint = "Nothing was done; look at the plan with --dry-run.";
-  return new Failure("conflict", `the plan holds ${matched} deliveries, not ${expected}`, hint, "plan_changed");
+  return new Failure(
+    "conflict",
+    `the plan holds ${count(matched, "delivery", "deliveries")}, not ${expected}`,
+    hint,
+    "plan_changed",
+  );
 }
 
 function nothingToReplay({ left_alone: left }: JobPlan): Failure {

@@ -64,8 +64,11 @@ function tell(io: Io, { restored, dir, args }: Told): void {
   if (due.oldestDueAt === null) say(io, "Nothing is pending.");
   else {
     const rest = due.pending - due.due;
-    const later = rest === 0 ? "" : `, ${rest} fall due later`;
-    say(io, `${due.due} deliveries are due${later}; the oldest since ${instant(due.oldestDueAt)}:`);
+    const later = rest === 0 ? "" : `, ${count(rest, "falls", "fall")} due later`;
+    say(
+      io,
+      `${count(due.due, "delivery is", "deliveries are")} due${later}; the oldest since ${instant(due.oldestDueAt)}:`,
+    );
     sayTable(io, [
       ["ENDPOINT", "DUE", "PENDING", "OLDEST", "URL"],
       ...due.endpoints.map((one) => [

@@ -1,5 +1,6 @@
 /** Jobs: acting on many deliveries at a pace. */
 import type * as v from "valibot";
+import { counted } from "../domain/counted.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { isNarrow, type AfterCanary, type Job, type JobAction, type JobFilter } from "../domain/job.ts";
@@ -148,7 +149,7 @@ function addedText(added: AddedJob): string | null {
 function planChanged(matched: number, expected: number): WebhookdError {
   return new WebhookdError(
     "plan_changed",
-    `the set holds ${matched} deliveries now, not ${expected}; look at the plan again with dry_run`,
+    `the set holds ${counted(matched, "delivery", "deliveries")} now, not ${expected}; look at the plan again with dry_run`,
   );
 }
 

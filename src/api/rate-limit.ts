@@ -2,6 +2,7 @@
  * `[server] rate_limit`: how many requests a second each key may make, with one second's worth saved up. Answers say what
  * is left of it in the fields of draft-ietf-httpapi-ratelimit-headers.
  */
+import { counted } from "../domain/counted.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import { TokenBucket } from "../domain/token-bucket.ts";
 import type { Header } from "./route.ts";
@@ -46,6 +47,6 @@ export interface Taken {
 }
 
 function tooMany(perSecond: number, waitMs: number): WebhookdError {
-  const detail = `this key may make ${perSecond} requests a second; see [server] rate_limit`;
+  const detail = `this key may make ${counted(perSecond, "request", "requests")} a second; see [server] rate_limit`;
   return new WebhookdError("rate_limited", detail, { retryAfterSeconds: Math.ceil(waitMs / 1000) });
 }

@@ -91,7 +91,7 @@ describe("webhookd restore", () => {
     expect({ code, err }).toEqual({ code: EXIT.ok, err: "" });
     expect(out).toMatch(/^Restored the backup of 2026-11-20T09:55:00.001Z \(1 event, 1 endpoint\) into /);
     expect(out).toContain("secret.key was sealed in it");
-    expect(out).toMatch(/1 deliveries are due; the oldest since 2026-11-20T09:55:00.000Z:\n/);
+    expect(out).toMatch(/1 delivery is due; the oldest since 2026-11-20T09:55:00.000Z:\n/);
     expect(out).toContain(shared.endpoint);
     expect(out).toContain(`webhookd serve --data-dir ${empty}\n`);
     expect(out).toContain("PAUSED");

@@ -4,6 +4,7 @@ import { countText } from "../draw/numbers.ts";
 import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
 import type { State } from "../model.ts";
 import { PACE_MS } from "../state/pulse.ts";
+import { counted } from "../../src/domain/counted.ts";
 
 const WIDE = 100;
 const MOST_BARS = 60;
@@ -57,7 +58,8 @@ function nowSpans({ known, settings: { look } }: State, { named }: { named: bool
 
 function eventSpans({ known, settings: { look } }: State): Span[] {
   const total = known.day?.value.published?.total;
-  return [{ text: `${total === undefined ? glyph(look, "ellipsis") : countText(total)} events  ` }];
+  const text = total === undefined ? `${glyph(look, "ellipsis")} events` : counted(total, "event", "events");
+  return [{ text: `${text}  ` }];
 }
 
 function endedSpans({ known, settings: { look }, size }: State): Span[] {

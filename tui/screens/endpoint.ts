@@ -9,6 +9,7 @@ import type { EndpointPlace, State } from "../model.ts";
 import { switchesAt } from "../state/rotations.ts";
 import { hours, msText, shareText, stateOf } from "./endpoints.ts";
 import { deliveryRows } from "./lists.ts";
+import { counted } from "../../src/domain/counted.ts";
 
 export function endpointPage(state: State, place: EndpointPlace, room: { width: number; height: number }): string[] {
   const headRows = endpointHeadRows(room.height);
@@ -41,7 +42,7 @@ function headOf(state: State, id: string, width: number): string[] {
       text:
         stats === undefined
           ? glyph(look, "ellipsis")
-          : `${countText(stats.attempts.total)} attempts, ${shareText(stats.attempts)} ok, p50 ${msText(stats.duration_ms.p50)}, p95 ${msText(stats.duration_ms.p95)}`,
+          : `${counted(stats.attempts.total, "attempt", "attempts")}, ${shareText(stats.attempts)} ok, p50 ${msText(stats.duration_ms.p50)}, p95 ${msText(stats.duration_ms.p95)}`,
     }),
     row("sends", ...sendsSpans(state, endpoint)),
     row("by hour", { text: stats === undefined ? "" : hours(look, stats.series), style: "red" }, { text: "  failed" }),

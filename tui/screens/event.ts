@@ -8,6 +8,7 @@ import { shortUrl, shownStatus, statusCell } from "../draw/status.ts";
 import { fit, wrap } from "../draw/text.ts";
 import type { State } from "../model.ts";
 import { filled } from "./table.ts";
+import { counted } from "../../src/domain/counted.ts";
 
 /** The event in a room, from its line `top` on; `full` is the page, without it a pane beside a list. */
 export function eventPage(state: State, id: string, room: { width: number; height: number; top: number }): string[] {
@@ -16,7 +17,7 @@ export function eventPage(state: State, id: string, room: { width: number; heigh
   const top = Math.max(0, Math.min(room.top, lines.length - room.height));
   const shown = lines.slice(top, top + room.height);
   if (top + room.height < lines.length && shown.length > 0) {
-    const more = `  ${glyph(look, "ellipsis")} ${lines.length - top - room.height + 1} more lines`;
+    const more = `  ${glyph(look, "ellipsis")} ${counted(lines.length - top - room.height + 1, "more line", "more lines")}`;
     shown[shown.length - 1] = paint(look, "grey", fit(more, room.width, look));
   }
   return filled(shown, room.width, room.height);
@@ -191,7 +192,9 @@ function answerLines(
 ): string[] {
   if (status_code === null) return [];
   const type = response_headers["content-type"] ?? "";
-  const size = `${response_body.length}${response_truncated ? "+" : ""} characters`;
+  const size = response_truncated
+    ? `over ${counted(response_body.length, "character", "characters")}`
+    : counted(response_body.length, "character", "characters");
   const head = spanRow(
     look,
     [{ text: "   last answer  ", style: "grey" }, { text: `${status_code}, ${size}  ${type}` }],

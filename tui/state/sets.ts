@@ -69,7 +69,7 @@ function ofFilter(state: State, place: WithList): Many | string {
 function ofMarks(state: State, place: WithList): Many | string {
   const { marks } = place.list;
   if (marks.size > MAX_IDS)
-    return `${countText(marks.size)} rows are marked, and one job takes ${MAX_IDS}; a filter takes more`;
+    return `${countText(marks.size)} are marked, and one job takes ${MAX_IDS}; a filter takes more`;
   const about = `${countText(marks.size)} marked`;
   if (place.kind === "events") return { about, set: { filter: { events: [...marks] }, tenant: tenantOf(state) } };
   const rows = (place.list.rows as readonly { id: string; event: string; endpoint: string }[]).filter(({ id }) =>
