@@ -90,7 +90,7 @@ function listenUrl({ server: { listen, tls } }: Config): URL {
   return new URL(`${tls === null ? "http" : "https"}://${printAddress({ ...listen, host: anywhere ?? listen.host })}`);
 }
 
-/** A key of this host must not be sent to just any address, whoever names it. */
+/** A key of this host must not be sent to just any address, not even to one that the configuration names. */
 function staysHere(url: URL): boolean {
   return isLoopback(url.hostname.replace(/^\[|\]$/g, ""));
 }

@@ -38,7 +38,7 @@ export async function backUp(config: Config, passphrase: string | undefined): Pr
 async function backUpHere({ data, backup }: Config, passphrase: string | undefined): Promise<BackupFile> {
   const { store } = await openStore({
     dir: data.dir,
-    // What root does here is done for whoever's directory it is.
+    // What root does here is done for the directory's owner.
     owner: process.getuid?.() === 0 ? statSync(data.dir, { throwIfNoEntry: false })?.uid : undefined,
     create: false,
     migrate: false,

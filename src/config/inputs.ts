@@ -29,8 +29,8 @@ export interface ConfigInputs {
   /** The checkout's folder; null for the executable. */
   readonly checkout: string | null;
   /**
-   * Null when there is no such file; throws when there is one that cannot be read. With `onlyOwn`, a `ForeignFile` when
-   * somebody else than this user and root may change it.
+   * Null when there is no such file; throws when there is one that cannot be read. With `onlyOwn`, throws a
+   * `ForeignFile` when users other than this one and root may change it.
    */
   readFile(path: string, onlyOwn?: boolean): string | null;
   exists(path: string): boolean;

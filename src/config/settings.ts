@@ -92,7 +92,7 @@ function readConfigFile(inputs: ConfigInputs): ReadFile {
   return { file: null, given, eventTypes: [], egressTenants: [], mistakes };
 }
 
-/** One that nobody named might be anybody's: they would say where keys and passphrases go. */
+/** A file that was found may be another user's, who would say where keys and passphrases go. */
 function readOrFail(inputs: ConfigInputs, file: string, onlyOwn: boolean): string | null {
   try {
     return inputs.readFile(file, onlyOwn);
@@ -105,9 +105,9 @@ function readOrFail(inputs: ConfigInputs, file: string, onlyOwn: boolean): strin
 function foreignFile(file: string, how: string): Mistake {
   return {
     where: file,
-    what: `${how}, and it was found here, not named.`,
-    why: "Whoever changes it decides where keys and passphrases are sent.",
-    todo: `Make it yours and yours alone (chown, chmod go-w), or say that you mean it: --config ${file}.`,
+    what: `${how}, and it was found, not named with --config.`,
+    why: "It says where keys and passphrases are sent.",
+    todo: `Make it yours alone (chown, chmod go-w), or name it if you trust it: --config ${file}.`,
   };
 }
 

@@ -120,7 +120,7 @@ export class AddressPolicy {
   check(call: Call): AddressFault | null {
     const address = parseAddress(call.ip);
     if (address === null) return "address_not_public";
-    // Whoever forwards a packet to one sends it on to the other.
+    // A gateway sends on to the address inside.
     const ways = [address, ...carriedBy(address)];
     if (ways.some((each) => within(each, this.#deny))) return "address_denied";
     const { allow, named } = this.#openedFor(call.tenant);

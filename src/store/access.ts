@@ -8,8 +8,8 @@ const READ_BY_OTHERS = 0o044;
 const READ_BY_ALL = 0o004;
 
 /**
- * Throws when somebody else than this user, root and `owner` may change it. Whoever can is as good as the daemon: they
- * put a key or a link of theirs in its place.
+ * Throws when a user other than this one, root and `owner` may change it: they could put a key or a link of theirs in
+ * its place.
  */
 export function requireUnchangeable(path: string, owner?: number): void {
   const user = process.geteuid?.();
