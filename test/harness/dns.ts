@@ -49,9 +49,9 @@ export class DnsServer {
     });
   }
 
-  static async start(zone: Readonly<Record<string, Answer>>): Promise<DnsServer> {
+  static async start(zone: Readonly<Record<string, Answer>>, host = "127.0.0.1", port = 0): Promise<DnsServer> {
     const socket = createSocket("udp4");
-    socket.bind(0, "127.0.0.1");
+    socket.bind(port, host);
     await once(socket, "listening");
     return new DnsServer(socket, zone);
   }

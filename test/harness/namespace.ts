@@ -18,10 +18,13 @@ export const noNamespace: string | null = (() => {
 /** What goes before a command: it runs without any network, its loopback interface down. */
 export const WITHOUT_NETWORK = ["unshare", ...NEW] as const;
 
+/** Whom a process asks that runs `withSilentResolver`. */
+export const SILENT_RESOLVER = "192.0.2.53";
+
 /** The same, with a route for every packet, a resolver's address and nobody behind either. */
 export function withSilentResolver(home: string): readonly [string, ...string[]] {
   const file = join(home, "resolv.conf");
-  writeFileSync(file, "nameserver 192.0.2.53\n");
+  writeFileSync(file, `nameserver ${SILENT_RESOLVER}\n`);
   const script = `ip link set lo up && ip route add default dev lo && mount --bind ${file} /etc/resolv.conf && exec "$@"`;
   return ["unshare", ...NEW, "sh", "-c", script, "sh"];
 }

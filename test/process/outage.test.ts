@@ -1,9 +1,14 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { Agent, fetch } from "undici";
 import { describe, expect, it as base } from "vitest";
 import { createClient, type Client } from "../../src/client/client.ts";
-import { inNetworkOf, noNamespace, withSilentResolver, WITHOUT_NETWORK } from "../harness/namespace.ts";
+import {
+  inNetworkOf,
+  noNamespace,
+  SILENT_RESOLVER,
+  withSilentResolver,
+  WITHOUT_NETWORK,
+} from "../harness/namespace.ts";
+import { ownPort } from "../harness/port.ts";
 import { it, MAIN, type Machine, type TestProcess } from "../harness/process.ts";
 
 /** It has to be said so soon. */
@@ -42,6 +47,42 @@ function logged({ lines }: TestProcess): Record<string, unknown>[] {
 
 const notSending = async (client: Client) => (await client.call("getStatus")).not_sending.map(({ reason }) => reason);
 
+/** A receiver in the network of the daemon, which says when all has come; and how to run more there. */
+async function receiveIn(
+  machine: Machine,
+  daemon: TestProcess,
+  { port, deliveries }: { port: number; deliveries: number },
+) {
+  const [file, ...words] = inNetworkOf(daemon.child.pid!);
+  const enter = (...command: string[]) => machine.spawn(file, [...words, ...command]);
+  const receiver = `
+    import { createServer } from "node:http";
+    const seen = new Set();
+    createServer((request, response) => {
+      seen.add(request.headers["x-webhookd-delivery"]);
+      request.resume().on("end", () => response.end());
+      if (seen.size === ${deliveries}) console.log("all");
+    }).listen(${port}, "0.0.0.0", () => console.log("listening"));`;
+  const listening = enter(process.execPath, "--input-type=module", "-e", receiver);
+  await listening.line((line) => line === "listening");
+  return { enter, listening };
+}
+
+/** One that knows one name, in place of the silent one. */
+function nameServer(): string {
+  return `
+    import { DnsServer } from "${new URL("../harness/dns.ts", import.meta.url)}";
+    await DnsServer.start({ "a.example.com": ["127.0.0.2"] }, "${SILENT_RESOLVER}", 53);
+    console.log("answers");`;
+}
+
+async function overWithin5s(daemon: TestProcess): Promise<Record<string, unknown>> {
+  const began = performance.now();
+  const over = await daemon.json(({ msg }) => String(msg).includes("can be sent again"));
+  expect(performance.now() - began).toBeLessThan(5000);
+  return over;
+}
+
 base("network namespaces can be made here", ({ skip }) => {
   if (noNamespace !== null) skip(`they cannot, so outages of a whole host are not tried: ${noNamespace}`);
 });
@@ -74,40 +115,35 @@ describe
 
     it("with a resolver that is silent, one endpoint though there is", async ({ machine }) => {
       const { daemon, socket, client } = await serveIn(withSilentResolver(machine.home), machine);
-      await register(client, "https://a.example.com/hook");
+      const port = await ownPort();
+      await register(client, `http://a.example.com:${port}/hook`);
       await publish(client, EVENTS);
       await expect.poll(() => notSending(client), { timeout: SOON_MS }).toEqual(["unreachable"]);
       expect((await machine.webhookd("status", "--socket", socket)).stdout).toContain("DNS");
       expect(logged(daemon).length).toBeLessThan(20);
-      const { data } = await client.call("listFailures");
-      expect(data).toEqual([]);
+      expect((await client.call("listFailures")).data).toEqual([]);
+
+      const { enter, listening } = await receiveIn(machine, daemon, { port, deliveries: EVENTS });
+      expect(await enter("ip", "addr", "add", `${SILENT_RESOLVER}/32`, "dev", "lo").exit).toBe(0);
+      const names = enter(process.execPath, "--input-type=module", "-e", nameServer());
+      await names.line((line) => line === "answers");
+      await overWithin5s(daemon);
+      await listening.line((line) => line === "all");
+      expect(logged(daemon).length).toBeLessThan(20);
+      daemon.kill("SIGTERM");
+      expect(await daemon.exit).toBe(0);
     });
 
     it("and when that is over, what waited goes at once", async ({ machine }) => {
       const { daemon, client } = await serveIn(WITHOUT_NETWORK, machine);
-      const port = 20_000 + (process.pid % 10_000);
+      const port = await ownPort();
       await register(client, `http://127.0.0.2:${port}/hook`, `http://127.0.0.3:${port}/hook`);
       await publish(client, EVENTS);
       await expect.poll(() => notSending(client), { timeout: SOON_MS }).toEqual(["unreachable"]);
 
-      const receiver = join(machine.home, "receiver.mjs");
-      writeFileSync(
-        receiver,
-        `import { createServer } from "node:http";
-       let seen = 0;
-       createServer((request, response) => {
-         request.resume().on("end", () => response.end());
-         if (++seen === ${2 * EVENTS}) console.log("all");
-       }).listen(${port}, "0.0.0.0", () => console.log("listening"));`,
-      );
-      const [enter, ...words] = inNetworkOf(daemon.child.pid!);
-      const listening = machine.spawn(enter!, [...words, process.execPath, receiver]);
-      await listening.line((line) => line === "listening");
-      const link = machine.spawn(enter!, [...words, "ip", "link", "set", "lo", "up"]);
-      expect(await link.exit).toBe(0);
-      const began = performance.now();
-      const over = await daemon.json(({ msg }) => String(msg).includes("can be sent again"));
-      expect(performance.now() - began).toBeLessThan(5000);
+      const { enter, listening } = await receiveIn(machine, daemon, { port, deliveries: 2 * EVENTS });
+      expect(await enter("ip", "link", "set", "lo", "up").exit).toBe(0);
+      const over = await overWithin5s(daemon);
       expect(over).toMatchObject({ level: "info", lasted_ms: expect.any(Number) });
       await listening.line((line) => line === "all");
       expect(await notSending(client)).toEqual([]);
