@@ -104,7 +104,7 @@ export class OutageWatch {
     else this.#outage.sign(host, startedAt + heard);
     if (evidence === "cut_off") {
       this.#outage.cutOff(host!);
-      this.#why = detail;
+      if (spared) this.#why = detail;
     }
     if (ours && !spared && !this.out) {
       this.#parts.rest([each]);
@@ -143,6 +143,7 @@ export class OutageWatch {
 
   #end(): void {
     this.out = false;
+    this.#unresolved.forget();
     this.#alarm.clear("receivers can be reached: what waited can be sent again, and goes now");
     this.#parts.resume();
   }
@@ -176,12 +177,8 @@ export class OutageWatch {
   /** Others can be reached, or too few cannot. */
   #settle(): void {
     this.#why = null;
-    if (this.#undecided.length === 0) return;
-    const { record, again, rest } = this.#parts;
     const ends = Map.groupBy(this.#undecided.splice(0), ({ verdict }) => verdict);
-    record(ends.get("record") ?? []);
-    again(ends.get("again") ?? []);
-    rest(ends.get("rest") ?? []);
+    for (const [verdict, of] of ends) this.#parts[verdict](of);
   }
 }
 

@@ -20,8 +20,7 @@ export interface UnresolvedParts {
 }
 
 export class Unresolved {
-  /** Whether the last question got no answer. */
-  wasInVain = false;
+  #wasInVain = false;
   readonly #parts: UnresolvedParts;
   #kept: EndedClaim[] = [];
   #cancelAsking: (() => void) | null = null;
@@ -51,6 +50,16 @@ export class Unresolved {
     });
   }
 
+  /** Whether the last question got no answer. */
+  get wasInVain(): boolean {
+    return this.#wasInVain;
+  }
+
+  /** Others were reached: what was found out before says nothing any more. */
+  forget(): void {
+    this.#wasInVain = false;
+  }
+
   /** What is kept, of which nothing will be found out. */
   giveUp(): EndedClaim[] {
     this.#cancelAsking?.();
@@ -58,8 +67,8 @@ export class Unresolved {
   }
 
   #hear(why: string | null): void {
-    const wasInVain = this.wasInVain;
-    this.wasInVain = why !== null;
+    const wasInVain = this.#wasInVain;
+    this.#wasInVain = why !== null;
     const kept = this.#kept.splice(0);
     if (kept.length > 0) this.#parts.onKnown(kept.map((each) => judged(each, why)));
     if (wasInVain && why === null) this.#parts.onAnswered();

@@ -50,9 +50,10 @@ export class SimNetwork {
       this.#onWire.add(seen);
       onAttempt(seen);
       if (isCutOff()) {
-        // No route, or no answer.
+        // No route, which this host knows by itself or from a router; or no answer.
         const afterMs = random.chance(0.5) ? random.between(1, 5) : TIMEOUT_MS;
-        this.#end(seen, afterMs, () => resolve(noResponse("timeout", "cut off", afterMs, { evidence: "silence" })));
+        const evidence = afterMs < TIMEOUT_MS && random.chance(0.5) ? "cut_off" : "silence";
+        this.#end(seen, afterMs, () => resolve(noResponse("timeout", "cut off", afterMs, { evidence })));
         return;
       }
       const receiver = receiverOf(url);
