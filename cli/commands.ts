@@ -47,6 +47,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   attempts: "One request made for a delivery, and what came back",
   jobs: "What is done to many deliveries at a pace",
   keys: "API keys",
+  secrets: "secret.key, and what it seals",
   config: "The configuration",
 };
 
@@ -56,7 +57,10 @@ export const PURPOSES: readonly { readonly title: string; readonly words: readon
   { title: "WHAT DOES NOT ARRIVE", words: ["tui", "failures", "replay", "jobs"] },
   { title: "WHAT THERE IS", words: ["endpoints", "events", "deliveries", "attempts"] },
   { title: "WRITING A RECEIVER", words: ["demo", "listen", "trigger", "verify", "sign"] },
-  { title: "KEEPING IT", words: ["config", "keys", "backup", "restore", "migrate", "completions", "version"] },
+  {
+    title: "KEEPING IT",
+    words: ["config", "keys", "backup", "restore", "migrate", "secrets", "completions", "version"],
+  },
 ];
 
 /** From nothing to the first event delivered. */

@@ -64,6 +64,8 @@ export const RUNS: Runs = {
   backup: () => import("./upkeep/backup.ts"),
   restore: () => import("./upkeep/restore.ts"),
   migrate: () => import("./upkeep/migrate.ts"),
+  "secrets reissue": () => import("./upkeep/reissue.ts"),
+  "secrets rekey": () => import("./upkeep/rekey.ts"),
 
   completions: () => import("./completions/completions.ts"),
 };

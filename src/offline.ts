@@ -8,12 +8,14 @@ import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { nativeBinding } from "./native.ts";
 import { migrateStore, type MigrateOptions, type MigrationReport } from "./store/migrate-store.ts";
+import { rekeyStore, reissueSecrets, type Affected, type Reissued, type Rekeyed } from "./store/change-key.ts";
 import { openStore } from "./store/open.ts";
+import { restoreKey, type RestoredKey, type RestoreKeyOptions } from "./store/restore-key-only.ts";
 import { restoreBackup, type FoundBackup, type Restored, type RestoreOptions } from "./store/restore.ts";
 import type { BackupFile } from "./store/store.ts";
 import { startThread } from "./thread.ts";
 
-export type { FoundBackup, MigrateOptions, MigrationReport, Restored };
+export type { Affected, FoundBackup, MigrateOptions, MigrationReport, Restored };
 
 type Restoring = Pick<RestoreOptions, "backup" | "givenKeyFile" | "passphrase" | "mustUnseal" | "confirm">;
 
@@ -23,6 +25,30 @@ export async function restore({ data }: Config, restoring: Restoring): Promise<R
   return asOwner(dir, () =>
     restoreBackup({ ...restoring, dir, secretKeyFile, clock: systemClock, nativeBinding: nativeBinding(dir) }),
   );
+}
+
+/** `secret.key` alone, out of a backup that it is sealed in. */
+export async function restoreOnlyKey(
+  config: Config,
+  from: Pick<RestoreKeyOptions, "backup" | "passphrase">,
+): Promise<RestoredKey> {
+  return asOwner(config.data.dir, () => restoreKey({ ...from, ...placeOf(config) }));
+}
+
+/** Null when it was not confirmed. */
+export async function reissue(
+  config: Config,
+  confirm: (endpoints: readonly Affected[]) => Promise<boolean>,
+): Promise<Reissued | null> {
+  return asOwner(config.data.dir, () => reissueSecrets({ ...placeOf(config), confirm }));
+}
+
+export async function rekey(config: Config): Promise<Rekeyed> {
+  return asOwner(config.data.dir, () => rekeyStore(placeOf(config)));
+}
+
+function placeOf({ data: { dir, secretKeyFile } }: Config) {
+  return { dir, secretKeyFile, clock: systemClock, nativeBinding: nativeBinding(dir) };
 }
 
 export async function migrate({ data, backup }: Config, how: MigrateOptions["how"]): Promise<MigrationReport> {

@@ -38,12 +38,14 @@ export const UPKEEP = {
         description: "The passphrase that secret.key is sealed with in it; - reads or asks for it",
       },
       "secret-key": { type: "string", valueHint: "FILE", description: "Your copy of secret.key" },
+      "key-only": { type: "boolean", description: "Take only secret.key out of it, and leave the store as it is" },
       yes: { type: "boolean", description: "Do not ask before a store is replaced" },
       json: JSON_FLAG,
       config: CONFIG,
     },
     [
       "webhookd restore webhookd-20261120T090000123Z.db --seal-with /etc/webhookd/passphrase",
+      "webhookd restore --key-only webhookd-20261120T090000123Z.db --seal-with /etc/webhookd/passphrase",
       "webhookd restore webhookd-20261120T090000123Z.db --data-dir /var/lib/webhookd --secret-key secret.key --yes",
     ],
   ),
@@ -58,5 +60,22 @@ export const UPKEEP = {
       config: CONFIG,
     },
     ["webhookd migrate --status", "webhookd migrate --dry-run", "webhookd migrate --data-dir /var/lib/webhookd"],
+  ),
+  "secrets reissue": command(
+    "reissue",
+    "Where secret.key is lost and no copy is left: give every endpoint a new signing secret, while no daemon runs",
+    {
+      "data-dir": DATA_DIR,
+      yes: { type: "boolean", description: "Do not ask before the secrets are replaced" },
+      json: JSON_FLAG,
+      config: CONFIG,
+    },
+    ["webhookd secrets reissue", "webhookd secrets reissue --data-dir /var/lib/webhookd --yes --json"],
+  ),
+  "secrets rekey": command(
+    "rekey",
+    "Seal everything with a new secret.key, while no daemon runs; no endpoint's secret changes",
+    { "data-dir": DATA_DIR, json: JSON_FLAG, config: CONFIG },
+    ["webhookd secrets rekey", "webhookd secrets rekey --data-dir /var/lib/webhookd"],
   ),
 } as const;

@@ -20,6 +20,7 @@ export async function run(args: Args<"restore">, io: Io): Promise<number> {
   const { dir } = config.data;
   const backup = resolve(args.file);
   if (!existsSync(backup)) throw new Failure("not_found", `there is no file ${backup}`, "Look into [backup] dir.");
+  if (args["key-only"]) return onlyKey(args, backup, io);
   if (!args.yes && !io.stdin.isTTY && existsSync(join(dir, "webhookd.db"))) {
     throw usage(`--yes is missing: the store in ${dir} would be replaced`);
   }
@@ -33,6 +34,20 @@ export async function run(args: Args<"restore">, io: Io): Promise<number> {
   if (restored === null) throw new Failure("refused", "the store was not replaced", "Nothing was changed.");
   if (args.json) sayJson(io, jsonOf(restored));
   else tell(io, { restored, dir, args });
+  return EXIT.ok;
+}
+
+async function onlyKey(args: Args<"restore">, backup: string, io: Io): Promise<number> {
+  if (args["secret-key"] !== undefined) throw usage("--key-only takes the key out of the backup", "Drop --secret-key.");
+  const { passphrase } = sealOf(args, io);
+  const { restoreOnlyKey } = await import("../../src/offline.ts");
+  const { keyFile, kept } = await restoreOnlyKey(configOf(args, io), { backup, passphrase });
+  if (args.json) sayJson(io, { secret_key: { file: keyFile, from: "sealed" }, kept: kept === null ? [] : [kept] });
+  else {
+    say(io, `secret.key was sealed in it: ${keyFile}. The store is as it was.`);
+    if (kept !== null) say(io, `What lay in its place is kept: ${kept}`);
+    say(io, "Copy it off this host. Next: webhookd serve");
+  }
   return EXIT.ok;
 }
 

@@ -15,6 +15,7 @@ import { readableByOthers, requireUnchangeable } from "./access.ts";
 import { readOrMakeAdminKey } from "./admin-key.ts";
 import { copyBefore } from "./copy-before.ts";
 import { makeDirectory, writeDurably } from "./durable-file.ts";
+import { finishKeyChange } from "./key-change.ts";
 import { StoreDamaged, StoreRefused } from "./refused.ts";
 import { finishRestore, MARKER_TEXT } from "./restore-files.ts";
 import { SetAside } from "./set-aside.ts";
@@ -94,6 +95,10 @@ export async function openStore(options: OpenOptions): Promise<OpenedStore> {
   try {
     const restored = finishRestore(dir);
     if (restored !== null) options.log?.warn({ dir, ...restored }, "finished a restore that was cut short");
+    const secretKeyFile = options.secretKeyFile || join(dir, "secret.key");
+    if (finishKeyChange({ ...options, secretKeyFile }) !== null) {
+      options.log?.warn({ dir }, "finished a change of secret.key that was cut short");
+    }
     return await openLocked(options, () => lock.release());
   } catch (error) {
     lock.release();
@@ -153,6 +158,7 @@ async function openOnce(options: OpenOptions, release: () => void): Promise<Open
     requireDurable(db);
     const meta = new Meta(db);
     meta.requireKey(box, keyFile);
+    meta.takeMarks(box);
     const copiedAt = meta.copiedAt;
     if (copiedAt !== null) db.transaction(() => meta.takeUp(pauseOfCopy(copiedAt, clock.now()))).immediate();
     const store = new SqliteStore(db, {

@@ -57,10 +57,13 @@ export async function findKey(needed: NeededKey, sources: KeySources): Promise<F
     );
   }
   if (isThere && !sources.mustUnseal) return { key: there, from: "there", file: secretKeyFile, place };
-  return { key: await unseal(needed, sources), from: "sealed", file: sources.backup, place };
+  return { key: await unsealKey(needed, sources), from: "sealed", file: sources.backup, place };
 }
 
-async function unseal(needed: NeededKey, { backup, passphrase }: KeySources): Promise<Buffer> {
+export async function unsealKey(
+  needed: NeededKey,
+  { backup, passphrase }: Pick<KeySources, "backup" | "passphrase">,
+): Promise<Buffer> {
   if (needed.sealed === null) {
     throw new StoreRefused(
       1,

@@ -16,7 +16,7 @@ export function readOrMakeSecretKey({ file, mayCreate, random }: SecretKeySource
     throw new StoreRefused(
       1,
       `the secret key ${file} is missing, and without it the signing secrets in the database cannot be read`,
-      "put the file back from your copy, name its place with [data] secret_key_file, or restore a backup that it is sealed in: webhookd restore <file>",
+      "put the copy back (or name its place with [data] secret_key_file); without one, take it out of a backup that it is sealed in: webhookd restore --key-only BACKUP --seal-with FILE; if there is none either: webhookd secrets reissue",
     );
   }
   const key = Buffer.from(random(32));

@@ -8,12 +8,13 @@ import { sealKey } from "../sealed-key.ts";
 const TAG_BYTES = 16;
 const KEY_CHECK = "webhookd key check";
 const CHECK_PLACE = "meta:key_check";
+const MARKS_PLACE = "meta:marks";
 
 export class Box {
   /** Names the key without telling anything of it; kept beside what it sealed, so that keys can be changed one day. */
   readonly keyId: string;
   readonly #key: Uint8Array;
-  readonly #markKey: Uint8Array;
+  #markKey: Uint8Array;
   readonly #random: (bytes: number) => Uint8Array;
 
   constructor(key: Uint8Array, random: (bytes: number) => Uint8Array) {
@@ -26,6 +27,20 @@ export class Box {
   /** Tells the same bytes again from others, and, without the key, nothing of them: weak ones cannot be guessed from it. */
   mark(bytes: Uint8Array): Buffer {
     return createHmac("sha256", this.#markKey).update(bytes).digest();
+  }
+
+  /** Another key seals, and the marks of before are told again. */
+  keepMarksOf(other: Box): void {
+    this.#markKey = other.#markKey;
+  }
+
+  sealMarks(): string {
+    return this.seal(Buffer.from(this.#markKey).toString("base64url"), MARKS_PLACE);
+  }
+
+  takeMarks(sealed: string): void {
+    const text = this.open(sealed, MARKS_PLACE);
+    if (text !== null) this.#markKey = Buffer.from(text, "base64url");
   }
 
   /** What a store keeps so that a later start can tell whether it has the right key. */

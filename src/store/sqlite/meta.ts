@@ -37,6 +37,17 @@ export class Meta {
     );
   }
 
+  /** Marks that were made before the key was changed are told again by it. */
+  keepMarks(box: Box | null): void {
+    if (box === null) this.#delete.run("marks");
+    else this.#upsert.run("marks", box.sealMarks());
+  }
+
+  takeMarks(box: Box): void {
+    const sealed = this.#select.get("marks");
+    if (sealed !== undefined) box.takeMarks(String(sealed));
+  }
+
   get keyCheck(): string {
     return String(this.#select.get("key_check"));
   }

@@ -10,5 +10,7 @@ export const UPKEEP_CASES: { readonly [N in keyof typeof UPKEEP]: Case | CaseEls
     json: { file: /./ },
   },
   restore: { words: ["/backups/one.db"], testedIn: "test/cli/restore.test.ts" },
+  "secrets reissue": { words: ["--yes"], testedIn: "test/cli/secrets.test.ts" },
+  "secrets rekey": { words: [], testedIn: "test/cli/secrets.test.ts" },
   migrate: { words: ["--status"], testedIn: "test/cli/restore.test.ts" },
 };

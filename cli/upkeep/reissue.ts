@@ -1,0 +1,73 @@
+import type { Affected } from "../../src/offline.ts";
+import type { Args } from "../commands.ts";
+import { confirm, requireSomebody } from "../confirm.ts";
+import { EXIT } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import { note, say, sayJson } from "../print.ts";
+import { sayTable } from "../table.ts";
+import { configOf } from "./data-directory.ts";
+import { count } from "../words.ts";
+
+/** The secrets themselves are shown by nothing here. */
+export async function run(args: Args<"secrets reissue">, io: Io): Promise<number> {
+  requireSomebody("reissuing every secret", args, io);
+  const config = configOf(args, io);
+  const { reissue } = await import("../../src/offline.ts");
+  const reissued = await reissue(config, async (endpoints) => {
+    if (!args.yes) table(endpoints, { ...io, stdout: io.stderr });
+    // Throws unless it is agreed to.
+    await confirm({ facts: factsOf(endpoints), word: String(endpoints.length) }, args, io);
+    return true;
+  });
+  const { keyFile, endpoints } = reissued!;
+  if (args.json) sayJson(io, { secret_key_file: keyFile, paused: true, endpoints: endpoints.map(jsonOf) });
+  else tell(io, keyFile, endpoints);
+  return EXIT.ok;
+}
+
+function factsOf(endpoints: readonly Affected[]): string[] {
+  return [
+    `${count(endpoints.length, "endpoint gets", "endpoints get")} a new signing secret, and the people of each must be given it.`,
+    "The store will be paused. Values of headers are lost: what their endpoints are owed waits until they are given anew.",
+    "If there is any copy of secret.key, or a backup that it is sealed in, stop here: webhookd restore --key-only",
+  ];
+}
+
+function tell(io: Io, keyFile: string, endpoints: readonly Affected[]): void {
+  const headed = endpoints.filter(({ lostHeaders }) => lostHeaders.length > 0);
+  say(
+    io,
+    `${count(endpoints.length, "endpoint has", "endpoints have")} a new signing secret. Tell the people of each:`,
+  );
+  table(endpoints, io);
+  say(io, `The new key is ${keyFile}: copy it off this host.`);
+  say(io, "The store is PAUSED. Next:");
+  say(io, "  webhookd serve");
+  say(io, "  webhookd endpoints secret ep_…            shows the new secret of each");
+  if (headed.length > 0) {
+    say(
+      io,
+      "  webhookd endpoints update ep_… --headers-from FILE   for those with lost headers, which wait until then",
+    );
+  }
+  say(io, "  webhookd resume                           once the receivers have them");
+  note(io, "Publishes that are repeated with an Idempotency-Key from before count as new.");
+}
+
+function table(endpoints: readonly Affected[], io: Io): void {
+  if (endpoints.length === 0) return;
+  sayTable(io, [
+    ["ENDPOINT", "TENANT", "UID", "LOST HEADERS", "URL"],
+    ...endpoints.map(({ endpoint, tenant, uid, lostHeaders, url }) => [
+      endpoint,
+      tenant,
+      uid ?? "-",
+      lostHeaders.join(",") || "-",
+      url,
+    ]),
+  ]);
+}
+
+function jsonOf({ lostHeaders, ...rest }: Affected) {
+  return { ...rest, lost_headers: lostHeaders };
+}
