@@ -13,7 +13,7 @@ import {
   listDeliveryAttempts,
   listEndpointAttempts,
 } from "./operations/deliveries.ts";
-import { choiceParameter, idParameter, type Query } from "./parameter.ts";
+import { choiceParameter, idParameter, severalParameter, type Query } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentAttempt, presentDelivery } from "./present.ts";
 import { damagedEndpoint, erased, notFound } from "./problem.ts";
@@ -25,7 +25,7 @@ import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
 
 const PATH = "/v1/webhooks/deliveries";
 
-const Status = choiceParameter("status", DELIVERY_STATUSES, "Only deliveries of this status.");
+const Status = severalParameter("status", DELIVERY_STATUSES, "Only deliveries of this status.");
 const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint.");
 const Event = idParameter("event", "evt", "Only deliveries of this event.");
 const Outcome = choiceParameter("outcome", OUTCOMES, "Only attempts with this outcome.");

@@ -7,7 +7,7 @@ import { attemptsReply } from "./deliveries.ts";
 import { PERIOD, periodOf, RESULT, resultOf, Test, Type } from "./filters.ts";
 import { OwedTo, requireNames, requireOwed } from "./names.ts";
 import { getEvent, listEventAttempts, listEvents, retryEvent } from "./operations/events.ts";
-import { choiceParameter, idParameter, textParameter, type Query } from "./parameter.ts";
+import { idParameter, severalParameter, textParameter, type Query } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { eventText, pageText, type EventParts } from "./present.ts";
 import { erased, notFound } from "./problem.ts";
@@ -21,7 +21,7 @@ import { readJson } from "./validation.ts";
 const PATH = "/v1/webhooks/events";
 const WHOLE: EventParts = { data: true, deliveries: true };
 
-const Status = choiceParameter(
+const Status = severalParameter(
   "status",
   EVENT_STATUSES,
   "Only events of this status; with `endpoint`, of that delivery's.",

@@ -2,19 +2,20 @@
 import { ATTEMPT_ERRORS } from "../domain/attempt.ts";
 import type { Period, ResultFilter, StatusCodes } from "../store/store.ts";
 import {
-  choiceParameter,
   flagParameter,
   instantParameter,
+  namesParameter,
+  severalParameter,
   textParameter,
   type Parameter,
   type Query,
 } from "./parameter.ts";
 
-export const Type = textParameter("type", "Only what belongs to an event of this type.");
+export const Type = namesParameter("type", "Only what belongs to an event of this type.");
 export const Since = instantParameter("since", "Only what was received at this instant or later.");
 export const Until = instantParameter("until", "Only what was received before this instant.");
 export const Test = flagParameter("test", "Test events, which other lists leave out, and nothing else.", false);
-const LastError = choiceParameter(
+const LastError = severalParameter(
   "error",
   ATTEMPT_ERRORS,
   "Only attempts that ended with this error; events and deliveries by the last one.",

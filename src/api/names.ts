@@ -37,30 +37,32 @@ export interface UnknownName {
   readonly detail: string;
 }
 
+type NamedFilters = Omit<Names, "type"> & { readonly type?: string | readonly string[] | undefined };
 type Parts = Pick<ApiParts, "store" | "catalogue">;
 
 /** Null when there is, or was, all that is named. A type that was taken out of the configuration has its history. */
 export async function unknownName(
   { store, catalogue: { types } }: Parts,
   tenant: string | null,
-  { type, ...others }: Names,
+  { type, ...others }: NamedFilters,
 ): Promise<UnknownName | null> {
-  const names = type === undefined || types.has(type) ? others : { ...others, type };
-  if (Object.values(names).every((value) => value === undefined)) return null;
-  switch (await store.unknownName(tenant, names)) {
-    case "type":
-      return { name: "type", code: "unknown_event_type", detail: unknownType(type!, types) };
+  for (const each of [type ?? []].flat()) {
+    const isKnown = types.has(each) || (await store.unknownName(tenant, { type: each })) === null;
+    if (!isKnown) return { name: "type", code: "unknown_event_type", detail: unknownType(each, types) };
+  }
+  if (Object.values(others).every((value) => value === undefined)) return null;
+  switch (await store.unknownName(tenant, others)) {
     case "endpoint":
       return { name: "endpoint", code: "unknown_endpoint", detail: "is no endpoint that this key may see" };
     case "event":
       return { name: "event", code: "unknown_event", detail: "is no event that this key may see, or was removed" };
-    case null:
+    default:
       return null;
   }
 }
 
 /** Throws `invalid_query`. */
-export async function requireNames(parts: Parts, tenant: string | null, names: Names): Promise<void> {
+export async function requireNames(parts: Parts, tenant: string | null, names: NamedFilters): Promise<void> {
   const unknown = await unknownName(parts, tenant, names);
   if (unknown !== null) throw invalidQuery(unknown.name, unknown.detail, unknown.code);
 }

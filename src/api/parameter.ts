@@ -37,6 +37,34 @@ export function choiceParameter<const T extends string>(
   return parameter(name, description, schema, (text) => ({ detail: notOneOf(text, values) }), parse);
 }
 
+/** One of the values, or several with commas between them. No `enum`: a list of them is none of its values. */
+export function severalParameter<const T extends string>(
+  name: string,
+  values: readonly T[],
+  description: string,
+): Parameter<readonly T[]> {
+  const wrongOf = (text: string) => text.split(",").find((part) => !(values as readonly string[]).includes(part));
+  const fault = (text: string) => {
+    const wrong = wrongOf(text);
+    return { detail: wrong === undefined ? "names one twice" : notOneOf(wrong, values) };
+  };
+  const parse = (text: string) =>
+    wrongOf(text) === undefined && areDifferent(text.split(",")) ? (text.split(",") as T[]) : undefined;
+  const all = `${description} One of ${values.join(", ")}, or several with commas between them.`;
+  return parameter(name, all, { type: "string" }, fault, parse);
+}
+
+/** Names with commas between them: what they name may simply not be there. */
+export function namesParameter(name: string, description: string): Parameter<readonly string[]> {
+  const parse = (text: string) => (areDifferent(text.split(",")) ? text.split(",") : undefined);
+  const all = `${description} Or several, with commas between them.`;
+  return parameter(name, all, { type: "string" }, () => ({ detail: "names one twice" }), parse);
+}
+
+function areDifferent(parts: readonly string[]): boolean {
+  return new Set(parts).size === parts.length;
+}
+
 export function flagParameter(name: string, description: string, fallback?: boolean): Parameter<boolean> {
   const schema = { type: "boolean", ...(fallback !== undefined && { default: fallback }) };
   const parse = (text: string) => (text === "true" ? true : text === "false" ? false : undefined);

@@ -20,9 +20,12 @@ export interface Period {
   readonly until?: number;
 }
 
+/** One of several; one alone may stand for itself. */
+export type OneOf<T> = T | readonly T[];
+
 /** What an attempt came to. */
 export interface ResultFilter {
-  readonly error?: AttemptError;
+  readonly error?: OneOf<AttemptError>;
   readonly statusCode?: StatusCodes;
 }
 

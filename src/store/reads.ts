@@ -1,7 +1,7 @@
 /** Reads: events, deliveries and attempts, as they are shown. */
 import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../domain/attempt.ts";
 import type { EventStatus, ShownStatus } from "../domain/delivery.ts";
-import type { Page, PageQuery, Period, ResultFilter } from "./lists.ts";
+import type { OneOf, Page, PageQuery, Period, ResultFilter } from "./lists.ts";
 
 export interface ReadStore {
   getEvent(tenant: string | null, id: string): Promise<EventView | null>;
@@ -31,16 +31,16 @@ export interface Names {
 
 /** An error or status code is looked for in the last attempts of the event's deliveries; one that has it is enough. */
 export interface EventQuery extends PageQuery, Period, ResultFilter {
-  readonly status?: EventStatus;
-  readonly type?: string;
+  readonly status?: OneOf<EventStatus>;
+  readonly type?: OneOf<string>;
   readonly endpoint?: string;
   readonly test?: boolean;
 }
 
 /** An error or status code is looked for in the delivery's last attempt. */
 export interface DeliveryQuery extends PageQuery, Period, ResultFilter {
-  readonly status?: ShownStatus;
-  readonly type?: string;
+  readonly status?: OneOf<ShownStatus>;
+  readonly type?: OneOf<string>;
   readonly endpoint?: string;
   readonly event?: string;
   readonly test?: boolean;

@@ -160,6 +160,10 @@ describe("the list of events", () => {
     expect(await ids("")).toEqual([unmatched, delivered, failed]);
     expect(await ids("status=failed")).toEqual([failed]);
     expect(await ids("status=unmatched")).toEqual([unmatched]);
+    expect(await ids("status=failed,unmatched")).toEqual([unmatched, failed]);
+    expect(await ids("status=failed,held")).toEqual([failed]);
+    expect(await ids("type=goal.achieved,budget.exceeded&order=oldest")).toEqual([failed, delivered, unmatched]);
+    expect(await ids("error=timeout,http_status")).toEqual([failed]);
     expect(await ids(`endpoint=${endpoint}&order=oldest`)).toEqual([failed, delivered]);
     expect(await ids("type=goal.achieved")).toEqual([unmatched]);
     expect(await ids("since=2026-11-20T10:00:00Z&until=2026-11-20T12:00:00%2B01:00")).toEqual([unmatched, delivered]);
@@ -181,6 +185,11 @@ describe("the list of events", () => {
     "cursor=AAAA",
     "cursor=%00",
     "status=nope",
+    "status=failed,nope",
+    "status=failed,",
+    "status=failed,failed",
+    "type=budget.exceeded,nope.nope",
+    "error=timeout,nope",
     "sort=id;drop",
     "since=2026-13-45T00:00:00Z",
     "since=%ff",

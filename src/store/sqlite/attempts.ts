@@ -6,6 +6,7 @@ import { packWay, readWay, type Way } from "./attempt-way.ts";
 import { outcomeCode, outcomeOf, triggerCode, triggerOf } from "./codes.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import { attemptId, deliveryId } from "./ids.ts";
+import { isOneOf } from "./sources.ts";
 import type { Interned } from "./interned.ts";
 import type { Responses } from "./responses.ts";
 
@@ -140,7 +141,7 @@ function secretOf(version: number | null, now: number): Attempt["secret"] {
 }
 
 export function matches(row: ResultRow, { error, statusCode }: ResultFilter): boolean {
-  if (error !== undefined && row.error !== error) return false;
+  if (error !== undefined && (row.error === null || !isOneOf(row.error, error))) return false;
   if (statusCode === undefined) return true;
   return row.status_code !== null && row.status_code >= statusCode.least && row.status_code <= statusCode.most;
 }

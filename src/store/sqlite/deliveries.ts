@@ -6,8 +6,17 @@ import { WAITING } from "./codes.ts";
 import { shownStatus, type EndpointIndex } from "./endpoint-index.ts";
 import { deliveryId, eventId, instantOf, keysWithin, parseDeliveryId, parseEventId } from "./ids.ts";
 import type { Interned } from "./interned.ts";
-import type { Looked, Walk } from "./page.ts";
-import { beyond, beyondAcross, direction, seeksResult, type Sources } from "./sources.ts";
+import { merged, type Looked, type Walk } from "./page.ts";
+import {
+  beyond,
+  beyondAcross,
+  direction,
+  isOneOf,
+  seeksResult,
+  severalOf,
+  type Source,
+  type Sources,
+} from "./sources.ts";
 
 export interface DeliveryRow {
   readonly event: number;
@@ -115,24 +124,29 @@ export class Deliveries {
   list(query: DeliveryQuery): Walk<ListedRow, DeliveryView> | null {
     const { tenants, types, index } = this.#parts;
     const tenant = query.tenant === null ? null : tenants.find(query.tenant);
-    const type = query.type === undefined ? null : types.find(query.type);
+    const ofTypes = query.type === undefined ? null : types.findSome(severalOf(query.type));
     const endpoint = query.endpoint === undefined ? null : index.byId(query.endpoint)?.number;
     const event = query.event === undefined ? null : parseEventId(query.event);
-    if (tenant === undefined || type === undefined || endpoint === undefined) return null;
+    if (tenant === undefined || ofTypes?.size === 0 || endpoint === undefined) return null;
     if (query.event !== undefined && event === null) return null;
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
-    const statement = this.#listStatement(query, endpoint);
+    const statements = this.#listStatements(query, endpoint);
+    const keysOf = (row: ListedRow) => [row.event, row.endpoint ?? 0];
     return {
       list: "deliveries",
       start,
-      rows: ([key, minor], limit) => statement.all({ key, minor, end, limit, tenant, endpoint, event: event?.key }),
-      keysOf: (row) => [row.event, row.endpoint ?? 0],
+      rows: ([key, minor], limit) => {
+        const place = { key, minor, end, limit, tenant, endpoint, event: event?.key };
+        const lists = statements.map((statement) => statement.all(place));
+        return merged(lists, { keysOf, order: query.order, limit });
+      },
+      keysOf,
       look: (row) => {
         const wanted =
           row.endpoint !== null &&
           (tenant === null || row.tenant === tenant) &&
-          (type === null || row.type === type) &&
+          (ofTypes === null || ofTypes.has(row.type)) &&
           (endpoint === null || row.endpoint === endpoint) &&
           (event === null || row.random === event.random) &&
           (query.test === undefined || query.test === (row.test === 1));
@@ -144,14 +158,19 @@ export class Deliveries {
   #look(row: Row, query: DeliveryQuery): Looked<DeliveryView> {
     const { index, attempts } = this.#parts;
     const status = shownStatus(index.byNumber(row.endpoint), row);
-    if (query.status !== undefined && query.status !== status) return { item: null, rows: 0 };
+    if (query.status !== undefined && !isOneOf(status, query.status)) return { item: null, rows: 0 };
     const matches = !seeksResult(query) || attempts.lastMatches(row.event, row.endpoint, query);
     return { item: matches ? this.view(row, row) : null, rows: 1 };
   }
 
-  #listStatement(query: DeliveryQuery, endpoint: number | null): Statement<unknown[], ListedRow> {
+  #listStatements(query: DeliveryQuery, endpoint: number | null): Statement<unknown[], ListedRow>[] {
+    const sources = this.#parts.sources.of(query, endpoint);
+    if (sources.length === 0) return [this.#listStatement(query, null)];
+    return sources.map((source) => this.#listStatement(query, source));
+  }
+
+  #listStatement(query: DeliveryQuery, source: Source | null): Statement<unknown[], ListedRow> {
     const order = direction(query.order);
-    const source = this.#parts.sources.of(query, endpoint);
     let sql: string;
     if (source === null && query.tenant !== null) {
       sql = `SELECT ${LISTED}

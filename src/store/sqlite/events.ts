@@ -9,8 +9,8 @@ import type { EndpointIndex } from "./endpoint-index.ts";
 import { shownStatus } from "./endpoint-index.ts";
 import { eventId, instantOf, keysWithin, parseEventId } from "./ids.ts";
 import type { Interned } from "./interned.ts";
-import type { Looked, Walk } from "./page.ts";
-import { direction, seeksResult, type Sources } from "./sources.ts";
+import { merged, type Looked, type Walk } from "./page.ts";
+import { direction, isOneOf, seeksResult, severalOf, type Source, type Sources } from "./sources.ts";
 
 /** Deliveries shown inside an event. */
 const MAX_SHOWN = 100;
@@ -84,21 +84,25 @@ export class Events {
   list(query: EventQuery): Walk<EventRow, EventSummary> | null {
     const { tenants, types, index } = this.#parts;
     const tenant = query.tenant === null ? null : tenants.find(query.tenant);
-    const type = query.type === undefined ? null : types.find(query.type);
+    const ofTypes = query.type === undefined ? null : types.findSome(severalOf(query.type));
     const endpoint = query.endpoint === undefined ? null : index.byId(query.endpoint)?.number;
-    if (tenant === undefined || type === undefined || endpoint === undefined) return null;
+    if (tenant === undefined || ofTypes?.size === 0 || endpoint === undefined) return null;
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
-    const statement = this.#listStatement(query, endpoint);
+    const statements = this.#listStatements(query, endpoint);
+    const keysOf = (row: EventRow) => [row.key];
     return {
       list: "events",
       start: [start],
-      rows: ([key], limit) => statement.all({ key, end, limit, tenant, endpoint }),
-      keysOf: (row) => [row.key],
+      rows: ([key], limit) => {
+        const lists = statements.map((statement) => statement.all({ key, end, limit, tenant, endpoint }));
+        return merged(lists, { keysOf, order: query.order, limit });
+      },
+      keysOf,
       look: (row) => {
         const wanted =
           (tenant === null || row.tenant === tenant) &&
-          (type === null || row.type === type) &&
+          (ofTypes === null || ofTypes.has(row.type)) &&
           (query.test === undefined || query.test === (row.test === 1));
         return wanted ? this.#look(row, endpoint, query) : { item: null, rows: 0 };
       },
@@ -109,17 +113,22 @@ export class Events {
     const { deliveries, attempts } = this.#parts;
     const rows = deliveries.of(row.key, endpoint);
     const summary = this.#summary(row, this.#statusOf(rows));
-    const sameStatus = query.status === undefined || query.status === summary.status;
+    const sameStatus = query.status === undefined || isOneOf(summary.status, query.status);
     if (!sameStatus || !seeksResult(query)) return { item: sameStatus ? summary : null, rows: rows.length };
     const sameResult = rows.some((delivery) => attempts.lastMatches(row.key, delivery.endpoint, query));
     return { item: sameResult ? summary : null, rows: 2 * rows.length };
   }
 
-  #listStatement(query: EventQuery, endpoint: number | null): Statement<unknown[], EventRow> {
+  #listStatements(query: EventQuery, endpoint: number | null): Statement<unknown[], EventRow>[] {
+    const sources = this.#parts.sources.of(query, endpoint);
+    if (sources.length === 0) return [this.#listStatement(query, null)];
+    return sources.map((source) => this.#listStatement(query, source));
+  }
+
+  #listStatement(query: EventQuery, source: Source | null): Statement<unknown[], EventRow> {
     const order = direction(query.order);
     const within = (key: string) =>
       query.order === "oldest" ? `${key} > @key AND ${key} < @end` : `${key} < @key AND ${key} > @end`;
-    const source = this.#parts.sources.of(query, endpoint);
     let sql: string;
     if (source !== null) {
       sql = `SELECT ${COLUMNS} FROM (

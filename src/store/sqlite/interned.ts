@@ -29,6 +29,11 @@ export class Interned {
     return stored === undefined ? undefined : this.#remember(name, stored);
   }
 
+  /** The numbers of those names that there are. */
+  findSome(names: readonly string[]): Set<number> {
+    return new Set(names.map((name) => this.find(name)).filter((number) => number !== undefined));
+  }
+
   name(number: number): string {
     const name = this.nameIfAny(number);
     if (name === undefined) throw new Error(`no name has the number ${number}`);

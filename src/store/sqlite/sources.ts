@@ -1,6 +1,6 @@
 /** Which index finds the rows of a list: the narrowest that holds them in key order. */
 import type { Database, Statement } from "better-sqlite3";
-import type { PageQuery, ResultFilter } from "../store.ts";
+import type { OneOf, PageQuery, ResultFilter } from "../store.ts";
 import { FAILED, FRESH, WAITING } from "./codes.ts";
 
 /** Open deliveries that are sorted for a page. */
@@ -15,7 +15,7 @@ export interface Source {
 }
 
 export interface Sought extends ResultFilter {
-  readonly status?: string;
+  readonly status?: OneOf<string> | undefined;
   readonly event?: string;
 }
 
@@ -39,9 +39,20 @@ export class Sources {
     );
   }
 
-  /** Null when no index is narrower than all there is. Parameters: `@event`, `@endpoint`. */
-  of(sought: Sought, endpoint: number | null): Source | null {
-    const { status, event } = sought;
+  /**
+   * Each holds some of what is sought, in key order, and together they hold all of it; none when no index is narrower
+   * than all there is. Parameters: `@event`, `@endpoint`.
+   */
+  of(sought: Sought, endpoint: number | null): Source[] {
+    const statuses = severalOf(sought.status);
+    const found = statuses.map((status) => this.#ofOne(sought, status, endpoint));
+    const all = found.length === 0 || found.includes(null) ? [this.#ofOne(sought, undefined, endpoint)] : found;
+    const sources = all.filter((source) => source !== null);
+    return sources.filter(({ from }, index) => sources.findIndex((other) => other.from === from) === index);
+  }
+
+  #ofOne(sought: Sought, status: string | undefined, endpoint: number | null): Source | null {
+    const { event } = sought;
     if (event !== undefined) return { from: "delivery", where: "event = @event" };
     if ((status === "pending" || status === "held") && this.#fewAreOpen(endpoint)) return openOf(endpoint);
     if (endpoint !== null) {
@@ -106,6 +117,14 @@ export function beyondAcross(order: Order, key: string, minor: string): string {
   return order === "oldest"
     ? `${key} >= @key AND ${key} < @end AND (${key} > @key OR ${minor} > @minor)`
     : `${key} <= @key AND ${key} > @end AND (${key} < @key OR ${minor} < @minor)`;
+}
+
+export function severalOf<T extends string>(some: OneOf<T> | undefined): readonly T[] {
+  return some === undefined ? [] : typeof some === "string" ? [some] : some;
+}
+
+export function isOneOf<T extends string>(value: T, some: OneOf<T>): boolean {
+  return typeof some === "string" ? value === some : some.includes(value);
 }
 
 export function direction(order: Order): "ASC" | "DESC" {

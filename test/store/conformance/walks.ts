@@ -15,6 +15,8 @@ const WALKS: Record<string, Walk> = {
     store.listEvents({ ...query, endpoint, status: "failed" }),
   deliveries: (store, query) => store.listDeliveries(query),
   "a tenant's deliveries": (store, query) => store.listDeliveries({ ...query, tenant: "default" }),
+  "failed, pending and held deliveries": (store, query) =>
+    store.listDeliveries({ ...query, status: ["failed", "pending", "held"] }),
   "failed deliveries": (store, query) => store.listDeliveries({ ...query, status: "failed" }),
   "deliveries by error": (store, query) => store.listDeliveries({ ...query, error: "http_status" }),
   "the attempts of an endpoint": async (store, query, endpoint) =>
