@@ -1,6 +1,7 @@
 /** Attempts: one by its id, and those of an event, a delivery or an endpoint. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Attempt, EndpointAttemptQuery, PageQuery } from "../store.ts";
+import { AttemptsByTime, placeOf, type ListedRow } from "./attempts-by-time.ts";
 import { matches, type AttemptRow, type Attempts } from "./attempts.ts";
 import { outcomeCode, triggerCode } from "./codes.ts";
 import type { Deliveries, FoundDelivery } from "./deliveries.ts";
@@ -10,9 +11,6 @@ import type { Walk } from "./page.ts";
 import { beyond, beyondAcross, FAILURES_OF_ENDPOINT, seeksFailure, type Order } from "./sources.ts";
 
 type Statements<Row> = Readonly<Record<Order, Statement<unknown[], Row>>>;
-/** A delivery that was never attempted has a row without an attempt. */
-type ListedRow = (AttemptRow & { random: string }) | { event: number; number: null };
-
 const TEST = triggerCode("test");
 
 export class AttemptLists {
@@ -101,17 +99,30 @@ export class AttemptLists {
   ofEndpoint(endpoint: number, query: EndpointAttemptQuery): Walk<ListedRow, Attempt> {
     const { order, outcome, test } = query;
     const { low, high } = keysWithin(query);
-    const [start, end] = order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
     const failures = seeksFailure(query) || (outcome !== undefined && outcome !== "succeeded");
-    const statement = (failures ? this.#failures : this.#ofEndpoint)[order];
+    const byEvent = (failures ? this.#failures : this.#ofEndpoint)[order];
+    const { late } = this.#attempts;
+    const found = new AttemptsByTime({
+      order,
+      low,
+      high,
+      byEvent: (key, minor, end, limit) => byEvent.all({ endpoint, key, minor, end, limit }),
+      late: ([at, event, number], limit) =>
+        (failures ? [true] : [true, false]).flatMap((failed) =>
+          late.page(order, failed, { endpoint, at: at!, event: event!, number: number!, limit }),
+        ),
+      isLate: (row) => late.has(row),
+    });
     return {
-      list: `attempts-of-${endpoint}`,
-      start,
-      rows: ([key, minor], limit) => statement.all({ endpoint, key, minor, end, limit }),
-      keysOf: (row) => [row.event, row.number ?? 0],
+      list: `attempts-of-${endpoint}-by-time`,
+      start: Array<number>(3).fill(order === "oldest" ? -1 : Number.MAX_SAFE_INTEGER),
+      rows: (after, limit) => found.beyond(after, limit),
+      keysOf: placeOf,
       look: (row) => {
         const wanted =
           row.number !== null &&
+          row.event > low &&
+          row.event < high &&
           (outcome === undefined || row.outcome === outcomeCode(outcome)) &&
           (test === undefined || test === (row.trigger === TEST)) &&
           matches(row, query);

@@ -8,6 +8,7 @@ import type { EndpointIndex } from "./endpoint-index.ts";
 import { attemptId, deliveryId } from "./ids.ts";
 import { isOneOf } from "./sources.ts";
 import type { Interned } from "./interned.ts";
+import { LateAttempts } from "./late-attempts.ts";
 import type { Responses } from "./responses.ts";
 
 export interface AttemptRow {
@@ -47,6 +48,7 @@ export class Attempts {
   readonly #index: EndpointIndex;
   readonly #urls: Interned;
   readonly #responses: Responses;
+  readonly late: LateAttempts;
   readonly #insert: Statement<unknown[]>;
   readonly #last: Statement<[number, number], AttemptRow>;
   readonly #lastResult: Statement<[number, number], ResultRow>;
@@ -55,6 +57,7 @@ export class Attempts {
     this.#index = parts.index;
     this.#urls = parts.urls;
     this.#responses = parts.responses;
+    this.late = new LateAttempts(db);
     this.#insert = db.prepare(
       `INSERT OR IGNORE INTO attempt
        (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome, status_code, error,
@@ -73,6 +76,14 @@ export class Attempts {
     const plain = outcome.outcome === "succeeded" && claim.trigger !== "test";
     const started = Math.round(startedAt);
     const body = outcome.responseBody.length === 0 ? null : outcome.responseBody;
+    const placed = {
+      event,
+      endpoint,
+      number: claim.number,
+      started_at: started,
+      outcome: outcomeCode(outcome.outcome),
+    };
+    this.late.noteIfLate(placed);
     if (body !== null) this.#responses.noteIfLate(started, event, endpoint, claim.number);
     this.#insert.run(
       event,
@@ -84,7 +95,7 @@ export class Attempts {
       claim.retry,
       started,
       Math.round(outcome.durationMs),
-      outcomeCode(outcome.outcome),
+      placed.outcome,
       outcome.statusCode,
       outcome.error,
       outcome.bodyError,

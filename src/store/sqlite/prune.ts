@@ -3,6 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Pruned, PruneRules } from "../store.ts";
 import { FAILED, WAITING } from "./codes.ts";
 import { firstKeyAt, instantOf } from "./ids.ts";
+import { LateAttempts } from "./late-attempts.ts";
 
 /** Most events have a delivery and an attempt: more of them would be read and left for the next step. */
 const EVENTS = 80;
@@ -34,9 +35,11 @@ export class Prune {
   readonly #countAttempts: Statement<[number], Attempts>;
   readonly #attempts: Removal;
   readonly #deliveries: Removal;
+  readonly #late: LateAttempts;
   readonly #event: Statement<[number]>;
 
   constructor(db: Database) {
+    this.#late = new LateAttempts(db);
     this.#candidates = db.prepare(
       "SELECT key, test, length(body) AS bytes FROM event WHERE key > ? AND key < ? ORDER BY key LIMIT ?",
     );
@@ -63,6 +66,7 @@ export class Prune {
       if (bytes >= MAX_BODY_BYTES) return { pruned, next: here };
       const found = this.#ifOld(event, rules);
       if (found === null) continue;
+      this.#late.dropOf(event.key);
       rows += this.#attempts.run(event.key, found.attempts, ROWS - rows);
       rows += this.#deliveries.run(event.key, found.deliveries, ROWS - rows);
       if (rows >= ROWS) return { pruned, next: here };

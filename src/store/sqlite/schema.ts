@@ -273,6 +273,20 @@ export const MIGRATIONS: readonly Migration[] = [
   ALTER TABLE attempt ADD COLUMN way BLOB;
   `,
   },
+  {
+    name: "attempts by time",
+    sql: `
+  -- Attempts that began later than a second after their event, from this version on.
+  CREATE TABLE late_attempt (
+    endpoint INTEGER NOT NULL,
+    failed INTEGER NOT NULL CHECK (failed IN (0, 1)),
+    started_at INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (endpoint, failed, started_at, event, number)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
