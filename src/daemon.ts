@@ -38,6 +38,7 @@ import { Backups } from "./upkeep/backups.ts";
 import { DamagedEndpoints } from "./upkeep/damaged-endpoints.ts";
 import { forgetIdempotencyKeys } from "./upkeep/idempotency.ts";
 import { Retention } from "./upkeep/retention.ts";
+import { SpaceWatch } from "./upkeep/space.ts";
 import { switchSecrets } from "./upkeep/secret-switch.ts";
 import { portOf } from "./domain/url.ts";
 import { version } from "./version.ts";
@@ -83,7 +84,11 @@ export async function startDaemon(
   const startedAt = clock.now();
   const certificate = config.server.tls && usableCertificate(config.server.tls, { log, now: clock.now() });
   const fault = Promise.withResolvers<Error>();
-  const onFault = (error: unknown) => fault.resolve(error instanceof Error ? error : new Error(String(error)));
+  let first: Error | null = null;
+  const onFault = (error: unknown) => {
+    first ??= error instanceof Error ? error : new Error(String(error));
+    fault.resolve(first);
+  };
 
   const { store, created, adminKeyFile } = await openStore({
     dir: config.data.dir,
@@ -105,7 +110,7 @@ export async function startDaemon(
 
   const catalogue = await Catalogue.open(config, store).catch(async (error: unknown) => {
     await store.close();
-    throw error;
+    throw first ?? error;
   });
 
   let sending: Sending | null = null;
@@ -187,11 +192,18 @@ export async function startDaemon(
     await (socket as Listener | null)?.close(CLOSE_DEADLINE_MS);
     await dispatcher.stop();
     await store.close();
-    throw error;
+    throw first ?? error;
   }
 
   const pace = { clock, signal: ending.signal };
   const retention = new Retention({ ...pace, store, log, rules: () => rules });
+  const space = new SpaceWatch({
+    ...pace,
+    store,
+    log,
+    onSpace: (left) => alerts.space(left),
+    onTrouble: (detail) => alerts.storageFault(detail),
+  });
   const jobs = new JobRunner({ ...pace, store, deliveries: dispatcher });
   const running = schedule(
     [
@@ -201,11 +213,7 @@ export async function startDaemon(
       { name: "secret switch", pattern: "* * * * * *", run: endOverlaps },
       { name: "damaged endpoints", pattern: "* * * * * *", run: () => damagedEndpoints.run() },
       { name: "health", pattern: "* * * * * *", run: () => store.saveHealth() },
-      {
-        name: "free space",
-        pattern: "*/2 * * * * *",
-        run: () => store.checkSpace().then((space) => alerts.space(space)),
-      },
+      { name: "free space", pattern: "*/2 * * * * *", run: () => space.run() },
       { name: "alerts", pattern: "* * * * * *", run: () => alerts.run() },
       { name: "idempotency keys", pattern: "30 * * * * *", run: () => forgetIdempotencyKeys(store, pace) },
       { name: "old events", pattern: "0 * * * * *", run: () => retention.pruneEvents() },

@@ -10,7 +10,12 @@ export async function run(args: Args<"pause">, io: Io): Promise<number> {
   else {
     say(io, `Paused since ${paused.at} by ${paused.by}: ${paused.reason}`);
     if (paused.reason !== args.reason) note(io, "It was paused before, and what was said then stays.");
-    say(io, "No attempt starts, publishes go on. It stays so until: webhookd resume");
+    if (paused.saved !== false) say(io, "No attempt starts, publishes go on. It stays so until: webhookd resume");
+    else
+      say(
+        io,
+        "No attempt starts. The disk does not take this, so a RESTART FORGETS IT: free some space, and it is saved.",
+      );
   }
   return EXIT.ok;
 }

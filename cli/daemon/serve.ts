@@ -62,7 +62,7 @@ export async function run(args: Args<"serve">, io: Io, load: () => Promise<Start
     for (const sentence of departures(config)) log.warn({}, sentence);
     if (inputs().root) log.warn({}, AS_ROOT);
     const startDaemon = await load();
-    let daemon = await startDaemon(config, { log, listenFd });
+    let daemon = await mending(() => startDaemon(config, { log, listenFd }));
     signals.running();
     onHangup = () => settings.reload(daemon);
     if (io.stdout.isTTY && format === "pretty") io.stdout.write(banner(config, daemon, args, inputs()));
@@ -77,7 +77,8 @@ export async function run(args: Args<"serve">, io: Io, load: () => Promise<Start
       // A socket that was given is closed with its daemon: there only a new process can go on.
       if (listenFd !== null || !(await stopsInTime(daemon, io))) throw end;
       log.error({ err: end }, "starting again within this process, to mend the database");
-      daemon = await startDaemon(asBefore(settings.config, daemon), { log, listenFd });
+      const again = asBefore(settings.config, daemon);
+      daemon = await mending(() => startDaemon(again, { log, listenFd }));
     }
   } finally {
     signals.end();
@@ -117,6 +118,20 @@ class Rereader {
   }
 }
 
+/** Once more where the start met a damaged page: the second opening mends the database, or refuses it. */
+async function mending(start: () => Promise<Daemon>): Promise<Daemon> {
+  try {
+    return await start();
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return start();
+  }
+}
+
+function isDamage(error: unknown): error is Error {
+  return error instanceof Error && error.name === "StoreDamaged";
+}
+
 /** On the port that it was given, and paused only if the store says so. */
 function asBefore(config: Config, { url }: Daemon): Config {
   const { server } = config;
@@ -140,7 +155,7 @@ async function stopsInTime(daemon: Daemon, io: Io): Promise<boolean> {
 async function untilItEnds(daemon: Daemon, signals: Signals, io: Io): Promise<number | Error> {
   const first = await Promise.race([signals.first, daemon.failed]);
   if (first instanceof Error) {
-    if (first.name === "StoreDamaged") return first;
+    if (isDamage(first)) return first;
     daemon.abort();
     await Promise.race([daemon.stop().catch(() => {}), io.sleep(ABORT_MS)]);
     throw fatal(first);

@@ -59,12 +59,13 @@ export function statusLines(status: Status, now: number): string[] {
   const troubles = troublesOf(status);
   return [
     `webhookd ${status.version}: ${stateText(status)}, up ${span(status.uptime_seconds)}`,
-    ...(paused === null ? [] : [`  attempts  PAUSED since ${paused.at} by ${paused.by}: ${paused.reason}`]),
+    ...(paused === null ? [] : [`  attempts  ${pauseText(paused)}`]),
     ...troubles.map((one) => `  TROUBLE   ${troubleText(one, now)}`),
     ...(paused === null && troubles.length === 0 ? ["  attempts  go on"] : []),
     `  due       ${status.oldest_due_at === null ? "nothing waits" : `the oldest ${ago(status.oldest_due_at, now)}`}`,
     `  disk      ${size(disk.free_bytes)} free, publishes are refused under ${size(disk.floor_bytes)}`,
     `  database  ${size(database.bytes)}, log ${size(database.wal_bytes)}, schema ${status.schema}`,
+    ...(database.wal_trouble === null ? [] : [`  LOG GROWS ${database.wal_trouble}`]),
     `  backup    ${last}`,
     ...(backup.failure === null ? [] : [`  BACKUP FAILED ${ago(backup.failure.at, now)}: ${backup.failure.detail}`]),
     ...damagedLines(status),
@@ -87,4 +88,9 @@ function damagedLines({ damaged_endpoints: damaged }: Partial<Status>): string[]
   return total > lines.length
     ? [...lines, `  DAMAGED   ${count(total - lines.length, "more endpoint", "more endpoints")}`]
     : lines;
+}
+
+/** Of one that a full disk did not take. */
+function pauseText({ at, by, reason, saved }: NonNullable<Status["paused"]>): string {
+  return `PAUSED since ${at} by ${by}: ${reason}${saved !== false ? "" : " (NOT SAVED: a restart forgets it)"}`;
 }

@@ -27,6 +27,13 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
     yield warn("attempts", `something is due since ${oldest}`, "webhookd failures, and the log");
   }
   yield* damagedFindings(status);
+  if (typeof status.database.wal_trouble === "string") {
+    yield fail(
+      "database",
+      status.database.wal_trouble,
+      "look at the disk (dmesg) and at who reads the database (fuser)",
+    );
+  }
   if (status.damaged_database !== null) {
     const { at, file } = status.damaged_database;
     const what = `the database was damaged, found at ${at}; ${damageText(status.damaged_database)}`;

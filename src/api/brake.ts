@@ -16,16 +16,23 @@ export function brakeRoutes({ store, deliveries, log }: ApiParts): Route[] {
     const holding = await store.pause({ reason, by: principal.keyId ?? "socket", at: now });
     await deliveries.pause();
     const shown = presentPause(holding);
-    log.warn(shown, "paused: no attempt starts until somebody resumes");
-    return json(200, { paused: shown });
+    log.warn(
+      shown,
+      shown.saved
+        ? "paused: no attempt starts until somebody resumes"
+        : "paused, but the disk does not take it: no attempt starts until somebody resumes, and a restart forgets it",
+    );
+    // Where the disk takes nothing, the log says who did it.
+    return { ...json(200, { paused: shown }), ...(!shown.saved && { isAudited: false }) };
   }
 
   async function resume({ principal }: Call): Promise<Reply> {
     requireEveryTenant(principal);
+    const before = await store.getPause();
     const wasOn = await store.resume();
     deliveries.resume();
     if (wasOn) log.info({ by: principal.keyId ?? "socket" }, "resumed: attempts go on");
-    return json(200, { paused: null });
+    return { ...json(200, { paused: null }), ...(before?.saved === false && { isAudited: false }) };
   }
 
   return [
@@ -49,8 +56,8 @@ export function brakeRoutes({ store, deliveries, log }: ApiParts): Route[] {
   ];
 }
 
-export function presentPause({ reason, by, at }: Pause) {
-  return { reason, by, at: formatInstant(at) };
+export function presentPause({ reason, by, at, saved = true }: Pause) {
+  return { reason, by, at: formatInstant(at), saved };
 }
 
 /** The brake's own words are those of whoever put it on. */

@@ -23,9 +23,13 @@ export function healthRoutes(parts: ApiParts): Route[] {
         const state = stateOf(parts);
         const reasons = parts.deliveries.halts.map(({ reason }) => reason);
         const damage = await parts.store.damage().catch(() => null);
+        const storage = [
+          ...(damage === null ? [] : ["damaged"]),
+          ...(parts.store.walTrouble === null ? [] : ["log_growing"]),
+        ];
         const headers: Header[] = [
           ...(reasons.length === 0 ? [] : [["x-webhookd-not-sending", reasons.join(", ")] as const]),
-          ...(damage === null ? [] : [["x-webhookd-storage", "damaged"] as const]),
+          ...(storage.length === 0 ? [] : [["x-webhookd-storage", storage.join(", ")] as const]),
         ];
         return { ...word(state === "ready" ? 200 : 503, state), headers };
       },

@@ -43,7 +43,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
       data: { dir: config.data.dir, secret_key_file: config.data.secretKeyFile },
       disk: { free_bytes: space.freeBytes, floor_bytes: space.floorBytes },
-      database: { bytes: size.databaseBytes, wal_bytes: size.walBytes },
+      database: { bytes: size.databaseBytes, wal_bytes: size.walBytes, wal_trouble: space.walTrouble },
       damaged_database: damage === null ? null : presentDamage(damage),
       backup: {
         every_seconds: Math.round(rules.every / 1000),

@@ -6,6 +6,8 @@ export interface Pause {
   /** `key_…`, `socket`, `serve --paused`, or `restore`. */
   readonly by: string;
   readonly at: number;
+  /** False while the disk is full: a restart forgets it. Left out: it is on the disk. */
+  readonly saved?: boolean;
 }
 
 /**

@@ -72,6 +72,8 @@ export interface OpenOptions {
   readonly backup?: { readonly dir: string; readonly mayMake: boolean };
   /** False refuses a store that has an older schema. */
   readonly migrate?: boolean;
+  /** Over it the write-ahead log is said to grow. */
+  readonly walLimitBytes?: number;
   /** The schema's steps. */
   readonly migrations?: readonly Migration[];
 }
@@ -173,6 +175,7 @@ async function openOnce(options: OpenOptions, release: () => void): Promise<Open
       nativeBinding: options.nativeBinding,
       startBackup: options.startBackup ?? noBackups,
       setAside,
+      walLimitBytes: options.walLimitBytes,
       onFault: (error) => options.onFault(isDamage(error) ? damaged(setAside, database, error) : error),
       onClosed: release,
     });

@@ -6,7 +6,10 @@ import type { Page, PageQuery } from "./lists.ts";
 export interface OperationsStore {
   /** Null while the brake is off. */
   getPause(): Promise<Pause | null>;
-  /** Puts the brake on for good. One that is on stays as it was; the answer is the one that holds. */
+  /**
+   * Puts the brake on for good; one that is not `saved`, because the disk takes nothing, for this process's life, or until
+   * there is space again. One that is on stays as it was; the answer is the one that holds.
+   */
   pause(pause: Pause): Promise<Pause>;
   /** Takes the brake off; false when it was off. */
   resume(): Promise<boolean>;

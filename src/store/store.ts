@@ -63,6 +63,8 @@ export interface Store
     OperationsStore {
   /** Looks at the free space again; publishes are refused under the floor, deliveries go on. */
   checkSpace(): Promise<Space>;
+  /** As the latest look at the space found it. */
+  readonly walTrouble: string | null;
   /** Whether publishes would be taken now. */
   state(): "ready" | "disk_full" | "store_unavailable";
   close(): Promise<void>;
@@ -71,4 +73,6 @@ export interface Store
 export interface Space {
   readonly freeBytes: number;
   readonly floorBytes: number;
+  /** Why the write-ahead log grows, for people; null while it does not. */
+  readonly walTrouble: string | null;
 }

@@ -222,7 +222,7 @@ describe("doctor", () => {
     deliveries: { pending: 0, held: 0, failed: 0 },
     data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },
     disk: { free_bytes: 1, floor_bytes: 0 },
-    database: { bytes: 1, wal_bytes: 1 },
+    database: { bytes: 1, wal_bytes: 1, wal_trouble: null },
     backup: { every_seconds: 0, dir: "/b", last: null, failure: null },
     damaged_endpoints: { total: 0, endpoints: [] },
     departures: [],
@@ -247,7 +247,7 @@ describe("doctor", () => {
   it.each<[Partial<Status>, string]>([
     [{ state: "disk_full" }, "FAIL daemon"],
     [{ version: "0.0.0" }, "warn daemon"],
-    [{ paused: { reason: "r", by: "socket", at: "2026-11-20T09:00:00.000Z" } }, "warn attempts"],
+    [{ paused: { reason: "r", by: "socket", at: "2026-11-20T09:00:00.000Z", saved: true } }, "warn attempts"],
     [{ oldest_due_at: "2026-11-20T08:00:00.000Z" }, "warn attempts"],
     [{ careful: true }, "warn attempts"],
     [{ damaged_endpoints: { total: 1, endpoints: [DAMAGED] } }, `FAIL ${DAMAGED.endpoint}`],

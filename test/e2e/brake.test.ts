@@ -23,6 +23,7 @@ describe("the brake", () => {
       code: 200,
       reason: "the receivers asked for it",
       by: expect.stringMatching(/^key_/),
+      saved: true,
       at: pausedAt,
     });
     // Once it is on, it stays as it was put on.

@@ -23,6 +23,7 @@ export const Pause = titled(
     reason: v.string(),
     by: described(v.string(), "The key that was used, `socket`, `serve --paused`, or `restore`."),
     at: Instant,
+    saved: described(v.boolean(), "False when the disk did not take it: a restart forgets it, until there is space."),
   }),
 );
 
@@ -127,7 +128,14 @@ export const Status = titled(
       free_bytes: described(Count, "What may still be written, with what is free inside the database."),
       floor_bytes: described(Count, "With less, publishes are refused (507)."),
     }),
-    database: v.object({ bytes: Count, wal_bytes: Count }),
+    database: v.object({
+      bytes: Count,
+      wal_bytes: Count,
+      wal_trouble: described(
+        v.nullable(v.string()),
+        "Why the write-ahead log grows, in a sentence; null while it does not. It takes disk until that is mended.",
+      ),
+    }),
     damaged_database: described(
       v.nullable(Damage),
       "When the database was found damaged: what could be read is in a new one, which is in use. Null while there is no such damage to look into.",
@@ -177,6 +185,7 @@ export const aPause = {
   reason: "the receiver's operators asked for it",
   by: "key_06fbqxv0d8r2s4t6v8w0x2y4z6",
   at: "2026-11-20T09:50:00.000Z",
+  saved: true,
 };
 
 export const aHalt = {
@@ -208,7 +217,7 @@ export const aStatus = {
   deliveries: { pending: 9, held: 4, failed: 12 },
   data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },
   disk: { free_bytes: 52_613_349_376, floor_bytes: 536_870_912 },
-  database: { bytes: 73_400_320, wal_bytes: 4_124_152 },
+  database: { bytes: 73_400_320, wal_bytes: 4_124_152, wal_trouble: null },
   damaged_database: null,
   backup: { every_seconds: 86_400, dir: "/var/backups/webhookd", last: aBackup, failure: null },
   damaged_endpoints: { total: 0, endpoints: [] },

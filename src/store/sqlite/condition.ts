@@ -3,10 +3,15 @@ import type { Database, Statement } from "better-sqlite3";
 import { WebhookdError } from "../../domain/errors.ts";
 import { StoreRefused } from "../refused.ts";
 import type { Space } from "../store.ts";
-import { storageFault, storageFull, storageUnavailable } from "./faults.ts";
+import { storageFault, storageFull, storageUnavailable, type StorageFault } from "./faults.ts";
+import { refusedToWrite } from "./probe.ts";
 
 /** `PRAGMA synchronous`. */
 const FULL = 2;
+
+/** Of these nothing is on the disk; a failed fsync is another matter. */
+const WRITES = /^SQLITE_IOERR_(WRITE|TRUNCATE|SHMSIZE)$/;
+const NO_ROOM = /^(ENOSPC|EDQUOT|EFBIG)$/;
 
 /** Under this much of the disk itself even a small floor is passed: the WAL needs room that the freelist cannot give. */
 const LEAST_DISK_BYTES = 128 * 1024 * 1024;
@@ -17,6 +22,8 @@ export interface ConditionOptions {
   readonly dir: string;
   readonly floorBytes: number;
   readonly statfs: StatFs;
+  /** The code with which the system refuses to write there now, such as EDQUOT; null when it takes what is written. */
+  readonly probe?: (dir: string) => string | null;
   /** Called once, for an error after which the process must end. */
   readonly onFault: (error: Error) => void;
 }
@@ -69,7 +76,7 @@ export class Condition {
     if (this.#synchronous.get() !== FULL) throw notDurable();
   }
 
-  async look(): Promise<Space> {
+  async look(): Promise<Omit<Space, "walTrouble">> {
     const { dir, floorBytes, statfs } = this.#options;
     const { bavail, bsize } = await statfs(dir).catch((error: unknown) => {
       throw storageUnavailable(error);
@@ -89,7 +96,7 @@ export class Condition {
 
   /** What the caller is to be told when the storage is at fault; null for any other error. */
   failed(error: unknown): WebhookdError | null {
-    const fault = error instanceof StoreRefused ? "fatal" : storageFault(error);
+    const fault = this.#faultOf(error);
     if (fault === null) return null;
     if (fault === "full") {
       this.#full = true;
@@ -105,6 +112,14 @@ export class Condition {
       this.#options.onFault(error as Error);
     }
     return storageUnavailable(error);
+  }
+
+  /** SQLite says the same of a quota, of a limit for files and of a broken disk: whether there is room is asked anew. */
+  #faultOf(error: unknown): StorageFault | null {
+    if (error instanceof StoreRefused) return "fatal";
+    const { dir, probe = refusedToWrite } = this.#options;
+    const isWrite = error instanceof Error && "code" in error && WRITES.test(String(error.code));
+    return isWrite && NO_ROOM.test(probe(dir) ?? "") ? "full" : storageFault(error);
   }
 
   /** From now on nothing is read or written; whether it could be until now. */

@@ -3,6 +3,8 @@ import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
+import { WebhookdError } from "../../domain/errors.ts";
+import type { Pause } from "../../domain/pause.ts";
 import type { OperationsStore, StoreSize } from "../store.ts";
 import { Backup, type StartBackup } from "./backup.ts";
 import type { Box } from "./box.ts";
@@ -34,6 +36,7 @@ export class Operations implements OperationsStore {
   readonly #tenants: Tenants;
   readonly #pages: Pages;
   readonly #backup: Backup;
+  #unsaved: Pause | null = null;
 
   constructor(db: Database, parts: OperationsParts) {
     this.#parts = parts;
@@ -48,15 +51,38 @@ export class Operations implements OperationsStore {
     });
   }
 
-  readonly getPause: OperationsStore["getPause"] = async () => this.#parts.read(() => this.#parts.meta.pause);
+  readonly getPause: OperationsStore["getPause"] = async () =>
+    this.#unsaved ?? this.#parts.read(() => this.#parts.meta.pause);
 
+  /** The brake must work when nothing else does: what the disk does not take holds until a restart. */
   readonly pause: OperationsStore["pause"] = async (pause) => {
     const { commit, meta } = this.#parts;
-    return commit.run(() => meta.pause ?? (meta.pause = pause));
+    try {
+      return await commit.run(() => meta.pause ?? (meta.pause = pause));
+    } catch (error) {
+      if (!(error instanceof WebhookdError)) throw error;
+      return (await this.getPause()) ?? (this.#unsaved = { ...pause, saved: false });
+    }
   };
+
+  /** To be called when there may be space again. */
+  async savePause(): Promise<void> {
+    const unsaved = this.#unsaved;
+    if (unsaved === null) return;
+    const { saved: _, ...pause } = unsaved;
+    const { commit, meta } = this.#parts;
+    await commit.run(() => meta.pause ?? (meta.pause = pause));
+    if (this.#unsaved === unsaved) this.#unsaved = null;
+    // Taken off while it was being written.
+    else await commit.run(() => (meta.pause = null));
+  }
 
   readonly resume: OperationsStore["resume"] = async () => {
     const { commit, meta } = this.#parts;
+    const wasUnsaved = this.#unsaved !== null;
+    this.#unsaved = null;
+    // Nothing is on the disk that would have to go.
+    if (wasUnsaved) return true;
     return commit.run(() => {
       if (meta.pause === null) return false;
       meta.pause = null;

@@ -19,6 +19,8 @@ export interface SqliteStoreOptions {
   readonly nativeBinding: NativeBinding | undefined;
   readonly startBackup: StartBackup;
   readonly onFault: (error: Error) => void;
+  /** Over it the write-ahead log is said to grow. */
+  readonly walLimitBytes?: number | undefined;
   /** Takes what cannot be recorded in a damaged database. */
   readonly setAside: SetAside;
   /** Runs when the database is closed. */

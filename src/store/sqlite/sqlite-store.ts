@@ -4,6 +4,7 @@ import type { Space, Store } from "../store.ts";
 import { layFoundation, type Foundation } from "./foundation.ts";
 import type { SqliteStoreOptions } from "./options.ts";
 import { rowsOf, type Rows } from "./rows.ts";
+import { WalWatch } from "./wal-watch.ts";
 import { verbsOf, type Verbs } from "./verbs.ts";
 
 export class SqliteStore implements Store {
@@ -14,6 +15,7 @@ export class SqliteStore implements Store {
   readonly #base: Foundation;
   readonly #rows: Rows;
   readonly #verbs: Verbs;
+  readonly #wal: WalWatch;
   #closed = false;
 
   constructor(db: Database, options: SqliteStoreOptions) {
@@ -22,6 +24,11 @@ export class SqliteStore implements Store {
     this.#base = layFoundation(db, options);
     this.#rows = rowsOf(db, this.#base, options);
     this.#verbs = verbsOf(db, this.#base, this.#rows, options);
+    this.#wal = new WalWatch(db, {
+      monotonic: () => options.clock.monotonic(),
+      walBytes: async () => (await this.#verbs.operations.size()).walBytes,
+      ...(options.walLimitBytes !== undefined && { limitBytes: options.walLimitBytes }),
+    });
     this.lastInstant = this.#base.lastInstant;
     this.careful = this.#rows.started.careful;
   }
@@ -166,7 +173,15 @@ export class SqliteStore implements Store {
   }
 
   async checkSpace(): Promise<Space> {
-    return this.#base.condition.look();
+    const space = await this.#base.condition.look();
+    await this.#wal.look();
+    // It stays in memory as long as the disk refuses it.
+    await this.#verbs.operations.savePause().catch(() => {});
+    return { ...space, walTrouble: this.#wal.trouble };
+  }
+
+  get walTrouble(): string | null {
+    return this.#wal.trouble;
   }
 
   state(): "ready" | "disk_full" | "store_unavailable" {

@@ -243,6 +243,24 @@ describe("group commit", () => {
     expect({ undone, rows: rows(), faults: faults.length }).toEqual({ undone: 1, rows: [1, 2], faults: 1 });
   });
 
+  it.each(["EDQUOT", "ENOSPC", "EFBIG"])(
+    "takes a write that fails for a full disk, where the system then refuses more with %s",
+    (code) => {
+      const options = { dir: ".", floorBytes: 0, statfs: plenty, onFault: (error: Error) => faults.push(error) };
+      const probed = new Condition(db, { ...options, probe: () => code });
+      expect(probed.failed(sqliteError("SQLITE_IOERR_WRITE"))).toMatchObject({ code: "storage_full" });
+      expect({ state: probed.state, faults }).toEqual({ state: "disk_full", faults: [] });
+      // Of a sync that failed nothing is known, quota or not.
+      expect(probed.failed(sqliteError("SQLITE_IOERR_FSYNC"))).toMatchObject({ code: "storage_unavailable" });
+      expect(faults).toMatchObject([{ code: "SQLITE_IOERR_FSYNC" }]);
+    },
+  );
+
+  it("takes a write that fails for a broken disk, where the system takes more", () => {
+    expect(condition.failed(sqliteError("SQLITE_IOERR_WRITE"))).toMatchObject({ code: "storage_unavailable" });
+    expect(faults).toMatchObject([{ code: "SQLITE_IOERR_WRITE" }]);
+  });
+
   it("acknowledges nothing that it would not sync, should anything weaken the database after it was opened", async () => {
     const before = commit.run(add(1));
     stage.turn();

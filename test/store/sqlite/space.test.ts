@@ -1,4 +1,7 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
+import { ManualClock } from "../../harness/clock.ts";
 import { addEndpoint, delivered, publishOne } from "../fixtures.ts";
 import { open, temporaryDirectory } from "../stores.ts";
 
@@ -39,5 +42,62 @@ describe("free disk space", () => {
     expect(store.state()).toBe("disk_full");
     const small = await open({ dir: temporaryDirectory(), diskFloor: MIB, statfs });
     expect(small.state()).toBe("ready");
+  });
+});
+
+describe("the write-ahead log", () => {
+  it("is said to grow while nothing can be moved out of it, and no more once it can", async () => {
+    const dir = temporaryDirectory();
+    const clock = new ManualClock();
+    const store = await open({ dir, clock, statfs: freeBytes(4096 * MIB), walLimitBytes: 256 * 1024 });
+    await addEndpoint(store);
+    expect((await store.checkSpace()).walTrouble).toBeNull();
+    const reader = new Database(join(dir, "webhookd.db"), { readonly: true });
+    reader.exec("BEGIN");
+    reader.prepare("SELECT count(*) FROM event").get();
+    for (let n = 0; n < 40; n++) await publishOne(store);
+    await clock.advance(61_000);
+    expect((await store.checkSpace()).walTrouble).toMatch(/write-ahead log .* could be moved into the database/);
+    expect(store.walTrouble).not.toBeNull();
+    reader.close();
+    // Once a minute it tries for itself.
+    await clock.advance(61_000);
+    expect((await store.checkSpace()).walTrouble).toBeNull();
+  });
+});
+
+describe("the brake", () => {
+  it("holds without the disk, and is saved as soon as that takes it", async () => {
+    const dir = temporaryDirectory();
+    const store = await open({ dir });
+    const pause = { reason: "a test", by: "socket", at: 1 };
+    const other = new Database(join(dir, "webhookd.db"));
+    other.exec("BEGIN IMMEDIATE");
+    expect(await store.pause(pause)).toEqual({ ...pause, saved: false });
+    expect(await store.getPause()).toEqual({ ...pause, saved: false });
+    // The one that holds stays.
+    expect(await store.pause({ ...pause, reason: "another" })).toEqual({ ...pause, saved: false });
+    await store.checkSpace();
+    expect(await store.getPause()).toMatchObject({ saved: false });
+    other.exec("ROLLBACK");
+    await store.checkSpace();
+    expect(await store.getPause()).toEqual(pause);
+    other.close();
+    await store.close();
+    expect(await (await open({ dir })).getPause()).toEqual(pause);
+  });
+
+  it("is taken off without the disk where that does not know of it", async () => {
+    const dir = temporaryDirectory();
+    const store = await open({ dir });
+    const other = new Database(join(dir, "webhookd.db"));
+    other.exec("BEGIN IMMEDIATE");
+    await store.pause({ reason: "a test", by: "socket", at: 1 });
+    expect(await store.resume()).toBe(true);
+    expect(await store.getPause()).toBeNull();
+    other.exec("ROLLBACK");
+    other.close();
+    await store.checkSpace();
+    expect(await store.getPause()).toBeNull();
   });
 });
