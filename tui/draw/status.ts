@@ -12,6 +12,7 @@ const LOOKS: Readonly<Record<string, { readonly glyph: Glyph; readonly style?: S
   cancelled: { glyph: "cancelled", style: "grey" },
   unmatched: { glyph: "unmatched", style: "grey" },
   interrupted: { glyph: "interrupted", style: "yellow" },
+  damaged: { glyph: "failed", style: "red" },
   failing: { glyph: "failed", style: "red" },
   ok: { glyph: "delivered", style: "green" },
   off: { glyph: "held", style: "grey" },

@@ -28,7 +28,8 @@ export function endpointRows(state: State, list: List<Endpoint>, room: { width: 
   return tableRows(state, { list, keyOf: KEY_OF.endpoints, columns, ...room, empty: NO_ENDPOINT });
 }
 
-export function stateOf({ known }: State, { id, enabled }: Endpoint): string {
+export function stateOf({ known }: State, { id, enabled, damaged }: Endpoint): string {
+  if (damaged) return "damaged";
   if (!enabled) return "off";
   const health = known.health.get(id)?.value.health;
   if (health === undefined) return "…";
