@@ -32,6 +32,7 @@ import { keyRoutes } from "./keys.ts";
 import { checkFraming, hasDots, hostCheck, originCheck } from "./origin.ts";
 import type { ApiParts } from "./parts.ts";
 import { metricsRoutes } from "./metrics.ts";
+import { peerOf } from "./peer.ts";
 import { notFound, problem } from "./problem.ts";
 import { publishRoutes } from "./publish.ts";
 import { Proxies } from "./proxies.ts";
@@ -159,7 +160,8 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     if (route.audit === undefined) return respond(await perform(req, event, route, principal), event);
     const requestId = requestIdOf(context);
     const object = () => context.object ?? event.context.params?.id;
-    const act = { action: route.audit, principal, object, requestId, now: clock.now() };
+    const peer = context.trusted ? peerOf(req.socket) : null;
+    const act = { action: route.audit, principal, peer, object, requestId, now: clock.now() };
     return respond(await trail.keep(act, () => perform(req, event, route, principal)), event);
   }
 

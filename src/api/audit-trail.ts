@@ -11,12 +11,15 @@ import type { Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
 import type { Principal } from "./authentication.ts";
 import { ClientGone } from "./body.ts";
+import type { Peer } from "./peer.ts";
 import type { Reply } from "./route.ts";
 import { EVERY_TENANT } from "./tenant.ts";
 
 export interface Act {
   readonly action: AuditAction;
   readonly principal: Principal;
+  /** Of a caller over the unix socket. */
+  readonly peer: Peer | null;
   /** The `:id` of the path, which is outside text, or the id that it stands for. Asked once the act is over. */
   readonly object: () => string | undefined;
   readonly requestId: string;
@@ -60,9 +63,11 @@ export class AuditTrail {
   }
 }
 
-function entryOf({ action, principal, requestId }: Act, outcome: AuditEntry["outcome"], object = ""): AuditEntry {
+function entryOf({ action, principal, peer, requestId }: Act, outcome: AuditEntry["outcome"], object = ""): AuditEntry {
   return {
     actor: principal.keyId ?? "socket",
+    uid: peer?.uid ?? null,
+    user: peer?.user ?? null,
     tenant: principal.tenant === EVERY_TENANT ? null : principal.tenant,
     action,
     object: isAnyId(object) ? object : null,

@@ -30,6 +30,6 @@ export function auditRoutes({ store }: ApiParts): Route[] {
   return [{ method: "GET", path: PATH, access: "admin", query, operation: listAudit, handle: list }];
 }
 
-function presentRecord({ at, actor, tenant, action, object, requestId, outcome }: AuditRecord) {
-  return { at: formatInstant(at), actor, tenant, action, object, request_id: requestId, outcome };
+function presentRecord({ at, actor, uid, user, tenant, action, object, requestId, outcome }: AuditRecord) {
+  return { at: formatInstant(at), actor, uid, user, tenant, action, object, request_id: requestId, outcome };
 }

@@ -32,6 +32,10 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 export interface AuditEntry {
   /** `key_…`, or `socket` for whoever opened the unix socket. */
   readonly actor: string;
+  /** Of a caller over the unix socket, as the kernel says it; null of a key, and where the kernel cannot be asked. */
+  readonly uid: number | null;
+  /** The login name of that uid, as it was then; null without one. */
+  readonly user: string | null;
   /** Whose data it was about, one name or `*`; null where only the object can tell. */
   readonly tenant: string | null;
   readonly action: AuditAction;

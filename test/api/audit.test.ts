@@ -1,7 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
-import { tmpdir } from "node:os";
+import { createRequire } from "node:module";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import { FakeStore } from "./fake-store.ts";
@@ -10,6 +13,15 @@ import { anEvent, aStore } from "./sqlite.ts";
 
 const PATH = "/v1/audit";
 const ENDPOINT = { url: "https://example.com/h", events: ["budget.exceeded"] };
+
+/** Installed by npm on Linux alone. */
+const canAskKernel = (() => {
+  try {
+    return createRequire(import.meta.url).resolve(`@koromix/koffi-${process.platform}-${process.arch}`) !== "";
+  } catch {
+    return false;
+  }
+})();
 
 async function serve() {
   return ApiServer.start(await aStore());
@@ -55,6 +67,8 @@ describe("the audit log", () => {
     expect(entries.at(-1)).toEqual({
       at: "2026-11-20T09:55:00.000Z",
       actor,
+      uid: null,
+      user: null,
       tenant: "acme",
       action: "key.revoke",
       object: ids.key,
@@ -113,6 +127,23 @@ describe("the audit log", () => {
       req.on("error", reject).end();
     });
     expect(fake.audited).toMatchObject([{ actor: "socket", tenant: null, outcome: "internal" }]);
+    rmSync(dir, { recursive: true });
+  });
+
+  it.skipIf(!canAskKernel)("says which user came by the unix socket, as the kernel knows it", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "webhookd-audit-"));
+    const socket = join(dir, "s.sock");
+    const api = await ApiServer.start(await aStore(), { socket });
+    for (const path of [dir, socket]) chmodSync(path, 0o777);
+    const call = `require("node:http").request({ socketPath: process.argv[1], path: "/v1/resume", method: "POST" }).end()`;
+    const { uid: own, username } = userInfo();
+    // Root alone can be somebody else.
+    const users = own === 0 ? [own, 65_534] : [own];
+    for (const uid of users) await promisify(execFile)(process.execPath, ["-e", call, socket], { uid, cwd: "/" });
+    await api.request("POST", "/v1/resume");
+    const entries = (await log(api)).map(({ actor, uid, user }) => [actor.split("_")[0], uid, user]);
+    const nobody = own === 0 ? [["socket", 65_534, "nobody"]] : [];
+    expect(entries).toEqual([["socket", own, username], ...nobody, ["key", null, null]]);
     rmSync(dir, { recursive: true });
   });
 

@@ -25,7 +25,7 @@ export function activityRows(state: State, list: List<Row>, room: { width: numbe
       cell: (row) => (isJob(row) ? statusCell(look, row.status) : { text: row.action }),
     },
     { head: "OUTCOME", width: 12, cell: (row) => ({ text: isJob(row) ? row.action : row.outcome }) },
-    { head: "BY", width: 13, from: 80, cell: (row) => ({ text: isJob(row) ? row.tenant : shortId(row.actor) }) },
+    { head: "BY", width: 13, from: 80, cell: (row) => ({ text: isJob(row) ? row.tenant : byText(row) }) },
     {
       head: "ON",
       cell: (row) => ({ text: isJob(row) ? jobText(look, row, room.width) : (row.object ?? "the daemon") }),
@@ -35,6 +35,11 @@ export function activityRows(state: State, list: List<Row>, room: { width: numbe
     ? ["", "The audit log needs a key of scope admin."]
     : ["", "Nothing was done yet."];
   return tableRows(state, { list, keyOf: KEY_OF.activity, columns, ...room, empty });
+}
+
+/** Over the socket the login name says more than that it was the socket. */
+function byText({ actor, uid, user }: AuditRecord): string {
+  return user ?? (uid === null ? shortId(actor) : `uid ${uid}`);
 }
 
 function isJob(row: Row): row is Job {

@@ -9,6 +9,8 @@ import { CHUNK } from "./sweep.ts";
 interface Row {
   readonly key: number;
   readonly actor: string;
+  readonly uid: number | null;
+  readonly user: string | null;
   readonly tenant: string;
   readonly action: AuditAction;
   readonly object: string | null;
@@ -32,7 +34,8 @@ export class Audit {
     const last = db.prepare<[], number | null>("SELECT max(key) FROM audit").pluck().get() ?? 0;
     this.#keys = new EventKeys(last);
     this.#insert = db.prepare(
-      "INSERT INTO audit (key, actor, tenant, action, object, request, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      `INSERT INTO audit (key, actor, uid, user, tenant, action, object, request, outcome)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#prune = db.prepare(
       "DELETE FROM audit WHERE key IN (SELECT key FROM audit WHERE key < ? ORDER BY key LIMIT ?)",
@@ -54,9 +57,9 @@ export class Audit {
   }
 
   add(entry: AuditEntry, now: number): void {
-    const { actor, action, object, requestId, outcome } = entry;
+    const { actor, uid, user, action, object, requestId, outcome } = entry;
     const tenant = entry.tenant ?? (object === null ? undefined : this.#ownerOf(object)) ?? UNKNOWN;
-    this.#insert.run(this.#keys.next(now), actor, tenant, action, object, requestId, outcome);
+    this.#insert.run(this.#keys.next(now), actor, uid, user, tenant, action, object, requestId, outcome);
   }
 
   list(query: AuditQuery): Walk<Row, AuditRecord> {
@@ -106,6 +109,6 @@ function eventOfDelivery(id: string): { key: number; random: string } | null {
   return parsed === null ? null : { key: parsed.event, random: parsed.check };
 }
 
-function view({ key, actor, tenant, action, object, request, outcome }: Row): AuditRecord {
-  return { at: instantOf(key), actor, tenant, action, object, requestId: request, outcome };
+function view({ key, actor, uid, user, tenant, action, object, request, outcome }: Row): AuditRecord {
+  return { at: instantOf(key), actor, uid, user, tenant, action, object, requestId: request, outcome };
 }

@@ -287,6 +287,13 @@ export const MIGRATIONS: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   },
+  {
+    name: "who came by the socket",
+    sql: `
+  ALTER TABLE audit ADD COLUMN uid INTEGER;
+  ALTER TABLE audit ADD COLUMN user TEXT;
+  `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -8,7 +8,16 @@ const KEY = "key_00000000000000000000000001";
 
 function entry(more: Partial<AuditEntry> = {}): AuditEntry {
   const request = { requestId: "req_00000000000000000000000001", outcome: "ok" } as const;
-  return { actor: KEY, tenant: "acme", action: "event.retry", object: null, ...request, ...more };
+  return {
+    actor: KEY,
+    uid: null,
+    user: null,
+    tenant: "acme",
+    action: "event.retry",
+    object: null,
+    ...request,
+    ...more,
+  };
 }
 
 export function audit(openFresh: OpenFresh): void {
