@@ -77,9 +77,9 @@ export function queryOf(filter: Filter, now: number): { [W in FilterWord]?: stri
 export function faultOf(word: FilterWord, value: string): string | null {
   switch (word) {
     case "status":
-      return oneOf(value, STATUSES);
+      return someOf(value, STATUSES);
     case "error":
-      return oneOf(value, ATTEMPT_ERRORS);
+      return someOf(value, ATTEMPT_ERRORS);
     case "status_code":
       return /^[1-9](?:\d\d|xx)$/.test(value) ? null : "It is a status such as 503, or 5xx for all of 500 to 599.";
     case "since":
@@ -125,6 +125,11 @@ const EXAMPLES: { readonly [W in FilterWord]: string } = {
 
 function oneOf(value: string, known: readonly string[]): string | null {
   return known.includes(value) ? null : guess(value, known, `It is one of ${list(known)}.`);
+}
+
+/** Several with commas between them. */
+function someOf(value: string, known: readonly string[]): string | null {
+  return value.split(",").reduce<string | null>((fault, part) => fault ?? oneOf(part, known), null);
 }
 
 function guess(typed: string, known: readonly string[], otherwise: string): string {

@@ -234,6 +234,15 @@ describe("webhookd events list", () => {
     });
   });
 
+  it("asks for several statuses and errors at once", async () => {
+    const { code, daemon } = await events(["list", "--status=failed,held", "--error=timeout,dns_failure"]);
+    expect(code).toBe(EXIT.ok);
+    const { searchParams } = new URL(daemon.seen[0]!.path, "http://d");
+    expect(Object.fromEntries(searchParams)).toMatchObject({ status: "failed,held", error: "timeout,dns_failure" });
+    const { err } = await events(["list", "--filter=status:failed,hled"]);
+    expect(err).toContain("Did you mean held?");
+  });
+
   it("reads no deliveries where none are shown, and says what ids alone are", async () => {
     const { out, daemon } = await events(["list", "--ids"]);
     expect(out).toBe(`${id}\n`);

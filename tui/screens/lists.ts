@@ -62,8 +62,8 @@ function matches({ endpoint, status, last_attempt: last }: EventDelivery, filter
   const code = String(last?.status_code ?? "");
   return (
     (filter.endpoint === undefined || filter.endpoint === endpoint) &&
-    (filter.status === undefined || filter.status === status) &&
-    (filter.error === undefined || filter.error === last?.error) &&
+    (filter.status === undefined || filter.status.split(",").includes(status)) &&
+    (filter.error === undefined || filter.error.split(",").includes(last?.error ?? "")) &&
     (filter.status_code === undefined || filter.status_code === code || filter.status_code === `${code[0]}xx`)
   );
 }
