@@ -96,15 +96,18 @@ describe("a daemon on a damaged database", () => {
         const url = String(listening.url);
         await ask(url, key, "POST", "/v1/resume");
         let status = await ask(url, key, "GET", "/v1/status");
-        while (status.oldest_due_at !== null) status = await ask(url, key, "GET", "/v1/status");
+        const lostNow = () =>
+          status.damaged_database?.lost.find(({ table }: { table: string }) => table === "event")?.rows ?? 0;
+        // A daemon that has just started again has not looked yet at what is due.
+        const isWaiting = () => made.receiver.requests.length < made.waiting.length - lostNow();
+        while (status.oldest_due_at !== null || isWaiting()) status = await ask(url, key, "GET", "/v1/status");
         const ids = made.receiver.requests.map(({ headers }) => headers["webhook-id"]!);
         expect(new Set(ids).size, `${what}: sent twice`).toBe(ids.length);
         expect(
           ids.filter((id) => made.delivered.includes(id)),
           `${what}: sent again`,
         ).toEqual([]);
-        const lost = status.damaged_database?.lost.find(({ table }: { table: string }) => table === "event")?.rows ?? 0;
-        expect(ids.length, `${what}: not sent`).toBeGreaterThanOrEqual(made.waiting.length - lost);
+        expect(ids.length, `${what}: not sent`).toBeGreaterThanOrEqual(made.waiting.length - lostNow());
         if (status.damaged_database === null) ends.untouched++;
         else {
           ends[wasKilled ? "mended" : "met"]++;
