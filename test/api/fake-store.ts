@@ -24,6 +24,8 @@ export class FakeStore {
       touchKey: (id) => void this.touched.push(id),
       addAudit: async (entry) => void this.audited.push(entry),
       state: () => this.ready,
+      damage: async () => null,
+      walTrouble: null,
       publish: async (drafts) => {
         await this.publishing(drafts);
         return drafts.map((draft) => this.#publication(draft));

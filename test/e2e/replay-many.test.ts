@@ -108,7 +108,8 @@ it("a canary that fails pauses the job, and what was not sent waits for somebody
   expect(code).toBe(EXIT.partly_done);
   expect(out).toContain("paused itself, because the canary to ep_");
   expect(site.receiver.requests).toHaveLength(1);
-  expect((await site.type(`jobs resume ${idOf(out)}`)).code).toBe(EXIT.ok);
+  expect((await site.type(`jobs resume ${idOf(out)}`)).code).toBe(EXIT.conflict);
+  expect((await site.type(`jobs resume ${idOf(out)} --send-all`)).code).toBe(EXIT.ok);
   const watched = await site.type(`jobs show ${idOf(out)} --watch`);
   expect(watched.code).toBe(EXIT.partly_done);
   expect(watched.out).toContain("done: 29 delivered, 1 failed of 30.");

@@ -16,6 +16,7 @@ import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/open.ts";
 import { openSealedKey } from "../../../src/store/sealed-key.ts";
 import { Meta } from "../../../src/store/sqlite/meta.ts";
+import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { addEndpoint, draft, EVERYTHING, noRoom, publishOne, START } from "../fixtures.ts";
 import { open, optionsOf, temporaryDirectory } from "../stores.ts";
@@ -48,7 +49,13 @@ describe("a backup", () => {
     writeFileSync(join(place, "notes.db"), "");
     const backup = await store.backup(into(place), START + 5);
     const name = "webhookd-20261120T095500005Z.db";
-    expect(backup).toMatchObject({ file: join(place, name), at: START + 5, schema: 1, endpoints: 1, events: 1 });
+    expect(backup).toMatchObject({
+      file: join(place, name),
+      at: START + 5,
+      schema: SCHEMA_VERSION,
+      endpoints: 1,
+      events: 1,
+    });
     expect(readdirSync(place).toSorted()).toEqual(["notes.db", name]);
     const bytes = readFileSync(backup.file);
     expect([bytes.length, statSync(backup.file).mode & 0o777]).toEqual([backup.bytes, 0o600]);
