@@ -1,13 +1,11 @@
-/** Bundles webhookd into `dist/bundle`: all that it imports, and the SQLite addon beside it. */
-import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+/** Bundles webhookd into `dist/bundle`: all that it imports, and the addons beside it. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
 import { THREADS } from "../src/thread.ts";
-
-export const root = fileURLToPath(new URL("..", import.meta.url));
+import { copyAddons } from "./package/addons.ts";
+import { root } from "./root.ts";
 
 export interface Bundle {
   /** Holds `webhookd.mjs`, which runs as it is, and the package.json by which pkg packs it. */
@@ -19,6 +17,8 @@ export interface Bundle {
   readonly program: Metafile;
   /** The same of the threads. */
   readonly threads: readonly Metafile[];
+  /** Where package-lock.json has the packages that the addons are of. */
+  readonly addons: readonly string[];
 }
 
 /** `target` is the platform and processor as Node names them: `linux-x64`. What was in `directory` before is removed. */
@@ -27,11 +27,11 @@ export async function bundle(target: string, directory = join(root, "dist/bundle
   mkdirSync(directory, { recursive: true });
 
   const { version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, string>;
-  const addon = copyAddon(target, directory);
+  const addons = copyAddons(target, directory);
   const define = {
     __PACKED__: "true",
     __VERSION__: JSON.stringify(version),
-    __ADDON__: JSON.stringify(addon),
+    __ADDONS__: JSON.stringify(addons.embedded),
     "process.env.NODE_ENV": '"production"',
     "process.env.UNDICI_USE_MILO": '"0"',
   };
@@ -51,19 +51,11 @@ export async function bundle(target: string, directory = join(root, "dist/bundle
     },
   });
   requireSelfContained(program);
-  const pkg = { assets: [addon, "*.mjs", "*.cjs"] };
+  const pkg = { assets: ["*.deflate", "*.mjs", "*.cjs"] };
   const description = { name: "webhookd", version, license, type: "module", bin: "webhookd.mjs", pkg };
   writeFileSync(join(directory, "package.json"), JSON.stringify(description));
-  return { directory, version: version!, size: sizeOf(directory), program, threads: threads.metafiles };
-}
-
-/** Its name says what is in it, so that executables of several versions can keep theirs in one place. */
-function copyAddon(target: string, directory: string): string {
-  const prebuild = join(root, `node_modules/better-sqlite3/prebuilds/${target}.node`);
-  const hash = createHash("sha256").update(readFileSync(prebuild)).digest("hex");
-  const name = `sqlite-${hash.slice(0, 16)}.node`;
-  copyFileSync(prebuild, join(directory, name));
-  return name;
+  const size = sizeOf(directory);
+  return { directory, version: version!, size, program, threads: threads.metafiles, addons: addons.packages };
 }
 
 interface Threads {

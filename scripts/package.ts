@@ -10,7 +10,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { root } from "./build.ts";
+import { root } from "./root.ts";
 import { makeExecutable } from "./package/make.ts";
 import { missingFixes } from "./package/node-fixes.ts";
 import { readNodes } from "./package/node-option.ts";
@@ -36,7 +36,7 @@ for (const target of targets) {
   const lacks = missingFixes(node.version);
   if (lacks !== null) console.log(`  Node ${node.version} ${lacks}: not for a release, see docs/release.md`);
   if (prove(target, file) === "failed") process.exitCode = 1;
-  if (target === here) writeFileSync(join(root, "dist/THIRD-PARTY-LICENSES"), thirdPartyLicences(made));
+  if (target === here) writeFileSync(join(root, "dist/THIRD-PARTY-LICENSES"), thirdPartyLicences([made]));
 }
 
 function megabytes(bytes: number): string {

@@ -11,7 +11,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { root } from "./build.ts";
+import { root } from "./root.ts";
 import { makeExecutable, type Executable } from "./package/make.ts";
 import { readNodes } from "./package/node-option.ts";
 import { prove } from "./package/prove.ts";
@@ -72,8 +72,8 @@ async function makeAndProve(name: TargetName): Promise<Proven> {
 }
 
 function writeCompanions(made: readonly Proven[]): void {
-  const [first] = made.map(({ executable }) => executable) as [Executable];
-  write("THIRD-PARTY-LICENSES", thirdPartyLicences(first));
+  const executables = made.map(({ executable }) => executable) as [Executable, ...Executable[]];
+  write("THIRD-PARTY-LICENSES", thirdPartyLicences(executables));
   copyFileSync(join(root, "LICENSE"), join(directory, "LICENSE"));
   const commit = git("rev-parse", "HEAD").trim();
   write("RELEASE.md", releaseNotes({ version, commit, changes: notesOf(version, changelog), against, made }));

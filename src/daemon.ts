@@ -6,6 +6,7 @@ import { createApi, type NodeHandler } from "./api/app.ts";
 import { openInherited } from "./api/inherited.ts";
 import { openListener, requireFree, type TcpListener } from "./api/listen.ts";
 import { closeAll, type Listener, type ListenerParts } from "./api/listener.ts";
+import { Peers } from "./api/peer.ts";
 import { renewed, usableCertificate } from "./api/served-certificate.ts";
 import { openSocket } from "./api/socket.ts";
 import { Catalogue } from "./catalogue.ts";
@@ -29,7 +30,7 @@ import { Feed } from "./feed/feed.ts";
 import type { Endpoint } from "./domain/endpoint.ts";
 import type { Log } from "./log.ts";
 import { Metrics } from "./metrics/metrics.ts";
-import { nativeBinding } from "./native.ts";
+import { loadKoffi, nativeBinding } from "./native.ts";
 import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
 import { openStore } from "./store/open.ts";
 import { startThread } from "./thread.ts";
@@ -162,6 +163,7 @@ export async function startDaemon(
     phase: () => phase,
     backups,
     damaged,
+    peers: new Peers({ loadKoffi: () => loadKoffi(config.data.dir), log, platform: process.platform }),
     departures: () => departures({ ...config, egress }),
     urlPolicy: (tenant) => urlPolicy(tenant),
   });

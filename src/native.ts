@@ -1,9 +1,9 @@
 /**
- * The SQLite addon. In a checkout better-sqlite3 finds its own prebuild. The executable carries the addon inside
- * itself, but the system loads shared libraries from real files only, so it is written to one first, in a place where
- * no other user can put code of theirs in its stead.
+ * The addons: SQLite, and koffi, which calls functions of the C library that Node does not. In a checkout their packages
+ * find them. The executable carries them inside itself, but the system loads shared libraries from real files only, so
+ * each is written to one first, in a place where no other user can put code of theirs in its stead.
  */
-import { randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import {
   closeSync,
   constants,
@@ -20,22 +20,51 @@ import {
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { inflateSync } from "node:zlib";
 import { makeDirectory } from "./store/durable-file.ts";
 
-/** The addon's file name beside the bundle, with a hash of its content; set by scripts/build.ts. */
-declare const __ADDON__: string | undefined;
+export interface EmbeddedAddon {
+  /** Of the file that it becomes, with a hash of its content. */
+  readonly name: string;
+  /** The file beside the bundle that holds it, compressed. */
+  readonly asset: string;
+  /** Of its content, in hexadecimal. */
+  readonly sha256: string;
+}
+
+export interface Addons {
+  readonly sqlite: EmbeddedAddon;
+  /** Null for a platform on which nobody asks it anything. */
+  readonly koffi: EmbeddedAddon | null;
+}
+
+/** Set by scripts/build.ts. */
+declare const __ADDONS__: Addons | undefined;
+
+const requireFile = createRequire(import.meta.url);
 
 /**
  * What better-sqlite3 takes as `nativeBinding`, on this thread and, handed over in `workerData`, on any other:
  * the addon's path, or undefined for the package's own. A `dataDir` that is not there yet is made.
  */
 export function nativeBinding(dataDir?: string): string | undefined {
-  if (typeof __ADDON__ === "undefined") return undefined;
-  const addon = { name: __ADDON__, bytes: readFileSync(join(import.meta.dirname, __ADDON__)) };
-  return extractAddon(addon, addonDirectories(dataDir, process.env), createRequire(import.meta.url));
+  return typeof __ADDONS__ === "undefined" ? undefined : extracted(__ADDONS__.sqlite, dataDir);
 }
 
-/** Where the addon may be kept, best first: a daemon can always write to its data directory. */
+/** Loads koffi. Throws where it cannot be had. */
+export function loadKoffi(dataDir: string): unknown {
+  const platform = `${process.platform}-${process.arch}`;
+  if (typeof __ADDONS__ === "undefined") return requireFile(`@koromix/koffi-${platform}`);
+  if (__ADDONS__.koffi === null) throw new Error(`there is no koffi for ${platform} in this executable`);
+  return requireFile(extracted(__ADDONS__.koffi, dataDir));
+}
+
+function extracted({ name, asset, sha256 }: EmbeddedAddon, dataDir: string | undefined): string {
+  const bytes = () => inflateSync(readFileSync(join(import.meta.dirname, asset)));
+  return extractAddon({ name, sha256, bytes }, addonDirectories(dataDir, process.env), requireFile);
+}
+
+/** Where addons may be kept, best first: a daemon can always write to its data directory. */
 export function addonDirectories(dataDir: string | undefined, env: NodeJS.ProcessEnv): string[] {
   const directories: string[] = [];
   if (dataDir !== undefined) directories.push(join(dataDir, ".native"));
@@ -47,21 +76,22 @@ export function addonDirectories(dataDir: string | undefined, env: NodeJS.Proces
   return directories;
 }
 
+interface Addon extends Pick<EmbeddedAddon, "name" | "sha256"> {
+  /** Asked only when it has to be written. */
+  readonly bytes: () => Buffer;
+}
+
 /**
- * Writes the addon unless it is there already, byte for byte, and loads it, in the first directory that allows both.
+ * Writes the addon unless it is there already, whole, and loads it, in the first directory that allows both.
  * Throws `AddonRefused` when none does.
  */
-export function extractAddon(
-  addon: { readonly name: string; readonly bytes: Buffer },
-  directories: readonly string[],
-  load: (file: string) => unknown,
-): string {
+export function extractAddon(addon: Addon, directories: readonly string[], load: (file: string) => unknown): string {
   const faults: string[] = [];
   for (const directory of directories) {
     const file = join(directory, addon.name);
     try {
       claimDirectory(directory);
-      if (!isIntact(file, addon.bytes)) writeWhole(file, addon.bytes);
+      if (!isIntact(file, addon.sha256)) writeWhole(file, addon.bytes());
       // Fails on a file system mounted noexec.
       load(file);
       return file;
@@ -69,7 +99,7 @@ export function extractAddon(
       faults.push(`${directory}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  throw new AddonRefused(`there is no directory to load the SQLite addon from: ${faults.join("; ")}`);
+  throw new AddonRefused(`there is no directory to load ${addon.name} from: ${faults.join("; ")}`);
 }
 
 /** For people, like the store's own refusals: what is wrong, what to do about it, and the exit code for failing storage. */
@@ -88,7 +118,7 @@ function claimDirectory(directory: string): void {
   if ((stat.mode & 0o022) !== 0) throw new Error("other users can write to it");
 }
 
-function isIntact(file: string, bytes: Buffer): boolean {
+function isIntact(file: string, sha256: string): boolean {
   let fd: number;
   try {
     fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
@@ -97,7 +127,7 @@ function isIntact(file: string, bytes: Buffer): boolean {
   }
   try {
     const stat = fstatSync(fd);
-    return stat.isFile() && isOurs(stat) && (stat.mode & 0o022) === 0 && readFileSync(fd).equals(bytes);
+    return stat.isFile() && isOurs(stat) && (stat.mode & 0o022) === 0 && hash("sha256", readFileSync(fd)) === sha256;
   } finally {
     closeSync(fd);
   }

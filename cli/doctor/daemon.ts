@@ -40,6 +40,10 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
     yield fail("database", what, `look at the disk (smartctl, dmesg); then remove or move ${file}`);
   }
   if (status.careful) yield warn("attempts", "careful mode, after two deaths in quick succession", "look at the log");
+  if (typeof status.socket_uid_trouble === "string") {
+    const what = `it does not say who called over the unix socket: ${status.socket_uid_trouble}`;
+    yield warn("audit log", what, "give each person a key, and let them use it over TCP");
+  }
   if (backup.failure !== null) {
     yield fail("backup", `failed at ${backup.failure.at}: ${backup.failure.detail}`, "webhookd backup");
   } else if (backup.last === null) yield warn("backup", "there is none", "webhookd backup, or set [backup] every");

@@ -129,6 +129,7 @@ const api = createApi({
     failure: null,
   },
   version: "relay",
+  peers: { of: () => null, trouble: null },
   phase: () => "serving",
   urlPolicy: urlPolicies(config, 0, () => []),
 });

@@ -1,9 +1,7 @@
 /** The Node binaries that go into executables, and those that make them. */
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { root } from "../build.ts";
+import { readFileSync } from "node:fs";
+import { fileIn } from "./locked-package.ts";
 import { pinnedVersion, thisMachine, type Target } from "./targets.ts";
 
 export interface NodeBinary {
@@ -54,40 +52,7 @@ function runsHere(file: string): boolean {
   }
 }
 
-function fetched(target: Target, version: string): NodeBinary {
-  const binary = target.platform === "win32" ? "bin/node.exe" : "bin/node";
-  const installed = join(root, "node_modules", target.nodePackage);
-  if (existsSync(join(installed, binary)) && pinnedVersion(target) === version) {
-    return { file: join(installed, binary), version };
-  }
-  const cache = join(root, ".cache/node");
-  const name = `${target.nodePackage}-${version}`;
-  const archive = join(cache, `${name}.tgz`);
-  const directory = join(cache, name);
-  mkdirSync(directory, { recursive: true });
-  if (!existsSync(archive)) {
-    const words = ["pack", `${target.nodePackage}@${version}`, "--pack-destination", cache, "--silent"];
-    execFileSync("npm", words, { stdio: ["ignore", "ignore", "inherit"], shell: process.platform === "win32" });
-  }
-  requireIntegrity(archive, integrityOf(target, version));
-  execFileSync("tar", ["-xzf", archive, "-C", directory, `package/${binary}`]);
-  return { file: join(directory, "package", binary), version };
-}
-
-function integrityOf({ nodePackage }: Target, version: string): string {
-  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
-    packages: Record<string, { version: string; integrity: string } | undefined>;
-  };
-  const locked = packages[`node_modules/${nodePackage}`];
-  const integrity = locked?.version === version ? locked.integrity : BUILDERS[`${nodePackage}@${version}`];
-  if (integrity === undefined) throw new Error(`package-lock.json does not say what ${nodePackage}@${version} must be`);
-  return integrity;
-}
-
-/** Each time, not only after the download: what is packed here runs at other people's. */
-export function requireIntegrity(archive: string, integrity: string): void {
-  const [algorithm, expected] = integrity.split(/-(.*)/s) as [string, string];
-  if (createHash(algorithm).update(readFileSync(archive)).digest("base64") === expected) return;
-  rmSync(archive);
-  throw new Error(`${archive} was not what package-lock.json says, and is removed; run the same command again`);
+function fetched({ platform, nodePackage: name }: Target, version: string): NodeBinary {
+  const wanted = { name, version, integrity: BUILDERS[`${name}@${version}`] };
+  return { file: fileIn(wanted, platform === "win32" ? "bin/node.exe" : "bin/node"), version };
 }

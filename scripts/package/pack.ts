@@ -10,7 +10,7 @@ import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:
 import fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { exec } from "@yao-pkg/pkg";
-import { root } from "../build.ts";
+import { root } from "../root.ts";
 import { targetNamed, type Target } from "./targets.ts";
 
 const GNU_NAMES = { x64: "x86_64", arm64: "aarch64" } as const;

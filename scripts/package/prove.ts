@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "../build.ts";
+import { root } from "../root.ts";
 import { thisMachine, type Target } from "./targets.ts";
 
 /** What an executable was seen to do. */

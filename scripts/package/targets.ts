@@ -1,7 +1,7 @@
 /** The platforms that executables are made for. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "../build.ts";
+import { root } from "../root.ts";
 
 export interface Target {
   readonly name: TargetName;

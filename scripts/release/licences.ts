@@ -1,7 +1,7 @@
 /** THIRD-PARTY-LICENSES: whose work is in the executables, and on what terms. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { root } from "../build.ts";
+import { root } from "../root.ts";
 import type { Executable } from "../package/make.ts";
 import { TARGETS } from "../package/targets.ts";
 import { packagesIn, type Package } from "./packages.ts";
@@ -9,13 +9,20 @@ import { packagesIn, type Package } from "./packages.ts";
 /** Terms under which others' work may be shipped inside one file, with its licence beside it. */
 const ALLOWED = new Set(["MIT", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "BlueOak-1.0.0"]);
 
+/** As the package `koffi` has it, whose builds these are, and node-addon-api, which is compiled into them. */
+const KOFFI = `Copyright (C) 2026 Niels Martignène <niels.martignene@protonmail.com>
+Copyright (c) 2017 Node.js API collaborators`;
+
 /** Of packages under MIT that come without its text: who holds the copyright, as their sources say. */
 const COPYRIGHT: Readonly<Record<string, string>> = {
+  "@koromix/koffi-linux-arm64": KOFFI,
+  "@koromix/koffi-linux-x64": KOFFI,
   "yoga-layout": "Copyright (c) Meta Platforms, Inc. and affiliates.",
 };
 
-export function thirdPartyLicences({ bundle, node }: Executable): string {
-  return licences(packagesIn(bundle), nodeLicence(node.file));
+/** Those of all the executables of a release together: some packages are in one platform's alone. */
+export function thirdPartyLicences(made: readonly [Executable, ...Executable[]]): string {
+  return licences(packagesIn(...made.map(({ bundle }) => bundle)), nodeLicence(made[0].node.file));
 }
 
 const HEAD = `webhookd is one file. It holds the works listed here, each under its own terms, which follow.
@@ -53,7 +60,9 @@ function nodeLicence(binary: string): string {
 
 function textOf({ name, version, license, directory }: Package): string {
   if (!ALLOWED.has(license)) throw new Error(`${name} ${version} is under ${license}: may it be in the executable?`);
-  const files = readdirSync(directory).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+  // Of another platform's package there may be none.
+  const found = existsSync(directory) ? readdirSync(directory) : [];
+  const files = found.filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
   if (files.length === 0 && license === "MIT" && COPYRIGHT[name] !== undefined) {
     return readFileSync(join(root, "LICENSE"), "utf8").replace(/^Copyright .*$/m, COPYRIGHT[name]);
   }

@@ -1,32 +1,24 @@
 /** The npm packages that are really in an executable, by what the bundler put into it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { root, type Bundle } from "../build.ts";
+import type { Bundle } from "../build.ts";
+import { SQLITE } from "../package/addons.ts";
+import { lockfile, type Locked } from "../package/locked-package.ts";
+import { root } from "../root.ts";
 
-export interface Package {
+export interface Package extends Locked {
   readonly name: string;
-  readonly version: string;
-  /** An SPDX expression, as the lockfile has it. */
-  readonly license: string;
-  /** `sha512-…`, of the archive in the registry. */
-  readonly integrity: string;
+  /** Where it is, if this machine's platform has it. */
   readonly directory: string;
 }
 
 /** What the packer adds: it starts the program, and holds its files. */
 const PACKER = ["node_modules/@yao-pkg/pkg", "node_modules/@roberts_lando/vfs"];
-/** Holds the addon, which is copied beside the bundle. */
-const ADDON = "node_modules/better-sqlite3";
-
-interface Lockfile {
-  readonly packages: Readonly<Record<string, { version: string; license: string; integrity: string } | undefined>>;
-}
 
 /** Sorted by name and version, each once. */
-export function packagesIn({ program, threads }: Pick<Bundle, "program" | "threads">): Package[] {
-  const lockfile = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as Lockfile;
-  const paths = new Set([...PACKER, ADDON]);
-  for (const { outputs } of [program, ...threads]) {
+export function packagesIn(...bundles: readonly Pick<Bundle, "program" | "threads" | "addons">[]): Package[] {
+  const paths = new Set([...PACKER, ...bundles.flatMap(({ addons }) => addons)]);
+  for (const { outputs } of bundles.flatMap(({ program, threads }) => [program, ...threads])) {
     for (const { inputs } of Object.values(outputs)) {
       for (const [source, { bytesInOutput }] of Object.entries(inputs)) {
         const path = packageOf(source);
@@ -34,8 +26,9 @@ export function packagesIn({ program, threads }: Pick<Bundle, "program" | "threa
       }
     }
   }
+  const lock = lockfile();
   const packages = [...paths].map((path) => {
-    const locked = lockfile.packages[path];
+    const locked = lock[path];
     if (!locked) throw new Error(`${path} is in the bundle, but not in package-lock.json`);
     const { version, license, integrity } = locked;
     return { name: path.replace(/^.*node_modules\//, ""), version, license, integrity, directory: join(root, path) };
@@ -57,6 +50,6 @@ function packageOf(source: string): string | null {
 
 /** The version of SQLite in better-sqlite3's addon. */
 export function sqliteVersion(): string {
-  const header = readFileSync(join(root, ADDON, "deps/sqlite3/sqlite3.h"), "utf8");
+  const header = readFileSync(join(root, "node_modules", SQLITE, "deps/sqlite3/sqlite3.h"), "utf8");
   return /SQLITE_VERSION\s+"([\d.]+)"/.exec(header)![1]!;
 }

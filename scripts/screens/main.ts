@@ -6,7 +6,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "../build.ts";
+import { root } from "../root.ts";
 import { withKeys } from "./keys.ts";
 import { Stage, WEBHOOKD } from "./stage.ts";
 import { picture } from "./svg.ts";

@@ -32,7 +32,6 @@ import { keyRoutes } from "./keys.ts";
 import { checkFraming, hasDots, hostCheck, originCheck } from "./origin.ts";
 import type { ApiParts } from "./parts.ts";
 import { metricsRoutes } from "./metrics.ts";
-import { peerOf } from "./peer.ts";
 import { notFound, problem } from "./problem.ts";
 import { publishRoutes } from "./publish.ts";
 import { Proxies } from "./proxies.ts";
@@ -160,7 +159,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     if (route.audit === undefined) return respond(await perform(req, event, route, principal), event);
     const requestId = requestIdOf(context);
     const object = () => context.object ?? event.context.params?.id;
-    const peer = context.trusted ? peerOf(req.socket) : null;
+    const peer = context.trusted ? parts.peers.of(req.socket) : null;
     const act = { action: route.audit, principal, peer, object, requestId, now: clock.now() };
     return respond(await trail.keep(act, () => perform(req, event, route, principal)), event);
   }

@@ -7,6 +7,7 @@ import type { UrlPolicy } from "../domain/url.ts";
 import type { Feed } from "../feed/feed.ts";
 import type { Log } from "../log.ts";
 import type { DataCheck } from "./data-check.ts";
+import type { Peers } from "./peer.ts";
 import type { Backups } from "../upkeep/backups.ts";
 import type { Census, Store } from "../store/store.ts";
 
@@ -47,6 +48,8 @@ export interface ApiParts {
   /** Which URLs the endpoints of a tenant may have, as the last SIGHUP left it. */
   readonly urlPolicy: (tenant: string) => UrlPolicy;
   readonly metrics: ApiMetrics;
+  /** Of the unix socket. */
+  readonly peers: Pick<Peers, "of" | "trouble">;
   /** Cryptographically secure bytes, for ids and secrets. */
   readonly random: (length: number) => Uint8Array;
 }

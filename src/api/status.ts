@@ -17,7 +17,7 @@ const COUNT_PATIENCE_MS = 100;
 const NAMED = 20;
 
 export function statusRoutes(parts: ApiParts): Route[] {
-  const { store, deliveries, clock, config, version, departures, backups, metrics, damaged } = parts;
+  const { store, deliveries, clock, config, version, departures, backups, metrics, damaged, peers } = parts;
   const started = { at: clock.now(), monotonic: clock.monotonic() };
 
   async function status({ principal, now }: Call): Promise<Reply> {
@@ -57,6 +57,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       dev: config.dev,
       sender_threads: config.delivery.threads,
       careful: store.careful,
+      socket_uid_trouble: peers.trouble,
     });
   }
 

@@ -6,6 +6,7 @@ import { createApi } from "../../src/api/app.ts";
 import { openListener } from "../../src/api/listen.ts";
 import { openSocket } from "../../src/api/socket.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
+import { Peers } from "../../src/api/peer.ts";
 import { Feed } from "../../src/feed/feed.ts";
 import type { Route } from "../../src/api/route.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
@@ -16,6 +17,7 @@ import type { NewApiKey, Scope } from "../../src/domain/key.ts";
 import { createToken, hashSecret, parseToken } from "../../src/domain/token.ts";
 import { Metrics } from "../../src/metrics/metrics.ts";
 import { silentLog, type Log } from "../../src/log.ts";
+import { loadKoffi } from "../../src/native.ts";
 import type { Deliveries } from "../../src/delivery/deliveries.ts";
 import type { EventDelivery, Handover, Store } from "../../src/store/store.ts";
 import { Backups, type BackupRules } from "../../src/upkeep/backups.ts";
@@ -95,6 +97,7 @@ export class ApiServer {
         signal: new AbortController().signal,
       }),
       version: "0.0.0",
+      peers: new Peers({ loadKoffi: () => loadKoffi("/nonexistent"), log: silentLog, platform: process.platform }),
       phase: () => server.phase,
       urlPolicy: urlPolicies(config, 0, options.ownAddresses ?? (() => [])),
     });

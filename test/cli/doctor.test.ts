@@ -230,6 +230,7 @@ describe("doctor", () => {
     dev: false,
     sender_threads: 1,
     careful: false,
+    socket_uid_trouble: null,
   };
 
   it("goes nowhere that the daemon would not", async () => {
@@ -250,6 +251,7 @@ describe("doctor", () => {
     [{ paused: { reason: "r", by: "socket", at: "2026-11-20T09:00:00.000Z", saved: true } }, "warn attempts"],
     [{ oldest_due_at: "2026-11-20T08:00:00.000Z" }, "warn attempts"],
     [{ careful: true }, "warn attempts"],
+    [{ socket_uid_trouble: "this is darwin" }, "warn audit log"],
     [{ damaged_endpoints: { total: 1, endpoints: [DAMAGED] } }, `FAIL ${DAMAGED.endpoint}`],
     [{ damaged_endpoints: { total: 21, endpoints: [DAMAGED] } }, "FAIL endpoints"],
     [{ backup: { ...healthy.backup, failure: { at: "2026-11-20T09:00:00.000Z", detail: "full" } } }, "FAIL backup"],

@@ -1,7 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir, userInfo } from "node:os";
 import { basename, join } from "node:path";
+import { json } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundle, type Bundle } from "../../scripts/build.ts";
@@ -65,6 +68,26 @@ describe("the bundle", () => {
       await receiver.close();
     }
   });
+
+  machineIt.runIf(process.platform === "linux")(
+    "takes its second addon out of itself when somebody first changes something over the socket",
+    async ({ machine }) => {
+      const daemon = await machine.serve({ program: [process.execPath, join(made.directory, "webhookd.mjs")] });
+      const addons = () => readdirSync(join(daemon.dir, ".native")).map((name) => name.split("-")[0]);
+      const socketPath = join(daemon.dir, "webhookd.sock");
+      const call = async (method: string, path: string) => {
+        const [response] = await once(request({ socketPath, method, path }).end(), "response");
+        return (await json(response)) as { data: object[] };
+      };
+      await call("GET", "/v1/status");
+      expect(addons()).toEqual(["sqlite"]);
+      await call("POST", "/v1/resume");
+      expect(addons().toSorted()).toEqual(["koffi", "sqlite"]);
+      const { uid, username: user } = userInfo();
+      expect((await call("GET", "/v1/audit")).data).toEqual([expect.objectContaining({ actor: "socket", uid, user })]);
+      expect(await daemon.stop()).toBe(0);
+    },
+  );
 
   it("runs alone, with an empty environment", async () => {
     const run = promisify(execFile)(process.execPath, [join(made.directory, "webhookd.mjs"), "--version"], {

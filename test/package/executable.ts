@@ -11,6 +11,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { parseArgs } from "node:util";
@@ -139,6 +140,7 @@ async function delivers(site: Site): Promise<void> {
     await site.ask("status", "--wait");
     await listensOnce(site, () => daemon.post("/v1/webhooks/events", { type: "goal.achieved", data: {} }));
     await opensDashboard(site);
+    await knowsCaller(daemon);
     await daemon.stop();
     const words = ["--data-dir", `${site.dataDir}-restored`, "--secret-key", join(site.dataDir, "secret.key"), "--yes"];
     const { code, stderr } = await site.run(["restore", backup, ...words]);
@@ -150,6 +152,19 @@ async function delivers(site: Site): Promise<void> {
     receiver.close();
     receiver.closeAllConnections();
   }
+}
+
+/** Of the calls that were made over the socket until now, by commands of this user. */
+async function knowsCaller(daemon: Daemon): Promise<void> {
+  const { data } = await daemon.get<{ data: { actor: string; uid: number | null; user: string | null }[] }>(
+    "/v1/audit",
+  );
+  const callers = data.filter(({ actor }) => actor === "socket").map(({ uid, user }) => ({ uid, user }));
+  const { uid, username: user } = userInfo();
+  const caller = process.platform === "linux" ? { uid, user } : { uid: null, user: null };
+  assert.ok(callers.length > 0, "commands over the socket are in the audit log");
+  for (const found of callers) assert.deepEqual(found, caller);
+  if (caller.uid !== null) say(`commands over the socket are audited as ${caller.user}, uid ${caller.uid}`);
 }
 
 /** In a thread neither: those read NODE_OPTIONS for themselves. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   chmodSync,
   chownSync,
@@ -15,7 +16,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AddonRefused, addonDirectories, extractAddon } from "../../src/native.ts";
 
-const addon = { name: "sqlite-0123.node", bytes: Buffer.from("the addon's bytes") };
+const content = Buffer.from("the addon's bytes");
+const sha256 = createHash("sha256").update(content).digest("hex");
+const addon = { name: "sqlite-0123.node", sha256, bytes: () => content };
 const loads = () => {};
 
 let home: string;
@@ -28,7 +31,7 @@ describe("the addon's extraction", () => {
   it("writes the addon for its owner alone", () => {
     const file = extractAddon(addon, [join(home, "a", "b")], loads);
     expect(file).toBe(join(home, "a", "b", addon.name));
-    expect(readFileSync(file)).toEqual(addon.bytes);
+    expect(readFileSync(file)).toEqual(content);
     expect(statSync(file).mode & 0o777).toBe(0o500);
     expect(statSync(join(home, "a", "b")).mode & 0o777).toBe(0o700);
     expect(readdirSync(join(home, "a", "b"))).toEqual([addon.name]);
@@ -37,19 +40,20 @@ describe("the addon's extraction", () => {
   it("keeps a file that is whole", () => {
     const file = extractAddon(addon, [home], loads);
     const { ino } = statSync(file);
-    extractAddon(addon, [home], loads);
+    const unread = { ...addon, bytes: () => expect.unreachable("it is there already") };
+    extractAddon(unread, [home], loads);
     expect(statSync(file).ino).toBe(ino);
   });
 
   it.each([
     ["has other content", (file: string) => writeFileSync(file, "somebody's bytes!")],
-    ["was cut short", (file: string) => writeFileSync(file, addon.bytes.subarray(0, 5))],
-    ["others may write to", (file: string) => (writeFileSync(file, addon.bytes), chmodSync(file, 0o777))],
-    ["is a link", (file: string) => (writeFileSync(`${file}.real`, addon.bytes), symlinkSync(`${file}.real`, file))],
+    ["was cut short", (file: string) => writeFileSync(file, content.subarray(0, 5))],
+    ["others may write to", (file: string) => (writeFileSync(file, content), chmodSync(file, 0o777))],
+    ["is a link", (file: string) => (writeFileSync(`${file}.real`, content), symlinkSync(`${file}.real`, file))],
   ])("replaces a file that %s", (_, spoil) => {
     spoil(join(home, addon.name));
     const file = extractAddon(addon, [home], loads);
-    expect(readFileSync(file)).toEqual(addon.bytes);
+    expect(readFileSync(file)).toEqual(content);
     expect(statSync(file).mode & 0o777).toBe(0o500);
   });
 
@@ -92,7 +96,9 @@ describe("the addon's extraction", () => {
     symlinkSync(home, join(home, "second"));
     const directories = [join(home, "first"), join(home, "second")];
     expect(() => extractAddon(addon, directories, loads)).toThrow(AddonRefused);
-    expect(() => extractAddon(addon, directories, loads)).toThrow(/first: not a directory[^]*second: not a directory/);
+    expect(() => extractAddon(addon, directories, loads)).toThrow(
+      /load sqlite-0123.node from: .*first: not a directory[^]*second: not a directory/,
+    );
   });
 });
 

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundle } from "../../scripts/build.ts";
+import { copyAddons } from "../../scripts/package/addons.ts";
 import type { Executable } from "../../scripts/package/make.ts";
 import { missingFixes } from "../../scripts/package/node-fixes.ts";
 import { thisMachine } from "../../scripts/package/targets.ts";
@@ -33,6 +34,23 @@ describe("what is in the executable", () => {
     expect(packages.map(({ name }) => name)).toEqual(expect.arrayContaining(["better-sqlite3", "h3", "undici", "ajv"]));
     for (const { name, version, license } of packages) expect(text).toContain(`\n${name} ${version} (${license})\n===`);
     expect(text).toContain("\nNode's licence\n");
+  });
+
+  it.runIf(process.platform === "linux")("are also the addons beside the program", () => {
+    const name = `@koromix/koffi-linux-${process.arch}`;
+    expect(packagesIn(executable.bundle).map((one) => one.name)).toContain(name);
+    expect(billOfMaterials(executable, "2026-11-21T00:00:00Z").components.map((one) => one.name)).toContain(name);
+  });
+
+  it("are koffi's builds for Linux alone, each under its licence, whichever is installed here", () => {
+    const { embedded, packages } = copyAddons("darwin-arm64", mkdtempSync(join(directory, "addons-")));
+    expect(embedded.koffi).toBeNull();
+    const others = { ...executable.bundle, addons: packages };
+    expect(packagesIn(others).filter(({ name }) => name.includes("koffi"))).toEqual([]);
+    const addons = ["x64", "arm64"].map((arch) => `node_modules/@koromix/koffi-linux-${arch}`);
+    const all = packagesIn(others, { ...others, addons }).filter(({ name }) => name.includes("koffi"));
+    expect(all.map(({ name }) => name)).toEqual(["@koromix/koffi-linux-arm64", "@koromix/koffi-linux-x64"]);
+    expect(licences(all, "").match(/^MIT License\n\nCopyright .* Niels Martignène/gm)).toHaveLength(2);
   });
 
   it("has no package that only develops it, or whose part of the bundle is empty", () => {

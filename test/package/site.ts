@@ -102,19 +102,25 @@ export class Daemon {
     process.stderr!.on("data", (chunk) => (this.stderr += String(chunk)));
   }
 
-  async post(path: string, body: object): Promise<Record<string, string>> {
+  post(path: string, body: object): Promise<Record<string, string>> {
+    return this.#call("POST", path, { headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  }
+
+  get<Body>(path: string): Promise<Body> {
+    return this.#call("GET", path);
+  }
+
+  async #call<Body>(method: string, path: string, { headers, body }: RequestInit = {}): Promise<Body> {
+    const authorization = `Bearer ${readFileSync(this.#keyFile, "utf8").trim()}`;
     const response = await fetch(new URL(path, this.url), {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${readFileSync(this.#keyFile, "utf8").trim()}`,
-        "content-type": "application/json",
-      },
-      body: JSON.stringify(body),
+      method,
+      headers: { ...headers, authorization },
+      ...(body !== undefined && { body }),
       ...deadline(),
     });
     const text = await response.text();
-    assert.ok(response.ok, `POST ${path}: ${response.status} ${text}`);
-    return JSON.parse(text) as Record<string, string>;
+    assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
+    return JSON.parse(text) as Body;
   }
 
   async stop(): Promise<void> {

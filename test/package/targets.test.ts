@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { inspect } from "../../scripts/package/inspect.ts";
-import { namedNode, requireIntegrity } from "../../scripts/package/node-binary.ts";
+import { requireIntegrity } from "../../scripts/package/locked-package.ts";
+import { namedNode } from "../../scripts/package/node-binary.ts";
 import { readNodes } from "../../scripts/package/node-option.ts";
 import { fileName, TARGETS, targetNamed, thisMachine } from "../../scripts/package/targets.ts";
 

@@ -169,6 +169,10 @@ export const Status = titled(
       v.boolean(),
       "Whether deliveries are marked before they are dialled, after deaths in quick succession.",
     ),
+    socket_uid_trouble: described(
+      v.nullable(v.string()),
+      "Why the audit log has no uid of callers over the unix socket; null when it has, as far as is known.",
+    ),
   }),
 );
 
@@ -226,4 +230,5 @@ export const aStatus = {
   dev: false,
   sender_threads: 1,
   careful: false,
+  socket_uid_trouble: null,
 };

@@ -1,0 +1,50 @@
+/** The shared libraries beside the program, for the platform that it is packed for. */
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { deflateSync } from "node:zlib";
+import type { Addons, EmbeddedAddon } from "../../src/native.ts";
+import { root } from "../root.ts";
+import { fileIn } from "./locked-package.ts";
+
+/** The package that holds SQLite. */
+export const SQLITE = "better-sqlite3";
+/** Elsewhere nobody asks it anything. Of its builds the one for the same C library as Node's own. */
+const KOFFI: Readonly<Record<string, { readonly name: string; readonly file: string } | undefined>> = {
+  "linux-x64": { name: "@koromix/koffi-linux-x64", file: "linux_x64/koffi.node" },
+  "linux-arm64": { name: "@koromix/koffi-linux-arm64", file: "linux_arm64/koffi.node" },
+};
+
+export interface CopiedAddons {
+  /** What src/native.ts has to know of them. */
+  readonly embedded: Addons;
+  /** Where package-lock.json has the packages that they are of. */
+  readonly packages: readonly string[];
+}
+
+/** `target` is the platform and processor as Node names them: `linux-x64`. */
+export function copyAddons(target: string, directory: string): CopiedAddons {
+  const koffi = KOFFI[target];
+  const prebuild = join(root, "node_modules", SQLITE, "prebuilds", `${target}.node`);
+  return {
+    embedded: {
+      sqlite: embed("sqlite", prebuild, directory),
+      koffi: koffi === undefined ? null : embed("koffi", fileIn(koffi, koffi.file), directory),
+    },
+    packages: [SQLITE, ...(koffi === undefined ? [] : [koffi.name])].map((name) => `node_modules/${name}`),
+  };
+}
+
+/**
+ * Compressed: an executable is to stay under 115 MB. Not as brotli, a quarter smaller: Node's decoder of it is what some
+ * of the fixes are about that a Node may lack.
+ */
+function embed(what: string, file: string, directory: string): EmbeddedAddon {
+  const bytes = readFileSync(file);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  // Says what is in it, so that executables of several versions can keep theirs in one place.
+  const name = `${what}-${sha256.slice(0, 16)}.node`;
+  const asset = `${name}.deflate`;
+  writeFileSync(join(directory, asset), deflateSync(bytes, { level: 9 }));
+  return { name, asset, sha256 };
+}
