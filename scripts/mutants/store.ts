@@ -91,7 +91,7 @@ export const STORE: readonly Mutant[] = [
     file: "src/store/sqlite/prune.ts",
     find: "max(status <= ${WAITING}) AS open",
     replace: "max(status = ${WAITING}) AS open",
-    tests: ["test/store/sqlite/prune.test.ts", "test/store/sqlite.test.ts"],
+    tests: ["test/store/sqlite.test.ts"],
   },
   {
     name: "claim-check-dropped",
@@ -134,5 +134,12 @@ export const STORE: readonly Mutant[] = [
     find: 'AND expires_at > ?"',
     replace: 'AND ? >= 0"',
     tests: ["test/store/sqlite.test.ts"],
+  },
+  {
+    name: "a-batch-is-entered-twice",
+    file: "src/store/sqlite/group-commit.ts",
+    find: "batch.map((work) => work.run());",
+    replace: "batch.map((work) => (work.run(), work.run()));",
+    tests: ["test/store/sqlite/group-commit.test.ts"],
   },
 ];

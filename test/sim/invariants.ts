@@ -3,6 +3,7 @@ import type { Attempt, EventView, Store } from "../../src/store/store.ts";
 import type { Hands } from "./hands.ts";
 import type { Holds } from "./holds.ts";
 import { LADDER } from "./ladder.ts";
+import type { Kinds } from "./plants.ts";
 import { DEADLY, type SeenAttempt } from "./network.ts";
 import type { SimReceiver } from "./receiver.ts";
 
@@ -27,7 +28,7 @@ export interface Run {
   readonly crashes: number;
   readonly clockSteps: number;
   readonly diskWasFull: boolean;
-  readonly kinds: { readonly receivers: boolean; readonly outages: boolean; readonly holds: boolean };
+  readonly kinds: Pick<Kinds, "receivers" | "outages" | "holds" | "pauses" | "shortages">;
   readonly hands: Hands;
   readonly holds: Pick<Holds, "cancelledAt">;
 }
@@ -114,7 +115,8 @@ export async function checkGaps(run: Run, store: Store): Promise<void> {
   // After a restart nobody knows by how much the clock was set before it.
   if (run.clockSteps > 0 && run.crashes > 0) return;
   // A receiver that lets attempts run into the limit may hold up its own deliveries.
-  const hindered = run.kinds.receivers || run.kinds.outages || run.kinds.holds;
+  const hindered =
+    run.kinds.receivers || run.kinds.outages || run.kinds.holds || run.kinds.pauses || run.kinds.shortages;
   const untroubled = run.crashes === 0 && !run.diskWasFull && !hindered;
   const byNumber = new Map<string, { startedAt: number; endedAt: number | null }[]>();
   for (const seen of run.attempts) {

@@ -25,6 +25,8 @@ export interface SimNetworkParts {
   readonly random: Random;
   /** Whether nothing at all can be reached. */
   readonly isCutOff: () => boolean;
+  /** Whether this process has no file descriptor left. */
+  readonly isShort: () => boolean;
   readonly receiverOf: (url: string) => SimReceiver;
   readonly onAttempt: (attempt: SeenAttempt) => void;
   readonly onDeadly: () => void;
@@ -42,10 +44,14 @@ export class SimNetwork {
   }
 
   post(url: string, request: SignedRequest): Promise<Outcome> {
-    const { clock, random, isCutOff, receiverOf, onAttempt, onDeadly } = this.#parts;
+    const { clock, random, isCutOff, isShort, receiverOf, onAttempt, onDeadly } = this.#parts;
     return new Promise((resolve) => {
       if (!this.#isAlive()) return;
       if (Buffer.from(request.body).includes(DEADLY)) return onDeadly();
+      if (isShort()) {
+        clock.at(clock.monotonic + 1, () => this.#isAlive() && resolve(noResponse("interrupted", "EMFILE", 1)));
+        return;
+      }
       const seen: SeenAttempt = { ...labels(request), url, startedAt: clock.monotonic, endedAt: null };
       this.#onWire.add(seen);
       onAttempt(seen);

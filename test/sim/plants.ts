@@ -22,6 +22,10 @@ export interface Kinds {
   /** Senders on threads of their own, which die. */
   threads: boolean;
   threadDeaths: boolean;
+  /** Everything is paused and resumed. */
+  pauses: boolean;
+  /** Times without a file descriptor left. */
+  shortages: boolean;
   /** Times in which nobody can be reached. */
   outages: boolean;
   /** Batches so large that memory must give some of them back. */

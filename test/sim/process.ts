@@ -30,6 +30,8 @@ export interface Faults {
   unreadable: boolean;
   /** Nothing at all can be reached. */
   cutOff: boolean;
+  /** No file descriptor is left. */
+  short: boolean;
 }
 
 export interface ProcessParts {
@@ -130,7 +132,10 @@ export class Process {
 
   #network(isAlive: () => boolean): SimNetwork {
     const { faults, onCrash } = this.#parts;
-    return new SimNetwork({ ...this.#parts, isCutOff: () => faults.cutOff, onDeadly: onCrash }, isAlive);
+    return new SimNetwork(
+      { ...this.#parts, isCutOff: () => faults.cutOff, isShort: () => faults.short, onDeadly: onCrash },
+      isAlive,
+    );
   }
 
   /** One of the sender's threads dies, if there are any. */

@@ -12,6 +12,7 @@ import { newSigningSecret } from "../../src/domain/secret.ts";
 import type { ReplayScope } from "../../src/store/store.ts";
 import { newEndpoint } from "../store/fixtures.ts";
 import { Application, TENANTS, TYPES } from "./application.ts";
+import { Brake } from "./brake.ts";
 import { VirtualClock } from "./clock.ts";
 import { Hands } from "./hands.ts";
 import { Holds } from "./holds.ts";
@@ -72,6 +73,7 @@ export class World implements Run {
     disk: { full: false, commits: 0, fatal: false, deaths: 0 },
     unreadable: false,
     cutOff: false,
+    short: false,
   };
   readonly #seed: number;
   readonly #plant: Plant;
@@ -85,6 +87,7 @@ export class World implements Run {
   readonly #application: Application;
   readonly holds: Holds;
   readonly hands: Hands;
+  readonly #brake = new Brake(() => this.clock.now());
   #ending: Promise<void> = Promise.resolve();
 
   constructor(seed: number, plant: Plant, sweeps: boolean) {
@@ -126,6 +129,8 @@ export class World implements Run {
       threadDeaths: this.random.chance(0.3),
       holds: this.random.chance(0.3),
       hands: plant === PLANTS.none && ofHands.chance(0.5),
+      pauses: plant === PLANTS.none && ofHands.chance(0.2),
+      shortages: plant === PLANTS.none && ofHands.chance(0.2),
       ...plant.kinds,
     };
   }
@@ -193,6 +198,7 @@ export class World implements Run {
       onAttempt: (attempt) => {
         this.attempts.push(attempt);
         this.#checkHeld(attempt);
+        if (this.#brake.holds) this.violations.push(`V8: ${attempt.delivery} was sent while everything was paused`);
         this.#trace.update(`${attempt.startedAt} ${attempt.delivery} ${attempt.number}\n`);
       },
     });
@@ -302,6 +308,11 @@ export class World implements Run {
       this.faults.cutOff = true;
       this.clock.at(this.clock.monotonic + random.between(10, 20_000), () => (this.faults.cutOff = false));
     }
+    if (kinds.shortages && random.chance(0.05)) {
+      this.faults.short = true;
+      this.clock.at(this.clock.monotonic + random.between(10, 10_000), () => (this.faults.short = false));
+    }
+    if (kinds.pauses && this.process !== null && random.chance(0.1)) this.#brake.toggle(this.process);
     if (kinds.threadDeaths && random.chance(0.1)) this.process?.killThread();
     if (kinds.clock && random.chance(0.03)) {
       this.clockSteps++;
@@ -327,7 +338,7 @@ export class World implements Run {
   #heal(): void {
     this.faults.crashAtAwait = 0;
     Object.assign(this.faults.disk, { full: false, commits: 0, deaths: 0 });
-    this.faults.unreadable = this.faults.cutOff = false;
+    this.faults.unreadable = this.faults.cutOff = this.faults.short = false;
     for (const receiver of this.receivers.values()) if (!this.isDead(receiver.url)) receiver.behaviour = "ok";
     this.#enableAll();
   }
@@ -335,7 +346,8 @@ export class World implements Run {
   /** Again and again, because a process that dies answers nothing. */
   #enableAll(): void {
     const disabled = [...this.endpoints.keys()].filter((endpoint) => !this.holds.isOpen(endpoint));
-    if (disabled.length === 0) return;
+    if (disabled.length === 0 && this.#brake.isOff) return;
+    if (this.process !== null && !this.#brake.isOff) void this.#brake.resume(this.process);
     if (this.process !== null) for (const endpoint of disabled) this.holds.enable(this.process, endpoint);
     this.clock.at(this.clock.monotonic + 1000, () => this.#enableAll());
   }
