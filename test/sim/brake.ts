@@ -1,10 +1,16 @@
 /** An operator who pauses and resumes everything, as the API does it: answered once nothing more is started. */
 import type { Process } from "./process.ts";
 
+interface Asked {
+  readonly paused: boolean;
+  answered: boolean;
+  saved: boolean;
+}
+
 export class Brake {
   readonly #now: () => number;
-  /** What was asked for last, and whether it was answered. */
-  #asked: { readonly paused: boolean; answered: boolean } = { paused: false, answered: true };
+  /** What was asked for last, whether it was answered, and whether a restart will still know of it. */
+  #asked: Asked = { paused: false, answered: true, saved: true };
 
   constructor(now: () => number) {
     this.#now = now;
@@ -18,6 +24,11 @@ export class Brake {
   /** Whether it is known to be off: a full disk refuses to let go, and a process that dies never answers. */
   get isOff(): boolean {
     return !this.#asked.paused && this.#asked.answered;
+  }
+
+  /** The process is gone. What the disk did not take went with it, or was written after all by a commit that failed. */
+  onCrash(): void {
+    if (!this.#asked.saved) this.#asked.answered = false;
   }
 
   toggle(process: Process): void {
@@ -39,8 +50,9 @@ export class Brake {
   async #pause(process: Process): Promise<void> {
     const asked = (this.#asked = asking(true));
     try {
-      await process.store.pause({ reason: "simulated", by: "sim", at: this.#now() });
+      const { saved = true } = await process.store.pause({ reason: "simulated", by: "sim", at: this.#now() });
       await process.dispatcher.pause();
+      asked.saved = saved;
       asked.answered = process.alive;
     } catch {
       // Refused by a full disk.
@@ -48,6 +60,6 @@ export class Brake {
   }
 }
 
-function asking(paused: boolean): { readonly paused: boolean; answered: boolean } {
-  return { paused, answered: false };
+function asking(paused: boolean): Asked {
+  return { paused, answered: false, saved: true };
 }

@@ -210,6 +210,7 @@ export class World implements Run {
     if (process === null) return;
     this.#checkSweep(process);
     this.process = null;
+    this.#brake.onCrash();
     this.crashes++;
     const dir = join(this.#root, String(this.crashes));
     this.#ending = process.crash(dir);

@@ -174,9 +174,9 @@ export class SqliteStore implements Store {
 
   async checkSpace(): Promise<Space> {
     const space = await this.#base.condition.look();
-    await this.#wal.look();
     // It stays in memory as long as the disk refuses it.
     await this.#verbs.operations.savePause().catch(() => {});
+    await this.#wal.look();
     return { ...space, walTrouble: this.#wal.trouble };
   }
 
