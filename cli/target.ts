@@ -7,6 +7,7 @@ import { loadSettings } from "../src/config/settings.ts";
 import { version } from "../src/version.ts";
 import { Failure, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
+import { directorySettings } from "./upkeep/data-directory.ts";
 
 /** The flags that every client command has. */
 export interface TargetArgs {
@@ -14,6 +15,8 @@ export interface TargetArgs {
   readonly socket: string | undefined;
   readonly "key-file": string | undefined;
   readonly config: string | undefined;
+  /** Of a command that asks the daemon of this directory, whatever variables name. */
+  readonly "data-dir"?: string | undefined;
 }
 
 const SYSTEM_SOCKET = "/run/webhookd/webhookd.sock";
@@ -28,10 +31,10 @@ export function connect(args: TargetArgs, io: Io): Client {
  * a command that went to another daemon unasked would be worse than an error.
  */
 export function findTarget(args: TargetArgs, io: Io): Target {
-  const named = fromFlags(args) ?? fromVariables(io.env);
+  const named = fromFlags(args) ?? (args["data-dir"] === undefined ? fromVariables(io.env) : null);
   if (named !== null && "socket" in named) return { socket: named.socket };
 
-  const inputs = io.configInputs({ config: args.config });
+  const inputs = io.configInputs({ config: args.config, settings: directorySettings(args["data-dir"]) });
   const keyFile = args["key-file"] ?? io.env.WEBHOOKD_KEY_FILE;
   if (named !== null) {
     const url = readUrl(named.url, named.where);

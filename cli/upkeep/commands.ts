@@ -74,8 +74,8 @@ export const UPKEEP = {
   ),
   "secrets rekey": command(
     "rekey",
-    "Seal everything with a new secret.key, while no daemon runs; no endpoint's secret changes",
-    { "data-dir": DATA_DIR, json: JSON_FLAG, config: CONFIG },
-    ["webhookd secrets rekey", "webhookd secrets rekey --data-dir /var/lib/webhookd"],
+    "Seal everything with a new secret.key, whether a daemon runs or not; no endpoint's secret changes",
+    { "data-dir": DATA_DIR, ...CLIENT },
+    ["webhookd secrets rekey", "webhookd secrets rekey --data-dir /var/lib/webhookd --json"],
   ),
 } as const;

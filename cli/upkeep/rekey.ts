@@ -1,20 +1,70 @@
+import { existsSync, realpathSync } from "node:fs";
+import type { Rekeyed } from "../../src/client/answers.ts";
+import { ClientError, type Client } from "../../src/client/client.ts";
+import { loadSettings } from "../../src/config/settings.ts";
 import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
+import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../print.ts";
-import { configOf } from "./data-directory.ts";
+import { connect } from "../target.ts";
+import { count } from "../words.ts";
+import { configOf, directorySettings } from "./data-directory.ts";
+
+/** Ten thousand endpoints take some seconds. */
+const TIMEOUT_MS = 600_000;
+
+/** Nothing of ours answers, or what takes none of the keys in this directory. */
+const ELSEWHERE = ["unreachable", "unauthorized"];
 
 export async function run(args: Args<"secrets rekey">, io: Io): Promise<number> {
+  const daemon = await daemonOf(args, io);
+  const rekeyed = daemon === null ? await offline(args, io) : await daemon.call("rekey", { timeoutMs: TIMEOUT_MS });
+  if (args.json) sayJson(io, rekeyed);
+  else for (const line of linesOf(rekeyed)) say(io, line);
+  return EXIT.ok;
+}
+
+/** Whose store is meant; null when no daemon runs on it, as far as can be seen: the lock knows for certain. */
+async function daemonOf(args: Args<"secrets rekey">, io: Io): Promise<Client | null> {
+  const flag = (["url", "socket", "key-file"] as const).find((name) => args[name] !== undefined);
+  if (flag !== undefined && args["data-dir"] !== undefined) {
+    throw usage(`--data-dir names a directory, and --${flag} a daemon`, "Drop one.");
+  }
+  const isNamed = flag !== undefined || Boolean(io.env.WEBHOOKD_URL || io.env.WEBHOOKD_SOCKET);
+  if (isNamed && args["data-dir"] === undefined) return connect(args, io);
+  const inputs = io.configInputs({ config: args.config, settings: directorySettings(args["data-dir"]) });
+  const dir = loadSettings(inputs).settings["data.dir"];
+  try {
+    const client = connect(args, io);
+    const { data } = await client.call("getStatus");
+    // Another store's daemon must not be taken for the one that is named.
+    return dir === "" || isSame(dir, data.dir) ? client : null;
+  } catch (error) {
+    if (error instanceof Failure || (error instanceof ClientError && ELSEWHERE.includes(error.code))) return null;
+    throw error;
+  }
+}
+
+function isSame(dir: string, other: string): boolean {
+  const real = (path: string) => (existsSync(path) ? realpathSync(path) : path);
+  return real(dir) === real(other);
+}
+
+async function offline(args: Args<"secrets rekey">, io: Io): Promise<Rekeyed> {
   const config = configOf(args, io);
   const { rekey } = await import("../../src/offline.ts");
-  const { keyFile, keyId, kept, damaged } = await rekey(config);
-  if (args.json) {
-    sayJson(io, { secret_key_file: keyFile, key_id: keyId, old_key_file: kept, damaged });
-    return EXIT.ok;
-  }
-  say(io, `Everything is sealed with a new key, id ${keyId}: ${keyFile}. No endpoint's secret changed.`);
-  say(io, "Copy it off this host, and make a backup: webhookd backup --seal-with FILE");
-  if (kept !== null) say(io, `Older backups that hold no key need the old one: ${kept}. Remove it when they are gone.`);
-  if (damaged.length > 0) say(io, `Did not open before either, and stay damaged: ${damaged.join(", ")}`);
-  return EXIT.ok;
+  const { keyFile, keyId, ...rest } = await rekey(config);
+  return { secret_key_file: keyFile, key_id: keyId, ...rest };
+}
+
+function linesOf({ resealed, secret_key_file, key_id, kept, damaged }: Rekeyed): string[] {
+  return [
+    `${count(resealed, "endpoint is", "endpoints are")} sealed with a new key, id ${key_id}: ${secret_key_file}. No endpoint's secret changed.`,
+    "Copy it off this host, and make a backup: webhookd backup --seal-with FILE",
+    ...(kept === null
+      ? []
+      : [`Older backups that hold no key need the old one: ${kept}. Remove it when they are gone.`]),
+    ...(damaged.length === 0 ? [] : [`Did not open before either, and stay damaged: ${damaged.join(", ")}`]),
+  ];
 }

@@ -16,6 +16,7 @@ import { auditRoutes } from "./audit.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { ClientGone, hasDeclaredBody, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
 import { backupRoutes } from "./backups.ts";
+import { secretKeyRoutes } from "./secret-key.ts";
 import { brakeRoutes } from "./brake.ts";
 import { pageHeaders, preflight } from "./cors.ts";
 import { deliveryRoutes } from "./deliveries.ts";
@@ -120,6 +121,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...statusRoutes(parts),
     ...brakeRoutes(parts),
     ...backupRoutes(parts),
+    ...secretKeyRoutes(parts),
     ...tenantRoutes(parts),
     ...descriptionRoutes(parts, types, () => table),
   ];

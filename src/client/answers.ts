@@ -10,6 +10,7 @@ import type * as failure from "../api/schemas/failure.ts";
 import type * as job from "../api/schemas/job.ts";
 import type * as key from "../api/schemas/key.ts";
 import type * as secret from "../api/schemas/secret.ts";
+import type * as secretKey from "../api/schemas/secret-key.ts";
 import type * as statistics from "../api/schemas/statistics.ts";
 import type * as status from "../api/schemas/status.ts";
 
@@ -36,6 +37,7 @@ export type JobDraft = Out<typeof job.JobDraft>;
 export type Key = Out<typeof key.Key>;
 export type Pause = Out<typeof status.Pause>;
 export type Publication = Out<typeof event.Publication>;
+export type Rekeyed = Out<typeof secretKey.Rekeyed>;
 export type RetriedEvent = Out<typeof event.RetriedEvent>;
 export type SigningSecrets = Out<typeof secret.SigningSecrets>;
 export type Statistics = Out<typeof statistics.Statistics>;
@@ -104,4 +106,5 @@ export interface Answers {
   pauseDaemon: { readonly paused: Pause };
   resumeDaemon: { readonly paused: null };
   createBackup: Backup;
+  rekey: Rekeyed;
 }

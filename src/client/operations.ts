@@ -51,6 +51,7 @@ export const OPERATIONS = {
   pauseDaemon: "POST /v1/pause",
   resumeDaemon: "POST /v1/resume",
   createBackup: "POST /v1/backups",
+  rekey: "POST /v1/secret-key/rekey",
 
   getHealth: "GET /healthz",
   getReadiness: "GET /readyz",

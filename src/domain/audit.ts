@@ -25,6 +25,7 @@ export const AUDIT_ACTIONS = [
   "daemon.pause",
   "daemon.resume",
   "backup.create",
+  "secret_key.rekey",
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { newSigningSecret } from "../domain/secret.ts";
-import { finishKeyChange, isKeyOf, stageKey, type KeyPlace } from "./key-change.ts";
+import { finishKeyChange, isKeyOf, requireWritable, stageKey, type KeyPlace } from "./key-change.ts";
 import { StoreRefused } from "./refused.ts";
 import { finishRestore } from "./restore-files.ts";
 import { readSecretKey } from "./secret-key.ts";
@@ -13,22 +13,15 @@ import { takeLock } from "./sqlite/lock.ts";
 import { Meta } from "./sqlite/meta.ts";
 import { openDatabase, openingRefusal } from "./sqlite/open-database.ts";
 import { MIGRATIONS } from "./sqlite/schema.ts";
+import { Resealing } from "./sqlite/resealing.ts";
 import { SealedRows, type Affected } from "./sqlite/sealed-rows.ts";
+import type { Rekeyed } from "./store.ts";
 
-export type { Affected };
+export type { Affected, Rekeyed };
 
 export interface KeyOptions extends KeyPlace {
   readonly clock: Clock;
   readonly random?: (bytes: number) => Uint8Array;
-}
-
-export interface Rekeyed {
-  readonly keyFile: string;
-  readonly keyId: string;
-  /** Where the key of before is. */
-  readonly kept: string | null;
-  /** Endpoints of which something did not open before either. */
-  readonly damaged: readonly string[];
 }
 
 export interface Reissued {
@@ -41,20 +34,16 @@ export async function rekeyStore(options: KeyOptions): Promise<Rekeyed> {
   const { secretKeyFile: file, random = randomBytes } = options;
   return underLock(options, (store) => {
     const old = new Box(readSecretKey(requireThere(file)), random);
+    requireWritable(file);
     const meta = new Meta(store.db);
     meta.requireKey(old, file);
     meta.takeMarks(old);
     const key = Buffer.from(random(32));
-    const box = new Box(key, random);
-    box.keepMarksOf(old);
+    const box = old.successor(key);
     stageKey(options, key);
-    const damaged = store.commit(() => {
-      const lost = new SealedRows(store.db).reseal(old, box);
-      meta.setKey(box);
-      meta.keepMarks(box);
-      return lost;
-    });
-    return { keyFile: file, keyId: box.keyId, kept: store.finish(), damaged };
+    const resealing = new Resealing(store.db, old, box);
+    const done = store.commit(() => resealing.write());
+    return { keyFile: file, keyId: box.keyId, kept: store.finish(), ...done };
   });
 }
 

@@ -2,9 +2,20 @@
  * How `secret.key` gives way to another: the new one lies beside it as `secret.key.next` before anything is sealed with
  * it, and takes its name once the database's one commit is made. Whichever opens the key check value is the store's.
  */
-import { chownSync, existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  accessSync,
+  chownSync,
+  constants,
+  existsSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { syncDirectory, writeDurably } from "./durable-file.ts";
+import { StoreRefused } from "./refused.ts";
 import { readSecretKey, writeSecretKey } from "./secret-key.ts";
 import { Box } from "./sqlite/box.ts";
 import { Meta } from "./sqlite/meta.ts";
@@ -24,6 +35,28 @@ const nextOf = (file: string) => `${file}.next`;
 /** Whether this key is the store's. */
 export function isKeyOf(check: string, key: Uint8Array): boolean {
   return new Box(key, () => new Uint8Array()).opensCheck(check);
+}
+
+/** What cannot be written could not give way after the commit either. */
+export function requireWritable(file: string): void {
+  try {
+    accessSync(file, constants.W_OK);
+  } catch (error) {
+    const hint =
+      "change it where it comes from: stop the daemon, run `webhookd secrets rekey` with WEBHOOKD_DATA_SECRET_KEY_FILE naming that file, and start it again; a file that is only protected: chmod 600. Nothing was changed";
+    throw new StoreRefused(1, `${file} is read-only`, hint, error);
+  }
+}
+
+/** What a running daemon was given from elsewhere, it would be given again at its next start. */
+export function requireWithin({ dir, secretKeyFile: file }: KeyPlace): void {
+  const place = existsSync(file) ? dirname(realpathSync(file)) : realpathSync(dirname(file));
+  if (place === realpathSync(dir)) return;
+  throw new StoreRefused(
+    1,
+    `${file} is outside the data directory, and a running daemon does not change what is put there for it`,
+    "change it where it comes from: stop the daemon, run `webhookd secrets rekey` with WEBHOOKD_DATA_SECRET_KEY_FILE naming that file, and start it again. Nothing was changed",
+  );
 }
 
 /** What tells the store's key from others; null where there is no store. */
@@ -54,12 +87,16 @@ export function stageKey({ dir, secretKeyFile }: KeyPlace, key: Buffer): void {
 /**
  * Under the lock: what a change left that was cut short, or has just committed. The key of before is kept beside the new
  * one under its id, because backups that it is not sealed in need it; its place, or null when nothing took its name.
+ * `checkOf` reads the key check value where the database is open already.
  */
-export function finishKeyChange(place: KeyPlace): { readonly kept: string | null } | null {
+export function finishKeyChange(
+  place: KeyPlace,
+  checkOf: () => string | null = () => keyCheckOf(place),
+): { readonly kept: string | null } | null {
   const { secretKeyFile: file } = place;
   const next = nextOf(file);
   if (!existsSync(next)) return null;
-  const check = keyCheckOf(place);
+  const check = checkOf();
   const opens = (path: string) => check !== null && existsSync(path) && isKeyOf(check, readSecretKey(path));
   if (!opens(next)) {
     // Nothing was sealed with it. Without a key that opens the store, it stays for a person to look at.

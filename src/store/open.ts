@@ -167,6 +167,7 @@ async function openOnce(options: OpenOptions, release: () => void): Promise<Open
       dir,
       diskFloor: options.diskFloor,
       maxPendingPerTenant: options.maxPendingPerTenant ?? 0,
+      secretKeyFile: keyFile,
       box,
       clock,
       random,

@@ -23,6 +23,12 @@ export interface OperationsStore {
    * `backup_failed`, whose detail says what to do; nothing is left of it then.
    */
   backup(place: BackupPlace, now: number): Promise<BackupFile>;
+  /**
+   * Seals everything with another `secret.key`; no endpoint's secret changes, and nothing stops meanwhile. Asked while it
+   * is being done, it is the same change; a backup waits for it. Rejects with `backup_running`, with `key_not_changeable`
+   * where the file is not this store's to change, and with `rekey_failed`.
+   */
+  rekey(): Promise<Rekeyed>;
   /** The latest that was made, by this process or one before it; null when there was none. */
   lastBackup(): Promise<BackupFile | null>;
   /** Of the database that this one was mended from; null when there was none, or the damaged file was removed. */
@@ -67,6 +73,18 @@ export interface BackupFile {
   readonly sha256: string;
   /** Whether `secret.key` is in it, sealed. */
   readonly sealed: boolean;
+}
+
+export interface Rekeyed {
+  readonly keyFile: string;
+  /** Names the new key, and tells nothing of it. */
+  readonly keyId: string;
+  /** Where the key of before is; null when it was not there any more. */
+  readonly kept: string | null;
+  /** How many endpoints have been sealed anew, that of the alerts included. */
+  readonly resealed: number;
+  /** Endpoints of which something did not open before either. */
+  readonly damaged: readonly string[];
 }
 
 /** What became of a database that was damaged. */

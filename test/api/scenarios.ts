@@ -1,3 +1,4 @@
+import { chmodSync, mkdirSync, rmdirSync } from "node:fs";
 import { parseToken } from "../../src/domain/token.ts";
 import { aDirectory } from "../harness/daemon.ts";
 import { dueNow } from "../store/fixtures.ts";
@@ -55,6 +56,21 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     walk.api.backupRules = { ...walk.api.backupRules, dir };
     await Promise.all([walk.call("createBackup"), walk.call("createBackup")]);
     await walk.call("getStatus");
+    return {};
+  },
+  async rekey(walk) {
+    await walk.call("rekey");
+    const { secret_key_file: file } = (await walk.call("rekey")).body;
+    chmodSync(file, 0o604);
+    await walk.call("rekey").finally(() => chmodSync(file, 0o600));
+    const inTheWay = `${file}.next.tmp`;
+    mkdirSync(inTheWay);
+    await walk.call("rekey").finally(() => rmdirSync(inTheWay));
+    walk.api.backupRules = { ...walk.api.backupRules, dir: aDirectory() };
+    // To seal takes a while, for which the backup runs.
+    const backup = walk.call("createBackup", { body: { passphrase: "correct horse battery" } });
+    for (let left = 500; left > 0 && (await walk.call("rekey")).status !== 409; left--);
+    await backup;
     return {};
   },
   async listTenants(walk) {

@@ -1,8 +1,9 @@
-import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
+import { TestDaemon } from "../harness/daemon.ts";
 import { openStore } from "../../src/store/open.ts";
 import { addEndpoint, START } from "../store/fixtures.ts";
 import { optionsOf } from "../store/stores.ts";
@@ -106,8 +107,57 @@ describe("webhookd secrets", () => {
   it("rekey says where the old key is kept", async () => {
     const old = readFileSync(keyFile, "utf8");
     const { code, out } = await run(["secrets", "rekey", "--json"]);
-    const { old_key_file: kept, secret_key_file: file } = JSON.parse(out);
+    const { kept, secret_key_file: file, ...rest } = JSON.parse(out);
     expect([code, file, readFileSync(kept, "utf8")]).toEqual([EXIT.ok, keyFile, old]);
+    expect(rest).toEqual({ resealed: 1, key_id: expect.stringMatching(/^[0-9a-f]{8}$/), damaged: [] });
     expect((await run(["secrets", "rekey"])).out).toContain("No endpoint's secret changed.\n");
+  });
+
+  it("rekey asks the daemon that runs on the directory, and prints the same", async () => {
+    const daemon = await TestDaemon.start({ dir });
+    const old = readFileSync(keyFile, "utf8");
+    const there = { machine: { exists: existsSync } };
+    const { code, out } = await run(["secrets", "rekey", "--json"], there);
+    const { kept, ...rest } = JSON.parse(out);
+    expect([code, readFileSync(kept, "utf8")]).toEqual([EXIT.ok, old]);
+    const key_id = expect.stringMatching(/^[0-9a-f]{8}$/);
+    expect(rest).toEqual({ resealed: 1, secret_key_file: keyFile, key_id, damaged: [] });
+    expect((await run(["secrets", "rekey"], there)).out).toMatch(
+      /^1 endpoint is sealed with a new key, id [0-9a-f]{8}: .*\nCopy it off this host, and make a backup: .*\nOlder /,
+    );
+    const { body } = await daemon.request("GET", "/v1/audit?action=secret_key.rekey");
+    expect(body.data.map(({ outcome }: { outcome: string }) => outcome)).toEqual(["ok", "ok"]);
+    await daemon.stop();
+  });
+
+  it("rekey does not take another directory's daemon for the one that is named", async () => {
+    const daemon = await TestDaemon.start({ settings: { SERVER_SOCKET: join(dir, "webhookd.sock") } });
+    const [own, others] = [readFileSync(keyFile, "utf8"), readFileSync(join(daemon.dir, "secret.key"), "utf8")];
+    expect((await run(["secrets", "rekey"], { machine: { exists: existsSync } })).code).toBe(EXIT.ok);
+    expect(readFileSync(keyFile, "utf8")).not.toBe(own);
+    expect(readFileSync(join(daemon.dir, "secret.key"), "utf8")).toBe(others);
+    expect((await run(["secrets", "rekey", "--socket", daemon.daemon.socket!])).code).toBe(EXIT.usage);
+    await daemon.stop();
+  });
+
+  it("rekey works on the directory where its key is not to be sent to its address, or is another daemon's", async () => {
+    const other = await TestDaemon.start();
+    const { port } = new URL(other.url);
+    for (const listen of ["192.0.2.1:8420", `127.0.0.1:${port}`]) {
+      const there = {
+        machine: { exists: existsSync },
+        env: { WEBHOOKD_SERVER_LISTEN: listen, WEBHOOKD_SERVER_BEHIND_PROXY: "true" },
+      };
+      expect((await run(["secrets", "rekey"], there)).code).toBe(EXIT.ok);
+    }
+    await other.stop();
+  });
+
+  it("rekey changes nothing under a daemon that cannot be found", async () => {
+    const { store } = await openStore(optionsOf({ dir }));
+    const old = readFileSync(keyFile, "utf8");
+    expect((await run(["secrets", "rekey"])).code).toBe(EXIT.data_held);
+    await store.close();
+    expect(readFileSync(keyFile, "utf8")).toBe(old);
   });
 });

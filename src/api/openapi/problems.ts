@@ -26,6 +26,8 @@ const DETAILS: Record<ErrorCode, string> = {
     'the canary to ep_06fbqxvx8r4m8q2v6ng0c3kz7t failed: the receiver answered 503; say how the job goes on: {"canary": true} tries one more, {"send_all": true} sends all that is left',
   job_ended: "it is done, so it cannot be changed any more; make a new job",
   backup_running: "a backup is being made; wait until it is done",
+  key_not_changeable:
+    "/run/credentials/webhookd.service/secret.key is outside the data directory: change it where it comes from, while no daemon runs",
   plan_changed: "the set holds 442 deliveries now, not 441; look at the plan again",
   gone: "the data of this event was erased, so it cannot be sent again",
   precondition_failed: "the endpoint has changed since you read it: GET it again, and send its ETag in If-Match",
@@ -38,6 +40,7 @@ const DETAILS: Record<ErrorCode, string> = {
   rate_limited: "too many failed authentications from this address",
   headers_too_large: "the request target and headers are larger than 16 KiB",
   internal: "something went wrong on our side; the log has more under this request id",
+  rekey_failed: "the secret key /var/lib/webhookd/secret.key.next cannot be written: make its directory writable",
   backup_failed: "/var/backups/webhookd is full: free some space, or name another [backup] dir",
   overloaded: "too many publishes wait for their commit",
   shutting_down: "the daemon is stopping; try again in a moment",

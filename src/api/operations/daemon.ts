@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Operation, ReplyShape } from "../operation.ts";
 import { anAuditRecord, AuditPage } from "../schemas/audit.ts";
+import { aRekeying, Rekeyed } from "../schemas/secret-key.ts";
 import { aBackup, aPause, aStatus, aTenant, Backup, PauseAnswer, Status, TenantPage } from "../schemas/status.ts";
 import { AnyObject, aPageOf } from "../schemas/wire.ts";
 
@@ -119,4 +120,14 @@ export const createBackup: Operation = {
   example: { passphrase: "correct horse battery staple" },
   replies: { 201: { description: "It is made.", schema: Backup, example: aBackup } },
   problems: ["backup_running", "backup_failed"],
+};
+
+export const rekey: Operation = {
+  id: "rekey",
+  tag: "Daemon",
+  summary: "Change secret.key",
+  description:
+    "Seals everything that is secret in the store with a new key, while publishes and deliveries go on; no endpoint's secret changes. Killed at any step, the next start finishes it, or goes on with the key of before. Asked again while it is being done, it is the same change; a backup that is asked for meanwhile waits. Make a backup afterwards: one that was made before opens with the key that was sealed into it, or with the file `kept`.",
+  replies: { 200: { description: "It is changed.", schema: Rekeyed, example: aRekeying } },
+  problems: ["backup_running", "key_not_changeable", "rekey_failed"],
 };

@@ -35,7 +35,7 @@ export class Backup {
   }
 
   async make(place: BackupPlace, now: number): Promise<BackupFile> {
-    if (this.#running) throw new WebhookdError("backup_running", "a backup is being made; wait until it is done");
+    this.requireNone();
     this.#running = true;
     try {
       return await this.#make(place, now);
@@ -44,6 +44,10 @@ export class Backup {
     } finally {
       this.#running = false;
     }
+  }
+
+  requireNone(): void {
+    if (this.#running) throw new WebhookdError("backup_running", "a backup is being made; wait until it is done");
   }
 
   /** What is half done is removed by the next one. */

@@ -11,17 +11,21 @@ const CHECK_PLACE = "meta:key_check";
 const MARKS_PLACE = "meta:marks";
 
 export class Box {
-  /** Names the key without telling anything of it; kept beside what it sealed, so that keys can be changed one day. */
-  readonly keyId: string;
-  readonly #key: Uint8Array;
+  #keyId: string;
+  #key: Uint8Array;
   #markKey: Uint8Array;
   readonly #random: (bytes: number) => Uint8Array;
 
   constructor(key: Uint8Array, random: (bytes: number) => Uint8Array) {
     this.#key = key;
     this.#random = random;
-    this.keyId = createHmac("sha256", key).update("webhookd secret.key id").digest("hex").slice(0, 8);
+    this.#keyId = createHmac("sha256", key).update("webhookd secret.key id").digest("hex").slice(0, 8);
     this.#markKey = createHmac("sha256", key).update("webhookd marks").digest();
+  }
+
+  /** Names the key without telling anything of it; kept beside what it sealed, so that another key is told from it. */
+  get keyId(): string {
+    return this.#keyId;
   }
 
   /** Tells the same bytes again from others, and, without the key, nothing of them: weak ones cannot be guessed from it. */
@@ -30,8 +34,17 @@ export class Box {
   }
 
   /** Another key seals, and the marks of before are told again. */
-  keepMarksOf(other: Box): void {
-    this.#markKey = other.#markKey;
+  successor(key: Uint8Array): Box {
+    const next = new Box(key, this.#random);
+    next.#markKey = this.#markKey;
+    return next;
+  }
+
+  /** For all who have this box: from now on it seals and opens with the other's key. */
+  become(next: Box): void {
+    this.#key = next.#key;
+    this.#keyId = next.#keyId;
+    this.#markKey = next.#markKey;
   }
 
   sealMarks(): string {

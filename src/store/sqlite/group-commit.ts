@@ -78,6 +78,19 @@ export class GroupCommit {
     });
   }
 
+  /** Alone in a transaction, after everything that gathered: what follows it is the first to see what it did. */
+  runNow<T>(work: () => T): T {
+    this.flush();
+    const begun = this.#options.clock.monotonic();
+    try {
+      return this.#transaction([work])[0] as T;
+    } catch (error) {
+      throw this.#options.condition.failed(error) ?? error;
+    } finally {
+      this.#ended(begun);
+    }
+  }
+
   /** Commits everything that gathered, now. */
   flush(): void {
     while (this.#queue.length > 0) this.#commitBatch();
@@ -114,13 +127,17 @@ export class GroupCommit {
     const batch = this.#take();
     const begun = this.#options.clock.monotonic();
     try {
-      const results = this.#transaction(batch);
+      const results = this.#transaction(batch.map((work) => work.run));
       batch.forEach((work, index) => work.resolve(results[index]));
     } catch (error) {
       const told = this.#options.condition.failed(error);
       if (told === null && batch.length > 1) for (const work of batch) this.#alone(work);
       else for (const work of batch) work.reject(told ?? error);
     }
+    this.#ended(begun);
+  }
+
+  #ended(begun: number): void {
     this.#lastEnd = this.#options.clock.monotonic();
     this.times.add(this.#lastEnd - begun);
   }
@@ -144,13 +161,13 @@ export class GroupCommit {
     return batch;
   }
 
-  #transaction(batch: readonly Work[]): unknown[] {
+  #transaction(batch: readonly (() => unknown)[]): unknown[] {
     const { condition, onBegin } = this.#options;
     condition.requireUsable();
     try {
       this.#begin.run();
       onBegin();
-      const results = batch.map((work) => work.run());
+      const results = batch.map((run) => run());
       condition.requireDurable();
       this.#commit.run();
       condition.committed();
@@ -175,7 +192,7 @@ export class GroupCommit {
   /** One of the batch threw: each has its own transaction now, so that only that one is refused. */
   #alone(work: Work): void {
     try {
-      work.resolve(this.#transaction([work])[0]);
+      work.resolve(this.#transaction([work.run])[0]);
     } catch (error) {
       work.reject(this.#options.condition.failed(error) ?? error);
     }

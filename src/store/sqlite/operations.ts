@@ -14,10 +14,13 @@ import type { GroupCommit } from "./group-commit.ts";
 import type { Meta } from "./meta.ts";
 import type { NativeBinding } from "./open-file.ts";
 import { Pages } from "./page.ts";
+import { Rekey } from "./rekey.ts";
 import { Tenants } from "./tenants.ts";
 
 export interface OperationsParts {
   readonly dir: string;
+  readonly secretKeyFile: string;
+  readonly random: (bytes: number) => Uint8Array;
   readonly box: Box;
   readonly nativeBinding: NativeBinding | undefined;
   readonly startBackup: StartBackup;
@@ -36,6 +39,7 @@ export class Operations implements OperationsStore {
   readonly #tenants: Tenants;
   readonly #pages: Pages;
   readonly #backup: Backup;
+  readonly #rekey: Rekey;
   #unsaved: Pause | null = null;
 
   constructor(db: Database, parts: OperationsParts) {
@@ -49,6 +53,7 @@ export class Operations implements OperationsStore {
       size: this.size,
       sealKey: (passphrase) => parts.box.sealKey(passphrase, parts.meta.keyCheck),
     });
+    this.#rekey = new Rekey(db, parts);
   }
 
   readonly getPause: OperationsStore["getPause"] = async () =>
@@ -92,9 +97,16 @@ export class Operations implements OperationsStore {
 
   readonly backup: OperationsStore["backup"] = async (place, now) => {
     const { commit, meta } = this.#parts;
+    // Rows and the key that is sealed beside them must fit together. No turn may pass between this and the start.
+    while (this.#rekey.running !== null) await this.#rekey.running.catch(() => {});
     const backup = await this.#backup.make(place, now);
     await commit.run(() => (meta.lastBackup = backup));
     return backup;
+  };
+
+  readonly rekey: OperationsStore["rekey"] = async () => {
+    this.#backup.requireNone();
+    return this.#rekey.run();
   };
 
   readonly lastBackup: OperationsStore["lastBackup"] = async () => this.#parts.read(() => this.#parts.meta.lastBackup);
@@ -118,6 +130,7 @@ export class Operations implements OperationsStore {
   };
 
   close(): void {
+    this.#rekey.close();
     this.#backup.close();
   }
 }

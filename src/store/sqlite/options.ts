@@ -11,6 +11,8 @@ export interface SqliteStoreOptions {
   readonly diskFloor: number;
   /** 0: no limit. */
   readonly maxPendingPerTenant: number;
+  /** Where the box's key is. */
+  readonly secretKeyFile: string;
   readonly box: Box;
   readonly clock: Clock;
   readonly random: (bytes: number) => Uint8Array;

@@ -1,8 +1,8 @@
-/** All that is sealed in a store, where its key is changed or lost. Inside a transaction. */
+/** All that is sealed in a store, where its key is lost. Inside a transaction. */
 import type { Database, Statement } from "better-sqlite3";
 import { ALERT_TENANT } from "../../domain/alert.ts";
 import type { Box } from "./box.ts";
-import { headersPlace, nextSecretPlace, secretPlace, stringsOf } from "./endpoint-row.ts";
+import { headersPlace, secretPlace, stringsOf } from "./endpoint-row.ts";
 
 interface Row {
   readonly number: number;
@@ -13,8 +13,6 @@ interface Row {
   readonly description: string;
   readonly enabled: number;
   readonly header_names: string;
-  readonly secret: string;
-  readonly next_secret: string | null;
   readonly headers: string;
 }
 
@@ -38,31 +36,11 @@ export class SealedRows {
   constructor(db: Database) {
     this.#db = db;
     this.#all = db.prepare(
-      `SELECT e.number, e.id, t.name AS tenant, e.uid, e.url, e.description, e.enabled, e.header_names, e.secret,
-         e.next_secret, e.headers
+      `SELECT e.number, e.id, t.name AS tenant, e.uid, e.url, e.description, e.enabled, e.header_names,
+         e.headers
        FROM endpoint e LEFT JOIN tenant t ON t.num = e.tenant WHERE e.deleted_at IS NULL ORDER BY e.number`,
     );
     this.#set = db.prepare("UPDATE endpoint SET secret = ?, next_secret = ?, headers = ? WHERE number = ?");
-  }
-
-  /** Seals all anew; throws unless all of it opens then. The endpoints of which something could not be opened before. */
-  reseal(from: Box, to: Box): string[] {
-    const damaged: string[] = [];
-    for (const row of this.#all.all()) {
-      let isWhole = true;
-      const again = (sealed: string, place: string) => {
-        const text = from.open(sealed, place);
-        if (text === null) isWhole = false;
-        const anew = text === null ? sealed : to.seal(text, place);
-        if (text !== null && to.open(anew, place) !== text) throw new Error(`${place} was not sealed anew`);
-        return anew;
-      };
-      const next = row.next_secret === null ? null : again(row.next_secret, nextSecretPlace(row.id));
-      const headers = again(row.headers, headersPlace(row.id));
-      this.#set.run(again(row.secret, secretPlace(row.id)), next, headers, row.number);
-      if (!isWhole) damaged.push(row.id);
-    }
-    return damaged;
   }
 
   affected(): Affected[] {

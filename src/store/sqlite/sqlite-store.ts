@@ -154,6 +154,7 @@ export class SqliteStore implements Store {
   readonly resume: Store["resume"] = () => this.#verbs.operations.resume();
   readonly listTenants: Store["listTenants"] = (query) => this.#verbs.operations.listTenants(query);
   readonly backup: Store["backup"] = (place, now) => this.#verbs.operations.backup(place, now);
+  readonly rekey: Store["rekey"] = () => this.#verbs.operations.rekey();
   readonly lastBackup: Store["lastBackup"] = () => this.#verbs.operations.lastBackup();
   readonly damage: Store["damage"] = () => this.#verbs.operations.damage();
   readonly size: Store["size"] = () => this.#verbs.operations.size();

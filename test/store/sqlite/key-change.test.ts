@@ -1,9 +1,26 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  accessSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { reissueSecrets, rekeyStore } from "../../../src/store/change-key.ts";
+import { isKeyOf } from "../../../src/store/key-change.ts";
 import { openStore } from "../../../src/store/open.ts";
+import { readSecretKey } from "../../../src/store/secret-key.ts";
+import { Box } from "../../../src/store/sqlite/box.ts";
+import { Meta } from "../../../src/store/sqlite/meta.ts";
+import { openFile } from "../../../src/store/sqlite/open-file.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { addEndpoint, draft, room, START } from "../fixtures.ts";
 import { optionsOf } from "../stores.ts";
@@ -24,6 +41,7 @@ vi.mock("node:fs", async (original) => {
   return {
     ...fs,
     openSync: open,
+    accessSync: vi.fn(fs.accessSync),
     writeSync: mortal(fs.writeSync as (...args: unknown[]) => number),
     fsyncSync: mortal(fs.fsyncSync),
     renameSync: mortal(fs.renameSync),
@@ -51,7 +69,7 @@ beforeAll(async () => {
   plain = await addEndpoint(store);
   headed = await addEndpoint(store, { headers: HEADERS });
   await store.rotateSecret(null, headed, { secret: "the one that comes next", switchesAt: START + 60_000 }, START);
-  secrets = [await store.signingSecrets(null, plain), await store.signingSecrets(null, headed)];
+  secrets = await secretsOf(store);
   await store.publish([draft({ idempotency: once })], START, room);
   await store.close();
 });
@@ -61,6 +79,10 @@ function prepare(without?: "secret.key"): void {
   rmSync(dir, { recursive: true, force: true });
   cpSync(before, dir, { recursive: true });
   if (without !== undefined) rmSync(join(dir, without));
+}
+
+async function secretsOf(store: Store) {
+  return [await store.signingSecrets(null, plain), await store.signingSecrets(null, headed)];
 }
 
 const key = () => readFileSync(secretKeyFile, "utf8");
@@ -89,7 +111,28 @@ describe("changing secret.key", () => {
     const old = readFileSync(join(before, "secret.key"), "utf8");
     const ends = await killedEverywhere(rekey, async () => {
       const { store } = await again();
-      expect([await store.signingSecrets(null, plain), await store.signingSecrets(null, headed)]).toEqual(secrets);
+      expect(await secretsOf(store)).toEqual(secrets);
+      expect(await store.target(headed)).toMatchObject({ headers: HEADERS });
+      await store.close();
+      expect(existsSync(`${secretKeyFile}.next`)).toBe(false);
+      return key() === old ? "old" : "new";
+    });
+    expect(ends).toMatch(/^(old ){5,}(new ){5,}done$/);
+  });
+
+  it("under a store in use, killed at any step, does the same", async () => {
+    const old = readFileSync(join(before, "secret.key"), "utf8");
+    const inUse = async () => {
+      const calls = life.left;
+      life.left = Number.POSITIVE_INFINITY;
+      const { store } = await again();
+      life.left = calls;
+      // What the killed process had in memory is gone; closing the file changes no other.
+      await store.rekey().finally(() => store.close());
+    };
+    const ends = await killedEverywhere(inUse, async () => {
+      const { store } = await again();
+      expect(await secretsOf(store)).toEqual(secrets);
       expect(await store.target(headed)).toMatchObject({ headers: HEADERS });
       await store.close();
       expect(existsSync(`${secretKeyFile}.next`)).toBe(false);
@@ -120,6 +163,121 @@ describe("changing secret.key", () => {
       exitCode: 1,
       hint: expect.stringMatching(/^put the copy back .*--key-only/),
     });
+  });
+});
+
+describe("changing secret.key under a store in use", () => {
+  it("takes up what changes meanwhile, in steps that leave turns to others", async () => {
+    prepare();
+    const { store } = await again();
+    for (let count = 0; count < 200; count++) await addEndpoint(store);
+    let turns = 0;
+    let isDone = false;
+    const count = () => void (turns++, isDone || setImmediate(count));
+    const changing = store.rekey().finally(() => (isDone = true));
+    count();
+    const added = await addEndpoint(store, { headers: HEADERS });
+    await store.rotateSecret(null, plain, { secret: "another one", switchesAt: START }, START);
+    await store.updateEndpoint(null, headed, (settings) => ({ ...settings, headers: { "x-new": "1" } }), START);
+    expect(isDone).toBe(false);
+    expect(await changing).toMatchObject({ keyFile: secretKeyFile, resealed: 203, damaged: [] });
+    expect(turns).toBeGreaterThan(5);
+    const look = async (at: Store) => {
+      expect(await at.signingSecrets(null, plain)).toMatchObject({ current: "another one" });
+      expect(await at.target(headed)).toMatchObject({ headers: { "x-new": "1" } });
+      expect(await at.target(added)).toMatchObject({ headers: HEADERS });
+      await at.close();
+    };
+    await look(store);
+    await look((await again()).store);
+  });
+
+  it("goes on once its name can be taken, and never writes over the store's only key", async () => {
+    prepare();
+    const { store } = await again();
+    const old = key();
+    const kept = `${secretKeyFile}.old-${new Box(Buffer.from(old.trim(), "hex"), () => Buffer.alloc(12)).keyId}`;
+    mkdirSync(`${kept}.tmp`);
+    await expect(store.rekey()).rejects.toMatchObject({
+      code: "rekey_failed",
+      detail: expect.stringContaining(".next"),
+    });
+    expect([key(), await secretsOf(store)]).toEqual([old, secrets]);
+    const only = readFileSync(`${secretKeyFile}.next`, "utf8");
+    await expect(store.rekey()).rejects.toMatchObject({ code: "rekey_failed" });
+    expect(readFileSync(`${secretKeyFile}.next`, "utf8")).toBe(only);
+    rmdirSync(`${kept}.tmp`);
+    const after = await store.rekey();
+    expect([readFileSync(kept, "utf8"), readFileSync(after.kept!, "utf8")]).toEqual([old, only]);
+    await store.close();
+    const { store: reopened } = await again();
+    expect(await secretsOf(reopened)).toEqual(secrets);
+    await reopened.close();
+  });
+
+  it("leaves the key of before in use where the transaction fails", async () => {
+    prepare();
+    const { store } = await again();
+    const db = openFile(join(dir, "webhookd.db"), { timeout: 5000, nativeBinding: undefined });
+    db.exec("CREATE TRIGGER no BEFORE UPDATE OF secret ON endpoint BEGIN SELECT RAISE(ABORT, 'no'); END");
+    await expect(store.rekey()).rejects.toThrow("no");
+    expect(await secretsOf(store)).toEqual(secrets);
+    db.exec("DROP TRIGGER no");
+    db.close();
+    const added = await addEndpoint(store, { headers: HEADERS });
+    await store.close();
+    const { store: reopened } = await again();
+    expect([await secretsOf(reopened), existsSync(`${secretKeyFile}.next`)]).toEqual([secrets, false]);
+    expect(await reopened.target(added)).toMatchObject({ headers: HEADERS });
+    await reopened.close();
+  });
+
+  it("is refused while a backup is made; one that is asked for meanwhile has rows and a key that fit", async () => {
+    prepare();
+    const { store } = await again();
+    for (let count = 0; count < 100; count++) await addEndpoint(store);
+    const place = { dir: join(dir, "backups"), mayMake: true, keep: 0, passphrase: "correct horse battery" };
+    const backup = store.backup(place, START);
+    await expect(store.rekey()).rejects.toMatchObject({ code: "backup_running" });
+    await backup;
+    const [rekeyed, same, { file }] = await Promise.all([store.rekey(), store.rekey(), store.backup(place, START + 1)]);
+    expect(same).toEqual(rekeyed);
+    const db = openFile(file, { timeout: 5000, nativeBinding: undefined });
+    expect(isKeyOf(new Meta(db).keyCheck, readSecretKey(secretKeyFile))).toBe(true);
+    db.close();
+    await store.close();
+  });
+
+  it("changes nothing outside the data directory, and nothing that is read-only or another store's", async () => {
+    prepare();
+    const elsewhere = join(home, "elsewhere.key");
+    cpSync(secretKeyFile, elsewhere);
+    const { store: fed } = await openStore(optionsOf({ dir, clock, create: false, secretKeyFile: elsewhere }));
+    const outside = { code: "key_not_changeable", detail: expect.stringContaining("WEBHOOKD_DATA_SECRET_KEY_FILE") };
+    await expect(fed.rekey()).rejects.toMatchObject(outside);
+    await fed.close();
+    const { store } = await again();
+    const old = key();
+    writeFileSync(secretKeyFile, `${"00".repeat(32)}\n`);
+    await expect(store.rekey()).rejects.toMatchObject({ code: "key_not_changeable" });
+    writeFileSync(secretKeyFile, old);
+    vi.mocked(accessSync).mockImplementationOnce(() => {
+      throw new Error("EROFS");
+    });
+    await expect(store.rekey()).rejects.toMatchObject({ detail: expect.stringContaining("is read-only") });
+    await store.close();
+    expect([key(), readdirSync(dir).filter((name) => name.includes("key."))]).toEqual([old, []]);
+  });
+
+  it("saves a store whose file was lost meanwhile", async () => {
+    prepare();
+    const { store } = await again();
+    rmSync(secretKeyFile);
+    expect(await store.rekey()).toMatchObject({ kept: null });
+    await store.close();
+    const { store: reopened } = await again();
+    expect(await secretsOf(reopened)).toEqual(secrets);
+    await reopened.close();
   });
 });
 
