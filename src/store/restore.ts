@@ -33,6 +33,7 @@ import { openingRefusal } from "./sqlite/open-database.ts";
 import type { NativeBinding } from "./sqlite/open-file.ts";
 import { MIGRATIONS, type Migration } from "./sqlite/schema.ts";
 import { copiedAt, StagedBackup, type BackupContents } from "./sqlite/staged-backup.ts";
+import { systemCode } from "./system-code.ts";
 
 export interface RestoreOptions extends KeySources {
   readonly dir: string;
@@ -197,8 +198,8 @@ function makeDurable(file: string, dir: string): void {
 }
 
 function refusalOf(error: unknown, { dir, backup }: RestoreOptions): unknown {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (!/^(ENOSPC|EDQUOT|SQLITE_FULL)/.test(code)) return openingRefusal(error, backup, "choose another backup");
+  if (!/^(ENOSPC|EDQUOT|SQLITE_FULL)/.test(systemCode(error)))
+    return openingRefusal(error, backup, "choose another backup");
   return new StoreRefused(
     74,
     `${dir} has too little space: the backup needs ${sizeOf(backup)} bytes beside what is there`,

@@ -5,6 +5,7 @@ import type { Worker } from "node:worker_threads";
 import { WebhookdError } from "../../domain/errors.ts";
 import { BackupDirectory } from "../backup-directory.ts";
 import type { BackupFile, BackupPlace, StoreSize } from "../store.ts";
+import { systemCode } from "../system-code.ts";
 import { readPassphrase } from "../../passphrase.ts";
 import type { BackupThreadData, FromBackup } from "./backup-thread.ts";
 import type { StatFs } from "./condition.ts";
@@ -109,8 +110,8 @@ function passphraseOf({ passphrase, sealWithFile = "" }: BackupPlace): string | 
 }
 
 function failure(dir: string, error: unknown): WebhookdError {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const sentence = SENTENCES[code ?? ""];
+  const { message } = error as Error;
+  const sentence = SENTENCES[systemCode(error)];
   const detail = sentence === undefined ? `the backup into ${dir} failed: ${message}` : `${dir} ${sentence}`;
   return new WebhookdError("backup_failed", detail, { cause: error });
 }

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { systemCode } from "../system-code.ts";
 
 const PROBE = Buffer.alloc(64 * 1024);
 
@@ -16,7 +17,7 @@ export function refusedToWrite(dir: string): string | null {
     }
     return null;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? "EIO";
+    return systemCode(error) || "EIO";
   } finally {
     rmSync(path, { force: true });
   }
