@@ -23,6 +23,7 @@ import { readOrMakeSecretKey } from "./secret-key.ts";
 import type { StartBackup } from "./sqlite/backup.ts";
 import { Box } from "./sqlite/box.ts";
 import { mendIfDamaged } from "./sqlite/damage/mend.ts";
+import { emptyLogAfterKill } from "./sqlite/empty-log.ts";
 import { isDamage } from "./sqlite/faults.ts";
 import type { StatFs } from "./sqlite/condition.ts";
 import { Keys } from "./sqlite/keys.ts";
@@ -148,6 +149,8 @@ async function openOnce(options: OpenOptions, release: () => void): Promise<Open
   });
   if (await mended) ({ db, version } = open());
   try {
+    const left = wasKilled ? emptyLogAfterKill(db) : null;
+    if (left !== null) options.log?.warn({ dir, reason: left }, LOG_LEFT);
     if (version > 0 && version < migrations.length) await prepareMigration(options, version, migrations.length);
     applySteps(db, version, {
       migrations,
@@ -208,6 +211,9 @@ function damaged(setAside: SetAside, database: string, error: Error): StoreDamag
   }
   return new StoreDamaged(database, error);
 }
+
+const LOG_LEFT =
+  "the write-ahead log that was left cannot be emptied now; a power cut may take what is acknowledged until it can: see to the disk";
 
 const TOOK_UP =
   "the database is a backup that was copied here: it starts paused, look at what is due before `webhookd resume`";

@@ -1,6 +1,7 @@
 /** The store on one SQLite file: one connection, one writer, its verbs put together from the files beside this one. */
 import type { Database } from "better-sqlite3";
 import type { Space, Store } from "../store.ts";
+import { emptyLogAtStop } from "./empty-log.ts";
 import { layFoundation, type Foundation } from "./foundation.ts";
 import type { SqliteStoreOptions } from "./options.ts";
 import { rowsOf, type Rows } from "./rows.ts";
@@ -201,7 +202,7 @@ export class SqliteStore implements Store {
     commit.flush();
     const usable = condition.close();
     try {
-      if (usable) this.#db.pragma("wal_checkpoint(TRUNCATE)");
+      if (usable) emptyLogAtStop(this.#db);
     } finally {
       this.#db.close();
       this.#options.onClosed();
