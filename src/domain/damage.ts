@@ -2,6 +2,7 @@
 export interface DamagedPages {
   /** The table or index. */
   readonly name: string;
+  /** Empty where nothing says which they are. */
   readonly pages: readonly number[];
 }
 
@@ -22,7 +23,7 @@ export function damageText({
 }) {
   const where = pages.map(({ name, pages: all }) => {
     const rest = all.length > NAMED ? ` and ${all.length - NAMED} more` : "";
-    return `${name} (page ${all.slice(0, NAMED).join(", ")}${rest})`;
+    return all.length === 0 ? name : `${name} (page ${all.slice(0, NAMED).join(", ")}${rest})`;
   });
   const gone = lost.map(
     ({ table, rows }) => `${rows === null ? "rows" : rows === 1 ? "1 row" : `${rows} rows`} of ${table}`,

@@ -12,10 +12,13 @@ export type StorageFault = "full" | "unavailable" | "damaged" | "fatal";
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Pages that are not what was written there: nothing that stays in this file can be trusted to be written. */
+/**
+ * Pages that are not what was written there, or that the disk does not give back (EIO): nothing that stays in this file
+ * can be trusted to be written.
+ */
 export function isDamage(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return /^SQLITE_(CORRUPT|NOTADB)/.test(code);
+  return /^SQLITE_(CORRUPT|NOTADB|IOERR_CORRUPTFS)/.test(code);
 }
 
 /** Null when the error says nothing about the storage: it is our own bug. */

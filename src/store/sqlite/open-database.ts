@@ -3,8 +3,9 @@ import { chmodSync } from "node:fs";
 import { basename } from "node:path";
 import type { Database } from "better-sqlite3";
 import { StoreRefused } from "../refused.ts";
+import { systemCode } from "../system-code.ts";
 import { notDurable } from "./condition.ts";
-import { storageFault } from "./faults.ts";
+import { isDamage, storageFault } from "./faults.ts";
 import { openFile, type NativeBinding } from "./open-file.ts";
 import { APPLICATION_ID } from "./schema.ts";
 
@@ -110,8 +111,8 @@ function pragma(db: Database, name: string): number {
  */
 export function openingRefusal(error: unknown, file: string, instead = RESTORE): unknown {
   if (error instanceof StoreRefused) return error;
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
+  const code = systemCode(error);
+  if (isDamage(error)) {
     const what = code.startsWith("SQLITE_NOTADB") ? "is not a SQLite database" : "is damaged";
     return new StoreRefused(65, `${file} ${what}`, instead, error);
   }
