@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import type { Claim } from "../domain/delivery.ts";
 import type { Halt } from "../domain/pause.ts";
 import type { Log } from "../log.ts";
-import { Alarm } from "./alarm.ts";
+import { Alarm } from "../alarm.ts";
 
 const AGAIN_MS = 1000;
 /** It is over when it was not heard of for so long, which is longer than an attempt waits to be made again. */

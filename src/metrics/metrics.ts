@@ -34,7 +34,7 @@ export interface Family {
 export interface MetricsParts {
   readonly store: Pick<
     Store,
-    "counted" | "commitTimes" | "census" | "failing" | "size" | "checkSpace" | "lastBackup" | "damage"
+    "counted" | "commitTimes" | "census" | "failing" | "size" | "checkSpace" | "walTrouble" | "lastBackup" | "damage"
   >;
   readonly deliveries: Pick<Deliveries, "paused" | "halts" | "oldestDueAt" | "inFlight">;
   /** Endpoints of which something cannot be read. */
@@ -178,6 +178,9 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
         { labels: { file: "wal" }, value: walBytes },
       ];
     }),
+    gauge("webhookd_store_log_growing", "Whether the write-ahead log is too large and cannot be emptied.", () =>
+      one(store.walTrouble === null ? 0 : 1),
+    ),
     gauge("webhookd_disk_free_bytes", "What [data] disk_floor is compared with.", async () =>
       one((await store.checkSpace()).freeBytes),
     ),

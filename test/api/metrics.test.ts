@@ -23,6 +23,7 @@ const NAMES = {
   webhookd_paused: "gauge",
   webhookd_not_sending: "gauge",
   webhookd_store_bytes: "gauge",
+  webhookd_store_log_growing: "gauge",
   webhookd_disk_free_bytes: "gauge",
   webhookd_endpoint_consecutive_failures: "gauge",
   webhookd_backup_last_success_timestamp_seconds: "gauge",

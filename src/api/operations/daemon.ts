@@ -69,7 +69,7 @@ export const getReadiness: Operation = {
   tag: "Daemon",
   summary: "Ask whether publishes are taken",
   description:
-    "It says nothing of sending: a node that cannot reach receivers takes publishes, keeps them and stays `ready`. The header `X-Webhookd-Not-Sending` then names the reasons, as `not_sending` of `GET /v1/status` does; it is absent while all goes on.",
+    "It says nothing of sending: a node that cannot reach receivers takes publishes, keeps them and stays `ready`. The header `X-Webhookd-Not-Sending` then names the reasons, as `not_sending` of `GET /v1/status` does; it is absent while all goes on. The header `X-Webhookd-Storage` is there while something is the matter with the store that refuses no publish yet: `damaged` after the database was mended, `log_growing` while the write-ahead log cannot be emptied and takes the disk.",
   replies: {
     200: word("They are.", "ready"),
     503: word("They are not, and why.", "draining", "disk_full", "store_unavailable"),

@@ -2,8 +2,8 @@
  * Trouble that lasts, as the log hears of it: once when it begins, once a minute while it goes on, and how long it
  * lasted. Trouble that comes and goes is told no oftener.
  */
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "./clock.ts";
+import type { Log } from "./log.ts";
 
 const PACE_MS = 60_000;
 

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { silentLog, type Log } from "../../src/log.ts";
+import { SpaceWatch } from "../../src/upkeep/space.ts";
+import { ManualClock } from "../harness/clock.ts";
+
+const GROWS = "the write-ahead log has 65 MiB and grows: nothing can be moved into the database (disk I/O error)";
+
+/** Looks as the schedule does, every 2 s, while the log is in this trouble or in none. */
+function aWatch() {
+  const clock = new ManualClock();
+  const said: string[] = [];
+  const alerted: string[] = [];
+  const left: (string | null)[] = [];
+  let walTrouble: string | null = null;
+  const log: Log = {
+    ...silentLog,
+    error: (_, message) => void said.push(`error: ${message}`),
+    info: (_, message) => void said.push(`info: ${message}`),
+  };
+  const watch = new SpaceWatch({
+    store: { checkSpace: async () => ({ freeBytes: 2, floorBytes: 1, walTrouble }) },
+    clock,
+    log,
+    onSpace: (space) => void left.push(space.walTrouble),
+    onTrouble: (detail) => void alerted.push(detail),
+  });
+  const look = async (trouble: string | null, seconds: number) => {
+    walTrouble = trouble;
+    for (let second = 0; second < seconds; second += 2) {
+      await watch.run();
+      clock.advance("2s");
+    }
+  };
+  return { look, said, alerted, left };
+}
+
+describe("the watch over the disk", () => {
+  it("says nothing where nothing is the matter, and hands on each look", async () => {
+    const { look, said, alerted, left } = aWatch();
+    await look(null, 120);
+    expect(said).toEqual([]);
+    expect(alerted).toEqual([]);
+    expect(left).toHaveLength(60);
+  });
+
+  it("tells of a log that grows once a minute, alerts once for each trouble, and says when it is over", async () => {
+    const { look, said, alerted } = aWatch();
+    const error = `error: ${GROWS}; look at the disk before it is full`;
+    const info = "info: the write-ahead log is no larger than it may be again";
+    await look(GROWS, 180);
+    expect(said).toEqual([error, error, error]);
+    expect(alerted).toEqual([GROWS]);
+    await look(null, 180);
+    expect(said).toEqual([error, error, error, info]);
+    await look(GROWS, 2);
+    expect(said).toEqual([error, error, error, info, error]);
+    expect(alerted).toEqual([GROWS, GROWS]);
+  });
+
+  it("tells no more often of a log whose trouble comes and goes", async () => {
+    const { look, said } = aWatch();
+    for (let time = 0; time < 15; time++) {
+      await look(GROWS, 2);
+      await look(null, 2);
+    }
+    expect(said.filter((line) => line.startsWith("error"))).toHaveLength(1);
+  });
+});
