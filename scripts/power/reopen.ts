@@ -26,7 +26,10 @@ async function check({ home, data, promised, succeeded }: Expectation): Promise<
   const lost: string[] = [];
   const wrong: string[] = [];
   try {
-    const daemon = await start(data);
+    const daemon = await start(data).catch((error: unknown) => {
+      lost.push(...promised.map((one) => JSON.stringify(one)));
+      throw error;
+    });
     try {
       const api = new Api(daemon.url, readFileSync(join(data, "admin.key"), "utf8").trim());
       const before = await eventsOf(api);

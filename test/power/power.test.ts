@@ -1,14 +1,16 @@
-import { spawn } from "node:child_process";
+import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it } from "vitest";
 import { buildRecorder } from "../../scripts/power/recorder.ts";
+import type { Expectation, Verdict } from "../../scripts/power/promises.ts";
 import type { Report } from "../../scripts/power/run.ts";
 
 const PROGRAM = resolve(import.meta.dirname, "../../scripts/power/main.ts");
+const REOPEN = resolve(import.meta.dirname, "../../scripts/power/reopen.ts");
 
 const scratch = mkdtempSync(join(tmpdir(), "webhookd-test-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -32,5 +34,21 @@ describe.skipIf("missing" in recorder)("a power cut", () => {
     expect(swallow!.lost).toBeGreaterThan(0);
     expect(code).toBe(0);
     expect(readdirSync(scratch).filter((name) => name.startsWith("webhookd-power-"))).toEqual([]);
+  });
+});
+
+describe("a rebuilt disk that no daemon starts on", () => {
+  it("has lost all that was answered", async () => {
+    const data = join(scratch, "refused/data");
+    mkdirSync(data, { recursive: true, mode: 0o700 });
+    writeFileSync(join(data, "STORE"), "", { mode: 0o600 });
+    const promised = [{ kind: "key", id: "key_1", end: 1 } as const, { kind: "key", id: "key_2", end: 2 } as const];
+    const expectation: Expectation = { home: join(scratch, "refused"), data, promised, succeeded: [] };
+    const child = fork(REOPEN);
+    child.send(expectation);
+    const [verdict] = (await once(child, "message")) as [Verdict];
+    child.kill();
+    expect(verdict.lost).toEqual(promised.map((one) => JSON.stringify(one)));
+    expect(verdict.wrong).toEqual([expect.stringContaining("StoreRefused")]);
   });
 });
