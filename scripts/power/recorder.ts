@@ -1,19 +1,29 @@
-/** Builds recorder.c, where there is a C compiler to be had. */
+/** Builds recorder.c and faults.c, where there is a C compiler to be had. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const SOURCE = fileURLToPath(new URL("recorder.c", import.meta.url));
+export type Built = { readonly file: string } | { readonly missing: string };
 
 /** The path of the recorder, or why there is none. */
-export function buildRecorder(dir: string): { readonly file: string } | { readonly missing: string } {
+export function buildRecorder(dir: string): Built {
+  return buildPreload(dir, "recorder");
+}
+
+/** The path of what makes calls fail, or why there is none. */
+export function buildFaults(dir: string): Built {
+  return buildPreload(dir, "faults");
+}
+
+function buildPreload(dir: string, name: "recorder" | "faults"): Built {
   if (process.platform !== "linux")
-    return { missing: `writes are recorded on Linux only, and this is ${process.platform}` };
-  const file = join(dir, "recorder.so");
-  const built = spawnSync("cc", ["-O2", "-shared", "-fPIC", "-o", file, SOURCE, "-ldl", "-lpthread"], {
+    return { missing: `calls are intercepted on Linux only, and this is ${process.platform}` };
+  const source = fileURLToPath(new URL(`${name}.c`, import.meta.url));
+  const file = join(dir, `${name}.so`);
+  const built = spawnSync("cc", ["-O2", "-shared", "-fPIC", "-o", file, source, "-ldl", "-lpthread"], {
     encoding: "utf8",
   });
-  if (built.error !== undefined) return { missing: "there is no C compiler (cc) to build the recorder with" };
-  if (built.status !== 0) return { missing: `the recorder does not compile:\n${built.stderr}` };
+  if (built.error !== undefined) return { missing: `there is no C compiler (cc) to build ${name}.c with` };
+  if (built.status !== 0) return { missing: `${name}.c does not compile:\n${built.stderr}` };
   return { file };
 }
