@@ -31,7 +31,10 @@ export class Gauge {
   sample(pid: number, data: string, life: number, minutes: number): void {
     try {
       const status = readFileSync(`/proc/${pid}/status`, "utf8");
-      const rss = Number(/^VmRSS:\s+(\d+) kB/mu.exec(status)?.[1]) / 1024;
+      const resident = /^VmRSS:\s+(\d+) kB/mu.exec(status)?.[1];
+      // A process that was just killed has no memory any more.
+      if (resident === undefined) return;
+      const rss = Number(resident) / 1024;
       const sizeOf = (name: string) => (statSync(join(data, name), { throwIfNoEntry: false })?.size ?? 0) / MIB;
       this.#samples.push({ life, minutes, rss, wal: sizeOf("webhookd.db-wal"), store: sizeOf("webhookd.db") });
     } catch {
