@@ -26,6 +26,8 @@ export class Alerts implements Told {
   #endpoint: string | null = null;
   #unsent: Notice[] = [];
   #running: Promise<void> | null = null;
+  /** Has the store take the configuration that it had no room for. */
+  #wanted: (() => Promise<void>) | null = null;
 
   constructor(parts: AlertsParts) {
     this.#parts = parts;
@@ -35,14 +37,15 @@ export class Alerts implements Told {
   async configure(config: Config, urlPolicy: (tenant: string) => UrlPolicy): Promise<void> {
     const { store, clock, deliveries } = this.#parts;
     const before = this.#endpoint;
-    const now = clock.now();
-    this.#endpoint = await keepAlertEndpoint({
-      store,
-      config,
-      urlPolicy: urlPolicy(ALERT_TENANT),
-      now,
-      random: randomBytes,
-    });
+    const parts = { store, config, urlPolicy: urlPolicy(ALERT_TENANT), now: clock.now(), random: randomBytes };
+    try {
+      this.#endpoint = await keepAlertEndpoint(parts);
+      this.#wanted = null;
+    } catch (error) {
+      if (!(error instanceof WebhookdError) || error.code !== "storage_full") throw error;
+      // The disk is full: a start without alerts is better than none.
+      this.#wanted = () => this.configure(config, urlPolicy);
+    }
     const endpoint = this.#endpoint ?? before;
     if (endpoint !== null) await deliveries().refresh(endpoint);
   }
@@ -86,6 +89,7 @@ export class Alerts implements Told {
   }
 
   async #publish(): Promise<void> {
+    await this.#wanted?.();
     if (this.#endpoint === null) return;
     const { store, clock, deliveries } = this.#parts;
     if (this.#unsent.length === 0) this.#unsent = this.#folder.take(this.#now());

@@ -10,6 +10,7 @@ import type { DeliveryWatcher } from "./watcher.ts";
 
 type DispatcherStore = Pick<
   Store,
+  | "takeUp"
   | "due"
   | "earliestDue"
   | "waiting"

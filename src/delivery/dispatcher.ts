@@ -26,6 +26,7 @@ export class Dispatcher implements Deliveries {
   readonly #changes: EndpointChanges;
   readonly #idleness = new Idleness(() => this.#isIdle());
   #youngUntil: number;
+  #tookUp = true;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
@@ -53,16 +54,11 @@ export class Dispatcher implements Deliveries {
   /** Finds out who is owed something. Nothing is read of what is owed until it is due. */
   async start(): Promise<void> {
     const { clock, store, onFault } = this.#parts;
-    const { shift, windows } = this.#out;
+    const { shift } = this.#out;
     const { manual, suspects } = this.#in;
     if ((await store.getPause()) !== null) await this.pause();
-    for await (const page of endpointsOwed(store)) {
-      for (const [endpoint, dueAt] of page) {
-        const window = windows.of(endpoint);
-        window.nextDueAt = dueAt;
-        windows.plan(window);
-      }
-    }
+    this.#tookUp = await store.takeUp();
+    await this.#findOwed();
     if (store.lastInstant > clock.now()) shift.clamp();
     await manual.load();
     const found = await store.suspects();
@@ -80,6 +76,7 @@ export class Dispatcher implements Deliveries {
       // Not to have it written costs a little care after the next death.
       this.#parts.store.outlived().catch(() => {});
     }
+    if (!this.#tookUp) void this.#takeUp().catch((error: unknown) => this.#in.failed(error));
     this.#out.retry();
     this.#in.manual.retry();
     this.#in.room.look();
@@ -92,6 +89,8 @@ export class Dispatcher implements Deliveries {
 
   /** Each minute: finds deliveries that memory has lost, of which there must be none, and has them sent. */
   async sweep(): Promise<void> {
+    // What is still to be taken up is not lost.
+    if (!this.#tookUp) return;
     await this.#in.sweep.run().catch((error: unknown) => this.#in.failed(error));
   }
 
@@ -196,6 +195,21 @@ export class Dispatcher implements Deliveries {
   }
 
   // --- internal ---
+
+  /** The start was on a disk too full to take up what the last process left. */
+  async #takeUp(): Promise<void> {
+    if (!(await this.#parts.store.takeUp())) return;
+    this.#tookUp = true;
+    await this.#findOwed();
+    this.wake();
+  }
+
+  async #findOwed(): Promise<void> {
+    const { windows } = this.#out;
+    for await (const page of endpointsOwed(this.#parts.store)) {
+      for (const [endpoint, dueAt] of page) windows.noteWaiting({ endpoint, dueAt, event: "" });
+    }
+  }
 
   #startNothing(): void {
     this.#out.startNothing();

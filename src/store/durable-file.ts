@@ -24,6 +24,9 @@ export function writeDurably(path: string, text: string): void {
     fchmodSync(file, 0o600);
     writeSync(file, text);
     fsyncSync(file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
   } finally {
     closeSync(file);
   }

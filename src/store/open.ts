@@ -16,7 +16,8 @@ import { readOrMakeAdminKey } from "./admin-key.ts";
 import { copyBefore } from "./copy-before.ts";
 import { makeDirectory, writeDurably } from "./durable-file.ts";
 import { finishKeyChange } from "./key-change.ts";
-import { StoreDamaged, StoreRefused } from "./refused.ts";
+import { refusedFull, StoreDamaged, StoreRefused } from "./refused.ts";
+import { Reserve } from "./reserve.ts";
 import { finishRestore, MARKER_TEXT } from "./restore-files.ts";
 import { SetAside } from "./set-aside.ts";
 import { readOrMakeSecretKey } from "./secret-key.ts";
@@ -27,11 +28,12 @@ import { emptyLogAfterKill } from "./sqlite/empty-log.ts";
 import { isDamage } from "./sqlite/faults.ts";
 import type { StatFs } from "./sqlite/condition.ts";
 import { Keys } from "./sqlite/keys.ts";
-import { takeLock } from "./sqlite/lock.ts";
+import { takeLock, type Lock } from "./sqlite/lock.ts";
 import { Meta } from "./sqlite/meta.ts";
 import { applySteps } from "./sqlite/migrate.ts";
 import { openDatabase, openingRefusal, requireDurable } from "./sqlite/open-database.ts";
 import type { NativeBinding } from "./sqlite/open-file.ts";
+import { isFull } from "./sqlite/probe.ts";
 import { MIGRATIONS, type Migration } from "./sqlite/schema.ts";
 import { SqliteStore } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
@@ -102,29 +104,30 @@ export async function openStore(options: OpenOptions): Promise<OpenedStore> {
     if (finishKeyChange({ ...options, secretKeyFile }) !== null) {
       options.log?.warn({ dir }, "finished a change of secret.key that was cut short");
     }
-    return await openLocked(options, () => lock.release());
+    if (lock.isFull) options.log?.error?.({ dir }, FULL);
+    return await openLocked(options, lock);
   } catch (error) {
     lock.release();
-    throw error;
+    throw error instanceof StoreRefused || !isFull(error, dir) ? error : refusedFull(dir, error);
   }
 }
 
 /** Once more, should the first try meet a damaged page: then it is mended on the way. */
-async function openLocked(options: OpenOptions, release: () => void): Promise<OpenedStore> {
+async function openLocked(options: OpenOptions, lock: Lock): Promise<OpenedStore> {
   let given = false;
   const onFault = (error: Error) => {
     if (!given) options.onFault(error);
   };
   try {
-    return await openOnce({ ...options, onFault }, release);
+    return await openOnce({ ...options, onFault }, lock);
   } catch (error) {
     if (!(error instanceof StoreDamaged)) throw error;
     given = true;
-    return openOnce(options, release);
+    return openOnce(options, lock);
   }
 }
 
-async function openOnce(options: OpenOptions, release: () => void): Promise<OpenedStore> {
+async function openOnce(options: OpenOptions, lock: Lock): Promise<OpenedStore> {
   const { dir, clock, random = randomBytes } = options;
   const setAside = new SetAside(dir);
   const database = join(dir, "webhookd.db");
@@ -141,6 +144,8 @@ async function openOnce(options: OpenOptions, release: () => void): Promise<Open
   const { nativeBinding, migrations = MIGRATIONS } = options;
   // It is gone after a clean stop.
   const wasKilled = (statSync(`${database}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const reserve = new Reserve(dir);
+  if (lock.isFull) reserve.lend();
   const open = () => openDatabase(database, { nativeBinding, mayCreate: created, wanted: migrations.length });
   let { db, version } = open();
   const mended = mendIfDamaged({ ...options, db, version, wasKilled, setAside }).catch((error: unknown) => {
@@ -181,7 +186,8 @@ async function openOnce(options: OpenOptions, release: () => void): Promise<Open
       setAside,
       walLimitBytes: options.walLimitBytes,
       onFault: (error) => options.onFault(isDamage(error) ? damaged(setAside, database, error) : error),
-      onClosed: release,
+      reserve,
+      onClosed: () => lock.release(),
     });
     const unrecorded = setAside.attempts();
     if (unrecorded.length > 0) await store.record(unrecorded);
@@ -214,6 +220,9 @@ function damaged(setAside: SetAside, database: string, error: Error): StoreDamag
 
 const LOG_LEFT =
   "the write-ahead log that was left cannot be emptied now; a power cut may take what is acknowledged until it can: see to the disk";
+
+const FULL =
+  "the disk is full: not even a small file can be made. This start lives from its reserve; free some space or files (df -h, df -i), and webhookd goes on by itself";
 
 const TOOK_UP =
   "the database is a backup that was copied here: it starts paused, look at what is due before `webhookd resume`";
@@ -258,6 +267,7 @@ export function makeDataDirectory({ dir, create }: Pick<OpenOptions, "dir" | "cr
   try {
     makeDirectory(dir);
   } catch (error) {
+    if (isFull(error, dir)) throw refusedFull(dir, error);
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreRefused(
       74,

@@ -1,7 +1,9 @@
 /** The key that seals signing secrets and header values: 32 random bytes in a file of their own. */
 import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { writeDurably } from "./durable-file.ts";
-import { StoreRefused } from "./refused.ts";
+import { refusedFull, StoreRefused } from "./refused.ts";
+import { isFull } from "./sqlite/probe.ts";
 
 export interface SecretKeySource {
   readonly file: string;
@@ -28,6 +30,7 @@ export function writeSecretKey(file: string, key: Buffer): void {
   try {
     writeDurably(file, `${key.toString("hex")}\n`);
   } catch (error) {
+    if (isFull(error, dirname(file))) throw refusedFull(dirname(file), error);
     throw new StoreRefused(74, `the secret key ${file} cannot be written`, "make its directory writable", error);
   }
 }

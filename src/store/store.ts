@@ -65,6 +65,11 @@ export interface Store
   checkSpace(): Promise<Space>;
   /** As the latest look at the space found it. */
   readonly walTrouble: string | null;
+  /**
+   * Takes up what the last process left, which an opening does too: true once that is done, false while the disk has no
+   * room for it. Until then nothing new is stored, and nothing is known of deliveries that had not waited yet.
+   */
+  takeUp(): Promise<boolean>;
   /** Whether publishes would be taken now. */
   state(): "ready" | "disk_full" | "store_unavailable";
   close(): Promise<void>;

@@ -5,7 +5,7 @@ import type { Log } from "../log.ts";
 import type { Space, Store } from "../store/store.ts";
 
 export interface SpaceWatchParts {
-  readonly store: Pick<Store, "checkSpace">;
+  readonly store: Pick<Store, "checkSpace" | "state">;
   readonly clock: Clock;
   readonly log: Log;
   readonly onSpace: (space: Space) => void;
@@ -13,10 +13,14 @@ export interface SpaceWatchParts {
   readonly onTrouble: (detail: string) => void;
 }
 
+const FULL =
+  "the disk is full, or has less free than [data] disk_floor: publishes are answered 507. Free some space (df -h); webhookd takes them again by itself";
+
 export class SpaceWatch {
   readonly #parts: SpaceWatchParts;
   readonly #alarm: Alarm;
   #isInTrouble = false;
+  #saidFull = false;
 
   constructor(parts: SpaceWatchParts) {
     this.#parts = parts;
@@ -27,6 +31,7 @@ export class SpaceWatch {
     const { store, onSpace, onTrouble } = this.#parts;
     const space = await store.checkSpace();
     onSpace(space);
+    this.#sayFull(space);
     const { walTrouble: trouble, freeBytes } = space;
     if (trouble === null) this.#alarm.clear("the write-ahead log is no larger than it may be again");
     else {
@@ -34,5 +39,15 @@ export class SpaceWatch {
       this.#alarm.raise(`${trouble}; look at the disk before it is full`, { free_bytes: freeBytes });
     }
     this.#isInTrouble = trouble !== null;
+  }
+
+  #sayFull({ freeBytes, floorBytes }: Space): void {
+    const { store, log } = this.#parts;
+    const state = store.state();
+    if (state === "store_unavailable" || this.#saidFull === (state === "disk_full")) return;
+    this.#saidFull = !this.#saidFull;
+    const fields = { free_bytes: freeBytes, floor_bytes: floorBytes };
+    if (this.#saidFull) log.error(fields, FULL);
+    else log.info(fields, "there is space again: publishes are taken");
   }
 }

@@ -101,7 +101,9 @@ async function publishesAndDelivers(machine: Machine): Promise<void> {
   expect(await daemon.settled(await daemon.publish())).toMatchObject({ status: "delivered" });
   expect(receiver.verify(receiver.requests[0]!, signing_secret)).toBe(true);
   expect(await daemon.stop()).toBe(0);
-  expect(readdirSync(daemon.dir).sort()).toEqual(["STORE", "admin.key", "secret.key", "webhookd.db", "webhookd.lock"]);
+  // What a start on a full disk lives from is made by the first look at the space.
+  const names = readdirSync(daemon.dir).filter((name) => !name.startsWith("webhookd.reserve-"));
+  expect(names.sort()).toEqual(["STORE", "admin.key", "secret.key", "webhookd.db", "webhookd.lock"]);
 }
 
 function modeOf(path: string): string {

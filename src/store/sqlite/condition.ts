@@ -4,14 +4,10 @@ import { WebhookdError } from "../../domain/errors.ts";
 import { StoreRefused } from "../refused.ts";
 import type { Space } from "../store.ts";
 import { storageFault, storageFull, storageUnavailable, type StorageFault } from "./faults.ts";
-import { refusedToWrite } from "./probe.ts";
+import { isFull } from "./probe.ts";
 
 /** `PRAGMA synchronous`. */
 const FULL = 2;
-
-/** Of these nothing is on the disk; a failed fsync is another matter. */
-const WRITES = /^SQLITE_IOERR_(WRITE|TRUNCATE|SHMSIZE)$/;
-const NO_ROOM = /^(ENOSPC|EDQUOT|EFBIG)$/;
 
 /** Under this much of the disk itself even a small floor is passed: the WAL needs room that the freelist cannot give. */
 const LEAST_DISK_BYTES = 128 * 1024 * 1024;
@@ -43,6 +39,8 @@ export class Condition {
   /** The disk said so itself. */
   #full = false;
   #low = false;
+  /** What the last process left could not be taken up for want of space, and nothing new may come before it. */
+  behind = false;
 
   constructor(db: Database, options: ConditionOptions) {
     this.#options = options;
@@ -53,7 +51,7 @@ export class Condition {
 
   get state(): "ready" | "disk_full" | "store_unavailable" {
     if (this.#failed || this.#unwritable) return "store_unavailable";
-    return this.#full || this.#low ? "disk_full" : "ready";
+    return this.#full || this.#low || this.behind ? "disk_full" : "ready";
   }
 
   /** Whether the database is to be mended before anything more is written to it. */
@@ -68,7 +66,7 @@ export class Condition {
 
   /** Throws when nothing new may be stored; what follows from what is stored may still be written. */
   requireSpace(): void {
-    if (this.#full || this.#low) throw storageFull();
+    if (this.#full || this.#low || this.behind) throw storageFull();
   }
 
   /** Inside a transaction, before its commit: one that is not synced would be answered all the same. */
@@ -114,12 +112,14 @@ export class Condition {
     return storageUnavailable(error);
   }
 
-  /** SQLite says the same of a quota, of a limit for files and of a broken disk: whether there is room is asked anew. */
+  /** Nothing was written, for want of space. */
+  isFull(error: unknown): boolean {
+    return isFull(error, this.#options.dir, this.#options.probe);
+  }
+
   #faultOf(error: unknown): StorageFault | null {
     if (error instanceof StoreRefused) return "fatal";
-    const { dir, probe = refusedToWrite } = this.#options;
-    const isWrite = error instanceof Error && "code" in error && WRITES.test(String(error.code));
-    return isWrite && NO_ROOM.test(probe(dir) ?? "") ? "full" : storageFault(error);
+    return this.isFull(error) ? "full" : storageFault(error);
   }
 
   /** From now on nothing is read or written; whether it could be until now. */

@@ -4,14 +4,17 @@
  */
 import { chmodSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { writeDurably } from "../durable-file.ts";
-import { StoreRefused } from "../refused.ts";
+import { refusedFull, StoreRefused } from "../refused.ts";
 import { openFile, type NativeBinding } from "./open-file.ts";
 import { isDamage } from "./faults.ts";
+import { isFull } from "./probe.ts";
 
 export interface Lock {
+  /** The disk had no room for a small file. */
+  readonly isFull: boolean;
   release(): void;
 }
 
@@ -19,26 +22,40 @@ export function takeLock(dir: string, now: number, nativeBinding?: NativeBinding
   const holderFile = join(dir, "webhookd.pid");
   const file = join(dir, "webhookd.lock");
   let db: Database | undefined;
+  let isHolderKnown: boolean;
   try {
     db = openFile(file, { timeout: 0, nativeBinding });
     // Through its name, which opens nothing.
     chmodSync(file, 0o600);
+    // Nothing is ever written, and a journal's file would take room on the disk.
+    db.pragma("journal_mode = MEMORY");
     db.exec("BEGIN EXCLUSIVE");
-    writeDurably(
-      holderFile,
-      `${JSON.stringify({ pid: process.pid, started_at: new Date(now).toISOString(), host: hostname() })}\n`,
-    );
+    isHolderKnown = saveHolder(holderFile, now);
   } catch (error) {
     db?.close();
     throw refusal(error, dir, holderFile);
   }
   const held = db;
   return {
+    isFull: !isHolderKnown,
     release() {
       rmSync(holderFile, { force: true });
       held.close();
     },
   };
+}
+
+/** False where the disk is full: nobody but people reads it, and a stale one would name another process. */
+function saveHolder(file: string, now: number): boolean {
+  const text = JSON.stringify({ pid: process.pid, started_at: new Date(now).toISOString(), host: hostname() });
+  try {
+    writeDurably(file, `${text}\n`);
+    return true;
+  } catch (error) {
+    if (!isFull(error, dirname(file))) throw error;
+    rmSync(file, { force: true });
+    return false;
+  }
 }
 
 function refusal(error: unknown, dir: string, holderFile: string): unknown {
@@ -52,6 +69,7 @@ function refusal(error: unknown, dir: string, holderFile: string): unknown {
   if (isDamage(error)) {
     return new StoreRefused(65, `${join(dir, "webhookd.lock")} is not a lock file of webhookd`, "move it away", error);
   }
+  if (isFull(error, dir)) return refusedFull(dir, error);
   return new StoreRefused(74, `the data directory ${dir} cannot be written`, "look at its owner, mode and disk", error);
 }
 

@@ -1,12 +1,13 @@
 /** Opens the database file: ours and no newer than we know, or not at all; durable settings on every open. */
 import { chmodSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import type { Database } from "better-sqlite3";
-import { StoreRefused } from "../refused.ts";
+import { refusedFull, StoreRefused } from "../refused.ts";
 import { systemCode } from "../system-code.ts";
 import { notDurable } from "./condition.ts";
 import { isDamage, storageFault } from "./faults.ts";
 import { openFile, type NativeBinding } from "./open-file.ts";
+import { isFull } from "./probe.ts";
 import { APPLICATION_ID } from "./schema.ts";
 
 const RESTORE = "restore a backup with: webhookd restore <file>";
@@ -119,6 +120,7 @@ export function openingRefusal(error: unknown, file: string, instead = RESTORE):
   if (code.startsWith("SQLITE_BUSY")) {
     return new StoreRefused(75, `another program is writing ${file}`, "close it (a sqlite3 shell?)", error);
   }
+  if (isFull(error, dirname(file))) return refusedFull(dirname(file), error);
   if (storageFault(error) !== null || code.startsWith("E")) {
     const reason = error instanceof Error ? error.message : String(error);
     return new StoreRefused(

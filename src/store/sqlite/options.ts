@@ -1,6 +1,7 @@
 /** What the embedded store is opened with. */
 import type { Clock } from "../../clock.ts";
 import type { StartBackup } from "./backup.ts";
+import type { Reserve } from "../reserve.ts";
 import type { SetAside } from "../set-aside.ts";
 import type { Box } from "./box.ts";
 import type { StatFs } from "./condition.ts";
@@ -25,6 +26,7 @@ export interface SqliteStoreOptions {
   readonly walLimitBytes?: number | undefined;
   /** Takes what cannot be recorded in a damaged database. */
   readonly setAside: SetAside;
+  readonly reserve: Reserve;
   /** Runs when the database is closed. */
   readonly onClosed: () => void;
 }

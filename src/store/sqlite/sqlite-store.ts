@@ -17,6 +17,7 @@ export class SqliteStore implements Store {
   readonly #rows: Rows;
   readonly #verbs: Verbs;
   readonly #wal: WalWatch;
+  #tookUp = false;
   #closed = false;
 
   constructor(db: Database, options: SqliteStoreOptions) {
@@ -36,13 +37,29 @@ export class SqliteStore implements Store {
 
   /** Takes up what the last process left; nothing here grows with the backlog. */
   async start(): Promise<void> {
-    this.#rows.sweep.releaseFresh(this.#options.clock.now());
-    this.#base.manual.dropVain();
-    await this.checkSpace();
+    await this.takeUp();
+    await this.#base.condition.look();
     this.#verbs.registry.start();
     // A stop meanwhile is no loss: the next start goes on.
     this.#verbs.jobs.dropUnplanned().catch(() => {});
   }
+
+  readonly takeUp = async (): Promise<boolean> => {
+    const { condition, manual } = this.#base;
+    const { started, sweep } = this.#rows;
+    if (this.#tookUp) return true;
+    try {
+      started.begin();
+      sweep.releaseFresh(this.#options.clock.now());
+      manual.dropVain();
+      this.#tookUp = true;
+    } catch (error) {
+      if (!condition.isFull(error)) throw error;
+      if (this.#options.reserve.release()) return this.takeUp();
+    }
+    condition.behind = !this.#tookUp;
+    return this.#tookUp;
+  };
 
   readonly addEndpoint: Store["addEndpoint"] = (endpoint, maxPerTenant, now, once) =>
     this.#verbs.registry.add(endpoint, maxPerTenant, now, once);
@@ -179,7 +196,17 @@ export class SqliteStore implements Store {
     // It stays in memory as long as the disk refuses it.
     await this.#verbs.operations.savePause().catch(() => {});
     await this.#wal.look();
+    if (this.state() === "ready") this.#makeReserve();
     return { ...space, walTrouble: this.#wal.trouble };
+  }
+
+  /** Without it a start on a full disk may be refused; that is no reason to refuse anything now. */
+  #makeReserve(): void {
+    try {
+      this.#options.reserve.make();
+    } catch {
+      // Tried again at the next look.
+    }
   }
 
   get walTrouble(): string | null {
@@ -200,11 +227,14 @@ export class SqliteStore implements Store {
     commit.run(() => counters.writeAll()).catch(() => {});
     this.#closed = true;
     commit.flush();
+    const wasFull = condition.state === "disk_full";
     const usable = condition.close();
     try {
       if (usable) emptyLogAtStop(this.#db);
     } finally {
       this.#db.close();
+      // At once, of what the write-ahead log gives back: there is no other room.
+      if (wasFull) this.#makeReserve();
       this.#options.onClosed();
     }
   }

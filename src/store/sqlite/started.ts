@@ -7,6 +7,7 @@ import type { Job } from "../../domain/delivery.ts";
 import type { Suspect } from "../store.ts";
 import type { Due } from "./due.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
+import { storageFull } from "./faults.ts";
 import { keyOf } from "./ids.ts";
 import type { Manual } from "./manual.ts";
 import type { Meta } from "./meta.ts";
@@ -27,6 +28,8 @@ export class Started {
   readonly #mark: Statement<[number, number]>;
   readonly #clear: Statement<[number, number]>;
   readonly #all: Statement<[], Row>;
+  readonly #begin: () => void;
+  #begun = false;
   /** Whether any delivery may be marked. */
   #some: boolean;
   readonly careful: boolean;
@@ -47,28 +50,38 @@ export class Started {
     const accuse = db.prepare("UPDATE started SET interruptions = interruptions + 1, dialled = 0 WHERE dialled = 1");
     const any = db.prepare("SELECT 1 FROM started LIMIT 1");
     // A life that neither lasted nor ended cleanly died young.
-    const begin = db.transaction(() => {
-      const deaths = meta.young ? meta.quickDeaths + 1 : 0;
+    const deaths = meta.young ? meta.quickDeaths + 1 : 0;
+    this.#begin = db.transaction(() => {
       meta.beginLife(deaths);
       accuse.run();
-      this.#some = any.get() !== undefined;
-      return deaths;
-    });
-    this.#some = false;
-    this.careful = begin.immediate() >= QUICK_DEATHS;
+    }).immediate;
+    this.#some = any.get() !== undefined;
+    this.careful = deaths >= QUICK_DEATHS;
   }
 
-  /** What was on the wire at a death; what has ended since is forgotten. Inside a transaction. */
-  suspects(): Suspect[] {
-    return this.#all.all().flatMap(({ event, endpoint, interruptions }) => {
+  /** Writes down that this life began. Not inside a transaction. */
+  begin(): void {
+    if (this.#begun) return;
+    this.#begin();
+    this.#begun = true;
+  }
+
+  /** What was on the wire at a death, and which of it has ended since. */
+  suspects(): { readonly suspects: Suspect[]; readonly ended: (readonly [event: number, endpoint: number])[] } {
+    const suspects: Suspect[] = [];
+    const ended: (readonly [event: number, endpoint: number])[] = [];
+    for (const { event, endpoint, interruptions } of this.#all.all()) {
       // One that was asked for is tried as such: its delivery need not be due.
       const claim = this.#manual.claim(event, endpoint) ?? this.#due.claim(event, endpoint);
-      if (claim === null) this.#clear.run(event, endpoint);
-      return claim === null ? [] : [{ claim, interruptions }];
-    });
+      if (claim === null) ended.push([event, endpoint]);
+      else suspects.push({ claim, interruptions });
+    }
+    return { suspects, ended };
   }
 
   mark(jobs: readonly Job[]): void {
+    // Or it would be taken for one of the last life's.
+    if (!this.#begun) throw storageFull();
     this.#some = true;
     for (const { event, endpoint } of jobs) {
       const number = this.#index.byId(endpoint)?.number;

@@ -20,7 +20,11 @@ export class CarefulVerbs implements Omit<CarefulStore, "careful"> {
   }
 
   async suspects(): Promise<Suspect[]> {
-    return this.#parts.commit.run(() => this.#parts.started.suspects());
+    const { commit, read, started } = this.#parts;
+    const { suspects, ended } = read(() => started.suspects());
+    // Not to forget them costs another look at the next start.
+    if (ended.length > 0) commit.run(() => ended.forEach((one) => started.ended(...one))).catch(() => {});
+    return suspects;
   }
 
   async outlived(): Promise<void> {
