@@ -52,6 +52,9 @@ describe.skipIf(CANNOT !== null)("with few file descriptors", () => {
     const daemon = await machine.serve();
     const pid = daemon.process.child.pid!;
     await registerAll(daemon, receiver.url);
+    // A sender that still reads its own modules has other troubles without a descriptor.
+    await daemon.request("POST", "/v1/webhooks/events", { type: "budget.exceeded", data: {} });
+    await expect.poll(() => receiver.requests.length, PATIENCE).toBe(ENDPOINTS);
     const open = readdirSync(`/proc/${pid}/fd`).length;
     limitFiles(pid, open);
     await publishMany(daemon);
@@ -63,7 +66,7 @@ describe.skipIf(CANNOT !== null)("with few file descriptors", () => {
     expect(alarm.msg).toContain(`attempts cannot be made: ${detail}`);
 
     limitFiles(pid, 4096);
-    await expect.poll(() => receiver.requests.length, PATIENCE).toBe(EVENTS * ENDPOINTS);
+    await expect.poll(() => receiver.requests.length, PATIENCE).toBe((1 + EVENTS) * ENDPOINTS);
     const over = await daemon.process.json(({ msg }) => String(msg).startsWith("there is enough again"));
     expect(over.lasted_ms).toBeGreaterThan(0);
     expect(await halts()).toEqual([]);

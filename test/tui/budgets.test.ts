@@ -19,6 +19,8 @@ import { inTerminal } from "./tmux.ts";
 
 const SECONDS = Number(process.env["BUDGET_SECONDS"] ?? 3);
 const SLACK = 2;
+/** A shared core has hours in which the same work takes a third more of it: unchanged code was seen at 2.1. */
+const CPU_SLACK = 2.5;
 const LOOKS = 4;
 const EVENTS = 100_000;
 const UPDATES_PER_SECOND = 10;
@@ -96,7 +98,7 @@ inTerminal("the dashboard over 100,000 events", () => {
       };
       // Others on the machine make everything dearer, and nothing cheaper: what counts is the best of a few looks.
       let best = await follow();
-      for (let look = 1; look < LOOKS && best.cpu > SLACK; look++) {
+      for (let look = 1; look < LOOKS && best.cpu > CPU_SLACK; look++) {
         const again = await follow();
         if (again.cpu < best.cpu) best = again;
       }
@@ -112,7 +114,7 @@ inTerminal("the dashboard over 100,000 events", () => {
     for (const { kb, cpu } of following) {
       expect(kb, `${measured}: it follows`).toBeGreaterThan(0);
       expect(kb, measured).toBeLessThanOrEqual(SLACK);
-      expect(cpu, measured).toBeLessThanOrEqual(SLACK);
+      expect(cpu, measured).toBeLessThanOrEqual(CPU_SLACK);
     }
   });
 });
