@@ -138,8 +138,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: "a-batch-is-entered-twice",
     file: "src/store/sqlite/group-commit.ts",
-    find: "batch.map((work) => work.run());",
-    replace: "batch.map((work) => (work.run(), work.run()));",
+    find: "const results = batch.map((run) => run());",
+    replace: "const results = batch.map((run) => (run(), run()));",
     tests: ["test/store/sqlite/group-commit.test.ts"],
   },
 ];

@@ -42,7 +42,7 @@ export class Peers {
     this.#parts = parts;
     if (parts.platform === "linux") return;
     this.#getsockopt = null;
-    this.#trouble = `webhookd asks the kernel for it on Linux only, and this is ${parts.platform}`;
+    this.#trouble = `the kernel is asked for it on Linux only, and this is ${parts.platform}`;
   }
 
   /** Why there is no uid; null when there is one, as far as is known. */

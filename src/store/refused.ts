@@ -30,5 +30,5 @@ const START_BYTES = "4 MiB";
 
 export function refusedFull(dir: string, cause: unknown): StoreRefused {
   const todo = `free at least ${START_BYTES} and a few files there (df -h and df -i tell), then start it again`;
-  return new StoreRefused(74, `the disk of ${dir} is full: webhookd cannot start`, todo, cause);
+  return new StoreRefused(74, `the disk of ${dir} is full, and webhookd cannot start`, todo, cause);
 }
