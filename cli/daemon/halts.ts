@@ -16,14 +16,14 @@ export function troubleText({ reason, since, detail }: Halt, now: number): strin
   return `${what} ${lasting}: ${detail}. No delivery loses an attempt by it`;
 }
 
-const TODO: Partial<Readonly<Record<Halt["reason"], string>>> = {
+const WHAT_TO_TYPE: Partial<Readonly<Record<Halt["reason"], string>>> = {
   unreachable: "look at this host's network and DNS: ip route, resolvectl status",
   shortage: "raise LimitNOFILE in the unit, or ulimit -n, or lower [delivery] max_in_flight",
   unrecorded: "webhookd doctor says what is the matter with the disk",
 };
 
 export function troubleTodo({ reason }: Halt): string {
-  return TODO[reason] ?? "webhookd doctor";
+  return WHAT_TO_TYPE[reason] ?? "webhookd doctor";
 }
 
 /** Troubles, for whoever looks at something else; nothing where the key may not see how the daemon is. */
