@@ -19,9 +19,7 @@ import { inTerminal } from "./tmux.ts";
 
 const SECONDS = Number(process.env["BUDGET_SECONDS"] ?? 3);
 const SLACK = 2;
-/** A shared core has hours in which the same work takes a third more of it: unchanged code was seen at 2.1 by itself. */
-const CPU_SLACK = 3;
-const LOOKS = 4;
+const LOOKS = 12;
 const EVENTS = 100_000;
 const UPDATES_PER_SECOND = 10;
 const KEYS = 20;
@@ -98,7 +96,7 @@ inTerminal("the dashboard over 100,000 events", () => {
       };
       // Others on the machine make everything dearer, and nothing cheaper: what counts is the best of a few looks.
       let best = await follow();
-      for (let look = 1; look < LOOKS && best.cpu > CPU_SLACK; look++) {
+      for (let look = 1; look < LOOKS && best.cpu > SLACK; look++) {
         const again = await follow();
         if (again.cpu < best.cpu) best = again;
       }
@@ -114,7 +112,7 @@ inTerminal("the dashboard over 100,000 events", () => {
     for (const { kb, cpu } of following) {
       expect(kb, `${measured}: it follows`).toBeGreaterThan(0);
       expect(kb, measured).toBeLessThanOrEqual(SLACK);
-      expect(cpu, measured).toBeLessThanOrEqual(CPU_SLACK);
+      expect(cpu, measured).toBeLessThanOrEqual(SLACK);
     }
   });
 });
