@@ -13,15 +13,15 @@ import { Catalogue } from "./catalogue.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { departures, type Config, type Reread } from "./config.ts";
 import { addressRules, urlPolicies } from "./config/endpoint-rules.ts";
-import { caresAskResolvers } from "./delivery/ask-resolvers.ts";
+import { caresAskResolvers } from "./delivery/http/ask-resolvers.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
-import type { Network, SenderSettings } from "./delivery/open-sender.ts";
-import { readOwnAddresses } from "./delivery/own-addresses.ts";
-import { openFilesLimit } from "./delivery/own-limits.ts";
-import type { SenderThreadData } from "./delivery/sender-messages.ts";
-import type { Ended, Sending } from "./delivery/sending.ts";
-import type { StartThread } from "./delivery/thread-port.ts";
-import { ThreadedSending } from "./delivery/threaded-sending.ts";
+import type { Network, SenderSettings } from "./delivery/send/open-sender.ts";
+import { readOwnAddresses } from "./delivery/http/own-addresses.ts";
+import { openFilesLimit } from "./delivery/http/own-limits.ts";
+import type { SenderThreadData } from "./delivery/threads/messages.ts";
+import type { Ended, Sending } from "./delivery/send/sending.ts";
+import type { StartThread } from "./delivery/threads/thread-port.ts";
+import { ThreadedSending } from "./delivery/threads/sender-pool.ts";
 import { both } from "./delivery/watcher.ts";
 import { roomWithin } from "./domain/open-files.ts";
 import { damageText } from "./domain/damage.ts";
@@ -320,7 +320,7 @@ async function sendingFor(config: Config, { clock, log, network, startSender }: 
   }
   if (threads === 0) {
     // Only here does the main thread load the HTTP client.
-    const { openSender } = await import("./delivery/open-sender.ts");
+    const { openSender } = await import("./delivery/send/open-sender.ts");
     return (onEnded) =>
       openSender(settings, { clock, onEnded: (ended) => onEnded([ended]), ...(network && { network }) });
   }

@@ -1,8 +1,8 @@
 /** The daemon's way to one endpoint and nothing around it. Started with a URL and how many requests are out at once. */
 import { systemClock } from "../../src/clock.ts";
-import { Egress } from "../../src/delivery/egress.ts";
-import { Exchange } from "../../src/delivery/exchange.ts";
-import type { SignedRequest } from "../../src/delivery/request.ts";
+import { Egress } from "../../src/delivery/http/egress.ts";
+import { Exchange } from "../../src/delivery/http/exchange.ts";
+import type { SignedRequest } from "../../src/delivery/send/signed-request.ts";
 import { AddressPolicy } from "../../src/domain/address.ts";
 import { ENVELOPE, SEQ_AT, writeDigits } from "./payload.ts";
 

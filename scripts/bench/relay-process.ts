@@ -6,7 +6,7 @@ import { openListener } from "../../src/api/listen.ts";
 import { systemClock } from "../../src/clock.ts";
 import { loadConfig } from "../../src/config.ts";
 import { urlPolicies } from "../../src/config/endpoint-rules.ts";
-import { Signer } from "../../src/delivery/request.ts";
+import { Signer } from "../../src/delivery/send/signed-request.ts";
 import type { Claim } from "../../src/domain/delivery.ts";
 import type { Target } from "../../src/domain/endpoint.ts";
 import { envelope, type EventDraft } from "../../src/domain/event.ts";

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const EDGES: readonly Mutant[] = [
   {
     name: "names-are-guarded-and-literals-are-not",
-    file: "src/delivery/connector.ts",
+    file: "src/delivery/http/egress-guard.ts",
     find: "      if (this.#refuses(this.#egress.policy.check(this.#callTo(ip)))) return;",
     replace:
       "      if (ips[0] !== this.#destination.hostname && this.#refuses(this.#egress.policy.check(this.#callTo(ip)))) return;",

@@ -7,7 +7,7 @@ import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Store } from "../store/store.ts";
-import type { Sending } from "./sending.ts";
+import type { Sending } from "./send/sending.ts";
 
 export class CarefulSending implements Sending {
   readonly #inner: Sending;

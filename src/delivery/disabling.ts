@@ -8,7 +8,7 @@ import type { DisabledReason } from "../domain/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
-import type { Ended } from "./sending.ts";
+import type { Ended } from "./send/sending.ts";
 
 export interface DisablingRules {
   /** At an answer of 410. */

@@ -3,9 +3,9 @@ import type { Clock } from "../clock.ts";
 import type { Ladder } from "../domain/ladder.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
-import type { AskResolvers } from "./ask-resolvers.ts";
+import type { AskResolvers } from "./http/ask-resolvers.ts";
 import type { DisablingRules } from "./disabling.ts";
-import type { Ended, Sending } from "./sending.ts";
+import type { Ended, Sending } from "./send/sending.ts";
 import type { DeliveryWatcher } from "./watcher.ts";
 
 type DispatcherStore = Pick<

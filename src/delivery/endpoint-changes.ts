@@ -3,7 +3,7 @@ import type { Forgetting } from "./forgetting.ts";
 import type { Handing } from "./handing.ts";
 import type { ManualAttempts } from "./manual-attempts.ts";
 import type { Releases } from "./releases.ts";
-import type { Sending } from "./sending.ts";
+import type { Sending } from "./send/sending.ts";
 import type { Targets } from "./targets.ts";
 import type { DeliveryWatcher } from "./watcher.ts";
 import type { Windows } from "./windows.ts";

@@ -6,7 +6,7 @@ import type { Disabling } from "./disabling.ts";
 import type { OutageWatch } from "./outage-watch.ts";
 import type { Pauses } from "./pauses.ts";
 import type { EndedClaim, Recorder } from "./recorder.ts";
-import type { Ended, Sending } from "./sending.ts";
+import type { Ended, Sending } from "./send/sending.ts";
 import type { Shortage } from "./shortage.ts";
 import type { Windows } from "./windows.ts";
 

@@ -2,7 +2,7 @@
 import type { Claim } from "../domain/delivery.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Store } from "../store/store.ts";
-import type { Sending } from "./sending.ts";
+import type { Sending } from "./send/sending.ts";
 import type { Windows } from "./windows.ts";
 
 /** Deliveries that one commit writes back. */

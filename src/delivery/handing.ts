@@ -2,7 +2,7 @@
 import type { Claim } from "../domain/delivery.ts";
 import { isDamaged, type DamagedTarget, type Target } from "../domain/endpoint.ts";
 import type { Forgetting } from "./forgetting.ts";
-import type { Sending } from "./sending.ts";
+import type { Sending } from "./send/sending.ts";
 import type { Targets } from "./targets.ts";
 import type { Withdrawal } from "./withdrawal.ts";
 

@@ -15,7 +15,7 @@ import { OutageWatch } from "./outage-watch.ts";
 import { Pauses } from "./pauses.ts";
 import { Recorder, type EndedClaim, type RecorderParts } from "./recorder.ts";
 import { Releases } from "./releases.ts";
-import type { Sending } from "./sending.ts";
+import type { Sending } from "./send/sending.ts";
 import { Shortage } from "./shortage.ts";
 import { Targets } from "./targets.ts";
 import { Windows } from "./windows.ts";

@@ -1,7 +1,7 @@
 /** Why nothing may start. Each reason comes and goes by itself, and sending goes on once none is left. */
 import type { Clock } from "../clock.ts";
 import type { Halt, HaltReason } from "../domain/pause.ts";
-import type { Sending } from "./sending.ts";
+import type { Sending } from "./send/sending.ts";
 
 export class Pauses {
   readonly #sending: Pick<Sending, "pause" | "resume">;

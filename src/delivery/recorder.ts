@@ -9,7 +9,7 @@ import type { Ladder } from "../domain/ladder.ts";
 import type { Log } from "../log.ts";
 import type { EndedAttempt, Store, Waiting } from "../store/store.ts";
 import type { ClockShift } from "./clock-shift.ts";
-import type { Ended } from "./sending.ts";
+import type { Ended } from "./send/sending.ts";
 import type { DeliveryWatcher } from "./watcher.ts";
 
 export interface RecorderParts {

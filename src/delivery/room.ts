@@ -1,8 +1,8 @@
 /** How much memory may hold of pending deliveries. Over that, what was not started is forgotten until there is room. */
 import type { Clock } from "../clock.ts";
 import type { Forgetting } from "./forgetting.ts";
-import type { Sending } from "./sending.ts";
-import { INITIAL_CAP } from "./turns.ts";
+import type { Sending } from "./send/sending.ts";
+import { INITIAL_CAP } from "./send/fair-queue.ts";
 import type { Windows } from "./windows.ts";
 
 /** Deliveries that memory holds, in all; fresh ones of one endpoint; and what an endpoint may hold when it is full. */

@@ -1,7 +1,7 @@
 /** Endpoints as the sender knows them: looked up when they are first needed, and anew when they change. */
 import { isDamaged, type DamagedTarget, type Target } from "../domain/endpoint.ts";
 import type { Store } from "../store/store.ts";
-import type { Sending } from "./sending.ts";
+import type { Sending } from "./send/sending.ts";
 
 /** `enabled` says of a damaged one that nothing is sent to it. */
 type Known = Target | DamagedTarget;

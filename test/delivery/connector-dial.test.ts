@@ -1,8 +1,8 @@
 import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { DialRace, type Dialled } from "../../src/delivery/dial.ts";
-import type { Fault } from "../../src/delivery/fault.ts";
-import { caresResolve, createResolve } from "../../src/delivery/resolver.ts";
+import { DialRace, type Dialled } from "../../src/delivery/http/dial.ts";
+import type { Fault } from "../../src/delivery/http/fault.ts";
+import { caresResolve, createResolve } from "../../src/delivery/http/resolver.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { DialSpy, type Route } from "../harness/dial.ts";
 import { DnsServer, type Answer } from "../harness/dns.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { faultOf } from "../../src/delivery/fault.ts";
-import { dnsFault } from "../../src/delivery/resolver.ts";
+import { faultOf } from "../../src/delivery/http/fault.ts";
+import { dnsFault } from "../../src/delivery/http/resolver.ts";
 import { evidenceOf } from "../../src/domain/evidence.ts";
 import { noResponse } from "../../src/domain/attempt.ts";
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../../src/clock.ts";
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
-import { Signer, type SignedRequest } from "../../src/delivery/request.ts";
-import { Sender, type SenderParts } from "../../src/delivery/sender.ts";
+import { Signer, type SignedRequest } from "../../src/delivery/send/signed-request.ts";
+import { Sender, type SenderParts } from "../../src/delivery/send/sender.ts";
 import type { Outcome } from "../../src/domain/attempt.ts";
 import { SPECIFIED_LADDER } from "../../src/domain/ladder.ts";
 import { silentLog } from "../../src/log.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Pace } from "../../src/delivery/pace.ts";
+import { Pace } from "../../src/delivery/send/speed.ts";
 import { noResponse, type Outcome } from "../../src/domain/attempt.ts";
 
 const answered = (durationMs: number): Outcome => ({

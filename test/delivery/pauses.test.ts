@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CarefulSending } from "../../src/delivery/careful-sending.ts";
 import { Pauses } from "../../src/delivery/pauses.ts";
-import type { Sending } from "../../src/delivery/sending.ts";
+import type { Sending } from "../../src/delivery/send/sending.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Job } from "../../src/domain/delivery.ts";

@@ -1,9 +1,9 @@
 import { EventEmitter } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
-import type { SenderThreadData, ToSender } from "../../src/delivery/sender-messages.ts";
-import type { SenderSettings } from "../../src/delivery/open-sender.ts";
-import { ThreadedSending } from "../../src/delivery/threaded-sending.ts";
+import type { SenderThreadData, ToSender } from "../../src/delivery/threads/messages.ts";
+import type { SenderSettings } from "../../src/delivery/send/open-sender.ts";
+import { ThreadedSending } from "../../src/delivery/threads/sender-pool.ts";
 import type { Target } from "../../src/domain/endpoint.ts";
 import { silentLog } from "../../src/log.ts";
 import { claim } from "../harness/egress.ts";

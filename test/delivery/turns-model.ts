@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { Turns, type Speed } from "../../src/delivery/turns.ts";
+import { Turns, type Speed } from "../../src/delivery/send/fair-queue.ts";
 import type { Job } from "../../src/domain/delivery.ts";
 
 let serial = 0;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Turns, type Speed } from "../../src/delivery/turns.ts";
+import { Turns, type Speed } from "../../src/delivery/send/fair-queue.ts";
 import { aJob, Model, takeAll } from "./turns-model.ts";
 
 type Step = (model: Model) => void;

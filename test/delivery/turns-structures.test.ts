@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Fifo } from "../../src/delivery/fifo.ts";
-import { Ring, type Member } from "../../src/delivery/ring.ts";
-import { Throttled, type Sleeper } from "../../src/delivery/throttled.ts";
+import { Fifo } from "../../src/delivery/send/fifo.ts";
+import { Ring, type Member } from "../../src/delivery/send/ring.ts";
+import { Throttled, type Sleeper } from "../../src/domain/timetable.ts";
 
 describe("a fifo", () => {
   it("gives items back in the order in which they came, through growth, emptiness and draining", () => {

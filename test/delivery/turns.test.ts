@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Turns } from "../../src/delivery/turns.ts";
+import { Turns } from "../../src/delivery/send/fair-queue.ts";
 import { aJob, takeAll } from "./turns-model.ts";
 
 describe("turns", () => {

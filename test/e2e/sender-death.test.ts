@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import type { SenderThreadData } from "../../src/delivery/sender-messages.ts";
+import type { SenderThreadData } from "../../src/delivery/threads/messages.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 

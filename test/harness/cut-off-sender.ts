@@ -17,4 +17,4 @@ syncBuiltinESMExports();
 parentPort!.on("message", (message: { kind: string; cut: boolean }) => {
   if (message.kind === "network") cut = message.cut;
 });
-await import("../../src/delivery/sender-thread.ts");
+await import("../../src/delivery/threads/sender-thread.ts");

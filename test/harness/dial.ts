@@ -1,5 +1,5 @@
 import { connect, isIPv6, Socket, SocketAddress } from "node:net";
-import type { Dial } from "../../src/delivery/dial.ts";
+import type { Dial } from "../../src/delivery/http/dial.ts";
 
 /** Where a dialled address really leads: a port of this host, nowhere, or to somebody who does not take the call. */
 export type Route = number | "blackhole" | "refused";

@@ -3,7 +3,7 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { isIPv6, SocketAddress } from "node:net";
 import type { AddressInfo } from "node:net";
-import { dnsFault, type Resolve } from "../../src/delivery/resolver.ts";
+import { dnsFault, type Resolve } from "../../src/delivery/http/resolver.ts";
 
 /** What one lookup of a name gives; an empty list stands for a name that does not exist. */
 export type Answer = readonly string[] | "servfail" | "stall";

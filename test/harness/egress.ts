@@ -1,8 +1,8 @@
 import { systemClock } from "../../src/clock.ts";
 import { AddressPolicy, type AddressRules } from "../../src/domain/address.ts";
 import type { Claim } from "../../src/domain/delivery.ts";
-import { Egress, trust, type EgressParts } from "../../src/delivery/egress.ts";
-import type { SignedRequest } from "../../src/delivery/request.ts";
+import { Egress, trust, type EgressParts } from "../../src/delivery/http/egress.ts";
+import type { SignedRequest } from "../../src/delivery/send/signed-request.ts";
 import { caFile } from "./tls.ts";
 
 /** Of a host without addresses of its own, unless they are given. */

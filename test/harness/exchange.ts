@@ -1,7 +1,7 @@
 /** Receivers and ways to them that are closed when the test that asked for them ends. */
 import { afterEach } from "vitest";
-import type { Egress, EgressParts } from "../../src/delivery/egress.ts";
-import { Exchange } from "../../src/delivery/exchange.ts";
+import type { Egress, EgressParts } from "../../src/delivery/http/egress.ts";
+import { Exchange } from "../../src/delivery/http/exchange.ts";
 import { testEgress } from "./egress.ts";
 import { RawReceiver, type Step } from "./raw-receiver.ts";
 import { TestReceiver, type Answer } from "./receiver.ts";

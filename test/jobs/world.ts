@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
-import { Signer } from "../../src/delivery/request.ts";
-import { Sender } from "../../src/delivery/sender.ts";
+import { Signer } from "../../src/delivery/send/signed-request.ts";
+import { Sender } from "../../src/delivery/send/sender.ts";
 import type { Outcome } from "../../src/domain/attempt.ts";
 import type { Claim, Job as Attempted } from "../../src/domain/delivery.ts";
 import { newId } from "../../src/domain/id.ts";

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import type { Ended } from "../../src/delivery/sending.ts";
-import { Sender } from "../../src/delivery/sender.ts";
-import { serveSender } from "../../src/delivery/serve-sender.ts";
-import { ThreadedSending } from "../../src/delivery/threaded-sending.ts";
+import type { Ended } from "../../src/delivery/send/sending.ts";
+import { Sender } from "../../src/delivery/send/sender.ts";
+import { serveSender } from "../../src/delivery/threads/serve-sender.ts";
+import { ThreadedSending } from "../../src/delivery/threads/sender-pool.ts";
 import type { Target } from "../../src/domain/endpoint.ts";
 import { silentLog } from "../../src/log.ts";
 import { claim } from "../harness/egress.ts";

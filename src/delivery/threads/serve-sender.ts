@@ -1,6 +1,6 @@
 /** A sender at the other end of a port: what a sender's thread does with the messages it gets. */
 import type { MessagePort } from "node:worker_threads";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../clock.ts";
 import {
   packEnds,
   unpackJobs,
@@ -9,8 +9,8 @@ import {
   type SlottedEnd,
   type SlottedJob,
   type ToSender,
-} from "./sender-messages.ts";
-import type { Sender, SenderParts } from "./sender.ts";
+} from "./messages.ts";
+import type { Sender, SenderParts } from "../send/sender.ts";
 
 export interface ServedSenderParts {
   readonly port: Pick<MessagePort, "postMessage" | "on" | "close">;

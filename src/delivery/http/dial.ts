@@ -1,6 +1,6 @@
 /** Connecting to the first of several vetted addresses that takes the call. */
 import { connect, isIPv6, type Socket } from "node:net";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../clock.ts";
 import { Fault, faultOf } from "./fault.ts";
 
 /** Starts to connect to an address (never a name) and returns at once. */

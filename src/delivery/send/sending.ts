@@ -1,8 +1,8 @@
 /** What the dispatcher asks of whoever sends: a sender beside it, or threads of them. */
-import type { AddressRules } from "../domain/address.ts";
-import type { Outcome } from "../domain/attempt.ts";
-import type { Job } from "../domain/delivery.ts";
-import type { Target } from "../domain/endpoint.ts";
+import type { AddressRules } from "../../domain/address.ts";
+import type { Outcome } from "../../domain/attempt.ts";
+import type { Job } from "../../domain/delivery.ts";
+import type { Target } from "../../domain/endpoint.ts";
 
 export interface Sending {
   /** How many attempts are on the wire. */

@@ -1,6 +1,6 @@
 /** The addresses of this host, which no endpoint may have unless one is named exactly. */
 import { networkInterfaces } from "node:os";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../clock.ts";
 
 /** An address that was added counts a second later at the most; asking the kernel at each dial would cost too much. */
 const FRESH_MS = 1000;

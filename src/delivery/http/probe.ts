@@ -1,11 +1,11 @@
 /** Goes the way to a receiver that a delivery goes, up to where its request would be written, and hangs up. */
 import type { TLSSocket } from "node:tls";
-import type { Clock } from "../clock.ts";
-import { AddressPolicy } from "../domain/address.ts";
-import { Destination, Opening } from "./connector.ts";
+import type { Clock } from "../../clock.ts";
+import { AddressPolicy } from "../../domain/address.ts";
+import { Destination, Opening } from "./egress-guard.ts";
 import { Egress, trust } from "./egress.ts";
 import { Fault } from "./fault.ts";
-import type { SenderSettings } from "./open-sender.ts";
+import type { SenderSettings } from "../send/open-sender.ts";
 import { readOwnAddresses } from "./own-addresses.ts";
 import { createResolve } from "./resolver.ts";
 

@@ -3,15 +3,15 @@
  * lost. What was on the wire then is suspected of having killed it and goes on in quarantine: a thread for one job at a
  * time, so that the next death names the guilty one. Three deaths by the same delivery end its attempt as failed.
  */
-import type { AddressRules } from "../domain/address.ts";
-import { deadly, noResponse, type Outcome } from "../domain/attempt.ts";
-import type { Job } from "../domain/delivery.ts";
-import type { Target } from "../domain/endpoint.ts";
-import type { Log } from "../log.ts";
-import type { SenderSettings } from "./open-sender.ts";
-import { isResumed, type Ended, type Sending } from "./sending.ts";
+import type { AddressRules } from "../../domain/address.ts";
+import { deadly, noResponse, type Outcome } from "../../domain/attempt.ts";
+import type { Job } from "../../domain/delivery.ts";
+import type { Target } from "../../domain/endpoint.ts";
+import type { Log } from "../../log.ts";
+import type { SenderSettings } from "../send/open-sender.ts";
+import { isResumed, type Ended, type Sending } from "../send/sending.ts";
 import { ThreadPort, type Outstanding, type StartThread } from "./thread-port.ts";
-import { INITIAL_CAP } from "./turns.ts";
+import { INITIAL_CAP } from "../send/fair-queue.ts";
 
 const DEATHS = 3;
 const DIED = "the sender died during the attempt";

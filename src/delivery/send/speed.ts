@@ -5,8 +5,8 @@
  * here: more of them at once would be slower, not more. So a cap settles where the endpoint's throughput does, at 30 or
  * so on a fast network, and goes on to its ceiling for a receiver that needs 80 ms for each.
  */
-import type { Outcome } from "../domain/attempt.ts";
-import type { Speed } from "./queue.ts";
+import type { Outcome } from "../../domain/attempt.ts";
+import type { Speed } from "./endpoint-queue.ts";
 
 /** No answer that takes longer asks for more. */
 const FAST_MS = 1000;

@@ -1,11 +1,11 @@
-import type { Outcome } from "../domain/attempt.ts";
+import type { Outcome } from "../../domain/attempt.ts";
 import { Attempt } from "./attempt.ts";
 import { Connection } from "./connection.ts";
-import { Destination } from "./connector.ts";
+import { Destination } from "./egress-guard.ts";
 import type { Egress } from "./egress.ts";
 import { Fault } from "./fault.ts";
 import { KeptHeaders, type Headers } from "./kept-headers.ts";
-import type { SignedRequest } from "./request.ts";
+import type { SignedRequest } from "../send/signed-request.ts";
 import { Silence } from "./silence.ts";
 
 const CLOSED = new Fault("connection_closed", "the exchange was closed");

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../clock.ts";
 
 /** Something with a time limit. It is in at most one list at a time. */
 export abstract class Timed {

@@ -1,13 +1,13 @@
 import type { Dispatcher } from "undici";
-import { answered, type BodyError, noResponse, type Outcome, type Phases } from "../domain/attempt.ts";
+import { answered, type BodyError, noResponse, type Outcome, type Phases } from "../../domain/attempt.ts";
 import type { Connection } from "./connection.ts";
-import type { Opening } from "./connector.ts";
+import type { Opening } from "./egress-guard.ts";
 import { Timed } from "./deadline.ts";
 import type { Exchange } from "./exchange.ts";
 import { bodyErrorOf, Fault, faultOf, isReset } from "./fault.ts";
 import { KeptBody } from "./kept-body.ts";
 import type { Headers } from "./kept-headers.ts";
-import type { SignedRequest } from "./request.ts";
+import type { SignedRequest } from "../send/signed-request.ts";
 
 /** RFC 9110 sets no limit, and undici reads them for ever. */
 const MAX_INFORMATIONAL = 20;

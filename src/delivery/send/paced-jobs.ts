@@ -7,10 +7,10 @@
  *
  * Times are monotonic milliseconds.
  */
-import type { Job } from "../domain/delivery.ts";
-import { EvenPace } from "../domain/token-bucket.ts";
+import type { Job } from "../../domain/delivery.ts";
+import { EvenPace } from "../../domain/token-bucket.ts";
 import { Fifo } from "./fifo.ts";
-import { Throttled, type Sleeper } from "./throttled.ts";
+import { Throttled, type Sleeper } from "../../domain/timetable.ts";
 
 class Lane implements Sleeper {
   readonly key: string;

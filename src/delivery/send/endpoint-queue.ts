@@ -4,11 +4,11 @@
  * The lanes (fresh deliveries; the backlog of retries and replays) take turns while both wait, and a lane that has
  * half of the cap in flight lets the other go first. So each gets at least half, and none starves however small the cap.
  */
-import type { Job } from "../domain/delivery.ts";
+import type { Job } from "../../domain/delivery.ts";
 import { Fifo } from "./fifo.ts";
 import type { Member, Ring } from "./ring.ts";
-import type { Sleeper } from "./throttled.ts";
-import type { EvenPace } from "../domain/token-bucket.ts";
+import type { Sleeper } from "../../domain/timetable.ts";
+import type { EvenPace } from "../../domain/token-bucket.ts";
 
 /** What an endpoint may have in flight before anything is known of it. */
 export const INITIAL_CAP = 16;

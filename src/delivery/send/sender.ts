@@ -2,17 +2,17 @@
  * Sends what the dispatcher hands it: turns say which delivery may start, the request is signed and posted, and what
  * came of it is reported. It knows no store and no ladder.
  */
-import type { Clock } from "../clock.ts";
-import type { AddressRules } from "../domain/address.ts";
-import { noResponse, type Outcome } from "../domain/attempt.ts";
-import type { Job } from "../domain/delivery.ts";
-import type { Target } from "../domain/endpoint.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Clock } from "../../clock.ts";
+import type { AddressRules } from "../../domain/address.ts";
+import { noResponse, type Outcome } from "../../domain/attempt.ts";
+import type { Job } from "../../domain/delivery.ts";
+import type { Target } from "../../domain/endpoint.ts";
+import type { Exchange } from "../http/exchange.ts";
 import { InFlightLimit } from "./in-flight-limit.ts";
-import type { Signer } from "./request.ts";
+import type { Signer } from "./signed-request.ts";
 import { isResumed, type Ended, type Sending } from "./sending.ts";
-import { Pace } from "./pace.ts";
-import { Turns } from "./turns.ts";
+import { Pace } from "./speed.ts";
+import { Turns } from "./fair-queue.ts";
 
 /** The wire to one endpoint: an exchange, or a simulated one. */
 export type Wire = Pick<Exchange, "post" | "abort" | "close">;

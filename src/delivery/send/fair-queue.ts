@@ -9,12 +9,12 @@
  *
  * Times are monotonic milliseconds.
  */
-import type { Job } from "../domain/delivery.ts";
-import { Paced } from "./paced.ts";
-import { INITIAL_CAP, Queue, type Speed } from "./queue.ts";
+import type { Job } from "../../domain/delivery.ts";
+import { Paced } from "./paced-jobs.ts";
+import { INITIAL_CAP, Queue, type Speed } from "./endpoint-queue.ts";
 import { Ring } from "./ring.ts";
-import { Throttled } from "./throttled.ts";
-import { EvenPace, TokenBucket } from "../domain/token-bucket.ts";
+import { Throttled } from "../../domain/timetable.ts";
+import { EvenPace, TokenBucket } from "../../domain/token-bucket.ts";
 
 export { INITIAL_CAP, type Speed };
 

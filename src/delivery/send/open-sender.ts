@@ -1,13 +1,13 @@
-import type { Clock } from "../clock.ts";
-import { AddressPolicy, type AddressRules } from "../domain/address.ts";
-import { roomWithin, type Room } from "../domain/open-files.ts";
-import type { AskResolvers } from "./ask-resolvers.ts";
-import { Egress, type EgressParts } from "./egress.ts";
-import { Exchange } from "./exchange.ts";
-import { readOwnAddresses } from "./own-addresses.ts";
-import { Signer, type SignatureOptions } from "./request.ts";
-import { openFilesLimit } from "./own-limits.ts";
-import { createResolve } from "./resolver.ts";
+import type { Clock } from "../../clock.ts";
+import { AddressPolicy, type AddressRules } from "../../domain/address.ts";
+import { roomWithin, type Room } from "../../domain/open-files.ts";
+import type { AskResolvers } from "../http/ask-resolvers.ts";
+import { Egress, type EgressParts } from "../http/egress.ts";
+import { Exchange } from "../http/exchange.ts";
+import { readOwnAddresses } from "../http/own-addresses.ts";
+import { Signer, type SignatureOptions } from "./signed-request.ts";
+import { openFilesLimit } from "../http/own-limits.ts";
+import { createResolve } from "../http/resolver.ts";
 import { Sender, type SenderParts } from "./sender.ts";
 
 /** All that a sender is made from, as plain data, so that it can be sent to a thread. */

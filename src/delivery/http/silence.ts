@@ -9,7 +9,7 @@
  *                                     ▼
  *                                  straying ──ten minutes──► unknown
  */
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../clock.ts";
 
 const STRAYING_MS = 600_000;
 

@@ -1,8 +1,8 @@
 /** What one attempt puts on the wire. */
-import type { Job } from "../domain/delivery.ts";
-import type { Target } from "../domain/endpoint.ts";
-import { signBody, signingKeys, signStandard, type SigningKeys } from "../domain/signature.ts";
-import type { TraceContext } from "../domain/trace-context.ts";
+import type { Job } from "../../domain/delivery.ts";
+import type { Target } from "../../domain/endpoint.ts";
+import { signBody, signingKeys, signStandard, type SigningKeys } from "../../domain/signature.ts";
+import type { TraceContext } from "../../domain/trace-context.ts";
 
 /** A signed request, in the shape that undici's `dispatch` takes. undici adds host, connection and content-length. */
 export interface SignedRequest {

@@ -3,10 +3,10 @@
  * wire when it died.
  */
 import type { Worker } from "node:worker_threads";
-import type { Job } from "../domain/delivery.ts";
-import { packJobs, unpackEnds, type FromSender, type SenderThreadData, type ToSender } from "./sender-messages.ts";
-import type { SenderSettings } from "./open-sender.ts";
-import type { Ended } from "./sending.ts";
+import type { Job } from "../../domain/delivery.ts";
+import { packJobs, unpackEnds, type FromSender, type SenderThreadData, type ToSender } from "./messages.ts";
+import type { SenderSettings } from "../send/open-sender.ts";
+import type { Ended } from "../send/sending.ts";
 
 /** More jobs than memory ever holds for one thread; without a slot, a job counts as on the wire. */
 const SLOTS = 65_536;

@@ -3,12 +3,12 @@
  * an object of a dozen fields, and two of them cross for each attempt; so the usual job and the usual success travel as
  * rows of numbers and one text, and whatever else there is as it is.
  */
-import type { AddressRules } from "../domain/address.ts";
-import { isPlain, plainSuccess, type Outcome, type Trigger } from "../domain/attempt.ts";
-import type { Job } from "../domain/delivery.ts";
-import type { Target } from "../domain/endpoint.ts";
-import type { SenderSettings } from "./open-sender.ts";
-import type { Ended } from "./sending.ts";
+import type { AddressRules } from "../../domain/address.ts";
+import { isPlain, plainSuccess, type Outcome, type Trigger } from "../../domain/attempt.ts";
+import type { Job } from "../../domain/delivery.ts";
+import type { Target } from "../../domain/endpoint.ts";
+import type { SenderSettings } from "../send/open-sender.ts";
+import type { Ended } from "../send/sending.ts";
 
 export interface SenderThreadData {
   readonly settings: SenderSettings;

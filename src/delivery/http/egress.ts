@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
-import type { Clock } from "../clock.ts";
-import type { AddressPolicy } from "../domain/address.ts";
-import { packed } from "../packed.ts";
+import type { Clock } from "../../clock.ts";
+import type { AddressPolicy } from "../../domain/address.ts";
+import { packed } from "../../packed.ts";
 import { Deadlines } from "./deadline.ts";
 import { dialTcp, type Dial } from "./dial.ts";
 import type { Resolve } from "./resolver.ts";

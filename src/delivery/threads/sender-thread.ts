@@ -1,8 +1,8 @@
 /** A sender on a thread of its own: its event loop never waits for a commit. */
 import { parentPort, workerData } from "node:worker_threads";
-import { systemClock } from "../clock.ts";
-import { openSender } from "./open-sender.ts";
-import type { SenderThreadData } from "./sender-messages.ts";
+import { systemClock } from "../../clock.ts";
+import { openSender } from "../send/open-sender.ts";
+import type { SenderThreadData } from "./messages.ts";
 import { serveSender } from "./serve-sender.ts";
 
 const { settings, onWire } = workerData as SenderThreadData;

@@ -1,4 +1,4 @@
-import type { Outcome } from "../domain/attempt.ts";
+import type { Outcome } from "../../domain/attempt.ts";
 
 /** As undici gives them. */
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
