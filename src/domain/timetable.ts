@@ -1,24 +1,28 @@
-/** What can be put to sleep; `heapAt` is its place in the heap, -1 while it is awake. */
-export interface Sleeper {
+/** What can stand in a timetable; in one at a time. */
+export interface Scheduled {
+  /** The instant it waits for, in whatever clock its timetable is kept. */
   wakeAt: number;
+  /** Its place in the heap, -1 while it is in none. */
   heapAt: number;
 }
 
-/** Those who wait for an instant: a binary heap whose members know their place, so that any of them can be woken early. */
-export class Throttled<T extends Sleeper> {
+/** Those who wait for an instant: a binary heap whose members know their place, so that any of them can leave early. */
+export class Timetable<T extends Scheduled> {
   readonly #heap: T[] = [];
 
-  /** When the first one wakes; Infinity when nobody sleeps. */
+  /** When the first one is due; Infinity when nobody waits. */
   get wakeAt(): number {
     return this.#heap[0]?.wakeAt ?? Number.POSITIVE_INFINITY;
   }
 
-  add(sleeper: T, wakeAt: number): void {
-    sleeper.wakeAt = wakeAt;
-    this.#rise(sleeper, this.#heap.length);
+  /** One that stands here already is moved. */
+  add(member: T, wakeAt: number): void {
+    this.remove(member);
+    member.wakeAt = wakeAt;
+    this.#rise(member, this.#heap.length);
   }
 
-  /** Takes out one who wakes by `now`. */
+  /** Takes out the first one if it is due by `now`. */
   take(now: number): T | undefined {
     const first = this.#heap[0];
     if (first === undefined || first.wakeAt > now) return undefined;
@@ -26,42 +30,43 @@ export class Throttled<T extends Sleeper> {
     return first;
   }
 
-  remove(sleeper: T): void {
-    const at = sleeper.heapAt;
+  /** Does nothing for one that is not here. */
+  remove(member: T): void {
+    const at = member.heapAt;
     if (at === -1) return;
-    sleeper.heapAt = -1;
+    member.heapAt = -1;
     const last = this.#heap.pop()!;
-    if (last === sleeper) return;
+    if (last === member) return;
     this.#sink(last, at);
     this.#rise(last, last.heapAt);
   }
 
-  #rise(sleeper: T, from: number): void {
+  #rise(member: T, from: number): void {
     let at = from;
     while (at > 0) {
       const parent = this.#heap[(at - 1) >> 1]!;
-      if (parent.wakeAt <= sleeper.wakeAt) break;
+      if (parent.wakeAt <= member.wakeAt) break;
       this.#put(parent, at);
       at = (at - 1) >> 1;
     }
-    this.#put(sleeper, at);
+    this.#put(member, at);
   }
 
-  #sink(sleeper: T, from: number): void {
+  #sink(member: T, from: number): void {
     let at = from;
     for (;;) {
       let child = 2 * at + 1;
       if (child >= this.#heap.length) break;
       if (child + 1 < this.#heap.length && this.#heap[child + 1]!.wakeAt < this.#heap[child]!.wakeAt) child++;
-      if (this.#heap[child]!.wakeAt >= sleeper.wakeAt) break;
+      if (this.#heap[child]!.wakeAt >= member.wakeAt) break;
       this.#put(this.#heap[child]!, at);
       at = child;
     }
-    this.#put(sleeper, at);
+    this.#put(member, at);
   }
 
-  #put(sleeper: T, at: number): void {
-    this.#heap[at] = sleeper;
-    sleeper.heapAt = at;
+  #put(member: T, at: number): void {
+    this.#heap[at] = member;
+    member.heapAt = at;
   }
 }

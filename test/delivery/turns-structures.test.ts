@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Fifo } from "../../src/delivery/send/fifo.ts";
 import { Ring, type Member } from "../../src/delivery/send/ring.ts";
-import { Throttled, type Sleeper } from "../../src/domain/timetable.ts";
 
 describe("a fifo", () => {
   it("gives items back in the order in which they came, through growth, emptiness and draining", () => {
@@ -54,35 +53,6 @@ describe("a ring", () => {
           expect(ids).toEqual(expected.map((one) => one.id));
         }
       }),
-    );
-  });
-});
-
-describe("the throttled", () => {
-  it("wake in the order of their times, whoever was woken early", () => {
-    const step = fc.record({ id: fc.nat(39), wakeAt: fc.nat(1000) });
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 150, size: "max" }), (steps) => {
-        const throttled = new Throttled<Sleeper>();
-        const sleepers = Array.from({ length: 40 }, (): Sleeper => ({ wakeAt: 0, heapAt: -1 }));
-        const asleep = new Set<Sleeper>();
-        for (const { id, wakeAt } of steps) {
-          const sleeper = sleepers[id]!;
-          if (asleep.delete(sleeper)) throttled.remove(sleeper);
-          else {
-            asleep.add(sleeper);
-            throttled.add(sleeper, wakeAt);
-          }
-          expect(throttled.wakeAt).toBe(Math.min(...[...asleep].map((one) => one.wakeAt)));
-        }
-        const times = [...asleep].map((one) => one.wakeAt).sort((a, b) => a - b);
-        for (const at of times) {
-          expect(throttled.take(at - 1)).toBeUndefined();
-          expect(throttled.take(at)?.wakeAt).toBe(at);
-        }
-        expect(throttled.take(Number.POSITIVE_INFINITY)).toBeUndefined();
-      }),
-      { numRuns: 100 },
     );
   });
 });

@@ -7,7 +7,7 @@
 import type { Job } from "../../domain/delivery.ts";
 import { Fifo } from "./fifo.ts";
 import type { Member, Ring } from "./ring.ts";
-import type { Sleeper } from "../../domain/timetable.ts";
+import type { Scheduled } from "../../domain/timetable.ts";
 import type { EvenPace } from "../../domain/token-bucket.ts";
 
 /** What an endpoint may have in flight before anything is known of it. */
@@ -25,7 +25,7 @@ interface Lane {
   inFlight: number;
 }
 
-export class Queue implements Member<Queue>, Sleeper {
+export class Queue implements Member<Queue>, Scheduled {
   readonly endpoint: string;
   cap: number;
   ceiling: number;

@@ -13,7 +13,7 @@ import type { Job } from "../../domain/delivery.ts";
 import { Paced } from "./paced-jobs.ts";
 import { INITIAL_CAP, Queue, type Speed } from "./endpoint-queue.ts";
 import { Ring } from "./ring.ts";
-import { Throttled } from "../../domain/timetable.ts";
+import { Timetable } from "../../domain/timetable.ts";
 import { EvenPace, TokenBucket } from "../../domain/token-bucket.ts";
 
 export { INITIAL_CAP, type Speed };
@@ -38,7 +38,7 @@ export class Turns {
   readonly #dead = new Ring<Queue>();
   /** In the order in which they fell idle. */
   readonly #idle = new Ring<Queue>();
-  readonly #throttled = new Throttled<Queue>();
+  readonly #throttled = new Timetable<Queue>();
   readonly #paced = new Paced();
   readonly #defaultCeiling: number;
   #maxInFlight: number;

@@ -10,9 +10,9 @@
 import type { Job } from "../../domain/delivery.ts";
 import { EvenPace } from "../../domain/token-bucket.ts";
 import { Fifo } from "./fifo.ts";
-import { Throttled, type Sleeper } from "../../domain/timetable.ts";
+import { Timetable, type Scheduled } from "../../domain/timetable.ts";
 
-class Lane implements Sleeper {
+class Lane implements Scheduled {
   readonly key: string;
   readonly endpoint: string;
   readonly pace: EvenPace;
@@ -31,7 +31,7 @@ class Lane implements Sleeper {
 
 export class Paced {
   readonly #lanes = new Map<string, Lane>();
-  readonly #sleeping = new Throttled<Lane>();
+  readonly #sleeping = new Timetable<Lane>();
 
   /** When `take` may have something; Infinity when nothing waits for its pace. */
   get wakeAt(): number {
