@@ -1,0 +1,64 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { ALERT_TYPES } from "../../src/domain/alert.ts";
+import { ATTEMPT_ERRORS } from "../../src/domain/attempt.ts";
+import { FIELD_CODES, PROBLEMS } from "../../src/domain/errors.ts";
+import { allNames } from "./names.ts";
+
+const PAGE = readFileSync("docs/interface.md", "utf8");
+const METHODS = ["get", "post", "put", "patch", "delete"];
+
+interface Described {
+  readonly paths: Record<
+    string,
+    Record<string, { readonly security?: readonly { readonly key?: readonly string[] }[] }>
+  >;
+}
+
+const description = JSON.parse(readFileSync("docs/openapi.json", "utf8")) as Described;
+
+/** What stands under a heading, up to the next one of its level or above. */
+function section(title: string): string {
+  const [, text = ""] = PAGE.split(`\n## ${title}\n`);
+  return text.split("\n## ")[0]!;
+}
+
+function quoted(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, name]) => name!).filter((name) => pattern.test(name));
+}
+
+describe("docs/interface.md", async () => {
+  it("has every route with its scope, and no other", () => {
+    const rows = [...section("3. Routes").matchAll(/^\| `([A-Z]+) (\S+)` \| (\S+) \|/gm)];
+    const described = Object.entries(description.paths).flatMap(([path, methods]) =>
+      METHODS.filter((method) => method in methods).map((method) => {
+        const [scheme] = methods[method]!.security ?? [];
+        return [method.toUpperCase(), path, scheme === undefined ? "–" : (scheme.key?.[0] ?? "any")];
+      }),
+    );
+    expect(rows.map(([, ...row]) => row).toSorted()).toEqual(described.toSorted());
+  });
+
+  it("has every code with its status", () => {
+    const rows = [...section("Codes").matchAll(/^\| (\d+) \| (.+) \|$/gm)];
+    const listed = rows.flatMap(([, status, codes]) => quoted(codes!, /./).map((code) => [code, Number(status)]));
+    expect(Object.fromEntries(listed)).toEqual(
+      Object.fromEntries(Object.entries(PROBLEMS).map(([code, { status }]) => [code, status])),
+    );
+    const [, fields = ""] = section("Codes").split("Of one field");
+    const codes = quoted(fields, /^[a-z0-9_]+$/);
+    expect(codes.toSorted()).toEqual([...FIELD_CODES].toSorted());
+  });
+
+  it("has every error of an attempt, and every alert", () => {
+    const rows = [...section("6. Delivery").matchAll(/^\| ((?:`\w+` ?)+) \|/gm)];
+    expect(rows.flatMap(([, codes]) => quoted(codes!, /./)).toSorted()).toEqual([...ATTEMPT_ERRORS].toSorted());
+    const alerts = new Set(quoted(section("6. Delivery"), /^webhookd\./));
+    expect([...alerts].toSorted()).toEqual([...ALERT_TYPES].toSorted());
+  });
+
+  it("has every metric", async () => {
+    const rows = [...section("8. Metrics").matchAll(/^\| `(webhookd_\w+)` \|/gm)].map(([, name]) => name!);
+    expect(rows.toSorted()).toEqual([...(await allNames())["metric"]!].toSorted());
+  });
+});
