@@ -1,5 +1,5 @@
-/** What a command is, as data: the front parses by it; help and completions are made from it. */
-import { defineCommand, type ArgsDef } from "citty";
+/** What a command is: what it takes, as data by which it is parsed, helped with and completed, and what it does. */
+import type { Io } from "./io.ts";
 
 interface Described {
   readonly description: string;
@@ -42,30 +42,13 @@ export type Definitions = Readonly<Record<string, ArgDef>>;
 export interface Command<A extends Definitions = Definitions> {
   readonly args: A;
   readonly examples: readonly string[];
-  /** As citty draws its help. */
-  readonly definition: ReturnType<typeof defineCommand>;
+  /** Gives the exit code. */
+  run(args: ArgsOf<A>, io: Io): Promise<number>;
 }
 
-const HELP = { type: "boolean", alias: "h", description: "Show this" } as const;
-
-/** `name` is the last word of the command's. */
-export function command<const A extends Definitions>(
-  name: string,
-  description: string,
-  args: A,
-  examples: readonly string[],
-): Command<A> {
-  const all = Object.fromEntries(Object.entries({ ...args, help: HELP }).map(([key, arg]) => [key, asCittyHasIt(arg)]));
-  return {
-    args,
-    examples,
-    definition: defineCommand({ meta: { name, description }, args: all as unknown as ArgsDef }),
-  };
-}
-
-/** To citty an argument is needed unless it says that it is not. */
-function asCittyHasIt(arg: ArgDef | typeof HELP) {
-  return arg.type === "positional" ? { ...arg, required: arg.required ?? false } : arg;
+/** Has `run` take what `args` define. */
+export function command<const A extends Definitions>(command: Command<A>): Command<A> {
+  return command;
 }
 
 /** What the front makes of a command line: flags and positional arguments by name. */
@@ -91,6 +74,11 @@ export const CONFIG = {
   valueHint: "FILE",
   description: "Configuration file; else ./webhookd.toml, else /etc/webhookd/webhookd.toml",
 } as const;
+
+/** One thing, named by its id. */
+export function byId<const P extends string>(prefix: P, description: string) {
+  return { type: "positional", required: true, valueHint: `${prefix}_…`, description } as const;
+}
 
 /** Which daemon a client command speaks to. */
 export const TARGET = {

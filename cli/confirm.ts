@@ -1,7 +1,7 @@
 /** Asking a person before something that cannot be taken back. */
 import { Failure, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
-import { note } from "./print.ts";
+import { note } from "./output/print.ts";
 
 /** Before anything is asked of the daemon. Throws when there is nobody to ask and no `--yes`. */
 export function requireSomebody(doing: string, { yes }: { readonly yes: boolean }, { stdin, stderr }: Io): void {

@@ -3,7 +3,7 @@ import { printable } from "../src/domain/printable.ts";
 import { EXIT } from "./exit-code.ts";
 import { FIELD_HINTS, HINTS } from "./hints.ts";
 import type { Io } from "./io.ts";
-import { jsonText } from "./print.ts";
+import { jsonText } from "./output/print.ts";
 
 /** The end of a command that did not do what it was asked: what happened, and what to type. Holds outside text. */
 export class Failure extends Error {

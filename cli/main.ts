@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import { report } from "./failure.ts";
-import { front } from "./front.ts";
+import { webhookd } from "./front/dispatch.ts";
 import { processIo } from "./io.ts";
-import { RUNS } from "./runs.ts";
 import { packed } from "../src/packed.ts";
 
 // Node would open its debugger: the flag against that is not there for whoever starts this file by hand.
@@ -13,6 +12,6 @@ if (packed) delete process.env.NODE_OPTIONS;
 const io = processIo();
 // Node would end with 1, which says that something was refused.
 process.on("uncaughtException", (error) => process.exit(report(error, io, false)));
-const code = await front(process.argv.slice(2), io, RUNS);
+const code = await webhookd(process.argv.slice(2), io);
 // Not before both streams are empty: a pipe may still hold what was written.
 process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));

@@ -45,7 +45,7 @@ export function readId(prefix: keyof typeof NOUNS, text: string): string {
 
 type FlagOf<W> = W extends "status_code" ? "status-code" : W;
 /** What a command has of the filter: `--filter` and words of it as flags. */
-type FilterArgs = { readonly [F in "filter" | FlagOf<FilterWord>]?: string | undefined };
+export type FilterArgs = { readonly [F in "filter" | FlagOf<FilterWord>]?: string | undefined };
 
 /** `--filter` and the flags beside it, as typed; a word may come from one of them, and must be one that is taken. */
 export function readFilterArgs(args: FilterArgs, taken: readonly FilterWord[] = FILTER_WORDS): Filter {

@@ -1,9 +1,8 @@
 import type { Attempt } from "../../src/client/answers.ts";
-import type { Args } from "../commands.ts";
+import { command, FILTER, LIST } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { list, type Field } from "../list.ts";
+import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
 import { readId, readQuery } from "../values.ts";
 import { answerOf } from "./text.ts";
@@ -25,20 +24,44 @@ const FIELDS: readonly Field<Attempt>[] = [
 
 const LISTINGS = { evt: "listEventAttempts", dlv: "listDeliveryAttempts", ep: "listEndpointAttempts" } as const;
 
-export async function run(args: Args<"attempts list">, io: Io): Promise<number> {
-  const prefix = prefixOf(args.of);
-  const id = readId(prefix, args.of);
-  const query = readQuery(args, io.now(), prefix === "ep" ? ["error", "status_code", "since", "until"] : []);
-  if (args.outcome !== undefined && prefix !== "ep") throw usage("--outcome needs the id of an endpoint");
-  const asked = {
-    client: connect(args, io),
-    operation: LISTINGS[prefix],
-    id,
-    query: { ...query, outcome: args.outcome },
-  };
-  await list(asked, args, { id: (attempt) => attempt.id, fields: FIELDS }, io);
-  return EXIT.ok;
-}
+export const attemptsList = command({
+  args: {
+    of: {
+      type: "positional",
+      required: true,
+      valueHint: "ID",
+      description: "Of an event (evt_…), a delivery (dlv_…) or an endpoint (ep_…)",
+    },
+    outcome: {
+      type: "enum",
+      options: ["succeeded", "failed", "interrupted"],
+      description: "To an endpoint: that ended so",
+    },
+    error: { ...FILTER.error, description: "To an endpoint: that ended so, such as timeout" },
+    "status-code": { ...FILTER["status-code"], description: "To an endpoint: that were answered so: 503, or 5xx" },
+    since: { ...FILTER.since, description: "To an endpoint: for events received since then, such as 2h" },
+    until: { ...FILTER.until, description: "To an endpoint: for events received before then" },
+    ...LIST,
+  },
+  examples: [
+    "webhookd attempts list evt_01m7w8bx02jeyjr53r14y5rmma",
+    "webhookd attempts list ep_01m7w8bx02jeyjr53r14y5rmma --status-code 5xx --since 2h --json",
+  ],
+  async run(args, io) {
+    const prefix = prefixOf(args.of);
+    const id = readId(prefix, args.of);
+    const query = readQuery(args, io.now(), prefix === "ep" ? ["error", "status_code", "since", "until"] : []);
+    if (args.outcome !== undefined && prefix !== "ep") throw usage("--outcome needs the id of an endpoint");
+    const asked = {
+      client: connect(args, io),
+      operation: LISTINGS[prefix],
+      id,
+      query: { ...query, outcome: args.outcome },
+    };
+    await list(asked, args, { id: (attempt) => attempt.id, fields: FIELDS }, io);
+    return EXIT.ok;
+  },
+});
 
 function prefixOf(id: string): keyof typeof LISTINGS {
   return id.startsWith("ep_") ? "ep" : id.startsWith("dlv_") ? "dlv" : "evt";

@@ -1,20 +1,24 @@
 import type { Attempt } from "../../src/client/answers.ts";
 import { printable } from "../../src/domain/printable.ts";
-import type { Args } from "../commands.ts";
+import { CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
-import { say, sayFields, sayJson } from "../print.ts";
+import { say, sayFields, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
-import { ago } from "../words.ts";
+import { ago } from "../output/words.ts";
 import { resultOf } from "./text.ts";
 
-export async function run(args: Args<"attempts show">, io: Io): Promise<number> {
-  const attempt = await connect(args, io).call("getAttempt", { id: readId("att", args.attempt) });
-  if (args.json) sayJson(io, attempt);
-  else show(attempt, io);
-  return EXIT.ok;
-}
+export const attemptsShow = command({
+  args: { attempt: { type: "positional", required: true, valueHint: "att_…", description: "The attempt" }, ...CLIENT },
+  examples: ["webhookd attempts show att_01m7w8bx02jeyjr53r14y5rmma"],
+  async run(args, io) {
+    const attempt = await connect(args, io).call("getAttempt", { id: readId("att", args.attempt) });
+    if (args.json) sayJson(io, attempt);
+    else show(attempt, io);
+    return EXIT.ok;
+  },
+});
 
 function show(attempt: Attempt, io: Io): void {
   const { trigger, round, retry, response_headers: headers, response_body: body } = attempt;

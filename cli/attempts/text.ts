@@ -1,7 +1,7 @@
 /** Attempts in words. */
 import type { Attempt, EventDelivery } from "../../src/client/answers.ts";
 import { printable } from "../../src/domain/printable.ts";
-import { hostOf, span } from "../words.ts";
+import { hostOf, span } from "../output/words.ts";
 
 /** What came back: `503`, or why nothing did. */
 export function answerOf({ status_code, error, outcome }: Attempt): string {

@@ -1,9 +1,8 @@
 import { GROUPS } from "../commands.ts";
-import { commandsTyped, nextWords, type Takes } from "./grammar.ts";
+import { nextWords, type Takes, type TypedCommand } from "./grammar.ts";
 
 /** For `eval`, or a file in bash-completion's folder. Needs nothing of bash-completion. */
-export function bashScript(): string {
-  const commands = commandsTyped();
+export function bashScript(commands: readonly TypedCommand[]): string {
   const words = (group?: string) =>
     nextWords(group)
       .map(({ word }) => word)

@@ -18,7 +18,7 @@ const MOST = 50;
 type Known = readonly (readonly [word: string, description: string])[];
 
 export async function complete(words: readonly string[], io: Io, cutOffMs = CUT_OFF_MS): Promise<number> {
-  const at = hintAt(words);
+  const at = await hintAt(words);
   if (at === null) return EXIT.ok;
   try {
     const client = createClient(findTarget(targetIn(words), io), { version, timeoutMs: cutOffMs });

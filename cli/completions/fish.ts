@@ -1,8 +1,8 @@
 import { GROUPS } from "../commands.ts";
-import { commandsTyped, nextWords, type Takes, type TypedCommand } from "./grammar.ts";
+import { nextWords, type Takes, type TypedCommand } from "./grammar.ts";
 
 /** For a file `webhookd.fish` in fish's folder of completions. */
-export function fishScript(): string {
+export function fishScript(commands: readonly TypedCommand[]): string {
   const groups = Object.keys(GROUPS);
   const next = (group: string, at: string) =>
     nextWords(group).map(({ word, description }) => line(at, `-a ${word} -d ${quoted(description)}`));
@@ -28,7 +28,7 @@ complete -c webhookd -f
 ${[
   ...next("", "__webhookd_first"),
   ...groups.flatMap((group) => next(group, `__webhookd_second ${group}`)),
-  ...commandsTyped().flatMap(linesOf),
+  ...commands.flatMap(linesOf),
 ].join("\n")}
 `;
 }

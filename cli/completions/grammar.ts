@@ -1,7 +1,7 @@
 /** What may stand where on a command line, made from the table of commands. */
-import type { ArgDef } from "../command.ts";
+import type { ArgDef, Definitions } from "../command.ts";
 import { COMMANDS, GROUPS, type CommandName } from "../commands.ts";
-import { flagsOf } from "../parse.ts";
+import { flagsOf } from "../front/parse.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
@@ -21,7 +21,6 @@ export interface TypedFlag {
 export interface TypedCommand {
   /** Its words: `events list`. */
   readonly name: string;
-  readonly description: string;
   readonly flags: readonly TypedFlag[];
   /** Null: it takes no arguments. */
   readonly argument: Takes | null;
@@ -40,27 +39,28 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   FORMAT: ["auto", "json", "pretty"],
 };
 
-export function commandsTyped(): TypedCommand[] {
-  return Object.entries(COMMANDS).map(([name, { args, definition }]) => {
-    const flags = flagsOf(args).map(({ spelling, definition: flag, on }) => ({
-      spelling,
-      description: (!on && flag.type === "boolean" && flag.negativeDescription) || flag.description,
-      takes: flag.type === "boolean" ? null : takesOf(flag),
-    }));
-    const argument = Object.values<ArgDef>(args).find(({ type }) => type === "positional");
-    return {
-      name,
-      description: (definition.meta as { description: string }).description,
-      flags: [...flags, { spelling: "--help", description: "Show examples and every flag", takes: null }],
-      argument: argument === undefined ? null : takesOf(argument),
-    };
-  });
+export async function commandsTyped(): Promise<TypedCommand[]> {
+  return Promise.all(Object.entries(COMMANDS).map(([name, { load }]) => load().then(({ args }) => typed(name, args))));
+}
+
+function typed(name: string, args: Definitions): TypedCommand {
+  const flags = flagsOf(args).map(({ spelling, definition: flag, on }) => ({
+    spelling,
+    description: (!on && flag.type === "boolean" && flag.negativeDescription) || flag.description,
+    takes: flag.type === "boolean" ? null : takesOf(flag),
+  }));
+  const argument = Object.values(args).find(({ type }) => type === "positional");
+  return {
+    name,
+    flags: [...flags, { spelling: "--help", description: "Show examples and every flag", takes: null }],
+    argument: argument === undefined ? null : takesOf(argument),
+  };
 }
 
 /** What may follow the words of a group, or `webhookd` itself when there are none. */
 export function nextWords(group = ""): Described[] {
-  const commands = commandsTyped().filter(({ name }) => isIn(group, name));
-  const words = commands.map(({ name, description }) => ({ word: name.split(" ").at(-1)!, description }));
+  const commands = Object.entries(COMMANDS).filter(([name]) => isIn(group, name));
+  const words = commands.map(([name, { summary }]) => ({ word: name.split(" ").at(-1)!, description: summary }));
   if (group !== "") return words;
   return [...words, ...Object.entries(GROUPS).map(([word, description]) => ({ word, description }))];
 }
@@ -70,13 +70,15 @@ function isIn(group: string, name: string): boolean {
 }
 
 /** What stands at the end of a command line that began so; null where nothing is to be asked of a daemon. */
-export function hintAt(words: readonly string[]): { readonly command: CommandName; readonly hint: string } | null {
+export async function hintAt(
+  words: readonly string[],
+): Promise<{ readonly command: CommandName; readonly hint: string } | null> {
   const [first = "", second = ""] = words;
   const command = [`${first} ${second}`, first].find((name) => Object.hasOwn(COMMANDS, name)) as
     | CommandName
     | undefined;
   if (command === undefined) return null;
-  const args: Readonly<Record<string, ArgDef>> = COMMANDS[command].args;
+  const { args } = await COMMANDS[command].load();
   const [before = "", last = ""] = words.slice(-2);
   const inline = /^(--[^=]+)=/.exec(last)?.[1];
   const flag = flagsOf(args).find(({ spelling }) => spelling === (inline ?? before));

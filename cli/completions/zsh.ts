@@ -1,9 +1,8 @@
 import { GROUPS } from "../commands.ts";
-import { commandsTyped, nextWords, type Described, type Takes } from "./grammar.ts";
+import { nextWords, type Described, type Takes, type TypedCommand } from "./grammar.ts";
 
 /** For a file `_webhookd` in a folder of `$fpath`, or for `eval`. */
-export function zshScript(): string {
-  const commands = commandsTyped();
+export function zshScript(commands: readonly TypedCommand[]): string {
   const groups = Object.keys(GROUPS).map((group) => `    ${group}) next=(${described(nextWords(group))}) ;;`);
   const flags = commands.map(({ name, flags }) => {
     const words = flags.map(({ spelling, description }) => ({ word: spelling, description }));

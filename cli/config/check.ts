@@ -1,32 +1,38 @@
 import { departures, loadConfig } from "../../src/config.ts";
 import { ConfigError, type Mistake } from "../../src/config/error.ts";
 import { loadSettings } from "../../src/config/settings.ts";
-import type { Args } from "../commands.ts";
+import { command, JSON_FLAG } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { say, sayJson } from "../output/print.ts";
 
-/** What a start would make of the configuration; a file that cannot be used is the answer, not an error. */
-export async function run(args: Args<"config check">, io: Io): Promise<number> {
-  const inputs = io.configInputs({ config: args.file });
-  try {
-    const notes = departures(loadConfig(inputs));
-    const { file, origins } = loadSettings(inputs);
-    const variables = [...origins.values()].map((where) => where()).filter((where) => where.startsWith("WEBHOOKD_"));
-    if (args.json) sayJson(io, { ok: true, file, variables, notes, mistakes: [] });
-    else {
-      say(io, `ok  ${file ?? "no file; every setting not named below is at its default"}`);
-      if (variables.length > 0) say(io, `    ${variables.join(", ")} set in the environment`);
-      for (const note of notes) say(io, `    ${note}`);
+export const configCheck = command({
+  args: {
+    file: { type: "positional", valueHint: "FILE", description: "In place of the file that serve would read" },
+    json: JSON_FLAG,
+  },
+  examples: ["webhookd config check", "webhookd config check /etc/webhookd/webhookd.toml --json"],
+  /** What a start would make of the configuration; a file that cannot be used is the answer, not an error. */
+  async run(args, io) {
+    const inputs = io.configInputs({ config: args.file });
+    try {
+      const notes = departures(loadConfig(inputs));
+      const { file, origins } = loadSettings(inputs);
+      const variables = [...origins.values()].map((where) => where()).filter((where) => where.startsWith("WEBHOOKD_"));
+      if (args.json) sayJson(io, { ok: true, file, variables, notes, mistakes: [] });
+      else {
+        say(io, `ok  ${file ?? "no file; every setting not named below is at its default"}`);
+        if (variables.length > 0) say(io, `    ${variables.join(", ")} set in the environment`);
+        for (const note of notes) say(io, `    ${note}`);
+      }
+      return EXIT.ok;
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      if (args.json) sayJson(io, { ok: false, mistakes: error.mistakes });
+      else for (const mistake of error.mistakes) for (const line of linesOf(mistake)) say(io, line);
+      return EXIT.answer_is_no;
     }
-    return EXIT.ok;
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    if (args.json) sayJson(io, { ok: false, mistakes: error.mistakes });
-    else for (const mistake of error.mistakes) for (const line of linesOf(mistake)) say(io, line);
-    return EXIT.answer_is_no;
-  }
-}
+  },
+});
 
 function linesOf({ where, what, why, todo }: Mistake): string[] {
   return [`${where}: ${what}`, ...[why, todo].filter((line) => line !== undefined).map((line) => `  ${line}`)];

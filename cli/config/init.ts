@@ -2,29 +2,44 @@ import { writeFileSync } from "node:fs";
 import { parse, resolve } from "node:path";
 import { renderConfig } from "../../src/config/example.ts";
 import { DEFAULTS } from "../../src/config/schema.ts";
-import type { Args } from "../commands.ts";
+import { type ArgsOf, command, JSON_FLAG } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { say, sayJson } from "../output/print.ts";
 import { serviceUnit, socketUnit } from "./units.ts";
 
 /** Where packages that are not the distribution's go. */
 const INSTALLED = "/usr/local/bin/webhookd";
 
-export async function run(args: Args<"config init">, io: Io): Promise<number> {
-  const { text, path, next } = chosen(args);
-  if (path === undefined) {
-    if (args.json) sayJson(io, { path: null, text });
-    else io.stdout.write(text);
+const ARGS = {
+  path: { type: "string", valueHint: "FILE", description: "Where to [./webhookd.toml; a unit is printed]" },
+  force: { type: "boolean", description: "Replace the file if it is there" },
+  systemd: { type: "boolean", description: "The unit webhookd.service in place of the file" },
+  "systemd-socket": {
+    type: "boolean",
+    description: "The unit webhookd.socket: systemd listens, so that a restart refuses nobody",
+  },
+  json: JSON_FLAG,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
+
+export const configInit = command({
+  args: ARGS,
+  examples: ["webhookd config init", "webhookd config init --systemd --path /etc/systemd/system/webhookd.service"],
+  async run(args, io) {
+    const { text, path, next } = chosen(args);
+    if (path === undefined) {
+      if (args.json) sayJson(io, { path: null, text });
+      else io.stdout.write(text);
+      return EXIT.ok;
+    }
+    const file = resolve(io.configInputs({}).cwd, path);
+    write(file, text, args.force);
+    if (args.json) sayJson(io, { path: file });
+    else for (const line of [`Wrote ${file}.`, ...next(file)]) say(io, line);
     return EXIT.ok;
-  }
-  const file = resolve(io.configInputs({}).cwd, path);
-  write(file, text, args.force);
-  if (args.json) sayJson(io, { path: file });
-  else for (const line of [`Wrote ${file}.`, ...next(file)]) say(io, line);
-  return EXIT.ok;
-}
+  },
+});
 
 interface Chosen {
   readonly text: string;
@@ -33,7 +48,7 @@ interface Chosen {
   readonly next: (file: string) => string[];
 }
 
-function chosen(args: Args<"config init">): Chosen {
+function chosen(args: Args): Chosen {
   const service = args.systemd;
   const socket = args["systemd-socket"];
   if (service && socket) {

@@ -5,17 +5,22 @@ import { printDuration } from "../../src/config/units.ts";
 import type { Daemon } from "../../src/daemon.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { version } from "../../src/version.ts";
-import type { Args } from "../commands.ts";
 
 /** Where the daemon was started, and from which checkout, if from one. */
 export type Place = Pick<ConfigInputs, "cwd" | "checkout">;
+/** What `serve` was told by which other commands would not find this daemon by themselves. */
+interface Named {
+  readonly socket: string | undefined;
+  readonly "data-dir": string | undefined;
+  readonly config: string | undefined;
+}
 type Served = Pick<Daemon, "url" | "socket" | "created" | "adminKeyFile">;
 
 /** What becomes of it if secret.key is lost, as the end of a sentence. */
 export const WITHOUT_KEY = "without it, or a backup made with --seal-with, no signing secret can be read";
 
 /** What a person who starts the daemon on a terminal sees: where things are, and the next three things to type. */
-export function banner(config: Config, daemon: Served, args: Args<"serve">, place: Place): string {
+export function banner(config: Config, daemon: Served, args: Named, place: Place): string {
   const { delays, timeout } = config.retry;
   const socket = daemon.socket?.replace(/^unix:/, "") ?? null;
   const lines = [
@@ -34,14 +39,8 @@ export function banner(config: Config, daemon: Served, args: Args<"serve">, plac
 }
 
 /** What to type next, to see an event delivered. */
-export function nextSteps(
-  config: Config,
-  { url, socket: address }: Served,
-  args: Args<"serve">,
-  place: Place,
-): string[] {
+export function nextSteps(config: Config, { url, socket: address }: Served, args: Named, place: Place): string[] {
   const socket = address?.replace(/^unix:/, "") ?? null;
-  // Commands would not find this daemon by themselves.
   const named = Boolean(args.socket ?? args["data-dir"] ?? args.config);
   const keyFile = quote(join(config.data.dir, "admin.key"));
   const program = programAt(place);

@@ -2,7 +2,7 @@
 import { nearest } from "../../src/config/nearest.ts";
 import { usage } from "../failure.ts";
 import { readCount, readDuration } from "../values.ts";
-import { count, span } from "../words.ts";
+import { count, span } from "../output/words.ts";
 import type { Health, Seen } from "./health.ts";
 
 export interface Condition {

@@ -1,7 +1,7 @@
 /** Why nothing is sent now, or less than could be, as commands say it. */
 import type { Status } from "../../src/client/answers.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
-import { span } from "../words.ts";
+import { span } from "../output/words.ts";
 
 export type Halt = Status["not_sending"][number];
 

@@ -4,8 +4,8 @@ import type { ConfigInputs } from "../../src/config/inputs.ts";
 import type { SettingName } from "../../src/config/schema.ts";
 import type { Daemon } from "../../src/daemon.ts";
 import type { LevelledLog } from "../../src/log.ts";
+import { type ArgsOf, command, CONFIG } from "../command.ts";
 import { banner, nextSteps, WITHOUT_KEY } from "./banner.ts";
-import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
@@ -13,7 +13,7 @@ import type { Io } from "../io.ts";
 type StartDaemon = (typeof import("../../src/daemon.ts"))["startDaemon"];
 type Signal = "SIGINT" | "SIGTERM";
 
-const SETTING_FLAGS: readonly (readonly [keyof Args<"serve">, SettingName])[] = [
+const SETTING_FLAGS: readonly (readonly [keyof Args, SettingName])[] = [
   ["listen", "server.listen"],
   ["data-dir", "data.dir"],
   ["socket", "server.socket"],
@@ -35,7 +35,41 @@ async function loadDaemon(): Promise<StartDaemon> {
   return (await import("../../src/daemon.ts")).startDaemon;
 }
 
-export async function run(args: Args<"serve">, io: Io, load: () => Promise<StartDaemon> = loadDaemon): Promise<number> {
+const ARGS = {
+  listen: { type: "string", valueHint: "ADDRESS:PORT", description: "Where the API listens [127.0.0.1:8420]" },
+  "data-dir": { type: "string", valueHint: "DIR", description: "Where everything is kept" },
+  socket: { type: "string", valueHint: "PATH", description: "The unix socket" },
+  config: CONFIG,
+  dev: { type: "boolean", description: "Let endpoints be plain http on any port of this machine" },
+  create: {
+    type: "boolean",
+    default: true,
+    description: "Make the store if there is none",
+    negativeDescription: "Refuse to start without a store",
+  },
+  migrate: {
+    type: "boolean",
+    default: true,
+    description: "Take a store of an older version to this one's schema",
+    negativeDescription: "Refuse a store of an older version",
+  },
+  paused: { type: "boolean", description: "Start with the brake on: no attempts until `webhookd resume`" },
+  "log-level": { type: "string", valueHint: "LEVEL", description: "debug, info, warn or error" },
+  "log-format": { type: "string", valueHint: "FORMAT", description: "auto, json or pretty" },
+} as const;
+type Args = ArgsOf<typeof ARGS>;
+
+export const serve = command({
+  args: ARGS,
+  examples: [
+    "webhookd serve",
+    "webhookd serve --dev",
+    "webhookd serve --config /etc/webhookd/webhookd.toml --no-create",
+  ],
+  run: (args, io) => runServe(args, io),
+});
+
+export async function runServe(args: Args, io: Io, load: () => Promise<StartDaemon> = loadDaemon): Promise<number> {
   const inputs = () =>
     io.configInputs({
       config: args.config,

@@ -2,7 +2,7 @@
 import type { Status } from "../../src/client/answers.ts";
 import { causeText } from "../../src/domain/cause.ts";
 import { damageText } from "../../src/domain/damage.ts";
-import { ago, count, grouped, hostOf, size, span } from "../words.ts";
+import { ago, count, grouped, hostOf, size, span } from "../output/words.ts";
 import { troublesOf, troubleText } from "./halts.ts";
 import type { FailingEndpoint, Health, Seen } from "./health.ts";
 

@@ -1,11 +1,11 @@
 import type { Status } from "../../src/client/answers.ts";
 import type { Client } from "../../src/client/client.ts";
 import { isAway } from "../away.ts";
-import type { Args } from "../commands.ts";
+import { type ArgsOf, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readDuration } from "../values.ts";
 import { readConditions, type Condition } from "./conditions.ts";
@@ -16,14 +16,42 @@ import { healthLines, nextLine, statusLines } from "./status-text.ts";
 const WAIT_MS = 30_000;
 const POLL_MS = 200;
 
-export async function run(args: Args<"status">, io: Io): Promise<number> {
-  const conditions = args["fail-on"] === undefined ? [] : readConditions(args["fail-on"]);
-  const everyMs = args.watch === undefined ? null : readDuration(args.watch, "--watch");
-  if (everyMs !== null) return watch(args, { conditions, everyMs }, io);
-  const status = args.wait ? await waitUntilReady(args, io) : await connect(args, io).call("getStatus");
-  const exit = await tell(connect(args, io), status, { ...args, conditions }, io);
-  return args.wait && status.state !== "ready" ? EXIT.wait_ran_out : exit;
-}
+const ARGS = {
+  wait: { type: "boolean", description: "Wait until it takes publishes, at most 30 s, also for one that starts" },
+  brief: { type: "boolean", description: "The daemon alone, as probes need it; deliveries are not looked at" },
+  watch: {
+    type: "string",
+    bare: "2s",
+    valueHint: "DURATION",
+    description: "Say it again and again, so far apart; without a duration every 2s",
+  },
+  "fail-on": {
+    type: "string",
+    valueHint: "A,B",
+    description:
+      "Exit 8 also for failing or damaged (an endpoint), backlog>N (deliveries that wait), oldest>DURATION (due since)",
+  },
+  ...CLIENT,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
+
+export const status = command({
+  args: ARGS,
+  examples: [
+    "webhookd status",
+    "webhookd status --wait --json",
+    "webhookd status --watch",
+    "webhookd status --fail-on failing,damaged,backlog>1000,oldest>10m",
+  ],
+  async run(args, io) {
+    const conditions = args["fail-on"] === undefined ? [] : readConditions(args["fail-on"]);
+    const everyMs = args.watch === undefined ? null : readDuration(args.watch, "--watch");
+    if (everyMs !== null) return watch(args, { conditions, everyMs }, io);
+    const status = args.wait ? await waitUntilReady(args, io) : await connect(args, io).call("getStatus");
+    const exit = await tell(connect(args, io), status, { ...args, conditions }, io);
+    return args.wait && status.state !== "ready" ? EXIT.wait_ran_out : exit;
+  },
+});
 
 interface Telling {
   readonly conditions: readonly Condition[];
@@ -61,7 +89,7 @@ interface Watching {
 }
 
 /** Until it is interrupted, nobody reads any more, or a condition of `--fail-on` is met. */
-async function watch(args: Args<"status">, { conditions, everyMs }: Watching, io: Io): Promise<number> {
+async function watch(args: Args, { conditions, everyMs }: Watching, io: Io): Promise<number> {
   const draws = !args.json && io.stdout.isTTY && io.env.TERM !== "dumb";
   const client = connect(args, io);
   let stop = () => {};
@@ -93,7 +121,7 @@ async function watch(args: Args<"status">, { conditions, everyMs }: Watching, io
 }
 
 /** The last status there was when the time is over; a daemon that was never reached is an error all the same. */
-async function waitUntilReady(args: Args<"status">, io: Io): Promise<Status> {
+async function waitUntilReady(args: Args, io: Io): Promise<Status> {
   const end = io.monotonic() + WAIT_MS;
   for (;;) {
     const isOver = io.monotonic() >= end;

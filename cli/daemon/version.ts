@@ -1,13 +1,16 @@
 import { packed } from "../../src/packed.ts";
 import { version } from "../../src/version.ts";
-import type { Args } from "../commands.ts";
+import { command, JSON_FLAG } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { say, sayJson } from "../output/print.ts";
 
-export async function run({ json }: Args<"version">, io: Io): Promise<number> {
-  const { platform, arch, versions } = process;
-  if (json) sayJson(io, { version, node: versions.node, platform, arch, packed });
-  else say(io, `webhookd ${version}`);
-  return EXIT.ok;
-}
+export const versionCommand = command({
+  args: { json: JSON_FLAG },
+  examples: ["webhookd version --json"],
+  async run({ json }, io) {
+    const { platform, arch, versions } = process;
+    if (json) sayJson(io, { version, node: versions.node, platform, arch, packed });
+    else say(io, `webhookd ${version}`);
+    return EXIT.ok;
+  },
+});

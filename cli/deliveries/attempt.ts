@@ -1,24 +1,37 @@
 import type { Delivery } from "../../src/client/answers.ts";
 import type { Client } from "../../src/client/client.ts";
 import { lastResultOf } from "../attempts/text.ts";
-import type { Args } from "../commands.ts";
+import { byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
 import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.ts";
 
-export async function run(args: Args<"deliveries attempt">, io: Io): Promise<number> {
-  const client = connect(args, io);
-  const before = await client.call("attemptDelivery", { id: readId("dlv", args.delivery) });
-  const { told: after, why } = args.wait ? await made(client, before, io) : { told: before, why: null };
-  const exit = args.wait ? exitOf(before, after) : EXIT.ok;
-  if (args.json) sayJson(io, after);
-  else if (exit === EXIT.wait_ran_out) say(io, `${after.id}  ${inVain(why, "15s")}`);
-  else say(io, `${after.id}  ${args.wait ? lastResultOf(after, io.now()) : "is attempted now"}`);
-  return exit;
-}
+export const deliveriesAttempt = command({
+  args: {
+    delivery: byId("dlv", "The delivery"),
+    wait: {
+      type: "boolean",
+      default: true,
+      description: "Wait for it, at most 15 s",
+      negativeDescription: "Return as soon as it is owed",
+    },
+    ...CLIENT,
+  },
+  examples: ["webhookd deliveries attempt dlv_01m7w8bx02jeyjr53r14y5rmma"],
+  async run(args, io) {
+    const client = connect(args, io);
+    const before = await client.call("attemptDelivery", { id: readId("dlv", args.delivery) });
+    const { told: after, why } = args.wait ? await made(client, before, io) : { told: before, why: null };
+    const exit = args.wait ? exitOf(before, after) : EXIT.ok;
+    if (args.json) sayJson(io, after);
+    else if (exit === EXIT.wait_ran_out) say(io, `${after.id}  ${inVain(why, "15s")}`);
+    else say(io, `${after.id}  ${args.wait ? lastResultOf(after, io.now()) : "is attempted now"}`);
+    return exit;
+  },
+});
 
 function made(client: Client, before: Delivery, io: Io): Promise<Waited<Delivery>> {
   const ask = () => client.call("getDelivery", { id: before.id });

@@ -1,12 +1,11 @@
 import type { Delivery } from "../../src/client/answers.ts";
 import { answerOf, whenOf } from "../attempts/text.ts";
-import type { Args } from "../commands.ts";
+import { command, FILTER, LIST, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import type { Io } from "../io.ts";
-import { list, type Field } from "../list.ts";
+import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
 import { readQuery } from "../values.ts";
-import { ago } from "../words.ts";
+import { ago } from "../output/words.ts";
 
 const FIELDS: readonly Field<Delivery>[] = [
   { name: "id", text: ({ id }) => id },
@@ -26,9 +25,26 @@ const FIELDS: readonly Field<Delivery>[] = [
   { name: "round", text: ({ round }) => String(round), hidden: true },
 ];
 
-export async function run(args: Args<"deliveries list">, io: Io): Promise<number> {
-  const query = readQuery(args, io.now());
-  const asked = { client: connect(args, io), operation: "listDeliveries", query } as const;
-  await list(asked, args, { id: ({ id }) => id, fields: FIELDS, first: "webhookd trigger budget.exceeded --all" }, io);
-  return EXIT.ok;
-}
+export const deliveriesList = command({
+  args: {
+    ...FILTER,
+    event: { type: "string", valueHint: "evt_…", description: "Of this event" },
+    tenant: TENANT,
+    ...LIST,
+  },
+  examples: [
+    "webhookd deliveries list --status failed --since 2h",
+    "webhookd deliveries list --event evt_01m7w8bx02jeyjr53r14y5rmma --json",
+  ],
+  async run(args, io) {
+    const query = readQuery(args, io.now());
+    const asked = { client: connect(args, io), operation: "listDeliveries", query } as const;
+    await list(
+      asked,
+      args,
+      { id: ({ id }) => id, fields: FIELDS, first: "webhookd trigger budget.exceeded --all" },
+      io,
+    );
+    return EXIT.ok;
+  },
+});

@@ -1,27 +1,30 @@
-import type { Args } from "../commands.ts";
+import { byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import type { Io } from "../io.ts";
-import { say, sayFields, sayJson } from "../print.ts";
+import { say, sayFields, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
-import { ago } from "../words.ts";
+import { ago } from "../output/words.ts";
 import { deliveryLines } from "./text.ts";
 
-export async function run(args: Args<"deliveries show">, io: Io): Promise<number> {
-  const id = readId("dlv", args.delivery);
-  const client = connect(args, io);
-  const delivery = await client.call("getDelivery", { id });
-  if (args.json) {
-    sayJson(io, delivery);
+export const deliveriesShow = command({
+  args: { delivery: byId("dlv", "The delivery"), ...CLIENT },
+  examples: ["webhookd deliveries show dlv_01m7w8bx02jeyjr53r14y5rmma"],
+  async run(args, io) {
+    const id = readId("dlv", args.delivery);
+    const client = connect(args, io);
+    const delivery = await client.call("getDelivery", { id });
+    if (args.json) {
+      sayJson(io, delivery);
+      return EXIT.ok;
+    }
+    const attempts = await Array.fromAsync(client.every("listDeliveryAttempts", { id, query: { order: "oldest" } }));
+    for (const line of deliveryLines(delivery, delivery.event, attempts, io.now())) say(io, line);
+    sayFields(io, [
+      ["event", `${delivery.event}  ${delivery.type}`],
+      ["received", `${delivery.received_at}, ${ago(delivery.received_at, io.now())}`],
+      ["tenant", delivery.tenant],
+      ["round", String(delivery.round)],
+    ]);
     return EXIT.ok;
-  }
-  const attempts = await Array.fromAsync(client.every("listDeliveryAttempts", { id, query: { order: "oldest" } }));
-  for (const line of deliveryLines(delivery, delivery.event, attempts, io.now())) say(io, line);
-  sayFields(io, [
-    ["event", `${delivery.event}  ${delivery.type}`],
-    ["received", `${delivery.received_at}, ${ago(delivery.received_at, io.now())}`],
-    ["tenant", delivery.tenant],
-    ["round", String(delivery.round)],
-  ]);
-  return EXIT.ok;
-}
+  },
+});

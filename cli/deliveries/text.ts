@@ -1,7 +1,7 @@
 /** A delivery in words: what was tried, and what is to come. */
 import type { Attempt, EventDelivery } from "../../src/client/answers.ts";
 import { resultOf, whenOf } from "../attempts/text.ts";
-import { count } from "../words.ts";
+import { count } from "../output/words.ts";
 
 type Shown = Pick<EventDelivery, "id" | "endpoint" | "status" | "attempts" | "next_attempt_at">;
 

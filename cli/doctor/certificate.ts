@@ -1,7 +1,7 @@
 /** The certificate that the API is served with. */
 import type { Config } from "../../src/config.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
-import { count } from "../words.ts";
+import { count } from "../output/words.ts";
 
 const DAY = 86_400_000;
 /** Whoever renews by hand needs so long. */

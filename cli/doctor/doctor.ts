@@ -4,11 +4,11 @@ import type { Status } from "../../src/client/answers.ts";
 import { ClientError, createClient, type Client } from "../../src/client/client.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { version } from "../../src/version.ts";
-import type { Args } from "../commands.ts";
+import { type ArgsOf, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../output/print.ts";
 import { findTarget } from "../target.ts";
 import { directorySettings } from "../upkeep/data-directory.ts";
 import { readId } from "../values.ts";
@@ -19,25 +19,47 @@ import { fail, ok, warn, type Finding } from "./finding.ts";
 import { dataFindings, hostFindings } from "./host.ts";
 import { repairSecret } from "./repair-secret.ts";
 
-/** Each finding is shown when it is made: the network may be what is slow. */
-export async function run(args: Args<"doctor">, io: Io): Promise<number> {
-  if (args["repair-secret"] !== undefined) return repairSecret(args, io);
-  if (args.endpoint !== undefined) readId("ep", args.endpoint);
-  if (args["data-dir"] !== undefined && !args.offline) {
-    throw usage("--data-dir goes with --offline", "A daemon that runs says itself where its data is.");
-  }
-  const findings: Finding[] = [];
-  for await (const finding of examine(args, io)) {
-    findings.push(finding);
-    if (!args.json) say(io, lineOf(finding));
-  }
-  const failed = findings.filter(({ level }) => level === "FAIL").length;
-  if (args.json) sayJson(io, { ok: failed === 0, findings });
-  else note(io, failed === 0 ? "Nothing is wrong." : `${failed} to see to.`);
-  return failed === 0 ? EXIT.ok : EXIT.answer_is_no;
-}
+const ARGS = {
+  offline: { type: "boolean", description: "Only what can be seen without the daemon and the network" },
+  "data-dir": { type: "string", valueHint: "DIR", description: "With --offline: look at this data directory" },
+  endpoint: { type: "string", valueHint: "ep_…", description: "Of the endpoints look at this one" },
+  "repair-secret": {
+    type: "string",
+    valueHint: "ep_…",
+    description: "Give this endpoint a new signing secret in the place of one that cannot be read",
+  },
+  ...CLIENT,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
 
-async function* examine(args: Args<"doctor">, io: Io): AsyncGenerator<Finding> {
+export const doctor = command({
+  args: ARGS,
+  examples: [
+    "webhookd doctor",
+    "webhookd doctor --offline --json",
+    "webhookd doctor --repair-secret ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
+  ],
+  /** Each finding is shown when it is made: the network may be what is slow. */
+  async run(args, io) {
+    const { "repair-secret": damaged } = args;
+    if (damaged !== undefined) return repairSecret({ ...args, "repair-secret": damaged }, io);
+    if (args.endpoint !== undefined) readId("ep", args.endpoint);
+    if (args["data-dir"] !== undefined && !args.offline) {
+      throw usage("--data-dir goes with --offline", "A daemon that runs says itself where its data is.");
+    }
+    const findings: Finding[] = [];
+    for await (const finding of examine(args, io)) {
+      findings.push(finding);
+      if (!args.json) say(io, lineOf(finding));
+    }
+    const failed = findings.filter(({ level }) => level === "FAIL").length;
+    if (args.json) sayJson(io, { ok: failed === 0, findings });
+    else note(io, failed === 0 ? "Nothing is wrong." : `${failed} to see to.`);
+    return failed === 0 ? EXIT.ok : EXIT.answer_is_no;
+  },
+});
+
+async function* examine(args: Args, io: Io): AsyncGenerator<Finding> {
   const inputs = io.configInputs({ config: args.config, settings: directorySettings(args["data-dir"]) });
   let config: Config;
   try {
@@ -74,7 +96,7 @@ interface Daemon {
 }
 
 /** The daemon, or why there is none. */
-async function ask(args: Args<"doctor">, io: Io): Promise<Daemon | Finding> {
+async function ask(args: Args, io: Io): Promise<Daemon | Finding> {
   try {
     const target = findTarget(args, io);
     const client = createClient(target, { version });

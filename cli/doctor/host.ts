@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { Config } from "../../src/config.ts";
 import { openFilesFor, roomWithin, softLimitOf } from "../../src/domain/open-files.ts";
 import type { Io } from "../io.ts";
-import { count, size } from "../words.ts";
+import { count, size } from "../output/words.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 
 /** They change how Node speaks TLS, or what it runs; the daemon inherits them from the same place. */

@@ -1,17 +1,23 @@
 /** A signing secret that the store cannot read: a new one in its place, and who has to hear of it. */
 import type { Endpoint } from "../../src/client/answers.ts";
-import type { Args } from "../commands.ts";
 import { mendOf } from "../endpoints/text.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
-import { connect } from "../target.ts";
+import { say, sayJson } from "../output/print.ts";
+import { connect, type TargetArgs } from "../target.ts";
 import { readId } from "../values.ts";
 
+interface RepairArgs extends TargetArgs {
+  readonly "repair-secret": string;
+  readonly offline: boolean;
+  readonly endpoint: string | undefined;
+  readonly json: boolean;
+}
+
 /** The secret itself is shown by nothing here. */
-export async function repairSecret(args: Args<"doctor">, io: Io): Promise<number> {
-  const id = readId("ep", args["repair-secret"]!);
+export async function repairSecret(args: RepairArgs, io: Io): Promise<number> {
+  const id = readId("ep", args["repair-secret"]);
   if (args.offline || args.endpoint !== undefined)
     throw usage("--repair-secret is asked of the daemon, and goes alone");
   const client = connect(args, io);

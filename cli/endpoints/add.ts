@@ -1,42 +1,57 @@
 import type { Client } from "../../src/client/client.ts";
-import type { Args } from "../commands.ts";
+import { CLIENT, command, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { keepingIn } from "../files.ts";
-import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { readBrought } from "./brought-secret.ts";
+import { readBrought, SECRET_FILE, SECRET_FROM } from "./brought-secret.ts";
 import { readTypes, suggesting } from "./event-types.ts";
-import { readSettings } from "./settings.ts";
+import { readSettings, SETTINGS } from "./settings.ts";
 
-/** The secret alone goes to stdout; where that is in a file, or known already, the id. */
-export async function run(args: Args<"endpoints add">, io: Io): Promise<number> {
-  const settings = await readSettings(args, io);
-  const brought = await readBrought(args, io);
-  const file = args["secret-file"];
-  const client = connect(args, io);
-  const events = await readTypes(args.events, client);
-  const body = { url: args.to, events, ...settings, enabled: !args.disabled && brought === undefined };
-  const register = () => client.call("registerEndpoint", { query: { tenant: args.tenant }, body });
-  const make = () => suggesting(events, client, register);
-  const endpoint = await keepingIn(file, { make, secret: ({ signing_secret }) => signing_secret });
-  const { signing_secret: secret, ...rest } = endpoint;
-  if (brought !== undefined) await bringAlong(client, { id: rest.id, secret: brought, enable: !args.disabled });
-  const isShown = file === undefined && brought === undefined;
-  if (args.json) {
-    const enabled = !args.disabled;
-    sayJson(io, isShown ? endpoint : { ...rest, enabled });
+export const endpointsAdd = command({
+  args: {
+    to: { type: "positional", required: true, valueHint: "URL", description: "Where its events go: public https" },
+    events: { type: "string", required: true, valueHint: "TYPE,…", description: "Event types, or all" },
+    ...SETTINGS,
+    disabled: { type: "boolean", description: "Send nothing until it is enabled" },
+    tenant: { ...TENANT, description: "Whose events it gets [default]" },
+    "secret-file": SECRET_FILE,
+    "secret-from": SECRET_FROM,
+    ...CLIENT,
+  },
+  examples: [
+    "webhookd endpoints add https://example.com/hook --events budget.exceeded,goal.achieved",
+    "webhookd endpoints add https://example.com/hook --events all --secret-file secret.txt",
+  ],
+  /** The secret alone goes to stdout; where that is in a file, or known already, the id. */
+  async run(args, io) {
+    const settings = await readSettings(args, io);
+    const brought = await readBrought(args, io);
+    const file = args["secret-file"];
+    const client = connect(args, io);
+    const events = await readTypes(args.events, client);
+    const body = { url: args.to, events, ...settings, enabled: !args.disabled && brought === undefined };
+    const register = () => client.call("registerEndpoint", { query: { tenant: args.tenant }, body });
+    const make = () => suggesting(events, client, register);
+    const endpoint = await keepingIn(file, { make, secret: ({ signing_secret }) => signing_secret });
+    const { signing_secret: secret, ...rest } = endpoint;
+    if (brought !== undefined) await bringAlong(client, { id: rest.id, secret: brought, enable: !args.disabled });
+    const isShown = file === undefined && brought === undefined;
+    if (args.json) {
+      const enabled = !args.disabled;
+      sayJson(io, isShown ? endpoint : { ...rest, enabled });
+      return EXIT.ok;
+    }
+    note(io, `${rest.id} added: ${rest.url}`);
+    note(io, `  types  ${rest.events.join(", ")}`);
+    if (file !== undefined) note(io, `  secret in ${file}`);
+    note(io, `  next   webhookd endpoints test ${rest.id}`);
+    if (isShown) note(io, "This is the signing secret. It is shown once; store it now.");
+    say(io, isShown ? secret : rest.id);
     return EXIT.ok;
-  }
-  note(io, `${rest.id} added: ${rest.url}`);
-  note(io, `  types  ${rest.events.join(", ")}`);
-  if (file !== undefined) note(io, `  secret in ${file}`);
-  note(io, `  next   webhookd endpoints test ${rest.id}`);
-  if (isShown) note(io, "This is the signing secret. It is shown once; store it now.");
-  say(io, isShown ? secret : rest.id);
-  return EXIT.ok;
-}
+  },
+});
 
 /** It is registered disabled and enabled at last, so that nothing is signed with a secret that the receiver has not. */
 async function bringAlong(

@@ -5,6 +5,17 @@ import type { Io } from "../io.ts";
 
 const MAX_BYTES = 4096;
 
+export const SECRET_FILE = {
+  type: "string",
+  valueHint: "FILE",
+  description: "Write the secret into this new file, for you alone, and print none",
+} as const;
+export const SECRET_FROM = {
+  type: "string",
+  valueHint: "FILE",
+  description: "Bring a secret along, from another provider; - for stdin",
+} as const;
+
 interface SecretArgs {
   readonly "secret-from"?: string | undefined;
   readonly "secret-file"?: string | undefined;

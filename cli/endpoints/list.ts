@@ -1,10 +1,9 @@
 import type { Endpoint } from "../../src/client/answers.ts";
-import type { Args } from "../commands.ts";
+import { command, LIST, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import type { Io } from "../io.ts";
-import { list, type Field } from "../list.ts";
+import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
-import { ago } from "../words.ts";
+import { ago } from "../output/words.ts";
 import { fieldText, stateOf } from "./text.ts";
 
 const FIELDS: readonly Field<Endpoint>[] = [
@@ -22,11 +21,27 @@ const FIELDS: readonly Field<Endpoint>[] = [
   { name: "metadata", text: ({ metadata }) => fieldText(metadata), hidden: true },
 ];
 
-export async function run(args: Args<"endpoints list">, io: Io): Promise<number> {
-  const { state, type, to, uid, tenant } = args;
-  const enabled = state === undefined ? undefined : state === "enabled";
-  const query = { enabled, type, url: to, uid, tenant };
-  const asked = { client: connect(args, io), operation: "listEndpoints", query } as const;
-  await list(asked, args, { id: ({ id }) => id, fields: FIELDS, first: "webhookd endpoints add URL --events all" }, io);
-  return EXIT.ok;
-}
+export const endpointsList = command({
+  args: {
+    state: { type: "enum", options: ["enabled", "disabled"], description: "Only these" },
+    type: { type: "string", valueHint: "TYPE", description: "That chose this event type" },
+    to: { type: "string", valueHint: "URL", description: "That have exactly this URL" },
+    uid: { type: "string", valueHint: "UID", description: "Of this name" },
+    tenant: TENANT,
+    ...LIST,
+  },
+  examples: ["webhookd endpoints list", "webhookd endpoints list --state disabled --type budget.exceeded --ids"],
+  async run(args, io) {
+    const { state, type, to, uid, tenant } = args;
+    const enabled = state === undefined ? undefined : state === "enabled";
+    const query = { enabled, type, url: to, uid, tenant };
+    const asked = { client: connect(args, io), operation: "listEndpoints", query } as const;
+    await list(
+      asked,
+      args,
+      { id: ({ id }) => id, fields: FIELDS, first: "webhookd endpoints add URL --events all" },
+      io,
+    );
+    return EXIT.ok;
+  },
+});

@@ -1,21 +1,24 @@
-import type { Args } from "../commands.ts";
+import { byId, CLIENT, command, YES } from "../command.ts";
 import { confirm, requireSomebody } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
-import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
-import { count } from "../words.ts";
+import { count } from "../output/words.ts";
 
-export async function run(args: Args<"endpoints rm">, io: Io): Promise<number> {
-  const id = readId("ep", args.endpoint);
-  requireSomebody("deleting an endpoint", args, io);
-  const client = connect(args, io);
-  const { url, health } = await client.call("getEndpoint", { id });
-  const waiting = count(health.pending + health.held, "delivery waits", "deliveries wait");
-  await confirm({ facts: [`${id} ${url}: ${waiting} for it and will be cancelled.`], word: id }, args, io);
-  await client.call("deleteEndpoint", { id });
-  if (args.json) sayJson(io, { id, deleted: true });
-  else say(io, `${id} is deleted; what was sent to it stays listed.`);
-  return EXIT.ok;
-}
+export const endpointsRm = command({
+  args: { endpoint: byId("ep", "The endpoint"), ...YES, ...CLIENT },
+  examples: ["webhookd endpoints rm ep_01m7w8bx02jeyjr53r14y5rmma"],
+  async run(args, io) {
+    const id = readId("ep", args.endpoint);
+    requireSomebody("deleting an endpoint", args, io);
+    const client = connect(args, io);
+    const { url, health } = await client.call("getEndpoint", { id });
+    const waiting = count(health.pending + health.held, "delivery waits", "deliveries wait");
+    await confirm({ facts: [`${id} ${url}: ${waiting} for it and will be cancelled.`], word: id }, args, io);
+    await client.call("deleteEndpoint", { id });
+    if (args.json) sayJson(io, { id, deleted: true });
+    else say(io, `${id} is deleted; what was sent to it stays listed.`);
+    return EXIT.ok;
+  },
+});

@@ -1,37 +1,56 @@
 import type { SigningSecrets } from "../../src/client/answers.ts";
 import type { Client } from "../../src/client/client.ts";
-import type { Args } from "../commands.ts";
+import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
 import { keepingIn } from "../files.ts";
 import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readDuration, readId } from "../values.ts";
-import { readBrought } from "./brought-secret.ts";
+import { readBrought, SECRET_FILE, SECRET_FROM } from "./brought-secret.ts";
 
 const MAX_OVERLAP_MS = 7 * 86_400_000;
 
-/** The new secret alone goes to stdout. */
-export async function run(args: Args<"endpoints rotate-secret">, io: Io): Promise<number> {
-  const id = readId("ep", args.endpoint);
-  const overlap = readOverlap(args);
-  const secret = await readBrought(args, io);
-  const client = connect(args, io);
-  if (args.complete) return complete(client, id, args, io);
-  if (args.abandon) return abandon(client, id, args, io);
-  const file = args["secret-file"];
-  const body = { overlap_seconds: overlap, secret };
-  const make = () => client.call("rotateSecret", { id, body });
-  const secrets = await keepingIn(file, { make, secret: newest });
-  const isBrought = secret !== undefined;
-  if (args.json)
-    sayJson(io, file === undefined && !isBrought ? secrets : { id, switches_at: secrets.switches_at, file });
-  else tell(id, secrets, { file, isBrought }, io);
-  return EXIT.ok;
-}
+const ARGS = {
+  endpoint: byId("ep", "The endpoint"),
+  overlap: { type: "string", valueHint: "DURATION", description: "How long both are in use, at most 7d [24h]" },
+  complete: { type: "boolean", description: "Let the next one take over now" },
+  abandon: { type: "boolean", description: "Forget the next one" },
+  "secret-file": SECRET_FILE,
+  "secret-from": SECRET_FROM,
+  ...CLIENT,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
 
-function readOverlap(args: Args<"endpoints rotate-secret">): number | undefined {
+export const endpointsRotateSecret = command({
+  args: ARGS,
+  examples: [
+    "webhookd endpoints rotate-secret ep_01m7w8bx02jeyjr53r14y5rmma --overlap 24h",
+    "webhookd endpoints rotate-secret ep_01m7w8bx02jeyjr53r14y5rmma --complete",
+    "webhookd endpoints rotate-secret ep_01m7w8bx02jeyjr53r14y5rmma --overlap 0s --secret-from old-provider.txt",
+  ],
+  /** The new secret alone goes to stdout. */
+  async run(args, io) {
+    const id = readId("ep", args.endpoint);
+    const overlap = readOverlap(args);
+    const secret = await readBrought(args, io);
+    const client = connect(args, io);
+    if (args.complete) return complete(client, id, args, io);
+    if (args.abandon) return abandon(client, id, args, io);
+    const file = args["secret-file"];
+    const body = { overlap_seconds: overlap, secret };
+    const make = () => client.call("rotateSecret", { id, body });
+    const secrets = await keepingIn(file, { make, secret: newest });
+    const isBrought = secret !== undefined;
+    if (args.json)
+      sayJson(io, file === undefined && !isBrought ? secrets : { id, switches_at: secrets.switches_at, file });
+    else tell(id, secrets, { file, isBrought }, io);
+    return EXIT.ok;
+  },
+});
+
+function readOverlap(args: Args): number | undefined {
   const { overlap, complete, abandon } = args;
   const isNew = overlap !== undefined || args["secret-file"] !== undefined || args["secret-from"] !== undefined;
   if ((complete && abandon) || ((complete || abandon) && isNew)) {

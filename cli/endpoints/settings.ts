@@ -1,24 +1,30 @@
 /** What flags say of an endpoint, as fields of a registration or of a change to one. */
+import type { ArgsOf } from "../command.ts";
 import { usage } from "../failure.ts";
 import { readInput } from "../files.ts";
 import type { Io } from "../io.ts";
 import { readCount } from "../values.ts";
 
-interface SettingArgs {
-  readonly description?: string | undefined;
-  readonly uid?: string | undefined;
-  readonly rate?: string | undefined;
-  readonly "max-in-flight"?: string | undefined;
-  readonly "when-disabled"?: "hold" | "skip" | undefined;
-  readonly "headers-from"?: string | undefined;
-  readonly metadata?: string | undefined;
-}
+/** What may be said of an endpoint beside its URL and types; `none` takes a limit or a name away again. */
+export const SETTINGS = {
+  description: { type: "string", valueHint: "TEXT", description: "What it is, in a line" },
+  uid: { type: "string", valueHint: "UID", description: "Your own name for it, unique in the tenant" },
+  rate: { type: "string", valueHint: "N", description: "At most so many attempts begin in a second" },
+  "max-in-flight": { type: "string", valueHint: "N", description: "At most so many at a time" },
+  "when-disabled": {
+    type: "enum",
+    options: ["hold", "skip"],
+    description: "While it is disabled its events are held, or skipped",
+  },
+  "headers-from": { type: "string", valueHint: "FILE", description: "Headers to send, a JSON object; - for stdin" },
+  metadata: { type: "string", valueHint: "JSON", description: "Yours, a JSON object" },
+} as const;
 
 const MAX_HEADERS_BYTES = 128 * 1024;
 const NONE = "none";
 
 /** Only the fields that were given. Throws a Failure with exit code 2. */
-export async function readSettings(args: SettingArgs, io: Io): Promise<Readonly<Record<string, unknown>>> {
+export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promise<Readonly<Record<string, unknown>>> {
   const { description, uid, rate, "max-in-flight": most, "when-disabled": whenDisabled, metadata } = args;
   const file = args["headers-from"];
   return {

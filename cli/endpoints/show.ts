@@ -1,30 +1,41 @@
 import type { Attempt, EndpointWithHealth } from "../../src/client/answers.ts";
 import { resultOf } from "../attempts/text.ts";
-import type { Args } from "../commands.ts";
+import { byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
-import { say, sayFields, sayJson } from "../print.ts";
-import { sayTable } from "../table.ts";
+import { say, sayFields, sayJson } from "../output/print.ts";
+import { sayTable } from "../output/table.ts";
 import { connect } from "../target.ts";
 import { readCount, readId } from "../values.ts";
-import { ago, grouped } from "../words.ts";
+import { ago, grouped } from "../output/words.ts";
 import { fieldText, mendOf, stateOf } from "./text.ts";
 
-export async function run(args: Args<"endpoints show">, io: Io): Promise<number> {
-  const id = readId("ep", args.endpoint);
-  const limit = readCount(args.attempts, "--attempts", { min: 0, max: 100 });
-  const client = connect(args, io);
-  const endpoint = await client.call("getEndpoint", { id });
-  if (args.json) {
-    sayJson(io, endpoint);
+export const endpointsShow = command({
+  args: {
+    endpoint: byId("ep", "The endpoint"),
+    attempts: { type: "string", default: "5", valueHint: "N", description: "So many of the latest attempts" },
+    ...CLIENT,
+  },
+  examples: [
+    "webhookd endpoints show ep_01m7w8bx02jeyjr53r14y5rmma",
+    "webhookd endpoints show ep_01m7w8bx02jeyjr53r14y5rmma --attempts 20",
+  ],
+  async run(args, io) {
+    const id = readId("ep", args.endpoint);
+    const limit = readCount(args.attempts, "--attempts", { min: 0, max: 100 });
+    const client = connect(args, io);
+    const endpoint = await client.call("getEndpoint", { id });
+    if (args.json) {
+      sayJson(io, endpoint);
+      return EXIT.ok;
+    }
+    // Asked before anything is said: half an answer is none.
+    const attempts = limit === 0 ? null : await client.call("listEndpointAttempts", { id, query: { limit } });
+    show(endpoint, io);
+    if (attempts !== null) showAttempts(id, attempts.data, io);
     return EXIT.ok;
-  }
-  // Asked before anything is said: half an answer is none.
-  const attempts = limit === 0 ? null : await client.call("listEndpointAttempts", { id, query: { limit } });
-  show(endpoint, io);
-  if (attempts !== null) showAttempts(id, attempts.data, io);
-  return EXIT.ok;
-}
+  },
+});
 
 function showAttempts(id: string, attempts: readonly Attempt[], io: Io): void {
   if (attempts.length === 0) {

@@ -1,9 +1,9 @@
 import type { Attempt, Publication } from "../../src/client/answers.ts";
 import { answerLines, resultOf } from "../attempts/text.ts";
-import type { Args } from "../commands.ts";
+import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
 import { whyNone } from "../daemon/halts.ts";
@@ -12,17 +12,37 @@ import { suggesting } from "./event-types.ts";
 /** The daemon ends the attempt, and its wait for it, long before. */
 const TIMEOUT_MS = 120_000;
 
-export async function run(args: Args<"endpoints test">, io: Io): Promise<number> {
-  const id = readId("ep", args.endpoint);
-  const client = connect(args, io);
-  const ask = { id, query: { wait: args.wait || undefined }, body: { type: args.type }, timeoutMs: TIMEOUT_MS };
-  const types = args.type === undefined ? [] : [args.type];
-  const answer = await suggesting(types, client, () => client.call("sendTestEvent", ask));
-  if (args.json) sayJson(io, answer);
-  if ("outcome" in answer) return attempted(answer, args, io);
-  const why = args.wait ? await whyNone(client) : null;
-  return published(answer, { ...args, id, why }, io);
-}
+const ARGS = {
+  endpoint: byId("ep", "The endpoint"),
+  type: { type: "string", valueHint: "TYPE", description: "A sample of this type [the first it chose]" },
+  wait: {
+    type: "boolean",
+    default: true,
+    description: "Wait for the answer",
+    negativeDescription: "Return as soon as it is on its way",
+  },
+  ...CLIENT,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
+
+export const endpointsTest = command({
+  args: ARGS,
+  examples: [
+    "webhookd endpoints test ep_01m7w8bx02jeyjr53r14y5rmma",
+    "webhookd endpoints test ep_01m7w8bx02jeyjr53r14y5rmma --type goal.achieved",
+  ],
+  async run(args, io) {
+    const id = readId("ep", args.endpoint);
+    const client = connect(args, io);
+    const ask = { id, query: { wait: args.wait || undefined }, body: { type: args.type }, timeoutMs: TIMEOUT_MS };
+    const types = args.type === undefined ? [] : [args.type];
+    const answer = await suggesting(types, client, () => client.call("sendTestEvent", ask));
+    if (args.json) sayJson(io, answer);
+    if ("outcome" in answer) return attempted(answer, args, io);
+    const why = args.wait ? await whyNone(client) : null;
+    return published(answer, { ...args, id, why }, io);
+  },
+});
 
 function attempted(attempt: Attempt, { json }: { readonly json: boolean }, io: Io): number {
   const { endpoint, event, outcome, detail } = attempt;
@@ -36,7 +56,7 @@ function attempted(attempt: Attempt, { json }: { readonly json: boolean }, io: I
   return outcome === "succeeded" ? EXIT.ok : EXIT.answer_is_no;
 }
 
-interface Published extends Args<"endpoints test"> {
+interface Published extends Args {
   readonly id: string;
   readonly why: string | null;
 }

@@ -1,41 +1,58 @@
 import type { Endpoint } from "../../src/client/answers.ts";
 import type { Client } from "../../src/client/client.ts";
-import type { Args } from "../commands.ts";
+import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
 import { readTypes, suggesting } from "./event-types.ts";
-import { readSettings } from "./settings.ts";
+import { readSettings, SETTINGS } from "./settings.ts";
 import { fieldText } from "./text.ts";
 
-export async function run(args: Args<"endpoints update">, io: Io): Promise<number> {
-  const id = readId("ep", args.endpoint);
-  const settings = await readSettings(args, io);
-  const added = args["add-event"];
-  const removed = args["remove-event"];
-  if (args.events !== undefined && added.length + removed.length > 0) {
-    throw usage("--events names all of them", "Leave out --add-event and --remove-event, or it.");
-  }
-  const named = args.to !== undefined || args.events !== undefined || added.length + removed.length > 0;
-  if (!named && Object.keys(settings).length === 0) throw usage("say what to change", "See the flags with --help.");
-  const client = connect(args, io);
-  const before = await client.call("getEndpoint", { id });
-  const events = await eventsOf(before, args, client);
-  const body = {
-    ...settings,
-    ...(args.to !== undefined && { url: args.to }),
-    ...(events !== undefined && { events }),
-  };
-  const after = await suggesting(events ?? [], client, () => client.call("changeEndpoint", { id, body }));
-  if (args.json) sayJson(io, after);
-  else for (const line of changes(before, after, "headers" in settings)) say(io, line);
-  return EXIT.ok;
-}
+const ARGS = {
+  endpoint: byId("ep", "The endpoint"),
+  to: { type: "string", valueHint: "URL", description: "Where its events go from now on, waiting ones too" },
+  events: { type: "string", valueHint: "TYPE,…", description: "These event types and no others, or all" },
+  "add-event": { type: "string", multiple: true, valueHint: "TYPE", description: "This event type too" },
+  "remove-event": { type: "string", multiple: true, valueHint: "TYPE", description: "This event type no longer" },
+  ...SETTINGS,
+  ...CLIENT,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
 
-async function eventsOf(before: Endpoint, args: Args<"endpoints update">, client: Client) {
+export const endpointsUpdate = command({
+  args: ARGS,
+  examples: [
+    "webhookd endpoints update ep_01m7w8bx02jeyjr53r14y5rmma --to https://example.com/new --rate 20",
+    "webhookd endpoints update ep_01m7w8bx02jeyjr53r14y5rmma --add-event goal.achieved --remove-event budget.exceeded",
+  ],
+  async run(args, io) {
+    const id = readId("ep", args.endpoint);
+    const settings = await readSettings(args, io);
+    const added = args["add-event"];
+    const removed = args["remove-event"];
+    if (args.events !== undefined && added.length + removed.length > 0) {
+      throw usage("--events names all of them", "Leave out --add-event and --remove-event, or it.");
+    }
+    const named = args.to !== undefined || args.events !== undefined || added.length + removed.length > 0;
+    if (!named && Object.keys(settings).length === 0) throw usage("say what to change", "See the flags with --help.");
+    const client = connect(args, io);
+    const before = await client.call("getEndpoint", { id });
+    const events = await eventsOf(before, args, client);
+    const body = {
+      ...settings,
+      ...(args.to !== undefined && { url: args.to }),
+      ...(events !== undefined && { events }),
+    };
+    const after = await suggesting(events ?? [], client, () => client.call("changeEndpoint", { id, body }));
+    if (args.json) sayJson(io, after);
+    else for (const line of changes(before, after, "headers" in settings)) say(io, line);
+    return EXIT.ok;
+  },
+});
+
+async function eventsOf(before: Endpoint, args: Args, client: Client) {
   if (args.events !== undefined) return readTypes(args.events, client);
   const { "add-event": added, "remove-event": removed } = args;
   if (added.length + removed.length === 0) return undefined;

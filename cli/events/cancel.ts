@@ -1,28 +1,36 @@
-import type { Args } from "../commands.ts";
+import { byId, CLIENT, command, YES } from "../command.ts";
 import { confirm, requireSomebody } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
-import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
-import { count } from "../words.ts";
+import { count } from "../output/words.ts";
 
-export async function run(args: Args<"events cancel">, io: Io): Promise<number> {
-  const id = readId("evt", args.event);
-  const endpoint = args.endpoint === undefined ? undefined : readId("ep", args.endpoint);
-  requireSomebody("cancelling", args, io);
-  const client = connect(args, io);
-  const { type, deliveries, more_deliveries } = await client.call("getEvent", { id });
-  const open = deliveries.filter(
-    ({ status, endpoint: to }) => /^(?:pending|held)$/.test(status) && (endpoint === undefined || to === endpoint),
-  );
-  const least = more_deliveries ? "at least " : "";
-  const facts = [
-    `${id} ${type}: ${least}${count(open.length, "delivery is", "deliveries are")} open and will be cancelled.`,
-  ];
-  await confirm({ facts, word: "yes" }, args, io);
-  const after = await client.call("cancelEvent", { id, body: { endpoint } });
-  if (args.json) sayJson(io, after);
-  else say(io, `${id}: ${count(after.cancelled, "delivery", "deliveries")} cancelled; it is ${after.status}.`);
-  return EXIT.ok;
-}
+export const eventsCancel = command({
+  args: {
+    event: byId("evt", "The event"),
+    endpoint: { type: "string", valueHint: "ep_…", description: "Only to this endpoint" },
+    ...YES,
+    ...CLIENT,
+  },
+  examples: ["webhookd events cancel evt_01m7w8bx02jeyjr53r14y5rmma --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --yes"],
+  async run(args, io) {
+    const id = readId("evt", args.event);
+    const endpoint = args.endpoint === undefined ? undefined : readId("ep", args.endpoint);
+    requireSomebody("cancelling", args, io);
+    const client = connect(args, io);
+    const { type, deliveries, more_deliveries } = await client.call("getEvent", { id });
+    const open = deliveries.filter(
+      ({ status, endpoint: to }) => /^(?:pending|held)$/.test(status) && (endpoint === undefined || to === endpoint),
+    );
+    const least = more_deliveries ? "at least " : "";
+    const facts = [
+      `${id} ${type}: ${least}${count(open.length, "delivery is", "deliveries are")} open and will be cancelled.`,
+    ];
+    await confirm({ facts, word: "yes" }, args, io);
+    const after = await client.call("cancelEvent", { id, body: { endpoint } });
+    if (args.json) sayJson(io, after);
+    else say(io, `${id}: ${count(after.cancelled, "delivery", "deliveries")} cancelled; it is ${after.status}.`);
+    return EXIT.ok;
+  },
+});

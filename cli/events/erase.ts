@@ -1,23 +1,26 @@
-import type { Args } from "../commands.ts";
+import { byId, CLIENT, command, YES } from "../command.ts";
 import { confirm, requireSomebody } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
-import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
 
-export async function run(args: Args<"events erase">, io: Io): Promise<number> {
-  const id = readId("evt", args.event);
-  requireSomebody("erasing", args, io);
-  const client = connect(args, io);
-  const { type, status } = await client.call("getEvent", { id });
-  const facts = [
-    `${id} ${type}, ${status}: its data and what receivers answered are erased, and what is open is cancelled.`,
-    "It can never be sent again.",
-  ];
-  await confirm({ facts, word: id }, args, io);
-  await client.call("eraseEvent", { id });
-  if (args.json) sayJson(io, { id, erased: true });
-  else say(io, `${id} is erased; its attempts stay listed.`);
-  return EXIT.ok;
-}
+export const eventsErase = command({
+  args: { event: byId("evt", "The event"), ...YES, ...CLIENT },
+  examples: ["webhookd events erase evt_01m7w8bx02jeyjr53r14y5rmma"],
+  async run(args, io) {
+    const id = readId("evt", args.event);
+    requireSomebody("erasing", args, io);
+    const client = connect(args, io);
+    const { type, status } = await client.call("getEvent", { id });
+    const facts = [
+      `${id} ${type}, ${status}: its data and what receivers answered are erased, and what is open is cancelled.`,
+      "It can never be sent again.",
+    ];
+    await confirm({ facts, word: id }, args, io);
+    await client.call("eraseEvent", { id });
+    if (args.json) sayJson(io, { id, erased: true });
+    else say(io, `${id} is erased; its attempts stay listed.`);
+    return EXIT.ok;
+  },
+});

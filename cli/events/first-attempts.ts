@@ -4,7 +4,7 @@ import type { Client } from "../../src/client/client.ts";
 import { lastResultOf } from "../attempts/text.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { say, sayJson } from "../output/print.ts";
 import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.ts";
 
 /** The event once each of its deliveries was attempted, or when that took too long or will not be soon. */

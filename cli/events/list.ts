@@ -1,13 +1,12 @@
 import type { EventDelivery, EventSummary } from "../../src/client/answers.ts";
 import { FILTER_WORDS } from "../../src/client/filter.ts";
 import { answerOf } from "../attempts/text.ts";
-import type { Args } from "../commands.ts";
+import { command, FILTER, LIST, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import type { Io } from "../io.ts";
-import { list, type Field } from "../list.ts";
+import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
 import { readQuery } from "../values.ts";
-import { ago } from "../words.ts";
+import { ago } from "../output/words.ts";
 
 const FIELDS: readonly Field<EventSummary>[] = [
   { name: "id", text: ({ id }) => id },
@@ -24,14 +23,26 @@ const FIELDS: readonly Field<EventSummary>[] = [
 
 const WORDS = FILTER_WORDS.filter((word) => word !== "event");
 
-export async function run(args: Args<"events list">, io: Io): Promise<number> {
-  const filter = readQuery(args, io.now(), WORDS);
-  // The table says how each fares; for programs an event comes as any list gives it.
-  const query = args.json || args.ids ? filter : { ...filter, include: "deliveries" };
-  const asked = { client: connect(args, io), operation: "listEvents", query } as const;
-  await list(asked, args, { id: ({ id }) => id, fields: FIELDS, first: "webhookd trigger budget.exceeded --all" }, io);
-  return EXIT.ok;
-}
+export const eventsList = command({
+  args: { ...FILTER, tenant: TENANT, ...LIST },
+  examples: [
+    "webhookd events list --status failed --since 2h",
+    "webhookd events list --type budget.exceeded --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --ids",
+  ],
+  async run(args, io) {
+    const filter = readQuery(args, io.now(), WORDS);
+    // The table says how each fares; for programs an event comes as any list gives it.
+    const query = args.json || args.ids ? filter : { ...filter, include: "deliveries" };
+    const asked = { client: connect(args, io), operation: "listEvents", query } as const;
+    await list(
+      asked,
+      args,
+      { id: ({ id }) => id, fields: FIELDS, first: "webhookd trigger budget.exceeded --all" },
+      io,
+    );
+    return EXIT.ok;
+  },
+});
 
 const deliveriesOf = ({ deliveries }: EventSummary): readonly EventDelivery[] => deliveries ?? [];
 

@@ -1,27 +1,46 @@
-import type { Args } from "../commands.ts";
+import { CLIENT, command, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { count } from "../words.ts";
+import { count } from "../output/words.ts";
 import { readData } from "./data.ts";
 import { firstAttempts, tellFirst } from "./first-attempts.ts";
 
-/** The id alone goes to stdout, unless it waits. */
-export async function run(args: Args<"events send">, io: Io): Promise<number> {
-  const data = await readData(args.data, io);
-  const client = connect(args, io);
-  const rest = JSON.stringify({ type: args.type, tenant: args.tenant, created_at: args["created-at"] });
-  const key = args["idempotency-key"];
-  const published = await client.call("publishEvent", {
-    body: `${rest.slice(0, -1)},"data":${data}}`,
-    ...(key !== undefined && { idempotencyKey: key }),
-  });
-  if (args.wait) return tellFirst(await firstAttempts(client, published.id, io), args.json, io);
-  if (args.json) sayJson(io, published);
-  else {
-    note(io, `${published.type} goes to ${count(published.delivery_count, "endpoint", "endpoints")}.`);
-    say(io, published.id);
-  }
-  return EXIT.ok;
-}
+export const eventsSend = command({
+  args: {
+    type: { type: "string", required: true, valueHint: "TYPE", description: "Its event type" },
+    data: {
+      type: "string",
+      required: true,
+      valueHint: "@FILE",
+      description: "A JSON object, passed on byte for byte: in a file, - for stdin, or as it stands here",
+    },
+    tenant: { ...TENANT, description: "Whose endpoints get it [default]" },
+    "created-at": { type: "string", valueHint: "INSTANT", description: "When it happened [now]" },
+    "idempotency-key": { type: "string", valueHint: "KEY", description: "Sent again with it, it is published once" },
+    wait: { type: "boolean", description: "Wait for the first attempt of each delivery, at most 15 s" },
+    ...CLIENT,
+  },
+  examples: [
+    `webhookd events send --type budget.exceeded --data '{"budget_id":"bud_1"}' --wait`,
+    "webhookd events send --type budget.exceeded --data @event.json --idempotency-key 2026-11-20/bud_1",
+  ],
+  /** The id alone goes to stdout, unless it waits. */
+  async run(args, io) {
+    const data = await readData(args.data, io);
+    const client = connect(args, io);
+    const rest = JSON.stringify({ type: args.type, tenant: args.tenant, created_at: args["created-at"] });
+    const key = args["idempotency-key"];
+    const published = await client.call("publishEvent", {
+      body: `${rest.slice(0, -1)},"data":${data}}`,
+      ...(key !== undefined && { idempotencyKey: key }),
+    });
+    if (args.wait) return tellFirst(await firstAttempts(client, published.id, io), args.json, io);
+    if (args.json) sayJson(io, published);
+    else {
+      note(io, `${published.type} goes to ${count(published.delivery_count, "endpoint", "endpoints")}.`);
+      say(io, published.id);
+    }
+    return EXIT.ok;
+  },
+});

@@ -1,37 +1,55 @@
 import type { Attempt, Event } from "../../src/client/answers.ts";
 import type { Client } from "../../src/client/client.ts";
 import { printable } from "../../src/domain/printable.ts";
-import type { Args } from "../commands.ts";
+import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
 import { deliveryLines } from "../deliveries/text.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { say, sayFields, sayJsonText } from "../print.ts";
+import { say, sayFields, sayJsonText } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
-import { ago, grouped } from "../words.ts";
+import { ago, grouped } from "../output/words.ts";
 import { bodyOf, dataOf } from "./body.ts";
 import { curlScript } from "./curl.ts";
 
 /** Of the data; the rest is a matter for `--raw`. */
 const MAX_DATA_CHARS = 4000;
 
-export async function run(args: Args<"events show">, io: Io): Promise<number> {
-  const id = readId("evt", args.event);
-  checkFlags(args, io);
-  const client = connect(args, io);
-  const answer = await client.text("getEvent", { id });
-  if (args.raw) io.stdout.write(bodyOf(answer).toString());
-  else if (args.curl) io.stdout.write(await curlOf(client, answer, args.endpoint));
-  else if (args.json) sayJsonText(io, answer);
-  else {
-    const attempts = client.every("listEventAttempts", { id, query: { order: "oldest" } });
-    show(answer, await Array.fromAsync(attempts), io);
-  }
-  return EXIT.ok;
-}
+const ARGS = {
+  event: byId("evt", "The event"),
+  raw: { type: "boolean", description: "The body as it is signed and sent, byte for byte, and nothing else" },
+  force: { type: "boolean", description: "With --raw: onto a terminal, too" },
+  curl: { type: "boolean", description: "A script that sends it once, signed with $WEBHOOKD_SECRET" },
+  endpoint: { type: "string", valueHint: "ep_…", description: "With --curl: to this endpoint" },
+  ...CLIENT,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
 
-function checkFlags({ raw, curl, json, force, endpoint }: Args<"events show">, io: Io): void {
+export const eventsShow = command({
+  args: ARGS,
+  examples: [
+    "webhookd events show evt_01m7w8bx02jeyjr53r14y5rmma",
+    "webhookd events show evt_01m7w8bx02jeyjr53r14y5rmma --raw",
+    "webhookd events show evt_01m7w8bx02jeyjr53r14y5rmma --curl --endpoint ep_01m7w8bx02jeyjr53r14y5rmma",
+  ],
+  async run(args, io) {
+    const id = readId("evt", args.event);
+    checkFlags(args, io);
+    const client = connect(args, io);
+    const answer = await client.text("getEvent", { id });
+    if (args.raw) io.stdout.write(bodyOf(answer).toString());
+    else if (args.curl) io.stdout.write(await curlOf(client, answer, args.endpoint));
+    else if (args.json) sayJsonText(io, answer);
+    else {
+      const attempts = client.every("listEventAttempts", { id, query: { order: "oldest" } });
+      show(answer, await Array.fromAsync(attempts), io);
+    }
+    return EXIT.ok;
+  },
+});
+
+function checkFlags({ raw, curl, json, force, endpoint }: Args, io: Io): void {
   const [first, second] = [raw && "--raw", curl && "--curl", json && "--json"].filter((flag) => flag !== false);
   if (second !== undefined) throw usage(`${first} and ${second} are two outputs`, "Give one of them.");
   if (endpoint !== undefined && !curl) throw usage("--endpoint goes with --curl");

@@ -1,44 +1,53 @@
 import type { FailureGroup } from "../../src/client/answers.ts";
 import { causeText } from "../../src/domain/cause.ts";
-import type { Args } from "../commands.ts";
+import { CLIENT, command, FILTER, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { readTroubles, troubleText, troubleTodo } from "../daemon/halts.ts";
-import { glyphsOf, sparkline, type Glyphs } from "../glyphs.ts";
-import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../print.ts";
-import { sayTable } from "../table.ts";
+import { glyphsOf, sparkline, type Glyphs } from "../output/glyphs.ts";
+import { note, say, sayJson } from "../output/print.ts";
+import { sayTable } from "../output/table.ts";
 import { connect } from "../target.ts";
 import { readCount, readQuery } from "../values.ts";
-import { ago, grouped, hostsOf, span } from "../words.ts";
+import { ago, grouped, hostsOf, span } from "../output/words.ts";
 
-/** The screen for bad days, as text. */
-export async function run(args: Args<"failures">, io: Io): Promise<number> {
-  const limit = readCount(args.limit, "--limit", { min: 1, max: 500 });
-  const query = readQuery(args, io.now(), ["since", "endpoint", "tenant"]);
-  const client = connect(args, io);
-  const failures = await client.call("listFailures", { query });
-  const troubles = await readTroubles(client);
-  if (args.json) {
-    sayJson(io, { ...failures, not_sending: troubles });
+export const failures = command({
+  args: {
+    since: { ...FILTER.since, description: "Only events received since then [7d]" },
+    endpoint: FILTER.endpoint,
+    tenant: TENANT,
+    limit: { type: "string", default: "20", valueHint: "N", description: "At most so many groups" },
+    ...CLIENT,
+  },
+  examples: ["webhookd failures", "webhookd failures --since 2h --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --json"],
+  /** The screen for bad days, as text. */
+  async run(args, io) {
+    const limit = readCount(args.limit, "--limit", { min: 1, max: 500 });
+    const query = readQuery(args, io.now(), ["since", "endpoint", "tenant"]);
+    const client = connect(args, io);
+    const failures = await client.call("listFailures", { query });
+    const troubles = await readTroubles(client);
+    if (args.json) {
+      sayJson(io, { ...failures, not_sending: troubles });
+      return EXIT.ok;
+    }
+    for (const one of troubles) say(io, `${troubleText(one, io.now())}. To do: ${troubleTodo(one)}`);
+    const [worst] = failures.data;
+    if (worst === undefined) {
+      if (troubles.length > 0) say(io, `No receiver has failed since ${failures.since}.`);
+      else say(io, `Nothing has failed of what was received since ${failures.since}.`);
+      return EXIT.ok;
+    }
+    const shown = failures.data.slice(0, limit);
+    const hosts = await hostsOf(client, shown);
+    const glyphs = glyphsOf(io);
+    sayTable(io, [TITLES, ...shown.map((group) => cellsOf(group, hosts, glyphs, io.now()))]);
+    const step = `each sign of SERIES is ${span(failures.step_seconds)}`;
+    const more = failures.total > shown.length ? `; ${shown.length} of ${failures.total} groups shown` : "";
+    note(io, `Received since ${failures.since}; ${step}${more}.`);
+    for (const line of nextOf(worst, args.since)) say(io, line);
     return EXIT.ok;
-  }
-  for (const one of troubles) say(io, `${troubleText(one, io.now())}. To do: ${troubleTodo(one)}`);
-  const [worst] = failures.data;
-  if (worst === undefined) {
-    if (troubles.length > 0) say(io, `No receiver has failed since ${failures.since}.`);
-    else say(io, `Nothing has failed of what was received since ${failures.since}.`);
-    return EXIT.ok;
-  }
-  const shown = failures.data.slice(0, limit);
-  const hosts = await hostsOf(client, shown);
-  const glyphs = glyphsOf(io);
-  sayTable(io, [TITLES, ...shown.map((group) => cellsOf(group, hosts, glyphs, io.now()))]);
-  const step = `each sign of SERIES is ${span(failures.step_seconds)}`;
-  const more = failures.total > shown.length ? `; ${shown.length} of ${failures.total} groups shown` : "";
-  note(io, `Received since ${failures.since}; ${step}${more}.`);
-  for (const line of nextOf(worst, args.since)) say(io, line);
-  return EXIT.ok;
-}
+  },
+});
 
 const TITLES = ["FAILED", "RETRIED", "HELD", "ENDPOINT", "URL", "CAUSE", "FIRST", "LAST", "SERIES"];
 

@@ -4,10 +4,10 @@ import type { Client } from "../../src/client/client.ts";
 import { isAway } from "../away.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
-import { glyphsOf } from "../glyphs.ts";
+import { glyphsOf } from "../output/glyphs.ts";
 import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../print.ts";
-import { Progress } from "../progress.ts";
+import { note, say, sayJson } from "../output/print.ts";
+import { Progress } from "../output/progress.ts";
 import { progressOf, resultOf } from "./job-text.ts";
 
 const POLL_MS = 500;

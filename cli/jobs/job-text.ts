@@ -1,7 +1,7 @@
 /** A job as text. */
 import type { Job, WholeJob } from "../../src/client/answers.ts";
-import { bar, type Glyphs } from "../glyphs.ts";
-import { ago, count, grouped, span } from "../words.ts";
+import { bar, type Glyphs } from "../output/glyphs.ts";
+import { ago, count, grouped, span } from "../output/words.ts";
 
 const BAR = 16;
 /** Endpoints. */

@@ -1,10 +1,9 @@
 import type { Job } from "../../src/client/answers.ts";
-import type { Args } from "../commands.ts";
+import { command, LIST, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import type { Io } from "../io.ts";
-import { list, type Field } from "../list.ts";
+import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
-import { ago } from "../words.ts";
+import { ago } from "../output/words.ts";
 import { filterText } from "./job-text.ts";
 
 const FIELDS: readonly Field<Job>[] = [
@@ -24,8 +23,12 @@ const FIELDS: readonly Field<Job>[] = [
   { name: "tenant", text: ({ tenant }) => tenant, hidden: true },
 ];
 
-export async function run(args: Args<"jobs list">, io: Io): Promise<number> {
-  const asked = { client: connect(args, io), operation: "listJobs", query: { tenant: args.tenant } } as const;
-  await list(asked, args, { id: ({ id }) => id, fields: FIELDS, first: "webhookd replay --all-failed" }, io);
-  return EXIT.ok;
-}
+export const jobsList = command({
+  args: { tenant: TENANT, ...LIST },
+  examples: ["webhookd jobs list", "webhookd jobs list --ids --limit 1"],
+  async run(args, io) {
+    const asked = { client: connect(args, io), operation: "listJobs", query: { tenant: args.tenant } } as const;
+    await list(asked, args, { id: ({ id }) => id, fields: FIELDS, first: "webhookd replay --all-failed" }, io);
+    return EXIT.ok;
+  },
+});

@@ -1,33 +1,56 @@
 import { parseDuration } from "../../src/config/units.ts";
 import { nearest } from "../../src/config/nearest.ts";
 import { SCOPES, type Scope } from "../../src/domain/key.ts";
-import type { Args } from "../commands.ts";
+import { CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
 import { keepingIn } from "../files.ts";
-import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 
-/** The token alone goes to stdout, or the name of the file that it is in; the talk goes to stderr. */
-export async function run(args: Args<"keys create">, io: Io): Promise<number> {
-  const scopes = readScopes(args.scope);
-  const expires = args.expires === undefined ? {} : { expires_at: readExpiry(args.expires, io.now()) };
-  const body = { name: args.name, scopes, tenant: args.tenant, ...expires };
-  const client = connect(args, io);
-  const make = () => client.call("createKey", { body });
-  const created = await keepingIn(args.out, { make, secret: ({ key }) => key });
-  const { key, ...rest } = created;
-  if (args.json) {
-    sayJson(io, args.out === undefined ? created : { ...rest, file: args.out });
+export const keysCreate = command({
+  args: {
+    name: { type: "string", required: true, valueHint: "NAME", description: "What it is for" },
+    scope: {
+      type: "string",
+      required: true,
+      valueHint: "SCOPE,…",
+      description: "publish, read, manage, secrets, metrics, admin",
+    },
+    tenant: { type: "string", default: "default", valueHint: "TENANT", description: "One tenant, or *" },
+    out: {
+      type: "string",
+      valueHint: "FILE",
+      description: "Write it into this new file, for you alone, and print none",
+    },
+    expires: { type: "string", valueHint: "DURATION", description: "How long it works, such as 30d" },
+    ...CLIENT,
+  },
+  examples: [
+    "webhookd keys create --name billing --scope publish,read",
+    "webhookd keys create --name ci --scope publish --expires 30d --out ci.key",
+    "webhookd keys create --name portal --scope read --tenant acme --expires 2h --json",
+  ],
+  /** The token alone goes to stdout, or the name of the file that it is in; the talk goes to stderr. */
+  async run(args, io) {
+    const scopes = readScopes(args.scope);
+    const expires = args.expires === undefined ? {} : { expires_at: readExpiry(args.expires, io.now()) };
+    const body = { name: args.name, scopes, tenant: args.tenant, ...expires };
+    const client = connect(args, io);
+    const make = () => client.call("createKey", { body });
+    const created = await keepingIn(args.out, { make, secret: ({ key }) => key });
+    const { key, ...rest } = created;
+    if (args.json) {
+      sayJson(io, args.out === undefined ? created : { ...rest, file: args.out });
+      return EXIT.ok;
+    }
+    const until = rest.expires_at === null ? "" : `, until ${rest.expires_at}`;
+    note(io, `${rest.id} ${rest.name}: ${rest.scopes.join(", ")} for tenant ${rest.tenant}${until}`);
+    if (args.out === undefined) note(io, "This is the key. It is shown once; store it now.");
+    say(io, args.out ?? key);
     return EXIT.ok;
-  }
-  const until = rest.expires_at === null ? "" : `, until ${rest.expires_at}`;
-  note(io, `${rest.id} ${rest.name}: ${rest.scopes.join(", ")} for tenant ${rest.tenant}${until}`);
-  if (args.out === undefined) note(io, "This is the key. It is shown once; store it now.");
-  say(io, args.out ?? key);
-  return EXIT.ok;
-}
+  },
+});
 
 function readScopes(text: string): Scope[] {
   return text.split(",").map((given) => {

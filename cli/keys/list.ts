@@ -1,10 +1,9 @@
 import type { Key } from "../../src/client/answers.ts";
-import type { Args } from "../commands.ts";
+import { command, LIST } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import type { Io } from "../io.ts";
-import { list, type Field } from "../list.ts";
+import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
-import { ago } from "../words.ts";
+import { ago } from "../output/words.ts";
 
 const FIELDS: readonly Field<Key>[] = [
   { name: "id", text: ({ id }) => id },
@@ -20,11 +19,15 @@ const FIELDS: readonly Field<Key>[] = [
   { name: "state", text: state },
 ];
 
-export async function run(args: Args<"keys list">, io: Io): Promise<number> {
-  const asked = { client: connect(args, io), operation: "listKeys", query: {} } as const;
-  await list(asked, args, { id: ({ id }) => id, fields: FIELDS }, io);
-  return EXIT.ok;
-}
+export const keysList = command({
+  args: LIST,
+  examples: ["webhookd keys list"],
+  async run(args, io) {
+    const asked = { client: connect(args, io), operation: "listKeys", query: {} } as const;
+    await list(asked, args, { id: ({ id }) => id, fields: FIELDS }, io);
+    return EXIT.ok;
+  },
+});
 
 function state({ revoked_at, expires_at }: Key, now: number): string {
   if (revoked_at !== null) return `revoked ${revoked_at}`;

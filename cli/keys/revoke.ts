@@ -1,22 +1,28 @@
-import type { Args } from "../commands.ts";
+import { CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 
-export async function run(args: Args<"keys revoke">, io: Io): Promise<number> {
-  // Repeating a token here would put it into messages and logs.
-  if (!args.key.startsWith("key_")) {
-    throw new Failure(
-      "usage",
-      "that is not the id of a key",
-      "Ids begin with key_; see `webhookd keys list`. Nothing was done.",
-    );
-  }
-  const last = await connect(args, io).call("revokeKey", { id: args.key });
-  if (last !== null) note(io, last.note);
-  if (args.json) sayJson(io, { id: args.key, revoked: true });
-  else say(io, `${args.key} is revoked: requests with it get 401 from now on.`);
-  return EXIT.ok;
-}
+export const keysRevoke = command({
+  args: {
+    key: { type: "positional", required: true, valueHint: "key_…", description: "The key's id" },
+    ...CLIENT,
+  },
+  examples: ["webhookd keys revoke key_01m7w8bx02jeyjr53r14y5rmma"],
+  async run(args, io) {
+    // Repeating a token here would put it into messages and logs.
+    if (!args.key.startsWith("key_")) {
+      throw new Failure(
+        "usage",
+        "that is not the id of a key",
+        "Ids begin with key_; see `webhookd keys list`. Nothing was done.",
+      );
+    }
+    const last = await connect(args, io).call("revokeKey", { id: args.key });
+    if (last !== null) note(io, last.note);
+    if (args.json) sayJson(io, { id: args.key, revoked: true });
+    else say(io, `${args.key} is revoked: requests with it get 401 from now on.`);
+    return EXIT.ok;
+  },
+});

@@ -1,48 +1,52 @@
 import { BUILT_IN_TYPES } from "../../src/domain/built-in-types.ts";
-import type { Args } from "../commands.ts";
+import { command } from "../command.ts";
 import { programAt } from "../daemon/banner.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
-import { glyphsOf } from "../glyphs.ts";
+import { glyphsOf } from "../output/glyphs.ts";
 import type { Io } from "../io.ts";
-import { say } from "../print.ts";
+import { say } from "../output/print.ts";
 import { readDuration } from "../values.ts";
 import { DELAYS, FAILURES, openSite, type DemoSite } from "./demo-site.ts";
 import { requestLine } from "./request-line.ts";
-import { count } from "../words.ts";
+import { count } from "../output/words.ts";
 
 const EVERY_MS = 1000;
 /** How soon a signal is heard. */
 const STEP_MS = 100;
 
-export async function run(args: Args<"demo">, io: Io): Promise<number> {
-  const forMs = args.for === undefined ? Number.POSITIVE_INFINITY : readDuration(args.for, "--for");
-  const stop = watch(io);
-  try {
-    const counts = { taken: 0, refused: 0 };
-    const glyphs = glyphsOf(io);
-    const site = await openSite(io, (name, reception) => {
-      counts[reception.status === 200 ? "taken" : "refused"] += 1;
-      say(io, `${name.padEnd(5)} ${requestLine(reception, glyphs)}`);
-      if (counts.refused === FAILURES && reception.status !== 200) say(io, RECOVERED);
-    });
-    stop.atSecond(site.remove);
+export const demo = command({
+  args: { for: { type: "string", valueHint: "DURATION", description: "End by itself after so long [at Ctrl-C]" } },
+  examples: ["webhookd demo", "webhookd demo --for 30s"],
+  async run(args, io) {
+    const forMs = args.for === undefined ? Number.POSITIVE_INFINITY : readDuration(args.for, "--for");
+    const stop = watch(io);
     try {
-      introduce(site, io);
-      const events = await traffic(site, { forMs, isStopped: stop.isStopped }, io);
-      say(
-        io,
-        `${count(events, "event", "events")}: ${count(counts.taken, "request", "requests")} answered 200, ${counts.refused} refused.`,
-      );
+      const counts = { taken: 0, refused: 0 };
+      const glyphs = glyphsOf(io);
+      const site = await openSite(io, (name, reception) => {
+        counts[reception.status === 200 ? "taken" : "refused"] += 1;
+        say(io, `${name.padEnd(5)} ${requestLine(reception, glyphs)}`);
+        if (counts.refused === FAILURES && reception.status !== 200) say(io, RECOVERED);
+      });
+      stop.atSecond(site.remove);
+      try {
+        introduce(site, io);
+        const events = await traffic(site, { forMs, isStopped: stop.isStopped }, io);
+        say(
+          io,
+          `${count(events, "event", "events")}: ${count(counts.taken, "request", "requests")} answered 200, ${counts.refused} refused.`,
+        );
+      } finally {
+        await site.close();
+      }
+      say(io, `Stopped, and removed ${site.dir}.`);
+      return EXIT.ok;
     } finally {
-      await site.close();
+      stop.forget();
     }
-    say(io, `Stopped, and removed ${site.dir}.`);
-    return EXIT.ok;
-  } finally {
-    stop.forget();
-  }
-}
+  },
+});
 
 const RECOVERED = "flaky has recovered. What it failed for good waits for a replay, as above.";
 

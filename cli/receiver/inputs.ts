@@ -5,6 +5,21 @@ import { usage } from "../failure.ts";
 import { readFile } from "../files.ts";
 import type { Io } from "../io.ts";
 
+export const BODY = {
+  type: "positional",
+  valueHint: "BODY",
+  description: "File with the body, byte for byte; stdin if it is - or not given",
+} as const;
+export const SECRET_FILE = {
+  type: "string",
+  valueHint: "FILE",
+  description: "File with the signing secret; one a line while it is being rotated",
+} as const;
+export const STAMP = {
+  id: { type: "string", valueHint: "evt_…", description: "The webhook-id, for a webhook-signature" },
+  timestamp: { type: "string", valueHint: "SECONDS", description: "The webhook-timestamp, for a webhook-signature" },
+} as const;
+
 /** A current secret, the next one, and room for mistakes. */
 const MAX_SECRETS = 16;
 const MAX_BODY_BYTES = 16 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { Glyphs } from "../glyphs.ts";
+import type { Glyphs } from "../output/glyphs.ts";
 import type { EventShown, Judgement } from "./judgement.ts";
 import { reasonsOf } from "./reasons.ts";
 

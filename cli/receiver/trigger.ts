@@ -2,17 +2,17 @@ import type { Attempt } from "../../src/client/answers.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { answerLines, resultOf } from "../attempts/text.ts";
-import type { Args } from "../commands.ts";
+import { type ArgsOf, CLIENT, command } from "../command.ts";
 import { whyNone } from "../daemon/halts.ts";
 import { exitOf, firstAttempts, tellFirst } from "../events/first-attempts.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../print.ts";
-import { sayTable } from "../table.ts";
+import { note, say, sayJson } from "../output/print.ts";
+import { sayTable } from "../output/table.ts";
 import { connect } from "../target.ts";
 import { readCount, readId, readPace } from "../values.ts";
-import { hostOf } from "../words.ts";
+import { hostOf } from "../output/words.ts";
 import { sampleData } from "./sample.ts";
 
 /** The daemon may wait for a receiver longer than it takes to answer anything else. */
@@ -25,31 +25,61 @@ interface Shot {
   tell(): void;
 }
 
-export async function run(args: Args<"trigger">, io: Io): Promise<number> {
-  const connected = () => connect(args, io);
-  if (args.list) return listTypes(connected(), args.json, io);
-  const { type } = args;
-  if (type === undefined) throw usage("TYPE is missing", "webhookd trigger --list shows them.");
-  const count = readCount(args.count, "--count", { min: 1, max: MAX_COUNT });
-  const pauseMs = 1000 / readPace(args.pace, "--pace");
-  checkTarget(args);
-  const data = await sampleData(type, args, connected, io);
-  const body = `{"type":${JSON.stringify(type)},"data":${data}}`;
-  if (args.print) {
-    io.stdout.write(`${printable(body, { keepNewlines: true })}\n`);
-    return EXIT.ok;
-  }
-  const client = connected();
-  const { endpoint } = args;
-  if (endpoint === undefined && !args.all) await requireDev(client, type);
-  const shoot =
-    endpoint === undefined
-      ? () => publish(client, body, args.json, io)
-      : () => sendTest(client, { endpoint, type }, args.json, io);
-  return many(shoot, { count, pauseMs, json: args.json }, io);
-}
+const ARGS = {
+  type: { type: "positional", valueHint: "TYPE", description: "Its event type" },
+  endpoint: { type: "string", valueHint: "ep_…", description: "A test event, to this endpoint alone" },
+  all: {
+    type: "boolean",
+    description: "A real event, to all that chose the type; no need to say so to a daemon with --dev",
+  },
+  data: {
+    type: "string",
+    valueHint: "@FILE",
+    description: "In place of the sample: in a file, - for stdin, or JSON as it stands here",
+  },
+  set: { type: "string", multiple: true, valueHint: "data.a.b=VALUE", description: "Change one field of the data" },
+  count: { type: "string", default: "1", valueHint: "N", description: "So many events" },
+  pace: { type: "string", default: "5/s", valueHint: "N/s", description: "At most so many at a time" },
+  print: { type: "boolean", description: "Show what would be published, and publish nothing" },
+  list: { type: "boolean", description: "Show the types there are" },
+  ...CLIENT,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
 
-function checkTarget({ endpoint, all, data, set }: Args<"trigger">): void {
+export const trigger = command({
+  args: ARGS,
+  examples: [
+    "webhookd trigger budget.exceeded",
+    "webhookd trigger budget.exceeded --endpoint ep_01m7w8bx02jeyjr53r14y5rmma",
+    "webhookd trigger transaction.enriched --all --set data.category=travel.flights --count 10 --pace 2/s",
+    "webhookd trigger --list",
+  ],
+  async run(args, io) {
+    const connected = () => connect(args, io);
+    if (args.list) return listTypes(connected(), args.json, io);
+    const { type } = args;
+    if (type === undefined) throw usage("TYPE is missing", "webhookd trigger --list shows them.");
+    const count = readCount(args.count, "--count", { min: 1, max: MAX_COUNT });
+    const pauseMs = 1000 / readPace(args.pace, "--pace");
+    checkTarget(args);
+    const data = await sampleData(type, args, connected, io);
+    const body = `{"type":${JSON.stringify(type)},"data":${data}}`;
+    if (args.print) {
+      io.stdout.write(`${printable(body, { keepNewlines: true })}\n`);
+      return EXIT.ok;
+    }
+    const client = connected();
+    const { endpoint } = args;
+    if (endpoint === undefined && !args.all) await requireDev(client, type);
+    const shoot =
+      endpoint === undefined
+        ? () => publish(client, body, args.json, io)
+        : () => sendTest(client, { endpoint, type }, args.json, io);
+    return many(shoot, { count, pauseMs, json: args.json }, io);
+  },
+});
+
+function checkTarget({ endpoint, all, data, set }: Args): void {
   if (endpoint === undefined) return;
   readId("ep", endpoint);
   if (all) throw usage("--endpoint and --all exclude each other");

@@ -2,37 +2,60 @@ import type { Client } from "../../src/client/client.ts";
 import { printDuration } from "../../src/config/units.ts";
 import { nearMiss, type Presented, type Stamp } from "../../src/domain/near-miss.ts";
 import { signBody, signingKeys, signStandard, verifyBody, verifyStandard } from "../../src/domain/signature.ts";
-import type { Args } from "../commands.ts";
+import { type ArgsOf, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { bodyOf } from "../events/body.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readId } from "../values.ts";
-import { readBody, readSecrets, readStamp } from "./inputs.ts";
+import { BODY, SECRET_FILE, STAMP, readBody, readSecrets, readStamp } from "./inputs.ts";
 import { otherSecrets, secretsOf } from "./known.ts";
 import { reasonsOf } from "./reasons.ts";
 
 /** What receivers commonly allow, by Standard Webhooks' own libraries. */
 const TOLERANCE_MS = 5 * 60_000;
 
-export async function run(args: Args<"verify">, io: Io): Promise<number> {
-  const stamp = readStamp(args);
-  checkSources(args);
-  const client = args.event === undefined && args.endpoint === undefined ? null : connect(args, io);
-  const presented = await present(args, stamp, client, io);
-  const isGenuine = presented.secrets.some((secret) => matches(secret, presented));
-  const stale = stamp === null ? null : staleness(stamp, io.now());
-  if (isGenuine) {
-    if (args.json) sayJson(io, { ok: true });
-    else say(io, "OK");
-  } else await sayWhy(presented, client, args, io);
-  if (stale !== null) note(io, stale);
-  return isGenuine ? EXIT.ok : EXIT.answer_is_no;
-}
+const ARGS = {
+  signature: {
+    type: "string",
+    required: true,
+    valueHint: "HEX",
+    description: "What X-Service-Signature, or with --id and --timestamp webhook-signature, holds",
+  },
+  body: BODY,
+  "secret-file": SECRET_FILE,
+  ...STAMP,
+  event: { type: "string", valueHint: "evt_…", description: "Take the body from the daemon: of this event" },
+  endpoint: { type: "string", valueHint: "ep_…", description: "Take the secret from the daemon: of this endpoint" },
+  ...CLIENT,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
 
-async function present(args: Args<"verify">, stamp: Stamp | null, client: Client | null, io: Io): Promise<Presented> {
+export const verify = command({
+  args: ARGS,
+  examples: [
+    "webhookd verify --secret-file secret.txt --signature 757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17 body.json",
+    "webhookd verify --event evt_01m7w8bx02jeyjr53r14y5rmma --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --signature 757107ea",
+  ],
+  async run(args, io) {
+    const stamp = readStamp(args);
+    checkSources(args);
+    const client = args.event === undefined && args.endpoint === undefined ? null : connect(args, io);
+    const presented = await present(args, stamp, client, io);
+    const isGenuine = presented.secrets.some((secret) => matches(secret, presented));
+    const stale = stamp === null ? null : staleness(stamp, io.now());
+    if (isGenuine) {
+      if (args.json) sayJson(io, { ok: true });
+      else say(io, "OK");
+    } else await sayWhy(presented, client, args, io);
+    if (stale !== null) note(io, stale);
+    return isGenuine ? EXIT.ok : EXIT.answer_is_no;
+  },
+});
+
+async function present(args: Args, stamp: Stamp | null, client: Client | null, io: Io): Promise<Presented> {
   const { signature, event, endpoint, "secret-file": file } = args;
   const fromFile = file === undefined ? null : { secrets: readSecrets(file), others: [] };
   const body =
@@ -42,7 +65,7 @@ async function present(args: Args<"verify">, stamp: Stamp | null, client: Client
 }
 
 /** One secret and one body, and ids that are some. */
-function checkSources({ event, endpoint, body, "secret-file": file }: Args<"verify">): void {
+function checkSources({ event, endpoint, body, "secret-file": file }: Args): void {
   if ((file === undefined) === (endpoint === undefined)) {
     throw usage("which secret is it?", "Give either --secret-file or --endpoint.");
   }
@@ -60,7 +83,7 @@ function matches(secret: string, { signature, body, standard }: Presented): bool
   return signature === signature.toLowerCase() && verifyBody(specified, body, signature);
 }
 
-async function sayWhy(presented: Presented, client: Client | null, args: Args<"verify">, io: Io): Promise<void> {
+async function sayWhy(presented: Presented, client: Client | null, args: Args, io: Io): Promise<void> {
   const found = nearMiss(presented) ?? (client && (await amongOthers(presented, client, args.endpoint)));
   const reasons = found === null ? [] : reasonsOf(found);
   const computed = computedFor(presented);

@@ -1,24 +1,35 @@
 /** Many replays: a plan, somebody's word for it, and a job on the server over exactly what was planned. */
 import type { Job, JobPlan } from "../../src/client/answers.ts";
 import type { Client } from "../../src/client/client.ts";
-import type { Args } from "../commands.ts";
 import { confirm } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { followJob, howToSteer } from "../jobs/follow.ts";
-import { note, say, sayJson } from "../print.ts";
-import { connect } from "../target.ts";
+import { note, say, sayJson } from "../output/print.ts";
+import { connect, type TargetArgs } from "../target.ts";
 import { readCount, readDuration, readPace } from "../values.ts";
 import { contextOf, planLines } from "./plan.ts";
 import type { ReplaySet } from "./set.ts";
-import { count } from "../words.ts";
+import { count } from "../output/words.ts";
 
 /** A set of millions takes the daemon a while to look through. */
 const TIMEOUT_MS = 300_000;
 const DEFAULT_PACE = "20/s";
 
-export async function replayMany(args: Args<"replay">, set: ReplaySet, io: Io): Promise<number> {
+interface ManyArgs extends TargetArgs {
+  readonly pace: string | undefined;
+  readonly expect: string | undefined;
+  readonly timeout: string | undefined;
+  readonly canary: boolean;
+  readonly "dry-run": boolean;
+  readonly yes: boolean;
+  /** Undefined: neither was typed. */
+  readonly wait: boolean | undefined;
+  readonly json: boolean;
+}
+
+export async function replayMany(args: ManyArgs, set: ReplaySet, io: Io): Promise<number> {
   const ratePerSecond = readPace(args.pace ?? DEFAULT_PACE, "--pace");
   const expect = args.expect === undefined ? null : readCount(args.expect, "--expect", { min: 0, max: 999_999_999 });
   const timeoutMs = args.timeout === undefined ? null : readDuration(args.timeout, "--timeout");
@@ -48,12 +59,7 @@ interface Planned {
 }
 
 /** It is the answer to `--dry-run`, and talk before anything else. */
-async function show(
-  client: Client,
-  { plan, set, ratePerSecond }: Planned,
-  args: Args<"replay">,
-  io: Io,
-): Promise<void> {
+async function show(client: Client, { plan, set, ratePerSecond }: Planned, args: ManyArgs, io: Io): Promise<void> {
   if (args.json) {
     sayJson(io, { kind: "plan", ...plan });
     return;

@@ -4,7 +4,7 @@ import { printDuration } from "../../src/config/units.ts";
 import { lastResultOf } from "../attempts/text.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { say, sayJson } from "../output/print.ts";
 import { connect, type TargetArgs } from "../target.ts";
 import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.ts";
 

@@ -1,7 +1,7 @@
 /** What a replay would be about, for whoever has to agree to it. */
 import type { EndpointWithHealth, JobPlan } from "../../src/client/answers.ts";
 import type { Client, Query } from "../../src/client/client.ts";
-import { ago, count, hostOf, span } from "../words.ts";
+import { ago, count, hostOf, span } from "../output/words.ts";
 import type { ReplaySet } from "./set.ts";
 
 /** More would scroll away what matters. */

@@ -1,28 +1,59 @@
-import type { Args } from "../commands.ts";
+import { type ArgsOf, CLIENT, command, FILTER, TENANT } from "../command.ts";
 import { usage } from "../failure.ts";
-import type { Io } from "../io.ts";
 import { readDuration, readId } from "../values.ts";
 import { replayMany } from "./many.ts";
 import { replayOne } from "./one.ts";
 import { readSet } from "./set.ts";
 
-/** One event by its id is replayed at once; whatever may be many is planned, agreed to, and done by a job. */
-export async function run(args: Args<"replay">, io: Io): Promise<number> {
-  const [event, ...more] = args.events;
-  if (event === undefined || event === "-" || more.length > 0 || mayBeMany(args)) {
-    if (args.force) {
-      const hint = "Many that were delivered are named by --status delivered.";
-      throw usage("--force is for one event", hint);
+const ARGS = {
+  events: { type: "positional", variadic: true, valueHint: "evt_…", description: "Events; - reads ids from stdin" },
+  ...FILTER,
+  tenant: TENANT,
+  "all-failed": { type: "boolean", description: "Everything that failed; without it nothing is taken unasked" },
+  force: { type: "boolean", description: "Of one event, also where it was delivered already" },
+  "dry-run": { type: "boolean", description: "Show the plan and do nothing" },
+  yes: { type: "boolean", description: "Do not ask for the number; needed for many without a terminal" },
+  expect: { type: "string", valueHint: "N", description: "Refuse unless the plan holds so many deliveries" },
+  pace: { type: "string", valueHint: "N/s", description: "At most so many to each endpoint [20/s]" },
+  canary: { type: "boolean", description: "Try one for each endpoint first; a failure pauses the job" },
+  wait: {
+    type: "boolean",
+    negatable: true,
+    description: "Wait until it is done: one event does unasked, for its first attempt",
+    negativeDescription: "Return as soon as it is queued",
+  },
+  timeout: { type: "string", valueHint: "DURATION", description: "Wait no longer: one event 15s, many for ever" },
+  ...CLIENT,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
+
+export const replay = command({
+  args: ARGS,
+  examples: [
+    "webhookd replay evt_01m7w8bx02jeyjr53r14y5rmma",
+    "webhookd replay evt_01m7w8bx02jeyjr53r14y5rmma --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --force --json",
+    "webhookd replay --status-code 5xx --since 2h --dry-run",
+    "webhookd replay --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --error timeout --canary --pace 5/s --wait",
+    "webhookd replay - --yes --expect 441",
+  ],
+  /** One event by its id is replayed at once; whatever may be many is planned, agreed to, and done by a job. */
+  async run(args, io) {
+    const [event, ...more] = args.events;
+    if (event === undefined || event === "-" || more.length > 0 || mayBeMany(args)) {
+      if (args.force) {
+        const hint = "Many that were delivered are named by --status delivered.";
+        throw usage("--force is for one event", hint);
+      }
+      return replayMany(args, await readSet(args, io), io);
     }
-    return replayMany(args, await readSet(args, io), io);
-  }
-  readId("evt", event);
-  const timeoutMs = args.timeout === undefined ? undefined : readDuration(args.timeout, "--timeout");
-  return replayOne({ ...args, event, timeoutMs, wait: args.wait ?? true }, io);
-}
+    readId("evt", event);
+    const timeoutMs = args.timeout === undefined ? undefined : readDuration(args.timeout, "--timeout");
+    return replayOne({ ...args, event, timeoutMs, wait: args.wait ?? true }, io);
+  },
+});
 
 /** What goes with a plan. `--yes` says nothing about which. */
-function mayBeMany(args: Args<"replay">): boolean {
+function mayBeMany(args: Args): boolean {
   const { filter, status, type, error, since, until, tenant, expect, pace } = args;
   const texts = [filter, status, type, error, since, until, tenant, expect, pace, args["status-code"]];
   return texts.some((text) => text !== undefined) || args.canary || args["dry-run"] || args["all-failed"];

@@ -1,8 +1,7 @@
 /** Which deliveries are to be replayed, as it was typed or piped in. */
-import type { Args } from "../commands.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { readId, readQuery } from "../values.ts";
+import { readId, readQuery, type FilterArgs } from "../values.ts";
 
 export interface ReplaySet {
   /** As a job's draft takes it. */
@@ -14,11 +13,13 @@ export interface ReplaySet {
   readonly tenant: string | undefined;
 }
 
+type SetArgs = FilterArgs & { readonly events: readonly string[]; readonly "all-failed": boolean };
+
 /** What one job takes by id. */
 const MAX_IDS = 1000;
 
 /** Throws a Failure when it names nothing: what is meant must be said. */
-export async function readSet(args: Args<"replay">, io: Io): Promise<ReplaySet> {
+export async function readSet(args: SetArgs, io: Io): Promise<ReplaySet> {
   const query = readQuery(args, io.now());
   const { tenant, event, test, status, ...rest } = query;
   const typed = [...args.events, ...(event === undefined ? [] : [event])];

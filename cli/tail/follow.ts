@@ -6,7 +6,7 @@ import type { Delivery } from "../../src/client/answers.ts";
 import type { Client, Query } from "../../src/client/client.ts";
 import { isAway } from "../away.ts";
 import type { Io } from "../io.ts";
-import { count } from "../words.ts";
+import { count } from "../output/words.ts";
 import { changeOf, keyOf, type Change, type Counts, type Note, type Told } from "./change.ts";
 
 export interface FollowOptions {

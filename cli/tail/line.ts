@@ -1,8 +1,8 @@
 /** A change as a line of text, in letters and signs that any terminal shows. */
 import { causeText } from "../../src/domain/cause.ts";
 import type { CountedChanges } from "../../src/client/stream.ts";
-import type { Glyphs } from "../glyphs.ts";
-import { count, span } from "../words.ts";
+import type { Glyphs } from "../output/glyphs.ts";
+import { count, span } from "../output/words.ts";
 import type { Change } from "./change.ts";
 
 export function lineOf(change: Change, glyphs: Glyphs): string {

@@ -1,12 +1,12 @@
 import type { Client } from "../../src/client/client.ts";
 import { FILTER_WORDS, type FilterWord } from "../../src/client/filter.ts";
 import { nearest } from "../../src/config/nearest.ts";
-import type { Args } from "../commands.ts";
+import { type ArgsOf, CLIENT, command, FILTER, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
-import { glyphsOf } from "../glyphs.ts";
+import { glyphsOf } from "../output/glyphs.ts";
 import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../print.ts";
+import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readCount, readQuery } from "../values.ts";
 import type { Told } from "./change.ts";
@@ -21,33 +21,59 @@ const WORDS = FILTER_WORDS.filter((word) => word !== "until" && word !== "test")
 /** What a change can be of. */
 const STATUSES = ["pending", "delivered", "failed", "cancelled"];
 
-/** Runs until it is interrupted, nobody reads any more, or `--exit-after` lines were said. */
-export async function run(args: Args<"events tail">, io: Io): Promise<number> {
-  const words = readWords(args, io.now());
-  const history =
-    args.lines === undefined
-      ? words.since === undefined
-        ? HISTORY
-        : MOST_HISTORY
-      : readCount(args.lines, "--lines", { min: 0, max: MOST_HISTORY });
-  const limits = { min: 1, max: 999_999_999 };
-  const most = args["exit-after"] === undefined ? Infinity : readCount(args["exit-after"], "--exit-after", limits);
-  const client = connect(args, io);
-  const end = new AbortController();
-  let exit: number = EXIT.ok;
-  const stop = io.onSignal((signal) => {
-    exit = signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm;
-    end.abort();
-  });
-  io.stdout.onClosed(() => end.abort());
-  try {
-    await tell(client, { words, history, most, ...args, signal: end.signal }, io);
-    return exit;
-  } finally {
-    end.abort();
-    stop();
-  }
-}
+const { until: _, ...FILTERS } = FILTER;
+
+const ARGS = {
+  ...FILTERS,
+  tenant: TENANT,
+  since: { ...FILTER.since, description: "Begin with what was received since then" },
+  lines: {
+    type: "string",
+    alias: "n",
+    valueHint: "N",
+    description: "Begin with the latest N deliveries [10, or all of --since up to 1000]",
+  },
+  attempts: { type: "boolean", description: "Attempts alone, without what is published, cancelled or changed" },
+  "exit-after": { type: "string", valueHint: "N", description: "End after so many lines" },
+  ...CLIENT,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
+
+export const eventsTail = command({
+  args: ARGS,
+  examples: [
+    "webhookd events tail",
+    "webhookd events tail --status failed --since 10m",
+    "webhookd events tail --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --attempts -n 0 --exit-after 1 --json",
+  ],
+  /** Runs until it is interrupted, nobody reads any more, or `--exit-after` lines were said. */
+  async run(args, io) {
+    const words = readWords(args, io.now());
+    const history =
+      args.lines === undefined
+        ? words.since === undefined
+          ? HISTORY
+          : MOST_HISTORY
+        : readCount(args.lines, "--lines", { min: 0, max: MOST_HISTORY });
+    const limits = { min: 1, max: 999_999_999 };
+    const most = args["exit-after"] === undefined ? Infinity : readCount(args["exit-after"], "--exit-after", limits);
+    const client = connect(args, io);
+    const end = new AbortController();
+    let exit: number = EXIT.ok;
+    const stop = io.onSignal((signal) => {
+      exit = signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm;
+      end.abort();
+    });
+    io.stdout.onClosed(() => end.abort());
+    try {
+      await tell(client, { words, history, most, ...args, signal: end.signal }, io);
+      return exit;
+    } finally {
+      end.abort();
+      stop();
+    }
+  },
+});
 
 interface Telling {
   readonly words: { readonly [W in FilterWord]?: string };
@@ -99,7 +125,7 @@ function jsonOf(told: Told): object {
 }
 
 /** Throws a Failure for words that make no sense here. */
-function readWords(args: Args<"events tail">, now: number): { readonly [W in FilterWord]?: string } {
+function readWords(args: Args, now: number): { readonly [W in FilterWord]?: string } {
   const words = readQuery(args, now, WORDS);
   if (words.status !== undefined && !STATUSES.includes(words.status)) {
     const near = nearest(words.status, STATUSES);

@@ -4,35 +4,54 @@ import { readFilter } from "../../src/client/filter.ts";
 import type { ConfigFlags } from "../../src/config/inputs.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { version } from "../../src/version.ts";
-import type { Args } from "../commands.ts";
+import { type ArgsOf, command, TARGET } from "../command.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { connect } from "../target.ts";
 import { readTsx } from "../tsx.ts";
 
-export async function run(args: Args<"tui">, io: Io): Promise<number> {
-  const settings = settingsOf(args, io);
-  refuseWithoutTerminal(io);
-  const client = connect(args, io);
-  // Ink leaves colours to us; read when it is loaded.
-  process.env.FORCE_COLOR = "0";
-  await readTsx();
-  const { openDashboard } = await import("../../tui/main.tsx");
-  // Frames are garbage at once. From here on the young generation stays as loading has left it: grown with them it
-  // would cost 100 MB, and from the start on it would be collected too often.
-  setFlagsFromString("--semi-space-growth-factor=1");
-  return openDashboard({
-    client,
-    settings: { ...settings, target: client.target },
-    tab: args.screen,
-    filter: args.filter ?? "",
-    stdin: process.stdin,
-    stdout: process.stdout,
-  });
-}
+const ARGS = {
+  screen: {
+    type: "enum",
+    options: ["events", "deliveries", "endpoints", "failures", "activity"],
+    default: "events",
+    description: "What is shown first",
+  },
+  filter: { type: "string", valueHint: "WORDS", description: 'Of that screen, such as "status:failed since:2h"' },
+  "read-only": { type: "boolean", description: "Look on; every key that changes something is off" },
+  refresh: { type: "string", valueHint: "DURATION", description: "How often news are drawn [250ms]" },
+  ascii: { type: "boolean", description: "Draw in ASCII alone; so it does where the locale is not UTF-8" },
+  ...TARGET,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
+
+export const tui = command({
+  args: ARGS,
+  examples: ["webhookd tui", "webhookd tui --screen failures", "webhookd tui --read-only --filter status:failed"],
+  async run(args, io) {
+    const settings = settingsOf(args, io);
+    refuseWithoutTerminal(io);
+    const client = connect(args, io);
+    // Ink leaves colours to us; read when it is loaded.
+    process.env.FORCE_COLOR = "0";
+    await readTsx();
+    const { openDashboard } = await import("../../tui/main.tsx");
+    // Frames are garbage at once. From here on the young generation stays as loading has left it: grown with them it
+    // would cost 100 MB, and from the start on it would be collected too often.
+    setFlagsFromString("--semi-space-growth-factor=1");
+    return openDashboard({
+      client,
+      settings: { ...settings, target: client.target },
+      tab: args.screen,
+      filter: args.filter ?? "",
+      stdin: process.stdin,
+      stdout: process.stdout,
+    });
+  },
+});
 
 /** Flags over variables over the file, as everywhere. */
-function settingsOf(args: Args<"tui">, io: Io) {
+function settingsOf(args: Args, io: Io) {
   const [mistake] = readFilter(args.filter ?? "").mistakes;
   if (mistake !== undefined) throw new Failure("usage", `--filter: ${mistake.what}`, mistake.hint);
   const flags: ConfigFlags["settings"] = [

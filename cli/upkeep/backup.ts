@@ -1,41 +1,61 @@
 import type { Backup } from "../../src/client/answers.ts";
 import type { Target } from "../../src/client/client.ts";
 import { isLoopback } from "../../src/config.ts";
-import type { Args } from "../commands.ts";
+import { type ArgsOf, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { say, sayJson } from "../output/print.ts";
 import { connect, findTarget } from "../target.ts";
-import { configOf } from "./data-directory.ts";
+import { configOf, DATA_DIR } from "./data-directory.ts";
 import { sealingPassphrase } from "./passphrase.ts";
-import { count, size } from "../words.ts";
+import { count, size } from "../output/words.ts";
 
 /** It is made however long that takes. */
 const TIMEOUT_MS = 86_400_000;
 
-/** The path alone goes to stdout, so that it can be handed on; the talk goes to stderr. */
-export async function run(args: Args<"backup">, io: Io): Promise<number> {
-  requireOnePlace(args);
-  const backup = args.offline ? await offline(args, io) : await byDaemon(args, io);
-  if (args.json) {
-    sayJson(io, backup);
-    return EXIT.ok;
-  }
-  const talk = { ...io, stdout: io.stderr };
-  for (const line of linesOf(backup)) say(talk, line);
-  say(io, backup.file);
-  return EXIT.ok;
-}
+const ARGS = {
+  "seal-with": {
+    type: "string",
+    valueHint: "FILE",
+    description: "Put secret.key in, sealed with this file's passphrase; - reads or asks for it",
+  },
+  offline: { type: "boolean", description: "Make it here, of the data directory, while no daemon runs" },
+  "data-dir": DATA_DIR,
+  ...CLIENT,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
 
-async function byDaemon(args: Args<"backup">, io: Io): Promise<Backup> {
+export const backup = command({
+  args: ARGS,
+  examples: [
+    "webhookd backup",
+    "webhookd backup --seal-with /etc/webhookd/passphrase --json",
+    "webhookd backup --offline --data-dir /var/lib/webhookd",
+  ],
+  /** The path alone goes to stdout, so that it can be handed on; the talk goes to stderr. */
+  async run(args, io) {
+    requireOnePlace(args);
+    const backup = args.offline ? await offline(args, io) : await byDaemon(args, io);
+    if (args.json) {
+      sayJson(io, backup);
+      return EXIT.ok;
+    }
+    const talk = { ...io, stdout: io.stderr };
+    for (const line of linesOf(backup)) say(talk, line);
+    say(io, backup.file);
+    return EXIT.ok;
+  },
+});
+
+async function byDaemon(args: Args, io: Io): Promise<Backup> {
   const seal = args["seal-with"];
   if (seal !== undefined) requirePrivate(findTarget(args, io));
   const body = seal === undefined ? {} : { passphrase: await sealingPassphrase(seal, io, { twice: true }) };
   return connect(args, io).call("createBackup", { body, timeoutMs: TIMEOUT_MS });
 }
 
-async function offline(args: Args<"backup">, io: Io): Promise<Backup> {
+async function offline(args: Args, io: Io): Promise<Backup> {
   const config = configOf(args, io);
   const seal = args["seal-with"];
   const passphrase = seal === undefined ? undefined : await sealingPassphrase(seal, io, { twice: true });
@@ -55,7 +75,7 @@ function linesOf({ events, endpoints, bytes, schema, sha256, sealed }: Backup): 
   ];
 }
 
-function requireOnePlace(args: Args<"backup">): void {
+function requireOnePlace(args: Args): void {
   const named = (["url", "socket", "key-file"] as const).find((flag) => args[flag] !== undefined);
   if (args.offline && named !== undefined) {
     throw usage(`--offline asks no daemon, and --${named} names one`, "Drop one.");

@@ -3,6 +3,12 @@ import { loadConfig, type Config } from "../../src/config.ts";
 import type { Io } from "../io.ts";
 import type { ConfigFlags } from "../../src/config/inputs.ts";
 
+export const DATA_DIR = {
+  type: "string",
+  valueHint: "DIR",
+  description: "The data directory; else as `serve` finds it",
+} as const;
+
 export interface DirectoryArgs {
   readonly config: string | undefined;
   readonly "data-dir": string | undefined;

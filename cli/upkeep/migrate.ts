@@ -1,23 +1,36 @@
 import type { MigrateOptions, MigrationReport } from "../../src/offline.ts";
-import type { Args } from "../commands.ts";
+import { command, CONFIG, JSON_FLAG } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
-import { configOf } from "./data-directory.ts";
+import { say, sayJson } from "../output/print.ts";
+import { configOf, DATA_DIR } from "./data-directory.ts";
 
-export async function run(args: Args<"migrate">, io: Io): Promise<number> {
-  if (args.status && args["dry-run"]) {
-    throw usage("--status and --dry-run are two questions", "Give one.");
-  }
-  const config = configOf(args, io);
-  const how = args.status ? "status" : args["dry-run"] ? "dry-run" : "migrate";
-  const { migrate } = await import("../../src/offline.ts");
-  const report = await migrate(config, how);
-  if (args.json) sayJson(io, report);
-  else for (const line of linesOf(report, how)) say(io, line);
-  return how === "status" && report.steps.length > 0 ? EXIT.answer_is_no : EXIT.ok;
-}
+export const migrate = command({
+  args: {
+    status: { type: "boolean", description: "Only say whether it is needed: 0 when not, 8 when it is" },
+    "dry-run": { type: "boolean", description: "Make the steps on the data and undo them" },
+    "data-dir": DATA_DIR,
+    json: JSON_FLAG,
+    config: CONFIG,
+  },
+  examples: [
+    "webhookd migrate --status",
+    "webhookd migrate --dry-run",
+    "webhookd migrate --data-dir /var/lib/webhookd",
+  ],
+  async run(args, io) {
+    if (args.status && args["dry-run"]) {
+      throw usage("--status and --dry-run are two questions", "Give one.");
+    }
+    const config = configOf(args, io);
+    const how = args.status ? "status" : args["dry-run"] ? "dry-run" : "migrate";
+    const { migrate } = await import("../../src/offline.ts");
+    const report = await migrate(config, how);
+    if (args.json) sayJson(io, report);
+    else for (const line of linesOf(report, how)) say(io, line);
+    return how === "status" && report.steps.length > 0 ? EXIT.answer_is_no : EXIT.ok;
+  },
+});
 
 function linesOf({ schema, wanted, steps, copy }: MigrationReport, how: MigrateOptions["how"]): string[] {
   if (steps.length === 0) return [`The store has schema ${schema}, which is this version's.`];

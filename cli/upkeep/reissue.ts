@@ -1,29 +1,38 @@
 import type { Affected } from "../../src/offline.ts";
-import type { Args } from "../commands.ts";
+import { command, CONFIG, JSON_FLAG } from "../command.ts";
 import { confirm, requireSomebody } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../print.ts";
-import { sayTable } from "../table.ts";
-import { configOf } from "./data-directory.ts";
-import { count } from "../words.ts";
+import { note, say, sayJson } from "../output/print.ts";
+import { sayTable } from "../output/table.ts";
+import { configOf, DATA_DIR } from "./data-directory.ts";
+import { count } from "../output/words.ts";
 
-/** The secrets themselves are shown by nothing here. */
-export async function run(args: Args<"secrets reissue">, io: Io): Promise<number> {
-  requireSomebody("reissuing every secret", args, io);
-  const config = configOf(args, io);
-  const { reissue } = await import("../../src/offline.ts");
-  const reissued = await reissue(config, async (endpoints) => {
-    if (!args.yes) table(endpoints, { ...io, stdout: io.stderr });
-    // Throws unless it is agreed to.
-    await confirm({ facts: factsOf(endpoints), word: String(endpoints.length) }, args, io);
-    return true;
-  });
-  const { keyFile, endpoints } = reissued!;
-  if (args.json) sayJson(io, { secret_key_file: keyFile, paused: true, endpoints: endpoints.map(jsonOf) });
-  else tell(io, keyFile, endpoints);
-  return EXIT.ok;
-}
+export const secretsReissue = command({
+  args: {
+    "data-dir": DATA_DIR,
+    yes: { type: "boolean", description: "Do not ask before the secrets are replaced" },
+    json: JSON_FLAG,
+    config: CONFIG,
+  },
+  examples: ["webhookd secrets reissue", "webhookd secrets reissue --data-dir /var/lib/webhookd --yes --json"],
+  /** The secrets themselves are shown by nothing here. */
+  async run(args, io) {
+    requireSomebody("reissuing every secret", args, io);
+    const config = configOf(args, io);
+    const { reissue } = await import("../../src/offline.ts");
+    const reissued = await reissue(config, async (endpoints) => {
+      if (!args.yes) table(endpoints, { ...io, stdout: io.stderr });
+      // Throws unless it is agreed to.
+      await confirm({ facts: factsOf(endpoints), word: String(endpoints.length) }, args, io);
+      return true;
+    });
+    const { keyFile, endpoints } = reissued!;
+    if (args.json) sayJson(io, { secret_key_file: keyFile, paused: true, endpoints: endpoints.map(jsonOf) });
+    else tell(io, keyFile, endpoints);
+    return EXIT.ok;
+  },
+});
 
 function factsOf(endpoints: readonly Affected[]): string[] {
   return [

@@ -2,14 +2,14 @@ import { existsSync, realpathSync } from "node:fs";
 import type { Rekeyed } from "../../src/client/answers.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { loadSettings } from "../../src/config/settings.ts";
-import type { Args } from "../commands.ts";
+import { type ArgsOf, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
+import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { count } from "../words.ts";
-import { configOf, directorySettings } from "./data-directory.ts";
+import { count } from "../output/words.ts";
+import { configOf, DATA_DIR, directorySettings } from "./data-directory.ts";
 
 /** Ten thousand endpoints take some seconds. */
 const TIMEOUT_MS = 600_000;
@@ -17,16 +17,23 @@ const TIMEOUT_MS = 600_000;
 /** Nothing of ours answers, or what takes none of the keys in this directory. */
 const ELSEWHERE = ["unreachable", "unauthorized"];
 
-export async function run(args: Args<"secrets rekey">, io: Io): Promise<number> {
-  const daemon = await daemonOf(args, io);
-  const rekeyed = daemon === null ? await offline(args, io) : await daemon.call("rekey", { timeoutMs: TIMEOUT_MS });
-  if (args.json) sayJson(io, rekeyed);
-  else for (const line of linesOf(rekeyed)) say(io, line);
-  return EXIT.ok;
-}
+const ARGS = { "data-dir": DATA_DIR, ...CLIENT } as const;
+type Args = ArgsOf<typeof ARGS>;
+
+export const secretsRekey = command({
+  args: ARGS,
+  examples: ["webhookd secrets rekey", "webhookd secrets rekey --data-dir /var/lib/webhookd --json"],
+  async run(args, io) {
+    const daemon = await daemonOf(args, io);
+    const rekeyed = daemon === null ? await offline(args, io) : await daemon.call("rekey", { timeoutMs: TIMEOUT_MS });
+    if (args.json) sayJson(io, rekeyed);
+    else for (const line of linesOf(rekeyed)) say(io, line);
+    return EXIT.ok;
+  },
+});
 
 /** Whose store is meant; null when no daemon runs on it, as far as can be seen: the lock knows for certain. */
-async function daemonOf(args: Args<"secrets rekey">, io: Io): Promise<Client | null> {
+async function daemonOf(args: Args, io: Io): Promise<Client | null> {
   const flag = (["url", "socket", "key-file"] as const).find((name) => args[name] !== undefined);
   if (flag !== undefined && args["data-dir"] !== undefined) {
     throw usage(`--data-dir names a directory, and --${flag} a daemon`, "Drop one.");
@@ -51,7 +58,7 @@ function isSame(dir: string, other: string): boolean {
   return real(dir) === real(other);
 }
 
-async function offline(args: Args<"secrets rekey">, io: Io): Promise<Rekeyed> {
+async function offline(args: Args, io: Io): Promise<Rekeyed> {
   const config = configOf(args, io);
   const { rekey } = await import("../../src/offline.ts");
   const { keyFile, keyId, ...rest } = await rekey(config);

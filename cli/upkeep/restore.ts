@@ -1,43 +1,67 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { type ArgsOf, command, CONFIG, JSON_FLAG } from "../command.ts";
 import { quote } from "../daemon/banner.ts";
 import type { FoundBackup, Restored } from "../../src/offline.ts";
-import type { Args } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { say, sayJson } from "../print.ts";
-import { sayTable } from "../table.ts";
-import { configOf } from "./data-directory.ts";
+import { say, sayJson } from "../output/print.ts";
+import { sayTable } from "../output/table.ts";
+import { configOf, DATA_DIR } from "./data-directory.ts";
 import { sealingPassphrase } from "./passphrase.ts";
-import { count } from "../words.ts";
+import { count } from "../output/words.ts";
 
-export async function run(args: Args<"restore">, io: Io): Promise<number> {
-  if (args["seal-with"] !== undefined && args["secret-key"] !== undefined) {
-    throw usage("--seal-with and --secret-key are two ways to one key", "Give one.");
-  }
-  const config = configOf(args, io);
-  const { dir } = config.data;
-  const backup = resolve(args.file);
-  if (!existsSync(backup)) throw new Failure("not_found", `there is no file ${backup}`, "Look into [backup] dir.");
-  if (args["key-only"]) return onlyKey(args, backup, io);
-  if (!args.yes && !io.stdin.isTTY && existsSync(join(dir, "webhookd.db"))) {
-    throw usage(`--yes is missing: the store in ${dir} would be replaced`);
-  }
-  const { restore } = await import("../../src/offline.ts");
-  const restored = await restore(config, {
-    backup,
-    givenKeyFile: args["secret-key"],
-    ...sealOf(args, io),
-    confirm: async (found) => args.yes || !found.replaces || isAgreed(found, dir, io),
-  });
-  if (restored === null) throw new Failure("refused", "the store was not replaced", "Nothing was changed.");
-  if (args.json) sayJson(io, jsonOf(restored));
-  else tell(io, { restored, dir, args });
-  return EXIT.ok;
-}
+const ARGS = {
+  file: { type: "positional", required: true, valueHint: "FILE", description: "The backup" },
+  "data-dir": DATA_DIR,
+  "seal-with": {
+    type: "string",
+    valueHint: "FILE",
+    description: "The passphrase that secret.key is sealed with in it; - reads or asks for it",
+  },
+  "secret-key": { type: "string", valueHint: "FILE", description: "Your copy of secret.key" },
+  "key-only": { type: "boolean", description: "Take only secret.key out of it, and leave the store as it is" },
+  yes: { type: "boolean", description: "Do not ask before a store is replaced" },
+  json: JSON_FLAG,
+  config: CONFIG,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
 
-async function onlyKey(args: Args<"restore">, backup: string, io: Io): Promise<number> {
+export const restore = command({
+  args: ARGS,
+  examples: [
+    "webhookd restore webhookd-20261120T090000123Z.db --seal-with /etc/webhookd/passphrase",
+    "webhookd restore --key-only webhookd-20261120T090000123Z.db --seal-with /etc/webhookd/passphrase",
+    "webhookd restore webhookd-20261120T090000123Z.db --data-dir /var/lib/webhookd --secret-key secret.key --yes",
+  ],
+  async run(args, io) {
+    if (args["seal-with"] !== undefined && args["secret-key"] !== undefined) {
+      throw usage("--seal-with and --secret-key are two ways to one key", "Give one.");
+    }
+    const config = configOf(args, io);
+    const { dir } = config.data;
+    const backup = resolve(args.file);
+    if (!existsSync(backup)) throw new Failure("not_found", `there is no file ${backup}`, "Look into [backup] dir.");
+    if (args["key-only"]) return onlyKey(args, backup, io);
+    if (!args.yes && !io.stdin.isTTY && existsSync(join(dir, "webhookd.db"))) {
+      throw usage(`--yes is missing: the store in ${dir} would be replaced`);
+    }
+    const { restore } = await import("../../src/offline.ts");
+    const restored = await restore(config, {
+      backup,
+      givenKeyFile: args["secret-key"],
+      ...sealOf(args, io),
+      confirm: async (found) => args.yes || !found.replaces || isAgreed(found, dir, io),
+    });
+    if (restored === null) throw new Failure("refused", "the store was not replaced", "Nothing was changed.");
+    if (args.json) sayJson(io, jsonOf(restored));
+    else tell(io, { restored, dir, args });
+    return EXIT.ok;
+  },
+});
+
+async function onlyKey(args: Args, backup: string, io: Io): Promise<number> {
   if (args["secret-key"] !== undefined) throw usage("--key-only takes the key out of the backup", "Drop --secret-key.");
   const { passphrase } = sealOf(args, io);
   const { restoreOnlyKey } = await import("../../src/offline.ts");
@@ -52,7 +76,7 @@ async function onlyKey(args: Args<"restore">, backup: string, io: Io): Promise<n
 }
 
 /** A person is asked where the backup turns out to need it. */
-function sealOf(args: Args<"restore">, io: Io) {
+function sealOf(args: Args, io: Io) {
   const from = args["seal-with"] ?? (io.stdin.isTTY ? "-" : undefined);
   const passphrase = from === undefined ? null : () => sealingPassphrase(from, io, { twice: false });
   return { passphrase, mustUnseal: args["seal-with"] !== undefined };
@@ -67,7 +91,7 @@ async function isAgreed(found: FoundBackup, dir: string, io: Io): Promise<boolea
 interface Told {
   readonly restored: Restored;
   readonly dir: string;
-  readonly args: Args<"restore">;
+  readonly args: Args;
 }
 
 function tell(io: Io, { restored, dir, args }: Told): void {

@@ -3,8 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { COMMANDS, GROUPS, type CommandName } from "../../cli/commands.ts";
-import { flagsOf } from "../../cli/parse.ts";
+import { flagsOf } from "../../cli/front/parse.ts";
 import { OPERATIONS } from "../../src/client/operations.ts";
+import { LOADED } from "./loaded.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -32,7 +33,7 @@ it.each(advice)("$file: webhookd $line", ({ line }) => {
     expect(Object.keys(GROUPS)).toContain(words[0]);
     return;
   }
-  const { args } = COMMANDS[name as CommandName];
+  const { args } = LOADED[name as CommandName];
   const known = ["--help", ...flagsOf(args).map(({ spelling }) => spelling)];
   for (const word of words.filter((word) => word.startsWith("--"))) {
     expect(known, `${name} ${word}`).toContain(word.split("=")[0]);

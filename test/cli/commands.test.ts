@@ -5,13 +5,14 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { COMMANDS, GROUPS, type CommandName } from "../../cli/commands.ts";
 import { EXIT } from "../../cli/exit-code.ts";
-import { flagsOf } from "../../cli/parse.ts";
+import { flagsOf } from "../../cli/front/parse.ts";
 import { OPERATIONS, type OperationName } from "../../src/client/operations.ts";
 import type { Case, CaseElsewhere } from "./cases/case.ts";
 import { CASES } from "./cases/cases.ts";
 import { describedDaemon, refusalsOf, type Answering } from "./described-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
+import { LOADED } from "./loaded.ts";
 
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 const HERE = NAMES.filter((name) => !isElsewhere(CASES[name]));
@@ -42,7 +43,7 @@ async function run(name: CommandName, { target = "socket", more = [], ...situati
   const nowhere = join(daemon.dir, "no.sock");
   const targets = { socket: [daemon.socket], key: [], nobody: [nowhere] }[target].map((path) => `--socket=${path}`);
   if (target === "key") targets.push(`--url=${daemon.url}`, `--key-file=${keyFile}`);
-  const asksSomebody = Object.hasOwn(COMMANDS[name].args, "socket") && Object.hasOwn(COMMANDS[name].args, "url");
+  const asksSomebody = Object.hasOwn(LOADED[name].args, "socket") && Object.hasOwn(LOADED[name].args, "url");
   const io = new FakeIo({
     machine: {
       cwd: daemon.dir,
@@ -80,7 +81,7 @@ it.each(NAMES.filter((name) => !HERE.includes(name)))("%s is tested in a file th
 it("no word of a command is something that every object has", () => {
   const words = [...NAMES, ...Object.keys(GROUPS)].flatMap((name) => name.split(" "));
   expect(words.filter((word) => word in Object.prototype)).toEqual([]);
-  expect(NAMES.flatMap((name) => Object.keys(COMMANDS[name].args)).filter((flag) => flag in {})).toEqual([]);
+  expect(NAMES.flatMap((name) => Object.keys(LOADED[name].args)).filter((flag) => flag in {})).toEqual([]);
 });
 
 describe.each(HERE)("webhookd %s", (name) => {
@@ -102,7 +103,7 @@ describe.each(HERE)("webhookd %s", (name) => {
     expect(shown.daemon.asked()).toEqual(piped.daemon.asked());
   });
 
-  it.skipIf(!Object.hasOwn(COMMANDS[name].args, "json"))("answers --json in ASCII, and nothing else", async () => {
+  it.skipIf(!Object.hasOwn(LOADED[name].args, "json"))("answers --json in ASCII, and nothing else", async () => {
     const { code, out, within } = await run(name, { more: ["--json"] });
     expect(code).toBe(ok);
     expect(out).toMatch(/^[\n\x20-\x7e]+\n$/);
@@ -121,7 +122,7 @@ describe.each(HERE)("webhookd %s", (name) => {
   });
 
   it("refuses a flag without its value", async () => {
-    for (const { spelling, definition } of flagsOf(COMMANDS[name].args)) {
+    for (const { spelling, definition } of flagsOf(LOADED[name].args)) {
       if (definition.type === "boolean" || "bare" in definition) continue;
       const rest = without(row.words, spelling);
       expect(await expectUsageError(name, { words: rest, more: [spelling] })).toContain(`${spelling} needs a value`);
@@ -129,11 +130,9 @@ describe.each(HERE)("webhookd %s", (name) => {
   });
 
   it("refuses an argument too many", async () => {
-    const definitions = Object.values(COMMANDS[name].args) as { variadic?: boolean }[];
+    const definitions = Object.values(LOADED[name].args) as { variadic?: boolean }[];
     if (definitions.some(({ variadic }) => variadic === true)) return;
-    const positionals = Object.values<{ type: string }>(COMMANDS[name].args).filter(
-      ({ type }) => type === "positional",
-    );
+    const positionals = Object.values<{ type: string }>(LOADED[name].args).filter(({ type }) => type === "positional");
     const more = Array.from({ length: positionals.length + 1 }, () => "more");
     expect(await expectUsageError(name, { more })).toContain('"more" is one argument too many');
   });
@@ -141,7 +140,7 @@ describe.each(HERE)("webhookd %s", (name) => {
   it("names all its flags in its help", async () => {
     const io = new FakeIo();
     expect(await webhookd(io, ...name.split(" "), "--help")).toBe(EXIT.ok);
-    for (const { spelling } of flagsOf(COMMANDS[name].args)) expect(io.out).toContain(spelling);
+    for (const { spelling } of flagsOf(LOADED[name].args)) expect(io.out).toContain(spelling);
   });
 
   if (row.confirmedBy !== undefined) confirmation(name, row, row.confirmedBy);

@@ -2,15 +2,16 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { COMMANDS, GROUPS } from "../../cli/commands.ts";
+import { GROUPS } from "../../cli/commands.ts";
 import { complete } from "../../cli/completions/complete.ts";
 import { commandsTyped, SHELLS, type Shell } from "../../cli/completions/grammar.ts";
 import { EXIT } from "../../cli/exit-code.ts";
-import { flagsOf } from "../../cli/parse.ts";
+import { flagsOf } from "../../cli/front/parse.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
+import { LOADED } from "./loaded.ts";
 import { webhookd } from "./runs.ts";
 
 async function scriptOf(shell: Shell): Promise<string> {
@@ -40,7 +41,7 @@ for (const shell of SHELLS)
 describe.each(SHELLS)("the completions for %s", (shell) => {
   it("hold every command and every flag", async () => {
     const script = await scriptOf(shell);
-    for (const [name, { args }] of Object.entries(COMMANDS)) {
+    for (const [name, { args }] of Object.entries(LOADED)) {
       const [first, verb] = name.split(" ");
       expect(script, name).toMatch(new RegExp(`\\b${first}\\b`));
       if (verb !== undefined) expect(script, name).toContain(verb);
@@ -177,8 +178,11 @@ describe("__complete", () => {
     expect([io.out, io.err]).toEqual(["", ""]);
   });
 
-  it("knows of each kind of id that a command takes", () => {
-    const hints = commandsTyped().flatMap(({ flags, argument }) => [argument, ...flags.map(({ takes }) => takes)]);
+  it("knows of each kind of id that a command takes", async () => {
+    const hints = (await commandsTyped()).flatMap(({ flags, argument }) => [
+      argument,
+      ...flags.map(({ takes }) => takes),
+    ]);
     expect(hints.filter((takes) => takes?.kind === "ids").length).toBeGreaterThan(8);
   });
 });

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS, type CommandName } from "../../cli/commands.ts";
 import { EXIT } from "../../cli/exit-code.ts";
-import { front, type Runs } from "../../cli/front.ts";
+import { webhookd } from "../../cli/front/dispatch.ts";
 import { version } from "../../src/version.ts";
 import { CASES } from "./cases/cases.ts";
 import { FakeIo } from "./fake-io.ts";
+import { LOADED } from "./loaded.ts";
 
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 interface Ran {
@@ -20,10 +21,10 @@ interface Ran {
 async function type(...words: string[]): Promise<Ran> {
   const io = new FakeIo();
   let ran: Ran["ran"] = null;
-  const runs = Object.fromEntries(
-    NAMES.map((name) => [name, async () => ({ run: async (args: unknown) => ((ran = { name, args }), 0) })]),
-  ) as unknown as Runs;
-  const code = await front(words, io, runs);
+  const code = await webhookd(words, io, async (name, args) => {
+    ran = { name, args };
+    return 0;
+  });
   return { code, io, ran };
 }
 
@@ -53,13 +54,13 @@ describe.each(NAMES)("%s", (name) => {
   });
 
   it("refuses an argument too many", async () => {
-    if (Object.values<object>(COMMANDS[name].args).some((definition) => "variadic" in definition)) return;
+    if (Object.values<object>(LOADED[name].args).some((definition) => "variadic" in definition)) return;
     expectRefusal(await type(...taken, "more"), '"more" is one argument too many');
     expectRefusal(await type(...taken, "--", "--more"), '"--more" is one argument too many');
   });
 
   it("refuses flags without a value, with one too many, and twice", async () => {
-    for (const [flag, definition] of Object.entries<{ type: string }>(COMMANDS[name].args)) {
+    for (const [flag, definition] of Object.entries<{ type: string }>(LOADED[name].args)) {
       const rest = after.filter(
         (word, index, all) => ![word, all[index - 1]].some((one) => one?.startsWith(`--${flag}`)),
       );
@@ -88,20 +89,20 @@ describe.each(NAMES)("%s", (name) => {
       const { code, io, ran } = await type(...line);
       expect([code, ran, io.err]).toEqual([0, null, ""]);
       expect(io.out).toContain(`webhookd ${name}`);
-      for (const example of COMMANDS[name].examples) expect(io.out).toContain(example);
+      for (const example of LOADED[name].examples) expect(io.out).toContain(example);
       expect(io.out).not.toContain("\x1b");
     }
   });
 
   it("has examples that it takes itself", async () => {
-    for (const example of COMMANDS[name].examples) {
+    for (const example of LOADED[name].examples) {
       const { code, ran } = await type(...example.split(" ").slice(1));
       expect([code, ran?.name]).toEqual([0, name]);
     }
   });
 
   it("has no flag that takes a secret, and none that --no- would spell twice", () => {
-    expect(Object.keys(COMMANDS[name].args).filter((flag) => /^(key|token|secret|password)$|^no-/.test(flag))).toEqual(
+    expect(Object.keys(LOADED[name].args).filter((flag) => /^(key|token|secret|password)$|^no-/.test(flag))).toEqual(
       name === "keys revoke" ? ["key"] : [],
     );
   });
@@ -199,13 +200,13 @@ describe("the front", () => {
   });
 
   it("calls anything unexpected a bug, with the stack only on demand", async () => {
-    const runs = { version: () => Promise.reject(new TypeError("oops\x1b[0m")) } as unknown as Runs;
+    const oops = () => Promise.reject(new TypeError("oops\x1b[0m"));
     const io = new FakeIo();
-    expect(await front(["version"], io, runs)).toBe(EXIT.bug);
+    expect(await webhookd(["version"], io, oops)).toBe(EXIT.bug);
     expect(io.err).toMatch(/^webhookd: this is a bug in webhookd: oops<U\+001B>\[0m\n {2}Please/);
     expect(io.err).not.toContain(" at ");
     const curious = new FakeIo({ env: { WEBHOOKD_DEBUG: "1" } });
-    await front(["version"], curious, runs);
+    await webhookd(["version"], curious, oops);
     expect(curious.err).toContain(" at ");
   });
 });

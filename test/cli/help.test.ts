@@ -1,9 +1,10 @@
 /** What is read before anything else: the overview, and each command's page. */
 import { describe, expect, it } from "vitest";
 import { COMMANDS, FIRST_RUN, GROUPS, PURPOSES, type CommandName } from "../../cli/commands.ts";
-import { fold } from "../../cli/fold.ts";
+import { fold } from "../../cli/front/fold.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
+import { LOADED } from "./loaded.ts";
 
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 
@@ -37,7 +38,7 @@ describe("the overview", () => {
 describe.each(NAMES)("the page of %s", (name) => {
   it("calls an argument required where it is refused without one, and nowhere else", async () => {
     const text = await shown(name);
-    for (const [key, arg] of Object.entries<{ type: string; required?: boolean }>(COMMANDS[name].args)) {
+    for (const [key, arg] of Object.entries<{ type: string; required?: boolean }>(LOADED[name].args)) {
       if (arg.type !== "positional") continue;
       const word = key.toUpperCase();
       expect(text).toContain(arg.required ? `<${word}>` : `[${word}]`);

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Seen } from "../../cli/daemon/health.ts";
 import { nextLine } from "../../cli/daemon/status-text.ts";
 import { EXIT } from "../../cli/exit-code.ts";
-import { sayTable } from "../../cli/table.ts";
+import { sayTable } from "../../cli/output/table.ts";
 import { aStatus } from "../../src/api/schemas/status.ts";
 import type { Status } from "../../src/client/answers.ts";
 import { fakeDaemon } from "./fake-daemon.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { COMMANDS, type Args } from "../../cli/commands.ts";
+import type { ArgsOf } from "../../cli/command.ts";
 import { EXIT } from "../../cli/exit-code.ts";
 import { report } from "../../cli/failure.ts";
-import { parse } from "../../cli/parse.ts";
-import { run } from "../../cli/daemon/serve.ts";
+import { parse } from "../../cli/front/parse.ts";
+import { runServe, serve as command } from "../../cli/daemon/serve.ts";
 import type { Config, Reread } from "../../src/config.ts";
 import type { Daemon, startDaemon } from "../../src/daemon.ts";
 import { StoreDamaged, StoreRefused } from "../../src/store/refused.ts";
@@ -42,8 +42,8 @@ function fakeDaemon(created = false) {
 /** Runs `webhookd serve`; the code is what the process would exit with. */
 function serve(io: FakeIo, start: Start, ...words: string[]): Promise<number> {
   const attempt = async () => {
-    const args = parse("webhookd serve", COMMANDS.serve.args, words) as Args<"serve">;
-    return run(args, io, async () => start);
+    const args = parse("webhookd serve", command.args, words) as ArgsOf<typeof command.args>;
+    return runServe(args, io, async () => start);
   };
   return attempt().catch((error: unknown) => report(error, io, false));
 }

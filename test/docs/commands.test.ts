@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ArgDef } from "../../cli/command.ts";
 import { COMMANDS, GROUPS, PURPOSES, type CommandName } from "../../cli/commands.ts";
-import { describe as does } from "../../cli/help.ts";
+import { LOADED } from "../cli/loaded.ts";
 
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 
@@ -19,13 +19,13 @@ function rows(words: readonly string[]): string[] {
   return words.flatMap((word) => {
     const names = NAMES.filter((name) => name.split(" ")[0] === word);
     const noun = word in GROUPS ? [`| **${word}** | *${GROUPS[word]!}* |`] : [];
-    return [...noun, ...names.map((name) => `| \`${[name, ...taken(name)].join(" ")}\` | ${does(name)} |`)];
+    return [...noun, ...names.map((name) => `| \`${[name, ...taken(name)].join(" ")}\` | ${COMMANDS[name].summary} |`)];
   });
 }
 
 /** What has to be said, and what may be said without a flag. */
 function taken(name: CommandName): string[] {
-  return Object.entries<ArgDef>(COMMANDS[name].args).flatMap(([key, arg]) => {
+  return Object.entries<ArgDef>(LOADED[name].args).flatMap(([key, arg]) => {
     const value = arg.type === "boolean" ? "" : (arg.valueHint ?? key.toUpperCase());
     if (arg.type === "positional") {
       const word = "variadic" in arg ? `${value} …` : value;

@@ -2,11 +2,11 @@
 import { globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import Database from "better-sqlite3";
-import type { ArgDef } from "../../cli/command.ts";
-import { COMMANDS, GROUPS } from "../../cli/commands.ts";
+import { COMMANDS, GROUPS, type CommandName } from "../../cli/commands.ts";
 import { SETTINGS } from "../../src/config/schema.ts";
 import { BINDINGS } from "../../tui/keys.ts";
 import { TABS } from "../../tui/model.ts";
+import { LOADED } from "../cli/loaded.ts";
 
 /** By the place that a glossary line gives in bold. */
 export type Names = Readonly<Record<string, ReadonlySet<string>>>;
@@ -25,7 +25,7 @@ export async function allNames(): Promise<Names> {
     command: new Set([
       ...Object.keys(COMMANDS),
       ...Object.keys(GROUPS),
-      ...Object.values(COMMANDS).flatMap(({ args }) => Object.keys(args).map((key) => `--${key}`)),
+      ...Object.values(LOADED).flatMap(({ args }) => Object.keys(args).map((key) => `--${key}`)),
     ]),
     dashboard: new Set(TABS.map((tab) => tab[0]!.toUpperCase() + tab.slice(1))),
     log: new Set(logCalls().flatMap(({ fields, message }) => [...fields, message])),
@@ -42,9 +42,9 @@ export function allTexts(): ReadonlyMap<string, string> {
   }
   texts.set("config.example.toml", readFileSync("config.example.toml", "utf8"));
   texts.set("docs/openapi.json", [...words(description, ["summary", "description", "title"])].join("\n"));
-  for (const [name, { args, definition }] of Object.entries(COMMANDS)) {
-    const flags = Object.values<ArgDef>(args).map((arg) => arg.description);
-    texts.set(`webhookd ${name}`, [(definition.meta as { description: string }).description, ...flags].join("\n"));
+  for (const [name, { summary }] of Object.entries(COMMANDS)) {
+    const flags = Object.values(LOADED[name as CommandName].args).map((arg) => arg.description);
+    texts.set(`webhookd ${name}`, [summary, ...flags].join("\n"));
   }
   for (const { show, label, help } of BINDINGS) texts.set(`the dashboard's ${show}`, `${label}\n${help ?? ""}`);
   texts.set(

@@ -1,8 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { front, type Runs } from "../../cli/front.ts";
-import { RUNS } from "../../cli/runs.ts";
+import { webhookd } from "../../cli/front/dispatch.ts";
 import { loadConfig } from "../../src/config.ts";
 import { FakeIo } from "../cli/fake-io.ts";
 import { inputs } from "../config/inputs.ts";
@@ -44,13 +43,12 @@ describe("every block of README.md, docs/install.md and docs/runbook.md", () => 
   );
 
   it.each(of("root", "words").map(here))("%s has commands of webhookd that there are", async (_place, { text }) => {
-    const runs = Object.fromEntries(Object.keys(RUNS).map((name) => [name, async () => ({ run: async () => 0 })]));
     // It is also the name of a user, an image and a unit.
     const commands = /^(?:sudo -u \w+ |docker exec webhookd )?webhookd (.+)$/gm;
     for (const [, line] of text.replaceAll("\\\n", " ").matchAll(commands)) {
       const io = new FakeIo();
       const words = wordsOf(line!);
-      expect([await front(words, io, runs as unknown as Runs), io.err], line).toEqual([0, ""]);
+      expect([await webhookd(words, io, async () => 0), io.err], line).toEqual([0, ""]);
     }
   });
 

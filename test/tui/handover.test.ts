@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { COMMANDS } from "../../cli/commands.ts";
-import { front, type Runs } from "../../cli/front.ts";
+import { webhookd } from "../../cli/front/dispatch.ts";
 import { readFilter } from "../../src/client/filter.ts";
 import type { Tab } from "../../tui/model.ts";
 import { here } from "../../tui/state/places.ts";
@@ -29,16 +28,10 @@ function wordsOf(line: string): string[] {
 /** What the command line makes of it: the command, and what it was told. */
 async function parsed(line: string): Promise<{ name: string; args: Record<string, unknown> }> {
   const ran: { name: string; args: Record<string, unknown> }[] = [];
-  const runs = Object.fromEntries(
-    Object.keys(COMMANDS).map((name) => [
-      name,
-      () => Promise.resolve({ run: (args: never) => Promise.resolve(ran.push({ name, args })) }),
-    ]),
-  ) as unknown as Runs;
   const [program, ...words] = wordsOf(line);
   expect(program).toBe("webhookd");
   const io = new FakeIo();
-  await front(words, io, runs);
+  await webhookd(words, io, async (name, args) => ran.push({ name, args }));
   expect(ran, `${line}: ${io.err}`).toHaveLength(1);
   return ran[0]!;
 }

@@ -1,4 +1,5 @@
 /** What the table of commands knows of one command; all that is not said here follows from its definition. */
+import type { CommandName } from "../../../cli/commands.ts";
 import type { OperationName } from "../../../src/client/operations.ts";
 
 /** Where a word, an answer or a pattern says `{dir}`, a folder of the case's own is meant. */
@@ -39,3 +40,8 @@ export interface CaseElsewhere {
   /** The file that shows it. */
   readonly testedIn: string;
 }
+
+/** A row for each command that is one of these words, or begins with one. */
+export type Cases<W extends string, C = Case> = {
+  readonly [N in Exclude<CommandName, "events tail"> as N extends W | `${W} ${string}` ? N : never]: C;
+};

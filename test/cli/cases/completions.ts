@@ -1,6 +1,5 @@
-import type { COMPLETIONS } from "../../../cli/completions/commands.ts";
-import type { Case, CaseElsewhere } from "./case.ts";
+import type { Case, CaseElsewhere, Cases } from "./case.ts";
 
-export const COMPLETIONS_CASES: { readonly [N in keyof typeof COMPLETIONS]: Case | CaseElsewhere } = {
+export const COMPLETIONS_CASES: Cases<"completions", Case | CaseElsewhere> = {
   completions: { words: ["bash"], testedIn: "test/cli/completions.test.ts" },
 };

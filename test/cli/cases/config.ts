@@ -1,7 +1,6 @@
-import type { CONFIGURATION } from "../../../cli/config/commands.ts";
-import type { Case } from "./case.ts";
+import type { Cases } from "./case.ts";
 
-export const CONFIG_CASES: { readonly [N in keyof typeof CONFIGURATION]: Case } = {
+export const CONFIG_CASES: Cases<"config"> = {
   "config init": {
     words: ["--path", "{dir}/new.toml", "--force"],
     asks: [],

@@ -1,7 +1,6 @@
-import type { DAEMON } from "../../../cli/daemon/commands.ts";
-import type { Case, CaseElsewhere } from "./case.ts";
+import type { Case, CaseElsewhere, Cases } from "./case.ts";
 
-export const DAEMON_CASES: { readonly [N in keyof typeof DAEMON]: Case | CaseElsewhere } = {
+export const DAEMON_CASES: Cases<"serve" | "status" | "pause" | "resume" | "version", Case | CaseElsewhere> = {
   serve: { words: ["--listen", "127.0.0.1:0", "--dev", "--no-create"], testedIn: "test/cli/serve.test.ts" },
   status: {
     words: [],

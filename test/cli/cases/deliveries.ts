@@ -1,13 +1,11 @@
-import type { ATTEMPTS } from "../../../cli/attempts/commands.ts";
-import type { DELIVERIES } from "../../../cli/deliveries/commands.ts";
 import { anAttempt } from "../../../src/api/schemas/attempt.ts";
 import { aWholeDelivery } from "../../../src/api/schemas/delivery.ts";
-import type { Case } from "./case.ts";
+import type { Cases } from "./case.ts";
 
 const { id } = aWholeDelivery;
 const made = { ...aWholeDelivery, last_attempt: { ...anAttempt, number: 2, trigger: "manual" } };
 
-export const DELIVERIES_CASES: { readonly [N in keyof typeof DELIVERIES]: Case } = {
+export const DELIVERIES_CASES: Cases<"deliveries"> = {
   "deliveries list": {
     words: ["--filter=status:failed event:evt_06fbqxw6v8s2d4f6g8h0j2k4m6", "--tenant=acme"],
     asks: ["listDeliveries"],
@@ -30,7 +28,7 @@ export const DELIVERIES_CASES: { readonly [N in keyof typeof DELIVERIES]: Case }
   },
 };
 
-export const ATTEMPTS_CASES: { readonly [N in keyof typeof ATTEMPTS]: Case } = {
+export const ATTEMPTS_CASES: Cases<"attempts"> = {
   "attempts list": {
     words: [anAttempt.endpoint, "--status-code=5xx"],
     asks: ["listEndpointAttempts"],

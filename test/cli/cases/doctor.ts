@@ -1,7 +1,6 @@
-import type { DOCTOR } from "../../../cli/doctor/commands.ts";
-import type { CaseElsewhere } from "./case.ts";
+import type { CaseElsewhere, Cases } from "./case.ts";
 
 /** A daemon that cannot be asked is one of its findings, and no error. */
-export const DOCTOR_CASES: { readonly [N in keyof typeof DOCTOR]: CaseElsewhere } = {
+export const DOCTOR_CASES: Cases<"doctor", CaseElsewhere> = {
   doctor: { words: ["--offline"], testedIn: "test/cli/doctor.test.ts" },
 };

@@ -1,10 +1,9 @@
-import type { ENDPOINTS } from "../../../cli/endpoints/commands.ts";
 import { anEndpoint } from "../../../src/api/schemas/endpoint.ts";
-import type { Case } from "./case.ts";
+import type { Cases } from "./case.ts";
 
 const { id } = anEndpoint;
 
-export const ENDPOINTS_CASES: { readonly [N in keyof typeof ENDPOINTS]: Case } = {
+export const ENDPOINTS_CASES: Cases<"endpoints"> = {
   "endpoints add": {
     words: ["https://example.com/hook", "--events=budget.exceeded", "--rate=20", "--description", "d", "--tenant=acme"],
     asks: ["registerEndpoint"],

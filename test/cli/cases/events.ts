@@ -1,10 +1,9 @@
-import type { EVENTS } from "../../../cli/events/commands.ts";
 import { anEvent } from "../../../src/api/schemas/event.ts";
-import type { Case } from "./case.ts";
+import type { Cases } from "./case.ts";
 
 const { id } = anEvent;
 
-export const EVENTS_CASES: { readonly [N in keyof typeof EVENTS]: Case } = {
+export const EVENTS_CASES: Cases<"events"> = {
   "events list": {
     words: ["--status", "failed", "--since=2h"],
     asks: ["listEvents"],

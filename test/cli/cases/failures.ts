@@ -1,7 +1,6 @@
-import type { FAILURES } from "../../../cli/failures/commands.ts";
-import type { Case } from "./case.ts";
+import type { Cases } from "./case.ts";
 
-export const FAILURES_CASES: { readonly [N in keyof typeof FAILURES]: Case } = {
+export const FAILURES_CASES: Cases<"failures"> = {
   failures: {
     words: ["--since", "2h"],
     asks: ["listFailures", "getStatus", "getEndpoint"],

@@ -1,11 +1,10 @@
-import type { JOBS } from "../../../cli/jobs/commands.ts";
 import { aJob } from "../../../src/api/schemas/job.ts";
-import type { Case } from "./case.ts";
+import type { Cases } from "./case.ts";
 
 const words = [aJob.id];
 const json = { id: aJob.id };
 
-export const JOBS_CASES: { readonly [N in keyof typeof JOBS]: Case } = {
+export const JOBS_CASES: Cases<"jobs"> = {
   "jobs list": {
     words: [],
     asks: ["listJobs"],

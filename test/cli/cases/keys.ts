@@ -1,7 +1,6 @@
-import type { KEYS } from "../../../cli/keys/commands.ts";
-import type { Case } from "./case.ts";
+import type { Cases } from "./case.ts";
 
-export const KEYS_CASES: { readonly [N in keyof typeof KEYS]: Case } = {
+export const KEYS_CASES: Cases<"keys"> = {
   "keys create": {
     words: ["--name", "n", "--scope=read,publish", "--tenant", "acme", "--expires", "1h"],
     asks: ["createKey"],

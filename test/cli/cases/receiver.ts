@@ -1,15 +1,14 @@
 import { EXIT } from "../../../cli/exit-code.ts";
-import type { RECEIVER } from "../../../cli/receiver/commands.ts";
 import { someSecrets } from "../../../src/api/schemas/secret.ts";
 import { signBody } from "../../../src/domain/signature.ts";
-import type { Case, CaseElsewhere } from "./case.ts";
+import type { Case, CaseElsewhere, Cases } from "./case.ts";
 
 const SECRET = { "secret.txt": "It's a Secret to Everybody" };
 const BODY = { "body.json": "Hello, World!" };
 const SIGNATURE = signBody(someSecrets.signing_secret, BODY["body.json"]);
 const VECTOR = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
 
-export const RECEIVER_CASES: { readonly [N in keyof typeof RECEIVER]: Case | CaseElsewhere } = {
+export const RECEIVER_CASES: Cases<"listen" | "trigger" | "demo" | "verify" | "sign", Case | CaseElsewhere> = {
   listen: { words: ["--port", "0", "--once"], testedIn: "test/cli/receiver/listen.test.ts" },
   demo: { words: ["--for", "30s"], testedIn: "test/cli/receiver/demo.test.ts" },
   trigger: {

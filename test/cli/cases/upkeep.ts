@@ -1,7 +1,6 @@
-import type { UPKEEP } from "../../../cli/upkeep/commands.ts";
-import type { Case, CaseElsewhere } from "./case.ts";
+import type { Case, CaseElsewhere, Cases } from "./case.ts";
 
-export const UPKEEP_CASES: { readonly [N in keyof typeof UPKEEP]: Case | CaseElsewhere } = {
+export const UPKEEP_CASES: Cases<"backup" | "restore" | "migrate" | "secrets", Case | CaseElsewhere> = {
   backup: {
     words: [],
     asks: ["createBackup"],

@@ -1,8 +1,9 @@
 import { stripVTControlCharacters, styleText } from "node:util";
-import { defineCommand, renderUsage } from "citty";
-import { COMMANDS, FIRST_RUN, GROUPS, PURPOSES, type CommandName } from "./commands.ts";
+import { defineCommand, renderUsage, type ArgsDef } from "citty";
+import type { ArgDef } from "../command.ts";
+import { COMMANDS, FIRST_RUN, GROUPS, PURPOSES, type CommandName } from "../commands.ts";
 import { fold } from "./fold.ts";
-import type { Io } from "./io.ts";
+import type { Io } from "../io.ts";
 
 const DESCRIPTION = "Delivers webhooks: signed, retried for 31 hours, never lost";
 /** Where there is no terminal to ask; and no wider than a line can be read. */
@@ -21,16 +22,25 @@ export async function help(words: readonly string[], { stdout, env }: Pick<Io, "
   return stdout.isTTY && !env.NO_COLOR ? text : stripVTControlCharacters(text);
 }
 
-/** What a command does, in a line. */
-export function describe(name: CommandName): string {
-  return (COMMANDS[name].definition.meta as { description: string }).description;
-}
+const HELP = { type: "boolean", alias: "h", description: "Show this" } as const;
 
 async function ofCommand(name: CommandName): Promise<string> {
-  const { definition, examples } = COMMANDS[name];
-  const before = ["webhookd", ...name.split(" ").slice(0, -1)].join(" ");
+  const { summary, load } = COMMANDS[name];
+  const { args, examples } = await load();
+  const words = name.split(" ");
+  const definition = defineCommand({
+    meta: { name: words.at(-1)!, description: summary },
+    args: Object.fromEntries(Object.entries({ ...args, help: HELP }).map(([key, arg]) => [key, forCitty(arg)])),
+  });
+  const before = ["webhookd", ...words.slice(0, -1)].join(" ");
   const usage = await renderUsage(definition, defineCommand({ meta: { name: before } }));
   return [usage.trimEnd(), "", heading("EXAMPLES"), "", ...examples.map((line) => `  ${line}`), ""].join("\n");
+}
+
+/** To citty a positional argument is required unless it says that it is not. */
+function forCitty(arg: ArgDef | typeof HELP): ArgsDef[string] {
+  const described = arg.type === "positional" ? { ...arg, required: arg.required ?? false } : arg;
+  return described as ArgsDef[string];
 }
 
 /** Not citty's: it names all commands in one line, and knows no groups. */
@@ -39,7 +49,7 @@ function ofSeveral(group: string): string {
 }
 
 function overview(): string {
-  const first = (word: string) => GROUPS[word] ?? describe(word as CommandName);
+  const first = (word: string) => GROUPS[word] ?? COMMANDS[word as CommandName].summary;
   return [
     DESCRIPTION,
     "",
@@ -62,7 +72,7 @@ function ofGroup(group: string): string {
     `${heading("USAGE")} webhookd ${group} <command>`,
     "",
     heading("COMMANDS"),
-    ...table(verbs, (verb) => describe(`${group} ${verb}` as CommandName)),
+    ...table(verbs, (verb) => COMMANDS[`${group} ${verb}` as CommandName].summary),
     "",
     `Flags and examples: webhookd ${group} <command> --help`,
     "",

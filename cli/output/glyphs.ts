@@ -1,5 +1,5 @@
 /** The few signs that are not letters, by what the terminal can show. */
-import type { Io } from "./io.ts";
+import type { Io } from "../io.ts";
 
 const UNICODE = {
   ok: "✓",

@@ -1,27 +1,31 @@
-import { nearest } from "../src/config/nearest.ts";
-import { TARGET, JSON_FLAG } from "./command.ts";
-import { ALIASES, COMMANDS, GROUPS, type Args, type CommandName } from "./commands.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure, report } from "./failure.ts";
-import type { Io } from "./io.ts";
-import { parse } from "./parse.ts";
+import { nearest } from "../../src/config/nearest.ts";
+import { TARGET, JSON_FLAG, type ArgsOf, type Definitions } from "../command.ts";
+import { ALIASES, COMMANDS, GROUPS, type CommandName } from "../commands.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure, report } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { parse, type Parsed } from "./parse.ts";
 
-/** What a command's file exports as `run`. */
-export type Run<N extends CommandName> = (args: Args<N>, io: Io) => Promise<number>;
-export type Runs = { readonly [N in CommandName]: () => Promise<{ run: Run<N> }> };
+/** Does what a command does, with what was typed after its name. */
+export type Run = (name: CommandName, args: Parsed, io: Io) => Promise<number>;
 
 /** The whole program but its process: command line in, exit code out. */
-export async function front(words: readonly string[], io: Io, runs: Runs): Promise<number> {
+export async function webhookd(words: readonly string[], io: Io, run: Run = runCommand): Promise<number> {
   try {
-    return await dispatch(words, io, runs);
+    return await dispatch(words, io, run);
   } catch (error) {
     return report(error, io, words.includes("--json"));
   }
 }
 
-async function dispatch(typed: readonly string[], io: Io, runs: Runs): Promise<number> {
+async function runCommand(name: CommandName, args: Parsed, io: Io): Promise<number> {
+  const command = await COMMANDS[name].load();
+  return command.run(args as ArgsOf<Definitions>, io);
+}
+
+async function dispatch(typed: readonly string[], io: Io, run: Run): Promise<number> {
   // What completion scripts call; nobody types it.
-  if (typed[0] === "__complete") return (await import("./completions/complete.ts")).complete(typed.slice(1), io);
+  if (typed[0] === "__complete") return (await import("../completions/complete.ts")).complete(typed.slice(1), io);
   const words = typed[0] === "help" ? [...typed.slice(1), "--help"] : commandFirst(typed);
   const path = commandPath(words);
   const name = path.join(" ");
@@ -34,18 +38,17 @@ async function dispatch(typed: readonly string[], io: Io, runs: Runs): Promise<n
     return EXIT.ok;
   }
   const asksForVersion = next === "--version" || next === "-v";
-  if (name === "" && words.length === 1 && asksForVersion) return start("version", [], io, runs);
-  if (isCommand) return start(name as CommandName, words.slice(path.length), io, runs);
+  if (name === "" && words.length === 1 && asksForVersion) return start("version", [], io, run);
+  if (isCommand) return start(name as CommandName, words.slice(path.length), io, run);
   if (next !== undefined) throw unknown(path, next);
   const { help } = await import("./help.ts");
   io.stderr.write(await help(path, { ...io, stdout: io.stderr }));
   return EXIT.usage;
 }
 
-async function start<N extends CommandName>(name: N, words: readonly string[], io: Io, runs: Runs): Promise<number> {
-  const args = parse(`webhookd ${name}`, COMMANDS[name].args, words) as Args<N>;
-  const { run } = await runs[name]();
-  return run(args, io);
+async function start(name: CommandName, words: readonly string[], io: Io, run: Run): Promise<number> {
+  const { args } = await COMMANDS[name].load();
+  return run(name, parse(`webhookd ${name}`, args, words), io);
 }
 
 /** Flags that every command has may stand before it. */

@@ -1,5 +1,5 @@
-import { printable } from "../src/domain/printable.ts";
-import type { Io } from "./io.ts";
+import { printable } from "../../src/domain/printable.ts";
+import type { Io } from "../io.ts";
 
 /** One line of text for people; every outside string in it is made harmless. */
 export function say({ stdout }: Io, line: string): void {

@@ -1,10 +1,11 @@
 /**
- * Our own parser, because citty's ignores what it does not know: with it `replay evt_1 --dry-rnu` replays. Here every
+ * The parser, which is our own: citty only draws a command's help. Its parser ignores what it does not know, so
+ * `replay evt_1 --dry-rnu` would replay, and to find out what it ignored takes reading every word once more. Here every
  * doubt ends the command before anything is done.
  */
-import { nearest } from "../src/config/nearest.ts";
-import type { ArgDef, Definitions, Positional } from "./command.ts";
-import { Failure } from "./failure.ts";
+import { nearest } from "../../src/config/nearest.ts";
+import type { ArgDef, Definitions, Positional } from "../command.ts";
+import { Failure } from "../failure.ts";
 
 export type Parsed = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 

@@ -1,5 +1,5 @@
 /** How commands say times, amounts and places. */
-import type { Client } from "../src/client/client.ts";
+import type { Client } from "../../src/client/client.ts";
 
 export function ago(instant: string, now: number): string {
   return `${span(Math.max(0, (now - Date.parse(instant)) / 1000))} ago`;
@@ -22,7 +22,7 @@ export function span(seconds: number): string {
   return shown.length === 0 ? "0s" : shown.map(([count, unit]) => `${count}${unit}`).join(" ");
 }
 
-export { counted as count } from "../src/domain/counted.ts";
+export { counted as count } from "../../src/domain/counted.ts";
 
 export function grouped(number: number): string {
   return number.toLocaleString("en-US");

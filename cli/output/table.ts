@@ -1,9 +1,9 @@
 /** Apart from print.ts, which every command loads: to measure text as a terminal does takes 10 ms to get ready. */
 import cliTruncate from "cli-truncate";
 import stringWidth from "string-width";
-import { printable } from "../src/domain/printable.ts";
+import { printable } from "../../src/domain/printable.ts";
 import { glyphsOf } from "./glyphs.ts";
-import type { Io } from "./io.ts";
+import type { Io } from "../io.ts";
 
 /** Columns two spaces apart, each as wide as its longest cell; on a terminal a line is cut to its width. */
 export function sayTable(io: Io, rows: readonly (readonly string[])[]): void {

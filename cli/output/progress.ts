@@ -1,7 +1,7 @@
 /** How far something is, on stderr: one line that is drawn over on a terminal, a line now and then elsewhere. */
 import cliTruncate from "cli-truncate";
-import { printable } from "../src/domain/printable.ts";
-import type { Io } from "./io.ts";
+import { printable } from "../../src/domain/printable.ts";
+import type { Io } from "../io.ts";
 
 /** Often enough for a log. */
 const EVERY_MS = 10_000;

@@ -1,14 +1,14 @@
 /** Lists as every command shows them: a table for people, or fields, ids or JSON for programs. */
-import type { Client, Item, Listing, Query } from "../src/client/client.ts";
-import type { Page } from "../src/client/answers.ts";
-import { nearest } from "../src/config/nearest.ts";
-import { printable } from "../src/domain/printable.ts";
-import type { ArgsOf, LIST } from "./command.ts";
-import { usage } from "./failure.ts";
-import type { Io } from "./io.ts";
+import type { Client, Item, Listing, Query } from "../../src/client/client.ts";
+import type { Page } from "../../src/client/answers.ts";
+import { nearest } from "../../src/config/nearest.ts";
+import { printable } from "../../src/domain/printable.ts";
+import type { ArgsOf, LIST } from "../command.ts";
+import { usage } from "../failure.ts";
+import type { Io } from "../io.ts";
 import { note, say, sayJson } from "./print.ts";
 import { sayTable } from "./table.ts";
-import { readCount } from "./values.ts";
+import { readCount } from "../values.ts";
 
 export type ListArgs = Omit<ArgsOf<typeof LIST>, "url" | "socket" | "key-file" | "config">;
 

@@ -1,0 +1,71 @@
+import { byId, CLIENT, command, YES } from "../command.ts";
+import { confirm, requireSomebody } from "../confirm.ts";
+import { EXIT } from "../exit-code.ts";
+import { usage } from "../failure.ts";
+import { say, sayJson } from "../output/print.ts";
+import { connect } from "../target.ts";
+import { readId } from "../values.ts";
+import { count } from "../output/words.ts";
+
+export const endpointsEnable = command({
+  args: {
+    endpoint: byId("ep", "The endpoint"),
+    "cancel-held": { type: "boolean", description: "Cancel what was held in place of sending it" },
+    ...YES,
+    ...CLIENT,
+  },
+  examples: [
+    "webhookd endpoints enable ep_01m7w8bx02jeyjr53r14y5rmma",
+    "webhookd endpoints enable ep_01m7w8bx02jeyjr53r14y5rmma --cancel-held --yes",
+  ],
+  async run(args, io) {
+    const id = readId("ep", args.endpoint);
+    const cancels = args["cancel-held"];
+    if (cancels) requireSomebody("--cancel-held", args, io);
+    const client = connect(args, io);
+    const { url, enabled, health } = await client.call("getEndpoint", { id });
+    const held = count(health.held, "delivery", "deliveries");
+    if (cancels)
+      await confirm({ facts: [`${id} ${url}: ${held} held for it will be cancelled.`], word: "yes" }, args, io);
+    const after = await client.call("changeEndpoint", {
+      id,
+      body: { enabled: true, held: cancels ? "cancel" : "release" },
+    });
+    if (args.json) sayJson(io, after);
+    else if (enabled) say(io, `${id} was enabled already.`);
+    else if (health.held === 0) say(io, `${id} is enabled.`);
+    else say(io, `${id} is enabled; ${held} held for it ${cancels ? "cancelled" : "sent now, slowly at first"}.`);
+    return EXIT.ok;
+  },
+});
+
+export const endpointsDisable = command({
+  args: {
+    endpoint: byId("ep", "The endpoint"),
+    hold: { type: "boolean", description: "Hold its events, whatever was said before" },
+    skip: { type: "boolean", description: "Skip its events: they are not sent later either" },
+    ...CLIENT,
+  },
+  examples: [
+    "webhookd endpoints disable ep_01m7w8bx02jeyjr53r14y5rmma",
+    "webhookd endpoints disable ep_01m7w8bx02jeyjr53r14y5rmma --skip",
+  ],
+  async run(args, io) {
+    const id = readId("ep", args.endpoint);
+    if (args.hold && args.skip) throw usage("--hold and --skip exclude each other");
+    const whenDisabled = args.hold ? "hold" : args.skip ? "skip" : undefined;
+    const body = { enabled: false, when_disabled: whenDisabled };
+    const after = await connect(args, io).call("changeEndpoint", { id, body });
+    if (args.json) {
+      sayJson(io, after);
+      return EXIT.ok;
+    }
+    const fate =
+      after.when_disabled === "skip"
+        ? "Its new events are skipped, and what waited for it is held."
+        : "What waits for it, and its new events, are held.";
+    say(io, `${id} is disabled: nothing more is sent to it.`);
+    say(io, `${fate} To go on: webhookd endpoints enable ${id}`);
+    return EXIT.ok;
+  },
+});

@@ -1,0 +1,75 @@
+import type { Job } from "../../src/client/answers.ts";
+import { byId, CLIENT, command } from "../command.ts";
+import { EXIT } from "../exit-code.ts";
+import { usage } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { say, sayJson } from "../output/print.ts";
+import { connect, type TargetArgs } from "../target.ts";
+import { readId } from "../values.ts";
+
+export const jobsPause = command({
+  args: { job: byId("job", "The job"), ...CLIENT },
+  examples: ["webhookd jobs pause job_01m7w8bx02jeyjr53r14y5rmma"],
+  run(args, io) {
+    return steer(
+      "pauseJob",
+      args,
+      ({ id, done, matched }) => `is paused, ${done} of ${matched} done. Go on: webhookd jobs resume ${id}.`,
+      io,
+    );
+  },
+});
+
+export const jobsResume = command({
+  args: {
+    job: byId("job", "The job"),
+    canary: { type: "boolean", description: "After a canary that failed: try one more for each endpoint first" },
+    "send-all": { type: "boolean", description: "After a canary that failed: send all that is left" },
+    ...CLIENT,
+  },
+  examples: [
+    "webhookd jobs resume job_01m7w8bx02jeyjr53r14y5rmma",
+    "webhookd jobs resume job_01m7w8bx02jeyjr53r14y5rmma --canary",
+  ],
+  run({ canary, "send-all": all, ...args }, io) {
+    if (canary && all)
+      throw usage("--canary and --send-all exclude each other", "One of them says how the job goes on.");
+    return steer(
+      "resumeJob",
+      { ...args, ...(canary && { body: { canary } }), ...(all && { body: { send_all: all } }) },
+      ({ id, done, matched }) => `goes on, ${done} of ${matched} done. Watch it: webhookd jobs show ${id} --watch.`,
+      io,
+    );
+  },
+});
+
+export const jobsCancel = command({
+  args: { job: byId("job", "The job"), ...CLIENT },
+  examples: ["webhookd jobs cancel job_01m7w8bx02jeyjr53r14y5rmma"],
+  run(args, io) {
+    return steer(
+      "cancelJob",
+      args,
+      ({ done, matched }) => `is cancelled, ${done} of ${matched} done: the rest stays as it is.`,
+      io,
+    );
+  },
+});
+
+type SteerArgs = TargetArgs & { readonly job: string; readonly json: boolean; readonly body?: object };
+
+/** `sentence` says what holds now. */
+async function steer(
+  operation: "pauseJob" | "resumeJob" | "cancelJob",
+  args: SteerArgs,
+  sentence: (job: Job) => string,
+  io: Io,
+): Promise<number> {
+  const job = await connect(args, io).call(operation, {
+    id: readId("job", args.job),
+    ...(args.body && { body: args.body }),
+  });
+  if (args.json) sayJson(io, job);
+  else say(io, `${job.id} ${sentence(job)}`);
+  return EXIT.ok;
+}

@@ -1,0 +1,7 @@
+/** Every command's definition, which the program loads one by one. */
+import type { Command } from "../../cli/command.ts";
+import { COMMANDS, type CommandName } from "../../cli/commands.ts";
+
+const loaded = Object.entries(COMMANDS).map(async ([name, { load }]) => [name, await load()] as const);
+
+export const LOADED = Object.fromEntries(await Promise.all(loaded)) as { readonly [N in CommandName]: Command };
