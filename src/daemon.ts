@@ -21,7 +21,7 @@ import { openFilesLimit } from "./delivery/http/own-limits.ts";
 import type { SenderThreadData } from "./delivery/threads/messages.ts";
 import type { Ended, Sending } from "./delivery/send/sending.ts";
 import type { StartThread } from "./delivery/threads/thread-port.ts";
-import { ThreadedSending } from "./delivery/threads/sender-pool.ts";
+import { SenderPool } from "./delivery/threads/sender-pool.ts";
 import { both } from "./delivery/watcher.ts";
 import { roomWithin } from "./domain/open-files.ts";
 import { damageText } from "./domain/damage.ts";
@@ -326,5 +326,5 @@ async function sendingFor(config: Config, { clock, log, network, startSender }: 
   }
   const start = startSender ?? ((data: SenderThreadData) => startThread("sender", data));
   return (onEnded) =>
-    new ThreadedSending({ threads, start, settings, log, onEnded, now: clock.now, nextTurn: clock.nextTurn });
+    new SenderPool({ threads, start, settings, log, onEnded, now: clock.now, nextTurn: clock.nextTurn });
 }

@@ -8,7 +8,7 @@ export const EDGES: readonly Mutant[] = [
     find: "      if (this.#refuses(this.#egress.policy.check(this.#callTo(ip)))) return;",
     replace:
       "      if (ips[0] !== this.#destination.hostname && this.#refuses(this.#egress.policy.check(this.#callTo(ip)))) return;",
-    tests: ["test/delivery/connector.test.ts"],
+    tests: ["test/delivery/http/egress-guard.test.ts"],
   },
   {
     name: "a-mapped-address-is-not-unwrapped",

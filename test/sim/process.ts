@@ -7,7 +7,7 @@ import { Sender, type SenderParts } from "../../src/delivery/send/sender.ts";
 import type { Ended, Sending } from "../../src/delivery/send/sending.ts";
 import { serveSender } from "../../src/delivery/threads/serve-sender.ts";
 import type { StartThread } from "../../src/delivery/threads/thread-port.ts";
-import { ThreadedSending } from "../../src/delivery/threads/sender-pool.ts";
+import { SenderPool } from "../../src/delivery/threads/sender-pool.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Ladder } from "../../src/domain/ladder.ts";
 import { silentLog } from "../../src/log.ts";
@@ -103,7 +103,7 @@ export class Process {
     }
     const start = (data: SenderThreadData) => this.#startThread(data);
     const { now, nextTurn } = clock;
-    return new ThreadedSending({ threads, start, settings: SETTINGS, log: silentLog, onEnded, now, nextTurn });
+    return new SenderPool({ threads, start, settings: SETTINGS, log: silentLog, onEnded, now, nextTurn });
   }
 
   /** The code of the sender's thread, on a thread that is none. */

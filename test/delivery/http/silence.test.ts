@@ -1,9 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { ManualClock } from "../harness/clock.ts";
-import { signedRequest } from "../harness/egress.ts";
-import { egressOf, exchangeTo, receiverOf } from "../harness/exchange.ts";
-import type { TestReceiver } from "../harness/receiver.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { signedRequest } from "../../harness/egress.ts";
+import { egressOf, exchangeTo, receiverOf } from "../../harness/exchange.ts";
+import type { TestReceiver } from "../../harness/receiver.ts";
 
 const REST_MS = 250;
 

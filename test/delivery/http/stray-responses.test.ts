@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
-import { Exchange } from "../../src/delivery/http/exchange.ts";
-import { signedRequest, testEgress } from "../harness/egress.ts";
+import { Exchange } from "../../../src/delivery/http/exchange.ts";
+import { signedRequest, testEgress } from "../../harness/egress.ts";
 
 const STRAY = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const REFUSAL = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n";

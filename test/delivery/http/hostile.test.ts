@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it, vi } from "vitest";
-import { systemClock, type Clock } from "../../src/clock.ts";
-import type { Outcome } from "../../src/domain/attempt.ts";
-import { printable } from "../../src/domain/printable.ts";
-import type { Egress } from "../../src/delivery/http/egress.ts";
-import { Exchange } from "../../src/delivery/http/exchange.ts";
-import { caresResolve } from "../../src/delivery/http/resolver.ts";
-import { ManualClock } from "../harness/clock.ts";
-import { DialSpy, type Route } from "../harness/dial.ts";
-import { DnsServer, FakeDns, type Answer } from "../harness/dns.ts";
-import { PUBLIC_ONLY, signedRequest, testEgress } from "../harness/egress.ts";
-import { RawReceiver, type RawScript } from "../harness/raw-receiver.ts";
-import { TestReceiver } from "../harness/receiver.ts";
+import { systemClock, type Clock } from "../../../src/clock.ts";
+import type { Outcome } from "../../../src/domain/attempt.ts";
+import { printable } from "../../../src/domain/printable.ts";
+import type { Egress } from "../../../src/delivery/http/egress.ts";
+import { Exchange } from "../../../src/delivery/http/exchange.ts";
+import { caresResolve } from "../../../src/delivery/http/resolver.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { DialSpy, type Route } from "../../harness/dial.ts";
+import { DnsServer, FakeDns, type Answer } from "../../harness/dns.ts";
+import { PUBLIC_ONLY, signedRequest, testEgress } from "../../harness/egress.ts";
+import { RawReceiver, type RawScript } from "../../harness/raw-receiver.ts";
+import { TestReceiver } from "../../harness/receiver.ts";
 
 /** The corpus is written for the real 10 s; receivers and limits run five times as fast here. */
 const SCALE = 5;
@@ -60,7 +60,7 @@ const CHECKED =
   "next_request_has_cookie second_attempt";
 
 const corpus = JSON.parse(
-  readFileSync(new URL("../corpora/hostile-receivers.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../../corpora/hostile-receivers.json", import.meta.url), "utf8"),
 ) as Entry[];
 
 // Most of them wait, for one another if need be.

@@ -1,9 +1,9 @@
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import type { Job } from "../../src/domain/delivery.ts";
-import type { Target } from "../../src/domain/endpoint.ts";
-import { Signer, type SignatureOptions } from "../../src/delivery/send/signed-request.ts";
-import { claim } from "../harness/egress.ts";
+import type { Send } from "../../../src/domain/delivery.ts";
+import type { Target } from "../../../src/domain/endpoint.ts";
+import { Signer, type SignatureOptions } from "../../../src/delivery/send/signed-request.ts";
+import { claim } from "../../harness/egress.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const NEXT = `whsec_${Buffer.from("the secret that will take over").toString("base64")}`;
@@ -76,7 +76,7 @@ describe("a signed request", () => {
 
   it("passes on the trace that its event belongs to, and none where there is none", () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    const sent = (trace?: Job["trace"]) => pairs(new Signer(target(), OPTIONS).sign(claim({ trace }), 1).headers);
+    const sent = (trace?: Send["trace"]) => pairs(new Signer(target(), OPTIONS).sign(claim({ trace }), 1).headers);
     const trace = (headers: [string, string][]) => headers.filter(([name]) => name.startsWith("trace"));
     expect(trace(sent({ traceparent, tracestate: "a=1" }))).toEqual([
       ["traceparent", traceparent],

@@ -1,10 +1,10 @@
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
-import { ManualClock } from "../harness/clock.ts";
-import { DialSpy, type Route } from "../harness/dial.ts";
-import { signedRequest } from "../harness/egress.ts";
-import { egressOf, exchangeTo, OK, rawReceiverOf, receiverOf, urlOf, closeAfter } from "../harness/exchange.ts";
-import { RawReceiver, type Step } from "../harness/raw-receiver.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { DialSpy, type Route } from "../../harness/dial.ts";
+import { signedRequest } from "../../harness/egress.ts";
+import { egressOf, exchangeTo, OK, rawReceiverOf, receiverOf, urlOf, closeAfter } from "../../harness/exchange.ts";
+import { RawReceiver, type Step } from "../../harness/raw-receiver.ts";
 
 describe("a connection that is reset", () => {
   const raceOnce: Step[] = [{ send: OK }, { on_second_request: "rst" }];

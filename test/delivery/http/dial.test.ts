@@ -1,12 +1,12 @@
 import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { DialRace, type Dialled } from "../../src/delivery/http/dial.ts";
-import type { Fault } from "../../src/delivery/http/fault.ts";
-import { caresResolve, createResolve } from "../../src/delivery/http/resolver.ts";
-import { ManualClock } from "../harness/clock.ts";
-import { DialSpy, type Route } from "../harness/dial.ts";
-import { DnsServer, type Answer } from "../harness/dns.ts";
-import { closeAfter, receiverOf } from "../harness/exchange.ts";
+import { DialRace, type Dialled } from "../../../src/delivery/http/dial.ts";
+import type { Fault } from "../../../src/delivery/http/fault.ts";
+import { caresResolve, createResolve } from "../../../src/delivery/http/resolver.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { DialSpy, type Route } from "../../harness/dial.ts";
+import { DnsServer, type Answer } from "../../harness/dns.ts";
+import { closeAfter, receiverOf } from "../../harness/exchange.ts";
 
 const PUBLIC = "93.184.216.34";
 const PUBLIC_V6 = "2606:2800:220:1:248:1893:25c8:1946";

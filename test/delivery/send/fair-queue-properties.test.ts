@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Turns, type Speed } from "../../src/delivery/send/fair-queue.ts";
-import { aJob, Model, takeAll } from "./turns-model.ts";
+import { FairQueue, type Speed } from "../../../src/delivery/send/fair-queue.ts";
+import { aSend, Model, takeAll } from "./fair-queue-model.ts";
 
 type Step = (model: Model) => void;
 
@@ -70,32 +70,32 @@ function holds(step: fc.Arbitrary<Step>, numRuns: number): void {
   );
 }
 
-describe("turns, whatever happens in whatever order", () => {
-  it("keep to every cap, the dead receivers' share and the lanes' halves, go round fairly and leave nobody waiting", () => {
+describe("a fair queue, whatever happens in whatever order", () => {
+  it("keeps to every cap, the dead receivers' share and the lanes' halves, goes round fairly and leaves nobody waiting", () => {
     holds(unlimited, 400);
   });
 
-  it("keep to every rate in any window of time, and say when the next may start", () => {
+  it("keeps to every rate in any window of time, and says when the next may start", () => {
     holds(anyStep, 400);
   });
 
-  it("forget no more of idle endpoints than fits, and count on rightly for those who come back", () => {
-    const turns = new Turns(8, 1000);
-    turns.setCeiling("limited", 2);
-    const busy = Array.from({ length: 8 }, () => aJob("busy"));
-    for (const job of busy) turns.add(job);
-    expect(takeAll(turns)).toHaveLength(8);
+  it("forgets no more of idle endpoints than fits, and counts on rightly for those who come back", () => {
+    const queue = new FairQueue(8, 1000);
+    queue.setCeiling("limited", 2);
+    const busy = Array.from({ length: 8 }, () => aSend("busy"));
+    for (const send of busy) queue.add(send);
+    expect(takeAll(queue)).toHaveLength(8);
     for (let i = 0; i < 40_000; i++) {
-      turns.add(aJob(`ep_${i}`));
-      turns.ended(turns.next(0)!, "fast");
+      queue.add(aSend(`ep_${i}`));
+      queue.ended(queue.next(0)!, "fast");
     }
-    expect(turns.endpoints).toBeLessThan(20_000);
-    expect(turns.cap("limited")).toBe(2);
-    turns.add(aJob("busy"));
-    expect(turns.next(0)).toBeUndefined();
-    turns.ended(busy[0]!, "slow");
-    expect(turns.next(0)?.endpoint).toBe("busy");
-    for (let i = 0; i < 9; i++) turns.add(aJob("ep_0"));
-    expect(takeAll(turns)).toHaveLength(8);
+    expect(queue.endpoints).toBeLessThan(20_000);
+    expect(queue.cap("limited")).toBe(2);
+    queue.add(aSend("busy"));
+    expect(queue.next(0)).toBeUndefined();
+    queue.ended(busy[0]!, "slow");
+    expect(queue.next(0)?.endpoint).toBe("busy");
+    for (let i = 0; i < 9; i++) queue.add(aSend("ep_0"));
+    expect(takeAll(queue)).toHaveLength(8);
   });
 });

@@ -1,12 +1,12 @@
 import { EventEmitter } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
-import type { SenderThreadData, ToSender } from "../../src/delivery/threads/messages.ts";
-import type { SenderSettings } from "../../src/delivery/send/open-sender.ts";
-import { ThreadedSending } from "../../src/delivery/threads/sender-pool.ts";
-import type { Target } from "../../src/domain/endpoint.ts";
-import { silentLog } from "../../src/log.ts";
-import { claim } from "../harness/egress.ts";
+import type { SenderThreadData, ToSender } from "../../../src/delivery/threads/messages.ts";
+import type { SenderSettings } from "../../../src/delivery/send/open-sender.ts";
+import { SenderPool } from "../../../src/delivery/threads/sender-pool.ts";
+import type { Target } from "../../../src/domain/endpoint.ts";
+import { silentLog } from "../../../src/log.ts";
+import { claim } from "../../harness/egress.ts";
 
 const TARGET = { endpoint: "ep_01", signingSecret: "old" } as Target;
 const ROTATED = { ...TARGET, signingSecret: "new" };
@@ -39,7 +39,7 @@ class FakeThread extends EventEmitter {
 
 function aSending() {
   const threads: FakeThread[] = [];
-  const sending = new ThreadedSending({
+  const sending = new SenderPool({
     threads: 1,
     start: (data) => {
       const thread = new FakeThread(data);
@@ -91,18 +91,18 @@ it("a thread that takes the place of a dead one has the settings before it has w
   threads[0]!.emit("exit");
   await new Promise(setImmediate);
   const kinds = threads[1]!.messages.map((message) => (message.kind === "target" ? message.target : message.kind));
-  expect(kinds).toEqual([ROTATED, "jobs"]);
+  expect(kinds).toEqual([ROTATED, "sends"]);
 });
 
 it("an endpoint is forgotten by the thread that takes a dead one's place, too", async () => {
   const { sending, threads } = aSending();
   void sending.setTarget(TARGET);
-  const job = claim();
-  sending.send([job]);
-  const forgotten = sending.forget(job.endpoint);
+  const send = claim();
+  sending.send([send]);
+  const forgotten = sending.forget(send.endpoint);
   threads[0]!.emit("exit");
   await new Promise(setImmediate);
-  expect(threads[1]!.messages.at(-1)).toMatchObject({ kind: "forget", endpoint: job.endpoint });
-  threads[1]!.answer([job.delivery]);
-  expect(await forgotten).toEqual([job.delivery]);
+  expect(threads[1]!.messages.at(-1)).toMatchObject({ kind: "forget", endpoint: send.endpoint });
+  threads[1]!.answer([send.delivery]);
+  expect(await forgotten).toEqual([send.delivery]);
 });

@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { Exchange } from "../../src/delivery/http/exchange.ts";
-import { Signer } from "../../src/delivery/send/signed-request.ts";
-import { ManualClock } from "../harness/clock.ts";
-import { DialSpy } from "../harness/dial.ts";
-import { claim, signedRequest } from "../harness/egress.ts";
-import { egressOf, exchangeTo, OK, rawReceiverOf, receiverOf, urlOf } from "../harness/exchange.ts";
-import { RawReceiver } from "../harness/raw-receiver.ts";
+import { Exchange } from "../../../src/delivery/http/exchange.ts";
+import { Signer } from "../../../src/delivery/send/signed-request.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { DialSpy } from "../../harness/dial.ts";
+import { claim, signedRequest } from "../../harness/egress.ts";
+import { egressOf, exchangeTo, OK, rawReceiverOf, receiverOf, urlOf } from "../../harness/exchange.ts";
+import { RawReceiver } from "../../harness/raw-receiver.ts";
 
 describe("one exchange with a receiver", () => {
   it("sends the exact bytes, signed, with the headers as given and nothing that was not asked for", async () => {

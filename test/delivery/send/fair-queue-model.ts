@@ -1,24 +1,24 @@
 import { expect } from "vitest";
-import { Turns, type Speed } from "../../src/delivery/send/fair-queue.ts";
-import type { Job } from "../../src/domain/delivery.ts";
+import { FairQueue, type Speed } from "../../../src/delivery/send/fair-queue.ts";
+import type { Send } from "../../../src/domain/delivery.ts";
 
 let serial = 0;
-export function aJob(endpoint: string, fresh = true): Job {
+export function aSend(endpoint: string, fresh = true): Send {
   const event = `evt_${String(++serial).padStart(6, "0")}`;
   return { event, delivery: `dlv_${event}`, endpoint, body: new Uint8Array(0), number: 1, trigger: "ladder", fresh };
 }
 
-export function takeAll(turns: Turns, now = 0): Job[] {
-  const taken: Job[] = [];
-  for (let job = turns.next(now); job !== undefined; job = turns.next(now)) taken.push(job);
+export function takeAll(queue: FairQueue, now = 0): Send[] {
+  const taken: Send[] = [];
+  for (let send = queue.next(now); send !== undefined; send = queue.next(now)) taken.push(send);
   return taken;
 }
 
 interface Receiver {
   readonly name: string;
-  readonly fresh: Job[];
-  readonly backlog: Job[];
-  readonly inFlight: Job[];
+  readonly fresh: Send[];
+  readonly backlog: Send[];
+  readonly inFlight: Send[];
   readonly speeds: Speed[];
   rate: number | null;
   /** When attempts started since the rate was last set. */
@@ -28,11 +28,11 @@ interface Receiver {
 }
 
 /**
- * Turns beside a plain account of what waits and what is in flight. Every start is checked against the rules, and so is
+ * A fair queue beside a plain account of what waits and what is in flight. Every start is checked against the rules, and so is
  * every refusal: nobody may be kept waiting without one of them saying so.
  */
 export class Model {
-  readonly turns: Turns;
+  readonly queue: FairQueue;
   now = 0;
   readonly #ceiling: number;
   readonly #maxInFlight: number;
@@ -41,7 +41,7 @@ export class Model {
   constructor(ceiling: number, maxInFlight: number) {
     this.#ceiling = ceiling;
     this.#maxInFlight = maxInFlight;
-    this.turns = new Turns(ceiling, maxInFlight);
+    this.queue = new FairQueue(ceiling, maxInFlight);
   }
 
   get waiting(): number {
@@ -54,15 +54,15 @@ export class Model {
 
   add(name: string, fresh: boolean): void {
     const receiver = this.#receiver(name);
-    const job = aJob(name, fresh);
-    (fresh ? receiver.fresh : receiver.backlog).push(job);
-    this.turns.add(job);
+    const send = aSend(name, fresh);
+    (fresh ? receiver.fresh : receiver.backlog).push(send);
+    this.queue.add(send);
     this.#checkCounts();
   }
 
   setCeiling(name: string, maxInFlight: number | null): void {
-    this.turns.setCeiling(name, maxInFlight);
-    expect(this.turns.cap(name)).toBeLessThanOrEqual(Math.min(maxInFlight ?? this.#ceiling, this.#ceiling));
+    this.queue.setCeiling(name, maxInFlight);
+    expect(this.queue.cap(name)).toBeLessThanOrEqual(Math.min(maxInFlight ?? this.#ceiling, this.#ceiling));
     this.#checkCounts();
   }
 
@@ -70,27 +70,27 @@ export class Model {
     const receiver = this.#receiver(name);
     receiver.rate = rate;
     receiver.starts = [];
-    this.turns.setRate(name, rate, this.now);
+    this.queue.setRate(name, rate, this.now);
   }
 
   forget(name: string): void {
     const receiver = this.#receiver(name);
     const expected = [...receiver.fresh.splice(0), ...receiver.backlog.splice(0)];
-    expect(this.turns.forget(name)).toEqual(expected);
+    expect(this.queue.forget(name)).toEqual(expected);
     this.#checkCounts();
   }
 
   /** Ends the attempt at this place among those in flight, counted round. */
   end(at: number, speed: Speed): void {
-    const jobs = [...this.#receivers.values()].flatMap((receiver) => receiver.inFlight);
-    const job = jobs[at % jobs.length];
-    if (job === undefined) return;
-    const receiver = this.#receiver(job.endpoint);
-    receiver.inFlight.splice(receiver.inFlight.indexOf(job), 1);
+    const sends = [...this.#receivers.values()].flatMap((receiver) => receiver.inFlight);
+    const send = sends[at % sends.length];
+    if (send === undefined) return;
+    const receiver = this.#receiver(send.endpoint);
+    receiver.inFlight.splice(receiver.inFlight.indexOf(send), 1);
     const wasDead = isDead(receiver);
     if (speed !== "unknown") receiver.speeds.push(speed);
     if (isDead(receiver) !== wasDead) receiver.overtakenBy.clear();
-    this.turns.ended(job, speed);
+    this.queue.ended(send, speed);
     this.#checkCounts();
   }
 
@@ -98,12 +98,12 @@ export class Model {
   start(limit: number): number {
     for (let started = 0; started < limit; started++) {
       const before = this.#ready();
-      const job = this.turns.next(this.now);
-      if (job === undefined) {
+      const send = this.queue.next(this.now);
+      if (send === undefined) {
         this.#checkRefusal(before);
         return started;
       }
-      this.#checkStart(job, before);
+      this.#checkStart(send, before);
     }
     return limit;
   }
@@ -115,27 +115,27 @@ export class Model {
     for (; steps > 0 && this.waiting + this.inFlight > 0; steps--) {
       if (this.start(1) > 0) continue;
       if (this.inFlight > 0) this.end(0, speed);
-      else this.now = this.turns.nextAt();
+      else this.now = this.queue.nextAt();
     }
     expect({ waiting: this.waiting, inFlight: this.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
   }
 
-  #checkStart(job: Job, ready: readonly Receiver[]): void {
-    const receiver = this.#receiver(job.endpoint);
+  #checkStart(send: Send, ready: readonly Receiver[]): void {
+    const receiver = this.#receiver(send.endpoint);
     expect(ready).toContain(receiver);
-    const [lane, other] = job.fresh ? [receiver.fresh, receiver.backlog] : [receiver.backlog, receiver.fresh];
-    expect(lane.shift()).toBe(job);
-    if (other.length > 0) this.#checkHalf(receiver, job);
-    receiver.inFlight.push(job);
+    const [lane, other] = send.fresh ? [receiver.fresh, receiver.backlog] : [receiver.backlog, receiver.fresh];
+    expect(lane.shift()).toBe(send);
+    if (other.length > 0) this.#checkHalf(receiver, send);
+    receiver.inFlight.push(send);
     this.#checkRate(receiver);
     this.#checkRing(receiver, ready);
     this.#checkCounts();
   }
 
   /** The lane that goes first holds less than half, or the other one has its half. */
-  #checkHalf(receiver: Receiver, job: Job): void {
-    const cap = this.turns.cap(receiver.name);
-    const same = receiver.inFlight.filter(({ fresh }) => fresh === job.fresh).length;
+  #checkHalf(receiver: Receiver, send: Send): void {
+    const cap = this.queue.cap(receiver.name);
+    const same = receiver.inFlight.filter(({ fresh }) => fresh === send.fresh).length;
     if (same * 2 >= cap) expect((receiver.inFlight.length - same) * 2).toBeGreaterThanOrEqual(cap);
   }
 
@@ -165,19 +165,19 @@ export class Model {
   #checkRefusal(ready: readonly Receiver[]): void {
     for (const receiver of ready) {
       expect(receiver.rate, `${receiver.name} is kept waiting`).not.toBeNull();
-      const at = this.turns.nextAt();
+      const at = this.queue.nextAt();
       expect(at).toBeGreaterThan(this.now);
       expect(at).toBeLessThanOrEqual(this.now + 1000 / Math.min(1, receiver.rate!) + 1e-6);
     }
     const full = this.inFlight >= this.#maxInFlight || this.#deadShareUsed();
-    if (ready.length === 0 && !full) expect(this.turns.nextAt()).toBe(Number.POSITIVE_INFINITY);
+    if (ready.length === 0 && !full) expect(this.queue.nextAt()).toBe(Number.POSITIVE_INFINITY);
   }
 
   #checkCounts(): void {
     // Whoever could not start for a while, between two starts too, came back to the end of the ring.
     for (const receiver of this.#receivers.values()) if (!this.#mayStart(receiver)) receiver.overtakenBy.clear();
-    expect(this.turns.waiting).toBe(this.waiting);
-    expect(this.turns.inFlight).toBe(this.inFlight);
+    expect(this.queue.waiting).toBe(this.waiting);
+    expect(this.queue.inFlight).toBe(this.inFlight);
     expect(this.inFlight).toBeLessThanOrEqual(this.#maxInFlight);
   }
 
@@ -193,7 +193,7 @@ export class Model {
   /** Whether something waits and the receiver's own cap has room. */
   #mayStart(receiver: Receiver): boolean {
     const waiting = receiver.fresh.length + receiver.backlog.length;
-    return waiting > 0 && receiver.inFlight.length < this.turns.cap(receiver.name);
+    return waiting > 0 && receiver.inFlight.length < this.queue.cap(receiver.name);
   }
 
   #deadShareUsed(): boolean {

@@ -1,9 +1,9 @@
 import { Socket } from "node:net";
 import { describe, expect, it, vi } from "vitest";
-import type { Outcome } from "../../src/domain/attempt.ts";
-import { ManualClock } from "../harness/clock.ts";
-import { signedRequest } from "../harness/egress.ts";
-import { egressOf, exchangeTo, rawReceiverOf, receiverOf, urlOf } from "../harness/exchange.ts";
+import type { Outcome } from "../../../src/domain/attempt.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { signedRequest } from "../../harness/egress.ts";
+import { egressOf, exchangeTo, rawReceiverOf, receiverOf, urlOf } from "../../harness/exchange.ts";
 
 describe("an end from our side", () => {
   it("interrupts what was not decided, and blames nobody", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Deadlines, Timed } from "../../src/delivery/http/deadline.ts";
-import { ManualClock } from "../harness/clock.ts";
+import { Deadlines, Timed } from "../../../src/delivery/http/deadline.ts";
+import { ManualClock } from "../../harness/clock.ts";
 
 class Entry extends Timed {
   expiredAt: number | null = null;

@@ -3,15 +3,22 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createServer, type SecureContext, type TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { AddressPolicy } from "../../src/domain/address.ts";
-import type { Dial } from "../../src/delivery/http/dial.ts";
-import { trust } from "../../src/delivery/http/egress.ts";
-import { Exchange } from "../../src/delivery/http/exchange.ts";
-import { DialSpy, type Route } from "../harness/dial.ts";
-import { FakeDns, type Answer } from "../harness/dns.ts";
-import { anAddressPolicy, LOOPBACK_TOO, PUBLIC_ONLY, signedRequest, testEgress, testTrust } from "../harness/egress.ts";
-import { TestReceiver } from "../harness/receiver.ts";
-import { certificate } from "../harness/tls.ts";
+import type { AddressPolicy } from "../../../src/domain/address.ts";
+import type { Dial } from "../../../src/delivery/http/dial.ts";
+import { trust } from "../../../src/delivery/http/egress.ts";
+import { Exchange } from "../../../src/delivery/http/exchange.ts";
+import { DialSpy, type Route } from "../../harness/dial.ts";
+import { FakeDns, type Answer } from "../../harness/dns.ts";
+import {
+  anAddressPolicy,
+  LOOPBACK_TOO,
+  PUBLIC_ONLY,
+  signedRequest,
+  testEgress,
+  testTrust,
+} from "../../harness/egress.ts";
+import { TestReceiver } from "../../harness/receiver.ts";
+import { certificate } from "../../harness/tls.ts";
 
 const PUBLIC = "93.184.216.34";
 const PUBLIC_V6 = "2606:2800:220:1:248:1893:25c8:1946";
@@ -71,7 +78,7 @@ interface Entry {
   readonly why: string;
 }
 
-const corpus = JSON.parse(readFileSync(new URL("../corpora/ssrf-corpus.json", import.meta.url), "utf8")) as Entry[];
+const corpus = JSON.parse(readFileSync(new URL("../../corpora/ssrf-corpus.json", import.meta.url), "utf8")) as Entry[];
 
 describe("the egress guard on the corpus", () => {
   const entries = corpus.filter((entry) => entry.expect.stage === "connect");

@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import type { NetworkInterfaceInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readOwnAddresses } from "../../src/delivery/http/own-addresses.ts";
-import { ManualClock } from "../harness/clock.ts";
-import { aDirectory } from "../harness/daemon.ts";
+import { readOwnAddresses } from "../../../src/delivery/http/own-addresses.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { aDirectory } from "../../harness/daemon.ts";
 
 function interfaces(...addresses: string[]) {
   return { lo: addresses.map((address) => ({ address }) as NetworkInterfaceInfo) };
@@ -38,7 +38,7 @@ describe("own addresses", () => {
   });
 });
 
-const SITE = join(import.meta.dirname, "../harness/own-address-site.ts");
+const SITE = join(import.meta.dirname, "../../harness/own-address-site.ts");
 const namespace = ["--net", ...(process.getuid?.() === 0 ? [] : ["--map-root-user"])];
 const missing = spawnSync("unshare", [...namespace, "ip", "link", "set", "lo", "up"]).status !== 0;
 if (missing) console.warn("SKIPPED: no network namespace can be made here, so no address is added to a host");
