@@ -1,7 +1,7 @@
-import { signBody, signingKeys, signStandard } from "../../src/domain/signature.ts";
-import { command, JSON_FLAG } from "../command.ts";
-import { EXIT } from "../exit-code.ts";
-import { say, sayJson } from "../output/print.ts";
+import { signBody, signingKeys, signStandard } from "../../../src/domain/signature.ts";
+import { command, JSON_FLAG } from "../../command.ts";
+import { EXIT } from "../../exit-code.ts";
+import { say, sayJson } from "../../output/print.ts";
 import { BODY, SECRET_FILE, STAMP, readBody, readSecrets, readStamp } from "./inputs.ts";
 
 export const sign = command({

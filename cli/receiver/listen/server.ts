@@ -1,7 +1,7 @@
 /** A small HTTP server on this machine's own address: what came, whole and bounded, and what to say to it. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Failure } from "../failure.ts";
+import { Failure } from "../../failure.ts";
 
 export interface Received {
   readonly method: string;

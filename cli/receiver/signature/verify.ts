@@ -1,17 +1,17 @@
-import type { Client } from "../../src/client/client.ts";
-import { printDuration } from "../../src/config/units.ts";
-import { nearMiss, type Presented, type Stamp } from "../../src/domain/near-miss.ts";
-import { signBody, signingKeys, signStandard, verifyBody, verifyStandard } from "../../src/domain/signature.ts";
-import { type ArgsOf, CLIENT, command } from "../command.ts";
-import { EXIT } from "../exit-code.ts";
-import { bodyOf } from "../events/body.ts";
-import { usage } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { note, say, sayJson } from "../output/print.ts";
-import { connect } from "../target.ts";
-import { readId } from "../values.ts";
+import type { Client } from "../../../src/client/client.ts";
+import { printDuration } from "../../../src/config/units.ts";
+import { nearMiss, type Presented, type Stamp } from "./near-miss.ts";
+import { signBody, signingKeys, signStandard, verifyBody, verifyStandard } from "../../../src/domain/signature.ts";
+import { type ArgsOf, CLIENT, command } from "../../command.ts";
+import { EXIT } from "../../exit-code.ts";
+import { bodyOf } from "../../events/body.ts";
+import { usage } from "../../failure.ts";
+import type { Io } from "../../io.ts";
+import { note, say, sayJson } from "../../output/print.ts";
+import { connect } from "../../target.ts";
+import { readId } from "../../values.ts";
 import { BODY, SECRET_FILE, STAMP, readBody, readSecrets, readStamp } from "./inputs.ts";
-import { otherSecrets, secretsOf } from "./known.ts";
+import { otherSecrets, secretsOf } from "./known-secrets.ts";
 import { reasonsOf } from "./reasons.ts";
 
 /** What receivers commonly allow, by Standard Webhooks' own libraries. */

@@ -1,9 +1,9 @@
 /** What the receiver's tools read: secrets from files, bodies from files or stdin. */
-import type { Stamp } from "../../src/domain/near-miss.ts";
-import { isSigningSecret } from "../../src/domain/secret.ts";
-import { usage } from "../failure.ts";
-import { readFile } from "../files.ts";
-import type { Io } from "../io.ts";
+import type { Stamp } from "./near-miss.ts";
+import { isSigningSecret } from "../../../src/domain/secret.ts";
+import { usage } from "../../failure.ts";
+import { readFile } from "../../files.ts";
+import type { Io } from "../../io.ts";
 
 export const BODY = {
   type: "positional",

@@ -1,4 +1,4 @@
-import type { Fault, NearMiss } from "../../src/domain/near-miss.ts";
+import type { Fault, NearMiss } from "./near-miss.ts";
 
 const PARSED = "verify the raw body, not what was parsed from it";
 const again = (by: string) => `what was signed is the body parsed and written again ${by}: ${PARSED}`;

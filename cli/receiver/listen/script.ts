@@ -1,6 +1,6 @@
 /** What the receiver answers on purpose, request by request. */
-import { usage } from "../failure.ts";
-import { readCount, readDuration } from "../values.ts";
+import { usage } from "../../failure.ts";
+import { readCount, readDuration } from "../../values.ts";
 
 export interface Script {
   /** In turn, and again from the first. */

@@ -1,6 +1,6 @@
-import type { Glyphs } from "../output/glyphs.ts";
-import type { EventShown, Judgement } from "./judgement.ts";
-import { reasonsOf } from "./reasons.ts";
+import type { Glyphs } from "../../output/glyphs.ts";
+import type { EventShown, Judgement } from "../signature/judgement.ts";
+import { reasonsOf } from "../signature/reasons.ts";
 
 /** One request and what became of it. */
 export interface Reception {

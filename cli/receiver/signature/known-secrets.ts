@@ -1,6 +1,6 @@
 /** What the daemon knows about a signature: whose secrets there are. */
-import type { Client } from "../../src/client/client.ts";
-import { ClientError } from "../../src/client/client.ts";
+import type { Client } from "../../../src/client/client.ts";
+import { ClientError } from "../../../src/client/client.ts";
 
 /** Reading a secret is written into the audit, so a search stays small. */
 const MAX_SEARCHED = 50;

@@ -1,7 +1,7 @@
 /** How the receiver makes itself known to the daemon, and is forgotten again. */
-import { ClientError, type Client } from "../../src/client/client.ts";
-import type { Endpoint } from "../../src/client/answers.ts";
-import { Failure } from "../failure.ts";
+import { ClientError, type Client } from "../../../src/client/client.ts";
+import type { Endpoint } from "../../../src/client/answers.ts";
+import { Failure } from "../../failure.ts";
 
 /** Marks what this program registered, so that it touches nobody else's endpoint. */
 const MARK = { made_by: "webhookd listen" };

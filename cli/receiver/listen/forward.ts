@@ -1,7 +1,7 @@
 /** Passing a request on to the program that is being written, byte for byte, and its answer back. */
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { usage } from "../failure.ts";
+import { usage } from "../../failure.ts";
 import type { Answer, Received } from "./server.ts";
 
 /** As long as webhookd itself waits. */

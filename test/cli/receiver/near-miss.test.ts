@@ -1,10 +1,10 @@
 import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bodyForms, type BodyForm } from "../../src/domain/body-forms.ts";
-import { nearMiss, type Fault } from "../../src/domain/near-miss.ts";
-import { newSigningSecret } from "../../src/domain/secret.ts";
-import { signBody, signingKeys, signStandard } from "../../src/domain/signature.ts";
+import { bodyForms, type BodyForm } from "../../../cli/receiver/signature/body-forms.ts";
+import { nearMiss, type Fault } from "../../../cli/receiver/signature/near-miss.ts";
+import { newSigningSecret } from "../../../src/domain/secret.ts";
+import { signBody, signingKeys, signStandard } from "../../../src/domain/signature.ts";
 
 const SECRET = newSigningSecret(new Uint8Array(32).fill(7));
 const OTHER = newSigningSecret(new Uint8Array(32).fill(9));

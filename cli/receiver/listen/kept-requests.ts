@@ -1,8 +1,8 @@
 /** Requests kept in files: the raw body, and beside it the headers. Nobody else may read them. */
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { isId } from "../../src/domain/id.ts";
-import { Failure } from "../failure.ts";
+import { isId } from "../../../src/domain/id.ts";
+import { Failure } from "../../failure.ts";
 import type { Received } from "./server.ts";
 
 export class KeptRequests {

@@ -1,9 +1,9 @@
 /** Takes requests one by one: judges, keeps, answers as scripted, and tells of each. */
-import { ClientError, type Client } from "../../src/client/client.ts";
-import type { Io } from "../io.ts";
+import { ClientError, type Client } from "../../../src/client/client.ts";
+import type { Io } from "../../io.ts";
 import { forward } from "./forward.ts";
-import { eventOf, judge, type Judgement } from "./judgement.ts";
-import type { KeptRequests } from "./kept.ts";
+import { eventOf, judge, type Judgement } from "../signature/judgement.ts";
+import type { KeptRequests } from "./kept-requests.ts";
 import { currentSecrets } from "./registration.ts";
 import type { Reception } from "./request-line.ts";
 import { statusFor, type Script } from "./script.ts";
