@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { LONG } from "./harness/long-files.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 
@@ -275,5 +276,9 @@ describe("the house", () => {
   it("loads no test code into the program", () => {
     for (const file of sources)
       for (const { target } of importsOf(file)) expect(target.startsWith("test/"), file).toBe(false);
+  });
+
+  it("knows where the long test files are, which start first", () => {
+    expect(LONG.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
   });
 });
