@@ -2,13 +2,13 @@
  * The composition root: the one place where the parts are joined. Config → store → dispatcher → API → schedule.
  */
 import { Alerts } from "./alerts/alerts.ts";
-import { createApi, type NodeHandler } from "./api/app.ts";
-import { openInherited } from "./api/inherited.ts";
-import { openListener, requireFree, type TcpListener } from "./api/listen.ts";
-import { closeAll, type Listener, type ListenerParts } from "./api/listener.ts";
-import { Peers } from "./api/peer.ts";
-import { renewed, usableCertificate } from "./api/served-certificate.ts";
-import { openSocket } from "./api/socket.ts";
+import { createApi } from "./api/api.ts";
+import { type NodeHandler, closeAll, type Listener, type ListenerParts } from "./api/server/listener.ts";
+import { openInherited } from "./api/server/inherited.ts";
+import { openListener, requireFree, type TcpListener } from "./api/server/listen.ts";
+import { Peers } from "./api/server/peer.ts";
+import { renewed, usableCertificate } from "./api/server/certificate.ts";
+import { openSocket } from "./api/server/socket.ts";
 import { Catalogue } from "./catalogue.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { departures, type Config, type Reread } from "./config.ts";

@@ -94,7 +94,7 @@ const RULES: Rule[] = [
     why: "what configured event types must agree with",
   },
   {
-    from: "src/api/listen.ts",
+    from: "src/api/server/listen.ts",
     may: ["src/api", "src/domain", NODE, "listhen"],
     types: ["src/log.ts"],
     why: "listhen, and only here",
@@ -200,7 +200,7 @@ const LAZY: Record<string, string[]> = {
   "cli/daemon/serve.ts": ["src/daemon.ts", "src/log.ts"],
   "cli/receiver/demo-site.ts": ["src/daemon.ts", "src/log.ts"],
   "cli/tui/tui.ts": ["tui/main.tsx"],
-  "cli/doctor/certificate.ts": ["src/api/certificate.ts"],
+  "cli/doctor/certificate.ts": ["src/api/server/certificate.ts"],
   "cli/doctor/endpoints.ts": ["src/delivery/http/probe.ts", "src/own-addresses.ts", "src/clock.ts"],
   "cli/upkeep/backup.ts": ["src/offline.ts"],
   "cli/upkeep/restore.ts": ["src/offline.ts"],

@@ -47,7 +47,7 @@ export const EDGES: readonly Mutant[] = [
   },
   {
     name: "any-host-is-served",
-    file: "src/api/origin.ts",
+    file: "src/api/pipeline/origin.ts",
     find: 'forwarded === null ? isOurs(authority ?? "") : forwarded.every(isOurs)',
     replace: "forwarded === null || forwarded.every(isOurs)",
     tests: ["test/api/pipeline.test.ts"],

@@ -1,6 +1,6 @@
-import type { Operation } from "../operation.ts";
+import type { Operation } from "../pipeline/route.ts";
 import { anEventType, EventTypePage } from "../schemas/event-type.ts";
-import { aPageOf } from "../schemas/wire.ts";
+import { aPageOf } from "../pipeline/shapes.ts";
 
 export const listEventTypes: Operation = {
   id: "listEventTypes",

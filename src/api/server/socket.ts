@@ -1,8 +1,7 @@
 /** The unix socket, which listhen cannot open. */
 import { chmodSync, chownSync, lstatSync, readFileSync, unlinkSync } from "node:fs";
 import { createServer } from "node:http";
-import type { NodeHandler } from "./app.ts";
-import { prepare, type Listener, type ListenerParts } from "./listener.ts";
+import { type NodeHandler, prepare, type Listener, type ListenerParts } from "./listener.ts";
 
 interface SocketPlace {
   readonly path: string;

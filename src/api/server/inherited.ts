@@ -2,9 +2,8 @@
 import { createServer } from "node:http";
 import { createServer as createTlsServer, type Server as HttpsServer } from "node:https";
 import { BlockList, isIPv4, Server as NetServer, type AddressInfo } from "node:net";
-import type { NodeHandler } from "./app.ts";
+import { type NodeHandler, prepare } from "./listener.ts";
 import { isAsAsked, ListenError, secure, text, type Place, type TcpListener, type TcpParts } from "./listen.ts";
-import { prepare } from "./listener.ts";
 
 /** Throws a `ListenError`, also when the socket is bound elsewhere than `[server] listen` says. */
 export async function openInherited(

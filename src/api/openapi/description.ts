@@ -1,8 +1,8 @@
 /** The interface describing itself: OpenAPI for programs, a page for people. */
-import type { EventType } from "../domain/event-type.ts";
-import { getDescription, readDocs } from "./operations/daemon.ts";
-import type { ApiParts } from "./parts.ts";
-import { jsonText, type Reply, type Route } from "./route.ts";
+import type { EventType } from "../../domain/event-type.ts";
+import { getDescription, readDocs } from "../operations/daemon.ts";
+import type { ApiParts } from "../parts.ts";
+import { jsonText, type Reply, type Route } from "../pipeline/route.ts";
 
 /** `routes` is asked for once all of them are known, these two included. */
 export function descriptionRoutes(
@@ -23,10 +23,7 @@ export function descriptionRoutes(
 
   /** Few processes are ever asked, so neither the generator nor its libraries are loaded at the start. */
   const make = async () => {
-    const [{ openapi }, { page, PAGE_POLICY }] = await Promise.all([
-      import("./openapi/document.ts"),
-      import("./openapi/page.ts"),
-    ]);
+    const [{ openapi }, { page, PAGE_POLICY }] = await Promise.all([import("./document.ts"), import("./page.ts")]);
     const document = openapi({ routes: routes(), types: types.values(), version, signature: config.signature });
     return {
       document: jsonText(200, JSON.stringify(document)),

@@ -1,6 +1,6 @@
-/** The filters that lists share: `interface.md` §2. */
-import { ATTEMPT_ERRORS } from "../domain/attempt.ts";
-import type { Period, ResultFilter, StatusCodes } from "../store/store.ts";
+/** What lists take: a page of them, and the filters that several share (`interface.md` §2). */
+import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
+import type { Period, ResultFilter, StatusCodes, PageQuery } from "../../store/store.ts";
 import {
   flagParameter,
   instantParameter,
@@ -9,7 +9,41 @@ import {
   textParameter,
   type Parameter,
   type Query,
-} from "./parameter.ts";
+  choiceParameter,
+  numberParameter,
+} from "./query.ts";
+import type { Header } from "./route.ts";
+import { TenantParameter } from "./access.ts";
+
+const Limit = numberParameter("limit", [1, 100], "The most that one page may hold.", 20);
+const Order = choiceParameter("order", ["newest", "oldest"], "Which end of the list comes first.", "newest");
+const Cursor = textParameter(
+  "cursor",
+  "Where to go on: `next_cursor` of the page before, with the other parameters unchanged.",
+  /^[\w.~-]{1,512}$/,
+  "is not one we gave out",
+);
+
+/** The parameters that every list takes. */
+export const PAGE_PARAMETERS = [TenantParameter, Limit, Cursor, Order];
+
+export function pageOf(query: Query, tenant: string | null): PageQuery {
+  const cursor = Cursor.read(query);
+  return {
+    tenant,
+    limit: Limit.read(query) ?? 20,
+    order: Order.read(query) ?? "newest",
+    ...(cursor !== undefined && { cursor }),
+  };
+}
+
+/** `Link: rel="next"`, relative, because the host a client names is not to be trusted. */
+export function linkTo(path: string, query: Query, nextCursor: string | null): Header[] {
+  if (nextCursor === null) return [];
+  const next = new URLSearchParams([...query].filter(([name]) => name !== "cursor"));
+  next.set("cursor", nextCursor);
+  return [["link", `<${path}?${next}>; rel="next"`]];
+}
 
 export const Type = namesParameter("type", "Only what belongs to an event of this type.");
 export const Since = instantParameter("since", "Only what was received at this instant or later.");

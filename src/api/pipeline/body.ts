@@ -3,7 +3,7 @@
  * cost, and its limits act only on top of that.
  */
 import type { IncomingMessage } from "node:http";
-import { WebhookdError } from "../domain/errors.ts";
+import { WebhookdError } from "../../domain/errors.ts";
 
 /** The client went away before its request was complete: nobody is left to answer, nothing may be stored. */
 export class ClientGone extends Error {
@@ -82,4 +82,49 @@ export function readBody(req: IncomingMessage, maxBytes: number, hold?: (bytes: 
 
 function tooLarge(maxBytes: number): WebhookdError {
   return new WebhookdError("payload_too_large", `the body is larger than ${maxBytes} bytes`);
+}
+
+/**
+ * Back-pressure for publishes: how many requests, and how many bytes of them, may wait for their commit. What is over
+ * is refused at once with 503, so that a burst costs the publisher a retry and not the daemon its memory.
+ */
+export class Intake {
+  readonly #maxRequests: number;
+  readonly #maxBytes: number;
+  #requests = 0;
+  #bytes = 0;
+
+  constructor(maxRequests: number, maxBytes: number) {
+    this.#maxRequests = maxRequests;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Throws `overloaded`; else the ticket must be given back with `leave`. */
+  enter(): Ticket {
+    if (this.#requests >= this.#maxRequests) throw overloaded("too many publishes wait for their commit");
+    this.#requests += 1;
+    let held = 0;
+    return {
+      hold: (bytes) => {
+        if (this.#bytes + bytes > this.#maxBytes) throw overloaded("too many published bytes wait for their commit");
+        this.#bytes += bytes;
+        held += bytes;
+      },
+      leave: () => {
+        this.#requests -= 1;
+        this.#bytes -= held;
+        held = 0;
+      },
+    };
+  }
+}
+
+export interface Ticket {
+  /** Counts bytes that came in; throws `overloaded` when they do not fit. */
+  hold(bytes: number): void;
+  leave(): void;
+}
+
+function overloaded(detail: string): WebhookdError {
+  return new WebhookdError("overloaded", detail, { retryAfterSeconds: 1 });
 }

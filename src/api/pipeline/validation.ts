@@ -1,8 +1,8 @@
 /** Faults of a body's fields, gathered into one `validation_failed`, whoever found them: our own readers or valibot. */
 import * as v from "valibot";
-import { FIELD_CODES, WebhookdError, type FieldCode, type FieldError } from "../domain/errors.ts";
-import { parseJson } from "../domain/json.ts";
-import { inWords } from "./expectation.ts";
+import { FIELD_CODES, WebhookdError, type FieldCode, type FieldError } from "../../domain/errors.ts";
+import { parseJson } from "../../domain/json.ts";
+import { nearest } from "../../config/nearest.ts";
 
 /** More would only make the answer long. */
 const MAX_FAULTS = 20;
@@ -77,4 +77,45 @@ function fieldError(issue: v.BaseIssue<unknown>): FieldError {
       detail: `must be ${inWords(issue.expected ?? "something else")}`,
     };
   return { pointer, code: known, detail: detail ?? DETAILS[known] ?? known };
+}
+
+/** What a schema expected, in words for the author of the body. */
+const WORDS: Readonly<Record<string, string>> = {
+  Array: "a list",
+  array: "a list",
+  Object: "an object",
+  object: "an object",
+  string: "a string",
+  number: "a number",
+  boolean: "true or false",
+};
+/** The longer signs first. */
+const SIGNS = [
+  [">=", "at least "],
+  ["<=", "at most "],
+  [">", "more than "],
+  ["<", "less than "],
+] as const;
+
+/** Of a name that is in no catalogue. */
+export function unknownType(name: string, types: ReadonlyMap<string, unknown>): string {
+  const near = nearest(name, types.keys());
+  return `is not a known event type; ${near === null ? "see GET /v1/webhooks/event-types" : `did you mean ${near}?`}`;
+}
+
+const either = new Intl.ListFormat("en", { type: "disjunction" });
+
+/** Of an issue's `expected`: a name, a bound, a value, or several of them as `(a | b)`. */
+export function inWords(expected: string): string {
+  return either.format(
+    expected
+      .replace(/^\((.*)\)$/s, "$1")
+      .split(" | ")
+      .map(word),
+  );
+}
+
+function word(expected: string): string {
+  const bound = SIGNS.find(([sign]) => expected.startsWith(sign));
+  return bound === undefined ? (WORDS[expected] ?? expected) : `${bound[1]}${expected.slice(bound[0].length)}`;
 }

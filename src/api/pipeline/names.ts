@@ -3,13 +3,12 @@
  * another tenant's is there for nobody else.
  */
 import * as v from "valibot";
-import type { FieldCode } from "../domain/errors.ts";
-import { isId } from "../domain/id.ts";
-import type { Names } from "../store/store.ts";
-import { unknownType } from "./expectation.ts";
-import { invalidQuery } from "./parameter.ts";
-import type { ApiParts } from "./parts.ts";
-import { validationFailed } from "./validation.ts";
+import type { FieldCode } from "../../domain/errors.ts";
+import { isId } from "../../domain/id.ts";
+import type { Names } from "../../store/store.ts";
+import { unknownType, validationFailed } from "./validation.ts";
+import { invalidQuery } from "./query.ts";
+import type { ApiParts } from "../parts.ts";
 
 /** An endpoint in a body, of whose delivery alone it is. The pattern is left to words: a published body never narrows. */
 export const OwedTo = v.pipe(

@@ -4,16 +4,15 @@
  * right after the act and before the answer leaves: no caller ever holds an answer, a secret least of all, that the
  * log does not know of. A process that dies between the two commits leaves an act that nobody was told of and no entry.
  */
-import type { AuditAction, AuditEntry } from "../domain/audit.ts";
-import { WebhookdError, type ErrorCode } from "../domain/errors.ts";
-import { isAnyId } from "../domain/id.ts";
-import type { Log } from "../log.ts";
-import type { Store } from "../store/store.ts";
-import type { Principal } from "./authentication.ts";
+import type { AuditAction, AuditEntry } from "../../domain/audit.ts";
+import { WebhookdError, type ErrorCode } from "../../domain/errors.ts";
+import { isAnyId } from "../../domain/id.ts";
+import type { Log } from "../../log.ts";
+import type { Store } from "../../store/store.ts";
+import { type Principal, EVERY_TENANT } from "./access.ts";
 import { ClientGone } from "./body.ts";
-import type { Peer } from "./peer.ts";
+import type { Peer } from "../server/peer.ts";
 import type { Reply } from "./route.ts";
-import { EVERY_TENANT } from "./tenant.ts";
 
 export interface Act {
   readonly action: AuditAction;

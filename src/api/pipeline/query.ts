@@ -1,8 +1,8 @@
 /** Query parameters: each is described and read in one place. */
-import { nearest } from "../config/nearest.ts";
-import { WebhookdError, type FieldCode } from "../domain/errors.ts";
-import { idPattern, isId } from "../domain/id.ts";
-import { parseInstant } from "./instant.ts";
+import { nearest } from "../../config/nearest.ts";
+import { WebhookdError, type FieldCode } from "../../domain/errors.ts";
+import { idPattern, isId } from "../../domain/id.ts";
+import { parseInstant } from "../../domain/instant.ts";
 
 const WHOLE_NUMBER = /^(?:0|[1-9]\d{0,14})$/;
 
@@ -145,4 +145,43 @@ function parameter<T>(
       throw invalidQuery(name, detail, code);
     },
   };
+}
+
+const NONE: Query = new Map();
+
+/** With `known` null whatever can be read is taken, and nothing of it kept. */
+export function parseQuery(search: string, known: readonly string[] | null): Query {
+  if (search.length < 2) return NONE;
+  const query = new Map<string, string>();
+  for (const pair of search.slice(1).split("&")) {
+    if (pair === "") continue;
+    const equals = pair.indexOf("=");
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
+    const value = decode(equals < 0 ? "" : pair.slice(equals + 1));
+    if (known === null) {
+      if (name === null || value === null) throw invalidQuery("", "the query is not percent-encoded UTF-8");
+      continue;
+    }
+    if (name === null || !known.includes(name)) {
+      throw new WebhookdError("invalid_query", `this route takes ${list(known)}`, {
+        errors: [{ pointer: "?", code: "unknown_field", detail: "there is a parameter that this route does not know" }],
+      });
+    }
+    if (query.has(name)) throw invalidQuery(name, "is given twice");
+    if (value === null) throw invalidQuery(name, "is not percent-encoded UTF-8");
+    query.set(name, value);
+  }
+  return query;
+}
+
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return null;
+  }
+}
+
+function list(known: readonly string[]): string {
+  return known.length === 0 ? "no query parameters" : `only ${known.join(", ")}`;
 }

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { idPattern } from "../../domain/id.ts";
 import { TENANT } from "../../domain/tenant.ts";
-import { unknownType } from "../expectation.ts";
+import { unknownType } from "./validation.ts";
 
 export const id = (prefix: string) => v.pipe(v.string(), v.regex(idPattern(prefix)));
 
@@ -44,7 +44,7 @@ export function titled<const S extends v.GenericSchema>(title: string, schema: S
 export const aPageOf = (item: unknown) => ({ data: [item], next_cursor: null });
 
 /** A page of a list. */
-export function pageOf<const S extends v.GenericSchema>(item: S) {
+export function pageSchema<const S extends v.GenericSchema>(item: S) {
   return v.object({
     data: v.array(item),
     next_cursor: described(

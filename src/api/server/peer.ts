@@ -5,7 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
-import type { Log } from "../log.ts";
+import type { Log } from "../../log.ts";
 
 export interface Peer {
   readonly uid: number;

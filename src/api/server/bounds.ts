@@ -3,7 +3,7 @@ import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { Server as TlsServer, type TLSSocket } from "node:tls";
-import type { Log } from "../log.ts";
+import type { Log } from "../../log.ts";
 
 export type WebServer = HttpServer | HttpsServer;
 

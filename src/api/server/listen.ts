@@ -8,11 +8,10 @@ import { Server as HttpServer } from "node:http";
 import { Server as HttpsServer } from "node:https";
 import { createServer as createProbe, isIP, isIPv6, type AddressInfo } from "node:net";
 import { listen } from "listhen";
-import type { NodeHandler } from "./app.ts";
+import { type NodeHandler, prepare, type Listener, type ListenerParts } from "./listener.ts";
 import type { WebServer } from "./bounds.ts";
 import type { Certificate } from "./certificate.ts";
 import type { Connections } from "./connections.ts";
-import { prepare, type Listener, type ListenerParts } from "./listener.ts";
 
 export interface TcpListener extends Listener {
   /** Serves the next handshakes with it; open connections stay. Only for one that was opened with a certificate. */
@@ -82,7 +81,7 @@ async function startListhen(handler: NodeHandler, { host, port }: Place, parts: 
   const { promise: failed, reject } = Promise.withResolvers<never>();
   let started: Started;
   // Of its own, so that its server is known among others that start at the same time.
-  const own: NodeHandler = (req, res) => handler(req, res);
+  const own: NodeHandler = handler.bind(undefined);
   const onListen = (message: unknown) => {
     const { server } = message as { server: unknown };
     if (!(server instanceof HttpServer || server instanceof HttpsServer)) return;

@@ -1,20 +1,21 @@
 /**
- * What a route needs, said as data, so that one pipeline (app.ts) checks every request in the same order.
+ * What a route needs and what callers are told about it, as data, so that one pipeline checks every request in the same
+ * order.
  *
- * To add one: its rules and `handle` in the file of its noun, its `operation` in `operations/<noun>.ts`, the shapes of
- * its answers in `schemas/<noun>.ts`, parameters from parameter.ts, and the schema that reads the body as `body.schema`.
- * `/openapi.json` and `/docs` follow by themselves; `test/api/walk.test.ts` asks for requests that reach what it says,
- * and `vitest run test/api/published.test.ts --update` writes the addition to `docs/openapi.json`.
+ * To add one: its rules and `handle` in `routes.ts` of its resource; its `operation`, the schema that reads its body and
+ * the shapes of its answers in `schemas.ts` beside it; parameters from query.ts. `/openapi.json` and `/docs` follow by
+ * themselves; `test/api/walk.test.ts` asks for requests that reach what it says, and
+ * `vitest run test/api/published.test.ts --update` writes the addition to `docs/openapi.json`.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
+import type { AuditAction } from "../../domain/audit.ts";
+import type { KeyedRequest } from "../../domain/idempotency.ts";
+import type { Scope } from "../../domain/key.ts";
+import type { Principal } from "./access.ts";
+import type { Parameter } from "./query.ts";
+import type { ErrorCode } from "../../domain/errors.ts";
 import type * as v from "valibot";
-import type { AuditAction } from "../domain/audit.ts";
-import type { KeyedRequest } from "../domain/idempotency.ts";
-import type { Scope } from "../domain/key.ts";
-import type { Principal } from "./authentication.ts";
-import type { Operation } from "./operation.ts";
-import type { Parameter } from "./parameter.ts";
 
 export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -106,3 +107,50 @@ export function word(status: number, text: string): Reply {
 }
 
 export const NO_CONTENT: Reply = { status: 204, type: "", body: null };
+
+/** What callers are told about a route. Answering a request never looks at it; tests hold real answers against it. */
+export interface Operation {
+  /** In camel case and stable for ever: generated clients name their functions after it. */
+  readonly id: string;
+  readonly tag: Tag;
+  /** One line, imperative, without a full stop. */
+  readonly summary: string;
+  readonly description?: string;
+  /** What the path's parameters hold: the prefix of an id, `{ id: "ep" }`. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** What a request may say in headers, by name; `Idempotency-Key` on every POST needs no mention. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A body that is taken as it stands. */
+  readonly example?: unknown;
+  /** Where `application/x-ndjson` is taken too: one line of it. */
+  readonly line?: unknown;
+  /** By status. */
+  readonly replies: Readonly<Record<number, ReplyShape>>;
+  /** Beyond what follows from the route's rules, which openapi/problems.ts adds: `unauthorized`, `invalid_query` and the like. */
+  readonly problems?: readonly ErrorCode[];
+}
+
+export interface ReplyShape {
+  readonly description: string;
+  /** Absent: there is no body. */
+  readonly schema?: v.GenericSchema;
+  readonly example?: unknown;
+  /** `application/json` unless said otherwise. */
+  readonly type?: string;
+  readonly headers?: readonly ReplyHeader[];
+}
+
+export type ReplyHeader = "location" | "link" | "etag";
+
+/** The chapters of the description, in this order. */
+export const TAGS = {
+  Endpoints: "Where events go: registered URLs, the event types they chose and how they are called.",
+  Publishing: "The way in for events. What is answered with 202 is durable.",
+  Events: "What was published, what became of it, and sending it again.",
+  Deliveries: "One event owed to one endpoint, and the attempts made for it.",
+  Jobs: "Acting on many deliveries: a set that is written down first, and walked at a pace.",
+  Keys: "API keys: a scope, a tenant and an optional expiry each. The key itself is shown once.",
+  Daemon: "The process itself.",
+} as const;
+
+export type Tag = keyof typeof TAGS;

@@ -1,11 +1,17 @@
 /** What opens connections to the API has in common: a TCP listener (listen.ts), the unix socket (socket.ts). */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { Server as TlsServer } from "node:tls";
-import type { Log } from "../log.ts";
+import type { Log } from "../../log.ts";
 import { bound, type Bounds, type WebServer } from "./bounds.ts";
 import { Connections, quiet } from "./connections.ts";
-import { stopListening } from "./queue.ts";
-import type { Reject } from "./rejection.ts";
+import { stopListening } from "./stop-listening.ts";
+
+export type NodeHandler = (req: IncomingMessage, res: ServerResponse) => void;
+
+/** Answers what Node's parser refuses. */
+export type Reject = (error: NodeJS.ErrnoException, socket: Duplex) => void;
 
 export interface Listener {
   /** With the port that was really bound, without a slash at the end; `unix:` and the path for a socket. */
@@ -19,7 +25,6 @@ export interface Listener {
 
 export interface ListenerParts {
   readonly log: Log;
-  /** Answers what Node's parser refuses. */
   readonly reject: Reject;
   /** Only a test has its own. */
   readonly bounds?: Partial<Bounds>;
@@ -28,7 +33,7 @@ export interface ListenerParts {
 /** Before the server listens. */
 export function prepare(server: WebServer, { log, reject, bounds }: ListenerParts): Connections {
   bound(server, log, bounds);
-  // Node would answer these by itself, without a body; now they go the way of all requests, and app.ts sees to them.
+  // Node would answer these by itself, without a body; now they go the way of all requests, and the pipeline sees to them.
   Object.assign(server, { requireHostHeader: false });
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
   server.on("connect", (_req, socket) => reject(new Error("CONNECT"), socket));

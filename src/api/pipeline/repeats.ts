@@ -2,23 +2,13 @@
  * Requests that come again under an `Idempotency-Key` (`interface.md` §2): the first 2xx answer is given again, and
  * nothing is done twice. A request without a key never comes here.
  */
-import type { IncomingMessage } from "node:http";
-import { isIdempotencyKey, requestFingerprint } from "../domain/idempotency.ts";
-import type { Store } from "../store/store.ts";
+import { isIdempotencyKey, requestFingerprint } from "../../domain/idempotency.ts";
+import type { Store } from "../../store/store.ts";
 import type { Call, Header, Reply, Route } from "./route.ts";
-import { namedTenant, tenantToWrite } from "./tenant.ts";
+import { namedTenant, tenantToWrite } from "./access.ts";
 import { validationFailed } from "./validation.ts";
 
 export const REPLAYED: readonly Header[] = [["idempotency-replayed", "true"]];
-
-/** Of a POST; undefined without one. Throws `invalid_idempotency_key`. */
-export function idempotencyKeyOf(req: IncomingMessage): string | undefined {
-  const key = req.headers["idempotency-key"];
-  if (key === undefined || req.method !== "POST") return undefined;
-  if (typeof key === "string" && isIdempotencyKey(key)) return key;
-  const detail = "the Idempotency-Key header takes 1 to 255 visible ASCII characters";
-  throw validationFailed([{ pointer: "", code: "invalid_idempotency_key", detail }]);
-}
 
 export class Repeats {
   readonly #store: Pick<Store, "recall" | "remember">;
@@ -31,8 +21,10 @@ export class Repeats {
     this.#keptForMs = keptForMs;
   }
 
-  async answer(route: Route, call: Call, key: string, path: string): Promise<Reply> {
+  /** `given` is the header. Throws `invalid_idempotency_key`. */
+  async answer(route: Route, call: Call, given: string | string[], path: string): Promise<Reply> {
     const { again } = route;
+    const key = checkedKey(given);
     if (again === "itself") return route.handle({ ...call, idempotencyKey: key });
     const request = {
       tenant: tenantToWrite(call.principal, namedTenant(call.query)),
@@ -65,4 +57,10 @@ export class Repeats {
 
 function replayed(reply: Reply): Reply {
   return { ...reply, headers: [...(reply.headers ?? []), ...REPLAYED] };
+}
+
+function checkedKey(given: string | string[]): string {
+  if (typeof given === "string" && isIdempotencyKey(given)) return given;
+  const detail = "the Idempotency-Key header takes 1 to 255 visible ASCII characters";
+  throw validationFailed([{ pointer: "", code: "invalid_idempotency_key", detail }]);
 }

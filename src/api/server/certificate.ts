@@ -2,6 +2,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
+import type { Log } from "../../log.ts";
 
 export interface CertificateFiles {
   /** The server's own certificate first, then its chain. */
@@ -90,4 +91,28 @@ function understood<T>(read: () => T, fault: string): T {
   } catch (error) {
     throw new CertificateError(fault, "It must be in PEM: a block that begins with -----BEGIN.", error);
   }
+}
+
+/** What became of the certificate: one that cannot be used leaves the one that is served. */
+export function renewed(
+  listener: { renew(certificate: Certificate): void },
+  files: CertificateFiles,
+  { log, now }: { log: Log; now: number },
+): "renewed" | "kept" {
+  try {
+    listener.renew(usableCertificate(files, { log, now }));
+    return "renewed";
+  } catch (error) {
+    if (!(error instanceof CertificateError)) throw error;
+    log.error({ fault: error.message }, "the certificate stays the one that was served before");
+    return "kept";
+  }
+}
+
+/** Throws a `CertificateError`; one that is only too old or too new is used all the same. */
+export function usableCertificate(files: CertificateFiles, { log, now }: { log: Log; now: number }): Certificate {
+  const certificate = readCertificate(files);
+  const dates = datesOf(certificate, now);
+  if (dates !== null) log.warn({ file: files.certFile }, dates);
+  return certificate;
 }

@@ -1,0 +1,133 @@
+/**
+ * Who is asking (bearer keys from the `Authorization` header alone, and the unix socket's owner), what they may do, and
+ * whose data it is about: the key's tenant, or, for a key of `*`, the tenant that the request names.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../clock.ts";
+import { WebhookdError } from "../../domain/errors.ts";
+import { isUsable, type Scope } from "../../domain/key.ts";
+import { matchesHash, parseToken } from "../../domain/token.ts";
+import type { Log } from "../../log.ts";
+import type { Store } from "../../store/store.ts";
+import type { ApiParts } from "../parts.ts";
+import type { Proxies } from "./origin.ts";
+import { FailureThrottle } from "./limits.ts";
+import { ALERT_TENANT } from "../../domain/alert.ts";
+import { TENANT } from "../../domain/tenant.ts";
+import { textParameter, type Query } from "./query.ts";
+import { validationFailed } from "./validation.ts";
+
+export interface Principal {
+  /** Null for whoever may open the unix socket. */
+  readonly keyId: string | null;
+  /** One tenant's name, or `*`. */
+  readonly tenant: string;
+  readonly scopes: readonly Scope[];
+}
+
+/** The file system said that this caller may do anything: the socket is 0600. */
+export const OPERATOR: Principal = { keyId: null, tenant: "*", scopes: ["admin"] };
+/** Whoever asks for an open route. */
+export const ANYONE: Principal = { keyId: null, tenant: "", scopes: [] };
+
+/** Compared with when there is no such key, so that a known id takes no longer than an unknown one. */
+const NO_HASH = new Uint8Array(32);
+
+export class Authentication {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #proxies: Proxies;
+  readonly #throttle = new FailureThrottle();
+
+  constructor({ store, clock, log }: Pick<ApiParts, "store" | "clock" | "log">, proxies: Proxies) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.#proxies = proxies;
+  }
+
+  /** Throws `unauthorized`, or `rate_limited` for a peer that failed too often; a valid key is never throttled. */
+  async authenticate(req: IncomingMessage): Promise<Principal> {
+    const header = req.headers.authorization;
+    if (header === undefined) throw unauthorized();
+    const token = /^bearer /i.test(header) ? parseToken(header.slice(7)) : null;
+    const key = token === null ? null : await this.#store.getKey(token.keyId);
+    const matches = token !== null && matchesHash(token.secret, key?.hash ?? NO_HASH);
+    const now = this.#clock.now();
+    if (key === null || !matches || !isUsable(key, now)) {
+      throw this.#failure(req);
+    }
+    this.#store.touchKey(key.id, now);
+    return { keyId: key.id, tenant: key.tenant, scopes: key.scopes };
+  }
+
+  #failure(req: IncomingMessage): WebhookdError {
+    const client = this.#proxies.clientOf(req);
+    const throttled = this.#throttle.fail(client, this.#clock.monotonic());
+    if (throttled === null) return unauthorized();
+    const detail = "too many failed authentications from this address";
+    if (throttled.isNews) this.#log.warn({ client }, detail);
+    return new WebhookdError("rate_limited", detail, { retryAfterSeconds: throttled.seconds });
+  }
+}
+
+export function allows(principal: Principal, scope: Scope | "any" | "open"): boolean {
+  if (scope === "any" || scope === "open") return true;
+  const { scopes } = principal;
+  if (scopes.includes(scope) || scopes.includes("admin")) return true;
+  return scope === "read" && scopes.includes("manage");
+}
+
+/** One text for every reason: whether a key exists, is revoked or expired is nobody's business. */
+function unauthorized(): WebhookdError {
+  return new WebhookdError("unauthorized", "send a valid key: Authorization: Bearer whk_…");
+}
+
+export const DEFAULT_TENANT = "default";
+export const EVERY_TENANT = "*";
+
+export const TenantParameter = textParameter(
+  "tenant",
+  "For a key of every tenant, the one it acts for; another key may only name its own.",
+  TENANT,
+  "is no tenant's name",
+);
+
+/** Where something new belongs. */
+export function tenantToWrite(principal: Principal, named: string | undefined): string {
+  const tenant = oneTenantOf(principal, named);
+  if (tenant !== ALERT_TENANT) return tenant;
+  throw new WebhookdError("forbidden", `${ALERT_TENANT} is kept for the daemon's own events`);
+}
+
+/** The one tenant that is meant, also where a key of `*` names none. */
+export function oneTenantOf(principal: Principal, named: string | undefined): string {
+  if (principal.tenant === EVERY_TENANT) return named ?? DEFAULT_TENANT;
+  if (named !== undefined && named !== principal.tenant) {
+    throw new WebhookdError("forbidden", "this key belongs to another tenant");
+  }
+  return principal.tenant;
+}
+
+/** For what is about the daemon as a whole. */
+export function requireEveryTenant(principal: Principal): void {
+  if (principal.tenant === EVERY_TENANT) return;
+  throw new WebhookdError("forbidden", "this concerns every tenant, and the key belongs to one: use a key of tenant *");
+}
+
+/** Where to look: null means everywhere, for a key of `*` that names no tenant. */
+export function tenantToRead(principal: Principal, named: string | undefined): string | null {
+  return principal.tenant === EVERY_TENANT && named === undefined ? null : oneTenantOf(principal, named);
+}
+
+/** The one that the query or the body names; throws `validation_failed` when they name two. */
+export function oneTenant(query: string | undefined, body: string | undefined, pointer: string): string | undefined {
+  if (query === undefined || body === undefined || query === body) return body ?? query;
+  const detail = "is another one than ?tenant= names: give one of the two";
+  throw validationFailed([{ pointer, code: "conflicting_fields", detail }]);
+}
+
+export function namedTenant(query: Query): string | undefined {
+  return TenantParameter.read(query);
+}
