@@ -1,4 +1,4 @@
-/** A job as callers see it: `interface.md` §7. */
+/** A job as callers see it: `docs/interface.md` §7. */
 import type { Job, JobFilter } from "../domain/job.ts";
 import { statusCodesText } from "./pipeline/lists.ts";
 import { formatInstant, formatInstantOrNull } from "../domain/instant.ts";

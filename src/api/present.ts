@@ -1,4 +1,4 @@
-/** Answers as callers see them: `interface.md` §7. */
+/** Answers as callers see them: `docs/interface.md` §7. */
 import type { Endpoint, EndpointHealth } from "../domain/endpoint.ts";
 import type { ApiKey } from "../domain/key.ts";
 import type { DeliveryView, EventView, Page, EventSummary, Attempt } from "../store/store.ts";

@@ -1,4 +1,4 @@
-/** Looking at an endpoint's signing secrets, and rotating them without an outage: `interface.md` §5. */
+/** Looking at an endpoint's signing secrets, and rotating them without an outage: `docs/interface.md` §5. */
 import * as v from "valibot";
 import type { SigningSecrets } from "../domain/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";

@@ -1,4 +1,4 @@
-/** Sending a test event to one endpoint, and waiting for what comes back if the caller likes: `interface.md` §3. */
+/** Sending a test event to one endpoint, and waiting for what comes back if the caller likes: `docs/interface.md` §3. */
 import * as v from "valibot";
 import type { EventType } from "../domain/event-type.ts";
 import type { Claim } from "../domain/delivery.ts";

@@ -1,4 +1,4 @@
-/** What lists take: a page of them, and the filters that several share (`interface.md` §2). */
+/** What lists take: a page of them, and the filters that several share (`docs/interface.md` §2). */
 import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
 import type { Period, ResultFilter, StatusCodes, PageQuery } from "../../store/store.ts";
 import {

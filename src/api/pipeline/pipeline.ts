@@ -1,5 +1,5 @@
 /**
- * The one way that every request takes, whatever it is about: `#answer` is the order of checks (`interface.md` §2), and
+ * The one way that every request takes, whatever it is about: `#answer` is the order of checks (`docs/interface.md` §2), and
  * every error, wherever it is thrown, becomes one problem document.
  */
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";

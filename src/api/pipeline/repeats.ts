@@ -1,5 +1,5 @@
 /**
- * Requests that come again under an `Idempotency-Key` (`interface.md` §2): the first 2xx answer is given again, and
+ * Requests that come again under an `Idempotency-Key` (`docs/interface.md` §2): the first 2xx answer is given again, and
  * nothing is done twice. A request without a key never comes here.
  */
 import { isIdempotencyKey, requestFingerprint } from "../../domain/idempotency.ts";

@@ -1,4 +1,4 @@
-/** What every shape on the wire is made of: `interface.md` §1. Answers may gain fields, so their objects are open. */
+/** What every shape on the wire is made of. Answers may gain fields, so their objects are open. */
 import * as v from "valibot";
 import { idPattern } from "../../domain/id.ts";
 import { TENANT } from "../../domain/tenant.ts";

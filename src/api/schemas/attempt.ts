@@ -1,4 +1,4 @@
-/** Attempts as callers see them: `interface.md` §7. */
+/** Attempts as callers see them: `docs/interface.md` §7. */
 import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
 import { Count, described, id, Instant, pageSchema, titled } from "../pipeline/shapes.ts";

@@ -1,4 +1,4 @@
-/** Deliveries as callers see them: `interface.md` §7. */
+/** Deliveries as callers see them: `docs/interface.md` §7. */
 import * as v from "valibot";
 import { anAttempt, Attempt } from "./attempt.ts";
 import { Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";

@@ -1,4 +1,4 @@
-/** Endpoints as callers see them: `interface.md` §7. */
+/** Endpoints as callers see them: `docs/interface.md` §7. */
 import * as v from "valibot";
 import { DISABLED_REASONS, ENDPOINT_PARTS, HEALTH_COUNT_LIMIT } from "../../domain/endpoint.ts";
 import { Count, described, id, Instant, pageSchema, Tenant, titled, AnyObject } from "../pipeline/shapes.ts";

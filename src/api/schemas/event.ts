@@ -1,4 +1,4 @@
-/** Events as callers publish and see them: `interface.md` §3 and §7. */
+/** Events as callers publish and see them: `docs/interface.md` §3 and §7. */
 import * as v from "valibot";
 import { aDelivery, Delivery } from "./delivery.ts";
 import { AnyObject, Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";

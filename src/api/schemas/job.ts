@@ -1,4 +1,4 @@
-/** Jobs as callers ask for and see them: `interface.md` §3 and §7. */
+/** Jobs as callers ask for and see them: `docs/interface.md` §3 and §7. */
 import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
 import { idPattern, isId } from "../../domain/id.ts";

@@ -1,4 +1,4 @@
-/** Signing secrets as callers with scope `secrets` see them: `interface.md` §3. */
+/** Signing secrets as callers with scope `secrets` see them: `docs/interface.md` §3. */
 import * as v from "valibot";
 import { described, Instant, titled } from "../pipeline/shapes.ts";
 

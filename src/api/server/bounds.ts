@@ -1,4 +1,4 @@
-/** What one client may take of the server: `interface.md` §3, "Client bounds". */
+/** What one client may take of the server: `docs/interface.md` §3, "Bounds". */
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
