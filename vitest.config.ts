@@ -1,8 +1,5 @@
 import { availableParallelism } from "node:os";
-import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
-import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { LONG } from "./test/harness/long-files.ts";
 import { memoryDirectory } from "./test/harness/scratch.ts";
 
 // Called by hand, vitest would run on whatever `node` is first in PATH, and the SQLite addon crashes on an old one.
@@ -12,16 +9,6 @@ if (Number(process.versions.node.split(".")[0]) < 24) {
 
 const scratch = process.env.TMPDIR ?? memoryDirectory();
 
-class LongFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification) => {
-      const at = LONG.indexOf(relative(import.meta.dirname, moduleId));
-      return at === -1 ? LONG.length : at;
-    };
-    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
-  }
-}
-
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts", "test/**/*.test.tsx"],
@@ -30,9 +17,8 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
-    // Vitest would leave a core to itself, and a third of the time a test waits for something else than a core.
-    maxWorkers: availableParallelism() + 1,
-    sequence: { sequencer: LongFirst },
+    // Vitest would leave a core to itself, which on two of them is half of the machine.
+    maxWorkers: availableParallelism(),
     restoreMocks: true,
     setupFiles: ["./test/harness/properties.ts"],
     reporters: ["default", "./test/harness/tally.ts"],

@@ -135,7 +135,7 @@ export const COMMANDS = {
   ),
   listen: listed(
     "Receive, verify and show what webhookd sends, on this machine",
-    async () => (await import("./receiver/listen/listen.ts")).listen,
+    async () => (await import("./receiver/listen.ts")).listen,
   ),
   trigger: listed(
     "Make an event with sample data, and say what came back",
@@ -147,9 +147,9 @@ export const COMMANDS = {
   ),
   verify: listed(
     "Check a signature, and say why it does not match: 0 or 8",
-    async () => (await import("./receiver/signature/verify.ts")).verify,
+    async () => (await import("./receiver/verify.ts")).verify,
   ),
-  sign: listed("Print the signature of a body", async () => (await import("./receiver/signature/sign.ts")).sign),
+  sign: listed("Print the signature of a body", async () => (await import("./receiver/sign.ts")).sign),
   "keys create": listed("Make an API key; it is shown once", async () => (await import("./keys/create.ts")).keysCreate),
   "keys list": listed("List API keys", async () => (await import("./keys/list.ts")).keysList),
   "keys revoke": listed("End an API key at once", async () => (await import("./keys/revoke.ts")).keysRevoke),

@@ -1,10 +1,11 @@
 /**
- * npm run route [-- --json]: the files that one event passes, in order, from its POST until its attempt is recorded:
- * one endpoint that answers 200, one sender thread, everything warm. The daemon runs as it always does, with a
- * breakpoint on each function that never stops and only notes that it was entered.
+ * npm run route [-- --json | --write]: the files that one event passes, in order, from its POST until its attempt is
+ * recorded: one endpoint that answers 200, one sender thread, everything warm. The daemon runs as it always does, with a
+ * breakpoint on each function that never stops and only notes that it was entered. `--write` puts them into
+ * ARCHITECTURE.md.
  */
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -15,6 +16,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Inspector, type Entry } from "./inspector.ts";
+import { listed, withRoute } from "./route-page.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Chores are no part of the way: what one event passes, each of these passes. */
@@ -27,7 +29,9 @@ const LOOK_MS = 50;
 const QUIET_LOOKS = 4;
 const SOURCES = `file://${ROOT}src/`;
 
-const { values } = parseArgs({ options: { json: { type: "boolean", default: false } } });
+const { values } = parseArgs({
+  options: { json: { type: "boolean", default: false }, write: { type: "boolean", default: false } },
+});
 const dir = mkdtempSync(join(tmpdir(), "webhookd-route-"));
 process.once("exit", () => rmSync(dir, { recursive: true, force: true }));
 
@@ -77,11 +81,11 @@ for (let event = 0; event < EVENTS; event++) {
 const route = ways[0]!.filter((file) => ways.every((way) => way.includes(file)));
 inspector.close();
 daemon.kill("SIGTERM");
-if (values.json) console.log(JSON.stringify(route));
-else {
-  for (const [at, file] of route.entries()) console.log(`${String(at + 1).padStart(3)}  ${file}`);
-  console.log(`${route.length} files`);
+if (values.write) {
+  const page = join(ROOT, "ARCHITECTURE.md");
+  writeFileSync(page, withRoute(readFileSync(page, "utf8"), route));
 }
+console.log(values.json ? JSON.stringify(route) : listed(route));
 process.exit(0);
 
 async function post(path: string, body: object): Promise<void> {

@@ -2,13 +2,13 @@
  * The composition root: the one place where the parts are joined. Config → store → dispatcher → API → schedule.
  */
 import { Alerts } from "./alerts/alerts.ts";
-import { createApi } from "./api/api.ts";
-import { type NodeHandler, closeAll, type Listener, type ListenerParts } from "./api/server/listener.ts";
-import { openInherited } from "./api/server/inherited.ts";
-import { openListener, requireFree, type TcpListener } from "./api/server/listen.ts";
-import { Peers } from "./api/server/peer.ts";
-import { renewed, usableCertificate } from "./api/server/certificate.ts";
-import { openSocket } from "./api/server/socket.ts";
+import { createApi, type NodeHandler } from "./api/app.ts";
+import { openInherited } from "./api/inherited.ts";
+import { openListener, requireFree, type TcpListener } from "./api/listen.ts";
+import { closeAll, type Listener, type ListenerParts } from "./api/listener.ts";
+import { Peers } from "./api/peer.ts";
+import { renewed, usableCertificate } from "./api/served-certificate.ts";
+import { openSocket } from "./api/socket.ts";
 import { Catalogue } from "./catalogue.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { departures, type Config, type Reread } from "./config.ts";
@@ -21,7 +21,7 @@ import { openFilesLimit } from "./delivery/http/own-limits.ts";
 import type { SenderThreadData } from "./delivery/threads/messages.ts";
 import type { Ended, Sending } from "./delivery/send/sending.ts";
 import type { StartThread } from "./delivery/threads/thread-port.ts";
-import { SenderPool } from "./delivery/threads/sender-pool.ts";
+import { ThreadedSending } from "./delivery/threads/sender-pool.ts";
 import { both } from "./delivery/watcher.ts";
 import { roomWithin } from "./domain/open-files.ts";
 import { damageText } from "./domain/damage.ts";
@@ -326,5 +326,5 @@ async function sendingFor(config: Config, { clock, log, network, startSender }: 
   }
   const start = startSender ?? ((data: SenderThreadData) => startThread("sender", data));
   return (onEnded) =>
-    new SenderPool({ threads, start, settings, log, onEnded, now: clock.now, nextTurn: clock.nextTurn });
+    new ThreadedSending({ threads, start, settings, log, onEnded, now: clock.now, nextTurn: clock.nextTurn });
 }

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { LONG } from "./harness/long-files.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 
@@ -94,7 +93,7 @@ const RULES: Rule[] = [
     why: "what configured event types must agree with",
   },
   {
-    from: "src/api/server/listen.ts",
+    from: "src/api/listen.ts",
     may: ["src/api", "src/domain", NODE, "listhen"],
     types: ["src/log.ts"],
     why: "listhen, and only here",
@@ -200,7 +199,7 @@ const LAZY: Record<string, string[]> = {
   "cli/daemon/serve.ts": ["src/daemon.ts", "src/log.ts"],
   "cli/receiver/demo-site.ts": ["src/daemon.ts", "src/log.ts"],
   "cli/tui/tui.ts": ["tui/main.tsx"],
-  "cli/doctor/certificate.ts": ["src/api/server/certificate.ts"],
+  "cli/doctor/certificate.ts": ["src/api/certificate.ts"],
   "cli/doctor/endpoints.ts": ["src/delivery/http/probe.ts", "src/own-addresses.ts", "src/clock.ts"],
   "cli/upkeep/backup.ts": ["src/offline.ts"],
   "cli/upkeep/restore.ts": ["src/offline.ts"],
@@ -276,9 +275,5 @@ describe("the house", () => {
   it("loads no test code into the program", () => {
     for (const file of sources)
       for (const { target } of importsOf(file)) expect(target.startsWith("test/"), file).toBe(false);
-  });
-
-  it("knows where the long test files are, which start first", () => {
-    expect(LONG.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@ const SOON_DAYS = 21;
 
 export async function certificateFindings({ server }: Config, now: number): Promise<Finding[]> {
   if (server.tls === null) return [];
-  const { CertificateError, readCertificate } = await import("../../src/api/server/certificate.ts");
+  const { CertificateError, readCertificate } = await import("../../src/api/certificate.ts");
   try {
     return [lifetime("API certificate", readCertificate(server.tls).validUntil, now, SOON_DAYS)];
   } catch (error) {

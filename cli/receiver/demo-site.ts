@@ -8,11 +8,11 @@ import type { ConfigInputs } from "../../src/config/inputs.ts";
 import { BUILT_IN_TYPES } from "../../src/domain/built-in-types.ts";
 import type { Io } from "../io.ts";
 import { connect } from "../target.ts";
-import { Reader } from "./listen/reader.ts";
-import { register } from "./listen/registration.ts";
-import type { Reception } from "./listen/request-line.ts";
-import { readScript } from "./listen/script.ts";
-import { openServer } from "./listen/server.ts";
+import { Reader } from "./reader.ts";
+import { register } from "./registration.ts";
+import type { Reception } from "./request-line.ts";
+import { readScript } from "./script.ts";
+import { openServer } from "./server.ts";
 
 /** In place of the real ladder, whose first rung alone would be most of the demo. */
 export const DELAYS = "1s,2s,4s";

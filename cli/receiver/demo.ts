@@ -8,7 +8,7 @@ import type { Io } from "../io.ts";
 import { say } from "../output/print.ts";
 import { readDuration } from "../values.ts";
 import { DELAYS, FAILURES, openSite, type DemoSite } from "./demo-site.ts";
-import { requestLine } from "./listen/request-line.ts";
+import { requestLine } from "./request-line.ts";
 import { count } from "../output/words.ts";
 
 const EVERY_MS = 1000;

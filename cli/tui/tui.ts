@@ -3,12 +3,12 @@ import { setFlagsFromString } from "node:v8";
 import { readFilter } from "../../src/client/filter.ts";
 import type { ConfigFlags } from "../../src/config/inputs.ts";
 import { loadSettings } from "../../src/config/settings.ts";
-import { packed } from "../../src/packed.ts";
 import { version } from "../../src/version.ts";
 import { type ArgsOf, command, TARGET } from "../command.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { connect } from "../target.ts";
+import { readTsx } from "../tsx.ts";
 
 const ARGS = {
   screen: {
@@ -34,9 +34,7 @@ export const tui = command({
     const client = connect(args, io);
     // Ink leaves colours to us; read when it is loaded.
     process.env.FORCE_COLOR = "0";
-    // The executable has no .tsx file. Not as a literal, which scripts/build.ts would follow: esbuild cannot be in its own
-    // bundle.
-    if (!packed) await import(new URL("../../scripts/tsx.ts", import.meta.url).href);
+    await readTsx();
     const { openDashboard } = await import("../../tui/main.tsx");
     // Frames are garbage at once. From here on the young generation stays as loading has left it: grown with them it
     // would cost 100 MB, and from the start on it would be collected too often.

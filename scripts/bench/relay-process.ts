@@ -1,8 +1,8 @@
 /** webhookd's way in and its signature, with nothing stored and nothing remembered: what durability is measured against. */
 import { randomBytes } from "node:crypto";
 import { Pool, type Dispatcher } from "undici";
-import { createApi } from "../../src/api/api.ts";
-import { openListener } from "../../src/api/server/listen.ts";
+import { createApi } from "../../src/api/app.ts";
+import { openListener } from "../../src/api/listen.ts";
 import { systemClock } from "../../src/clock.ts";
 import { loadConfig } from "../../src/config.ts";
 import { urlPolicies } from "../../src/config/endpoint-rules.ts";

@@ -8,7 +8,7 @@ export const EDGES: readonly Mutant[] = [
     find: "      if (this.#refuses(this.#egress.policy.check(this.#callTo(ip)))) return;",
     replace:
       "      if (ips[0] !== this.#destination.hostname && this.#refuses(this.#egress.policy.check(this.#callTo(ip)))) return;",
-    tests: ["test/delivery/http/egress-guard.test.ts"],
+    tests: ["test/delivery/connector.test.ts"],
   },
   {
     name: "a-mapped-address-is-not-unwrapped",
@@ -47,7 +47,7 @@ export const EDGES: readonly Mutant[] = [
   },
   {
     name: "any-host-is-served",
-    file: "src/api/pipeline/origin.ts",
+    file: "src/api/origin.ts",
     find: 'forwarded === null ? isOurs(authority ?? "") : forwarded.every(isOurs)',
     replace: "forwarded === null || forwarded.every(isOurs)",
     tests: ["test/api/pipeline.test.ts"],

@@ -1,12 +1,12 @@
 /** Reading who did what. */
 import { AUDIT_ACTIONS, type AuditRecord } from "../domain/audit.ts";
-import { formatInstant } from "../domain/instant.ts";
+import { formatInstant } from "./instant.ts";
 import { listAudit } from "./operations/daemon.ts";
 import type { ApiParts } from "./parts.ts";
-import { choiceParameter, instantParameter } from "./pipeline/query.ts";
-import { linkTo, PAGE_PARAMETERS, pageOf } from "./pipeline/lists.ts";
-import { json, type Call, type Reply, type Route } from "./pipeline/route.ts";
-import { namedTenant, tenantToRead } from "./pipeline/access.ts";
+import { choiceParameter, instantParameter } from "./parameter.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
+import { namedTenant, tenantToRead } from "./tenant.ts";
 
 const PATH = "/v1/audit";
 

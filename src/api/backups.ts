@@ -1,12 +1,12 @@
 /** Backups on demand. */
 import type { BackupFile } from "../store/store.ts";
-import { formatInstant } from "../domain/instant.ts";
+import { formatInstant } from "./instant.ts";
 import { createBackup } from "./operations/daemon.ts";
 import type { ApiParts } from "./parts.ts";
-import { json, type Call, type Reply, type Route } from "./pipeline/route.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
 import { BackupDraft } from "./schemas/status.ts";
-import { requireEveryTenant } from "./pipeline/access.ts";
-import { readJson } from "./pipeline/validation.ts";
+import { requireEveryTenant } from "./tenant.ts";
+import { readJson } from "./validation.ts";
 
 export function backupRoutes({ backups }: ApiParts): Route[] {
   async function create({ principal, body }: Call): Promise<Reply> {

@@ -1,12 +1,12 @@
 /** The brake: no attempt starts while it is on, and publishes go on. */
 import type { Halt, Pause } from "../domain/pause.ts";
-import { formatInstant } from "../domain/instant.ts";
+import { formatInstant } from "./instant.ts";
 import { pauseDaemon, resumeDaemon } from "./operations/daemon.ts";
 import type { ApiParts } from "./parts.ts";
-import { json, type Call, type Reply, type Route } from "./pipeline/route.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
 import { PauseRequest } from "./schemas/status.ts";
-import { requireEveryTenant } from "./pipeline/access.ts";
-import { readJson } from "./pipeline/validation.ts";
+import { requireEveryTenant } from "./tenant.ts";
+import { readJson } from "./validation.ts";
 
 export function brakeRoutes({ store, deliveries, log }: ApiParts): Route[] {
   async function pause({ principal, body, now }: Call): Promise<Reply> {

@@ -1,11 +1,10 @@
 /** Reading deliveries and the attempts made for them, and making one now. */
 import { WebhookdError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
-import { OUTCOMES } from "./schemas/attempt.ts";
-import type { AttemptRequest, Page, Attempt } from "../store/store.ts";
+import type { Attempt, AttemptRequest, Page } from "../store/store.ts";
 import { endpointId } from "./endpoint-address.ts";
-import { PERIOD, periodOf, RESULT, resultOf, Test, Type, linkTo, PAGE_PARAMETERS, pageOf } from "./pipeline/lists.ts";
-import { requireNames } from "./pipeline/names.ts";
+import { PERIOD, periodOf, RESULT, resultOf, Test, Type } from "./filters.ts";
+import { requireNames } from "./names.ts";
 import {
   attemptDelivery,
   getAttempt,
@@ -14,13 +13,15 @@ import {
   listDeliveryAttempts,
   listEndpointAttempts,
 } from "./operations/deliveries.ts";
-import { choiceParameter, idParameter, severalParameter, type Query } from "./pipeline/query.ts";
+import { choiceParameter, idParameter, severalParameter, type Query } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentAttempt, presentDelivery } from "./present.ts";
-import { damagedEndpoint, erased, notFound } from "./pipeline/problem.ts";
-import { json, type Call, type Reply, type Route } from "./pipeline/route.ts";
+import { damagedEndpoint, erased, notFound } from "./problem.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
+import { OUTCOMES } from "./schemas/attempt.ts";
 import { DELIVERY_STATUSES } from "./schemas/delivery.ts";
-import { namedTenant, TenantParameter, tenantToRead } from "./pipeline/access.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
 
 const PATH = "/v1/webhooks/deliveries";
 

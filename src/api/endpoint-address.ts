@@ -1,9 +1,9 @@
 /** Which endpoint a path names: by its id, or by `uid:` and the `uid` that its registrant gave it. */
 import { isId } from "../domain/id.ts";
 import type { Store } from "../store/store.ts";
-import { notFound } from "./pipeline/problem.ts";
-import type { Call } from "./pipeline/route.ts";
-import { namedTenant, oneTenantOf } from "./pipeline/access.ts";
+import { notFound } from "./problem.ts";
+import type { Call } from "./route.ts";
+import { namedTenant, oneTenantOf } from "./tenant.ts";
 
 const UID = "uid:";
 

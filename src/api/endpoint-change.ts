@@ -4,7 +4,7 @@ import type { Endpoint, EndpointPart, EndpointSettings } from "../domain/endpoin
 import { WebhookdError } from "../domain/errors.ts";
 import { mergePatch, type JsonObject } from "../domain/merge-patch.ts";
 import { headers, metadata, type changeSchema } from "./endpoint-schema.ts";
-import { checked } from "./pipeline/validation.ts";
+import { checked } from "./validation.ts";
 
 export type EndpointPatch = v.InferOutput<ReturnType<typeof changeSchema>>;
 

@@ -11,10 +11,10 @@ import { etagOf, requireMatch } from "./etag.ts";
 import { putEndpoint } from "./operations/endpoints.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentEndpoint } from "./present.ts";
-import { notFound } from "./pipeline/problem.ts";
-import { json, type Call, type Reply, type Route } from "./pipeline/route.ts";
-import { namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "./pipeline/access.ts";
-import { checked, readJson, validationFailed } from "./pipeline/validation.ts";
+import { notFound } from "./problem.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
+import { namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "./tenant.ts";
+import { checked, readJson, validationFailed } from "./validation.ts";
 
 type Replacement = v.InferOutput<ReturnType<typeof replacementSchema>>;
 

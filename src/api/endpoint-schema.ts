@@ -3,7 +3,7 @@ import * as v from "valibot";
 import type { EventType } from "../domain/event-type.ts";
 import { checkEndpointUrl, MAX_URL_BYTES, type UrlPolicy } from "../domain/url.ts";
 import { headerFaults, isPlainText, isSeenWhole, lengthOf, MAX_HEADER_BYTES, MAX_HEADERS } from "./registration.ts";
-import { described, titled, typeName } from "./pipeline/shapes.ts";
+import { described, titled, typeName } from "./schemas/wire.ts";
 
 const MAX_METADATA_BYTES = 4096;
 const LEAST_RATE = 0.001;

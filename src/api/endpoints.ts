@@ -4,27 +4,21 @@ import type { EventType } from "../domain/event-type.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import { newId } from "../domain/id.ts";
 import { newSigningSecret } from "../domain/secret.ts";
-import {
-  allows,
-  type Principal,
-  namedTenant,
-  TenantParameter,
-  tenantToRead,
-  tenantToWrite,
-} from "./pipeline/access.ts";
+import { allows, type Principal } from "./authentication.ts";
 import { endpointId } from "./endpoint-address.ts";
 import { changed, requireWhole } from "./endpoint-change.ts";
 import { changeSchema, registrationSchema } from "./endpoint-schema.ts";
 import { etagOf, requireMatch } from "./etag.ts";
-import { unknownName } from "./pipeline/names.ts";
-import { deprecated, flagParameter, invalidQuery, textParameter, type Query } from "./pipeline/query.ts";
+import { unknownName } from "./names.ts";
+import * as operations from "./operations/endpoints.ts";
+import { deprecated, flagParameter, invalidQuery, textParameter, type Query } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentEndpoint, presentHealth } from "./present.ts";
-import { damagedEndpoint, notFound } from "./pipeline/problem.ts";
-import { linkTo, PAGE_PARAMETERS, pageOf } from "./pipeline/lists.ts";
-import { json, NO_CONTENT, type Call, type Reply, type Route } from "./pipeline/route.ts";
-import { readJson } from "./pipeline/validation.ts";
-import * as operations from "./operations/endpoints.ts";
+import { damagedEndpoint, notFound } from "./problem.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
+import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
+import { namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "./tenant.ts";
+import { readJson } from "./validation.ts";
 
 const PATH = "/v1/webhooks";
 const SMALL_BODY = { maxBytes: 64 * 1024 };

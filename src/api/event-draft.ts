@@ -5,10 +5,11 @@ import { eventFingerprint, isIdempotencyKey } from "../domain/idempotency.ts";
 import { jsonLines, parseSpan, scanJson, scanObject, type JsonKind, type JsonNode, type Span } from "../domain/json.ts";
 import type { TraceContext } from "../domain/trace-context.ts";
 import type { DataCheck } from "./data-check.ts";
-import { inWords, unknownType, Faults, memberPointer, validationFailed } from "./pipeline/validation.ts";
-import { parseInstant } from "../domain/instant.ts";
+import { inWords, unknownType } from "./expectation.ts";
+import { parseInstant } from "./instant.ts";
 import { DRAFT_FIELDS, ITEM_FIELDS, MAX_BATCH } from "./schemas/event-draft.ts";
 import { isTenant } from "../domain/tenant.ts";
+import { Faults, memberPointer, validationFailed } from "./validation.ts";
 
 const MAX_AHEAD_MS = 5 * 60_000;
 

@@ -1,7 +1,7 @@
 /** The catalogue: which event types there are, and what their data looks like. */
 import type { EventType } from "../domain/event-type.ts";
 import { listEventTypes } from "./operations/event-types.ts";
-import { json, type Route } from "./pipeline/route.ts";
+import { json, type Route } from "./route.ts";
 
 export function eventTypeRoutes(types: ReadonlyMap<string, EventType>): Route[] {
   return [

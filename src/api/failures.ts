@@ -1,12 +1,12 @@
 /** What does not arrive, grouped by endpoint and cause: the page for bad days. */
 import type { FailureGroup } from "../domain/failure.ts";
-import { formatInstant } from "../domain/instant.ts";
+import { formatInstant } from "./instant.ts";
 import { listFailures } from "./operations/failures.ts";
-import { idParameter, instantParameter } from "./pipeline/query.ts";
+import { idParameter, instantParameter } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
-import { notFound } from "./pipeline/problem.ts";
-import { json, type Call, type Reply, type Route } from "./pipeline/route.ts";
-import { namedTenant, TenantParameter, tenantToRead } from "./pipeline/access.ts";
+import { notFound } from "./problem.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
 
 const DEFAULT_PERIOD_MS = 7 * 86_400_000;
 const PARTS = 24;

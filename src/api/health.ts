@@ -1,7 +1,7 @@
 /** What a load balancer asks: one word, without a key, and whatever it adds to the query. */
 import { getHealth, getReadiness } from "./operations/daemon.ts";
 import type { ApiParts } from "./parts.ts";
-import { word, type Header, type Route } from "./pipeline/route.ts";
+import { word, type Header, type Route } from "./route.ts";
 
 export function healthRoutes(parts: ApiParts): Route[] {
   return [

@@ -5,16 +5,17 @@ import { WebhookdError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { isNarrow, type AfterCanary, type Job, type JobAction, type JobFilter } from "../domain/job.ts";
 import type { AddedJob, JobPlan } from "../store/jobs.ts";
-import { unknownName } from "./pipeline/names.ts";
+import { unknownName } from "./names.ts";
 import { cancelJob, createJob, getJob, listJobs, pauseJob, resumeJob } from "./operations/jobs.ts";
 import type { ApiParts } from "./parts.ts";
-import { statusCodes, linkTo, PAGE_PARAMETERS, pageOf } from "./pipeline/lists.ts";
+import { statusCodes } from "./filters.ts";
 import { presentJob } from "./present-job.ts";
-import { notFound } from "./pipeline/problem.ts";
-import { json, type Call, type Reply, type Route } from "./pipeline/route.ts";
+import { notFound } from "./problem.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
 import { JobDraft, ResumeRequest } from "./schemas/job.ts";
-import { namedTenant, TenantParameter, tenantToRead } from "./pipeline/access.ts";
-import { readJson, validationFailed } from "./pipeline/validation.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
+import { readJson, validationFailed } from "./validation.ts";
 
 const PATH = "/v1/webhooks/jobs";
 

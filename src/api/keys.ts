@@ -7,19 +7,12 @@ import { createToken, hashSecret, parseToken } from "../domain/token.ts";
 import { createKey, getKey, listKeys, revokeKey } from "./operations/keys.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentKey } from "./present.ts";
-import { notFound } from "./pipeline/problem.ts";
-import { linkTo, PAGE_PARAMETERS, pageOf } from "./pipeline/lists.ts";
-import { json, NO_CONTENT, type Call, type Reply, type Route } from "./pipeline/route.ts";
+import { notFound } from "./problem.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
+import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
 import { KeyDraft } from "./schemas/key.ts";
-import {
-  EVERY_TENANT,
-  namedTenant,
-  oneTenant,
-  TenantParameter,
-  tenantToRead,
-  tenantToWrite,
-} from "./pipeline/access.ts";
-import { readJson, validationFailed } from "./pipeline/validation.ts";
+import { EVERY_TENANT, namedTenant, oneTenant, TenantParameter, tenantToRead, tenantToWrite } from "./tenant.ts";
+import { readJson, validationFailed } from "./validation.ts";
 
 const PATH = "/v1/keys";
 

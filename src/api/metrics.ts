@@ -1,8 +1,8 @@
 /** What Prometheus asks for. */
 import { getMetrics } from "./operations/daemon.ts";
 import type { ApiParts } from "./parts.ts";
-import type { Route } from "./pipeline/route.ts";
-import { tenantToRead } from "./pipeline/access.ts";
+import type { Route } from "./route.ts";
+import { tenantToRead } from "./tenant.ts";
 
 const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";
 

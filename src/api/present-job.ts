@@ -1,8 +1,8 @@
-/** A job as callers see it: `docs/interface.md` §7. */
+/** A job as callers see it: `interface.md` §7. */
 import type { Job, JobFilter } from "../domain/job.ts";
-import { statusCodesText } from "./pipeline/lists.ts";
-import { formatInstant, formatInstantOrNull } from "../domain/instant.ts";
-import { EVERY_TENANT } from "./pipeline/access.ts";
+import { statusCodesText } from "./filters.ts";
+import { formatInstant, formatInstantOrNull } from "./instant.ts";
+import { EVERY_TENANT } from "./tenant.ts";
 
 export function presentJob(job: Job) {
   return {

@@ -1,8 +1,8 @@
-/** Answers as callers see them: `docs/interface.md` §7. */
+/** Answers as callers see them: `interface.md` §7. */
 import type { Endpoint, EndpointHealth } from "../domain/endpoint.ts";
 import type { ApiKey } from "../domain/key.ts";
-import type { DeliveryView, EventView, Page, EventSummary, Attempt } from "../store/store.ts";
-import { formatInstant, formatInstantOrNull } from "../domain/instant.ts";
+import type { Attempt, DeliveryView, EventSummary, EventView, Page } from "../store/store.ts";
+import { formatInstant, formatInstantOrNull } from "./instant.ts";
 
 const MASKED = "***";
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -1,4 +1,4 @@
-/** What a registration may say beyond its types: the rules of `docs/interface.md` §3, pure. */
+/** What a registration may say beyond its types: the rules of `interface.md` §3, pure. */
 
 /** Control characters, line separators, and what cannot be seen, bidi marks too: a label is shown on terminals. */
 const FORBIDDEN_TEXT = /[\p{Cc}\u2028\u2029]|(?!\p{Join_Control}|\ufe0e|\ufe0f)\p{Default_Ignorable_Code_Point}/u;

@@ -1,8 +1,8 @@
 /** The key that seals what is secret in the store. */
 import { rekey as rekeyOperation } from "./operations/daemon.ts";
 import type { ApiParts } from "./parts.ts";
-import { json, type Call, type Reply, type Route } from "./pipeline/route.ts";
-import { requireEveryTenant } from "./pipeline/access.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
+import { requireEveryTenant } from "./tenant.ts";
 
 export function secretKeyRoutes({ store, log }: ApiParts): Route[] {
   async function rekey({ principal }: Call): Promise<Reply> {

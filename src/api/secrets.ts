@@ -1,4 +1,4 @@
-/** Looking at an endpoint's signing secrets, and rotating them without an outage: `docs/interface.md` §5. */
+/** Looking at an endpoint's signing secrets, and rotating them without an outage: `interface.md` §5. */
 import * as v from "valibot";
 import type { SigningSecrets } from "../domain/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
@@ -6,14 +6,14 @@ import type { Once } from "../domain/idempotency.ts";
 import { isSigningSecret, newSigningSecret } from "../domain/secret.ts";
 import type { Rotation } from "../store/store.ts";
 import { endpointId } from "./endpoint-address.ts";
-import { formatInstant } from "../domain/instant.ts";
+import { formatInstant } from "./instant.ts";
 import { abandonRotation, completeRotation, getSecret, rotateSecret } from "./operations/secrets.ts";
 import type { ApiParts } from "./parts.ts";
-import { notFound } from "./pipeline/problem.ts";
-import { json, NO_CONTENT, type Call, type Reply, type Route } from "./pipeline/route.ts";
-import { described } from "./pipeline/shapes.ts";
-import { namedTenant, TenantParameter, tenantToRead } from "./pipeline/access.ts";
-import { readJson } from "./pipeline/validation.ts";
+import { notFound } from "./problem.ts";
+import { json, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
+import { described } from "./schemas/wire.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
+import { readJson } from "./validation.ts";
 
 const PATH = "/v1/webhooks/:id";
 const ROTATION = `${PATH}/rotate-secret`;

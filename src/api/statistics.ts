@@ -1,13 +1,13 @@
 /** How much there was to do, and how it went: from counters, whatever the size of the history. */
 import { DELAY_BOUNDS, DURATION_BOUNDS, percentile, sum } from "../domain/tally.ts";
 import type { Counted, Stats } from "../store/store.ts";
-import { formatInstant } from "../domain/instant.ts";
+import { formatInstant } from "./instant.ts";
 import { getStatistics } from "./operations/statistics.ts";
-import { choiceParameter, idParameter } from "./pipeline/query.ts";
+import { choiceParameter, idParameter } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
-import { notFound } from "./pipeline/problem.ts";
-import { json, type Call, type Reply, type Route } from "./pipeline/route.ts";
-import { namedTenant, TenantParameter, tenantToRead } from "./pipeline/access.ts";
+import { notFound } from "./problem.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -3,12 +3,12 @@ import type { Endpoint } from "../domain/endpoint.ts";
 import { presentBackup } from "./backups.ts";
 import { presentHalt, presentPause } from "./brake.ts";
 import { stateOf } from "./health.ts";
-import { formatInstant, formatInstantOrNull } from "../domain/instant.ts";
+import { formatInstant, formatInstantOrNull } from "./instant.ts";
 import { getStatus } from "./operations/daemon.ts";
 import type { Damage } from "../store/store.ts";
 import type { ApiParts } from "./parts.ts";
-import { json, type Call, type Reply, type Route } from "./pipeline/route.ts";
-import { requireEveryTenant } from "./pipeline/access.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
+import { requireEveryTenant } from "./tenant.ts";
 
 /** Probes ask often: a count of millions is not waited for, but there for the next one that asks. */
 const COUNT_PATIENCE_MS = 100;

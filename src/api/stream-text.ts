@@ -1,7 +1,7 @@
 /** The format of server-sent events (WHATWG HTML §9.2). Data is JSON in one line, so that nothing in it can end a message. */
 import type { Change, ChangeCount } from "../domain/change.ts";
 import type { Owned } from "../feed/feed.ts";
-import { formatInstant, formatInstantOrNull } from "../domain/instant.ts";
+import { formatInstant, formatInstantOrNull } from "./instant.ts";
 
 export function messageText(event: string, data: unknown): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;

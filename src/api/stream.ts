@@ -2,14 +2,14 @@
 import { Readable } from "node:stream";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Batch, Listener, Owned, Subscription } from "../feed/feed.ts";
-import { requireNames } from "./pipeline/names.ts";
+import { requireNames } from "./names.ts";
 import { streamChanges } from "./operations/stream.ts";
-import { choiceParameter, idParameter } from "./pipeline/query.ts";
+import { choiceParameter, idParameter } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { changeText, countsText, idText, messageText, parseLastId } from "./stream-text.ts";
-import type { Call, Reply, Route } from "./pipeline/route.ts";
+import type { Call, Reply, Route } from "./route.ts";
 import { STREAMED_STATUSES } from "./schemas/change.ts";
-import { namedTenant, TenantParameter, tenantToRead } from "./pipeline/access.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
 
 const HEARTBEAT_MS = 15_000;
 /** What may wait for a client that does not read, beyond what its socket holds. */

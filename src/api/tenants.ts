@@ -1,9 +1,9 @@
 /** Whose endpoints and events there are. An admin of one tenant sees that one alone. */
 import { listTenants } from "./operations/daemon.ts";
 import type { ApiParts } from "./parts.ts";
-import { linkTo, PAGE_PARAMETERS, pageOf } from "./pipeline/lists.ts";
-import { json, type Call, type Reply, type Route } from "./pipeline/route.ts";
-import { namedTenant, tenantToRead } from "./pipeline/access.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf } from "./query.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
+import { namedTenant, tenantToRead } from "./tenant.ts";
 
 const PATH = "/v1/tenants";
 

@@ -1,18 +1,19 @@
-/** Sending a test event to one endpoint, and waiting for what comes back if the caller likes: `docs/interface.md` §3. */
+/** Sending a test event to one endpoint, and waiting for what comes back if the caller likes: `interface.md` §3. */
 import * as v from "valibot";
 import type { EventType } from "../domain/event-type.ts";
 import type { Claim } from "../domain/delivery.ts";
 import { endpointId } from "./endpoint-address.ts";
-import { unknownType, readJson, validationFailed } from "./pipeline/validation.ts";
+import { unknownType } from "./expectation.ts";
 import { sendTestEvent } from "./operations/endpoints.ts";
-import { flagParameter } from "./pipeline/query.ts";
+import { flagParameter } from "./parameter.ts";
 import type { ApiParts } from "./parts.ts";
 import { presentAttempt } from "./present.ts";
-import { damagedEndpoint, notFound } from "./pipeline/problem.ts";
+import { damagedEndpoint, notFound } from "./problem.ts";
 import { presentPublication, publish } from "./publish.ts";
-import { json, type Call, type Reply, type Route } from "./pipeline/route.ts";
-import { described } from "./pipeline/shapes.ts";
-import { namedTenant, TenantParameter, tenantToRead } from "./pipeline/access.ts";
+import { json, type Call, type Reply, type Route } from "./route.ts";
+import { described } from "./schemas/wire.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
+import { readJson, validationFailed } from "./validation.ts";
 
 /** What an attempt may take beyond its own time limit: its turn, the rest of the answer's body, the commit. */
 const SLACK_MS = 5000;

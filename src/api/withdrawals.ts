@@ -2,15 +2,15 @@
 import * as v from "valibot";
 import { isId } from "../domain/id.ts";
 import type { Withdrawal } from "../store/store.ts";
-import { OwedTo, requireOwed } from "./pipeline/names.ts";
+import { OwedTo, requireOwed } from "./names.ts";
 import { cancelEvent, eraseEvent } from "./operations/events.ts";
 import type { ApiParts } from "./parts.ts";
 import { eventText } from "./present.ts";
-import { notFound } from "./pipeline/problem.ts";
-import { jsonText, NO_CONTENT, type Call, type Reply, type Route } from "./pipeline/route.ts";
-import { described } from "./pipeline/shapes.ts";
-import { namedTenant, TenantParameter, tenantToRead } from "./pipeline/access.ts";
-import { readJson } from "./pipeline/validation.ts";
+import { notFound } from "./problem.ts";
+import { jsonText, NO_CONTENT, type Call, type Reply, type Route } from "./route.ts";
+import { described } from "./schemas/wire.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "./tenant.ts";
+import { readJson } from "./validation.ts";
 
 const PATH = "/v1/webhooks/events/:id";
 const SUMMARY = { data: false, deliveries: false };

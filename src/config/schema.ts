@@ -21,11 +21,6 @@ type NameOf<S extends Setting> = S extends Setting ? `${S["section"]}.${S["key"]
 export type Settings = { readonly [S in Setting as NameOf<S>]: ValueOf<S> };
 type ValueOf<S extends Setting> = S extends { options: readonly (infer O)[] } ? O : Values[S["kind"]];
 
-/** The same as objects: `server.max_event_bytes` is `server.maxEventBytes`. */
-export type Sections = { readonly [C in Setting["section"]]: Section<Extract<Setting, { section: C }>> };
-type Section<S extends Setting> = { readonly [T in S as Camel<T["key"]>]: ValueOf<T> };
-type Camel<K extends string> = K extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : K;
-
 export function isLive(setting: SettingShape): boolean {
   return setting.live === true;
 }
@@ -55,12 +50,3 @@ export function writeSetting(setting: Setting, value: Settings[SettingName]): st
 export const DEFAULTS = Object.fromEntries(
   SETTINGS.map((setting) => [nameOf(setting), readSetting(setting, setting.default, "/")]),
 ) as unknown as Settings;
-
-export function sectionsOf(settings: Settings): Sections {
-  const sections: Record<string, Record<string, unknown>> = {};
-  for (const setting of SETTINGS) {
-    const key = setting.key.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-    (sections[setting.section] ??= {})[key] = settings[nameOf(setting)];
-  }
-  return sections as unknown as Sections;
-}

@@ -3,7 +3,7 @@
  * wire. It costs a commit for each hand-over: only for a process that has died twice in quick succession.
  */
 import type { AddressRules } from "../domain/address.ts";
-import type { Send } from "../domain/delivery.ts";
+import type { Job } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Store } from "../store/store.ts";
@@ -17,7 +17,7 @@ export class CarefulSending implements Sending {
    * What the store would not mark (a full disk), which stays unsent until it is tried again; and what came while
    * nothing may start: a death in a pause must not count against deliveries that nobody dialled.
    */
-  #unmarked: Send[] = [];
+  #unmarked: Job[] = [];
   #paused = false;
   #marking: Promise<void> = Promise.resolve();
 
@@ -43,17 +43,17 @@ export class CarefulSending implements Sending {
     this.#inner.setEgress(rules);
   }
 
-  send(sends: readonly Send[]): void {
+  send(jobs: readonly Job[]): void {
     this.#marking = this.#marking.then(async () => {
-      if (this.#paused) this.#unmarked.push(...sends);
-      else await this.#mark([...this.#unmarked.splice(0), ...sends]);
+      if (this.#paused) this.#unmarked.push(...jobs);
+      else await this.#mark([...this.#unmarked.splice(0), ...jobs]);
     });
   }
 
   async forget(endpoint: string): Promise<readonly string[]> {
     await this.#marking;
-    const unmarked = this.#unmarked.filter((send) => send.endpoint === endpoint);
-    this.#unmarked = this.#unmarked.filter((send) => send.endpoint !== endpoint);
+    const unmarked = this.#unmarked.filter((job) => job.endpoint === endpoint);
+    this.#unmarked = this.#unmarked.filter((job) => job.endpoint !== endpoint);
     return [...unmarked.map(({ delivery }) => delivery), ...(await this.#inner.forget(endpoint))];
   }
 
@@ -93,12 +93,12 @@ export class CarefulSending implements Sending {
     return this.#inner.close();
   }
 
-  async #mark(sends: readonly Send[]): Promise<void> {
+  async #mark(jobs: readonly Job[]): Promise<void> {
     try {
-      await this.#store.markStarted(sends);
-      this.#inner.send(sends);
+      await this.#store.markStarted(jobs);
+      this.#inner.send(jobs);
     } catch (error) {
-      this.#unmarked.push(...sends);
+      this.#unmarked.push(...jobs);
       if (!(error instanceof WebhookdError)) this.#onFault(error);
     }
   }

@@ -19,8 +19,8 @@ export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled";
 export type ShownStatus = DeliveryStatus | "held";
 export type EventStatus = ShownStatus | "unmatched";
 
-/** What a sender is asked to do: one attempt, and what it is made from beside the endpoint's own settings. */
-export interface Send {
+/** What one attempt is made from, beside the endpoint's own settings. */
+export interface Job {
   readonly event: string;
   readonly delivery: string;
   readonly endpoint: string;
@@ -35,7 +35,7 @@ export interface Send {
   readonly trace?: TraceContext | undefined;
   /** The stored bytes do not match their checksum: it must not be sent. */
   readonly corrupt?: boolean;
-  /** It belongs to a job, which starts so many a second at each endpoint. */
+  /** It is made for a job, which starts so many a second at each endpoint. */
   readonly pace?: JobPace | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface JobPace {
 }
 
 /** A delivery in memory, for an attempt that is to be made. */
-export interface Claim extends Send {
+export interface Claim extends Job {
   /** 1, and one more at each replay. */
   readonly round: number;
   /** The place on the ladder, 0 for the first attempt of a round. */

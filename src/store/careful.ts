@@ -1,5 +1,5 @@
 /** Careful mode: finding the delivery that the process dies of. */
-import type { Claim, Send } from "../domain/delivery.ts";
+import type { Claim, Job } from "../domain/delivery.ts";
 
 export interface CarefulStore {
   /**
@@ -7,7 +7,7 @@ export interface CarefulStore {
    * before it is dialled. Recording its attempt takes the mark away.
    */
   readonly careful: boolean;
-  markStarted(sends: readonly Send[]): Promise<void>;
+  markStarted(jobs: readonly Job[]): Promise<void>;
   /** Deliveries that were marked when the process died, and at how many deaths. */
   suspects(): Promise<Suspect[]>;
   /** The process has lived for a minute. */

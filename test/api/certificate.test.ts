@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { CertificateError, datesOf, readCertificate } from "../../src/api/server/certificate.ts";
+import { CertificateError, datesOf, readCertificate } from "../../src/api/certificate.ts";
 import { certificate } from "../harness/tls.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "webhookd-certificate-"));

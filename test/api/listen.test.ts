@@ -1,15 +1,16 @@
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request, Server as HttpServer } from "node:http";
+import diagnostics from "node:diagnostics_channel";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { NodeHandler, Listener, ListenerParts } from "../../src/api/server/listener.ts";
-import { ListenError, openListener } from "../../src/api/server/listen.ts";
-import { openSocket } from "../../src/api/server/socket.ts";
+import type { NodeHandler } from "../../src/api/app.ts";
+import { ListenError, openListener } from "../../src/api/listen.ts";
+import type { Listener, ListenerParts } from "../../src/api/listener.ts";
+import { openSocket } from "../../src/api/socket.ts";
 import { silentLog } from "../../src/log.ts";
 import { send } from "./server.ts";
-import diagnostics from "node:diagnostics_channel";
 
 const HOST = "127.0.0.1";
 const hello: NodeHandler = (_req, res) => void res.end("hello");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as v from "valibot";
-import type { Route } from "../../src/api/pipeline/route.ts";
+import type { Route } from "../../src/api/route.ts";
 import { FakeStore } from "./fake-store.ts";
 import { ApiServer } from "./server.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
-import { Proxies } from "../../src/api/pipeline/origin.ts";
+import { Proxies } from "../../src/api/proxies.ts";
 import { FakeStore } from "./fake-store.ts";
 import { aConfig, ApiServer } from "./server.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Route } from "../../src/api/pipeline/route.ts";
+import type { Route } from "../../src/api/route.ts";
 import { ApiServer, type RequestOptions } from "./server.ts";
 import { anEvent, aStore } from "./sqlite.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FailureThrottle } from "../../src/api/pipeline/limits.ts";
+import { FailureThrottle } from "../../src/api/throttle.ts";
 
 function failMany(throttle: FailureThrottle, address: string, times: number, now = 0) {
   return Array.from({ length: times }, () => throttle.fail(address, now));

@@ -4,11 +4,11 @@ import { readFileSync } from "node:fs";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect, type SecureVersion, type TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
-import type { NodeHandler } from "../../src/api/server/listener.ts";
-import type { Bounds } from "../../src/api/server/bounds.ts";
-import type { Certificate } from "../../src/api/server/certificate.ts";
-import { openListener, type TcpListener } from "../../src/api/server/listen.ts";
-import { rejection } from "../../src/api/pipeline/problem.ts";
+import type { NodeHandler } from "../../src/api/app.ts";
+import type { Bounds } from "../../src/api/bounds.ts";
+import type { Certificate } from "../../src/api/certificate.ts";
+import { openListener, type TcpListener } from "../../src/api/listen.ts";
+import { rejection } from "../../src/api/rejection.ts";
 import { silentLog } from "../../src/log.ts";
 import { caFile, certificate as pems, type CertificateName } from "../harness/tls.ts";
 

@@ -1,4 +1,4 @@
-import type { Route } from "../../src/api/pipeline/route.ts";
+import type { Route } from "../../src/api/route.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Scope } from "../../src/domain/key.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -4,7 +4,7 @@ import { Pauses } from "../../src/delivery/pauses.ts";
 import type { Sending } from "../../src/delivery/send/sending.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
-import type { Send } from "../../src/domain/delivery.ts";
+import type { Job } from "../../src/domain/delivery.ts";
 
 function aSending() {
   const calls: string[] = [];
@@ -12,7 +12,7 @@ function aSending() {
     pause: async () => void calls.push("pause"),
     resume: () => void calls.push("resume"),
     probe: () => void calls.push("probe"),
-    send: (sends: readonly Send[]) => void calls.push(`send ${sends.map(({ delivery }) => delivery).join()}`),
+    send: (jobs: readonly Job[]) => void calls.push(`send ${jobs.map(({ delivery }) => delivery).join()}`),
     forget: async () => [],
   };
   return { calls, sending: sending as unknown as Sending };
@@ -45,12 +45,12 @@ describe("reasons to pause", () => {
 
 it("in careful mode nothing is marked as dialled while paused, but a probe", async () => {
   const { calls, sending } = aSending();
-  const markStarted = async (sends: readonly Send[]) =>
-    void calls.push(`mark ${sends.map(({ delivery }) => delivery).join()}`);
+  const markStarted = async (jobs: readonly Job[]) =>
+    void calls.push(`mark ${jobs.map(({ delivery }) => delivery).join()}`);
   const careful = new CarefulSending(sending, { markStarted }, () => {});
-  const sends = ["a", "b", "c"].map((delivery) => ({ delivery, endpoint: "ep_1" }) as Send);
+  const jobs = ["a", "b", "c"].map((delivery) => ({ delivery, endpoint: "ep_1" }) as Job);
   await careful.pause();
-  careful.send(sends);
+  careful.send(jobs);
   await careful.forget("ep_2");
   expect(calls).toEqual(["pause"]);
   careful.probe();
@@ -69,7 +69,7 @@ it("in careful mode what the store would not mark is sent once it can be, though
     if (isFull) throw new WebhookdError("storage_full", "no space");
   };
   const careful = new CarefulSending(sending, { markStarted }, () => {});
-  careful.send([{ delivery: "a", endpoint: "ep_1" } as Send]);
+  careful.send([{ delivery: "a", endpoint: "ep_1" } as Job]);
   careful.retry();
   await careful.forget("ep_2");
   expect(calls).toEqual([]);

@@ -9,7 +9,7 @@ const page = [
   "# Commands",
   "",
   "Every command in a line. `webhookd <command> --help` shows its flags, with examples that can be typed; what the exit",
-  "codes say is in the [README](../README.md#operating-it), what to type when something is wrong in the",
+  "codes say is in [Operating](operating.md#exit-codes), what to type when something is wrong in the",
   "[runbook](runbook.md).",
   ...PURPOSES.flatMap(({ title, words }) => ["", `## ${sentence(title)}`, "", "| | |", "|---|---|", ...rows(words)]),
   "",

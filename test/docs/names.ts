@@ -37,7 +37,7 @@ export async function allNames(): Promise<Names> {
 /** What a user reads, by where it is from. */
 export function allTexts(): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
-  for (const page of ["README.md", "SECURITY.md", ...globSync("docs/*.md")]) {
+  for (const page of ["README.md", "SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md", ...globSync("docs/**/*.md")]) {
     if (page !== "docs/glossary.md") texts.set(page, readFileSync(page, "utf8"));
   }
   texts.set("config.example.toml", readFileSync("config.example.toml", "utf8"));

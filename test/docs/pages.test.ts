@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { relative } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { webhookd } from "../../cli/front/dispatch.ts";
 import { loadConfig } from "../../src/config.ts";
@@ -21,7 +23,6 @@ const RULES: Record<string, string> = {
 };
 /** Sections whose blocks have a test of their own. */
 const ELSEWHERE: Record<string, string> = {
-  "Verify a signature": "test/docs/verify.test.ts",
   "The first event": "test/process/first-run.test.ts",
 };
 
@@ -29,7 +30,7 @@ const all = PAGES.flatMap(blocksOf);
 const of = (...rules: string[]) => all.filter(({ rule }) => rules.includes(rule[0] ?? ""));
 const here = (block: Block) => [placeOf(block), block] as const;
 
-describe("every block of README.md, docs/install.md and docs/runbook.md", () => {
+describe("every block of the pages", () => {
   it.each(all.map(here))("%s has a rule by which it is tested", (_place, { rule, section }) => {
     if (section in ELSEWHERE && rule.length === 0) return;
     expect(Object.keys(RULES), "write one after the language of the block").toContain(rule[0] ?? "");
@@ -54,7 +55,7 @@ describe("every block of README.md, docs/install.md and docs/runbook.md", () => 
 
   it.each(of("build").map(here))("%s runs scripts of package.json", (_place, { text }) => {
     const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: object };
-    const named = [...text.matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name!);
+    const named = [...text.matchAll(/^npm (?:run )?([\w:-]+)/gm)].map(([, name]) => name!);
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });
 
@@ -88,8 +89,8 @@ if (missing.length > 0) process.stderr.write(`SKIPPED: the pages are not typed: 
 const itTypes = it.skipIf(missing.length > 0);
 
 describe.concurrent("typed from the page, one block after the other,", () => {
-  itTypes("README.md works", async () => {
-    const { failedAt, said } = await type("README.md");
+  itTypes("docs/publishing.md works", async () => {
+    const { failedAt, said } = await type("docs/publishing.md");
     expect(failedAt, said).toBeNull();
   });
 
@@ -127,11 +128,23 @@ it("runs what other sections of the pages leave to tests of their own", () => {
   }
 });
 
+/** As GitHub makes them of headings. */
+function anchorsOf(page: string): string[] {
+  const headings = readFileSync(page, "utf8").matchAll(/^#+ (.+)$/gm);
+  return [...headings].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
 it("leads to places that there are", () => {
-  for (const page of PAGES) {
-    for (const [, target] of readFileSync(page, "utf8").matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)) {
-      const path = new URL(target!, `file://${process.cwd()}/${page}`).pathname;
+  for (const page of globSync(["*.md", "docs/**/*.md"])) {
+    for (const [, target = "", anchor] of readFileSync(page, "utf8").matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g)) {
+      const path = target === "" ? page : relative(".", new URL(target, pathToFileURL(page)).pathname);
       expect(existsSync(path), `${page}: ${target}`).toBe(true);
+      if (anchor !== undefined) expect(anchorsOf(path), `${page}: ${path}#${anchor}`).toContain(anchor);
     }
   }
 });

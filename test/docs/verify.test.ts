@@ -157,7 +157,7 @@ function answersOf([file, ...args]: readonly [string, ...string[]]): Promise<boo
   });
 }
 
-describe.each(RUNTIMES)("the verifier in $language", ({ language, file, present, program }) => {
+describe.each(RUNTIMES)("the verifier in $language", ({ file, present, program }) => {
   const isHere = isPresent(present);
   if (!isHere)
     process.stderr.write(`SKIPPED: docs/verify/${file} is not run, because there is no ${present[0]} here\n`);
@@ -167,11 +167,8 @@ describe.each(RUNTIMES)("the verifier in $language", ({ language, file, present,
     expect(Object.fromEntries(Object.keys(CASES).map((name, index) => [name, answers[index]]))).toEqual(EXPECTED);
   });
 
-  it("is what README shows, and fits on a screen", () => {
-    const text = readFileSync(join(DIR, file), "utf8");
-    expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(25);
-    const [, section = ""] = readFileSync(join(ROOT, "README.md"), "utf8").split("\n## Verify a signature\n");
-    const shown = [...section.split("\n## ")[0]!.matchAll(/^```(\w+)\n([^]*?)^```$/gm)];
-    expect(shown.find(([, fence]) => fence === language)?.[2]).toBe(text);
+  it("fits on a screen, and the page beside it leads to it", () => {
+    expect(readFileSync(join(DIR, file), "utf8").trimEnd().split("\n").length).toBeLessThanOrEqual(25);
+    expect(readFileSync(join(DIR, "README.md"), "utf8")).toContain(`[${file}](${file})`);
   });
 });

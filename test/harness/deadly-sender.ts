@@ -5,6 +5,6 @@ import type { ToSender } from "../../src/delivery/threads/messages.ts";
 await import("../../src/delivery/threads/sender-thread.ts");
 
 parentPort!.on("message", (message: ToSender) => {
-  if (message.kind === "sends" && Buffer.from(message.sends.bodies).includes("kill the sender"))
+  if (message.kind === "jobs" && Buffer.from(message.jobs.bodies).includes("kill the sender"))
     setImmediate(() => process.exit(1));
 });

@@ -3,7 +3,7 @@ import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { Signer } from "../../src/delivery/send/signed-request.ts";
 import { Sender } from "../../src/delivery/send/sender.ts";
 import type { Outcome } from "../../src/domain/attempt.ts";
-import type { Claim, Send } from "../../src/domain/delivery.ts";
+import type { Claim, Job as Attempted } from "../../src/domain/delivery.ts";
 import { newId } from "../../src/domain/id.ts";
 import type { Job, NewJob } from "../../src/domain/job.ts";
 import { SPECIFIED_LADDER } from "../../src/domain/ladder.ts";
@@ -19,10 +19,10 @@ const STEP_MS = 2;
 /** A daemon without its API: real store, dispatcher, sender and runner; time moves by hand, receivers are a function. */
 export class JobWorld {
   /** Every attempt, in the order of their starts. */
-  readonly started: Send[] = [];
+  readonly started: Attempted[] = [];
   /** When each of them started. */
   readonly startedAt: number[] = [];
-  answer: (send: Send) => Outcome | "never" = () => answered(200);
+  answer: (attempted: Attempted) => Outcome | "never" = () => answered(200);
   /** No receiver answers before it. */
   gate: Promise<void> = Promise.resolve();
   dispatcher!: Dispatcher;
@@ -136,8 +136,8 @@ export class JobWorld {
           clock,
           signer: (target) =>
             new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, version: "0" }),
-          onStart: (send) => {
-            this.started.push(send);
+          onStart: (job) => {
+            this.started.push(job);
             this.startedAt.push(clock.now());
           },
           onEnded: (ended) => onEnded([ended]),

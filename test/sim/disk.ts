@@ -3,7 +3,7 @@
  * effect, rollbacks that run or do not, a process that dies in the middle of a commit, power that goes with what was not
  * synced.
  */
-import { copyFileSync, existsSync, linkSync, mkdirSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Database, Statement } from "better-sqlite3";
 import { onPrepare, sqliteError } from "../harness/prepared.ts";
@@ -37,8 +37,6 @@ export interface SimDiskParts {
 export const STORE_FILES = ["webhookd.db", "secret.key", "admin.key", "STORE"];
 const FILES = ["webhookd.db", "webhookd.db-wal"];
 const KEPT = ["secret.key", "admin.key", "STORE"];
-/** Large, and only zeros: the next life has the same files, not copies. */
-const RESERVE = ["webhookd.reserve-wal", "webhookd.reserve-shm"];
 const FULL_SYNC = 2;
 
 const PASSING = ["SQLITE_FULL", "SQLITE_FULL", "SQLITE_BUSY", "SQLITE_BUSY"];
@@ -70,7 +68,6 @@ export class SimDisk {
     const { dir } = this.#parts;
     copy(power && this.#synced !== null ? this.#synced : dir, to, FILES);
     copy(dir, to, KEPT);
-    for (const name of RESERVE) if (existsSync(join(dir, name))) linkSync(join(dir, name), join(to, name));
   }
 
   #prepare(sql: string, make: () => Statement, db: Database): Statement {

@@ -7,7 +7,7 @@ import { Sender, type SenderParts } from "../../src/delivery/send/sender.ts";
 import type { Ended, Sending } from "../../src/delivery/send/sending.ts";
 import { serveSender } from "../../src/delivery/threads/serve-sender.ts";
 import type { StartThread } from "../../src/delivery/threads/thread-port.ts";
-import { SenderPool } from "../../src/delivery/threads/sender-pool.ts";
+import { ThreadedSending } from "../../src/delivery/threads/sender-pool.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Ladder } from "../../src/domain/ladder.ts";
 import { silentLog } from "../../src/log.ts";
@@ -103,7 +103,7 @@ export class Process {
     }
     const start = (data: SenderThreadData) => this.#startThread(data);
     const { now, nextTurn } = clock;
-    return new SenderPool({ threads, start, settings: SETTINGS, log: silentLog, onEnded, now, nextTurn });
+    return new ThreadedSending({ threads, start, settings: SETTINGS, log: silentLog, onEnded, now, nextTurn });
   }
 
   /** The code of the sender's thread, on a thread that is none. */
@@ -174,11 +174,9 @@ export class Process {
     };
     const refresh = (endpoint: string) => dispatcher.refresh(endpoint);
     const endOverlaps = () => switchSecrets({ store, clock, refresh });
-    let ticks = 0;
     const tick = () => {
       dispatcher.tick();
-      // A real look at a real file: seldom, where it would find what the last one did.
-      if (ticks++ % 60 === 0 || store.state() !== "ready") store.checkSpace().catch(() => {});
+      store.checkSpace().catch(() => {});
       endOverlaps().catch(fault);
       clock.after(1000, tick);
     };

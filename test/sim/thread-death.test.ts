@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Ended } from "../../src/delivery/send/sending.ts";
 import { Sender } from "../../src/delivery/send/sender.ts";
 import { serveSender } from "../../src/delivery/threads/serve-sender.ts";
-import { SenderPool } from "../../src/delivery/threads/sender-pool.ts";
+import { ThreadedSending } from "../../src/delivery/threads/sender-pool.ts";
 import type { Target } from "../../src/domain/endpoint.ts";
 import { silentLog } from "../../src/log.ts";
 import { claim } from "../harness/egress.ts";
@@ -17,7 +17,7 @@ function world() {
   const threads: SimThread[] = [];
   const started: string[] = [];
   const ended: Ended[] = [];
-  const sending = new SenderPool({
+  const sending = new ThreadedSending({
     threads: 1,
     settings: SETTINGS,
     log: silentLog,
@@ -35,9 +35,9 @@ function world() {
           new Sender({
             clock,
             onEnded,
-            onStart: (send) => {
-              started.push(send.delivery);
-              onStart(send);
+            onStart: (job) => {
+              started.push(job.delivery);
+              onStart(job);
             },
             signer: () => ({ sign: () => ({}) }) as never,
             open: () => ({ post: () => new Promise(() => {}), abort() {}, close: async () => {} }),

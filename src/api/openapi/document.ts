@@ -2,8 +2,9 @@
 import type { EventType } from "../../domain/event-type.ts";
 import { IDEMPOTENCY_KEY } from "../../domain/idempotency.ts";
 import { SCOPES } from "../../domain/key.ts";
-import { TAGS, type Route } from "../pipeline/route.ts";
-import type { Parameter } from "../pipeline/query.ts";
+import { TAGS } from "../operation.ts";
+import type { Parameter } from "../parameter.ts";
+import type { Route } from "../route.ts";
 import { idPattern } from "../../domain/id.ts";
 import { Schemas, type JsonObject } from "./json-schema.ts";
 import { HEADERS, problemExamples, Responses } from "./responses.ts";

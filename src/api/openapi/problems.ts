@@ -1,36 +1,9 @@
 /** One true example of every problem: what happened and what to do next. */
-import { PROBLEMS, type ErrorCode, type FieldError, FIELD_CODES } from "../../domain/errors.ts";
-import type { Route } from "../pipeline/route.ts";
+import { PROBLEMS, type ErrorCode, type FieldError } from "../../domain/errors.ts";
+import type { Route } from "../route.ts";
 import type { JsonObject } from "./json-schema.ts";
-import { described, id, titled } from "../pipeline/shapes.ts";
-import * as v from "valibot";
 
 export const CODES = Object.keys(PROBLEMS) as ErrorCode[];
-
-export const FieldProblem = titled(
-  "FieldProblem",
-  v.object({
-    pointer: described(
-      v.string(),
-      'A JSON pointer (RFC 6901) into the body, `""` for all of it; `?name` for a parameter.',
-    ),
-    code: v.picklist(FIELD_CODES),
-    detail: v.string(),
-  }),
-);
-
-export const Problem = titled(
-  "Problem",
-  v.object({
-    type: described(v.string(), "`urn:webhookd:problem:` and the code."),
-    title: v.string(),
-    status: v.pipe(v.number(), v.integer()),
-    detail: described(v.string(), "What happened and what to do next, for people."),
-    code: described(v.picklist(CODES), "Stable: what a program should look at."),
-    errors: v.optional(described(v.array(FieldProblem), "Which fields are at fault; at most 20.")),
-    request_id: described(id("req"), "The same as in `X-Request-Id`; the daemon's log has it too."),
-  }),
-);
 
 const DETAILS: Record<ErrorCode, string> = {
   bad_request: "there are two host headers",

@@ -1,4 +1,4 @@
-/** What receivers get and have to answer: `docs/interface.md` §4. */
+/** What receivers get and have to answer: `interface.md` §4. */
 import type { EventType } from "../../domain/event-type.ts";
 import type { JsonObject } from "./json-schema.ts";
 

@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import type { Operation, ReplyShape } from "../pipeline/route.ts";
+import type { Operation, ReplyShape } from "../operation.ts";
 import { anAuditRecord, AuditPage } from "../schemas/audit.ts";
 import { aRekeying, Rekeyed } from "../schemas/secret-key.ts";
 import { aBackup, aPause, aStatus, aTenant, Backup, PauseAnswer, Status, TenantPage } from "../schemas/status.ts";
-import { AnyObject, aPageOf } from "../pipeline/shapes.ts";
+import { AnyObject, aPageOf } from "../schemas/wire.ts";
 
 export const getDescription: Operation = {
   id: "getDescription",

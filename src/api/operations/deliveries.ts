@@ -1,7 +1,7 @@
-import type { Operation } from "../pipeline/route.ts";
+import type { Operation } from "../operation.ts";
 import { anAttempt, Attempt, AttemptPage } from "../schemas/attempt.ts";
 import { aWholeDelivery, DeliveryPage, WholeDelivery } from "../schemas/delivery.ts";
-import { aPageOf } from "../pipeline/shapes.ts";
+import { aPageOf } from "../schemas/wire.ts";
 
 const params = { id: "dlv" };
 const aPageOfAttempts = {

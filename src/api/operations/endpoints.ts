@@ -1,4 +1,4 @@
-import type { Operation } from "../pipeline/route.ts";
+import type { Operation } from "../operation.ts";
 import { anAttempt, Attempt } from "../schemas/attempt.ts";
 import {
   aHealth,
@@ -9,7 +9,7 @@ import {
   RegisteredEndpoint,
 } from "../schemas/endpoint.ts";
 import { aPublication, Publication } from "../schemas/event.ts";
-import { aPageOf } from "../pipeline/shapes.ts";
+import { aPageOf } from "../schemas/wire.ts";
 
 const params = { id: "ep" };
 const IF_MATCH = "The `ETag` that was read: only if nothing has changed the endpoint since.";

@@ -1,6 +1,6 @@
-import type { Operation } from "../pipeline/route.ts";
+import type { Operation } from "../operation.ts";
 import { anEventType, EventTypePage } from "../schemas/event-type.ts";
-import { aPageOf } from "../pipeline/shapes.ts";
+import { aPageOf } from "../schemas/wire.ts";
 
 export const listEventTypes: Operation = {
   id: "listEventTypes",

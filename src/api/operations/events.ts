@@ -1,7 +1,7 @@
-import type { Operation } from "../pipeline/route.ts";
+import type { Operation } from "../operation.ts";
 import { anAttempt, AttemptPage } from "../schemas/attempt.ts";
 import { anEvent, anEventSummary, CancelledEvent, Event, EventPage, RetriedEvent } from "../schemas/event.ts";
-import { aPageOf } from "../pipeline/shapes.ts";
+import { aPageOf } from "../schemas/wire.ts";
 
 const params = { id: "evt" };
 

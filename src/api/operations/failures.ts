@@ -1,4 +1,4 @@
-import type { Operation } from "../pipeline/route.ts";
+import type { Operation } from "../operation.ts";
 import { Failures, someFailures } from "../schemas/failure.ts";
 
 export const listFailures: Operation = {

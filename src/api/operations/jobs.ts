@@ -1,6 +1,6 @@
-import type { Operation } from "../pipeline/route.ts";
+import type { Operation } from "../operation.ts";
 import { aJob, aJobDraft, aJobPlan, aWholeJob, Job, JobPage, JobPlan, WholeJob } from "../schemas/job.ts";
-import { aPageOf } from "../pipeline/shapes.ts";
+import { aPageOf } from "../schemas/wire.ts";
 
 const params = { id: "job" };
 const theJob = (description: string) => ({ description, schema: Job, example: aJob });

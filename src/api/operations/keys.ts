@@ -1,6 +1,6 @@
-import type { Operation } from "../pipeline/route.ts";
+import type { Operation } from "../operation.ts";
 import { aKey, aLastAdminKey, CreatedKey, Key, KeyPage, LastAdminKey } from "../schemas/key.ts";
-import { aPageOf } from "../pipeline/shapes.ts";
+import { aPageOf } from "../schemas/wire.ts";
 
 const params = { id: "key" };
 

@@ -1,4 +1,4 @@
-import type { Operation } from "../pipeline/route.ts";
+import type { Operation } from "../operation.ts";
 import { aDraft } from "../schemas/event-draft.ts";
 import { aPublication, BatchPublication, Publication } from "../schemas/event.ts";
 

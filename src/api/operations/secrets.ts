@@ -1,4 +1,4 @@
-import type { Operation } from "../pipeline/route.ts";
+import type { Operation } from "../operation.ts";
 import { SigningSecrets, someSecrets } from "../schemas/secret.ts";
 
 const params = { id: "ep" };

@@ -1,4 +1,4 @@
-import type { Operation } from "../pipeline/route.ts";
+import type { Operation } from "../operation.ts";
 import { someStatistics, Statistics } from "../schemas/statistics.ts";
 
 export const getStatistics: Operation = {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Operation } from "../pipeline/route.ts";
+import type { Operation } from "../operation.ts";
 
 export const streamChanges: Operation = {
   id: "streamChanges",

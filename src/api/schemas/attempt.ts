@@ -1,7 +1,7 @@
-/** Attempts as callers see them: `docs/interface.md` §7. */
+/** Attempts as callers see them: `interface.md` §7. */
 import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
-import { Count, described, id, Instant, pageSchema, titled } from "../pipeline/shapes.ts";
+import { Count, described, id, Instant, pageOf, titled } from "./wire.ts";
 
 export const OUTCOMES = ["succeeded", "failed", "interrupted"] as const;
 
@@ -50,7 +50,7 @@ export const Attempt = titled(
   }),
 );
 
-export const AttemptPage = pageSchema(Attempt);
+export const AttemptPage = pageOf(Attempt);
 
 export const anAttempt = {
   id: "att_06fbqxw6w0a1b2c3d4e5f6g7h8",

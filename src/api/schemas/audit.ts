@@ -1,7 +1,7 @@
 /** The audit log as callers see it. */
 import * as v from "valibot";
 import { AUDIT_ACTIONS } from "../../domain/audit.ts";
-import { Count, described, id, Instant, pageSchema, titled } from "../pipeline/shapes.ts";
+import { Count, described, id, Instant, pageOf, titled } from "./wire.ts";
 
 export const AuditRecord = titled(
   "AuditRecord",
@@ -24,7 +24,7 @@ export const AuditRecord = titled(
   }),
 );
 
-export const AuditPage = pageSchema(AuditRecord);
+export const AuditPage = pageOf(AuditRecord);
 
 export const anAuditRecord = {
   at: "2026-11-20T09:50:00.000Z",

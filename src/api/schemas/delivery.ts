@@ -1,7 +1,7 @@
-/** Deliveries as callers see them: `docs/interface.md` §7. */
+/** Deliveries as callers see them: `interface.md` §7. */
 import * as v from "valibot";
 import { anAttempt, Attempt } from "./attempt.ts";
-import { Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
+import { Count, described, id, Instant, pageOf, Tenant, titled } from "./wire.ts";
 
 export const DELIVERY_STATUSES = ["pending", "held", "delivered", "failed", "cancelled"] as const;
 
@@ -40,7 +40,7 @@ export const WholeDelivery = titled(
   }),
 );
 
-export const DeliveryPage = pageSchema(WholeDelivery);
+export const DeliveryPage = pageOf(WholeDelivery);
 
 export const aDelivery = {
   id: anAttempt.delivery,

@@ -1,7 +1,7 @@
-/** Endpoints as callers see them: `docs/interface.md` §7. */
+/** Endpoints as callers see them: `interface.md` §7. */
 import * as v from "valibot";
 import { DISABLED_REASONS, ENDPOINT_PARTS, HEALTH_COUNT_LIMIT } from "../../domain/endpoint.ts";
-import { Count, described, id, Instant, pageSchema, Tenant, titled, AnyObject } from "../pipeline/shapes.ts";
+import { Count, described, id, Instant, pageOf, Tenant, titled, AnyObject } from "./wire.ts";
 
 export const DamagedParts = described(
   v.array(v.picklist(ENDPOINT_PARTS)),
@@ -64,7 +64,7 @@ export const RegisteredEndpoint = titled(
   }),
 );
 
-export const EndpointPage = pageSchema(Endpoint);
+export const EndpointPage = pageOf(Endpoint);
 
 export const anEndpoint = {
   id: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t",

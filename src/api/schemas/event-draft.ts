@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import { IDEMPOTENCY_KEY } from "../../domain/idempotency.ts";
-import { AnyObject, described, Tenant, titled, typeName } from "../pipeline/shapes.ts";
+import { AnyObject, described, Tenant, titled, typeName } from "./wire.ts";
 
 export const MAX_BATCH = 1000;
 

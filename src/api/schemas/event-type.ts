@@ -1,7 +1,7 @@
 /** Event types as callers see them. */
 import * as v from "valibot";
 import { BUILT_IN_TYPES } from "../../domain/built-in-types.ts";
-import { AnyObject, described, pageSchema, titled } from "../pipeline/shapes.ts";
+import { AnyObject, described, pageOf, titled } from "./wire.ts";
 
 export const EventType = titled(
   "EventType",
@@ -20,6 +20,6 @@ export const EventType = titled(
   }),
 );
 
-export const EventTypePage = pageSchema(EventType);
+export const EventTypePage = pageOf(EventType);
 
 export const anEventType = BUILT_IN_TYPES[0]!;

@@ -1,7 +1,7 @@
-/** Events as callers publish and see them: `docs/interface.md` §3 and §7. */
+/** Events as callers publish and see them: `interface.md` §3 and §7. */
 import * as v from "valibot";
 import { aDelivery, Delivery } from "./delivery.ts";
-import { AnyObject, Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
+import { AnyObject, Count, described, id, Instant, pageOf, Tenant, titled } from "./wire.ts";
 
 export const EVENT_STATUSES = ["pending", "held", "delivered", "failed", "cancelled", "unmatched"] as const;
 
@@ -47,7 +47,7 @@ export const EventSummary = titled(
   }),
 );
 
-export const EventPage = pageSchema(EventSummary);
+export const EventPage = pageOf(EventSummary);
 
 export const RetriedEvent = titled(
   "RetriedEvent",

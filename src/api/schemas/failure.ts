@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
 import { anAttempt } from "./attempt.ts";
-import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
+import { Count, described, id, Instant, titled } from "./wire.ts";
 
 const FailureGroup = titled(
   "FailureGroup",

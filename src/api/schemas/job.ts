@@ -1,12 +1,12 @@
-/** Jobs as callers ask for and see them: `docs/interface.md` §3 and §7. */
+/** Jobs as callers ask for and see them: `interface.md` §3 and §7. */
 import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
 import { idPattern, isId } from "../../domain/id.ts";
 import { JOB_ACTIONS, JOB_STATUSES, namedStatuses, statusesOf } from "../../domain/job.ts";
 import { line, rate } from "../endpoint-schema.ts";
-import { parseInstant } from "../../domain/instant.ts";
+import { parseInstant } from "../instant.ts";
 import { DELIVERY_STATUSES } from "./delivery.ts";
-import { Count, described, id, Instant, pageSchema, titled } from "../pipeline/shapes.ts";
+import { Count, described, id, Instant, pageOf, titled } from "./wire.ts";
 
 const MAX_EVENTS = 1000;
 /** More than a step of the store takes in a second. */
@@ -187,7 +187,7 @@ export const WholeJob = titled(
   }),
 );
 
-export const JobPage = pageSchema(Job);
+export const JobPage = pageOf(Job);
 
 export const JobPlan = titled(
   "JobPlan",

@@ -2,10 +2,10 @@
 import * as v from "valibot";
 import { SCOPES } from "../../domain/key.ts";
 import { line } from "../endpoint-schema.ts";
-import { parseInstant } from "../../domain/instant.ts";
+import { parseInstant } from "../instant.ts";
 import { isTenant } from "../../domain/tenant.ts";
-import { EVERY_TENANT } from "../pipeline/access.ts";
-import { described, id, Instant, pageSchema, titled } from "../pipeline/shapes.ts";
+import { EVERY_TENANT } from "../tenant.ts";
+import { described, id, Instant, pageOf, titled } from "./wire.ts";
 
 export const KeyDraft = titled(
   "KeyDraft",
@@ -58,7 +58,7 @@ export const CreatedKey = titled(
   v.object({ ...SHOWN, key: described(v.string(), "The key itself: shown here and never again.") }),
 );
 
-export const KeyPage = pageSchema(Key);
+export const KeyPage = pageOf(Key);
 
 export const LastAdminKey = titled(
   "LastAdminKey",

@@ -1,6 +1,6 @@
 /** What came of a change of `secret.key`; nothing of either key. */
 import * as v from "valibot";
-import { Count, described, id, titled } from "../pipeline/shapes.ts";
+import { Count, described, id, titled } from "./wire.ts";
 
 export const Rekeyed = titled(
   "Rekeyed",

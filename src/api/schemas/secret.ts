@@ -1,6 +1,6 @@
-/** Signing secrets as callers with scope `secrets` see them: `docs/interface.md` §3. */
+/** Signing secrets as callers with scope `secrets` see them: `interface.md` §3. */
 import * as v from "valibot";
-import { described, Instant, titled } from "../pipeline/shapes.ts";
+import { described, Instant, titled } from "./wire.ts";
 
 export const SigningSecrets = titled(
   "SigningSecrets",

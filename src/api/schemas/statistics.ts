@@ -1,6 +1,6 @@
 /** What was counted, as callers see it. */
 import * as v from "valibot";
-import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
+import { Count, described, id, Instant, titled } from "./wire.ts";
 
 const Rate = v.pipe(v.number(), v.minValue(0));
 const Milliseconds = v.nullable(v.pipe(v.number(), v.minValue(0)));

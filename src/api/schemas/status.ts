@@ -4,7 +4,7 @@ import { MAX_PASSPHRASE, MIN_PASSPHRASE } from "../../domain/passphrase.ts";
 import { HALT_REASONS } from "../../domain/pause.ts";
 import { line } from "../endpoint-schema.ts";
 import { DamagedParts, DamagedReason } from "./endpoint.ts";
-import { Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
+import { Count, described, id, Instant, pageOf, Tenant, titled } from "./wire.ts";
 
 export const PauseRequest = titled(
   "PauseRequest",
@@ -181,7 +181,7 @@ export const TenantSummary = titled(
   v.object({ name: Tenant, endpoints: described(Count, "How many it has; deleted ones do not count.") }),
 );
 
-export const TenantPage = pageSchema(TenantSummary);
+export const TenantPage = pageOf(TenantSummary);
 
 export const aTenant = { name: "default", endpoints: 3 };
 

@@ -4,7 +4,7 @@
  * The lanes (fresh deliveries; the backlog of retries and replays) take turns while both wait, and a lane that has
  * half of the cap in flight lets the other go first. So each gets at least half, and none starves however small the cap.
  */
-import type { Send } from "../../domain/delivery.ts";
+import type { Job } from "../../domain/delivery.ts";
 import { Fifo } from "./fifo.ts";
 import type { Member, Ring } from "./ring.ts";
 import type { Scheduled } from "../../domain/timetable.ts";
@@ -21,26 +21,26 @@ const DEAD_AFTER = 3;
 export type Speed = "fast" | "slow" | "silent" | "unknown";
 
 interface Lane {
-  readonly sends: Fifo<Send>;
+  readonly jobs: Fifo<Job>;
   inFlight: number;
 }
 
-export class EndpointQueue implements Member<EndpointQueue>, Scheduled {
+export class Queue implements Member<Queue>, Scheduled {
   readonly endpoint: string;
   cap: number;
   ceiling: number;
   bucket: EvenPace | null = null;
 
-  ring: Ring<EndpointQueue> | null = null;
-  previous: EndpointQueue | null = null;
-  next: EndpointQueue | null = null;
+  ring: Ring<Queue> | null = null;
+  previous: Queue | null = null;
+  next: Queue | null = null;
   /** Grows with each entry into a ring: who came first, across rings. */
   ticket = 0;
   wakeAt = 0;
   heapAt = -1;
 
-  readonly #fresh: Lane = { sends: new Fifo(), inFlight: 0 };
-  readonly #backlog: Lane = { sends: new Fifo(), inFlight: 0 };
+  readonly #fresh: Lane = { jobs: new Fifo(), inFlight: 0 };
+  readonly #backlog: Lane = { jobs: new Fifo(), inFlight: 0 };
   #lastTaken = this.#backlog;
   #silences = 0;
 
@@ -51,7 +51,7 @@ export class EndpointQueue implements Member<EndpointQueue>, Scheduled {
   }
 
   get waiting(): number {
-    return this.#fresh.sends.size + this.#backlog.sends.size;
+    return this.#fresh.jobs.size + this.#backlog.jobs.size;
   }
 
   get inFlight(): number {
@@ -78,22 +78,22 @@ export class EndpointQueue implements Member<EndpointQueue>, Scheduled {
     this.cap = Math.min(this.cap, ceiling);
   }
 
-  add(send: Send): void {
-    (send.fresh ? this.#fresh : this.#backlog).sends.push(send);
+  add(job: Job): void {
+    (job.fresh ? this.#fresh : this.#backlog).jobs.push(job);
   }
 
   /** Starts the next one; something must be waiting. */
-  take(now: number): Send {
+  take(now: number): Job {
     const lane = this.#laneInTurn();
     this.#lastTaken = lane;
     lane.inFlight++;
     this.bucket?.take(now);
-    return lane.sends.shift()!;
+    return lane.jobs.shift()!;
   }
 
-  ended(send: Send, speed: Speed): void {
+  ended(job: Job, speed: Speed): void {
     const usedUp = this.inFlight >= this.cap;
-    (send.fresh ? this.#fresh : this.#backlog).inFlight--;
+    (job.fresh ? this.#fresh : this.#backlog).inFlight--;
     if (speed === "unknown") return;
     if (speed === "silent") {
       this.#silences++;
@@ -104,13 +104,13 @@ export class EndpointQueue implements Member<EndpointQueue>, Scheduled {
     }
   }
 
-  drain(): Send[] {
-    return [...this.#fresh.sends.drain(), ...this.#backlog.sends.drain()];
+  drain(): Job[] {
+    return [...this.#fresh.jobs.drain(), ...this.#backlog.jobs.drain()];
   }
 
   #laneInTurn(): Lane {
-    if (this.#backlog.sends.size === 0) return this.#fresh;
-    if (this.#fresh.sends.size === 0) return this.#backlog;
+    if (this.#backlog.jobs.size === 0) return this.#fresh;
+    if (this.#fresh.jobs.size === 0) return this.#backlog;
     const other = this.#lastTaken === this.#fresh ? this.#backlog : this.#fresh;
     return 2 * other.inFlight < this.cap ? other : this.#lastTaken;
   }

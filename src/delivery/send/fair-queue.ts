@@ -9,9 +9,9 @@
  *
  * Times are monotonic milliseconds.
  */
-import type { Send } from "../../domain/delivery.ts";
-import { PacedJobs } from "./paced-jobs.ts";
-import { INITIAL_CAP, EndpointQueue, type Speed } from "./endpoint-queue.ts";
+import type { Job } from "../../domain/delivery.ts";
+import { Paced } from "./paced-jobs.ts";
+import { INITIAL_CAP, Queue, type Speed } from "./endpoint-queue.ts";
 import { Ring } from "./ring.ts";
 import { Timetable } from "../../domain/timetable.ts";
 import { EvenPace, TokenBucket } from "../../domain/token-bucket.ts";
@@ -31,15 +31,15 @@ const DEAD_PER_SECOND = 500;
 /** Idle endpoints that are remembered, with what was learnt of them: the cap, and whether they were dead. */
 const IDLE_LIMIT = 16_384;
 
-export class FairQueue {
+export class Turns {
   /** Every endpoint with something waiting or in flight or with limits of its own, and the idle ones. */
-  readonly #queues = new Map<string, EndpointQueue>();
-  readonly #ready = new Ring<EndpointQueue>();
-  readonly #dead = new Ring<EndpointQueue>();
+  readonly #queues = new Map<string, Queue>();
+  readonly #ready = new Ring<Queue>();
+  readonly #dead = new Ring<Queue>();
   /** In the order in which they fell idle. */
-  readonly #idle = new Ring<EndpointQueue>();
-  readonly #throttled = new Timetable<EndpointQueue>();
-  readonly #paced = new PacedJobs();
+  readonly #idle = new Ring<Queue>();
+  readonly #throttled = new Timetable<Queue>();
+  readonly #paced = new Paced();
   readonly #defaultCeiling: number;
   #maxInFlight: number;
   readonly #deadPace = new TokenBucket(DEAD_PER_SECOND);
@@ -107,15 +107,15 @@ export class FairQueue {
     this.#place(queue);
   }
 
-  add(send: Send): void {
+  add(job: Job): void {
     this.#waiting++;
-    if (send.pace === undefined) this.#enqueue(send);
-    else this.#paced.add(send);
+    if (job.pace === undefined) this.#enqueue(job);
+    else this.#paced.add(job);
   }
 
   /** The next delivery to attempt; undefined when nobody who waits may start one more now. */
-  next(now: number): Send | undefined {
-    for (let send = this.#paced.take(now); send !== undefined; send = this.#paced.take(now)) this.#enqueue(send);
+  next(now: number): Job | undefined {
+    for (let job = this.#paced.take(now); job !== undefined; job = this.#paced.take(now)) this.#enqueue(job);
     for (let queue = this.#throttled.take(now); queue !== undefined; queue = this.#throttled.take(now)) {
       this.#place(queue);
     }
@@ -138,45 +138,45 @@ export class FairQueue {
     return Math.min(this.#throttled.wakeAt, this.#paced.wakeAt, dead ? this.#deadReadyAt : Number.POSITIVE_INFINITY);
   }
 
-  ended(send: Send, speed: Speed): void {
-    const queue = this.#queues.get(send.endpoint);
-    if (queue === undefined) throw new Error(`ended without having started: ${send.delivery}`);
+  ended(job: Job, speed: Speed): void {
+    const queue = this.#queues.get(job.endpoint);
+    if (queue === undefined) throw new Error(`ended without having started: ${job.delivery}`);
     if (queue.dead) this.#deadInFlight -= queue.inFlight;
-    queue.ended(send, speed);
+    queue.ended(job, speed);
     if (queue.dead) this.#deadInFlight += queue.inFlight;
     this.#inFlight--;
     this.#place(queue);
   }
 
   /** Takes back what the endpoint still had waiting; what is in flight stays counted until it ends. */
-  forget(endpoint: string): Send[] {
-    const sends = this.#paced.forget(endpoint);
+  forget(endpoint: string): Job[] {
+    const jobs = this.#paced.forget(endpoint);
     const queue = this.#queues.get(endpoint);
     if (queue !== undefined) {
-      sends.unshift(...queue.drain());
+      jobs.unshift(...queue.drain());
       this.#place(queue);
     }
-    this.#waiting -= sends.length;
-    return sends;
+    this.#waiting -= jobs.length;
+    return jobs;
   }
 
-  #enqueue(send: Send): void {
-    const queue = this.#queue(send.endpoint);
-    queue.add(send);
+  #enqueue(job: Job): void {
+    const queue = this.#queue(job.endpoint);
+    queue.add(job);
     this.#place(queue);
   }
 
-  #queue(endpoint: string): EndpointQueue {
+  #queue(endpoint: string): Queue {
     let queue = this.#queues.get(endpoint);
     if (queue === undefined) {
-      queue = new EndpointQueue(endpoint, this.#defaultCeiling);
+      queue = new Queue(endpoint, this.#defaultCeiling);
       this.#queues.set(endpoint, queue);
     }
     return queue;
   }
 
   /** Who came first of those who may start, if they have a token. */
-  #first(now: number): EndpointQueue | null {
+  #first(now: number): Queue | null {
     const ready = this.#ready.first;
     const dead = this.#deadMayStart && this.#deadReadyAt <= now ? this.#dead.first : null;
     if (ready === null || dead === null) return ready ?? dead;
@@ -191,9 +191,9 @@ export class FairQueue {
     return this.#deadPace.readyAt(DEAD_PER_SECOND);
   }
 
-  #start(queue: EndpointQueue, now: number): Send {
-    const send = queue.take(now);
-    if (send.pace !== undefined) this.#paced.started(send, now);
+  #start(queue: Queue, now: number): Job {
+    const job = queue.take(now);
+    if (job.pace !== undefined) this.#paced.started(job, now);
     this.#waiting--;
     this.#inFlight++;
     if (queue.dead) {
@@ -201,11 +201,11 @@ export class FairQueue {
       this.#deadPace.take(now);
     }
     this.#place(queue);
-    return send;
+    return job;
   }
 
   /** Puts a queue where it belongs after a change. */
-  #place(queue: EndpointQueue): void {
+  #place(queue: Queue): void {
     if (!queue.mayStart) this.#throttled.remove(queue);
     const ring = this.#ringOf(queue);
     if (ring === queue.ring) return;
@@ -216,7 +216,7 @@ export class FairQueue {
     if (this.#idle.size > IDLE_LIMIT) this.#dropIdlest();
   }
 
-  #ringOf(queue: EndpointQueue): Ring<EndpointQueue> | null {
+  #ringOf(queue: Queue): Ring<Queue> | null {
     if (queue.heapAt !== -1) return null;
     if (queue.mayStart) return queue.dead ? this.#dead : this.#ready;
     // Limits of its own live in the queue and must not be lost.

@@ -7,7 +7,7 @@
  *
  * Times are monotonic milliseconds.
  */
-import type { Send } from "../../domain/delivery.ts";
+import type { Job } from "../../domain/delivery.ts";
 import { EvenPace } from "../../domain/token-bucket.ts";
 import { Fifo } from "./fifo.ts";
 import { Timetable, type Scheduled } from "../../domain/timetable.ts";
@@ -16,7 +16,7 @@ class Lane implements Scheduled {
   readonly key: string;
   readonly endpoint: string;
   readonly pace: EvenPace;
-  readonly sends = new Fifo<Send>();
+  readonly jobs = new Fifo<Job>();
   /** One was handed over and has not started. */
   out = false;
   wakeAt = 0;
@@ -29,7 +29,7 @@ class Lane implements Scheduled {
   }
 }
 
-export class PacedJobs {
+export class Paced {
   readonly #lanes = new Map<string, Lane>();
   readonly #sleeping = new Timetable<Lane>();
 
@@ -39,28 +39,28 @@ export class PacedJobs {
   }
 
   /** One that has a pace. */
-  add(send: Send): void {
-    const key = keyOf(send);
+  add(job: Job): void {
+    const key = keyOf(job);
     let lane = this.#lanes.get(key);
-    if (lane === undefined) this.#lanes.set(key, (lane = new Lane(key, send.endpoint, send.pace!.perSecond)));
-    lane.sends.push(send);
+    if (lane === undefined) this.#lanes.set(key, (lane = new Lane(key, job.endpoint, job.pace!.perSecond)));
+    lane.jobs.push(job);
     if (!lane.out) this.#sleep(lane);
   }
 
   /** The next one that may take its turn now. */
-  take(now: number): Send | undefined {
+  take(now: number): Job | undefined {
     for (let lane = this.#sleeping.take(now); lane !== undefined; lane = this.#sleeping.take(now)) {
-      const send = lane.sends.shift();
-      lane.out = send !== undefined;
-      if (send !== undefined) return send;
+      const job = lane.jobs.shift();
+      lane.out = job !== undefined;
+      if (job !== undefined) return job;
       // Nothing is remembered of it: the next may start at once, as in a new one.
       this.#lanes.delete(lane.key);
     }
     return undefined;
   }
 
-  started(send: Send, now: number): void {
-    const lane = this.#lanes.get(keyOf(send));
+  started(job: Job, now: number): void {
+    const lane = this.#lanes.get(keyOf(job));
     if (lane === undefined) return;
     lane.out = false;
     lane.pace.take(now);
@@ -68,12 +68,12 @@ export class PacedJobs {
   }
 
   /** Takes back what the endpoint had waiting here; what was handed over is no longer there either. */
-  forget(endpoint: string): Send[] {
+  forget(endpoint: string): Job[] {
     const lanes = [...this.#lanes.values()].filter((lane) => lane.endpoint === endpoint);
     return lanes.flatMap((lane) => {
       lane.out = false;
       this.#sleep(lane);
-      return lane.sends.drain();
+      return lane.jobs.drain();
     });
   }
 
@@ -82,6 +82,6 @@ export class PacedJobs {
   }
 }
 
-function keyOf({ pace, endpoint }: Send): string {
+function keyOf({ pace, endpoint }: Job): string {
   return `${pace!.job} ${endpoint}`;
 }

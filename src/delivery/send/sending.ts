@@ -1,7 +1,7 @@
 /** What the dispatcher asks of whoever sends: a sender beside it, or threads of them. */
 import type { AddressRules } from "../../domain/address.ts";
 import type { Outcome } from "../../domain/attempt.ts";
-import type { Send } from "../../domain/delivery.ts";
+import type { Job } from "../../domain/delivery.ts";
 import type { Target } from "../../domain/endpoint.ts";
 
 export interface Sending {
@@ -10,14 +10,14 @@ export interface Sending {
   /** How many attempts to this endpoint may be in flight at once, as far as is known here. */
   cap(endpoint: string): number;
   /**
-   * Attempts that start after it resolved use these settings; sends that are handed over after the call do so too. An endpoint
+   * Attempts that start after it resolved use these settings; jobs that are sent after the call do so too. An endpoint
    * that is enabled again starts with one attempt at once: nobody knows what its receiver can take now.
    */
   setTarget(target: Target): Promise<void>;
   /** Every connection that is opened after it, and every request but those on the wire, keeps to these rules. */
   setEgress(rules: AddressRules): void;
-  /** Their endpoints' targets must have been set. Each send ends, is given back, or waits while paused. */
-  send(sends: readonly Send[]): void;
+  /** Their endpoints' targets must have been set. Each job ends, is forgotten, or waits while paused. */
+  send(jobs: readonly Job[]): void;
   /** Starts nothing more of what the endpoint had waiting; the answer is what was given back, by delivery id. */
   forget(endpoint: string): Promise<readonly string[]>;
   /** Resolves once nothing starts any more. */

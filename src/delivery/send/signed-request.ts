@@ -1,5 +1,5 @@
 /** What one attempt puts on the wire. */
-import type { Send } from "../../domain/delivery.ts";
+import type { Job } from "../../domain/delivery.ts";
 import type { Target } from "../../domain/endpoint.ts";
 import { signBody, signingKeys, signStandard, type SigningKeys } from "../../domain/signature.ts";
 import type { TraceContext } from "../../domain/trace-context.ts";
@@ -44,8 +44,8 @@ export class Signer {
   }
 
   /** @param nowSeconds the attempt's time, in whole seconds since the epoch */
-  sign(send: Send, nowSeconds: number): SignedRequest {
-    const { body } = send;
+  sign(job: Job, nowSeconds: number): SignedRequest {
+    const { body } = job;
     const headers = [
       "content-type",
       "application/json",
@@ -55,21 +55,21 @@ export class Signer {
       this.#options.header,
       signBody(this.#keys.specified, body),
     ];
-    if (this.#options.standardWebhooks) this.#signStandard(headers, send, nowSeconds);
-    headers.push("x-webhookd-delivery", send.delivery, "x-webhookd-attempt", String(send.number));
-    if (send.trigger === "test") headers.push("x-webhookd-test", "1");
-    if (send.trace !== undefined) pushTrace(headers, send.trace);
+    if (this.#options.standardWebhooks) this.#signStandard(headers, job, nowSeconds);
+    headers.push("x-webhookd-delivery", job.delivery, "x-webhookd-attempt", String(job.number));
+    if (job.trigger === "test") headers.push("x-webhookd-test", "1");
+    if (job.trace !== undefined) pushTrace(headers, job.trace);
     for (const part of this.#ownHeaders) headers.push(part);
-    return { method: "POST", path: this.#path, headers, body, keepsAll: send.trigger === "test" };
+    return { method: "POST", path: this.#path, headers, body, keepsAll: job.trigger === "test" };
   }
 
   /** Standard Webhooks 1.0.0: during a rotation both secrets sign, parted by a space. */
-  #signStandard(headers: string[], send: Send, nowSeconds: number): void {
-    let signatures = signStandard(this.#keys.standard, send.event, nowSeconds, send.body);
+  #signStandard(headers: string[], job: Job, nowSeconds: number): void {
+    let signatures = signStandard(this.#keys.standard, job.event, nowSeconds, job.body);
     if (this.#nextKeys !== null) {
-      signatures += ` ${signStandard(this.#nextKeys.standard, send.event, nowSeconds, send.body)}`;
+      signatures += ` ${signStandard(this.#nextKeys.standard, job.event, nowSeconds, job.body)}`;
     }
-    headers.push("webhook-id", send.event, "webhook-timestamp", String(nowSeconds), "webhook-signature", signatures);
+    headers.push("webhook-id", job.event, "webhook-timestamp", String(nowSeconds), "webhook-signature", signatures);
   }
 }
 

@@ -15,7 +15,7 @@ const SLACK_MS = 2;
 /** The quickest answer is forgotten after one to two of these: a receiver may have moved further away. */
 const MEMORY_MS = 60_000;
 
-export class Speedometer {
+export class Pace {
   #quickest = Number.POSITIVE_INFINITY;
   #quickestBefore = Number.POSITIVE_INFINITY;
   #since = Number.NEGATIVE_INFINITY;

@@ -1,23 +1,23 @@
 /**
  * What the main thread and a sender's thread say to each other, in batches. A structured clone costs a microsecond for
- * an object of a dozen fields, and two of them cross for each attempt; so the usual send and the usual success travel as
+ * an object of a dozen fields, and two of them cross for each attempt; so the usual job and the usual success travel as
  * rows of numbers and one text, and whatever else there is as it is.
  */
 import type { AddressRules } from "../../domain/address.ts";
 import { isPlain, plainSuccess, type Outcome, type Trigger } from "../../domain/attempt.ts";
-import type { Send } from "../../domain/delivery.ts";
+import type { Job } from "../../domain/delivery.ts";
 import type { Target } from "../../domain/endpoint.ts";
 import type { SenderSettings } from "../send/open-sender.ts";
 import type { Ended } from "../send/sending.ts";
 
 export interface SenderThreadData {
   readonly settings: SenderSettings;
-  /** A byte for each slot: 1 while the send in it is on the wire, so that a death of the thread tells who was. */
+  /** A byte for each slot: 1 while the job in it is on the wire, so that a death of the thread tells who was. */
   readonly onWire: SharedArrayBuffer;
 }
 
 export type ToSender =
-  | { readonly kind: "sends"; readonly sends: PackedSends }
+  | { readonly kind: "jobs"; readonly jobs: PackedJobs }
   | { readonly kind: "target"; readonly target: Target; readonly call: number }
   | { readonly kind: "egress"; readonly rules: AddressRules }
   | { readonly kind: "forget"; readonly endpoint: string; readonly call: number }
@@ -28,8 +28,8 @@ export type FromSender =
   | { readonly kind: "ended"; readonly ends: PackedEnds; readonly caps: readonly (readonly [string, number])[] }
   | { readonly kind: "answer"; readonly call: number; readonly result: unknown };
 
-/** A send and the slot it has on the main thread until it ends. */
-export interface SlottedSend extends Send {
+/** A job and the slot it has on the main thread until it ends. */
+export interface SlottedJob extends Job {
   readonly slot: number;
 }
 
@@ -40,35 +40,35 @@ export interface SlottedEnd {
 }
 
 /** Endpoints and URLs repeat within a batch: each is written once, and the rows hold its place. */
-export interface PackedSends {
+export interface PackedJobs {
   readonly rows: Float64Array<ArrayBuffer>;
   /** Event and delivery ids by turns, parted by spaces. */
   readonly ids: string;
   readonly endpoints: readonly string[];
   readonly bodies: Uint8Array<ArrayBuffer>;
-  /** Of the sends that are no plain step of the ladder. */
+  /** Of the jobs that are no plain step of the ladder. */
   readonly unusual: readonly (readonly [at: number, Unusual])[];
 }
 
-type Unusual = Pick<Send, "trigger" | "corrupt" | "trace" | "pace">;
+type Unusual = Pick<Job, "trigger" | "corrupt" | "trace" | "pace">;
 
 const NO_BYTES = new Uint8Array(0);
-const SEND_ROW = 5;
+const JOB_ROW = 5;
 
-export function packSends(sends: readonly Send[], slots: readonly number[]): PackedSends {
+export function packJobs(jobs: readonly Job[], slots: readonly number[]): PackedJobs {
   let size = 0;
-  for (const { body } of sends) size += body.byteLength;
+  for (const { body } of jobs) size += body.byteLength;
   const bodies = new Uint8Array(size);
-  const rows = new Float64Array(sends.length * SEND_ROW);
+  const rows = new Float64Array(jobs.length * JOB_ROW);
   const endpoints = new Places<string>();
   const unusual: [number, Unusual][] = [];
   const ids: string[] = [];
   let end = 0;
-  sends.forEach(({ event, delivery, endpoint, body, number, fresh, trigger, trace, corrupt = false, pace }, at) => {
+  jobs.forEach(({ event, delivery, endpoint, body, number, fresh, trigger, trace, corrupt = false, pace }, at) => {
     bodies.set(body, end);
     end += body.byteLength;
     ids.push(event, delivery);
-    const row = at * SEND_ROW;
+    const row = at * JOB_ROW;
     rows[row] = slots[at]!;
     rows[row + 1] = endpoints.of(endpoint);
     rows[row + 2] = number;
@@ -79,15 +79,15 @@ export function packSends(sends: readonly Send[], slots: readonly number[]): Pac
   return { rows, ids: ids.join(" "), endpoints: endpoints.all, bodies, unusual };
 }
 
-export function unpackSends({ rows, ids, endpoints, bodies, unusual }: PackedSends): SlottedSend[] {
+export function unpackJobs({ rows, ids, endpoints, bodies, unusual }: PackedJobs): SlottedJob[] {
   const texts = ids.split(" ");
   const all = Buffer.from(bodies.buffer);
-  const sends: SlottedSend[] = [];
+  const jobs: SlottedJob[] = [];
   let start = 0;
-  for (let at = 0; at < rows.length / SEND_ROW; at++) {
-    const row = at * SEND_ROW;
+  for (let at = 0; at < rows.length / JOB_ROW; at++) {
+    const row = at * JOB_ROW;
     const end = rows[row + 4]!;
-    sends.push({
+    jobs.push({
       slot: rows[row]!,
       event: texts[2 * at]!,
       delivery: texts[2 * at + 1]!,
@@ -99,11 +99,11 @@ export function unpackSends({ rows, ids, endpoints, bodies, unusual }: PackedSen
     });
     start = end;
   }
-  for (const [at, more] of unusual) sends[at] = { ...sends[at]!, ...more };
-  return sends;
+  for (const [at, more] of unusual) jobs[at] = { ...jobs[at]!, ...more };
+  return jobs;
 }
 
-/** As with sends: a plain success is a row. Its times that are not known are NaN. */
+/** As with jobs: a plain success is a row. Its times that are not known are NaN. */
 export interface PackedEnds {
   readonly rows: Float64Array<ArrayBuffer>;
   readonly urls: readonly string[];
@@ -147,10 +147,10 @@ export function packEnds(ends: readonly SlottedEnd[]): PackedEnds {
   };
 }
 
-/** `sendOf` says which send a slot stands for; a slot without one is passed over. */
+/** `jobOf` says which job a slot stands for; a slot without one is passed over. */
 export function unpackEnds(
   { rows, urls, addresses, headers, bodies, unusual }: PackedEnds,
-  sendOf: (slot: number) => Send | undefined,
+  jobOf: (slot: number) => Job | undefined,
 ): Ended[] {
   const ends = unusual.map(({ ended }) => ended);
   let start = 0;
@@ -158,11 +158,11 @@ export function unpackEnds(
     const length = rows[row + 7]!;
     const body = length === 0 ? NO_BYTES : bodies.subarray(start, start + length);
     start += length;
-    const send = sendOf(rows[row]!);
-    if (send === undefined) continue;
+    const job = jobOf(rows[row]!);
+    if (job === undefined) continue;
     ends.push({
-      delivery: send.delivery,
-      endpoint: send.endpoint,
+      delivery: job.delivery,
+      endpoint: job.endpoint,
       url: urls[rows[row + 5]!]!,
       startedAt: rows[row + 1]!,
       secretVersion: rows[row + 4]! || null,

@@ -1,11 +1,11 @@
 /**
  * Senders on threads of their own; each endpoint belongs to one of them. A thread that dies is replaced and nothing is
- * lost. What was on the wire then is suspected of having killed it and goes on in quarantine: a thread for one send at a
+ * lost. What was on the wire then is suspected of having killed it and goes on in quarantine: a thread for one job at a
  * time, so that the next death names the guilty one. Three deaths by the same delivery end its attempt as failed.
  */
 import type { AddressRules } from "../../domain/address.ts";
 import { deadly, noResponse, type Outcome } from "../../domain/attempt.ts";
-import type { Send } from "../../domain/delivery.ts";
+import type { Job } from "../../domain/delivery.ts";
 import type { Target } from "../../domain/endpoint.ts";
 import type { Log } from "../../log.ts";
 import type { SenderSettings } from "../send/open-sender.ts";
@@ -16,7 +16,7 @@ import { INITIAL_CAP } from "../send/fair-queue.ts";
 const DEATHS = 3;
 const DIED = "the sender died during the attempt";
 
-export interface SenderPoolParts {
+export interface ThreadedSendingParts {
   readonly threads: number;
   readonly start: StartThread;
   readonly settings: SenderSettings;
@@ -26,15 +26,15 @@ export interface SenderPoolParts {
   readonly onEnded: (batch: readonly Ended[]) => void;
 }
 
-export class SenderPool implements Sending {
-  readonly #parts: SenderPoolParts;
+export class ThreadedSending implements Sending {
+  readonly #parts: ThreadedSendingParts;
   /** For threads that are started later. */
   #settings: SenderSettings;
   readonly #threads: ThreadPort[];
   readonly #targets = new Map<string, Target>();
   readonly #caps = new Map<string, number>();
   #quarantine: ThreadPort | null = null;
-  readonly #suspects: Send[] = [];
+  readonly #suspects: Job[] = [];
   #trying = false;
   /** How many threads died while this delivery, alone or among others, was on the wire. */
   readonly #deaths = new Map<string, number>();
@@ -43,7 +43,7 @@ export class SenderPool implements Sending {
   #paused = false;
   #probes = 0;
 
-  constructor(parts: SenderPoolParts) {
+  constructor(parts: ThreadedSendingParts) {
     this.#parts = parts;
     this.#settings = parts.settings;
     this.#threads = Array.from({ length: parts.threads }, (_, at) => this.#startThread(at));
@@ -72,10 +72,10 @@ export class SenderPool implements Sending {
     for (const thread of this.#all()) thread.tell({ kind: "egress", rules: addresses });
   }
 
-  send(sends: readonly Send[]): void {
-    if (this.#takenBack.size > 0) for (const { endpoint } of sends) this.#takenBack.delete(endpoint);
-    if (this.#threads.length === 1) this.#threads[0]!.send(sends);
-    else for (const send of sends) this.#threadOf(send.endpoint).send([send]);
+  send(jobs: readonly Job[]): void {
+    if (this.#takenBack.size > 0) for (const { endpoint } of jobs) this.#takenBack.delete(endpoint);
+    if (this.#threads.length === 1) this.#threads[0]!.send(jobs);
+    else for (const job of jobs) this.#threadOf(job.endpoint).send([job]);
   }
 
   async forget(endpoint: string): Promise<readonly string[]> {
@@ -88,8 +88,8 @@ export class SenderPool implements Sending {
     ) {
       asked = [this.#threadOf(endpoint), this.#quarantine];
       for (const thread of asked) if (thread !== null) given.push(...(await thread.forget(endpoint)));
-      const suspects = this.#suspects.filter((send) => send.endpoint === endpoint);
-      for (const send of suspects) this.#suspects.splice(this.#suspects.indexOf(send), 1);
+      const suspects = this.#suspects.filter((job) => job.endpoint === endpoint);
+      for (const job of suspects) this.#suspects.splice(this.#suspects.indexOf(job), 1);
       given.push(...suspects.map(({ delivery }) => delivery));
     }
     return given;
@@ -158,7 +158,7 @@ export class SenderPool implements Sending {
   }
 
   #replace(at: number, outstanding: readonly Outstanding[]): void {
-    const suspects = outstanding.filter(({ onWire }) => onWire).map(({ send }) => send);
+    const suspects = outstanding.filter(({ onWire }) => onWire).map(({ job }) => job);
     this.#parts.log.error(
       { in_flight: suspects.length, waiting: outstanding.length - suspects.length },
       "a sender thread died and is replaced",
@@ -169,17 +169,17 @@ export class SenderPool implements Sending {
     for (const target of this.#targets.values()) {
       if (placeOf(target.endpoint, this.#threads.length) === at) void thread.ask({ kind: "target", target });
     }
-    thread.send(outstanding.filter(({ onWire }) => !onWire).map(({ send }) => send));
+    thread.send(outstanding.filter(({ onWire }) => !onWire).map(({ job }) => job));
     this.#suspect(suspects);
   }
 
-  #suspect(sends: readonly Send[]): void {
-    for (const send of sends) {
-      const deaths = (this.#deaths.get(send.delivery) ?? 0) + 1;
-      this.#deaths.set(send.delivery, deaths);
-      if (deaths === DEATHS) this.#convict(send);
-      else if (this.#takenBack.has(send.endpoint)) this.#end(send, noResponse("interrupted", DIED, 0, { ours: false }));
-      else this.#suspects.push(send);
+  #suspect(jobs: readonly Job[]): void {
+    for (const job of jobs) {
+      const deaths = (this.#deaths.get(job.delivery) ?? 0) + 1;
+      this.#deaths.set(job.delivery, deaths);
+      if (deaths === DEATHS) this.#convict(job);
+      else if (this.#takenBack.has(job.endpoint)) this.#end(job, noResponse("interrupted", DIED, 0, { ours: false }));
+      else this.#suspects.push(job);
     }
     this.#nextSuspect();
   }
@@ -191,8 +191,8 @@ export class SenderPool implements Sending {
 
   #trySuspect(): void {
     if (this.#trying) return;
-    const send = this.#suspects.shift();
-    if (send === undefined) {
+    const job = this.#suspects.shift();
+    if (job === undefined) {
       void this.#quarantine?.close();
       this.#quarantine = null;
       return;
@@ -201,11 +201,11 @@ export class SenderPool implements Sending {
     const thread = (this.#quarantine ??= this.#open(1, (outstanding) => {
       this.#quarantine = null;
       this.#trying = false;
-      this.#suspect(outstanding.map((each) => each.send));
+      this.#suspect(outstanding.map((each) => each.job));
     }));
-    void thread.ask({ kind: "target", target: this.#targets.get(send.endpoint)! });
+    void thread.ask({ kind: "target", target: this.#targets.get(job.endpoint)! });
     thread.tell({ kind: "resume" });
-    thread.send([send]);
+    thread.send([job]);
     void thread.ask({ kind: "drain" }).then(() => {
       // Answered as well when it died; then others see to it.
       if (this.#quarantine !== thread || thread.outstanding > 0) return;
@@ -214,16 +214,16 @@ export class SenderPool implements Sending {
     });
   }
 
-  #convict(send: Send): void {
-    this.#deaths.delete(send.delivery);
-    const { event, delivery, endpoint } = send;
+  #convict(job: Job): void {
+    this.#deaths.delete(job.delivery);
+    const { event, delivery, endpoint } = job;
     const detail = `the sender died ${DEATHS} times while it made this attempt`;
     this.#parts.log.error({ event, delivery, endpoint }, detail);
-    this.#end(send, deadly(detail));
+    this.#end(job, deadly(detail));
   }
 
   /** What no thread will report. */
-  #end({ delivery, endpoint }: Send, outcome: Outcome): void {
+  #end({ delivery, endpoint }: Job, outcome: Outcome): void {
     const url = this.#targets.get(endpoint)?.url ?? "";
     this.#parts.onEnded([{ delivery, endpoint, url, startedAt: this.#parts.now(), secretVersion: null, outcome }]);
   }

@@ -3,11 +3,11 @@ import type { MessagePort } from "node:worker_threads";
 import type { Clock } from "../../clock.ts";
 import {
   packEnds,
-  unpackSends,
+  unpackJobs,
   type FromSender,
   type SenderThreadData,
   type SlottedEnd,
-  type SlottedSend,
+  type SlottedJob,
   type ToSender,
 } from "./messages.ts";
 import type { Sender, SenderParts } from "../send/sender.ts";
@@ -34,13 +34,13 @@ export function serveSender({ port, onWire, clock, open }: ServedSenderParts): v
     ]);
   };
   const sender = open({
-    onStart: (send) => {
-      wire[(send as SlottedSend).slot] = 1;
+    onStart: (job) => {
+      wire[(job as SlottedJob).slot] = 1;
     },
-    onEnded: (ended, send) => {
+    onEnded: (ended, job) => {
       // What ends in one turn of the event loop goes in one message.
       if (ends.length === 0) clock.nextTurn(report);
-      ends.push({ slot: (send as SlottedSend).slot, trigger: send.trigger, ended });
+      ends.push({ slot: (job as SlottedJob).slot, trigger: job.trigger, ended });
     },
   });
   const post = (message: FromSender) => port.postMessage(message);
@@ -49,8 +49,8 @@ export function serveSender({ port, onWire, clock, open }: ServedSenderParts): v
 
   port.on("message", (message: ToSender) => {
     switch (message.kind) {
-      case "sends":
-        return sender.send(unpackSends(message.sends));
+      case "jobs":
+        return sender.send(unpackJobs(message.jobs));
       case "target":
         return answer(message.call, sender.setTarget(message.target));
       case "egress":

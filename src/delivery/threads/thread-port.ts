@@ -3,12 +3,12 @@
  * wire when it died.
  */
 import type { Worker } from "node:worker_threads";
-import type { Send } from "../../domain/delivery.ts";
-import { packSends, unpackEnds, type FromSender, type SenderThreadData, type ToSender } from "./messages.ts";
+import type { Job } from "../../domain/delivery.ts";
+import { packJobs, unpackEnds, type FromSender, type SenderThreadData, type ToSender } from "./messages.ts";
 import type { SenderSettings } from "../send/open-sender.ts";
 import type { Ended } from "../send/sending.ts";
 
-/** More sends than memory ever holds for one thread; without a slot, a send counts as on the wire. */
+/** More jobs than memory ever holds for one thread; without a slot, a job counts as on the wire. */
 const SLOTS = 65_536;
 
 export type StartThread = (data: SenderThreadData) => Pick<Worker, "postMessage" | "on" | "terminate">;
@@ -24,7 +24,7 @@ export interface ThreadPortParts {
 }
 
 export interface Outstanding {
-  readonly send: Send;
+  readonly job: Job;
   readonly onWire: boolean;
 }
 
@@ -39,10 +39,10 @@ export class ThreadPort {
   readonly #thread: ReturnType<StartThread>;
   readonly #onWire = new Uint8Array(new SharedArrayBuffer(SLOTS));
   /** By slot: what was given to the thread and has not ended. */
-  readonly #sends: (Send | undefined)[] = [];
+  readonly #jobs: (Job | undefined)[] = [];
   readonly #freeSlots: number[] = [];
-  /** Sends of this turn, handed over in one message, and their slots. */
-  #gathered: Send[] = [];
+  /** Jobs of this turn, sent in one message, and their slots. */
+  #gathered: Job[] = [];
   #gatheredSlots: number[] = [];
   readonly #calls = new Map<number, (result: unknown) => void>();
   #lastCall = 0;
@@ -59,26 +59,26 @@ export class ThreadPort {
   }
 
   get outstanding(): number {
-    return this.#sends.length - this.#freeSlots.length;
+    return this.#jobs.length - this.#freeSlots.length;
   }
 
   /** Looks at every slot: to be asked now and then. */
   get inFlight(): number {
-    return this.#sends.reduce((sum, send, slot) => sum + (send !== undefined && this.#isOnWire(slot) ? 1 : 0), 0);
+    return this.#jobs.reduce((sum, job, slot) => sum + (job !== undefined && this.#isOnWire(slot) ? 1 : 0), 0);
   }
 
-  send(sends: readonly Send[]): void {
+  send(jobs: readonly Job[]): void {
     if (this.#gathered.length === 0) this.#parts.nextTurn(() => this.#flush());
-    for (const send of sends) {
-      const slot = this.#freeSlots.pop() ?? this.#sends.length;
-      this.#sends[slot] = send;
+    for (const job of jobs) {
+      const slot = this.#freeSlots.pop() ?? this.#jobs.length;
+      this.#jobs[slot] = job;
       this.#onWire[slot] = 0;
-      this.#gathered.push(send);
+      this.#gathered.push(job);
       this.#gatheredSlots.push(slot);
     }
   }
 
-  tell(message: Exclude<ToSender, { kind: "sends" } | { call: number }>): void {
+  tell(message: Exclude<ToSender, { kind: "jobs" } | { call: number }>): void {
     this.#flush();
     this.#thread.postMessage(message satisfies ToSender);
   }
@@ -106,10 +106,10 @@ export class ThreadPort {
 
   #flush(): void {
     if (this.#gathered.length === 0) return;
-    const sends = packSends(this.#gathered, this.#gatheredSlots);
+    const jobs = packJobs(this.#gathered, this.#gatheredSlots);
     this.#gathered = [];
     this.#gatheredSlots = [];
-    this.#thread.postMessage({ kind: "sends", sends } satisfies ToSender, [sends.rows.buffer, sends.bodies.buffer]);
+    this.#thread.postMessage({ kind: "jobs", jobs } satisfies ToSender, [jobs.rows.buffer, jobs.bodies.buffer]);
   }
 
   #receive(message: FromSender): void {
@@ -124,17 +124,17 @@ export class ThreadPort {
     }
   }
 
-  #settle(slot: number): Send | undefined {
-    const send = this.#sends[slot];
-    if (send === undefined) return undefined;
-    this.#sends[slot] = undefined;
+  #settle(slot: number): Job | undefined {
+    const job = this.#jobs[slot];
+    if (job === undefined) return undefined;
+    this.#jobs[slot] = undefined;
     this.#freeSlots.push(slot);
-    return send;
+    return job;
   }
 
   #settleAll(deliveries: ReadonlySet<string>): void {
-    this.#sends.forEach((send, slot) => {
-      if (send !== undefined && deliveries.has(send.delivery)) this.#settle(slot);
+    this.#jobs.forEach((job, slot) => {
+      if (job !== undefined && deliveries.has(job.delivery)) this.#settle(slot);
     });
   }
 
@@ -149,7 +149,7 @@ export class ThreadPort {
     this.#calls.clear();
     if (this.#closing) return;
     this.#parts.onDeath(
-      this.#sends.flatMap((send, slot) => (send === undefined ? [] : [{ send, onWire: this.#isOnWire(slot) }])),
+      this.#jobs.flatMap((job, slot) => (job === undefined ? [] : [{ job, onWire: this.#isOnWire(slot) }])),
     );
   }
 }

@@ -3,7 +3,7 @@
  * the next start knows what was on the wire when the process died.
  */
 import type { Database, Statement } from "better-sqlite3";
-import type { Send } from "../../domain/delivery.ts";
+import type { Job } from "../../domain/delivery.ts";
 import type { Suspect } from "../store.ts";
 import type { Due } from "./due.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
@@ -79,11 +79,11 @@ export class Started {
     return { suspects, ended };
   }
 
-  mark(sends: readonly Send[]): void {
+  mark(jobs: readonly Job[]): void {
     // Or it would be taken for one of the last life's.
     if (!this.#begun) throw storageFull();
     this.#some = true;
-    for (const { event, endpoint } of sends) {
+    for (const { event, endpoint } of jobs) {
       const number = this.#index.byId(endpoint)?.number;
       if (number !== undefined) this.#mark.run(keyOf(event), number);
     }

@@ -1,5 +1,5 @@
 /** The verbs of careful mode: `../../careful.ts`. */
-import type { Send } from "../../../domain/delivery.ts";
+import type { Job } from "../../../domain/delivery.ts";
 import type { CarefulStore, Suspect } from "../../careful.ts";
 import type { Doors } from "../doors.ts";
 import type { Started } from "../started.ts";
@@ -15,8 +15,8 @@ export class CarefulVerbs implements Omit<CarefulStore, "careful"> {
     this.#parts = parts;
   }
 
-  async markStarted(sends: readonly Send[]): Promise<void> {
-    await this.#parts.commit.run(() => this.#parts.started.mark(sends), { events: 0, deliveries: sends.length });
+  async markStarted(jobs: readonly Job[]): Promise<void> {
+    await this.#parts.commit.run(() => this.#parts.started.mark(jobs), { events: 0, deliveries: jobs.length });
   }
 
   async suspects(): Promise<Suspect[]> {

@@ -1,0 +1,63 @@
+/** Passing a request on to the program that is being written, byte for byte, and its answer back. */
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { usage } from "../failure.ts";
+import type { Answer, Received } from "./server.ts";
+
+/** As long as webhookd itself waits. */
+const TIMEOUT_MS = 10_000;
+/** webhookd reads no more than a part of it. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+/** Of this connection, or made anew for the next. */
+const OWN = new Set(["host", "connection", "keep-alive", "content-length", "transfer-encoding", "expect"]);
+
+export interface Forwarded {
+  readonly answer: Answer;
+  /** Why there was none, which is answered 502. */
+  readonly fault: string | null;
+}
+
+export function readForwardUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url !== null && /^https?:$/.test(url.protocol)) return url;
+  const message = `--forward-to is not an address such as http://127.0.0.1:3000/hook`;
+  throw usage(message);
+}
+
+/** Redirects are passed back, not followed, as webhookd does not follow them either. */
+export async function forward(url: URL, received: Received): Promise<Forwarded> {
+  try {
+    const response = await send(url, received);
+    const type = response.headers["content-type"];
+    const body = await beginningOf(response);
+    return { answer: { status: response.statusCode!, body, ...(type !== undefined && { type }) }, fault: null };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return { answer: { status: 502 }, fault: code ?? message };
+  }
+}
+
+function send(url: URL, { method, rawHeaders, body }: Received): Promise<IncomingMessage> {
+  const headers: Record<string, string> = {};
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (!OWN.has(name.toLowerCase())) headers[name] = rawHeaders[index + 1]!;
+  }
+  const options = { method, headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) } as const;
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, options, resolve);
+    request.once("error", reject);
+    request.end(body);
+  });
+}
+
+async function beginningOf(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= MAX_ANSWER_BYTES) break;
+  }
+  return Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES);
+}

@@ -1,0 +1,59 @@
+/** What the receiver's tools read: secrets from files, bodies from files or stdin. */
+import type { Stamp } from "../../src/domain/near-miss.ts";
+import { isSigningSecret } from "../../src/domain/secret.ts";
+import { usage } from "../failure.ts";
+import { readFile } from "../files.ts";
+import type { Io } from "../io.ts";
+
+export const BODY = {
+  type: "positional",
+  valueHint: "BODY",
+  description: "File with the body, byte for byte; stdin if it is - or not given",
+} as const;
+export const SECRET_FILE = {
+  type: "string",
+  valueHint: "FILE",
+  description: "File with the signing secret; one a line while it is being rotated",
+} as const;
+export const STAMP = {
+  id: { type: "string", valueHint: "evt_…", description: "The webhook-id, for a webhook-signature" },
+  timestamp: { type: "string", valueHint: "SECONDS", description: "The webhook-timestamp, for a webhook-signature" },
+} as const;
+
+/** A current secret, the next one, and room for mistakes. */
+const MAX_SECRETS = 16;
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+/** One secret a line, at least one; white space around it is not of it. What the file holds is in no message. */
+export function readSecrets(file: string): string[] {
+  const secrets = readFile(file, "--secret-file", 64 * 1024)
+    .toString("utf8")
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  if (secrets.length === 0) throw usage(`${file} holds no secret`);
+  if (secrets.length > MAX_SECRETS) throw usage(`${file} holds more than ${MAX_SECRETS} lines`);
+  const wrong = secrets.findIndex((secret) => !isSigningSecret(secret));
+  if (wrong < 0) return secrets;
+  throw usage(
+    `line ${wrong + 1} of ${file} is no signing secret`,
+    "They are whsec_ and base64, or at least 16 letters.",
+  );
+}
+
+export async function readBody(file: string | undefined, { stdin }: Io): Promise<Buffer> {
+  if (file !== undefined && file !== "-") return readFile(file, "BODY", MAX_BODY_BYTES);
+  if (stdin.isTTY) throw usage("there is no body", "Name the file that holds it, or pipe it in.");
+  return stdin.read();
+}
+
+/** Both flags, or neither. */
+export function readStamp({ id, timestamp }: { id: string | undefined; timestamp: string | undefined }): Stamp | null {
+  if (id === undefined && timestamp === undefined) return null;
+  if (id === undefined || timestamp === undefined) {
+    throw usage("a webhook-signature needs --id and --timestamp", "Give both as the headers hold them.");
+  }
+  if (/^\d{13}$/.test(timestamp)) throw usage("--timestamp is in milliseconds; webhook-timestamp counts seconds");
+  if (/^\d{1,12}$/.test(timestamp)) return { id, timestamp: Number(timestamp) };
+  throw usage(`--timestamp is a number of seconds, not "${timestamp}"`);
+}

@@ -1,0 +1,66 @@
+/** Whether a request is genuine: over the raw bytes, in constant time, by any of the secrets. */
+import { isId } from "../../src/domain/id.ts";
+import { nearMiss, type NearMiss } from "../../src/domain/near-miss.ts";
+import { signBody, signingKeys, signStandard, verifyBody, verifyStandard } from "../../src/domain/signature.ts";
+import type { Received } from "./server.ts";
+
+export const SIGNATURE_HEADER = "x-service-signature";
+
+export interface Judgement {
+  readonly verdict: "ok" | "wrong" | "missing" | "unchecked";
+  /** Of a wrong one: what came, what would have been right, and what explains the difference. */
+  readonly wrong?: { readonly given: string; readonly computed: string; readonly miss: NearMiss | null };
+}
+
+/** Without secrets nothing is checked. Each of the two headers that is there has to be right. */
+export function judge({ headers, body }: Received, secrets: readonly string[]): Judgement {
+  if (secrets.length === 0) return { verdict: "unchecked" };
+  const given = headers[SIGNATURE_HEADER];
+  const standard = headers["webhook-signature"];
+  if (typeof given === "string" && !secrets.some((secret) => verifyBody(secret, body, given))) {
+    const computed = signBody(secrets[0]!, body);
+    return { verdict: "wrong", wrong: { given, computed, miss: nearMiss({ signature: given, body, secrets }) } };
+  }
+  if (typeof standard === "string") {
+    const stamp = { id: String(headers["webhook-id"] ?? ""), timestamp: Number(headers["webhook-timestamp"]) };
+    const keys = secrets.map((secret) => signingKeys(secret).standard);
+    if (!keys.some((key) => verifyStandard(key, stamp.id, stamp.timestamp, body, standard))) {
+      const computed = signStandard(keys[0]!, stamp.id, stamp.timestamp, body);
+      const miss = nearMiss({ signature: standard, body, secrets, standard: stamp });
+      return { verdict: "wrong", wrong: { given: standard, computed, miss } };
+    }
+  }
+  return { verdict: given === undefined && standard === undefined ? "missing" : "ok" };
+}
+
+export interface EventShown {
+  readonly id: string;
+  readonly type: string;
+  /** Null where no header says so. */
+  readonly attempt: number | null;
+  readonly test: boolean;
+}
+
+/** What the request says of itself. Outside text. */
+export function eventOf({ headers, body }: Received): EventShown {
+  const fields = fieldsOf(body);
+  const named = String(headers["webhook-id"] ?? fields.id ?? "");
+  const attempt = Number(headers["x-webhookd-attempt"]);
+  return {
+    id: isId("evt", named) ? named : named.slice(0, 64) || "without an id",
+    type: String(fields.type ?? "").slice(0, 128) || "without a type",
+    attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : null,
+    test: headers["x-webhookd-test"] === "1",
+  };
+}
+
+function fieldsOf(body: Buffer): { readonly id?: unknown; readonly type?: unknown } {
+  try {
+    const value = JSON.parse(body.toString("utf8")) as unknown;
+    if (typeof value !== "object" || value === null) return {};
+    const { id, type } = value as Record<string, unknown>;
+    return { ...(typeof id === "string" && { id }), ...(typeof type === "string" && { type }) };
+  } catch {
+    return {};
+  }
+}

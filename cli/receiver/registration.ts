@@ -1,0 +1,77 @@
+/** How the receiver makes itself known to the daemon, and is forgotten again. */
+import { ClientError, type Client } from "../../src/client/client.ts";
+import type { Endpoint } from "../../src/client/answers.ts";
+import { Failure } from "../failure.ts";
+
+/** Marks what this program registered, so that it touches nobody else's endpoint. */
+const MARK = { made_by: "webhookd listen" };
+
+export interface Registration {
+  readonly id: string;
+  readonly types: number;
+  /** Whose it is: made now, left behind by an earlier run, or somebody else's, which stays as it is. */
+  readonly origin: "new" | "left" | "foreign";
+  readonly enabled: boolean;
+  readonly secrets: readonly string[];
+}
+
+/** `types` null: all there are. An endpoint that has this URL already is used in place of a second one. */
+export async function register(client: Client, url: string, types: readonly string[] | null): Promise<Registration> {
+  const events = types ?? (await everyType(client));
+  const { data } = await client.call("listEndpoints", { query: { url } });
+  const [before] = data;
+  if (before === undefined) return registerNew(client, url, events);
+  const isOurs = before.metadata["made_by"] === MARK.made_by;
+  const after = isOurs ? await brought(client, before, events) : before;
+  const origin = isOurs ? "left" : "foreign";
+  const secrets = await currentSecrets(client, before.id);
+  return { id: after.id, types: after.events.length, origin, enabled: after.enabled, secrets };
+}
+
+export async function remove(client: Client, id: string): Promise<void> {
+  try {
+    await client.call("deleteEndpoint", { id });
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    if (error.failure === "not_found") return;
+    throw new Failure(
+      error.failure,
+      `${id} is still registered: ${error.message}`,
+      `Remove it with webhookd endpoints rm ${id}, or listen there once more: it is found again.`,
+    );
+  }
+}
+
+/** All that may sign, during a rotation both. */
+export async function currentSecrets(client: Client, id: string): Promise<string[]> {
+  const { signing_secret, next_signing_secret: next } = await client.call("getSecret", { id });
+  return [signing_secret, ...(next === undefined ? [] : [next])];
+}
+
+async function registerNew(client: Client, url: string, events: readonly string[]): Promise<Registration> {
+  const body = { url, events, description: "webhookd listen, until it ends", metadata: MARK };
+  try {
+    const { id, signing_secret } = await client.call("registerEndpoint", { body });
+    return { id, types: events.length, origin: "new", enabled: true, secrets: [signing_secret] };
+  } catch (error) {
+    // The fault of this field: we wrote the URL ourselves, so it can only be that the daemon takes none of this machine.
+    if (!(error instanceof ClientError) || !error.faults.some(({ pointer }) => pointer === "/url")) throw error;
+    throw new Failure(
+      error.failure,
+      `the daemon does not deliver to this machine: ${error.message}`,
+      "Start it with `webhookd serve --dev`, which lets endpoints be plain http here; or listen without --register.",
+      error.code,
+    );
+  }
+}
+
+async function brought(client: Client, endpoint: Endpoint, events: readonly string[]): Promise<Endpoint> {
+  const isSame = endpoint.events.length === events.length && events.every((type) => endpoint.events.includes(type));
+  if (isSame && endpoint.enabled) return endpoint;
+  return client.call("changeEndpoint", { id: endpoint.id, body: { events, enabled: true } });
+}
+
+async function everyType(client: Client): Promise<string[]> {
+  const { data } = await client.call("listEventTypes");
+  return data.map(({ name }) => name);
+}

@@ -1,0 +1,74 @@
+import type { Glyphs } from "../output/glyphs.ts";
+import type { EventShown, Judgement } from "./judgement.ts";
+import { reasonsOf } from "./reasons.ts";
+
+/** One request and what became of it. */
+export interface Reception {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly event: EventShown;
+  readonly judgement: Judgement;
+  readonly bytes: number;
+  /** Null for one that was hung up on. */
+  readonly status: number | null;
+  readonly durationMs: number;
+  /** Answered 2xx before under the same id. */
+  readonly seenBefore: boolean;
+  /** Why what it was forwarded to did not answer. */
+  readonly fault: string | null;
+}
+
+const VERDICTS = {
+  ok: "signature ok",
+  wrong: "WRONG SIGNATURE",
+  missing: "NO SIGNATURE",
+  unchecked: "not checked",
+} as const;
+
+/** For people. Holds outside text. */
+export function requestLine(reception: Reception, glyphs: Glyphs): string {
+  const { at, event, judgement, bytes, status, durationMs, seenBefore, fault } = reception;
+  const glyph = { ok: glyphs.ok, unchecked: glyphs.waits, wrong: glyphs.failed, missing: glyphs.failed };
+  const { verdict } = judgement;
+  const attempt = event.attempt !== null && event.attempt > 1 ? ` attempt ${event.attempt}` : "";
+  const what = `${event.id} ${event.type} ${bytes} B${event.test ? " (test)" : ""}${attempt}`;
+  const answered = `${status ?? "hung up"} in ${Math.round(durationMs)} ms`;
+  const notes = [
+    ...whyWrong(judgement),
+    ...(seenBefore ? ["seen before: same id, ignore it"] : []),
+    ...(fault === null ? [] : [`not forwarded: ${fault}`]),
+  ];
+  const time = new Date(at).toISOString().slice(11, 19);
+  const line = `${time}Z ${glyph[verdict]} ${VERDICTS[verdict]}  ${what} -> ${answered}`;
+  return notes.length === 0 ? line : `${line}   ${notes.join("; ")}`;
+}
+
+/** The same for programs. */
+export function requestJson({ at, event, judgement, bytes, status, durationMs, seenBefore, fault }: Reception) {
+  return {
+    kind: "request",
+    at: new Date(at).toISOString(),
+    signature: judgement.verdict,
+    ...event,
+    bytes,
+    status,
+    duration_ms: Math.round(durationMs),
+    seen_before: seenBefore,
+    reasons: whyWrong(judgement),
+    ...(fault !== null && { fault }),
+  };
+}
+
+function whyWrong({ verdict, wrong }: Judgement): string[] {
+  if (verdict === "missing") return ["neither X-Service-Signature nor webhook-signature is there"];
+  if (wrong === undefined) return [];
+  const { given, computed, miss } = wrong;
+  const both = `header ${short(given)}, computed ${short(computed)}`;
+  return [both, ...(miss === null ? ["another body or another secret"] : reasonsOf(miss))];
+}
+
+/** Enough to tell two apart. */
+function short(signature: string): string {
+  const text = signature.slice(0, 8);
+  return text.length < signature.length ? `${text}...` : text;
+}

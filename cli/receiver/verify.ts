@@ -1,0 +1,118 @@
+import type { Client } from "../../src/client/client.ts";
+import { printDuration } from "../../src/config/units.ts";
+import { nearMiss, type Presented, type Stamp } from "../../src/domain/near-miss.ts";
+import { signBody, signingKeys, signStandard, verifyBody, verifyStandard } from "../../src/domain/signature.ts";
+import { type ArgsOf, CLIENT, command } from "../command.ts";
+import { EXIT } from "../exit-code.ts";
+import { bodyOf } from "../events/body.ts";
+import { usage } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { note, say, sayJson } from "../output/print.ts";
+import { connect } from "../target.ts";
+import { readId } from "../values.ts";
+import { BODY, SECRET_FILE, STAMP, readBody, readSecrets, readStamp } from "./inputs.ts";
+import { otherSecrets, secretsOf } from "./known.ts";
+import { reasonsOf } from "./reasons.ts";
+
+/** What receivers commonly allow, by Standard Webhooks' own libraries. */
+const TOLERANCE_MS = 5 * 60_000;
+
+const ARGS = {
+  signature: {
+    type: "string",
+    required: true,
+    valueHint: "HEX",
+    description: "What X-Service-Signature, or with --id and --timestamp webhook-signature, holds",
+  },
+  body: BODY,
+  "secret-file": SECRET_FILE,
+  ...STAMP,
+  event: { type: "string", valueHint: "evt_…", description: "Take the body from the daemon: of this event" },
+  endpoint: { type: "string", valueHint: "ep_…", description: "Take the secret from the daemon: of this endpoint" },
+  ...CLIENT,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
+
+export const verify = command({
+  args: ARGS,
+  examples: [
+    "webhookd verify --secret-file secret.txt --signature 757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17 body.json",
+    "webhookd verify --event evt_01m7w8bx02jeyjr53r14y5rmma --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --signature 757107ea",
+  ],
+  async run(args, io) {
+    const stamp = readStamp(args);
+    checkSources(args);
+    const client = args.event === undefined && args.endpoint === undefined ? null : connect(args, io);
+    const presented = await present(args, stamp, client, io);
+    const isGenuine = presented.secrets.some((secret) => matches(secret, presented));
+    const stale = stamp === null ? null : staleness(stamp, io.now());
+    if (isGenuine) {
+      if (args.json) sayJson(io, { ok: true });
+      else say(io, "OK");
+    } else await sayWhy(presented, client, args, io);
+    if (stale !== null) note(io, stale);
+    return isGenuine ? EXIT.ok : EXIT.answer_is_no;
+  },
+});
+
+async function present(args: Args, stamp: Stamp | null, client: Client | null, io: Io): Promise<Presented> {
+  const { signature, event, endpoint, "secret-file": file } = args;
+  const fromFile = file === undefined ? null : { secrets: readSecrets(file), others: [] };
+  const body =
+    event === undefined ? await readBody(args.body, io) : bodyOf(await client!.text("getEvent", { id: event }));
+  const { secrets, others } = fromFile ?? (await secretsOf(client!, endpoint!, stamp !== null));
+  return { signature, body, secrets, others, standard: stamp ?? undefined };
+}
+
+/** One secret and one body, and ids that are some. */
+function checkSources({ event, endpoint, body, "secret-file": file }: Args): void {
+  if ((file === undefined) === (endpoint === undefined)) {
+    throw usage("which secret is it?", "Give either --secret-file or --endpoint.");
+  }
+  if (event !== undefined && body !== undefined) {
+    throw usage("which body is it?", "Give either BODY or --event.");
+  }
+  if (event !== undefined) readId("evt", event);
+  if (endpoint !== undefined) readId("ep", endpoint);
+}
+
+/** Exactly as it is sent: whatever else is as good as that is a near miss, because a receiver may be stricter. */
+function matches(secret: string, { signature, body, standard }: Presented): boolean {
+  const { specified, standard: key } = signingKeys(secret);
+  if (standard !== undefined) return verifyStandard(key, standard.id, standard.timestamp, body, signature);
+  return signature === signature.toLowerCase() && verifyBody(specified, body, signature);
+}
+
+async function sayWhy(presented: Presented, client: Client | null, args: Args, io: Io): Promise<void> {
+  const found = nearMiss(presented) ?? (client && (await amongOthers(presented, client, args.endpoint)));
+  const reasons = found === null ? [] : reasonsOf(found);
+  const computed = computedFor(presented);
+  if (args.json) {
+    sayJson(io, { ok: false, reasons, faults: found?.faults ?? [], computed });
+    return;
+  }
+  say(io, "MISMATCH");
+  for (const reason of reasons) say(io, `  ${reason}`);
+  if (reasons.length > 0) return;
+  say(io, `  computed ${computed}`);
+  if (presented.body.length === 0) say(io, "  the body is empty: something read it before, or the file is not the one");
+  else say(io, "  no usual mistake explains it: it is another body, or another secret");
+}
+
+async function amongOthers(presented: Presented, client: Client, endpoint: string | undefined) {
+  return nearMiss({ ...presented, secrets: [], others: await otherSecrets(client, endpoint) });
+}
+
+function computedFor({ secrets: [secret], body, standard }: Presented): string {
+  const keys = signingKeys(secret!);
+  return standard === undefined
+    ? signBody(keys.specified, body)
+    : signStandard(keys.standard, standard.id, standard.timestamp, body);
+}
+
+function staleness({ timestamp }: Stamp, now: number): string | null {
+  const age = now - timestamp * 1000;
+  if (Math.abs(age) <= TOLERANCE_MS) return null;
+  const distance = printDuration(Math.round(Math.abs(age) / 1000) * 1000);
+  return `The timestamp lies ${distance} ${age < 0 ? "ahead" : "back"}: receivers that allow 5m refuse it.`;
+}

@@ -1,0 +1,26 @@
+/** The way of one event as ARCHITECTURE.md shows it. */
+
+const [BEGIN, END] = ["<!-- route: written by npm run route -- --write -->\n", "<!-- end of route -->"];
+
+/** The page with the list of files as it is now. */
+export function withRoute(page: string, files: readonly string[]): string {
+  const [from, to] = ends(page);
+  return page.slice(0, from) + ["", "```text shown", listed(files), "```", "", ""].join("\n") + page.slice(to);
+}
+
+/** The files that the page names. */
+export function routeIn(page: string): string[] {
+  const [from, to] = ends(page);
+  return [...page.slice(from, to).matchAll(/^ *\d+ {2}(\S+)$/gm)].map(([, file]) => file!);
+}
+
+export function listed(files: readonly string[]): string {
+  const lines = files.map((file, index) => `${String(index + 1).padStart(3)}  ${file}`);
+  return [...lines, `${files.length} files`].join("\n");
+}
+
+function ends(page: string): [number, number] {
+  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
+  if (begin < 0 || end < begin) throw new Error("the page has no place for the route");
+  return [begin + BEGIN.length, end];
+}

@@ -1,0 +1,86 @@
+/**
+ * Writes down each call of an audited route that came past authentication, the refused ones too; not the one that only
+ * asked what it would do. The entry is committed
+ * right after the act and before the answer leaves: no caller ever holds an answer, a secret least of all, that the
+ * log does not know of. A process that dies between the two commits leaves an act that nobody was told of and no entry.
+ */
+import type { AuditAction, AuditEntry } from "../domain/audit.ts";
+import { WebhookdError, type ErrorCode } from "../domain/errors.ts";
+import { isAnyId } from "../domain/id.ts";
+import type { Log } from "../log.ts";
+import type { Store } from "../store/store.ts";
+import type { Principal } from "./authentication.ts";
+import { ClientGone } from "./body.ts";
+import type { Peer } from "./peer.ts";
+import type { Reply } from "./route.ts";
+import { EVERY_TENANT } from "./tenant.ts";
+
+export interface Act {
+  readonly action: AuditAction;
+  readonly principal: Principal;
+  /** Of a caller over the unix socket. */
+  readonly peer: Peer | null;
+  /** The `:id` of the path, which is outside text, or the id that it stands for. Asked once the act is over. */
+  readonly object: () => string | undefined;
+  readonly requestId: string;
+  readonly now: number;
+}
+
+export class AuditTrail {
+  readonly #store: Pick<Store, "addAudit">;
+  readonly #log: Log;
+
+  constructor(store: Pick<Store, "addAudit">, log: Log) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  /** Rejects with the store's error, in place of the answer, when what was done cannot be written down. */
+  async keep(act: Act, run: () => Promise<Reply>): Promise<Reply> {
+    let reply: Reply;
+    try {
+      reply = await run();
+    } catch (error) {
+      await this.#noteRefusal(act, codeOf(error));
+      throw error;
+    }
+    if (reply.isAudited === false) return reply;
+    const outcome = headerOf(reply, "idempotency-replayed") === undefined ? "ok" : "repeated";
+    const location = headerOf(reply, "location");
+    const made = location?.slice(location.lastIndexOf("/") + 1);
+    await this.#store.addAudit(entryOf(act, outcome, act.object() ?? made), act.now);
+    return reply;
+  }
+
+  /** The caller hears why it was refused, whatever becomes of the entry. */
+  async #noteRefusal(act: Act, outcome: AuditEntry["outcome"]): Promise<void> {
+    const entry = entryOf(act, outcome, act.object());
+    try {
+      await this.#store.addAudit(entry, act.now);
+    } catch {
+      this.#log.warn({ ...entry }, "a refused call could not be written to the audit log");
+    }
+  }
+}
+
+function entryOf({ action, principal, peer, requestId }: Act, outcome: AuditEntry["outcome"], object = ""): AuditEntry {
+  return {
+    actor: principal.keyId ?? "socket",
+    uid: peer?.uid ?? null,
+    user: peer?.user ?? null,
+    tenant: principal.tenant === EVERY_TENANT ? null : principal.tenant,
+    action,
+    object: isAnyId(object) ? object : null,
+    requestId,
+    outcome,
+  };
+}
+
+function codeOf(error: unknown): ErrorCode {
+  if (error instanceof WebhookdError) return error.code;
+  return error instanceof ClientGone ? "bad_request" : "internal";
+}
+
+function headerOf({ headers = [] }: Reply, name: string): string | undefined {
+  return headers.find(([known]) => known === name)?.[1];
+}

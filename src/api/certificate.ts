@@ -1,0 +1,93 @@
+/** The certificate that the API is served with: two PEM files, read at the start and again at every SIGHUP. */
+import { createPrivateKey, X509Certificate, type KeyObject } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
+
+export interface CertificateFiles {
+  /** The server's own certificate first, then its chain. */
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** A certificate and a key that were found to fit together. */
+export interface Certificate {
+  /** PEM; nothing stands before the first block. */
+  readonly cert: string;
+  readonly key: string;
+  /** SHA-256 of the server's own certificate. */
+  readonly fingerprint: string;
+  /** Epoch milliseconds. */
+  readonly validFrom: number;
+  readonly validUntil: number;
+}
+
+/** The files cannot be used. Its message names the setting, the file and the fault. Exit code 2. */
+export class CertificateError extends Error {
+  override readonly name = "CertificateError";
+  readonly exitCode = 2;
+  readonly hint: string;
+
+  constructor(message: string, hint: string, cause?: unknown) {
+    super(message, { cause });
+    this.hint = hint;
+  }
+}
+
+/** Throws a `CertificateError`. Whether the certificate is valid by date is for `datesOf` to say. */
+export function readCertificate({ certFile, keyFile }: CertificateFiles): Certificate {
+  const cert = readPem("tls_cert", certFile);
+  const key = readPem("tls_key", keyFile);
+  const own = understood(() => new X509Certificate(cert), `[server] tls_cert: ${certFile} holds no certificate`);
+  if (!own.checkPrivateKey(privateKey(key, keyFile))) {
+    throw new CertificateError(
+      `[server] tls_key: the key in ${keyFile} does not belong to the first certificate in ${certFile}`,
+      "Name the key that this certificate was made for; the server's own certificate must stand before its chain.",
+    );
+  }
+  // What is left to be found is a broken chain, or a key too weak for TLS.
+  understood(() => createSecureContext({ cert, key }), `[server] tls_cert: TLS does not take what is in ${certFile}`);
+  return {
+    cert,
+    key,
+    fingerprint: own.fingerprint256,
+    validFrom: own.validFromDate.getTime(),
+    validUntil: own.validToDate.getTime(),
+  };
+}
+
+/** What clients will dislike about the dates, as a sentence; null when there is nothing. */
+export function datesOf({ validFrom, validUntil }: Certificate, now: number): string | null {
+  const [from, until] = [new Date(validFrom).toISOString(), new Date(validUntil).toISOString()];
+  if (now >= validUntil) return `the certificate expired at ${until}: clients will refuse it; put a new one there`;
+  return now < validFrom ? `the certificate is not valid before ${from}: clients will refuse it until then` : null;
+}
+
+function readPem(setting: string, file: string): string {
+  try {
+    const text = readFileSync(file, "utf8");
+    // Some tools write a description above; listhen would take the whole text for the name of a file.
+    return text.slice(Math.max(0, text.indexOf("-----BEGIN")));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CertificateError(
+      `[server] ${setting}: ${file} cannot be read (${code})`,
+      "Name a PEM file that the daemon's user may read.",
+      error,
+    );
+  }
+}
+
+function privateKey(pem: string, file: string): KeyObject {
+  return understood(
+    () => createPrivateKey(pem),
+    `[server] tls_key: ${file} holds no key that opens without a passphrase`,
+  );
+}
+
+function understood<T>(read: () => T, fault: string): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new CertificateError(fault, "It must be in PEM: a block that begins with -----BEGIN.", error);
+  }
+}

@@ -1,0 +1,28 @@
+/** Instants on the wire: RFC 3339 in, ISO 8601 UTC with milliseconds out. */
+import { formatInstant } from "../domain/instant.ts";
+
+export { formatInstant };
+
+const RFC3339 =
+  /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+
+/** Epoch milliseconds, what is finer cut off; null for anything but an existing instant of the years 0000 to 9999 UTC. */
+export function parseInstant(text: string): number | null {
+  const match = RFC3339.exec(text);
+  if (match === null || !isDay(Number(match[1]), Number(match[2]), Number(match[3]))) return null;
+  const instant = Date.parse(text.toUpperCase());
+  // An offset may carry the instant out of the years that ISO 8601 writes with four digits, and the envelope's
+  // created_at has a fixed width.
+  return new Date(instant).toISOString().length === 24 ? instant : null;
+}
+
+export function formatInstantOrNull(instant: number | null): string | null {
+  return instant === null ? null : formatInstant(instant);
+}
+
+/** Date.parse takes 2026-02-30 for the second of March. */
+function isDay(year: number, month: number, day: number): boolean {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+}

@@ -1,0 +1,148 @@
+/**
+ * Where requests come in. The only file that knows listhen, and its traps: it turns port 0 and the ports that browsers
+ * refuse into 3000, hides why a port failed, looks for a free port before it binds one, takes no options for the server
+ * it makes, and leaves a failed bind to the process.
+ */
+import diagnostics from "node:diagnostics_channel";
+import { Server as HttpServer } from "node:http";
+import { Server as HttpsServer } from "node:https";
+import { createServer as createProbe, isIP, isIPv6, type AddressInfo } from "node:net";
+import { listen } from "listhen";
+import type { NodeHandler } from "./app.ts";
+import type { WebServer } from "./bounds.ts";
+import type { Certificate } from "./certificate.ts";
+import type { Connections } from "./connections.ts";
+import { prepare, type Listener, type ListenerParts } from "./listener.ts";
+
+export interface TcpListener extends Listener {
+  /** Serves the next handshakes with it; open connections stay. Only for one that was opened with a certificate. */
+  renew(certificate: Certificate): void;
+}
+
+export interface TcpParts extends ListenerParts {
+  /** Null for plain HTTP. */
+  readonly certificate?: Certificate | null;
+}
+
+/** Its message says which address could not be bound, why, and what to do. */
+export class ListenError extends Error {
+  override readonly name = "ListenError";
+}
+
+export interface Place {
+  readonly host: string;
+  /** 0 means any free one. */
+  readonly port: number;
+}
+
+const RACES = 5;
+const ADVICE: Record<string, string> = {
+  EADDRINUSE: "another program listens there; stop it, or choose another port with --listen or [server] listen",
+  EACCES: "this user may not bind that port; choose one above 1023 with --listen or [server] listen",
+  EADDRNOTAVAIL: "this host does not have that address; see --listen or [server] listen",
+  ENOTFOUND: "that name does not resolve; see --listen or [server] listen",
+};
+
+/** Throws a `ListenError`. */
+export async function openListener(
+  handler: NodeHandler,
+  { host, port, ...parts }: Place & TcpParts,
+): Promise<TcpListener> {
+  for (let race = 1; ; race++) {
+    try {
+      const { server, connections } = await startListhen(handler, { host, port }, parts);
+      const address = server.address() as AddressInfo;
+      const scheme = parts.certificate ? "https" : "http";
+      const close = (deadlineMs: number) => connections.close(deadlineMs);
+      const renew = (certificate: Certificate) => secure(server as HttpsServer, certificate);
+      const leave = () => connections.leave();
+      const url = `${scheme}://${text(address)}`;
+      if (isAsAsked(address, { host, port })) return { url, server, leave, close, renew };
+      await close(0);
+      throw new ListenError(`cannot listen on ${text({ host, port })}: the HTTP server does not take this address`);
+    } catch (error) {
+      // With port 0 somebody else took the free port between its choice and our bind.
+      if (port === 0 && race < RACES && codeOf(error) === "EADDRINUSE") continue;
+      throw error instanceof ListenError ? error : await explained(error, { host, port });
+    }
+  }
+}
+
+interface Started {
+  readonly server: WebServer;
+  readonly connections: Connections;
+}
+
+/**
+ * listhen's promise never settles when the bind fails, takes no TLS options but the two texts, and Node reads the
+ * interval of its time-limit checks when the server begins to listen: all need the server before listhen hands it out,
+ * which Node's own channel does.
+ */
+async function startListhen(handler: NodeHandler, { host, port }: Place, parts: TcpParts): Promise<Started> {
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  let started: Started;
+  // Of its own, so that its server is known among others that start at the same time.
+  const own: NodeHandler = (req, res) => handler(req, res);
+  const onListen = (message: unknown) => {
+    const { server } = message as { server: unknown };
+    if (!(server instanceof HttpServer || server instanceof HttpsServer)) return;
+    if (!server.listeners("request").includes(own)) return;
+    server.once("error", reject);
+    started = { server, connections: prepare(server, parts) };
+    if (parts.certificate) secure(server as HttpsServer, parts.certificate);
+  };
+  diagnostics.subscribe("tracing:net.server.listen:asyncStart", onListen);
+  try {
+    const options = { hostname: host, showURL: false, autoClose: false, isProd: true, isTest: true };
+    const https = parts.certificate ? { cert: parts.certificate.cert, key: parts.certificate.key } : false;
+    await Promise.race([listen(own, { ...options, https, port: port === 0 ? { random: true } : port }), failed]);
+    return started!;
+  } finally {
+    diagnostics.unsubscribe("tracing:net.server.listen:asyncStart", onListen);
+  }
+}
+
+/** TLS 1.2 is said aloud, or NODE_OPTIONS would have a say. */
+export function secure(server: HttpsServer, { cert, key }: Certificate): void {
+  server.setSecureContext({ cert, key, minVersion: "TLSv1.2" });
+}
+
+export function isAsAsked(address: AddressInfo, { host, port }: Place): boolean {
+  if (port !== 0 && address.port !== port) return false;
+  if (isIP(host) === 0) return true;
+  return new URL(`http://${text(address)}`).hostname === new URL(`http://${text({ host, port: 0 })}`).hostname;
+}
+
+/** Throws the `ListenError` that `openListener` would, but serves nobody: for who must know before anything is made. */
+export async function requireFree(place: Place): Promise<void> {
+  const code = await probe(place);
+  if (code !== null) throw refusal(place, code);
+}
+
+/** Asks the system for the reason that listhen left out. */
+async function explained(cause: unknown, place: Place): Promise<ListenError> {
+  return refusal(place, codeOf(cause) ?? (await probe(place)), cause);
+}
+
+function refusal(place: Place, code: string | null, cause?: unknown): ListenError {
+  const reason = code === null ? "the HTTP server does not take this port; choose another" : (ADVICE[code] ?? code);
+  return new ListenError(`cannot listen on ${text(place)}: ${reason}`, { cause });
+}
+
+function probe(place: Place): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = createProbe();
+    server.once("error", (error) => resolve(codeOf(error) ?? error.message));
+    server.listen(place, () => server.close(() => resolve(null)));
+  });
+}
+
+function codeOf(error: unknown): string | null {
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  return typeof code === "string" ? code : null;
+}
+
+export function text(place: Place | AddressInfo): string {
+  const host = "host" in place ? place.host : place.address;
+  return `${isIPv6(host) ? `[${host}]` : host}:${place.port}`;
+}

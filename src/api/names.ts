@@ -1,0 +1,68 @@
+/**
+ * Filters that name something. There has to be such a thing, or a typing error would look like an empty list. What is
+ * another tenant's is there for nobody else.
+ */
+import * as v from "valibot";
+import type { FieldCode } from "../domain/errors.ts";
+import { isId } from "../domain/id.ts";
+import type { Names } from "../store/store.ts";
+import { unknownType } from "./expectation.ts";
+import { invalidQuery } from "./parameter.ts";
+import type { ApiParts } from "./parts.ts";
+import { validationFailed } from "./validation.ts";
+
+/** An endpoint in a body, of whose delivery alone it is. The pattern is left to words: a published body never narrows. */
+export const OwedTo = v.pipe(
+  v.string(),
+  v.check((text) => isId("ep", text), "invalid_type: is no id of the form ep_…"),
+);
+
+/** Throws `validation_failed` when the event has no delivery to the endpoint that the body names. */
+export async function requireOwed(
+  store: ApiParts["store"],
+  tenant: string | null,
+  event: string,
+  endpoint: string | undefined,
+): Promise<void> {
+  if (endpoint === undefined) return;
+  const page = await store.listDeliveries({ tenant, event, endpoint, limit: 1, order: "newest" });
+  if (page.data.length > 0 || page.nextCursor !== null) return;
+  const detail = "is no endpoint that this event is owed to: GET the event to see which are";
+  throw validationFailed([{ pointer: "/endpoint", code: "unknown_endpoint", detail }]);
+}
+
+export interface UnknownName {
+  readonly name: keyof Names;
+  readonly code: FieldCode;
+  readonly detail: string;
+}
+
+type NamedFilters = Omit<Names, "type"> & { readonly type?: string | readonly string[] | undefined };
+type Parts = Pick<ApiParts, "store" | "catalogue">;
+
+/** Null when there is, or was, all that is named. A type that was taken out of the configuration has its history. */
+export async function unknownName(
+  { store, catalogue: { types } }: Parts,
+  tenant: string | null,
+  { type, ...others }: NamedFilters,
+): Promise<UnknownName | null> {
+  for (const each of [type ?? []].flat()) {
+    const isKnown = types.has(each) || (await store.unknownName(tenant, { type: each })) === null;
+    if (!isKnown) return { name: "type", code: "unknown_event_type", detail: unknownType(each, types) };
+  }
+  if (Object.values(others).every((value) => value === undefined)) return null;
+  switch (await store.unknownName(tenant, others)) {
+    case "endpoint":
+      return { name: "endpoint", code: "unknown_endpoint", detail: "is no endpoint that this key may see" };
+    case "event":
+      return { name: "event", code: "unknown_event", detail: "is no event that this key may see, or was removed" };
+    default:
+      return null;
+  }
+}
+
+/** Throws `invalid_query`. */
+export async function requireNames(parts: Parts, tenant: string | null, names: NamedFilters): Promise<void> {
+  const unknown = await unknownName(parts, tenant, names);
+  if (unknown !== null) throw invalidQuery(unknown.name, unknown.detail, unknown.code);
+}

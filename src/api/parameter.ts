@@ -1,0 +1,148 @@
+/** Query parameters: each is described and read in one place. */
+import { nearest } from "../config/nearest.ts";
+import { WebhookdError, type FieldCode } from "../domain/errors.ts";
+import { idPattern, isId } from "../domain/id.ts";
+import { parseInstant } from "./instant.ts";
+
+const WHOLE_NUMBER = /^(?:0|[1-9]\d{0,14})$/;
+
+/** The decoded parameters of a request, by name. */
+export type Query = ReadonlyMap<string, string>;
+
+export interface Parameter<T = unknown> {
+  readonly name: string;
+  readonly description: string;
+  /** The JSON Schema of its value. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly isDeprecated?: true;
+  /** Undefined when it is not given; throws `invalid_query`. */
+  read(query: Query): T | undefined;
+}
+
+/** `name` is empty for the query as a whole. */
+export function invalidQuery(name: string, detail: string, code: FieldCode = "invalid_type"): WebhookdError {
+  return new WebhookdError("invalid_query", `${name} ${detail}`.trim(), {
+    errors: [{ pointer: `?${name}`, code, detail }],
+  });
+}
+
+export function choiceParameter<const T extends string>(
+  name: string,
+  values: readonly T[],
+  description: string,
+  fallback?: T,
+): Parameter<T> {
+  const schema = { type: "string", enum: values, ...(fallback !== undefined && { default: fallback }) };
+  const parse = (text: string) => values.find((value) => value === text);
+  return parameter(name, description, schema, (text) => ({ detail: notOneOf(text, values) }), parse);
+}
+
+/** One of the values, or several with commas between them. No `enum`: a list of them is none of its values. */
+export function severalParameter<const T extends string>(
+  name: string,
+  values: readonly T[],
+  description: string,
+): Parameter<readonly T[]> {
+  const wrongOf = (text: string) => text.split(",").find((part) => !(values as readonly string[]).includes(part));
+  const fault = (text: string) => {
+    const wrong = wrongOf(text);
+    return { detail: wrong === undefined ? "names one twice" : notOneOf(wrong, values) };
+  };
+  const parse = (text: string) =>
+    wrongOf(text) === undefined && areDifferent(text.split(",")) ? (text.split(",") as T[]) : undefined;
+  const all = `${description} One of ${values.join(", ")}, or several with commas between them.`;
+  return parameter(name, all, { type: "string" }, fault, parse);
+}
+
+/** Names with commas between them: what they name may simply not be there. */
+export function namesParameter(name: string, description: string): Parameter<readonly string[]> {
+  const parse = (text: string) => (areDifferent(text.split(",")) ? text.split(",") : undefined);
+  const all = `${description} Or several, with commas between them.`;
+  return parameter(name, all, { type: "string" }, () => ({ detail: "names one twice" }), parse);
+}
+
+function areDifferent(parts: readonly string[]): boolean {
+  return new Set(parts).size === parts.length;
+}
+
+export function flagParameter(name: string, description: string, fallback?: boolean): Parameter<boolean> {
+  const schema = { type: "boolean", ...(fallback !== undefined && { default: fallback }) };
+  const parse = (text: string) => (text === "true" ? true : text === "false" ? false : undefined);
+  return parameter(name, description, schema, () => ({ detail: "is one of true, false" }), parse);
+}
+
+/** Epoch milliseconds. */
+export function instantParameter(name: string, description: string): Parameter<number> {
+  const schema = { type: "string", format: "date-time" };
+  const parse = (text: string) => parseInstant(text) ?? undefined;
+  return parameter(name, description, schema, () => ({ detail: "is an instant such as 2026-11-20T09:55:00Z" }), parse);
+}
+
+export function numberParameter(
+  name: string,
+  [minimum, maximum]: readonly [number, number],
+  description: string,
+  fallback?: number,
+): Parameter<number> {
+  const schema = { type: "integer", minimum, maximum, ...(fallback !== undefined && { default: fallback }) };
+  const parse = (text: string) => {
+    const value = WHOLE_NUMBER.test(text) ? Number(text) : Number.NaN;
+    return value >= minimum && value <= maximum ? value : undefined;
+  };
+  const fault = (text: string): ParameterFault => ({
+    detail: `is a number from ${minimum} to ${maximum}`,
+    code: WHOLE_NUMBER.test(text) ? "out_of_range" : "invalid_type",
+  });
+  return parameter(name, description, schema, fault, parse);
+}
+
+/** Without a pattern any text is taken: what it names may simply not be there. `detail` says what it has to be. */
+export function textParameter(name: string, description: string, pattern?: RegExp, detail = ""): Parameter<string> {
+  const schema = { type: "string", ...(pattern !== undefined && { pattern: pattern.source }) };
+  const parse = (text: string) => (pattern === undefined || pattern.test(text) ? text : undefined);
+  return parameter(name, description, schema, () => ({ detail }), parse);
+}
+
+export function idParameter(name: string, prefix: "ep" | "evt" | "dlv", description: string): Parameter<string> {
+  const schema = { type: "string", pattern: idPattern(prefix).source };
+  const parse = (text: string) => (isId(prefix, text) ? text : undefined);
+  return parameter(name, description, schema, () => ({ detail: `is no id of the form ${prefix}_…` }), parse);
+}
+
+interface ParameterFault {
+  readonly detail: string;
+  /** `invalid_type` if it says nothing. */
+  readonly code?: FieldCode;
+}
+
+function notOneOf(text: string, values: readonly string[]): string {
+  const near = nearest(text, values);
+  return `is one of ${values.join(", ")}${near === null ? "" : `; did you mean ${near}?`}`;
+}
+
+/** Goes on being taken. */
+export function deprecated<T>(given: Parameter<T>): Parameter<T> {
+  return { ...given, isDeprecated: true };
+}
+
+function parameter<T>(
+  name: string,
+  description: string,
+  schema: Parameter["schema"],
+  fault: (text: string) => ParameterFault,
+  parse: (text: string) => T | undefined,
+): Parameter<T> {
+  return {
+    name,
+    description,
+    schema,
+    read(query) {
+      const text = query.get(name);
+      if (text === undefined) return undefined;
+      const value = parse(text);
+      if (value !== undefined) return value;
+      const { detail, code } = fault(text);
+      throw invalidQuery(name, detail, code);
+    },
+  };
+}

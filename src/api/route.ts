@@ -1,0 +1,108 @@
+/**
+ * What a route needs, said as data, so that one pipeline (app.ts) checks every request in the same order.
+ *
+ * To add one: its rules and `handle` in the file of its noun, its `operation` in `operations/<noun>.ts`, the shapes of
+ * its answers in `schemas/<noun>.ts`, parameters from parameter.ts, and the schema that reads the body as `body.schema`.
+ * `/openapi.json` and `/docs` follow by themselves; `test/api/walk.test.ts` asks for requests that reach what it says,
+ * and `vitest run test/api/published.test.ts --update` writes the addition to `docs/openapi.json`.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
+import type * as v from "valibot";
+import type { AuditAction } from "../domain/audit.ts";
+import type { KeyedRequest } from "../domain/idempotency.ts";
+import type { Scope } from "../domain/key.ts";
+import type { Principal } from "./authentication.ts";
+import type { Operation } from "./operation.ts";
+import type { Parameter } from "./parameter.ts";
+
+export interface Route {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** In h3's notation: `/v1/webhooks/:id`. */
+  readonly path: string;
+  /** The scope a key must have; `any` takes every key, `open` asks for none at all. */
+  readonly access: Scope | "any" | "open";
+  /** The query parameters it takes; any other is refused. `any`: what there is in it is not looked at. */
+  readonly query?: readonly Parameter[] | "any";
+  /** Absent: the route takes no body. */
+  readonly body?: BodyRule;
+  readonly operation: Operation;
+  /**
+   * What a call of it is in the audit log. Every route has one that changes something or shows a secret, except for
+   * publishes. Its object is the `:id` of the path, else the id at the end of the answer's `location`.
+   */
+  readonly audit?: AuditAction;
+  /**
+   * How a POST whose Idempotency-Key was answered before is answered again, from what its verb remembered (the `once`
+   * made of `call.request`). Absent: the first answer is kept and given again, so it may hold neither a secret nor an
+   * event's data. "itself": `handle` sees to it.
+   */
+  readonly again?: "itself" | ((call: Call, remembered: string) => Reply | Promise<Reply>);
+  handle(call: Call): Reply | Promise<Reply>;
+}
+
+export interface BodyRule {
+  readonly maxBytes: number;
+  /** What the handler reads the body by. */
+  readonly schema?: v.GenericSchema;
+  /** Whether the body may be left out. */
+  readonly optional?: boolean;
+  /** Whether it counts against `[limits]`: what is published is held in memory until it is durable. */
+  readonly metered?: boolean;
+  /** Media types it takes; `application/json` alone if absent. */
+  readonly types?: readonly string[];
+}
+
+/** A request that passed every check which needs no knowledge of the route's noun. */
+export interface Call {
+  readonly principal: Principal;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: ReadonlyMap<string, string>;
+  /** By their names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  /** As received; empty when there was none. */
+  readonly body: Uint8Array;
+  /** Epoch milliseconds at which the request was read. */
+  readonly now: number;
+  /** The body's media type, in lower case; "" without a body. */
+  readonly type: string;
+  /** Given with an Idempotency-Key, for verbs that do what they do once. */
+  readonly request?: KeyedRequest;
+  /** The key alone, where the route sees to it `itself`. */
+  readonly idempotencyKey?: string;
+  /** Tells the audit log the id of what the path names otherwise. */
+  isAbout(id: string): void;
+  /** Calls `run`, never at once, when the client is gone; what it answers takes that back. For answers that are waited for. */
+  whenGone(run: () => void): () => void;
+}
+
+export type Header = readonly [name: string, value: string];
+
+export interface Reply {
+  readonly status: number;
+  readonly type: string;
+  /** A stream goes on until it ends by itself, or the client is gone, which destroys it. */
+  readonly body: string | Readable | null;
+  readonly headers?: readonly Header[];
+  /** False: nothing was changed, so an audited route leaves no entry. */
+  readonly isAudited?: boolean;
+}
+
+export interface TextReply extends Reply {
+  readonly body: string;
+}
+
+export function json(status: number, value: unknown, headers?: readonly Header[]): Reply {
+  return jsonText(status, JSON.stringify(value), headers);
+}
+
+/** For answers that hold stored bytes, which a round trip through JSON.parse would change. */
+export function jsonText(status: number, body: string, headers?: readonly Header[]): Reply {
+  return { status, type: "application/json", body, headers };
+}
+
+export function word(status: number, text: string): Reply {
+  return { status, type: "text/plain; charset=utf-8", body: text };
+}
+
+export const NO_CONTENT: Reply = { status: 204, type: "", body: null };

@@ -1,0 +1,108 @@
+import { Webhook } from "standardwebhooks";
+import { describe, expect, it } from "vitest";
+import type { Job } from "../../src/domain/delivery.ts";
+import type { Target } from "../../src/domain/endpoint.ts";
+import { Signer, type SignatureOptions } from "../../src/delivery/send/signed-request.ts";
+import { claim } from "../harness/egress.ts";
+
+const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const NEXT = `whsec_${Buffer.from("the secret that will take over").toString("base64")}`;
+const OPTIONS: SignatureOptions = { header: "X-Service-Signature", standardWebhooks: true, version: "1.2.3" };
+
+function target(more: Partial<Target> = {}): Target {
+  return {
+    endpoint: "ep_01",
+    tenant: "default",
+    url: "https://hooks.example.com/a/b?c=d",
+    enabled: true,
+    headers: {},
+    signingSecret: SECRET,
+    secretVersion: 1,
+    nextSigningSecret: null,
+    ratePerSecond: null,
+    maxInFlight: null,
+    ...more,
+  };
+}
+
+function pairs(headers: readonly string[]): [string, string][] {
+  return Array.from({ length: headers.length / 2 }, (_, i) => [headers[2 * i]!, headers[2 * i + 1]!]);
+}
+
+describe("a signed request", () => {
+  it("carries the documented headers in a fixed order and case", () => {
+    const { method, path, headers } = new Signer(target({ headers: { "X-Team": "billing" } }), OPTIONS).sign(
+      claim({ number: 3 }),
+      1_795_168_000,
+    );
+    expect([method, path]).toEqual(["POST", "/a/b?c=d"]);
+    expect(pairs(headers)).toEqual([
+      ["content-type", "application/json"],
+      ["user-agent", "webhookd/1.2.3"],
+      ["X-Service-Signature", expect.stringMatching(/^[0-9a-f]{64}$/)],
+      ["webhook-id", "evt_01"],
+      ["webhook-timestamp", "1795168000"],
+      ["webhook-signature", expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/)],
+      ["x-webhookd-delivery", "dlv_01"],
+      ["x-webhookd-attempt", "3"],
+      ["X-Team", "billing"],
+    ]);
+  });
+
+  it("signs the vector of the specification", () => {
+    const signer = new Signer(target({ signingSecret: "It's a Secret to Everybody" }), OPTIONS);
+    const { headers } = signer.sign(claim({ body: Buffer.from("Hello, World!") }), 1);
+    expect(headers).toContain("757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17");
+  });
+
+  it("signs the vector of Standard Webhooks", () => {
+    const event = "msg_p5jXN8AQM9LWM0D4loKWxJek";
+    const body = Buffer.from(`{"test": 2432232314}`);
+    const { headers } = new Signer(target(), OPTIONS).sign(claim({ event, body }), 1_614_265_330);
+    expect(headers).toContain("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+  });
+
+  it("is signed by both secrets during a rotation, the given header by the current one alone", () => {
+    const body = Buffer.from(`{"amount":1.10}`);
+    const now = Math.floor(Date.now() / 1000);
+    const rotating = new Signer(target({ nextSigningSecret: NEXT }), OPTIONS).sign(claim({ body }), now);
+    const before = new Signer(target(), OPTIONS).sign(claim({ body }), now);
+    const sent = Object.fromEntries(pairs(rotating.headers));
+    for (const secret of [SECRET, NEXT]) {
+      expect(new Webhook(secret).verify(body.toString(), sent)).toEqual({ amount: 1.1 });
+    }
+    expect(sent["X-Service-Signature"]).toBe(Object.fromEntries(pairs(before.headers))["X-Service-Signature"]);
+  });
+
+  it("passes on the trace that its event belongs to, and none where there is none", () => {
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const sent = (trace?: Job["trace"]) => pairs(new Signer(target(), OPTIONS).sign(claim({ trace }), 1).headers);
+    const trace = (headers: [string, string][]) => headers.filter(([name]) => name.startsWith("trace"));
+    expect(trace(sent({ traceparent, tracestate: "a=1" }))).toEqual([
+      ["traceparent", traceparent],
+      ["tracestate", "a=1"],
+    ]);
+    expect(trace(sent({ traceparent, tracestate: null }))).toEqual([["traceparent", traceparent]]);
+    expect(trace(sent())).toEqual([]);
+  });
+
+  it("says when it is a test, whose response is kept whole", () => {
+    const signer = new Signer(target(), OPTIONS);
+    expect(signer.sign(claim({ trigger: "test" }), 1)).toMatchObject({ keepsAll: true });
+    expect(pairs(signer.sign(claim({ trigger: "test" }), 1).headers)).toContainEqual(["x-webhookd-test", "1"]);
+    expect(signer.sign(claim(), 1).keepsAll).toBe(false);
+    expect(signer.sign(claim(), 1).headers).not.toContain("x-webhookd-test");
+  });
+
+  it("leaves the Standard Webhooks headers out when they are switched off, and renames its own", () => {
+    const signer = new Signer(target(), { ...OPTIONS, header: "X-Acme-Signature", standardWebhooks: false });
+    const names = pairs(signer.sign(claim(), 1).headers).map(([name]) => name);
+    expect(names).toContain("X-Acme-Signature");
+    expect(names.filter((name) => name.startsWith("webhook-"))).toEqual([]);
+  });
+
+  it("sends the very buffer that it signed", () => {
+    const body = Buffer.from("{}");
+    expect(new Signer(target(), OPTIONS).sign(claim({ body }), 1).body).toBe(body);
+  });
+});

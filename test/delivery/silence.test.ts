@@ -1,0 +1,94 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { ManualClock } from "../harness/clock.ts";
+import { signedRequest } from "../harness/egress.ts";
+import { egressOf, exchangeTo, receiverOf } from "../harness/exchange.ts";
+import type { TestReceiver } from "../harness/receiver.ts";
+
+const REST_MS = 250;
+
+/** A receiver, and a way there that has never been used. */
+async function strangers() {
+  const receiver = await receiverOf();
+  const clock = new ManualClock();
+  const exchange = exchangeTo(receiver.url, egressOf({ clock, restMs: REST_MS }));
+  /** On which of the receiver's connections it went, counted from 1. */
+  const post = async (): Promise<number> => {
+    expect(await exchange.post(signedRequest())).toMatchObject({ outcome: "succeeded" });
+    return receiver.requests.at(-1)!.connection;
+  };
+  /** Until its silence is believed: its first two connections rest. */
+  const trust = async (): Promise<void> => {
+    await post();
+    clock.advance(REST_MS);
+    expect(await post()).toBe(2);
+    await turn();
+    await turn();
+  };
+  return { receiver, clock, exchange, post, trust };
+}
+
+async function stray(receiver: TestReceiver, bytes: string): Promise<void> {
+  receiver.sendRaw(bytes);
+  await expect.poll(() => receiver.open, { interval: 1 }).toBe(0);
+}
+
+describe("a receiver's silence", () => {
+  it("is waited for: until one connection has rested, each of the others carries one request", async () => {
+    const { receiver, clock, post } = await strangers();
+    expect([await post(), await post(), await post()]).toEqual([1, 2, 3]);
+    // The first one rests, the others are closed.
+    await expect.poll(() => receiver.open, { interval: 1 }).toBe(1);
+    clock.advance(REST_MS - 1);
+    expect(await post()).toBe(4);
+    clock.advance(1);
+    expect(await post()).toBe(5);
+    await turn();
+    await turn();
+    // Both rest now; the one used last goes first.
+    expect([await post(), await post()]).toEqual([5, 5]);
+    expect(receiver.open).toBe(2);
+  });
+
+  it("is not believed of a socket that nobody has read since", async () => {
+    const { receiver, clock, exchange, post } = await strangers();
+    await post();
+    receiver.sendRaw("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    clock.advance(REST_MS);
+    receiver.answer(500);
+    const refused = exchange.post(signedRequest());
+    expect(await refused).toMatchObject({ outcome: "failed", statusCode: 500 });
+    expect([await post(), await post()]).toEqual([3, 4]);
+  });
+
+  it.each(["\r\n", "H", "HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n"])(
+    "ends with a stray %j: so does the connection, and for ten minutes each carries one request",
+    async (bytes) => {
+      const { receiver, clock, post, trust } = await strangers();
+      await trust();
+      expect([await post(), await post()]).toEqual([2, 2]);
+      await stray(receiver, bytes);
+      expect([await post(), await post()]).toEqual([3, 4]);
+      clock.advance("9m");
+      expect([await post(), await post()]).toEqual([5, 6]);
+      clock.advance("2m");
+      // Unknown again, and no worse.
+      expect(await post()).toBe(7);
+      clock.advance(REST_MS);
+      expect(await post()).toBe(8);
+      await turn();
+      await turn();
+      expect(await post()).toBe(8);
+    },
+  );
+
+  it.each([302, 404, 500, 503])("counts for nothing after a %i: its connection is not used again", async (status) => {
+    const { receiver, exchange, post, trust } = await strangers();
+    await trust();
+    receiver.answer(status);
+    expect(await exchange.post(signedRequest())).toMatchObject({ outcome: "failed", statusCode: status });
+    expect(receiver.requests.at(-1)!.connection).toBe(2);
+    // The other one still rested.
+    expect([await post(), await post()]).toEqual([1, 1]);
+  });
+});

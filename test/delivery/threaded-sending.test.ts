@@ -1,0 +1,108 @@
+import { EventEmitter } from "node:events";
+import type { Worker } from "node:worker_threads";
+import { expect, it } from "vitest";
+import type { SenderThreadData, ToSender } from "../../src/delivery/threads/messages.ts";
+import type { SenderSettings } from "../../src/delivery/send/open-sender.ts";
+import { ThreadedSending } from "../../src/delivery/threads/sender-pool.ts";
+import type { Target } from "../../src/domain/endpoint.ts";
+import { silentLog } from "../../src/log.ts";
+import { claim } from "../harness/egress.ts";
+
+const TARGET = { endpoint: "ep_01", signingSecret: "old" } as Target;
+const ROTATED = { ...TARGET, signingSecret: "new" };
+
+/** A thread that answers when it is told to. */
+class FakeThread extends EventEmitter {
+  readonly data: SenderThreadData;
+  readonly messages: ToSender[] = [];
+
+  constructor(data: SenderThreadData) {
+    super();
+    this.data = data;
+  }
+
+  postMessage(message: ToSender): void {
+    this.messages.push(message);
+  }
+
+  /** Answers the last question. */
+  answer(result?: unknown): void {
+    const call = this.messages.findLast((message) => "call" in message)!.call;
+    this.emit("message", { kind: "answer", call, result });
+  }
+
+  dieOnTheWire(): void {
+    new Uint8Array(this.data.onWire).fill(1);
+    this.emit("exit");
+  }
+}
+
+function aSending() {
+  const threads: FakeThread[] = [];
+  const sending = new ThreadedSending({
+    threads: 1,
+    start: (data) => {
+      const thread = new FakeThread(data);
+      threads.push(thread);
+      return thread as unknown as Worker;
+    },
+    settings: { maxInFlight: 8, endpointMaxInFlight: 8 } as SenderSettings,
+    nextTurn: (run) => void setImmediate(run),
+    now: () => 0,
+    log: silentLog,
+    onEnded: () => {},
+  });
+  return { sending, threads };
+}
+
+async function isSettled(promise: Promise<void>): Promise<boolean> {
+  const no = Symbol("no");
+  await new Promise(setImmediate);
+  return (await Promise.race([promise, Promise.resolve(no)])) !== no;
+}
+
+it("settings are in use once the endpoint's thread says so", async () => {
+  const { sending, threads } = aSending();
+  const set = sending.setTarget(TARGET);
+  expect(await isSettled(set)).toBe(false);
+  threads[0]!.answer();
+  expect(await isSettled(set)).toBe(true);
+});
+
+it("settings are in use once the quarantine has them too", async () => {
+  const { sending, threads } = aSending();
+  void sending.setTarget(TARGET);
+  sending.send([claim()]);
+  threads[0]!.dieOnTheWire();
+  const [, replacement, quarantine] = threads;
+  const set = sending.setTarget(ROTATED);
+  replacement!.answer();
+  expect(await isSettled(set)).toBe(false);
+  expect(quarantine!.messages.at(-1)).toMatchObject({ kind: "target", target: ROTATED });
+  quarantine!.answer();
+  expect(await isSettled(set)).toBe(true);
+});
+
+it("a thread that takes the place of a dead one has the settings before it has work", async () => {
+  const { sending, threads } = aSending();
+  void sending.setTarget(TARGET);
+  void sending.setTarget(ROTATED);
+  sending.send([claim()]);
+  threads[0]!.emit("exit");
+  await new Promise(setImmediate);
+  const kinds = threads[1]!.messages.map((message) => (message.kind === "target" ? message.target : message.kind));
+  expect(kinds).toEqual([ROTATED, "jobs"]);
+});
+
+it("an endpoint is forgotten by the thread that takes a dead one's place, too", async () => {
+  const { sending, threads } = aSending();
+  void sending.setTarget(TARGET);
+  const job = claim();
+  sending.send([job]);
+  const forgotten = sending.forget(job.endpoint);
+  threads[0]!.emit("exit");
+  await new Promise(setImmediate);
+  expect(threads[1]!.messages.at(-1)).toMatchObject({ kind: "forget", endpoint: job.endpoint });
+  threads[1]!.answer([job.delivery]);
+  expect(await forgotten).toEqual([job.delivery]);
+});
