@@ -13,11 +13,10 @@ import { Catalogue } from "./catalogue.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { departures, type Config, type Reread } from "./config.ts";
 import { addressRules, urlPolicies } from "./config/endpoint-rules.ts";
-import { caresAskResolvers } from "./delivery/http/ask-resolvers.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
-import type { Network, SenderSettings } from "./delivery/send/open-sender.ts";
-import { readOwnAddresses } from "./delivery/http/own-addresses.ts";
-import { openFilesLimit } from "./delivery/http/own-limits.ts";
+import type { Network } from "./delivery/http/egress.ts";
+import { addressPolicies, askResolvers, openFilesLimit, type AskResolvers } from "./delivery/http/this-host.ts";
+import type { SenderSettings } from "./delivery/send/open-sender.ts";
 import type { SenderThreadData } from "./delivery/threads/messages.ts";
 import type { Ended, Sending } from "./delivery/send/sending.ts";
 import type { StartThread } from "./delivery/threads/thread-port.ts";
@@ -51,7 +50,7 @@ export interface DaemonParts {
   readonly listenFd: number | null;
   readonly clock: Clock;
   /** Only with `threads = 0`: functions cannot be sent to a thread. */
-  readonly network: Network;
+  readonly network: Network & { readonly askResolvers?: AskResolvers };
   readonly startSender: StartThread;
   readonly schedule: (chores: readonly Chore[], log: Log) => Schedule;
 }
@@ -125,8 +124,7 @@ export async function startDaemon(
     onFault,
     ladder: config.retry.delays,
     timeoutMs: config.retry.timeout,
-    askResolvers:
-      parts.network === undefined ? caresAskResolvers() : (parts.network.askResolvers ?? (async () => null)),
+    askResolvers: parts.network === undefined ? askResolvers : (parts.network.askResolvers ?? (async () => null)),
     maxRetryAfter: config.retry.maxRetryAfter,
     heldBytes: config.limits.inFlightBytes,
     disabling: { onGone: config.endpoints.disableOnGone, afterMs: config.endpoints.disableAfter },
@@ -135,12 +133,12 @@ export async function startDaemon(
   });
   const ending = new AbortController();
   let { egress, retention: rules, backup: backupRules } = config;
-  const ownAddresses = readOwnAddresses(clock);
+  const policyOf = addressPolicies(clock);
   let ownPort = config.server.listen.port;
-  let urlPolicy = urlPolicies(config, ownPort, ownAddresses);
+  let urlPolicy = urlPolicies(config, ownPort, policyOf);
   const useEgress = (given: Config) => {
     egress = given.egress;
-    urlPolicy = urlPolicies(given, ownPort, ownAddresses);
+    urlPolicy = urlPolicies(given, ownPort, policyOf);
     sending?.setEgress(addressRules(given, ownPort));
   };
   const onFailed = (detail: string) => alerts.backupFailed(detail);
@@ -321,8 +319,7 @@ async function sendingFor(config: Config, { clock, log, network, startSender }: 
   if (threads === 0) {
     // Only here does the main thread load the HTTP client.
     const { openSender } = await import("./delivery/send/open-sender.ts");
-    return (onEnded) =>
-      openSender(settings, { clock, onEnded: (ended) => onEnded([ended]), ...(network && { network }) });
+    return (onEnded) => openSender(settings, clock, { onEnded: (ended) => onEnded([ended]) }, network);
   }
   const start = startSender ?? ((data: SenderThreadData) => startThread("sender", data));
   return (onEnded) =>

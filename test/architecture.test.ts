@@ -59,6 +59,24 @@ const RULES: Rule[] = [
     why: "opening a store",
   },
   {
+    from: "src/delivery/http",
+    may: ["src/delivery/http", "src/domain", "src/packed.ts", NODE, "undici"],
+    types: ["src/clock.ts"],
+    why: "one POST on the wire, which knows nothing of those who send",
+  },
+  {
+    from: "src/delivery/send",
+    may: ["src/delivery/send", "src/delivery/http", "src/domain"],
+    types: ["src/clock.ts"],
+    why: "one sender, which knows neither threads nor the dispatcher",
+  },
+  {
+    from: "src/delivery/threads",
+    may: ["src/delivery/threads", "src/delivery/send", "src/domain", "src/clock.ts", NODE],
+    types: ["src/log.ts"],
+    why: "senders behind message ports, which know nothing of the dispatcher",
+  },
+  {
     from: "src/delivery",
     may: ["src/delivery", "src/domain", "src/alarm.ts", "src/clock.ts", "src/packed.ts", NODE, "undici"],
     types: ["src/store/store.ts", "src/log.ts"],
@@ -201,7 +219,7 @@ const LAZY: Record<string, string[]> = {
   "cli/receiver/demo-site.ts": ["src/daemon.ts", "src/log.ts"],
   "cli/tui/tui.ts": ["tui/main.tsx"],
   "cli/doctor/certificate.ts": ["src/api/server/certificate.ts"],
-  "cli/doctor/endpoints.ts": ["src/delivery/http/probe.ts", "src/own-addresses.ts", "src/clock.ts"],
+  "cli/doctor/endpoints.ts": ["src/delivery/http/probe.ts", "src/clock.ts"],
   "cli/upkeep/backup.ts": ["src/offline.ts"],
   "cli/upkeep/restore.ts": ["src/offline.ts"],
   "cli/upkeep/migrate.ts": ["src/offline.ts"],

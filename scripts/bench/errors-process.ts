@@ -2,18 +2,14 @@
 import { systemClock } from "../../src/clock.ts";
 import { Egress } from "../../src/delivery/http/egress.ts";
 import { Exchange } from "../../src/delivery/http/exchange.ts";
-import type { SignedRequest } from "../../src/delivery/send/signed-request.ts";
-import { AddressPolicy } from "../../src/domain/address.ts";
+import type { SignedRequest } from "../../src/delivery/http/attempt.ts";
 import { ENVELOPE, SEQ_AT, writeDigits } from "./payload.ts";
 
 const RULES = { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: true, ownPort: 0 };
 const [url, parallel] = process.argv.slice(2) as [string, string];
-const egress = new Egress({
-  clock: systemClock,
-  policy: new AddressPolicy(RULES, () => []),
-  resolve: (name) => Promise.reject(new Error(`nobody should look up ${name}`)),
-  timeoutMs: 10_000,
-});
+const settings = { addresses: RULES, resolver: "c-ares", caFile: "", timeoutMs: 10_000 } as const;
+const resolve = (name: string) => Promise.reject(new Error(`nobody should look up ${name}`));
+const egress = new Egress(settings, systemClock, { resolve, ownAddresses: () => [] });
 const exchange = new Exchange(egress, url, "default");
 let submitted = 0;
 let unanswered = 0;

@@ -6,7 +6,8 @@ import { openListener } from "../../src/api/server/listen.ts";
 import { systemClock } from "../../src/clock.ts";
 import { loadConfig } from "../../src/config.ts";
 import { urlPolicies } from "../../src/config/endpoint-rules.ts";
-import { Signer } from "../../src/delivery/send/signed-request.ts";
+import { addressPolicies } from "../../src/delivery/http/this-host.ts";
+import { Signer } from "../../src/delivery/send/signer.ts";
 import type { Claim } from "../../src/domain/delivery.ts";
 import type { Target } from "../../src/domain/endpoint.ts";
 import { envelope, type EventDraft } from "../../src/domain/event.ts";
@@ -131,7 +132,11 @@ const api = createApi({
   version: "relay",
   peers: { of: () => null, trouble: null },
   phase: () => "serving",
-  urlPolicy: urlPolicies(config, 0, () => []),
+  urlPolicy: urlPolicies(
+    config,
+    0,
+    addressPolicies(systemClock, () => []),
+  ),
 });
 const listener = await openListener(api.handler(false), {
   host: "127.0.0.1",

@@ -74,17 +74,17 @@ export const DELIVERY: readonly Mutant[] = [
   },
   {
     name: "signed-with-the-wrong-secret-in-a-rotation",
-    file: "src/delivery/send/signed-request.ts",
+    file: "src/delivery/send/signer.ts",
     find: "signBody(this.#keys.specified, body)",
     replace: "signBody((this.#nextKeys ?? this.#keys).specified, body)",
-    tests: ["test/delivery/send/signed-request.test.ts"],
+    tests: ["test/delivery/send/signer.test.ts"],
   },
   {
     name: "serialised-anew-at-send",
-    file: "src/delivery/send/signed-request.ts",
+    file: "src/delivery/send/signer.ts",
     find: "    const { body } = send;\n",
     replace: "    const body = Buffer.from(JSON.stringify(JSON.parse(Buffer.from(send.body).toString())));\n",
-    tests: ["test/delivery/send/signed-request.test.ts", "test/e2e/delivers.test.ts"],
+    tests: ["test/delivery/send/signer.test.ts", "test/e2e/delivers.test.ts"],
   },
   {
     name: "wall-clock-for-durations",
@@ -102,7 +102,7 @@ export const DELIVERY: readonly Mutant[] = [
   },
   {
     name: "a-connection-is-kept-after-an-error",
-    file: "src/delivery/http/exchange.ts",
+    file: "src/delivery/http/kept-connections.ts",
     find: "const keeps = succeeded && !this.#closed",
     replace: "const keeps = !this.#closed",
     tests: ["test/delivery/http/stray-responses.test.ts"],

@@ -1,6 +1,6 @@
 /** Where endpoints may be, as the configuration says: for registrations, deliveries, alerts and probes alike. */
 import type { Config } from "../config.ts";
-import { AddressPolicy, type AddressRules } from "../domain/address.ts";
+import type { AddressPolicy, AddressRules } from "../domain/address.ts";
 import type { UrlPolicy } from "../domain/url.ts";
 
 type Given = Pick<Config, "egress" | "dev">;
@@ -14,9 +14,9 @@ export function addressRules({ egress, dev }: Given, ownPort: number): AddressRu
 export function urlPolicies(
   given: Given,
   ownPort: number,
-  ownAddresses: () => readonly string[],
+  policyOf: (rules: AddressRules) => AddressPolicy,
 ): (tenant: string) => UrlPolicy {
   const { allowHttp, ports, allowIpHosts } = given.egress;
-  const address = new AddressPolicy(addressRules(given, ownPort), ownAddresses);
+  const address = policyOf(addressRules(given, ownPort));
   return (tenant) => ({ allowHttp, ports, allowIpHosts, address, tenant, dev: given.dev });
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Ladder } from "../domain/ladder.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
-import type { AskResolvers } from "./http/ask-resolvers.ts";
+import type { AskResolvers } from "./http/this-host.ts";
 import type { DisablingRules } from "./disabling.ts";
 import type { Ended, Sending } from "./send/sending.ts";
 import type { DeliveryWatcher } from "./watcher.ts";

@@ -7,7 +7,7 @@ import { noResponse, type Outcome } from "../domain/attempt.ts";
 import { evidenceOf, isUnheard, type Evidence } from "../domain/evidence.ts";
 import type { Log } from "../log.ts";
 import { Alarm } from "../alarm.ts";
-import type { AskResolvers } from "./http/ask-resolvers.ts";
+import type { AskResolvers } from "./http/this-host.ts";
 import { Outage } from "./outage.ts";
 import type { EndedClaim } from "./recorder.ts";
 import { Unresolved } from "./unresolved.ts";

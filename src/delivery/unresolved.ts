@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../clock.ts";
 import { noResponse } from "../domain/attempt.ts";
-import type { AskResolvers } from "./http/ask-resolvers.ts";
+import type { AskResolvers } from "./http/this-host.ts";
 import type { EndedClaim } from "./recorder.ts";
 
 /** However many resolvers there are, and however patient the one who asks. */

@@ -2,7 +2,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
 import { page, PAGE_POLICY } from "../../src/api/openapi/page.ts";
 import { openapi } from "../../src/api/openapi/document.ts";
-import { Signer } from "../../src/delivery/send/signed-request.ts";
+import { Signer } from "../../src/delivery/send/signer.ts";
 import { envelope } from "../../src/domain/event.ts";
 import { catalogue } from "../../src/domain/event-type.ts";
 import { PROBLEMS } from "../../src/domain/errors.ts";

@@ -11,6 +11,7 @@ import { Feed } from "../../src/feed/feed.ts";
 import type { Route } from "../../src/api/pipeline/route.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { urlPolicies } from "../../src/config/endpoint-rules.ts";
+import { addressPolicies } from "../../src/delivery/http/this-host.ts";
 import { newId } from "../../src/domain/id.ts";
 import type { Halt } from "../../src/domain/pause.ts";
 import type { NewApiKey, Scope } from "../../src/domain/key.ts";
@@ -99,7 +100,7 @@ export class ApiServer {
       version: "0.0.0",
       peers: new Peers({ loadKoffi: () => loadKoffi("/nonexistent"), log: silentLog, platform: process.platform }),
       phase: () => server.phase,
-      urlPolicy: urlPolicies(config, 0, options.ownAddresses ?? (() => [])),
+      urlPolicy: urlPolicies(config, 0, addressPolicies(new ManualClock(), options.ownAddresses ?? (() => []))),
     });
     const web = { log: silentLog, reject: api.reject, bounds: options.bounds ?? {} };
     const listener = await openListener(api.handler(false), { host: "127.0.0.1", port: 0, ...web });

@@ -1,6 +1,7 @@
 import type { Clock } from "../../src/clock.ts";
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
-import { Signer, type SignedRequest } from "../../src/delivery/send/signed-request.ts";
+import type { SignedRequest } from "../../src/delivery/http/attempt.ts";
+import { Signer } from "../../src/delivery/send/signer.ts";
 import { Sender, type SenderParts } from "../../src/delivery/send/sender.ts";
 import type { Outcome } from "../../src/domain/attempt.ts";
 import { SPECIFIED_LADDER } from "../../src/domain/ladder.ts";

@@ -1,14 +1,15 @@
-import { systemClock } from "../../src/clock.ts";
+import { systemClock, type Clock } from "../../src/clock.ts";
 import { AddressPolicy, type AddressRules } from "../../src/domain/address.ts";
 import type { Claim } from "../../src/domain/delivery.ts";
-import { Egress, trust, type EgressParts } from "../../src/delivery/http/egress.ts";
-import type { SignedRequest } from "../../src/delivery/send/signed-request.ts";
+import type { SignedRequest } from "../../src/delivery/http/attempt.ts";
+import { Egress, trust, type Network } from "../../src/delivery/http/egress.ts";
 import { caFile } from "./tls.ts";
+
+const NO_RULES: AddressRules = { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: false, ownPort: 0 };
 
 /** Of a host without addresses of its own, unless they are given. */
 export function anAddressPolicy(rules: Partial<AddressRules> = {}, ownAddresses: readonly string[] = []) {
-  const none = { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: false, ownPort: 0 };
-  return new AddressPolicy({ ...none, ...rules }, () => ownAddresses);
+  return new AddressPolicy({ ...NO_RULES, ...rules }, () => ownAddresses);
 }
 
 export const PUBLIC_ONLY = anAddressPolicy();
@@ -17,17 +18,24 @@ export const LOOPBACK_TOO = anAddressPolicy({ allowLoopback: true });
 /** Trusts the authority of tls/ as well. */
 export const testTrust = trust(caFile);
 
+export interface TestEgressParts extends Network {
+  readonly clock: Clock;
+  readonly policy: AddressPolicy;
+  readonly timeoutMs: number;
+}
+
 /** An egress that may reach this host, looks nothing up, and has all the time that a busy machine may need. */
-export function testEgress(parts: Partial<EgressParts> = {}): Egress {
-  return new Egress({
-    clock: systemClock,
-    policy: LOOPBACK_TOO,
+export function testEgress(parts: Partial<TestEgressParts> = {}): Egress {
+  const { clock = systemClock, policy = LOOPBACK_TOO, timeoutMs = 60_000, ...network } = parts;
+  const settings = { timeoutMs, addresses: NO_RULES, resolver: "c-ares", caFile: "" } as const;
+  const egress = new Egress(settings, clock, {
     resolve: (hostname) => Promise.reject(new Error(`nobody should look up ${hostname}`)),
     secureContext: testTrust,
-    timeoutMs: 60_000,
     bodyMs: 60_000,
-    ...parts,
+    ...network,
   });
+  egress.policy = policy;
+  return egress;
 }
 
 export function signedRequest(more: Partial<SignedRequest> = {}): SignedRequest {

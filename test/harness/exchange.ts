@@ -1,8 +1,8 @@
 /** Receivers and ways to them that are closed when the test that asked for them ends. */
 import { afterEach } from "vitest";
-import type { Egress, EgressParts } from "../../src/delivery/http/egress.ts";
+import type { Egress } from "../../src/delivery/http/egress.ts";
 import { Exchange } from "../../src/delivery/http/exchange.ts";
-import { testEgress } from "./egress.ts";
+import { testEgress, type TestEgressParts } from "./egress.ts";
 import { RawReceiver, type Step } from "./raw-receiver.ts";
 import { TestReceiver, type Answer } from "./receiver.ts";
 
@@ -18,7 +18,7 @@ export function closeAfter(close: () => unknown): void {
 }
 
 /** Its connections are used again at once, unless the test says otherwise. */
-export function egressOf(parts: Partial<EgressParts> = {}): Egress {
+export function egressOf(parts: Partial<TestEgressParts> = {}): Egress {
   const egress = testEgress({ restMs: 0, ...parts });
   closeAfter(() => egress.close());
   return egress;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
-import { Signer } from "../../src/delivery/send/signed-request.ts";
+import { Signer } from "../../src/delivery/send/signer.ts";
 import { Sender } from "../../src/delivery/send/sender.ts";
 import type { Outcome } from "../../src/domain/attempt.ts";
 import type { Claim, Send } from "../../src/domain/delivery.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/clock.ts";
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
-import { Signer } from "../../src/delivery/send/signed-request.ts";
+import { Signer } from "../../src/delivery/send/signer.ts";
 import type { SenderSettings } from "../../src/delivery/send/open-sender.ts";
 import type { SenderThreadData } from "../../src/delivery/threads/messages.ts";
 import { Sender, type SenderParts } from "../../src/delivery/send/sender.ts";

@@ -3,11 +3,22 @@ import { answered, type BodyError, noResponse, type Outcome, type Phases } from 
 import type { Connection } from "./connection.ts";
 import type { Opening } from "./egress-guard.ts";
 import { Timed } from "./deadline.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Egress } from "./egress.ts";
 import { bodyErrorOf, Fault, faultOf, isReset } from "./fault.ts";
-import { KeptBody } from "./kept-body.ts";
-import type { Headers } from "./kept-headers.ts";
-import type { SignedRequest } from "../send/signed-request.ts";
+import type { KeptConnections } from "./kept-connections.ts";
+import { KeptBody, type Headers, type KeptHeaders } from "./response.ts";
+
+/** A signed request, in the shape that undici's `dispatch` takes. undici adds host, connection and content-length. */
+export interface SignedRequest {
+  readonly method: "POST";
+  readonly path: string;
+  /** Names and values by turns, in the order and case of the wire. */
+  readonly headers: string[];
+  /** The signed bytes; content-length is taken from this same buffer. */
+  readonly body: Uint8Array;
+  /** A test's response is kept whole even when it succeeded. */
+  readonly keepsAll: boolean;
+}
 
 /** RFC 9110 sets no limit, and undici reads them for ever. */
 const MAX_INFORMATIONAL = 20;
@@ -23,12 +34,14 @@ type Controller = Dispatcher.DispatchController;
  * and time, and changes nothing. Whatever happens after the end is ignored.
  */
 export class Attempt extends Timed implements Dispatcher.DispatchHandler {
-  readonly request: SignedRequest;
-  connection: Connection;
-  /** Among the exchange's attempts in flight. */
+  /** Among its endpoint's attempts in flight. */
   place = 0;
-  readonly #exchange: Exchange;
-  readonly #resolve: (outcome: Outcome) => void;
+  readonly #egress: Egress;
+  readonly #connections: KeptConnections;
+  readonly #keptHeaders: KeptHeaders;
+  readonly #request: SignedRequest;
+  readonly #onEnd: (outcome: Outcome) => void;
+  #connection: Connection;
   readonly #startedAt: number;
   /** How the connection that was kept for this attempt had been opened; null for a fresh one. */
   readonly #kept: Opening | null;
@@ -41,23 +54,36 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
   #body: KeptBody | null = null;
   #ended = false;
 
-  constructor(exchange: Exchange, request: SignedRequest, connection: Connection, resolve: (outcome: Outcome) => void) {
+  constructor(
+    egress: Egress,
+    connections: KeptConnections,
+    keptHeaders: KeptHeaders,
+    request: SignedRequest,
+    onEnd: (outcome: Outcome) => void,
+  ) {
     super();
-    this.#exchange = exchange;
-    this.request = request;
-    this.connection = connection;
-    this.#kept = connection.opening;
-    this.#resolve = resolve;
-    this.#startedAt = exchange.egress.clock.monotonic();
+    this.#egress = egress;
+    this.#connections = connections;
+    this.#keptHeaders = keptHeaders;
+    this.#request = request;
+    this.#onEnd = onEnd;
+    this.#connection = connections.take();
+    this.#kept = this.#connection.opening;
+    this.#startedAt = egress.clock.monotonic();
+  }
+
+  start(): void {
+    this.#egress.attempts.add(this);
+    this.#connection.client.dispatch(this.#request, this);
   }
 
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
-    this.connection.serve();
+    this.#connection.serve();
   }
 
   onResponseStarted(): void {
-    this.#firstByteAt ??= this.#exchange.egress.clock.monotonic();
+    this.#firstByteAt ??= this.#egress.clock.monotonic();
   }
 
   onResponseStart(controller: Controller, status: number, headers: Headers): void {
@@ -70,17 +96,16 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
       controller.abort(ENOUGH);
       return;
     }
-    const { egress } = this.#exchange;
     this.#status = status;
     this.#headers = headers;
-    this.#decidedAt = egress.clock.monotonic();
-    egress.attempts.remove(this);
-    egress.bodies.add(this);
+    this.#decidedAt = this.#egress.clock.monotonic();
+    this.#egress.attempts.remove(this);
+    this.#egress.bodies.add(this);
   }
 
   onResponseData(controller: Controller, chunk: Uint8Array): void {
     if (this.#ended) return;
-    this.#body ??= new KeptBody(this.#succeeded && !this.request.keepsAll ? SUCCESS_KEPT_BYTES : MAX_BODY_BYTES);
+    this.#body ??= new KeptBody(this.#succeeded && !this.#request.keepsAll ? SUCCESS_KEPT_BYTES : MAX_BODY_BYTES);
     this.#body.add(chunk);
     if (this.#body.seen <= MAX_BODY_BYTES) return;
     this.#answer(null);
@@ -88,7 +113,7 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#exchange.release(this.connection, this.#succeeded);
+    this.#connections.release(this.#connection, this.#succeeded);
     this.#answer(null);
   }
 
@@ -114,17 +139,17 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
 
   /** A kept connection that ends as it is used again lost a race: the receiver saw nothing of it, and is not to blame. */
   #maySendAgain(error: Error): boolean {
-    return this.connection.opening === this.#kept && this.#firstByteAt === null && isReset(error);
+    return this.#connection.opening === this.#kept && this.#firstByteAt === null && isReset(error);
   }
 
   #sendAgain(): void {
     this.#controller = null;
-    this.connection = this.#exchange.connect();
-    this.connection.client.dispatch(this.request, this);
+    this.#connection = this.#connections.open();
+    this.#connection.client.dispatch(this.#request, this);
   }
 
   #tearDown(): void {
-    if (this.#controller === null) this.connection.close(ENOUGH);
+    if (this.#controller === null) this.#connection.close(ENOUGH);
     else this.#controller.abort(ENOUGH);
   }
 
@@ -142,9 +167,9 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
       bodyError,
       detail: error === "redirect_not_followed" ? `${answered(status)}, which is not followed` : answered(status),
       durationMs: this.#sinceStart(this.#decidedAt),
-      remoteAddress: this.connection.opening?.remoteAddress ?? null,
+      remoteAddress: this.#connection.opening?.remoteAddress ?? null,
       phases: this.#phases(),
-      responseHeaders: this.#exchange.keptHeaders(this.#headers),
+      responseHeaders: this.#keptHeaders.of(this.#headers),
       responseBody: this.#body?.bytes() ?? NO_BODY,
       responseTruncated: this.#body?.truncated ?? false,
       ours: false,
@@ -152,10 +177,10 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
   }
 
   #fail(fault: Fault): void {
-    const duration = this.#sinceStart(this.#exchange.egress.clock.monotonic());
-    const remoteAddress = this.connection.opening?.remoteAddress ?? null;
+    const duration = this.#sinceStart(this.#egress.clock.monotonic());
+    const remoteAddress = this.#connection.opening?.remoteAddress ?? null;
     const { evidence } = fault;
-    if (evidence === "shortage") this.#exchange.egress.ranShort();
+    if (evidence === "shortage") this.#egress.ranShort();
     this.#end(noResponse(fault.error, fault.message, duration, { remoteAddress, phases: this.#phases(), evidence }));
   }
 
@@ -163,19 +188,18 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
     if (this.#ended) return;
     this.#ended = true;
     this.list?.remove(this);
-    this.#exchange.ended(this);
-    this.#resolve(outcome);
+    this.#onEnd(outcome);
   }
 
   #timeout(): Fault {
-    const { opening } = this.connection;
+    const { opening } = this.#connection;
     const missing = this.#controller === null ? opening?.waitingFor : `an answer from ${opening?.remoteAddress}`;
     const evidence = missing === "an address" ? "no_look_up" : "silence";
     return new Fault("timeout", `the time limit passed before there was ${missing ?? "a connection"}`, evidence);
   }
 
   #phases(): Phases {
-    const { opening } = this.connection;
+    const { opening } = this.#connection;
     const own = opening === this.#kept ? null : opening;
     return {
       dnsMs: this.#sinceStart(own?.resolvedAt ?? null),

@@ -11,12 +11,6 @@ const IDLE_MS = 2000;
 const LIFETIME_MS = 60_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
-export interface ConnectionEvents {
-  readonly onLost: (connection: Connection) => void;
-  /** Bytes came while no request was out. */
-  readonly onStray: () => void;
-}
-
 /** One connection to one endpoint: one socket, opened once, that carries one request at a time. */
 export class Connection {
   readonly client: Client;
@@ -27,15 +21,16 @@ export class Connection {
   readonly #egress: Egress;
   readonly #policy: AddressPolicy;
   readonly #destination: Destination;
-  readonly #events: ConnectionEvents;
+  readonly #onStray: () => void;
   #socket: Socket | null = null;
   #readBefore = 0;
 
-  constructor(egress: Egress, destination: Destination, events: ConnectionEvents) {
+  /** @param onStray bytes came while no request was out */
+  constructor(egress: Egress, destination: Destination, onLost: (connection: Connection) => void, onStray: () => void) {
     this.#egress = egress;
     this.#policy = egress.policy;
     this.#destination = destination;
-    this.#events = events;
+    this.#onStray = onStray;
     this.client = new Client(destination.origin, {
       connect: (_options, callback) => this.#open(callback),
       allowH2: false,
@@ -48,8 +43,8 @@ export class Connection {
     });
     this.client.on("disconnect", (_origin, _targets, error) => {
       // The parser met it in the segment that held the end of the answer.
-      if (this.restingSince !== null && isOutOfTurn(error)) events.onStray();
-      events.onLost(this);
+      if (this.restingSince !== null && isOutOfTurn(error)) onStray();
+      onLost(this);
     });
   }
 
@@ -98,7 +93,7 @@ export class Connection {
   /** Comes before undici reads, and before what it read is an answer to a request that was written meanwhile. */
   readonly #onReadable = (): void => {
     if (this.restingSince !== null && this.#socket!.readableLength > 0) {
-      this.#events.onStray();
+      this.#onStray();
       this.#socket!.destroy();
       return;
     }

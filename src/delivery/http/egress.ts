@@ -1,29 +1,34 @@
 import { readFileSync } from "node:fs";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import type { Clock } from "../../clock.ts";
-import type { AddressPolicy } from "../../domain/address.ts";
+import type { AddressPolicy, AddressRules } from "../../domain/address.ts";
 import { packed } from "../../packed.ts";
 import { Deadlines } from "./deadline.ts";
 import { dialTcp, type Dial } from "./dial.ts";
-import type { Resolve } from "./resolver.ts";
+import { createResolve, type Resolve } from "./resolver.ts";
+import { addressPolicies } from "./this-host.ts";
 
-export interface EgressParts {
-  readonly clock: Clock;
-  readonly policy: AddressPolicy;
-  readonly resolve: Resolve;
+/** What the operator says of the way out, as plain data. */
+export interface EgressSettings {
   /** From the start of an attempt to the end of the final header block. */
   readonly timeoutMs: number;
+  readonly addresses: AddressRules;
+  readonly resolver: "c-ares" | "system";
   /** PEM file of further authorities to trust; "" for none. */
-  readonly caFile?: string;
-  /** Instead of `caFile`, what `trust` made before. */
+  readonly caFile: string;
+}
+
+/** What a test puts in the place of the real network. */
+export interface Network {
+  readonly resolve?: Resolve;
+  readonly dial?: Dial;
+  readonly ownAddresses?: () => readonly string[];
+  /** Instead of the authorities that `trust` reads. */
   readonly secureContext?: SecureContext;
-  /** How long a body may take after its header block; 1,000 unless a test is in a hurry. */
+  /** How long a body may take after its header block. */
   readonly bodyMs?: number;
   /** How long a receiver must have been silent before its connections are used again; 0 for at once. */
   readonly restMs?: number;
-  readonly dial?: Dial;
-  /** For how many connections there is room to rest; any number if it is not said. */
-  readonly restRoom?: () => number;
 }
 
 /** So long after a shortage no connection rests: attempts need them. */
@@ -31,6 +36,7 @@ const SHORT_MS = 5000;
 
 /** Who answers twice mostly does so at once, and hardly ever later than this. */
 const REST_MS = 250;
+const BODY_MS = 1000;
 
 /** What the ways to all endpoints share. Proxies named in the environment play no part in it. */
 export class Egress {
@@ -43,26 +49,34 @@ export class Egress {
   readonly secureContext: SecureContext;
   /** Connections that are kept though nothing is sent on them. */
   resting = 0;
-  readonly #restRoom: () => number;
-  #shortAt = Number.NEGATIVE_INFINITY;
+  /** For how many of those there is room. */
+  restRoom = Number.POSITIVE_INFINITY;
   readonly attempts: Deadlines;
   readonly bodies: Deadlines;
+  readonly #policyOf: (rules: AddressRules) => AddressPolicy;
+  #shortAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: EgressParts) {
-    this.clock = parts.clock;
-    this.policy = parts.policy;
-    this.resolve = parts.resolve;
-    this.dial = parts.dial ?? dialTcp;
-    this.#restRoom = parts.restRoom ?? (() => Number.POSITIVE_INFINITY);
-    this.restMs = parts.restMs ?? REST_MS;
-    this.attempts = new Deadlines(parts.clock, parts.timeoutMs);
-    this.bodies = new Deadlines(parts.clock, parts.bodyMs ?? 1000);
-    this.secureContext = parts.secureContext ?? trust(parts.caFile);
+  constructor(settings: EgressSettings, clock: Clock, network: Network = {}) {
+    const { addresses, resolver, caFile, timeoutMs } = settings;
+    this.clock = clock;
+    this.#policyOf = addressPolicies(clock, network.ownAddresses);
+    this.policy = this.#policyOf(addresses);
+    this.resolve = network.resolve ?? createResolve(resolver, addresses.allowLoopback);
+    this.dial = network.dial ?? dialTcp;
+    this.restMs = network.restMs ?? REST_MS;
+    this.attempts = new Deadlines(clock, timeoutMs);
+    this.bodies = new Deadlines(clock, network.bodyMs ?? BODY_MS);
+    this.secureContext = network.secureContext ?? trust(caFile);
+  }
+
+  /** Every connection that is opened from now on, and every request that is not on the wire yet, keeps to these rules. */
+  keepTo(rules: AddressRules): void {
+    this.policy = this.#policyOf(rules);
   }
 
   /** Whether one more connection may rest. */
   get mayRest(): boolean {
-    if (this.resting >= this.#restRoom()) return false;
+    if (this.resting >= this.restRoom) return false;
     return this.#shortAt === Number.NEGATIVE_INFINITY || this.clock.monotonic() - this.#shortAt >= SHORT_MS;
   }
 

@@ -1,15 +1,9 @@
 /** Goes the way to a receiver that a delivery goes, up to where its request would be written, and hangs up. */
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../clock.ts";
-import { AddressPolicy } from "../../domain/address.ts";
 import { Destination, Opening } from "./egress-guard.ts";
-import { Egress, trust } from "./egress.ts";
+import { Egress, type EgressSettings } from "./egress.ts";
 import { Fault } from "./fault.ts";
-import type { SenderSettings } from "../send/open-sender.ts";
-import { readOwnAddresses } from "./own-addresses.ts";
-import { createResolve } from "./resolver.ts";
-
-export type ProbeSettings = Pick<SenderSettings, "addresses" | "resolver" | "caFile" | "timeoutMs">;
 
 export interface Probed {
   readonly address: string;
@@ -21,16 +15,9 @@ export interface Probed {
 /** A fault's message is a sentence. */
 export type Probe = (url: URL, tenant: string) => Promise<Probed | Fault>;
 
-export function createProbe(settings: ProbeSettings, clock: Clock): Probe {
-  const { addresses, timeoutMs } = settings;
-  const egress = new Egress({
-    clock,
-    policy: new AddressPolicy(addresses, readOwnAddresses(clock)),
-    resolve: createResolve(settings.resolver, addresses.allowLoopback),
-    secureContext: trust(settings.caFile),
-    timeoutMs,
-  });
-  return (url, tenant) => probe(egress, new Destination(url, tenant), timeoutMs);
+export function createProbe(settings: EgressSettings, clock: Clock): Probe {
+  const egress = new Egress(settings, clock);
+  return (url, tenant) => probe(egress, new Destination(url, tenant), settings.timeoutMs);
 }
 
 function probe(egress: Egress, destination: Destination, timeoutMs: number): Promise<Probed | Fault> {

@@ -9,7 +9,7 @@ import type { Send } from "../../domain/delivery.ts";
 import type { Target } from "../../domain/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { InFlightLimit } from "./in-flight-limit.ts";
-import type { Signer } from "./signed-request.ts";
+import type { Signer } from "./signer.ts";
 import { isResumed, type Ended, type Sending } from "./sending.ts";
 import { Speedometer } from "./speed.ts";
 import { FairQueue } from "./fair-queue.ts";

@@ -11,5 +11,5 @@ serveSender({
   port: parentPort!,
   onWire,
   clock: systemClock,
-  open: (hooks) => openSender(settings, { clock: systemClock, ...hooks }),
+  open: (hooks) => openSender(settings, systemClock, hooks),
 });

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { Exchange } from "../../../src/delivery/http/exchange.ts";
-import { Signer } from "../../../src/delivery/send/signed-request.ts";
+import { Signer } from "../../../src/delivery/send/signer.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { DialSpy } from "../../harness/dial.ts";
 import { claim, signedRequest } from "../../harness/egress.ts";

@@ -3,18 +3,7 @@ import type { Send } from "../../domain/delivery.ts";
 import type { Target } from "../../domain/endpoint.ts";
 import { signBody, signingKeys, signStandard, type SigningKeys } from "../../domain/signature.ts";
 import type { TraceContext } from "../../domain/trace-context.ts";
-
-/** A signed request, in the shape that undici's `dispatch` takes. undici adds host, connection and content-length. */
-export interface SignedRequest {
-  readonly method: "POST";
-  readonly path: string;
-  /** Names and values by turns, in the order and case of the wire. */
-  readonly headers: string[];
-  /** The signed bytes; content-length is taken from this same buffer. */
-  readonly body: Uint8Array;
-  /** A test's response is kept whole even when it succeeded. */
-  readonly keepsAll: boolean;
-}
+import type { SignedRequest } from "../http/attempt.ts";
 
 export interface SignatureOptions {
   /** The name of the body signature's header, sent in exactly this case. */

@@ -2,7 +2,7 @@ import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import type { Send } from "../../../src/domain/delivery.ts";
 import type { Target } from "../../../src/domain/endpoint.ts";
-import { Signer, type SignatureOptions } from "../../../src/delivery/send/signed-request.ts";
+import { Signer, type SignatureOptions } from "../../../src/delivery/send/signer.ts";
 import { claim } from "../../harness/egress.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
