@@ -2,7 +2,7 @@
 import { glyph, paint } from "./draw/look.ts";
 import { fit } from "./draw/text.ts";
 import { isTooSmall, layoutOf, LEAST } from "./layout.ts";
-import type { State } from "./model.ts";
+import type { State } from "./model/state.ts";
 import { activityRows } from "./screens/activity.ts";
 import { helpRows, lostRows, overlay } from "./screens/boxes.ts";
 import { headerRow, keysRow, statusRow, tabsRow } from "./screens/chrome.ts";
@@ -14,8 +14,8 @@ import { eventPage } from "./screens/event.ts";
 import { failureRows } from "./screens/failures.ts";
 import { deliveryRows, eventRows } from "./screens/lists.ts";
 import { filled } from "./screens/table.ts";
-import { paneEvent } from "./state/pane.ts";
-import { here } from "./state/places.ts";
+import { paneEvent } from "./state/lists/event-pane.ts";
+import { here } from "./state/lists/places.ts";
 
 export function frameOf(state: State): string[] {
   const { size, settings, link } = state;

@@ -1,6 +1,6 @@
 /** Where things are on a screen of a given size. */
-import type { Place, Size, State } from "./model.ts";
-import { here } from "./state/places.ts";
+import type { Place, Size, State } from "./model/state.ts";
+import { here } from "./state/lists/places.ts";
 
 export const LEAST: Size = { columns: 60, rows: 12 };
 const SPLIT_COLUMNS = 120;

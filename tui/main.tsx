@@ -4,9 +4,10 @@ import { resolve } from "node:path";
 import { render, type SuspendTerminal } from "ink";
 import type { Client } from "../src/client/client.ts";
 import { App } from "./app.tsx";
-import type { Settings, Tab } from "./model.ts";
+import type { Tab } from "./model/list.ts";
+import type { Settings } from "./model/state.ts";
 import { Program, type Surroundings } from "./program.ts";
-import { initialState } from "./state.ts";
+import { initialState } from "./state/reduce.ts";
 
 export interface DashboardOptions {
   readonly client: Client;

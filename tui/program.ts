@@ -3,9 +3,10 @@ import { ClientError, type Client } from "../src/client/client.ts";
 import type { StreamMessage } from "../src/client/stream.ts";
 import { frameOf } from "./frame.ts";
 import type { KeyName } from "./keystrokes.ts";
-import type { Answered, Call, Effect, Message, Problem, Size, State, Step } from "./model.ts";
-import { reduce } from "./state.ts";
-import { refreshMs, tickMs } from "./state/pulse.ts";
+import type { Answered, Call, Problem } from "./model/call.ts";
+import type { Effect, Message, Size, State, Step } from "./model/state.ts";
+import { reduce } from "./state/reduce.ts";
+import { refreshMs, tickMs } from "./state/tick.ts";
 
 /** A message before it is known when it came. */
 type Said = Message extends infer M ? (M extends unknown ? Omit<M, "now"> : never) : never;

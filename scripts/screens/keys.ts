@@ -1,5 +1,5 @@
 /** The key table as the docs show it. */
-import { BINDINGS } from "../../tui/keys.ts";
+import { BINDINGS } from "../../tui/keys/table.ts";
 
 const PLACES: Readonly<Record<string, string>> = { endpoint: "an endpoint's page", event: "an event's page" };
 const [BEGIN, END] = ["<!-- keys: written by npm run screens -->\n", "<!-- end of keys -->"];

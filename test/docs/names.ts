@@ -4,8 +4,8 @@ import { resolve } from "node:path";
 import Database from "better-sqlite3";
 import { COMMANDS, GROUPS, type CommandName } from "../../cli/commands.ts";
 import { SETTINGS } from "../../src/config/schema.ts";
-import { BINDINGS } from "../../tui/keys.ts";
-import { TABS } from "../../tui/model.ts";
+import { BINDINGS } from "../../tui/keys/table.ts";
+import { TABS } from "../../tui/model/list.ts";
 import { LOADED } from "../cli/loaded.ts";
 
 /** By the place that a glossary line gives in bold. */

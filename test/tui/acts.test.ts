@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AttemptChange } from "../../src/client/stream.ts";
-import type { Call } from "../../tui/model.ts";
+import type { Call } from "../../tui/model/call.ts";
 import { asked, Dashboard, idOf, NOW, shown, type Setup } from "./daemon.ts";
 
 const GONE = { failure: "unreachable", code: "unreachable", message: "gone", hint: "" };

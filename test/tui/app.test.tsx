@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { openDashboard } from "../../tui/main.tsx";
-import type { Size } from "../../tui/model.ts";
+import type { Size } from "../../tui/model/state.ts";
 import { aDirectory } from "../harness/daemon.ts";
 import { FakeClient } from "./client.ts";
 import { idOf, SETTINGS } from "./daemon.ts";

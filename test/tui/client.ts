@@ -1,6 +1,6 @@
 import { ClientError, type Client } from "../../src/client/client.ts";
 import type { StreamMessage, StreamOptions } from "../../src/client/stream.ts";
-import type { Call } from "../../tui/model.ts";
+import type { Call } from "../../tui/model/call.ts";
 import { FakeDaemon, type Holds } from "./daemon.ts";
 
 /** A client whose daemon answers from here, tells what the test says, and goes away when the test says. */

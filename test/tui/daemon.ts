@@ -14,8 +14,10 @@ import type { Job, JobDraft, JobPlan } from "../../src/client/answers.ts";
 import type { StreamMessage } from "../../src/client/stream.ts";
 import { frameOf } from "../../tui/frame.ts";
 import type { KeyName } from "../../tui/keystrokes.ts";
-import type { Call, Effect, Message, Settings, Size, State, Tab } from "../../tui/model.ts";
-import { initialState, reduce } from "../../tui/state.ts";
+import type { Call } from "../../tui/model/call.ts";
+import type { Tab } from "../../tui/model/list.ts";
+import type { Effect, Message, Settings, Size, State } from "../../tui/model/state.ts";
+import { initialState, reduce } from "../../tui/state/reduce.ts";
 
 export const NOW = Date.parse("2026-11-20T10:00:00.000Z");
 export const LOOK = { color: true, ascii: false };

@@ -2,8 +2,8 @@
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
-import type { Dialog, Purpose } from "../../tui/dialog.ts";
-import type { State } from "../../tui/model.ts";
+import type { Dialog, Purpose } from "../../tui/model/dialog.ts";
+import type { State } from "../../tui/model/state.ts";
 import { dialogRows } from "../../tui/screens/dialogs.ts";
 import { Dashboard, NOW, type Setup } from "./daemon.ts";
 

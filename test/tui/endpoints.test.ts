@@ -3,7 +3,7 @@ import { anAttempt } from "../../src/api/schemas/attempt.ts";
 import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
 import { anEvent, anEventSummary } from "../../src/api/schemas/event.ts";
 import { frameOf } from "../../tui/frame.ts";
-import type { Call } from "../../tui/model.ts";
+import type { Call } from "../../tui/model/call.ts";
 import { Dashboard, idOf, NEW_ENDPOINT, SECRET, type Setup } from "./daemon.ts";
 
 function shown({ state }: Dashboard): string {

@@ -2,7 +2,8 @@ import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import { anEndpoint } from "../../src/api/schemas/endpoint.ts";
 import { frameOf } from "../../tui/frame.ts";
-import { TABS, type Size } from "../../tui/model.ts";
+import { TABS } from "../../tui/model/list.ts";
+import type { Size } from "../../tui/model/state.ts";
 import { Dashboard } from "./daemon.ts";
 import { HOSTILE } from "./hostile.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { webhookd } from "../../cli/front/dispatch.ts";
 import { readFilter } from "../../src/client/filter.ts";
-import type { Tab } from "../../tui/model.ts";
-import { here } from "../../tui/state/places.ts";
+import type { Tab } from "../../tui/model/list.ts";
+import { here } from "../../tui/state/lists/places.ts";
 import { FakeIo } from "../cli/fake-io.ts";
 import { asked, Dashboard, idOf, shown, type Setup } from "./daemon.ts";
 import { HOSTILE } from "./hostile.ts";

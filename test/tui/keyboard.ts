@@ -1,9 +1,9 @@
 /** Every key of the dashboard, pressed in a real terminal. */
 import { expect } from "vitest";
-import { BINDINGS } from "../../tui/keys.ts";
+import { BINDINGS } from "../../tui/keys/table.ts";
 import type { Binding } from "../../tui/keys/binding.ts";
 import type { KeyName } from "../../tui/keystrokes.ts";
-import type { Place } from "../../tui/model.ts";
+import type { Place } from "../../tui/model/state.ts";
 import { RunningDashboard } from "./dashboard.ts";
 import { openSite } from "./site.ts";
 import type { Tmux } from "./tmux.ts";

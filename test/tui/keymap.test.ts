@@ -1,5 +1,5 @@
 import { it } from "vitest";
-import { BINDINGS } from "../../tui/keys.ts";
+import { BINDINGS } from "../../tui/keys/table.ts";
 import { RunningDashboard } from "./dashboard.ts";
 import { nameOf, OTHER_LISTS, PLACES, tryKeys } from "./keyboard.ts";
 import { openSite } from "./site.ts";

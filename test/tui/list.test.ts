@@ -1,7 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { List } from "../../tui/model.ts";
-import { moveBy, newList, patchRows, readAnew, scrolled, takePage, wantedPage } from "../../tui/state/list.ts";
+import type { List } from "../../tui/model/list.ts";
+import {
+  moveBy,
+  newList,
+  patchRows,
+  readAnew,
+  scrolled,
+  takePage,
+  wantedPage,
+} from "../../tui/state/lists/paged-list.ts";
 
 type Row = string;
 const keyOf = (row: Row) => row;

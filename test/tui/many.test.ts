@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aJob, aJobPlan } from "../../src/api/schemas/job.ts";
 import { anAttempt } from "../../src/api/schemas/attempt.ts";
-import type { Call } from "../../tui/model.ts";
+import type { Call } from "../../tui/model/call.ts";
 import { asked, Dashboard, idOf, NOW, shown, type Setup } from "./daemon.ts";
 
 const FIXED = new Date(NOW).toISOString();

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Program, type Surroundings } from "../../tui/program.ts";
-import { initialState } from "../../tui/state.ts";
+import { initialState } from "../../tui/state/reduce.ts";
 import type { StreamMessage } from "../../src/client/stream.ts";
 import { FakeClient } from "./client.ts";
 import { idOf, NOW, SETTINGS } from "./daemon.ts";

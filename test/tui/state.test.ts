@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { AttemptChange, StreamMessage } from "../../src/client/stream.ts";
 import { frameOf } from "../../tui/frame.ts";
-import type { Act, List } from "../../tui/model.ts";
-import { here } from "../../tui/state/places.ts";
-import { tickMs } from "../../tui/state/pulse.ts";
+import type { Act } from "../../tui/model/call.ts";
+import type { List } from "../../tui/model/list.ts";
+import { here } from "../../tui/state/lists/places.ts";
+import { tickMs } from "../../tui/state/tick.ts";
 import { asked, Dashboard, idOf, NOW, shown } from "./daemon.ts";
 
 function listOf({ state }: Dashboard): List<{ id: string }> {

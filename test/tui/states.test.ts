@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { aStatus } from "../../src/api/schemas/status.ts";
 import { frameOf } from "../../tui/frame.ts";
-import type { Problem, Size } from "../../tui/model.ts";
-import { here } from "../../tui/state/places.ts";
+import type { Problem } from "../../tui/model/call.ts";
+import type { Size } from "../../tui/model/state.ts";
+import { here } from "../../tui/state/lists/places.ts";
 import { Dashboard, type Setup } from "./daemon.ts";
 
 const SIZES: Size[] = [

@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { Console } from "node:console";
 import { Readable } from "node:stream";
 import xterm from "@xterm/headless";
-import type { Size } from "../../tui/model.ts";
+import type { Size } from "../../tui/model/state.ts";
 
 // Vitest's own console has none, and Ink makes one.
 console.Console ??= Console;

@@ -4,7 +4,7 @@ import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe } from "vitest";
-import type { Size } from "../../tui/model.ts";
+import type { Size } from "../../tui/model/state.ts";
 import { aDirectory } from "../harness/daemon.ts";
 import { MAIN } from "../harness/process.ts";
 import { TmuxControl } from "./tmux-control.ts";

@@ -1,5 +1,5 @@
 import type { KeyName } from "../keystrokes.ts";
-import type { Place, State, Step } from "../model.ts";
+import type { Place, State, Step } from "../model/state.ts";
 
 export interface Binding {
   readonly keys: readonly KeyName[];

@@ -1,11 +1,10 @@
 /** Keys that hand something over to other programs: an id, a command, a report. None of them changes anything. */
-import { idHere } from "../state/ids.ts";
-import { commandsHere, curlCommand, withCommands } from "../state/commands.ts";
-import { copy } from "../state/copy.ts";
-import { reportHere } from "../state/report.ts";
+import { hold, idHere, subject } from "./subject.ts";
+import { commandsHere, curlCommand, withCommands } from "../state/shell-commands.ts";
+import { copy } from "../state/toast.ts";
+import { reportHere } from "../state/failure-report.ts";
 import { only, type Binding } from "./binding.ts";
-import { hold, subject } from "./subject.ts";
-import type { State } from "../model.ts";
+import type { State } from "../model/state.ts";
 
 export const COPIES: readonly Binding[] = [
   {

@@ -1,8 +1,8 @@
 /** Keys about single deliveries that are still to be made. */
-import type { Dialog } from "../dialog.ts";
+import type { Dialog } from "../model/dialog.ts";
 import { shortId } from "../draw/numbers.ts";
 import { shortUrl } from "../draw/status.ts";
-import type { State, Step } from "../model.ts";
+import type { State, Step } from "../model/state.ts";
 import { perform } from "../state/acts.ts";
 import { only, type Binding } from "./binding.ts";
 import { ask, hold, subject, type Subject } from "./subject.ts";

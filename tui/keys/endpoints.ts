@@ -1,12 +1,12 @@
 /** Keys that ask the daemon to do something with an endpoint. */
 import type { Endpoint } from "../../src/client/answers.ts";
-import type { Dialog } from "../dialog.ts";
-import type { State } from "../model.ts";
-import { rotationChoice, switchChoice } from "../state/choices.ts";
-import { addForm, deleteForm, editForm, rotateForm, testForm } from "../state/forms.ts";
-import { selectedRow } from "../state/list.ts";
-import { here } from "../state/places.ts";
-import { switchesAt } from "../state/rotations.ts";
+import type { Dialog } from "../model/dialog.ts";
+import type { State } from "../model/state.ts";
+import { rotationChoice, switchChoice } from "../state/dialogs/endpoint-choices.ts";
+import { addForm, deleteForm, editForm, rotateForm, testForm } from "../state/dialogs/forms.ts";
+import { selectedRow } from "../state/lists/paged-list.ts";
+import { here } from "../state/lists/places.ts";
+import { switchesAt } from "../state/act-answers.ts";
 import { ask, hold, subject } from "./subject.ts";
 import { only, type Binding } from "./binding.ts";
 

@@ -1,11 +1,11 @@
 /** Keys that steer a job: it survives this dashboard, and goes on without it. */
 import type { Job } from "../../src/client/answers.ts";
 import { countText, shortId } from "../draw/numbers.ts";
-import type { State, Step } from "../model.ts";
+import type { State, Step } from "../model/state.ts";
 import { perform } from "../state/acts.ts";
-import { resumeForm } from "../state/forms.ts";
-import { selectedRow } from "../state/list.ts";
-import { here } from "../state/places.ts";
+import { resumeForm } from "../state/dialogs/forms.ts";
+import { selectedRow } from "../state/lists/paged-list.ts";
+import { here } from "../state/lists/places.ts";
 import { only, type Binding } from "./binding.ts";
 import { ask, hold } from "./subject.ts";
 

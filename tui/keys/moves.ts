@@ -1,8 +1,8 @@
 /** Keys that move the cursor. Each of them holds a list that follows. */
 import { layoutOf } from "../layout.ts";
-import type { State } from "../model.ts";
-import { moveBy, moveTo, readAnew } from "../state/list.ts";
-import { changeHere, here, onList } from "../state/places.ts";
+import type { State } from "../model/state.ts";
+import { moveBy, moveTo, readAnew } from "../state/lists/paged-list.ts";
+import { changeHere, here, onList } from "../state/lists/places.ts";
 import { only, type Binding } from "./binding.ts";
 
 export const MOVES: readonly Binding[] = [

@@ -1,9 +1,10 @@
 /** Keys that send again what failed. */
-import type { Dialog } from "../dialog.ts";
+import type { Dialog } from "../model/dialog.ts";
 import { shortId } from "../draw/numbers.ts";
-import type { Request, State } from "../model.ts";
-import { openPlan } from "../state/plan.ts";
-import { many } from "../state/sets.ts";
+import type { Request } from "../model/call.ts";
+import type { State } from "../model/state.ts";
+import { openPlan } from "../state/dialogs/plan.ts";
+import { replaySetHere } from "../state/replay-set.ts";
 import { only, type Binding } from "./binding.ts";
 import { ask, hold, subject, type Subject } from "./subject.ts";
 
@@ -44,12 +45,12 @@ export const REPLAYS: readonly Binding[] = [
 ];
 
 function whyNoMany(state: State): string | null {
-  const found = many(state);
+  const found = replaySetHere(state);
   return typeof found === "string" ? found : null;
 }
 
 function planMany(state: State, canary: boolean): State {
-  const found = many(state);
+  const found = replaySetHere(state);
   return typeof found === "string" ? state : openPlan(hold(state), { ...found, canary });
 }
 

@@ -1,9 +1,9 @@
 /** What a key acts on: pinned when it is pressed. */
 import type { EventSummary } from "../../src/client/answers.ts";
-import type { Dialog } from "../dialog.ts";
-import type { State } from "../model.ts";
-import { selectedRow } from "../state/list.ts";
-import { changeHere, here, onList } from "../state/places.ts";
+import type { Dialog } from "../model/dialog.ts";
+import type { State } from "../model/state.ts";
+import { selectedRow } from "../state/lists/paged-list.ts";
+import { changeHere, here, onList } from "../state/lists/places.ts";
 
 /** What an action on this screen is about. */
 export interface Subject {
@@ -48,4 +48,25 @@ export function hold(state: State): State {
 
 export function ask(state: State, dialog: Dialog): State {
   return { ...state, modes: [...state.modes, { kind: "dialog", dialog }] };
+}
+
+/** The id that somebody on this screen wants to have; null where there is none. */
+export function idHere(state: State): string | null {
+  const place = here(state);
+  switch (place.kind) {
+    case "event":
+      return place.id;
+    case "events":
+    case "endpoints":
+      return selectedRow<{ readonly id: string }>(place.list as never)?.id ?? null;
+    case "deliveries":
+    case "endpoint":
+      return selectedRow(place.list)?.event ?? null;
+    case "failures":
+      return selectedRow(place.list)?.endpoint ?? null;
+    case "activity": {
+      const row = selectedRow(place.list);
+      return row === null ? null : "matched" in row ? row.id : row.object;
+    }
+  }
 }

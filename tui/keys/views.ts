@@ -1,11 +1,13 @@
 /** Keys that change what is shown, and nothing at the daemon. */
 import { printFilter, readFilter } from "../../src/client/filter.ts";
-import { TABS, type Line, type State, type Tab } from "../model.ts";
-import { newLine } from "../state/line.ts";
-import { retry } from "../state/link.ts";
-import { moveBy, readAnew, selectedRow } from "../state/list.ts";
-import { openEndpoint, openEvent, openGroup, setFilter } from "../state/open.ts";
-import { back, changeHere, here, onList, showTab } from "../state/places.ts";
+import type { Line } from "../model/dialog.ts";
+import { type Tab, TABS } from "../model/list.ts";
+import type { State } from "../model/state.ts";
+import { newLine } from "../state/line-editor.ts";
+import { retry } from "../state/connection.ts";
+import { moveBy, readAnew, selectedRow } from "../state/lists/paged-list.ts";
+import { openEndpoint, openEvent, openGroup, setFilter } from "../state/lists/navigation.ts";
+import { back, changeHere, here, onList, showTab } from "../state/lists/places.ts";
 import { toast } from "../state/toast.ts";
 import { layoutOf } from "../layout.ts";
 import { LISTS, only, type Binding } from "./binding.ts";

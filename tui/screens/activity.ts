@@ -3,8 +3,9 @@ import type { AuditRecord, Job } from "../../src/client/answers.ts";
 import { glyph, type Look } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
 import { statusCell } from "../draw/status.ts";
-import type { List, State } from "../model.ts";
-import { KEY_OF } from "../state/places.ts";
+import type { List } from "../model/list.ts";
+import type { State } from "../model/state.ts";
+import { KEY_OF } from "../state/lists/places.ts";
 import { tableRows, type Column } from "./table.ts";
 
 type Row = AuditRecord | Job;

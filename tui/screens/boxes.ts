@@ -2,9 +2,9 @@
 import { glyph, type Look } from "../draw/look.ts";
 import { spanRow, type Span } from "../draw/row.ts";
 import { prose, shown, widthOf } from "../draw/text.ts";
-import { bindingsHere, whyOff } from "../keys.ts";
-import type { Size, State } from "../model.ts";
-import { isBoxed } from "../state/link.ts";
+import { bindingsHere, whyOff } from "../keys/table.ts";
+import type { Size, State } from "../model/state.ts";
+import { isBoxed } from "../state/connection.ts";
 import { filled } from "./table.ts";
 
 /** Puts a box into the middle of the lines. */

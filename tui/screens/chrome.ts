@@ -4,11 +4,13 @@ import { glyph } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
 import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
 import { tailOf } from "../draw/text.ts";
-import { bindingsHere, whyOff } from "../keys.ts";
+import { bindingsHere, whyOff } from "../keys/table.ts";
 import type { Binding } from "../keys/binding.ts";
-import { TABS, type Line, type Place, type State } from "../model.ts";
+import type { Line } from "../model/dialog.ts";
+import { TABS } from "../model/list.ts";
+import type { Place, State } from "../model/state.ts";
 import { runningJob } from "../state/jobs.ts";
-import { here } from "../state/places.ts";
+import { here } from "../state/lists/places.ts";
 
 /** What is left of a header beside the reason why nothing is sent. */
 const HEADER_LEAST = 30;

@@ -2,8 +2,8 @@
 import { glyph, sparkline } from "../draw/look.ts";
 import { countText } from "../draw/numbers.ts";
 import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
-import type { State } from "../model.ts";
-import { PACE_MS } from "../state/pulse.ts";
+import type { State } from "../model/state.ts";
+import { PACE_MS } from "../state/tick.ts";
 import { counted } from "../../src/domain/counted.ts";
 
 const WIDE = 100;

@@ -1,9 +1,9 @@
 /** Dialogs, as boxes over the screen. */
-import type { CommandsDialog, Dialog } from "../dialog.ts";
+import type { CommandsDialog, Dialog } from "../model/dialog.ts";
 import type { Span } from "../draw/row.ts";
 import { prose, wrap } from "../draw/text.ts";
 import { layoutOf } from "../layout.ts";
-import type { State } from "../model.ts";
+import type { State } from "../model/state.ts";
 import { boxRows, innerOf } from "./boxes.ts";
 import { choiceRows, formRows, secretRows } from "./forms.ts";
 import { planRows, planTitle } from "./plan.ts";

@@ -3,8 +3,9 @@ import type { Endpoint } from "../../src/client/answers.ts";
 import { sparkline, type Look } from "../draw/look.ts";
 import { countText, tookText } from "../draw/numbers.ts";
 import { shortUrl, statusCell } from "../draw/status.ts";
-import type { List, State } from "../model.ts";
-import { KEY_OF } from "../state/places.ts";
+import type { List } from "../model/list.ts";
+import type { State } from "../model/state.ts";
+import { KEY_OF } from "../state/lists/places.ts";
 import { NO_ENDPOINT } from "./first-run.ts";
 import { tableRows, type Column } from "./table.ts";
 

@@ -6,7 +6,7 @@ import { age, countText, longAge, shortInstant, tookText } from "../draw/numbers
 import { spanRow, type Span } from "../draw/row.ts";
 import { shortUrl, shownStatus, statusCell } from "../draw/status.ts";
 import { fit, wrap } from "../draw/text.ts";
-import type { State } from "../model.ts";
+import type { State } from "../model/state.ts";
 import { filled } from "./table.ts";
 import { counted } from "../../src/domain/counted.ts";
 

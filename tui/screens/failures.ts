@@ -5,9 +5,10 @@ import { glyph, paint, sparkline } from "../draw/look.ts";
 import { age, countText, longAge, tookText } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
 import { FAILURE_ROWS } from "../layout.ts";
-import type { List, State } from "../model.ts";
-import { selectedRow } from "../state/list.ts";
-import { KEY_OF } from "../state/places.ts";
+import type { List } from "../model/list.ts";
+import type { State } from "../model/state.ts";
+import { selectedRow } from "../state/lists/paged-list.ts";
+import { KEY_OF } from "../state/lists/places.ts";
 import { endpointName } from "./lists.ts";
 import { filled, tableRows, type Column } from "./table.ts";
 

@@ -1,5 +1,5 @@
 /** What to do on the first day. */
-import type { State } from "../model.ts";
+import type { State } from "../model/state.ts";
 
 export const NO_ENDPOINT: readonly string[] = [
   "",

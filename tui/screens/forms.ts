@@ -7,15 +7,15 @@ import {
   type Field,
   type FormDialog,
   type SecretDialog,
-} from "../dialog.ts";
+} from "../model/dialog.ts";
 import { glyph, type Look } from "../draw/look.ts";
 import { countText } from "../draw/numbers.ts";
 import type { Span } from "../draw/row.ts";
 import { shortUrl } from "../draw/status.ts";
 import { prose, tailOf, wrap } from "../draw/text.ts";
-import type { State } from "../model.ts";
-import { choicesOf, isPicked, wordBefore } from "../state/fields.ts";
-import { changesOf } from "../state/form-requests.ts";
+import type { State } from "../model/state.ts";
+import { choicesOf, isPicked, wordBefore } from "../state/dialogs/fields.ts";
+import { changesOf } from "../state/dialogs/form-requests.ts";
 
 interface Room {
   readonly width: number;

@@ -3,8 +3,9 @@ import type { Delivery, EventSummary } from "../../src/client/answers.ts";
 import { readFilter, type Filter } from "../../src/client/filter.ts";
 import { age, longAge, shortId } from "../draw/numbers.ts";
 import { resultText, shortUrl, shownStatus, statusCell } from "../draw/status.ts";
-import type { List, State } from "../model.ts";
-import { KEY_OF } from "../state/places.ts";
+import type { List } from "../model/list.ts";
+import type { State } from "../model/state.ts";
+import { KEY_OF } from "../state/lists/places.ts";
 import { firstRun } from "./first-run.ts";
 import { tableRows, type Column } from "./table.ts";
 

@@ -1,11 +1,11 @@
 /** The plan of a replay of many. */
 import type { JobPlan } from "../../src/client/answers.ts";
-import type { PlanDialog } from "../dialog.ts";
+import type { PlanDialog } from "../model/dialog.ts";
 import { age, countText, longAge } from "../draw/numbers.ts";
 import type { Span } from "../draw/row.ts";
 import { fit, prose } from "../draw/text.ts";
-import type { State } from "../model.ts";
-import { etaSeconds } from "../state/plan.ts";
+import type { State } from "../model/state.ts";
+import { etaSeconds } from "../state/dialogs/plan.ts";
 import { endpointName } from "./lists.ts";
 
 /** Of the content of a box. A low screen leaves out those of the highest rank first. */

@@ -1,8 +1,9 @@
 /** A list as a table: its head, the rows on the screen, and what is said when there are none. */
 import { paint } from "../draw/look.ts";
 import { spanRow, tableRow, type Cell } from "../draw/row.ts";
-import type { List, State } from "../model.ts";
-import { visibleRows, type KeyOf } from "../state/list.ts";
+import type { List } from "../model/list.ts";
+import type { State } from "../model/state.ts";
+import { visibleRows, type KeyOf } from "../state/lists/paged-list.ts";
 
 export interface Column<T> {
   readonly head: string;

@@ -2,17 +2,13 @@
  * What changes something at the daemon. An act is pinned to what it was asked for, sent under an idempotency key, and
  * sent again under the same one when the daemon went away before it answered: it is neither lost nor done twice.
  */
-import type { Job } from "../../src/client/answers.ts";
 import type { AttemptChange } from "../../src/client/stream.ts";
 import { tookText } from "../draw/numbers.ts";
-import type { ActDraft, Answered, Call, Problem, State, Step } from "../model.ts";
-import { brakeKnown } from "./brake.ts";
-import { closeForm, refuseForm } from "./form-answers.ts";
-import { withJob } from "./jobs.ts";
-import { outcomeOf } from "./outcomes.ts";
-import { planAnswered, planFailed } from "./plan-answers.ts";
-import { rotationKnown } from "./rotations.ts";
-import { doubt } from "./tend.ts";
+import type { Act, ActDraft, Answered, Call, Problem } from "../model/call.ts";
+import type { Effect, State, Step } from "../model/state.ts";
+import { knownAfter, outcomeOf } from "./act-answers.ts";
+import { closeForm, refuseForm } from "./dialogs/form-answers.ts";
+import { planAnswered, planFailed } from "./dialogs/plan-answers.ts";
 import { toast } from "./toast.ts";
 
 /** Why no act can be asked for now; null when one can. */
@@ -41,15 +37,10 @@ export function actAnswered(state: State, key: string, answered: Answered): Stat
     ? state.acts.map((one) => (one === act ? { ...one, phase: "done" as const, at: state.now } : one))
     : state.acts.filter((one) => one !== act);
   const said = outcomeOf(answered);
-  const known = JOB_ANSWERS.has(answered.call.operation)
-    ? withJob(state.known, answered.answer as Job, state.now)
-    : brakeKnown(rotationKnown(state.known, answered), answered);
+  const known = knownAfter(state.known, answered, state.now);
   const closed = closeForm(planAnswered({ ...state, acts, known }, key), key, answered);
   return toast(closed, `${act.label}: ${said.text}`, said.tone);
 }
-
-/** These answer with the job as it is by then. */
-const JOB_ANSWERS: ReadonlySet<string> = new Set(["createJob", "pauseJob", "resumeJob", "cancelJob"]);
 
 export function actFailed(state: State, key: string, problem: Problem): State {
   const { failure, code, message, hint } = problem;
@@ -93,4 +84,29 @@ export function actsSeen(state: State, attempts: readonly AttemptChange[]): Stat
     next = toast({ ...next, acts }, `${act.label}: ${how}`, outcome === "succeeded" ? "good" : "bad");
   }
   return next;
+}
+
+/** For the attempt that tells how an act went: the brake may be on, or it was told as one of many. */
+const PATIENCE_MS = 60_000;
+
+/** What waits for the daemon goes out again, under the same idempotency keys; what nothing was heard of is let go. */
+export function resendActs(state: State): Step {
+  const waiting = state.acts.filter(({ phase }) => phase === "waiting");
+  const isOver = ({ phase, at }: Act) => phase === "done" && state.now - at >= PATIENCE_MS;
+  const over = state.acts.find(isOver);
+  if (waiting.length === 0 && over === undefined) return { state, effects: [] };
+  const acts = state.acts
+    .filter((act) => !isOver(act))
+    .map((act) => (waiting.includes(act) ? { ...act, phase: "sent" as const, tries: act.tries + 1 } : act));
+  const next = { ...state, acts };
+  return {
+    state: over === undefined ? next : toast(next, `${over.label}: no attempt was seen in a minute; look at the event`),
+    effects: waiting.map(({ call }): Effect => ({ do: "call", call })),
+  };
+}
+
+/** What a refusal means of an act that was sent before, and whose first answer got lost. */
+export function doubt({ tries, event }: Act, failure: string): string {
+  if (tries < 2 || (failure !== "conflict" && failure !== "not_found")) return "";
+  return `; it may have been done before its answer was lost, look at ${event === null ? "5 Activity" : "the event"}`;
 }

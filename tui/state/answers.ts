@@ -1,12 +1,15 @@
 /** Answers of the daemon, put where they belong. */
 import type { Attempt, Endpoint, EventSummary, EventType, JobPlan, Page } from "../../src/client/answers.ts";
-import type { Answered, Call, Known, List, Place, Problem, Read, State } from "../model.ts";
+import type { Answered, Call, Problem } from "../model/call.ts";
+import type { Known, Read } from "../model/known.ts";
+import type { List } from "../model/list.ts";
+import type { Place, State } from "../model/state.ts";
 import { actAnswered, actFailed } from "./acts.ts";
 import { tellJobs } from "./jobs.ts";
-import { lose } from "./link.ts";
-import { patchRows, pin, takePage, type KeyOf } from "./list.ts";
-import { planMade, planRefused } from "./plan-answers.ts";
-import { changePlaces, KEY_OF, onList, rowsKind } from "./places.ts";
+import { lose } from "./connection.ts";
+import { patchRows, pin, takePage, type KeyOf } from "./lists/paged-list.ts";
+import { planMade, planRefused } from "./dialogs/plan-answers.ts";
+import { changePlaces, KEY_OF, onList, rowsKind } from "./lists/places.ts";
 import { askKey } from "./questions.ts";
 
 /** Before a question that failed is asked again. */

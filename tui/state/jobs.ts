@@ -1,7 +1,8 @@
 /** Jobs as far as the dashboard knows them: those that run are looked at each second, and what they came to is told. */
 import type { Job } from "../../src/client/answers.ts";
 import { countText, shortId } from "../draw/numbers.ts";
-import type { Known, State } from "../model.ts";
+import type { Known } from "../model/known.ts";
+import type { State } from "../model/state.ts";
 import { toast } from "./toast.ts";
 
 export function hasRunningJob({ jobs }: Known): boolean {

@@ -1,15 +1,18 @@
 /** What the screen shows and nobody has read yet: asked for by looking at the state, so that no one has to remember to. */
 import type { Answers } from "../../src/client/answers.ts";
-import { queryOf, readFilter, type FilterWord } from "../../src/client/filter.ts";
-import { waitingOf } from "../dialog.ts";
+import { waitingOf } from "../model/dialog.ts";
 import { layoutOf } from "../layout.ts";
-import type { About, Call, List, Place, Read, State, Tab } from "../model.ts";
+import type { About, Call } from "../model/call.ts";
+import type { Read } from "../model/known.ts";
+import type { List, Tab } from "../model/list.ts";
+import type { Place, State } from "../model/state.ts";
 import { hasRunningJob } from "./jobs.ts";
-import { PAGE_ROWS, selectedRow, visibleRows, wantedPage } from "./list.ts";
-import { here, rowsKind, type WithList } from "./places.ts";
-import { wantedEvent } from "./pane.ts";
-import { plannedEndpoints, planQuestion } from "./plan-request.ts";
-import { refreshMs } from "./pulse.ts";
+import { filterQuery, LIST_OPERATIONS } from "./lists/list-query.ts";
+import { PAGE_ROWS, selectedRow, visibleRows, wantedPage } from "./lists/paged-list.ts";
+import { here, rowsKind, type WithList } from "./lists/places.ts";
+import { wantedEvent } from "./lists/event-pane.ts";
+import { plannedEndpoints, planQuestion } from "./dialogs/plan.ts";
+import { refreshMs } from "./tick.ts";
 
 /** Between two readings of the same thing, however often the stream says that it changed. */
 const REST_MS = {
@@ -30,44 +33,6 @@ const SPARING = 10;
 const STATISTICS_AGE_MS = 60_000;
 /** Health is read for each endpoint on the screen; so many at a time. */
 const MAX_AT_ONCE = 4;
-
-const LIST_OPERATIONS = {
-  events: "listEvents",
-  deliveries: "listDeliveries",
-  endpoints: "listEndpoints",
-  failures: "listFailures",
-  activity: "listAudit",
-} as const satisfies Record<Tab, keyof Answers>;
-
-/** The words of the filter that each list takes, and what its operation calls them. */
-export const FILTER_PARAMETERS: { readonly [T in Tab]: { readonly [W in FilterWord]?: string } } = {
-  events: {
-    status: "status",
-    type: "type",
-    endpoint: "endpoint",
-    error: "error",
-    status_code: "status_code",
-    since: "since",
-    until: "until",
-    tenant: "tenant",
-    test: "test",
-  },
-  deliveries: {
-    status: "status",
-    type: "type",
-    endpoint: "endpoint",
-    event: "event",
-    error: "error",
-    status_code: "status_code",
-    since: "since",
-    until: "until",
-    tenant: "tenant",
-    test: "test",
-  },
-  endpoints: { type: "type", tenant: "tenant" },
-  failures: { endpoint: "endpoint", since: "since", tenant: "tenant" },
-  activity: { since: "since", until: "until", tenant: "tenant" },
-};
 
 export function askKey({ operation, about }: Call): string {
   return `${operation} ${JSON.stringify(about)}`;
@@ -157,16 +122,6 @@ function restOf(state: State, kind: Tab, isSparse: boolean): number {
   if (kind !== "events" && kind !== "deliveries") return REST_MS.audit;
   // Where few rows match, the daemon looks at thousands for each page.
   return isSparse ? REST_MS.sparse : refreshMs(state);
-}
-
-export function filterQuery(state: State, place: WithList): Record<string, string> {
-  const { filter } = readFilter(place.list.filter);
-  const own = place.kind === "endpoint" ? { ...filter, endpoint: place.id } : filter;
-  const parameters = FILTER_PARAMETERS[rowsKind(place)];
-  const settled = Object.entries(queryOf(own, state.now)) as [FilterWord, string][];
-  return Object.fromEntries(
-    settled.flatMap(([word, value]) => (parameters[word] === undefined ? [] : [[parameters[word], value]])),
-  );
 }
 
 /** Rows have the ids of endpoints alone. */

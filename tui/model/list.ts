@@ -1,0 +1,59 @@
+/** The lists there are, and what is known of one. */
+import type { AuditRecord, Delivery, Endpoint, EventSummary, FailureGroup, Job } from "../../src/client/answers.ts";
+
+export const TABS = ["events", "deliveries", "endpoints", "failures", "activity"] as const;
+export type Tab = (typeof TABS)[number];
+
+export interface Rows {
+  readonly events: EventSummary;
+  readonly deliveries: Delivery;
+  readonly endpoints: Endpoint;
+  readonly failures: FailureGroup;
+  readonly activity: AuditRecord | Job;
+}
+
+/** A window on a list of the daemon's: pages next to each other, of which those far from what is shown are let go. */
+export interface List<T> {
+  /** As it was typed and accepted. */
+  readonly filter: string;
+  /** From which end it is read. */
+  readonly edge: "newest" | "oldest";
+  /** One more each time it is read anew: answers to older questions are dropped. */
+  readonly generation: number;
+  /** In the order of reading, all that were ever read: a page that was let go is read again by its cursor. */
+  readonly pages: readonly ListPage<T>[];
+  /** Of the page after the last; null at the end, undefined before the first. */
+  readonly next: string | null | undefined;
+  /** Rows before all others that belong to no page. */
+  readonly pinned: readonly T[];
+  /** The pinned ones and what the pages hold, newest first whichever end it was read from. */
+  readonly rows: readonly T[];
+  readonly selected: string | null;
+  /** Of the selected row, or of where it was. */
+  readonly index: number;
+  /** Rows that the cursor is still to go, over those that are not read yet. */
+  readonly owed: number;
+  /** Of the first row on the screen. */
+  readonly top: number;
+  /** Whether the newest row stays on top. */
+  readonly follow: boolean;
+  /** Rows that came since it was held, as far as they were told one by one. */
+  readonly newer: number;
+  /** The greatest id of an event that was counted so. */
+  readonly newest: string;
+  readonly stale: boolean;
+  /** Rows on the screen that may have changed since they were read. */
+  readonly touched: ReadonlySet<string>;
+  /** When it was read last. */
+  readonly at: number;
+  /** How long the answer was under way: what is much work for the daemon is asked less often. */
+  readonly tookMs: number;
+  readonly problem: string | null;
+  readonly marks: ReadonlySet<string>;
+}
+
+export interface ListPage<T> {
+  readonly cursor: string | null;
+  /** Null once it was let go. */
+  readonly rows: readonly T[] | null;
+}

@@ -1,0 +1,93 @@
+/** What each act came to: in a few words, and in what is known until the daemon is asked again. */
+import type { Answers, Attempt, Job } from "../../src/client/answers.ts";
+import { shortId, tookText } from "../draw/numbers.ts";
+import type { Answered } from "../model/call.ts";
+import type { Known } from "../model/known.ts";
+import type { State, Toast } from "../model/state.ts";
+import { withJob } from "./jobs.ts";
+
+type Outcome = Pick<Toast, "text" | "tone">;
+type Said<O extends keyof Answers> = (answer: Answers[O], ask: Answered["call"]["ask"]) => string | Outcome;
+
+const SAYS: { readonly [O in keyof Answers]?: Said<O> } = {
+  retryEvent: ({ left_alone: left }) =>
+    left === undefined || left.length === 0 ? "queued" : `queued, ${left.length} left alone (endpoint is off)`,
+  registerEndpoint: ({ id }) => `added as ${id}`,
+  changeEndpoint: ({ enabled, when_disabled: when }, { body }) => {
+    if (!("enabled" in (body as object))) return "changed";
+    if (enabled) return "nothing is held back any more";
+    return `nothing more is sent to it; what comes is ${when === "hold" ? "held" : "skipped"}`;
+  },
+  deleteEndpoint: () => "what was sent to it stays listed",
+  rotateSecret: ({ switches_at: at }) =>
+    at === undefined ? "the new secret signs from now on" : `the next secret takes over at ${at}`,
+  completeRotation: () => "the next secret has taken over",
+  abandonRotation: () => "the next secret is forgotten; the current one goes on",
+  sendTestEvent: testOutcome,
+  attemptDelivery: () => "asked; what comes of it is told here",
+  cancelEvent: ({ cancelled, status }) => `${cancelled} cancelled; the event is ${status}`,
+  pauseDaemon: () => "on: no attempt starts until B releases it",
+  resumeDaemon: () => "released: attempts go on",
+  createJob: (job) => ("id" in job ? `runs as ${shortId(job.id)}; 5 shows it` : "planned"),
+  pauseJob: () => "paused; z lets it go on",
+  resumeJob: () => "it goes on",
+  cancelJob: ({ done, matched }) => `cancelled; ${done} of ${matched} were done and stay so`,
+};
+
+export function outcomeOf({ call, answer }: Answered): Outcome {
+  const say = SAYS[call.operation] as Said<never> | undefined;
+  const said = say?.(answer as never, call.ask) ?? "done";
+  return typeof said === "string" ? { text: said, tone: "good" } : said;
+}
+
+function testOutcome(answer: Answers["sendTestEvent"]): Outcome {
+  // With the brake on it waits for somebody to resume.
+  if (!("outcome" in answer)) return { text: "no answer yet; is the brake on?", tone: "plain" };
+  const result = testResult(answer);
+  if (answer.outcome === "succeeded") return { text: result, tone: "good" };
+  return { text: [result, answer.detail].filter((part) => part !== "").join(": "), tone: "bad" };
+}
+
+/** `503 in 12 ms` */
+export function testResult({ outcome, status_code: status, error, duration_ms: took }: Attempt): string {
+  return `${status ?? error ?? outcome} in ${tookText(took)}`;
+}
+
+/** With what the answer says; the daemon itself is asked only now and then. */
+export function knownAfter(known: Known, { call, answer }: Answered, now: number): Known {
+  const { id = "" } = call.ask;
+  switch (call.operation) {
+    case "rotateSecret":
+      return withSwitch(known, id, (answer as Answers["rotateSecret"]).switches_at ?? null);
+    case "completeRotation":
+    case "abandonRotation":
+      return withSwitch(known, id, null);
+    case "pauseDaemon":
+    case "resumeDaemon":
+      return withPause(known, (answer as Answers["pauseDaemon" | "resumeDaemon"]).paused);
+    case "createJob":
+    case "pauseJob":
+    case "resumeJob":
+    case "cancelJob":
+      return withJob(known, answer as Job, now);
+    default:
+      return known;
+  }
+}
+
+function withSwitch(known: Known, id: string, at: string | null): Known {
+  const endpoint = known.endpoints.get(id);
+  if (endpoint === undefined) return known;
+  return { ...known, endpoints: new Map(known.endpoints).set(id, { ...endpoint, secret_switches_at: at }) };
+}
+
+function withPause(known: Known, paused: Answers["pauseDaemon" | "resumeDaemon"]["paused"]): Known {
+  if (known.status === null) return known;
+  return { ...known, status: { ...known.status, value: { ...known.status.value, paused } } };
+}
+
+/** The instant at which the next secret takes over; null without a rotation that is known of. */
+export function switchesAt({ known, now }: State, id: string): string | null {
+  const at = known.endpoints.get(id)?.secret_switches_at ?? null;
+  return at !== null && Date.parse(at) > now ? at : null;
+}

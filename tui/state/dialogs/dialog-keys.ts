@@ -1,0 +1,82 @@
+/** What keys do in a dialog. Esc always leaves it with nothing done. */
+import type { KeyName } from "../../keystrokes.ts";
+import type { Dialog, FormDialog } from "../../model/dialog.ts";
+import type { State, Step } from "../../model/state.ts";
+import { perform } from "../acts.ts";
+import { completed, faulted, isPicked, moved, picked, withField } from "./fields.ts";
+import { requestOf } from "./form-requests.ts";
+import { pressPlan } from "./plan.ts";
+import { editLine, insert } from "../line-editor.ts";
+import { copy, toast } from "../toast.ts";
+
+export function pressDialog(state: State, dialog: Dialog, key: KeyName): Step {
+  const closed = { ...state, modes: state.modes.slice(0, -1) };
+  if (key === "esc") return { state: closed, effects: [] };
+  switch (dialog.kind) {
+    case "confirm":
+      if (key === "y") return perform(closed, dialog.act);
+      if (key !== "n" && key !== "enter") return { state, effects: [] };
+      return { state: toast(closed, "nothing was done"), effects: [] };
+    case "choice": {
+      const chosen = dialog.choices.find((one) => one.key === key);
+      return chosen === undefined ? { state, effects: [] } : perform(closed, chosen.act);
+    }
+    case "form":
+      return pressForm(state, dialog, key);
+    case "secret":
+      if (key !== "y") return { state, effects: [] };
+      return copy(state, "the secret", dialog.secret);
+    case "commands": {
+      const chosen = dialog.commands[Number(key) - 1];
+      return chosen === undefined ? { state, effects: [] } : copy(state, "the command", chosen.command);
+    }
+    case "plan":
+      return pressPlan(state, dialog, key);
+  }
+}
+
+export function pressForm(state: State, form: FormDialog, key: KeyName): Step {
+  // It was sent as it is.
+  if (form.sent !== null) return { state, effects: [] };
+  const field = form.fields[form.at]!;
+  const only = (next: FormDialog): Step => ({ state: withForm(state, next), effects: [] });
+  switch (key) {
+    case "enter":
+      return form.at === form.fields.length - 1 ? submit(state, form) : only(moved(form, 1));
+    case "tab": {
+      const line = completed(field, state);
+      return only(line === null ? moved(form, 1) : withField(form, { ...field, line, fault: null }));
+    }
+    case "shift+tab":
+      return only(moved(form, -1));
+    case "down":
+    case "up": {
+      const by = key === "down" ? 1 : -1;
+      return only(isPicked(field) ? withField(form, picked(field, by, state)) : moved(form, by));
+    }
+    default: {
+      const line = editLine(field.line, key, state);
+      return only(line === null ? form : withField(form, { ...field, line, fault: null }));
+    }
+  }
+}
+
+/** What is pasted is text of the field, in one line. */
+export function pasteInto(form: FormDialog, text: string): FormDialog {
+  if (form.sent !== null) return form;
+  const field = form.fields[form.at]!;
+  return withField(form, { ...field, line: insert(field.line, text.trim()), fault: null });
+}
+
+function submit(state: State, form: FormDialog): Step {
+  const asked = requestOf(form, state);
+  if ("faults" in asked) return { state: withForm(state, faulted(form, asked.faults)), effects: [] };
+  const step = perform(state, asked);
+  const sent = step.effects.length > 0 ? step.state.acts.at(-1)!.key : null;
+  return { ...step, state: withForm(step.state, { ...form, fault: null, sent }) };
+}
+
+/** The form on top as it is now. */
+function withForm(state: State, dialog: FormDialog): State {
+  return { ...state, modes: [...state.modes.slice(0, -1), { kind: "dialog", dialog }] };
+}

@@ -1,0 +1,101 @@
+/** What an answer does to the form it was asked from, and where a secret in it is shown. */
+import type { Answers } from "../../../src/client/answers.ts";
+import type { ChoiceDialog, Dialog, FormDialog, SecretDialog } from "../../model/dialog.ts";
+import type { Answered, Problem } from "../../model/call.ts";
+import type { Mode, State } from "../../model/state.ts";
+import { rotationChoice } from "./endpoint-choices.ts";
+import { faulted } from "./fields.ts";
+import { readAnew } from "../lists/paged-list.ts";
+import { testResult } from "../act-answers.ts";
+import { changePlaces, onList } from "../lists/places.ts";
+
+/** Of a receiver's answer. */
+const SHOWN_CHARACTERS = 300;
+
+/** It was done: its form goes, and a secret that comes of it lies over all else. */
+export function closeForm(state: State, key: string, answered: Answered): State {
+  const modes = state.modes.filter((mode) => formOf(mode, key) === null);
+  const isOpen = modes.length < state.modes.length;
+  const dialog = secretOf(answered) ?? (isOpen ? refusalOf(answered) : null);
+  return { ...listed(state, answered), modes: dialog === null ? modes : [...modes, { kind: "dialog", dialog }] };
+}
+
+/** The list of endpoints as it is now: the stream tells nothing of new ones, and a held list keeps those that are gone. */
+function listed(state: State, { call }: Answered): State {
+  const { operation, ask } = call;
+  if (operation !== "registerEndpoint" && operation !== "deleteEndpoint") return state;
+  const { known } = state;
+  const endpoints = new Map(known.endpoints);
+  endpoints.delete(ask.id ?? "");
+  const gone = operation === "deleteEndpoint" ? new Set([...known.gone, ask.id!]) : known.gone;
+  return changePlaces({ ...state, known: { ...known, endpoints, gone } }, (place) =>
+    place.kind === "endpoints" ? onList(place, (list) => readAnew(list)) : place,
+  );
+}
+
+/** What a receiver said to a test event, to whoever waited for it. */
+function refusalOf({ call, answer }: Answered): ChoiceDialog | null {
+  if (call.operation !== "sendTestEvent") return null;
+  const attempt = answer as Answers["sendTestEvent"];
+  if (!("outcome" in attempt) || attempt.outcome === "succeeded") return null;
+  const { url, detail, response_body: body, event } = attempt;
+  const said = body === "" ? [] : ["", body.slice(0, SHOWN_CHARACTERS)];
+  const facts = [url, "", testResult(attempt), detail, ...said, "", `All of it: :${event}`];
+  return { kind: "choice", title: `Test event to ${attempt.endpoint}`, facts, waiting: null, choices: [] };
+}
+
+/** It was refused: what is wrong is said at its fields, which can be filled in again. */
+export function refuseForm(state: State, key: string, problem: Problem): State {
+  const modes = state.modes.map((mode): Mode => {
+    const form = formOf(mode, key);
+    if (form?.for.kind === "rotate" && problem.code === "rotation_in_progress") {
+      return { kind: "dialog", dialog: rotationChoice(form.for.endpoint, null) };
+    }
+    return form === null ? mode : { kind: "dialog", dialog: faulted(form, faultsOf(form, problem)) };
+  });
+  return { ...state, modes };
+}
+
+function formOf(mode: Mode, key: string): FormDialog | null {
+  const dialog: Dialog | null = mode.kind === "dialog" ? mode.dialog : null;
+  return dialog?.kind === "form" && dialog.sent === key ? dialog : null;
+}
+
+function faultsOf({ fields }: FormDialog, { message, hint, faults = [] }: Problem): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const { pointer, detail } of faults) {
+    const [, name = "", index] = pointer.split("/");
+    const field = fields.find((one) => one.name === name);
+    const item = field?.takes === "types" ? field.line.text.trim().split(/[\s,]+/)[Number(index)] : undefined;
+    if (field !== undefined) found[name] ??= item === undefined ? detail : `"${item}" ${detail}`;
+  }
+  if (Object.keys(found).length > 0) return found;
+  return { "": [message, hint].filter((part) => part !== "").join(". ") };
+}
+
+function secretOf({ call, answer }: Answered): SecretDialog | null {
+  switch (call.operation) {
+    case "registerEndpoint": {
+      const { id, url, signing_secret: secret } = answer as Answers["registerEndpoint"];
+      return {
+        kind: "secret",
+        title: "The endpoint is added",
+        facts: [id, url, "", "This signs what it gets. It is shown once: hand it to the receiver now."],
+        secret,
+      };
+    }
+    case "rotateSecret": {
+      const secrets = answer as Answers["rotateSecret"];
+      const at = secrets.switches_at;
+      const when = at === undefined ? "It signs from now on." : `It takes over at ${at}.`;
+      return {
+        kind: "secret",
+        title: "The next secret",
+        facts: [call.ask.id ?? "", "", `${when} It is shown once: hand it to the receiver now.`],
+        secret: secrets.next_signing_secret ?? secrets.signing_secret,
+      };
+    }
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,152 @@
+/** What a form that is filled in asks of the daemon, or what is wrong with it. */
+import type { Endpoint, Job } from "../../../src/client/answers.ts";
+import { nearest } from "../../../src/config/nearest.ts";
+import { parseDuration } from "../../../src/config/units.ts";
+import type { FormDialog } from "../../model/dialog.ts";
+import { shortId } from "../../draw/numbers.ts";
+import { shortUrl } from "../../draw/status.ts";
+import type { ActDraft } from "../../model/call.ts";
+import type { State } from "../../model/state.ts";
+import { textOf } from "./fields.ts";
+
+/** By the name of the field; under no name what is wrong with all of it. */
+export interface Faults {
+  readonly faults: Readonly<Record<string, string>>;
+}
+
+const MAX_OVERLAP_MS = 7 * 86_400_000;
+const ID_TAIL = 8;
+/** The daemon ends the attempt, and its wait for it, long before. */
+const TEST_TIMEOUT_MS = 120_000;
+
+export function requestOf(form: FormDialog, state: State): ActDraft | Faults {
+  const purpose = form.for;
+  switch (purpose.kind) {
+    case "add":
+      return registration(form, state);
+    case "edit":
+      return change(form, purpose.before, state);
+    case "rotate":
+      return rotation(form, purpose.endpoint);
+    case "delete":
+      return deletion(form, purpose.endpoint);
+    case "test":
+      return test(form, state);
+    case "brake":
+      return brake(form);
+    case "resume":
+      return resume(form, purpose.job);
+  }
+}
+
+function registration(form: FormDialog, state: State): ActDraft | Faults {
+  const faults = settingFaults(form, state);
+  if (faults !== null) return faults;
+  const body = { url: textOf(form, "url"), events: typesIn(form, state), description: textOf(form, "description") };
+  return { label: `add ${shortUrl(body.url)}`, request: { operation: "registerEndpoint", ask: { body } }, event: null };
+}
+
+function change(form: FormDialog, before: Endpoint, state: State): ActDraft | Faults {
+  const faults = settingFaults(form, state);
+  if (faults !== null) return faults;
+  const changes = changesOf(form, before, state);
+  if (changes.length === 0) return { faults: { "": "Nothing is other than before. Esc leaves it." } };
+  const body = Object.fromEntries(changes.map(({ name, after }) => [name, after]));
+  const { id } = before;
+  return {
+    label: `change ${shortId(id)}`,
+    request: { operation: "changeEndpoint", ask: { id, body } },
+    event: null,
+  };
+}
+
+export interface Change {
+  readonly name: "url" | "events" | "description";
+  readonly before: string | readonly string[];
+  readonly after: string | readonly string[];
+}
+
+/** What is other than before, and nothing else. */
+export function changesOf(form: FormDialog, before: Endpoint, state: State): Change[] {
+  const after = { url: textOf(form, "url"), events: typesIn(form, state), description: textOf(form, "description") };
+  return (["url", "events", "description"] as const)
+    .map((name) => ({ name, before: before[name], after: after[name] }))
+    .filter((one) => String(one.before).trim() !== String(one.after));
+}
+
+function rotation(form: FormDialog, endpoint: Endpoint): ActDraft | Faults {
+  const overlap = parseDuration(textOf(form, "overlap_seconds"));
+  const isFair = overlap !== null && overlap <= MAX_OVERLAP_MS && overlap % 1000 === 0;
+  const faults = {
+    ...(!isFair && { overlap_seconds: "A whole number of seconds up to 7d, such as 0s, 30m, 24h" }),
+    ...identityFaults(form, endpoint),
+  };
+  if (!isFair || "typed" in faults) return { faults };
+  const ask = { id: endpoint.id, body: { overlap_seconds: overlap / 1000 } };
+  return { label: `rotate ${shortId(endpoint.id)}`, request: { operation: "rotateSecret", ask }, event: null };
+}
+
+function deletion(form: FormDialog, endpoint: Endpoint): ActDraft | Faults {
+  const faults = identityFaults(form, endpoint);
+  if ("typed" in faults) return { faults };
+  const { id } = endpoint;
+  return { label: `delete ${shortId(id)}`, request: { operation: "deleteEndpoint", ask: { id } }, event: null };
+}
+
+/** Whoever types a part of it means this endpoint and no other. */
+function identityFaults(form: FormDialog, { id, url }: Endpoint): { readonly typed?: string } {
+  const typed = textOf(form, "typed");
+  const names = [id, id.slice(-ID_TAIL), url, shortUrl(url)];
+  return names.includes(typed) ? {} : { typed: `That is not it. Type ${id.slice(-ID_TAIL)}, or all of its id or URL` };
+}
+
+function test(form: FormDialog, { known }: State): ActDraft | Faults {
+  const [type, which] = [textOf(form, "type"), form.fields.find(({ name }) => name === "endpoint")];
+  const id = form.for.kind === "test" && form.for.endpoint !== null ? form.for.endpoint.id : textOf(form, "endpoint");
+  const names = known.types?.map(({ name }) => name);
+  const faults = {
+    ...(which !== undefined && !which.choices.includes(id) && { endpoint: "Choose one with Up and Down" }),
+    ...(names !== undefined && !names.includes(type) && { type: unknownType(type, names) }),
+  };
+  if (Object.keys(faults).length > 0) return { faults };
+  const ask = { id, query: { wait: true }, body: { type }, timeoutMs: TEST_TIMEOUT_MS };
+  return { label: `test ${shortId(id)}`, request: { operation: "sendTestEvent", ask }, event: null };
+}
+
+function brake(form: FormDialog): ActDraft | Faults {
+  const reason = textOf(form, "reason");
+  if (reason === "") return { faults: { reason: "Why? Whoever finds the brake on has to know when to release it" } };
+  return { label: "brake", request: { operation: "pauseDaemon", ask: { body: { reason } } }, event: null };
+}
+
+function resume(form: FormDialog, { id }: Job): ActDraft | Faults {
+  const body = { canary: { canary: true }, "send all": { send_all: true } }[textOf(form, "after").toLowerCase()];
+  if (body === undefined) return { faults: { after: "Type canary, or send all" } };
+  return { label: `resume ${shortId(id)}`, request: { operation: "resumeJob", ask: { id, body } }, event: null };
+}
+
+/** What can be known here: whether a URL may be called, the daemon judges. */
+function settingFaults(form: FormDialog, state: State): Faults | null {
+  const types = typesIn(form, state);
+  const known = state.known.types?.map(({ name }) => name);
+  const unknown = types.find((type) => known !== undefined && !known.includes(type));
+  const faults = {
+    ...(textOf(form, "url") === "" && { url: "Where do the events go? Such as https://example.com/hook" }),
+    ...(types.length === 0 && { events: "Name at least one event type, or all" }),
+    ...(unknown !== undefined && { events: unknownType(unknown, known!) }),
+  };
+  return Object.keys(faults).length === 0 ? null : { faults };
+}
+
+function unknownType(type: string, known: readonly string[]): string {
+  const near = nearest(type, known);
+  return `There is no event type "${type}". ${near === null ? `There are ${known.join(", ")}` : `Did you mean ${near}?`}`;
+}
+
+function typesIn(form: FormDialog, { known }: State): string[] {
+  const types = textOf(form, "events")
+    .split(/[\s,]+/)
+    .filter((type) => type !== "");
+  if (types.length === 1 && types[0] === "all" && known.types !== null) return known.types.map(({ name }) => name);
+  return [...new Set(types)];
+}

@@ -1,0 +1,113 @@
+/** The plan dialog: what a replay of many would be about, and somebody's word for exactly that. */
+import type { JobPlan } from "../../../src/client/answers.ts";
+import { countText } from "../../draw/numbers.ts";
+import type { KeyName } from "../../keystrokes.ts";
+import type { About, Call } from "../../model/call.ts";
+import type { Dialog, PlanDialog, ReplaySet } from "../../model/dialog.ts";
+import type { State, Step } from "../../model/state.ts";
+import { perform, whyNoActs } from "../acts.ts";
+import { changePlan } from "./plan-answers.ts";
+import { planCommand, withCommands } from "../shell-commands.ts";
+
+const DEFAULT_PACE = 20;
+/** What a job takes. */
+export const MAX_PACE = 500;
+const MAX_DIGITS = 9;
+
+export interface Planned {
+  readonly about: string;
+  readonly set: ReplaySet;
+  readonly canary: boolean;
+}
+
+export function openPlan(state: State, { about, set, canary }: Planned): State {
+  const dialog: PlanDialog = {
+    kind: "plan",
+    number: state.counter,
+    about,
+    set,
+    plan: null,
+    problem: null,
+    pace: DEFAULT_PACE,
+    canary,
+    field: "count",
+    typed: "",
+    note: null,
+    sent: null,
+  };
+  return { ...state, counter: state.counter + 1, modes: [...state.modes, { kind: "dialog", dialog }] };
+}
+
+/** As the daemon reckons it: the first second's worth goes at once. */
+export function etaSeconds({ endpoints }: JobPlan, pace: number): number {
+  const longest = Math.max(0, ...endpoints.map(({ matched }) => matched));
+  return Math.max(0, Math.ceil(longest / pace - 1));
+}
+
+export function pressPlan(state: State, dialog: PlanDialog, key: KeyName): Step {
+  const put = (change: Partial<PlanDialog>): Step => ({
+    state: changePlan(state, dialog.number, (one) => ({ ...one, note: null, ...change })),
+    effects: [],
+  });
+  if (dialog.sent !== null) return { state, effects: [] };
+  if (dialog.problem !== null) return key === "enter" ? put({ problem: null, plan: null }) : { state, effects: [] };
+  const { typed, field } = dialog;
+  if (/^\d$/.test(key)) return typed.length < MAX_DIGITS ? put({ typed: typed + key }) : { state, effects: [] };
+  if (key === "backspace") return put({ typed: typed.slice(0, -1) });
+  if (key === "ctrl+u") return put({ typed: "" });
+  if (field === "pace") return key === "enter" || key === "p" ? put(withPace(dialog)) : { state, effects: [] };
+  if (key === "p") return put({ field: "pace", typed: "" });
+  if (key === "C") return { state: withCommands(state, [planCommand(dialog)]), effects: [] };
+  if (key === "c") return put({ canary: !dialog.canary, typed: "" });
+  return key === "enter" ? agree(state, dialog, put) : { state, effects: [] };
+}
+
+function withPace({ typed }: PlanDialog): Partial<PlanDialog> {
+  const pace = Number(typed);
+  if (typed === "") return { field: "count" };
+  if (pace < 1 || pace > MAX_PACE) return { typed: "", note: `The pace is 1 to ${MAX_PACE} a second.` };
+  return { field: "count", typed: "", pace };
+}
+
+function agree(state: State, dialog: PlanDialog, put: (change: Partial<PlanDialog>) => Step): Step {
+  const { plan, canary, typed, set } = dialog;
+  if (plan === null) return put({ note: "There is no plan yet." });
+  if (plan.matched === 0) return put({ note: "There is nothing to replay." });
+  // Of a canary one goes, and no more unless it arrives: one key will do.
+  if (!canary && typed !== String(plan.matched)) {
+    return put({ typed: "", note: typed === "" ? `Type ${plan.matched} first.` : `${typed} is not ${plan.matched}.` });
+  }
+  const why = whyNoActs(state);
+  if (why !== null) return put({ note: why });
+  const body = { ...draftOf(dialog), expect: plan.matched };
+  const ask = { query: { tenant: set.tenant }, body, timeoutMs: PLAN_TIMEOUT_MS };
+  const label = `${canary ? "canary replay" : "replay"} of ${countText(plan.matched)}`;
+  const asked = perform(state, { label, request: { operation: "createJob", ask }, event: null });
+  const sent = asked.state.acts.at(-1)!.key;
+  return { ...asked, state: changePlan(asked.state, dialog.number, (one) => ({ ...one, sent, note: null })) };
+}
+
+/** A set of millions takes the daemon a while to look through. */
+export const PLAN_TIMEOUT_MS = 300_000;
+
+/** The question of a dialog that has no plan yet. */
+export function planQuestion(dialog: Dialog): Call | null {
+  if (dialog.kind !== "plan" || dialog.plan !== null || dialog.problem !== null) return null;
+  const { set, number } = dialog;
+  const body = { ...draftOf(dialog), dry_run: true };
+  const about: About = { for: "plan", number };
+  return { operation: "createJob", ask: { query: { tenant: set.tenant }, body, timeoutMs: PLAN_TIMEOUT_MS }, about };
+}
+
+/** More than a box has room for. */
+const SHOWN = 8;
+
+/** Whose health is shown beside what is planned for them. */
+export function plannedEndpoints(dialog: Dialog): string[] {
+  if (dialog.kind !== "plan" || dialog.plan === null) return [];
+  return dialog.plan.endpoints.slice(0, SHOWN).map(({ endpoint }) => endpoint);
+}
+
+export function draftOf({ set, pace, canary }: PlanDialog) {
+  return { action: "replay", filter: set.filter, rate_per_second: pace, canary };
+}

@@ -1,0 +1,78 @@
+/** A report of what fails at one endpoint, for whoever owns the receiver: Markdown, with no secret in it. */
+import type { FailureGroup } from "../../src/client/answers.ts";
+import { causeText } from "../../src/domain/cause.ts";
+import { printable } from "../../src/domain/printable.ts";
+import { countText, longAge, tookText } from "../draw/numbers.ts";
+import { shortUrl } from "../draw/status.ts";
+import type { State } from "../model/state.ts";
+import { selectedRow } from "./lists/paged-list.ts";
+import { here } from "./lists/places.ts";
+
+/** Of what the receiver answered. */
+const MAX_BODY = 2000;
+
+export interface Report {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Words where there is nothing to report. */
+export function reportHere(state: State): Report | string {
+  const place = here(state);
+  const group = place.kind === "failures" ? selectedRow(place.list) : null;
+  if (group === null) return "no group is selected";
+  const at = new Date(state.now).toISOString();
+  const stamp = at.slice(0, 19).replaceAll(/[-:]/g, "");
+  return { name: `webhookd-report-${group.endpoint.slice(-8)}-${stamp}Z.md`, text: textOf(state, group, at) };
+}
+
+function textOf({ known, now, settings }: State, group: FailureGroup, at: string): string {
+  const { endpoint, error, status_code: code, failed, pending, held, first_at: first, last_at: last } = group;
+  const url = known.endpoints.get(endpoint)?.url;
+  const sample = known.samples.get(group.sample_attempt);
+  const success = known.health.get(endpoint)?.value.health.last_success_at;
+  return [
+    `# Webhooks that do not arrive: ${causeText(error, code)}`,
+    "",
+    `Written ${at} by webhookd ${settings.version}.`,
+    "",
+    "Endpoint:",
+    "",
+    block(`${url === undefined ? "" : `${shortUrl(url)}\n`}${endpoint}`),
+    "",
+    `- What happens: ${causeText(error, code)}, since ${first} (${longAge(now - Date.parse(first))}), last at ${last}.`,
+    `- Not delivered: ${countText(failed)} given up, ${countText(pending + held)} still tried.`,
+    ...(success === undefined ? [] : [`- Last success: ${success ?? "none yet"}.`]),
+    ...(error === "timeout"
+      ? ["- Some may have been handled: no answer came in time, and the work may have been done after that."]
+      : []),
+    "",
+    ...(sample === undefined
+      ? []
+      : [
+          "## The latest attempt",
+          "",
+          `At ${sample.started_at}, ${tookText(sample.duration_ms)}:`,
+          "",
+          block(`${sample.event}\n${sample.detail}`),
+          "",
+          ...(sample.response_body === ""
+            ? []
+            : ["What was answered, from its beginning:", "", block(sample.response_body.slice(0, MAX_BODY)), ""]),
+        ]),
+    "## What helps",
+    "",
+    "- Answer 2xx within the time limit, and do the work after that.",
+    "- The same event keeps its id in every attempt: what was handled before can be dropped by it.",
+    "- Once it is mended, say so: what was given up is sent again, one first.",
+    "",
+  ].join("\n");
+}
+
+/** Outside text as an indented block: no line of it can end that, or be taken for Markdown. */
+function block(text: string): string {
+  return printable(text, { keepNewlines: true })
+    .split("\n")
+    .map((line) => `    ${line}`)
+    .join("\n");
+}

@@ -1,0 +1,40 @@
+/** Which event the pane beside a list shows. */
+import { layoutOf } from "../../layout.ts";
+import type { List } from "../../model/list.ts";
+import type { State } from "../../model/state.ts";
+import { visibleRows } from "./paged-list.ts";
+import { here } from "./places.ts";
+
+/** Beside a list that follows, the selected event is another each time: nobody could read them all. */
+const FOLLOW_REST_MS = 1000;
+
+interface Row {
+  readonly id: string;
+  readonly event?: string;
+}
+
+/** Null where there is no pane, or nothing in the list. */
+export function paneEvent(state: State): string | null {
+  const place = here(state);
+  if (layoutOf(state).pane === 0 || (place.kind !== "events" && place.kind !== "deliveries")) return null;
+  const list = place.list as List<Row>;
+  const { events } = state.known;
+  const rows = list.follow ? visibleRows(list, layoutOf(state).list) : list.rows.slice(list.index, list.index + 1);
+  // The newest that was read stays until a newer one has been.
+  const row = rows.find((one) => events.has(eventOf(one))) ?? rows[0];
+  return row === undefined ? null : eventOf(row);
+}
+
+/** The event to read for it now. */
+export function wantedEvent(state: State): string | null {
+  const shown = paneEvent(state);
+  const place = here(state);
+  if (shown === null || place.kind === "event" || !place.list.follow) return shown;
+  const [first] = place.list.rows as readonly Row[];
+  const latest = [...state.known.events.values()].at(-1)?.at ?? 0;
+  return state.now - latest >= FOLLOW_REST_MS && first !== undefined ? eventOf(first) : shown;
+}
+
+function eventOf({ id, event }: Row): string {
+  return event ?? id;
+}

@@ -1,0 +1,54 @@
+/** What each list asks of the daemon for its filter. */
+import type { Answers } from "../../../src/client/answers.ts";
+import { queryOf, readFilter, type FilterWord } from "../../../src/client/filter.ts";
+import type { Tab } from "../../model/list.ts";
+import type { State } from "../../model/state.ts";
+import { rowsKind, type WithList } from "./places.ts";
+
+export const LIST_OPERATIONS = {
+  events: "listEvents",
+  deliveries: "listDeliveries",
+  endpoints: "listEndpoints",
+  failures: "listFailures",
+  activity: "listAudit",
+} as const satisfies Record<Tab, keyof Answers>;
+
+/** The words of the filter that each list takes, and what its operation calls them. */
+export const FILTER_PARAMETERS: { readonly [T in Tab]: { readonly [W in FilterWord]?: string } } = {
+  events: {
+    status: "status",
+    type: "type",
+    endpoint: "endpoint",
+    error: "error",
+    status_code: "status_code",
+    since: "since",
+    until: "until",
+    tenant: "tenant",
+    test: "test",
+  },
+  deliveries: {
+    status: "status",
+    type: "type",
+    endpoint: "endpoint",
+    event: "event",
+    error: "error",
+    status_code: "status_code",
+    since: "since",
+    until: "until",
+    tenant: "tenant",
+    test: "test",
+  },
+  endpoints: { type: "type", tenant: "tenant" },
+  failures: { endpoint: "endpoint", since: "since", tenant: "tenant" },
+  activity: { since: "since", until: "until", tenant: "tenant" },
+};
+
+export function filterQuery(state: State, place: WithList): Record<string, string> {
+  const { filter } = readFilter(place.list.filter);
+  const own = place.kind === "endpoint" ? { ...filter, endpoint: place.id } : filter;
+  const parameters = FILTER_PARAMETERS[rowsKind(place)];
+  const settled = Object.entries(queryOf(own, state.now)) as [FilterWord, string][];
+  return Object.fromEntries(
+    settled.flatMap(([word, value]) => (parameters[word] === undefined ? [] : [[parameters[word], value]])),
+  );
+}

@@ -1,0 +1,155 @@
+/** What to type in a shell for what is on the screen: whatever the dashboard does, the command line can do. */
+import type { FailureGroup, Job } from "../../src/client/answers.ts";
+import type { CommandsDialog, PlanDialog, ReplaySet } from "../model/dialog.ts";
+import type { Place, State } from "../model/state.ts";
+import { selectedRow } from "./lists/paged-list.ts";
+import { here } from "./lists/places.ts";
+import { replaySetHere } from "./replay-set.ts";
+
+type Command = CommandsDialog["commands"][number];
+
+export function commandsHere(state: State): Command[] {
+  const place = here(state);
+  return [...ofList(place), ...ofRow(state, place), ...ofMany(state)];
+}
+
+/** With a dialog of them over the screen, and over what lies there. */
+export function withCommands(state: State, commands: readonly Command[]): State {
+  const dialog: CommandsDialog = { kind: "commands", title: "In a shell", commands };
+  return { ...state, modes: [...state.modes, { kind: "dialog", dialog }] };
+}
+
+function ofList(place: Place): Command[] {
+  switch (place.kind) {
+    case "events":
+      return [command("this list", ["events", "list"], { filter: place.list.filter })];
+    case "deliveries":
+      return [command("this list", ["deliveries", "list"], { filter: place.list.filter })];
+    case "endpoint":
+      return [
+        command("this endpoint", ["endpoints", "show", place.id]),
+        command("its deliveries", ["deliveries", "list"], { endpoint: place.id, filter: place.list.filter }),
+      ];
+    case "endpoints":
+      return [command("this list", ["endpoints", "list"])];
+    case "failures":
+      return [command("this list", ["failures"])];
+    case "activity":
+      return [command("the jobs", ["jobs", "list"])];
+    case "event":
+      return [];
+  }
+}
+
+function ofRow(state: State, place: Place): Command[] {
+  switch (place.kind) {
+    case "event":
+      return ofEvent(place.id, state.known.events.get(place.id)?.value.deliveries[0]?.endpoint);
+    case "events": {
+      const row = selectedRow(place.list);
+      return row === null ? [] : ofEvent(row.id, row.deliveries?.[0]?.endpoint);
+    }
+    case "deliveries":
+    case "endpoint": {
+      const row = selectedRow(place.list);
+      if (row === null) return [];
+      return [...ofEvent(row.event, row.endpoint), command("try it now", ["deliveries", "attempt", row.id])];
+    }
+    case "endpoints": {
+      const row = selectedRow(place.list);
+      return row === null ? [] : ofEndpoint(row.id);
+    }
+    case "failures": {
+      const row = selectedRow(place.list);
+      return row === null ? [] : ofGroup(row);
+    }
+    case "activity": {
+      const row = selectedRow(place.list);
+      return row !== null && "matched" in row ? ofJob(row) : [];
+    }
+  }
+}
+
+function ofEvent(id: string, endpoint: string | undefined): Command[] {
+  return [
+    command("this event", ["events", "show", id]),
+    command("its replay", ["replay", id], { endpoint }),
+    ...(endpoint === undefined ? [] : [curlCommand(id, endpoint)]),
+  ];
+}
+
+/** A script that signs when it runs: the secret is in no text. */
+export function curlCommand(event: string, endpoint: string): Command {
+  return command("the request, signed when it runs", ["events", "show", event, "--curl"], { endpoint });
+}
+
+function ofEndpoint(id: string): Command[] {
+  return [
+    command("this endpoint", ["endpoints", "show", id]),
+    command("a test event", ["endpoints", "test", id]),
+    command("turn it off", ["endpoints", "disable", id]),
+  ];
+}
+
+function ofGroup({ endpoint, error, status_code: code, failed }: FailureGroup): Command[] {
+  const flags = { error, "status-code": code === null ? undefined : String(code) };
+  return [
+    command("this group", ["deliveries", "list"], { endpoint, ...flags, status: failed > 0 ? "failed" : undefined }),
+    command("this endpoint", ["endpoints", "show", endpoint]),
+  ];
+}
+
+function ofJob({ id, status }: Job): Command[] {
+  const steering = status === "paused" ? "resume" : "pause";
+  return [
+    command("this job", ["jobs", "show", id]),
+    ...(status === "running" || status === "paused" ? [command(`${steering} it`, ["jobs", steering, id])] : []),
+  ];
+}
+
+function ofMany(state: State): Command[] {
+  const found = replaySetHere(state);
+  return typeof found === "string" ? [] : [replayCommand("replay them all, by a plan", found.set, ["--canary"])];
+}
+
+/** What the dialog would do. */
+export function planCommand({ set, plan, pace, canary }: PlanDialog): Command {
+  const flags = [
+    `--pace=${pace}/s`,
+    ...(canary ? ["--canary"] : []),
+    ...(plan === null ? [] : [`--expect=${plan.matched}`]),
+  ];
+  return replayCommand("this replay", set, flags);
+}
+
+function replayCommand(what: string, { filter, tenant }: ReplaySet, more: readonly string[]): Command {
+  const {
+    events = [],
+    test,
+    status_code: code,
+    ...rest
+  } = filter as Readonly<Record<string, string>> & {
+    readonly events?: readonly string[];
+    readonly test?: boolean;
+  };
+  const flags = { ...rest, "status-code": code, filter: test === undefined ? undefined : `test:${test}`, tenant };
+  return command(what, ["replay", ...(events as readonly string[])], flags, more);
+}
+
+function command(
+  what: string,
+  words: readonly string[],
+  flags: Readonly<Record<string, string | undefined>> = {},
+  more: readonly string[] = [],
+): Command {
+  // Joined by =, so that no value is taken for a flag.
+  const given = Object.entries(flags).flatMap(([name, value]) =>
+    value === undefined || value === "" ? [] : [`--${name}=${value}`],
+  );
+  return { what, command: ["webhookd", ...words, ...given, ...more].map(quoted).join(" ") };
+}
+
+/** For a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}

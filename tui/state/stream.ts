@@ -1,0 +1,165 @@
+/** What the stream tells, taken in once a refresh. */
+import type { AttemptChange, CountedChanges, StreamMessage } from "../../src/client/stream.ts";
+import type { Known, Read } from "../model/known.ts";
+import type { List } from "../model/list.ts";
+import type { Effect, Place, State, Step } from "../model/state.ts";
+import { actsSeen } from "./acts.ts";
+import { goLive, markStale } from "./connection.ts";
+import { changePlaces, onList, rowsKind } from "./lists/places.ts";
+import { PACE_MS } from "./tick.ts";
+
+/** What a handful of messages come to. */
+interface News {
+  readonly events: Set<string>;
+  readonly deliveries: Set<string>;
+  readonly endpoints: Set<string>;
+  readonly changedEndpoints: Set<string>;
+  readonly fresh: Set<string>;
+  readonly attempts: AttemptChange[];
+  made: number;
+  delivered: number;
+  failed: number;
+  /** Some were counted and not named. */
+  counted: boolean;
+  latest: string | null;
+  lastEventId: string | null;
+}
+
+export function takeStream(state: State, messages: readonly StreamMessage[]): Step {
+  let next = state;
+  const effects: Effect[] = [];
+  if (messages.some(({ kind }) => kind === "ready" || kind === "reload")) {
+    const live = goLive(next);
+    next = live.state;
+    effects.push(...live.effects);
+  }
+  if (messages.some(({ kind }) => kind === "reload")) next = markStale(next);
+  const news = newsOf(messages);
+  if (news.lastEventId !== null) next = { ...next, known: { ...next.known, lastEventId: news.lastEventId } };
+  if (news.latest === null) return { state: next, effects };
+  next = { ...next, known: learn(next.known, news, next.now) };
+  next = changePlaces(next, (place) => touch(place, news));
+  return { state: actsSeen(next, news.attempts), effects };
+}
+
+function newsOf(messages: readonly StreamMessage[]): News {
+  const news: News = {
+    events: new Set(),
+    deliveries: new Set(),
+    endpoints: new Set(),
+    changedEndpoints: new Set(),
+    fresh: new Set(),
+    attempts: [],
+    made: 0,
+    delivered: 0,
+    failed: 0,
+    counted: false,
+    latest: null,
+    lastEventId: null,
+  };
+  for (const message of messages) take(news, message);
+  return news;
+}
+
+function take(news: News, message: StreamMessage): void {
+  switch (message.kind) {
+    case "attempt":
+    case "delivery": {
+      const { at, event, delivery, endpoint, status } = message.data;
+      news.latest = at;
+      news.events.add(event);
+      news.deliveries.add(delivery);
+      news.endpoints.add(endpoint);
+      if (status === "delivered") news.delivered++;
+      if (status === "failed") news.failed++;
+      if (message.kind === "attempt") {
+        news.made++;
+        news.attempts.push(message.data);
+      } else if (status === "pending") news.fresh.add(event);
+      return;
+    }
+    case "endpoint":
+      news.latest = message.data.at;
+      news.endpoints.add(message.data.endpoint);
+      news.changedEndpoints.add(message.data.endpoint);
+      return;
+    case "counts":
+      for (const counted of message.data.data) takeCounted(news, counted);
+      return;
+    case "id":
+      news.lastEventId = message.id;
+  }
+}
+
+function takeCounted(news: News, { kind, endpoint, status, count }: CountedChanges): void {
+  news.counted = true;
+  news.endpoints.add(endpoint);
+  if (kind === "attempt") news.made += count;
+  if (status === "delivered") news.delivered += count;
+  if (status === "failed") news.failed += count;
+}
+
+function learn(known: Known, news: News, now: number): Known {
+  const delay = news.latest === null ? 0 : now - Date.parse(news.latest);
+  const leastDelay = Math.min(known.leastDelay ?? delay, delay);
+  const pace = [...known.pace, { at: now, attempts: news.made }].filter(({ at }) => at > now - PACE_MS);
+  const endpoints = new Map(known.endpoints);
+  for (const id of news.changedEndpoints) endpoints.delete(id);
+  return {
+    ...known,
+    endpoints,
+    day: known.day && { ...known.day, stale: true },
+    hour: known.hour && { ...known.hour, stale: true },
+    health: staleOf(known.health, news.endpoints),
+    endpointStats: staleOf(known.endpointStats, news.endpoints),
+    lastAttempts: staleOf(known.lastAttempts, news.endpoints),
+    events: staleOf(known.events, news.events),
+    attempts: staleOf(known.attempts, news.events),
+    since: { delivered: known.since.delivered + news.delivered, failed: known.since.failed + news.failed },
+    pace,
+    leastDelay,
+    // The clocks of two hosts differ; what grows is the lag.
+    lagMs: delay - leastDelay,
+    lastNews: now,
+  };
+}
+
+function staleOf<T>(reads: ReadonlyMap<string, Read<T>>, ids: ReadonlySet<string>): ReadonlyMap<string, Read<T>> {
+  const hit = [...ids].filter((id) => reads.get(id)?.stale === false);
+  if (hit.length === 0) return reads;
+  const next = new Map(reads);
+  for (const id of hit) next.set(id, { ...next.get(id)!, stale: true });
+  return next;
+}
+
+/** What follows is read again; what is held keeps its rows, and those that changed are read one by one. */
+function touch(place: Place, news: News): Place {
+  if (place.kind === "event") return place;
+  const kind = rowsKind(place);
+  if (kind === "endpoints") {
+    return news.changedEndpoints.size === 0 ? place : onList(place, (list) => ({ ...list, stale: true }));
+  }
+  if (kind === "failures" || kind === "activity") return onList(place, (list) => ({ ...list, stale: true }));
+  const ids = kind === "events" ? news.events : news.deliveries;
+  return onList(place, (list, keyOf) => {
+    if (list.follow) return { ...list, stale: true };
+    const hit = list.rows.map(keyOf).filter((id) => ids.has(id));
+    const isOpen = (row: unknown) => (row as { readonly status: string }).status === "pending";
+    const counted = news.counted ? list.rows.filter(isOpen).map(keyOf) : [];
+    return countNewer({ ...list, touched: new Set([...list.touched, ...hit, ...counted]) }, news);
+  });
+}
+
+/** Ids grow with time. */
+function countNewer<T>(list: List<T>, { fresh }: News): List<T> {
+  if (list.edge !== "newest") return list;
+  const first = list.rows[0] as { readonly id: string; readonly event?: string } | undefined;
+  let newest = list.newest || (first?.event ?? first?.id ?? "");
+  let newer = list.newer;
+  for (const id of [...fresh].sort()) {
+    if (id <= newest) continue;
+    newest = id;
+    newer++;
+  }
+  return { ...list, newer, newest };
+}
