@@ -4,23 +4,27 @@ import type { Config } from "./config.ts";
 import { ConfigError, type Mistake } from "./config/error.ts";
 import { ALERT_TYPES } from "./domain/alert.ts";
 import { catalogue, type EventType } from "./domain/event-type.ts";
-import type { Store, TypeInUse } from "./store/store.ts";
+import type { EndpointStore, TypeInUse } from "./store/store.ts";
 
 const WHERE = "[[event_types]]";
+
+interface Endpoints {
+  readonly endpoints: Pick<EndpointStore, "typesInUse">;
+}
 
 type Wanted = Pick<Config, "eventTypes" | "events">;
 
 export class Catalogue {
-  readonly #store: Pick<Store, "typesInUse">;
+  readonly #store: Endpoints;
   readonly #types = new Map<string, EventType>();
   #checkData: DataCheck | undefined;
 
-  private constructor(store: Pick<Store, "typesInUse">) {
+  private constructor(store: Endpoints) {
     this.#store = store;
   }
 
   /** Throws a ConfigError. */
-  static async open(wanted: Wanted, store: Pick<Store, "typesInUse">): Promise<Catalogue> {
+  static async open(wanted: Wanted, store: Endpoints): Promise<Catalogue> {
     const opened = new Catalogue(store);
     await opened.change(wanted);
     return opened;
@@ -41,7 +45,7 @@ export class Catalogue {
     const types = catalogue(eventTypes);
     // Whoever writes a schema hears of its mistakes now, not on the day when validation is switched on.
     const check = events.validate || eventTypes.length > 0 ? await checkOf(types.values()) : undefined;
-    const removed = await this.#store.typesInUse([...types.keys(), ...ALERT_TYPES]);
+    const removed = await this.#store.endpoints.typesInUse([...types.keys(), ...ALERT_TYPES]);
     if (removed.length > 0) throw new ConfigError(removed.map(stillChosen));
     this.#types.clear();
     for (const [name, type] of types) this.#types.set(name, type);

@@ -171,13 +171,13 @@ export async function startDaemon(
   let listener: TcpListener;
   let socket: Listener | null = null;
   try {
-    if (config.paused) await store.pause({ ...STARTED_PAUSED, at: clock.now() });
+    if (config.paused) await store.operations.pause({ ...STARTED_PAUSED, at: clock.now() });
     await endOverlaps();
     await alerts.configure(config, urlPolicy);
-    const damage = await store.damage();
+    const damage = await store.operations.damage();
     if (damage !== null && damage.at >= startedAt) alerts.storageFault(`${damageText(damage)}; ${damage.file} is kept`);
     await dispatcher.start();
-    const pause = await store.getPause();
+    const pause = await store.operations.getPause();
     if (pause !== null)
       log.warn({ ...pause, at: new Date(pause.at).toISOString() }, "paused: no attempt starts until `webhookd resume`");
     // First: a command that finds no socket goes to the port, where it needs a key.
@@ -212,7 +212,7 @@ export async function startDaemon(
       { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
       { name: "secret switch", pattern: "* * * * * *", run: endOverlaps },
       { name: "damaged endpoints", pattern: "* * * * * *", run: () => damagedEndpoints.run() },
-      { name: "health", pattern: "* * * * * *", run: () => store.saveHealth() },
+      { name: "health", pattern: "* * * * * *", run: () => store.upkeep.saveHealth() },
       { name: "free space", pattern: "*/2 * * * * *", run: () => space.run() },
       { name: "alerts", pattern: "* * * * * *", run: () => alerts.run() },
       { name: "idempotency keys", pattern: "30 * * * * *", run: () => forgetIdempotencyKeys(store, pace) },

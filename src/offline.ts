@@ -78,7 +78,7 @@ async function backUpHere({ data, backup }: Config, passphrase: string | undefin
     },
   });
   try {
-    return await store.backup({ ...backup, passphrase }, systemClock.now());
+    return await store.operations.backup({ ...backup, passphrase }, systemClock.now());
   } finally {
     await store.close();
   }

@@ -15,7 +15,8 @@ const off = { eventTypes: [PAID], events: { validate: false } };
 const on = { eventTypes: [PAID], events: { validate: true } };
 
 function inUse(...types: TypeInUse[]) {
-  return { typesInUse: async (known: readonly string[]) => types.filter(({ type }) => !known.includes(type)) };
+  const typesInUse = async (known: readonly string[]) => types.filter(({ type }) => !known.includes(type));
+  return { endpoints: { typesInUse } };
 }
 
 describe("the catalogue of a daemon", () => {

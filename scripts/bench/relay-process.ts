@@ -16,7 +16,7 @@ import { createToken, hashSecret, parseToken } from "../../src/domain/token.ts";
 import { Feed } from "../../src/feed/feed.ts";
 import { silentLog } from "../../src/log.ts";
 import { deliveryId, eventId, EventKeys, RandomChars } from "../../src/store/sqlite/ids.ts";
-import type { Publication, Store } from "../../src/store/store.ts";
+import type { EventStore, KeyStore, Publication, Store } from "../../src/store/store.ts";
 
 const [url, signingSecret, connections] = process.argv.slice(2) as [string, string, string];
 const ENDPOINT = `ep_${"0".repeat(26)}`;
@@ -84,10 +84,12 @@ function publication({ type, createdAt, data }: EventDraft, now: number): Public
   return { id: event, type, createdAt, deliveries: 1, fresh: [claim], waiting: [], duplicate: false };
 }
 
-const store: Pick<Store, "publish" | "getKey" | "touchKey"> = {
-  publish: (drafts, now) => Promise.resolve(drafts.map((draft) => publication(draft, now))),
-  getKey: (id) => Promise.resolve(id === key.id ? key : null),
-  touchKey() {},
+const store: {
+  readonly events: Pick<EventStore, "publish">;
+  readonly keys: Pick<KeyStore, "get" | "touch">;
+} = {
+  events: { publish: (drafts, now) => Promise.resolve(drafts.map((draft) => publication(draft, now))) },
+  keys: { get: (id) => Promise.resolve(id === key.id ? key : null), touch() {} },
 };
 const config = loadConfig({
   flags: { dev: true },
@@ -101,7 +103,7 @@ const config = loadConfig({
   exists: () => false,
 });
 const api = createApi({
-  store: store as Store,
+  store: store as object as Store,
   deliveries: {
     hasRoom: () => true,
     halts: [],
@@ -119,7 +121,10 @@ const api = createApi({
     inFlight: 0,
     oldestDueAt: () => null,
   },
-  feed: new Feed({ clock: systemClock, store: { tenantOf: async () => null, getKey: async () => null } }),
+  feed: new Feed({
+    clock: systemClock,
+    store: { endpoints: { tenantOf: async () => null }, keys: { get: async () => null } },
+  }),
   metrics: { text: () => Promise.resolve(""), census: { get: () => Promise.resolve(null) }, requests: { took() {} } },
   clock: systemClock,
   log: silentLog,

@@ -12,7 +12,7 @@ import type { EndedAttempt, Recorded, Space, Store } from "../store/store.ts";
 import { keepAlertEndpoint, type EndpointStore } from "./endpoint.ts";
 
 export interface AlertsParts {
-  readonly store: Pick<Store, "publish" | "tenantOf" | "getEndpoint"> & EndpointStore;
+  readonly store: Pick<Store, "events" | "endpoints"> & EndpointStore;
   readonly clock: Clock;
   readonly deliveries: () => Pick<Deliveries, "hasRoom" | "accept" | "refresh">;
 }
@@ -97,7 +97,7 @@ export class Alerts implements Told {
       for (let notice = this.#unsent[0]; notice !== undefined; notice = this.#unsent[0]) {
         const data = Buffer.from(JSON.stringify(await this.#dataOf(notice)));
         const draft = { tenant: ALERT_TENANT, type: notice.type, createdAt: clock.now(), data };
-        const [publication] = await store.publish([draft], clock.now(), deliveries().hasRoom);
+        const [publication] = await store.events.publish([draft], clock.now(), deliveries().hasRoom);
         deliveries().accept(publication!);
         this.#unsent.shift();
       }
@@ -150,8 +150,8 @@ export class Alerts implements Told {
 
   async #whose(endpoint: string): Promise<object> {
     const { store } = this.#parts;
-    const found = await store.getEndpoint(null, endpoint);
-    return { endpoint, tenant: found?.tenant ?? (await store.tenantOf(endpoint)), url: found?.url ?? null };
+    const found = await store.endpoints.get(null, endpoint);
+    return { endpoint, tenant: found?.tenant ?? (await store.endpoints.tenantOf(endpoint)), url: found?.url ?? null };
   }
 
   #now(): Moment {

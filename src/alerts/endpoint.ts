@@ -8,10 +8,7 @@ import { isSigningSecret } from "../domain/secret.ts";
 import { checkEndpointUrl, type UrlPolicy } from "../domain/url.ts";
 import type { Store } from "../store/store.ts";
 
-export type EndpointStore = Pick<
-  Store,
-  "listEndpoints" | "addEndpoint" | "updateEndpoint" | "deleteEndpoint" | "signingSecrets" | "rotateSecret"
->;
+export type EndpointStore = Pick<Store, "endpoints" | "secrets">;
 
 interface Parts {
   readonly store: EndpointStore;
@@ -25,10 +22,10 @@ interface Parts {
 export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
   const { store, now, random } = parts;
   const { url, secretFile } = parts.config.alerts;
-  const { data } = await store.listEndpoints({ tenant: ALERT_TENANT, limit: 1, order: "oldest" });
+  const { data } = await store.endpoints.list({ tenant: ALERT_TENANT, limit: 1, order: "oldest" });
   const known = data[0];
   if (url === "") {
-    if (known !== undefined) await store.deleteEndpoint(ALERT_TENANT, known.id, now);
+    if (known !== undefined) await store.endpoints.delete(ALERT_TENANT, known.id, now);
     return null;
   }
   const wanted = { url: usableUrl(url, parts), events: [...ALERT_TYPES], enabled: true };
@@ -37,7 +34,7 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
     const id = newId("ep", now, random(10));
     const rest = { uid: null, description: "", whenDisabled: "hold", headers: {}, metadata: {} } as const;
     const added = { id, tenant: ALERT_TENANT, ratePerSecond: null, maxInFlight: null, signingSecret: secret };
-    await store.addEndpoint({ ...rest, ...added, ...wanted }, 1, now);
+    await store.endpoints.add({ ...rest, ...added, ...wanted }, 1, now);
     return id;
   }
   if (
@@ -46,11 +43,11 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
     known.url !== wanted.url ||
     known.events.join() !== wanted.events.join()
   ) {
-    await store.updateEndpoint(ALERT_TENANT, known.id, (before) => ({ ...before, ...wanted }), now);
+    await store.endpoints.update(ALERT_TENANT, known.id, (before) => ({ ...before, ...wanted }), now);
   }
-  const secrets = await store.signingSecrets(ALERT_TENANT, known.id);
+  const secrets = await store.secrets.get(ALERT_TENANT, known.id);
   const isInUse = secrets !== null && secrets !== "damaged" && secrets.current === secret;
-  if (!isInUse) await store.rotateSecret(ALERT_TENANT, known.id, { secret, switchesAt: now }, now);
+  if (!isInUse) await store.secrets.rotate(ALERT_TENANT, known.id, { secret, switchesAt: now }, now);
   return known.id;
 }
 

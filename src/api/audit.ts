@@ -16,7 +16,7 @@ const Until = instantParameter("until", "Calls before this instant.");
 
 export function auditRoutes({ store }: ApiParts): Route[] {
   async function list({ principal, query }: Call): Promise<Reply> {
-    const page = await store.listAudit({
+    const page = await store.audit.list({
       ...pageOf(query, tenantToRead(principal, namedTenant(query))),
       since: Since.read(query),
       until: Until.read(query),

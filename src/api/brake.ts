@@ -13,7 +13,7 @@ export function brakeRoutes({ store, deliveries, log }: ApiParts): Route[] {
     requireEveryTenant(principal);
     const { reason } = readJson(body, PauseRequest);
     // On the disk first: an attempt that starts after a crash must find it there.
-    const holding = await store.pause({ reason, by: principal.keyId ?? "socket", at: now });
+    const holding = await store.operations.pause({ reason, by: principal.keyId ?? "socket", at: now });
     await deliveries.pause();
     const shown = presentPause(holding);
     log.warn(
@@ -28,8 +28,8 @@ export function brakeRoutes({ store, deliveries, log }: ApiParts): Route[] {
 
   async function resume({ principal }: Call): Promise<Reply> {
     requireEveryTenant(principal);
-    const before = await store.getPause();
-    const wasOn = await store.resume();
+    const before = await store.operations.getPause();
+    const wasOn = await store.operations.resume();
     deliveries.resume();
     if (wasOn) log.info({ by: principal.keyId ?? "socket" }, "resumed: attempts go on");
     return { ...json(200, { paused: null }), ...(before?.saved === false && { isAudited: false }) };

@@ -36,7 +36,7 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
     const tenant = tenantToRead(principal, namedTenant(query));
     const names = { type: Type.read(query), endpoint: Endpoint.read(query), event: Event.read(query) };
     await requireNames(parts, tenant, names);
-    const page = await store.listDeliveries({
+    const page = await store.reads.listDeliveries({
       ...pageOf(query, tenant),
       ...periodOf(query),
       ...resultOf(query),
@@ -50,7 +50,7 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
 
   async function shown(status: number, { principal, params, query }: Call): Promise<Reply> {
     const tenant = tenantToRead(principal, namedTenant(query));
-    const delivery = await store.getDelivery(tenant, idOf("dlv", params));
+    const delivery = await store.reads.getDelivery(tenant, idOf("dlv", params));
     if (delivery === null) throw notFound();
     return json(status, presentDelivery(delivery));
   }
@@ -60,10 +60,10 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
     const tenant = tenantToRead(principal, namedTenant(query));
     const once = request && { ...request, answer: requestedText };
     const id = idOf("dlv", params);
-    const delivery = await store.getDelivery(tenant, id);
-    const endpoint = delivery && (await store.getEndpoint(tenant, delivery.endpoint));
+    const delivery = await store.reads.getDelivery(tenant, id);
+    const endpoint = delivery && (await store.endpoints.get(tenant, delivery.endpoint));
     if (endpoint?.damaged) throw damagedEndpoint(endpoint.damaged);
-    const requested = await store.requestAttempt(tenant, id, now, once);
+    const requested = await store.deliveries.requestAttempt(tenant, id, now, once);
     if (requested.result !== "requested") throw refusal(requested.result);
     deliveries.attempt(requested);
     return shown(202, call);
@@ -71,14 +71,17 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
 
   async function attempts({ principal, params, query }: Call): Promise<Reply> {
     const delivery = idOf("dlv", params);
-    const page = await store.listAttempts({ ...pageOf(query, tenantToRead(principal, namedTenant(query))), delivery });
+    const page = await store.reads.listAttempts({
+      ...pageOf(query, tenantToRead(principal, namedTenant(query))),
+      delivery,
+    });
     return attemptsReply(`${PATH}/${delivery}/attempts`, query, page);
   }
 
   async function attemptsOfEndpoint(call: Call): Promise<Reply> {
     const { principal, query } = call;
     const endpoint = await endpointId(store, call);
-    const page = await store.listEndpointAttempts({
+    const page = await store.reads.listEndpointAttempts({
       ...pageOf(query, tenantToRead(principal, namedTenant(query))),
       ...periodOf(query),
       ...resultOf(query),
@@ -90,7 +93,7 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
   }
 
   async function attempt({ principal, params, query }: Call): Promise<Reply> {
-    const found = await store.getAttempt(tenantToRead(principal, namedTenant(query)), idOf("att", params));
+    const found = await store.reads.getAttempt(tenantToRead(principal, namedTenant(query)), idOf("att", params));
     if (found === null) throw notFound();
     return json(200, presentAttempt(found));
   }

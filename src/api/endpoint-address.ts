@@ -8,12 +8,12 @@ import { namedTenant, oneTenantOf } from "./pipeline/access.ts";
 const UID = "uid:";
 
 /** Of an endpoint that is there, if a uid names it. */
-export async function endpointId(store: Pick<Store, "endpointOfUid">, call: Call): Promise<string> {
+export async function endpointId(store: Pick<Store, "endpoints">, call: Call): Promise<string> {
   const { id = "" } = call.params;
   if (isId("ep", id)) return id;
   const uid = uidOf(call);
   if (uid === null) throw notFound();
-  const endpoint = await store.endpointOfUid(oneTenantOf(call.principal, namedTenant(call.query)), uid);
+  const endpoint = await store.endpoints.idOf(oneTenantOf(call.principal, namedTenant(call.query)), uid);
   if (endpoint === null) throw notFound();
   call.isAbout(endpoint);
   return endpoint;

@@ -32,11 +32,11 @@ export function replacementRoutes(parts: ApiParts, types: ReadonlyMap<string, Ev
   async function replace(call: Call): Promise<Reply> {
     const id = await endpointId(store, call);
     const tenant = tenantToRead(call.principal, namedTenant(call.query));
-    const owner = tenant ?? (await store.tenantOf(id));
+    const owner = tenant ?? (await store.endpoints.tenantOf(id));
     if (owner === null) throw notFound();
     const given = read(call, owner);
     const settings = (_: EndpointSettings, endpoint: Endpoint) => settingsOf(call, given, endpoint, given.uid ?? null);
-    const endpoint = await store.updateEndpoint(tenant, id, settings, call.now);
+    const endpoint = await store.endpoints.update(tenant, id, settings, call.now);
     if (endpoint === null) throw notFound();
     return replaced(endpoint);
   }
@@ -51,7 +51,7 @@ export function replacementRoutes(parts: ApiParts, types: ReadonlyMap<string, Ev
       throw validationFailed([{ pointer: "/uid", code: "conflicting_fields", detail }]);
     }
     const signingSecret = newSigningSecret(random(32));
-    const { endpoint, isNew } = await store.putEndpoint(
+    const { endpoint, isNew } = await store.endpoints.put(
       { id: newId("ep", now, random(10)), tenant, uid, signingSecret },
       (before) => settingsOf(call, given, before, uid),
       config.endpoints.maxPerTenant,

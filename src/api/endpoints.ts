@@ -47,7 +47,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     const given = readJson(body, registrationSchema(rulesFor(tenant)));
     requireForValues(principal, given.headers);
     const signingSecret = newSigningSecret(random(32));
-    const endpoint = await store.addEndpoint(
+    const endpoint = await store.endpoints.add(
       {
         id: newId("ep", now, random(10)),
         tenant,
@@ -73,8 +73,8 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
   /** Rebuilt from the row, where the secret is sealed; for whoever was shown that before, or may read it. */
   async function registeredBefore({ principal, query }: Call, remembered: string): Promise<Reply> {
     const [id, keyId] = JSON.parse(remembered) as [string, string | null];
-    const endpoint = await store.getEndpoint(tenantToRead(principal, namedTenant(query)), id);
-    const target = await store.target(id);
+    const endpoint = await store.endpoints.get(tenantToRead(principal, namedTenant(query)), id);
+    const target = await store.endpoints.target(id);
     if (endpoint === null || target === null) throw new WebhookdError("gone", `${id} was deleted since`);
     if (isDamaged(target)) throw damagedEndpoint(target.damaged);
     // The secret that the first answer showed, to whoever it was shown to; any other takes the scope.
@@ -90,7 +90,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     const { principal, query, body, now } = call;
     const id = await endpointId(store, call);
     const tenant = tenantToRead(principal, namedTenant(query));
-    const owner = tenant ?? (await store.tenantOf(id));
+    const owner = tenant ?? (await store.endpoints.tenantOf(id));
     if (owner === null) throw notFound();
     const patch = readJson(body, changeSchema(rulesFor(owner)));
     requireForValues(principal, patch.headers ?? {});
@@ -101,7 +101,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       requireForMove(principal, before, after);
       return after;
     };
-    const endpoint = await store.updateEndpoint(tenant, id, settings, now, patch.held);
+    const endpoint = await store.endpoints.update(tenant, id, settings, now, patch.held);
     if (endpoint === null) throw notFound();
     await deliveries.refresh(id);
     return json(200, presentEndpoint(endpoint), [etagOf(endpoint)]);
@@ -109,7 +109,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
 
   async function list({ principal, query }: Call): Promise<Reply> {
     const tenant = tenantToRead(principal, namedTenant(query));
-    const page = await store.listEndpoints({
+    const page = await store.endpoints.list({
       ...pageOf(query, tenant),
       enabled: Enabled.read(query),
       eventType: await chosenType(query, tenant),
@@ -135,7 +135,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     const { principal, query } = call;
     const id = await endpointId(store, call);
     const tenant = tenantToRead(principal, namedTenant(query));
-    const [endpoint, health] = await Promise.all([store.getEndpoint(tenant, id), store.endpointHealth(tenant, id)]);
+    const [endpoint, health] = await Promise.all([store.endpoints.get(tenant, id), store.endpoints.health(tenant, id)]);
     if (endpoint === null || health === null) throw notFound();
     return json(200, { ...presentEndpoint(endpoint), health: presentHealth(health) }, [etagOf(endpoint)]);
   }
@@ -143,7 +143,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
   async function remove(call: Call): Promise<Reply> {
     const { principal, query, now } = call;
     const id = await endpointId(store, call);
-    if (!(await store.deleteEndpoint(tenantToRead(principal, namedTenant(query)), id, now))) throw notFound();
+    if (!(await store.endpoints.delete(tenantToRead(principal, namedTenant(query)), id, now))) throw notFound();
     await deliveries.drop(id);
     return NO_CONTENT;
   }

@@ -46,8 +46,8 @@ export function eventRoutes(parts: ApiParts): Route[] {
     const include = included(query);
     const asked = eventQuery(query, tenantToRead(principal, namedTenant(query)));
     await requireNames(parts, asked.tenant, { type: asked.type, endpoint: asked.endpoint });
-    const page = await store.listEvents(asked);
-    const whole = (event: EventSummary) => store.getEvent(event.tenant, event.id);
+    const page = await store.reads.listEvents(asked);
+    const whole = (event: EventSummary) => store.reads.getEvent(event.tenant, event.id);
     const events = include === null ? page.data : await Promise.all(page.data.map(whole));
     // An event may have been removed since the page was read.
     const texts = events.flatMap((event) => (event === null ? [] : eventText(event, include ?? WHOLE)));
@@ -57,7 +57,7 @@ export function eventRoutes(parts: ApiParts): Route[] {
   async function attempts({ principal, params, query }: Call): Promise<Reply> {
     const event = eventId(params);
     const tenant = tenantToRead(principal, namedTenant(query));
-    const page = await store.listAttempts({ ...pageOf(query, tenant), event });
+    const page = await store.reads.listAttempts({ ...pageOf(query, tenant), event });
     return attemptsReply(`${PATH}/${event}/attempts`, query, page);
   }
 
@@ -66,7 +66,7 @@ export function eventRoutes(parts: ApiParts): Route[] {
     const scope = body.length === 0 ? {} : readJson(body, RetryBody);
     const tenant = tenantToRead(principal, namedTenant(query));
     const once = request && { ...request, answer: leftAloneText };
-    const replay = await store.replay(tenant, id, scope, now, once);
+    const replay = await store.events.replay(tenant, id, scope, now, once);
     if (replay.result === "endpoint_disabled") throw onlyDisabled(replay.left);
     if (replay.result === "gone") throw erased();
     if (replay.result === "not_found") throw notFound();
@@ -86,7 +86,7 @@ export function eventRoutes(parts: ApiParts): Route[] {
   }
 
   async function found(tenant: string | null, id: string): Promise<EventView> {
-    const event = await store.getEvent(tenant, id);
+    const event = await store.reads.getEvent(tenant, id);
     if (event === null) throw notFound();
     return event;
   }

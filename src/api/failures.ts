@@ -20,7 +20,7 @@ export function failureRoutes({ store }: ApiParts): Route[] {
     const since = Math.min(Since.read(query) ?? now - DEFAULT_PERIOD_MS, now);
     const stepMs = Math.max(1000, Math.ceil((now - since) / PARTS / 1000) * 1000);
     const endpoint = Endpoint.read(query);
-    const report = await store.failures({
+    const report = await store.statistics.failures({
       tenant: tenantToRead(principal, namedTenant(query)),
       ...(endpoint !== undefined && { endpoint }),
       since,

@@ -22,10 +22,10 @@ export function healthRoutes(parts: ApiParts): Route[] {
       handle: async () => {
         const state = stateOf(parts);
         const reasons = parts.deliveries.halts.map(({ reason }) => reason);
-        const damage = await parts.store.damage().catch(() => null);
+        const damage = await parts.store.operations.damage().catch(() => null);
         const storage = [
           ...(damage === null ? [] : ["damaged"]),
-          ...(parts.store.walTrouble === null ? [] : ["log_growing"]),
+          ...(parts.store.upkeep.walTrouble === null ? [] : ["log_growing"]),
         ];
         const headers: Header[] = [
           ...(reasons.length === 0 ? [] : [["x-webhookd-not-sending", reasons.join(", ")] as const]),
@@ -39,5 +39,5 @@ export function healthRoutes(parts: ApiParts): Route[] {
 
 /** Whether publishes are taken. Neither the brake nor an outage has a say in it: they are. */
 export function stateOf({ store, phase }: ApiParts): "ready" | "draining" | "disk_full" | "store_unavailable" {
-  return phase() === "serving" ? store.state() : "draining";
+  return phase() === "serving" ? store.upkeep.state() : "draining";
 }

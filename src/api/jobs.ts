@@ -4,7 +4,7 @@ import { counted } from "../domain/counted.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { isNarrow, type AfterCanary, type Job, type JobAction, type JobFilter } from "../domain/job.ts";
-import type { AddedJob, JobPlan } from "../store/jobs.ts";
+import type { AddedJob, JobPlan } from "../store/store.ts";
 import { unknownName } from "./pipeline/names.ts";
 import { cancelJob, createJob, getJob, listJobs, pauseJob, resumeJob } from "./operations/jobs.ts";
 import type { ApiParts } from "./parts.ts";
@@ -32,19 +32,19 @@ export function jobRoutes(parts: ApiParts): Route[] {
     const tenant = await tenantOf(filter, asked);
     const { action, rate_per_second: ratePerSecond, canary, reason, expect = null } = draft;
     if (draft.dry_run) {
-      const plan = await store.planJob({ tenant, action, filter });
+      const plan = await store.jobs.plan({ tenant, action, filter });
       return { ...json(200, presentPlan(action, plan, ratePerSecond)), isAudited: false };
     }
     if (action === "cancel" && expect === null && !isNarrow({ tenant, filter })) throw unexpected(tenant);
     const job = { id: newId("job", now, random(10)), tenant, action, filter, ratePerSecond, canary, reason };
-    const added = await store.addJob(job, expect, now, request && { ...request, answer: addedText });
+    const added = await store.jobs.add(job, expect, now, request && { ...request, answer: addedText });
     if (added.result === "plan_changed") throw planChanged(added.matched, expect!);
     return json(202, presentJob(added.job), [["location", `${PATH}/${job.id}`]]);
   }
 
   /** As the job is by now. */
   async function createdBefore({ principal, query }: Call, id: string): Promise<Reply> {
-    const job = await store.getJob(tenantToRead(principal, namedTenant(query)), id);
+    const job = await store.jobs.get(tenantToRead(principal, namedTenant(query)), id);
     if (job === null) throw notFound();
     return json(202, presentJob(job), [["location", `${PATH}/${id}`]]);
   }
@@ -52,19 +52,19 @@ export function jobRoutes(parts: ApiParts): Route[] {
   /** What an endpoint missed is looked for among its own tenant's events. */
   async function tenantOf({ missing, endpoint }: JobFilter, tenant: string | null): Promise<string | null> {
     if (!missing) return tenant;
-    const found = await store.getEndpoint(tenant, endpoint!);
+    const found = await store.endpoints.get(tenant, endpoint!);
     if (found !== null) return found.tenant;
     throw validationFailed([{ pointer: "/filter/endpoint", code: "unknown_endpoint", detail: "was deleted" }]);
   }
 
   async function list({ principal, query }: Call): Promise<Reply> {
-    const page = await store.listJobs(pageOf(query, tenantToRead(principal, namedTenant(query))));
+    const page = await store.jobs.list(pageOf(query, tenantToRead(principal, namedTenant(query))));
     const answer = { data: page.data.map(presentJob), next_cursor: page.nextCursor };
     return json(200, answer, linkTo(PATH, query, page.nextCursor));
   }
 
   async function get({ principal, params, query }: Call): Promise<Reply> {
-    const job = await store.getJob(tenantToRead(principal, namedTenant(query)), jobId(params));
+    const job = await store.jobs.get(tenantToRead(principal, namedTenant(query)), jobId(params));
     if (job === null) throw notFound();
     return json(200, { ...presentJob(job), endpoints: job.endpoints });
   }
@@ -72,7 +72,7 @@ export function jobRoutes(parts: ApiParts): Route[] {
   function steer(to: "running" | "paused" | "cancelled"): Route["handle"] {
     return async ({ principal, params, query, body, now }) => {
       const tenant = tenantToRead(principal, namedTenant(query));
-      const job = await store.steerJob(tenant, jobId(params), to, now, afterCanary(body));
+      const job = await store.jobs.steer(tenant, jobId(params), to, now, afterCanary(body));
       if (job === null) throw notFound();
       if (job.status === "paused" && to === "running") throw canaryFailed(job);
       if (job.status !== to) throw ended(job.status);

@@ -44,30 +44,30 @@ export function keyRoutes({ store, feed, config, random }: ApiParts): Route[] {
       tenant: tenantToWrite(principal, oneTenant(namedTenant(query), given.tenant, "/tenant")),
       expiresAt: given.expires_at,
     };
-    await store.addKey(key, now, request && { ...request, answer: () => id });
+    await store.keys.add(key, now, request && { ...request, answer: () => id });
     const shown = presentKey({ ...key, createdAt: now, lastUsedAt: null, revokedAt: null });
     return json(201, { ...shown, key: token }, [["location", `${PATH}/${id}`]]);
   }
 
   async function list({ principal, query }: Call): Promise<Reply> {
-    const page = await store.listKeys(pageOf(query, tenantToRead(principal, namedTenant(query))));
+    const page = await store.keys.list(pageOf(query, tenantToRead(principal, namedTenant(query))));
     const answer = { data: page.data.map(presentKey), next_cursor: page.nextCursor };
     return json(200, answer, linkTo(PATH, query, page.nextCursor));
   }
 
   async function revoke(call: Call): Promise<Reply> {
     const key = await found(call);
-    if (!(await store.revokeKey(key.id, call.now))) throw notFound();
+    if (!(await store.keys.revoke(key.id, call.now))) throw notFound();
     feed.revoked(key.id);
     const mattered = key.tenant === EVERY_TENANT && key.scopes.includes("admin");
-    if (!mattered || (await store.hasAdminKey(call.now))) return NO_CONTENT;
+    if (!mattered || (await store.keys.hasAdmin(call.now))) return NO_CONTENT;
     return json(200, { id: key.id, note: lastAdminNote(config) });
   }
 
   /** An admin of one tenant sees that tenant's keys alone. */
   async function found({ principal, query, params: { id = "" } }: Call): Promise<ApiKey> {
     const tenant = tenantToRead(principal, namedTenant(query));
-    const key = isId("key", id) ? await store.getKey(id) : null;
+    const key = isId("key", id) ? await store.keys.get(id) : null;
     if (key === null || (tenant !== null && tenant !== key.tenant)) throw notFound();
     return key;
   }

@@ -7,7 +7,7 @@ import { requireEveryTenant } from "./pipeline/access.ts";
 export function secretKeyRoutes({ store, log }: ApiParts): Route[] {
   async function rekey({ principal }: Call): Promise<Reply> {
     requireEveryTenant(principal);
-    const { keyFile, keyId, ...rest } = await store.rekey();
+    const { keyFile, keyId, ...rest } = await store.operations.rekey();
     const answer = { secret_key_file: keyFile, key_id: keyId, ...rest };
     log.warn({ ...answer }, "everything is sealed with a new secret.key");
     return json(200, answer);

@@ -44,7 +44,7 @@ const RotateBody = v.strictObject({
 
 export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
   async function show(call: Call): Promise<Reply> {
-    const secrets = await store.signingSecrets(...(await whose(call)));
+    const secrets = await store.secrets.get(...(await whose(call)));
     if (secrets === null) throw notFound();
     if (secrets === "damaged") throw refusal("damaged");
     return json(200, presentSecrets(secrets));
@@ -56,17 +56,17 @@ export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
     const secret = given.secret ?? newSigningSecret(random(32));
     const next = { secret, switchesAt: now + given.overlap_seconds * 1000 };
     const [tenant, id] = await whose(call);
-    return json(200, presentSecrets(await changed(id, store.rotateSecret(tenant, id, next, now, onceOf(call)))));
+    return json(200, presentSecrets(await changed(id, store.secrets.rotate(tenant, id, next, now, onceOf(call)))));
   }
 
   async function complete(call: Call): Promise<Reply> {
     const [tenant, id] = await whose(call);
-    return json(200, presentSecrets(await changed(id, store.completeRotation(tenant, id, call.now, onceOf(call)))));
+    return json(200, presentSecrets(await changed(id, store.secrets.complete(tenant, id, call.now, onceOf(call)))));
   }
 
   async function abandon(call: Call): Promise<Reply> {
     const [tenant, id] = await whose(call);
-    await changed(id, store.abandonRotation(tenant, id));
+    await changed(id, store.secrets.abandon(tenant, id));
     return NO_CONTENT;
   }
 

@@ -39,7 +39,7 @@ export function statisticsRoutes({ store }: ApiParts): Route[] {
     const since = Math.floor(now / step + 1) * step - length;
     const endpoint = Endpoint.read(query);
     const tenant = tenantToRead(principal, namedTenant(query));
-    const found = await store.stats({ tenant, ...(endpoint && { endpoint }), since, until, stepMs: step });
+    const found = await store.statistics.period({ tenant, ...(endpoint && { endpoint }), since, until, stepMs: step });
     if (found === null) throw notFound();
     const seconds = (now - since) / 1000;
     return json(200, {

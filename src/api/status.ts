@@ -23,17 +23,17 @@ export function statusRoutes(parts: ApiParts): Route[] {
   async function status({ principal, now }: Call): Promise<Reply> {
     requireEveryTenant(principal);
     const [pause, space, size, last, damage, counts] = await Promise.all([
-      store.getPause(),
-      store.checkSpace(),
-      store.size(),
-      store.lastBackup(),
-      store.damage(),
+      store.operations.getPause(),
+      store.upkeep.checkSpace(),
+      store.operations.size(),
+      store.operations.lastBackup(),
+      store.operations.damage(),
       metrics.census.get(COUNT_PATIENCE_MS),
     ]);
     const { rules, failure } = backups;
     return json(200, {
       version,
-      schema: store.schemaVersion,
+      schema: store.operations.schemaVersion,
       state: stateOf(parts),
       started_at: formatInstant(started.at),
       uptime_seconds: Math.floor((clock.monotonic() - started.monotonic) / 1000),
@@ -56,7 +56,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       retry_delays_seconds: config.retry.delays.map((delay) => delay / 1000),
       dev: config.dev,
       sender_threads: config.delivery.threads,
-      careful: store.careful,
+      careful: store.recovery.careful,
       socket_uid_trouble: peers.trouble,
     });
   }

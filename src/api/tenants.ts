@@ -9,7 +9,7 @@ const PATH = "/v1/tenants";
 
 export function tenantRoutes({ store }: ApiParts): Route[] {
   async function list({ principal, query }: Call): Promise<Reply> {
-    const page = await store.listTenants(pageOf(query, tenantToRead(principal, namedTenant(query))));
+    const page = await store.reads.listTenants(pageOf(query, tenantToRead(principal, namedTenant(query))));
     const data = page.data.map(({ name, endpoints }) => ({ name, endpoints }));
     return json(200, { data, next_cursor: page.nextCursor }, linkTo(PATH, query, page.nextCursor));
   }

@@ -30,7 +30,7 @@ export function testEventRoutes(parts: ApiParts, types: ReadonlyMap<string, Even
     const { principal, query, body, now } = call;
     const given = body.length === 0 ? {} : readJson(body, TestBody);
     const wait = Wait.read(query) ?? false;
-    const endpoint = await store.getEndpoint(
+    const endpoint = await store.endpoints.get(
       tenantToRead(principal, namedTenant(query)),
       await endpointId(store, call),
     );
@@ -48,7 +48,7 @@ export function testEventRoutes(parts: ApiParts, types: ReadonlyMap<string, Even
     const { id: event, fresh } = publication!;
     // Under the brake or in an outage it is made when that is over.
     if (wait && fresh.length > 0 && deliveries.halts.length === 0) await ended(fresh[0]!, call);
-    const attempt = wait ? (await store.getEvent(null, event))?.deliveries[0]?.lastAttempt : null;
+    const attempt = wait ? (await store.reads.getEvent(null, event))?.deliveries[0]?.lastAttempt : null;
     return attempt ? json(200, presentAttempt(attempt)) : json(202, presentPublication(publication!));
   }
 

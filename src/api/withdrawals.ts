@@ -23,8 +23,8 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
   async function cancel(call: Call): Promise<Reply> {
     const [tenant, id] = whose(call);
     const scope = call.body.length === 0 ? {} : readJson(call.body, CancelBody);
-    const cancelled = await withdrawn(store.cancelEvent(tenant, id, scope.endpoint ?? null));
-    const event = await store.getEvent(tenant, id);
+    const cancelled = await withdrawn(store.events.cancel(tenant, id, scope.endpoint ?? null));
+    const event = await store.reads.getEvent(tenant, id);
     if (event === null) throw notFound();
     if (cancelled === 0) await requireOwed(store, tenant, id, scope.endpoint);
     // Neither data nor answers: it may be kept for whoever asks again, and outlive them.
@@ -32,7 +32,7 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
   }
 
   async function erase(call: Call): Promise<Reply> {
-    await withdrawn(store.eraseEvent(...whose(call)));
+    await withdrawn(store.events.erase(...whose(call)));
     return NO_CONTENT;
   }
 

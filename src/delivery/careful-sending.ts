@@ -6,12 +6,12 @@ import type { AddressRules } from "../domain/address.ts";
 import type { Send } from "../domain/delivery.ts";
 import type { Target } from "../domain/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
-import type { Store } from "../store/store.ts";
+import type { RecoveryStore } from "../store/store.ts";
 import type { Sending } from "./send/sending.ts";
 
 export class CarefulSending implements Sending {
   readonly #inner: Sending;
-  readonly #store: Pick<Store, "markStarted">;
+  readonly #store: { readonly recovery: Pick<RecoveryStore, "markStarted"> };
   readonly #onFault: (error: unknown) => void;
   /**
    * What the store would not mark (a full disk), which stays unsent until it is tried again; and what came while
@@ -21,7 +21,11 @@ export class CarefulSending implements Sending {
   #paused = false;
   #marking: Promise<void> = Promise.resolve();
 
-  constructor(inner: Sending, store: Pick<Store, "markStarted">, onFault: (error: unknown) => void) {
+  constructor(
+    inner: Sending,
+    store: { readonly recovery: Pick<RecoveryStore, "markStarted"> },
+    onFault: (error: unknown) => void,
+  ) {
     this.#inner = inner;
     this.#store = store;
     this.#onFault = onFault;
@@ -95,7 +99,7 @@ export class CarefulSending implements Sending {
 
   async #mark(sends: readonly Send[]): Promise<void> {
     try {
-      await this.#store.markStarted(sends);
+      await this.#store.recovery.markStarted(sends);
       this.#inner.send(sends);
     } catch (error) {
       this.#unmarked.push(...sends);

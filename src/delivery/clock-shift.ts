@@ -22,7 +22,7 @@ interface Move {
 export interface ClockShiftParts {
   readonly clock: Clock;
   readonly ladder: Ladder;
-  readonly store: Pick<Store, "shiftDue" | "clockUnsettled" | "clockSettled">;
+  readonly store: Pick<Store, "recovery">;
   readonly endpoints: () => Iterable<string>;
   /** Resolves once everything is committed whose due time was reckoned before this call. */
   readonly written: () => Promise<void>;
@@ -78,14 +78,14 @@ export class ClockShift {
     if (this.#pending.length === 0) return;
     await this.#parts.written();
     // A process that dies half-way leaves word that the next one must clamp.
-    await this.#parts.store.clockUnsettled();
+    await this.#parts.store.recovery.clockUnsettled();
     for (let move = this.#pending[0]; move !== undefined; move = this.#pending[0]) {
       for (let endpoint = move.endpoints[0]; endpoint !== undefined; endpoint = move.endpoints[0]) {
         await this.#step(endpoint, move);
       }
       this.#pending.shift();
     }
-    await this.#parts.store.clockSettled(this.#parts.clock.now());
+    await this.#parts.store.recovery.clockSettled(this.#parts.clock.now());
   }
 
   #begin(shift: Omit<Shift, "except">, endpoints: Iterable<string>): void {
@@ -95,7 +95,7 @@ export class ClockShift {
 
   async #step(endpoint: string, move: Move): Promise<void> {
     const shift = { ...move.shift, except: settledOf(move, endpoint) };
-    const { moved, next } = await this.#parts.store.shiftDue(endpoint, shift, move.from);
+    const { moved, next } = await this.#parts.store.recovery.shiftDue(endpoint, shift, move.from);
     for (const waiting of moved) this.#parts.onMoved(waiting);
     move.from = next;
     if (next === null) move.endpoints.shift();

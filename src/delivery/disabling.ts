@@ -18,7 +18,7 @@ export interface DisablingRules {
 }
 
 export interface DisablingParts {
-  readonly store: Pick<Store, "disableEndpoint" | "failingSince">;
+  readonly store: Pick<Store, "endpoints">;
   readonly clock: Clock;
   readonly log: Log;
   readonly rules: DisablingRules;
@@ -43,13 +43,13 @@ export class Disabling {
 
   async #disableIfFailing(endpoint: string, url: string): Promise<void> {
     const { store, clock, rules } = this.#parts;
-    const since = await store.failingSince(endpoint);
+    const since = await store.endpoints.failingSince(endpoint);
     if (since !== null && clock.now() - since >= rules.afterMs) await this.#disable(endpoint, url, "failing");
   }
 
   async #disable(endpoint: string, url: string, reason: DisabledReason): Promise<void> {
     const { store, clock, log, onDisabled } = this.#parts;
-    if (!(await store.disableEndpoint(endpoint, url, reason, clock.now()))) return;
+    if (!(await store.endpoints.disable(endpoint, url, reason, clock.now()))) return;
     log.warn({ endpoint, reason }, "endpoint.disabled");
     await onDisabled(endpoint, reason);
   }

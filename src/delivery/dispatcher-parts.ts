@@ -8,30 +8,7 @@ import type { DisablingRules } from "./disabling.ts";
 import type { Ended, Sending } from "./send/sending.ts";
 import type { DeliveryWatcher } from "./watcher.ts";
 
-type DispatcherStore = Pick<
-  Store,
-  | "takeUp"
-  | "due"
-  | "earliestDue"
-  | "waiting"
-  | "fresh"
-  | "record"
-  | "target"
-  | "park"
-  | "shiftDue"
-  | "clockUnsettled"
-  | "clockSettled"
-  | "lastInstant"
-  | "careful"
-  | "markStarted"
-  | "suspects"
-  | "outlived"
-  | "failingSince"
-  | "disableEndpoint"
-  | "requestedAttempt"
-  | "requestedAttempts"
-  | "getPause"
->;
+type DispatcherStore = Pick<Store, "recovery" | "deliveries" | "endpoints" | "operations">;
 
 export interface DispatcherParts {
   readonly store: DispatcherStore;

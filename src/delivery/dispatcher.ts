@@ -56,12 +56,12 @@ export class Dispatcher implements Deliveries {
     const { clock, store, onFault } = this.#parts;
     const { shift } = this.#out;
     const { manual, suspects } = this.#in;
-    if ((await store.getPause()) !== null) await this.pause();
-    this.#tookUp = await store.takeUp();
+    if ((await store.operations.getPause()) !== null) await this.pause();
+    this.#tookUp = await store.recovery.takeUp();
     await this.#findOwed();
-    if (store.lastInstant > clock.now()) shift.clamp();
+    if (store.recovery.lastInstant > clock.now()) shift.clamp();
     await manual.load();
-    const found = await store.suspects();
+    const found = await store.recovery.suspects();
     const trial = found.length === 0 ? Promise.resolve() : suspects.try(found);
     void trial.then(() => {
       this.wake();
@@ -74,7 +74,7 @@ export class Dispatcher implements Deliveries {
     if (this.#parts.clock.monotonic() >= this.#youngUntil) {
       this.#youngUntil = Number.POSITIVE_INFINITY;
       // Not to have it written costs a little care after the next death.
-      this.#parts.store.outlived().catch(() => {});
+      this.#parts.store.recovery.outlived().catch(() => {});
     }
     if (!this.#tookUp) void this.#takeUp().catch((error: unknown) => this.#in.failed(error));
     this.#out.retry();
@@ -198,7 +198,7 @@ export class Dispatcher implements Deliveries {
 
   /** The start was on a disk too full to take up what the last process left. */
   async #takeUp(): Promise<void> {
-    if (!(await this.#parts.store.takeUp())) return;
+    if (!(await this.#parts.store.recovery.takeUp())) return;
     this.#tookUp = true;
     await this.#findOwed();
     this.wake();

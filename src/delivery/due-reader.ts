@@ -14,7 +14,7 @@ const READ_COST = 8;
 const AGAIN_MS = 1000;
 
 export interface DueReaderParts {
-  readonly store: Pick<Store, "due">;
+  readonly store: Pick<Store, "deliveries">;
   readonly clock: Clock;
   readonly windows: Windows;
   readonly targets: Pick<Targets, "get">;
@@ -71,7 +71,7 @@ export class DueReader {
     const after = window.beginRead();
     let claims: Claim[];
     try {
-      const page = await store.due(window.endpoint, after, until, limit);
+      const page = await store.deliveries.due(window.endpoint, after, until, limit);
       if (page.cancelling) return this.#readLater(window);
       claims = windows.endRead(window, page, until, limit);
     } catch (error) {

@@ -9,7 +9,7 @@ import type { Windows } from "./windows.ts";
 const CHUNK = 500;
 
 export interface ForgettingParts {
-  readonly store: Pick<Store, "park">;
+  readonly store: Pick<Store, "deliveries">;
   readonly sending: Pick<Sending, "forget">;
   readonly windows: Windows;
   readonly now: () => number;
@@ -57,7 +57,7 @@ export class Forgetting {
   /** Held until it is written back: only a restart would read a fresh one. */
   async #park(claims: readonly Claim[]): Promise<void> {
     const { store, windows, release, now } = this.#parts;
-    const parked = await store.park(claims, now());
+    const parked = await store.deliveries.park(claims, now());
     for (const claim of claims) release(claim);
     // Where they wait on disk, which a clock that was set may have changed since they were read.
     for (const waiting of parked) windows.noteWaiting(waiting);

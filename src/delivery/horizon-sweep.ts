@@ -8,7 +8,7 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { Owed, Store } from "../store/store.ts";
+import type { DeliveryStore, Owed } from "../store/store.ts";
 import type { Window } from "./window.ts";
 import type { Windows } from "./windows.ts";
 
@@ -16,8 +16,12 @@ import type { Windows } from "./windows.ts";
 const CHUNK = 500;
 const CONFIRM_MS = 1000;
 
+interface Deliveries {
+  readonly deliveries: Pick<DeliveryStore, "earliestDue" | "waiting" | "fresh" | "park">;
+}
+
 export interface HorizonSweepParts {
-  readonly store: Pick<Store, "earliestDue" | "waiting" | "fresh" | "park">;
+  readonly store: Deliveries;
   readonly windows: Windows;
   readonly clock: Clock;
   readonly log: Log;
@@ -70,7 +74,7 @@ export class HorizonSweep {
       }
     }
     for (let after: Owed | null = null; ;) {
-      const page: readonly Owed[] = await this.#parts.store.fresh(after, CHUNK);
+      const page: readonly Owed[] = await this.#parts.store.deliveries.fresh(after, CHUNK);
       for (const owed of page) if (await this.#isLost(owed)) lost.fresh.set(owed.delivery, owed);
       if (page.length < CHUNK) return lost;
       after = page.at(-1)!;
@@ -85,11 +89,11 @@ export class HorizonSweep {
     for (let rows = 0; ;) {
       // The row after those that are held is the first one above the horizon.
       const limit = Math.min(CHUNK, window.held.size + 1);
-      const page = await this.#parts.store.waiting(endpoint, after, limit);
+      const page = await this.#parts.store.deliveries.waiting(endpoint, after, limit);
       rows += page.length;
       if (page.some((owed) => window.misses(owed))) {
         if (!(await this.#parts.isSentTo(endpoint))) return { missed: [], rows };
-        const all = await this.#parts.store.waiting(endpoint, after, CHUNK);
+        const all = await this.#parts.store.deliveries.waiting(endpoint, after, CHUNK);
         return { missed: all.filter((owed) => window.misses(owed)), rows: rows + all.length };
       }
       if (page.length < limit || !window.reaches(page.at(-1)!.dueAt)) return { missed: [], rows };
@@ -118,7 +122,8 @@ export class HorizonSweep {
     );
     const lostFresh = [...fresh.values()];
     for (let at = 0; at < lostFresh.length; at += CHUNK) {
-      for (const parked of await store.park(lostFresh.slice(at, at + CHUNK), clock.now())) windows.noteWaiting(parked);
+      for (const parked of await store.deliveries.park(lostFresh.slice(at, at + CHUNK), clock.now()))
+        windows.noteWaiting(parked);
     }
     for (const owed of waiting.values()) windows.noteWaiting(owed);
     for (const endpoint of endpoints) onRepaired(endpoint);
@@ -131,9 +136,9 @@ export class HorizonSweep {
 }
 
 /** Page by page, the endpoints with waiting deliveries, and when the earliest of each falls due. */
-export async function* endpointsOwed(store: Pick<Store, "earliestDue">): AsyncGenerator<Map<string, number>> {
+export async function* endpointsOwed(store: Deliveries): AsyncGenerator<Map<string, number>> {
   for (let after: string | null = null; ;) {
-    const page: Map<string, number> = await store.earliestDue(after, CHUNK);
+    const page: Map<string, number> = await store.deliveries.earliestDue(after, CHUNK);
     yield page;
     if (page.size < CHUNK) return;
     after = [...page.keys()].at(-1)!;

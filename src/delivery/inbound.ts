@@ -58,7 +58,7 @@ export class Inbound {
     this.sweep = new HorizonSweep({
       ...parts,
       windows,
-      isSentTo: async (endpoint) => (await store.target(endpoint))?.enabled === true,
+      isSentTo: async (endpoint) => (await store.endpoints.target(endpoint))?.enabled === true,
       onRepaired: (endpoint) => void onRepaired(endpoint).catch(onError),
     });
   }
@@ -74,7 +74,7 @@ function suspectsOf(parts: DispatcherParts, { again, recorder, targets, windows 
     ...parts,
     // A disable takes back what was asked for by hand; what else is owed goes back to the disk.
     isOwed: async ({ trigger, delivery }) =>
-      trigger !== "manual" || (await parts.store.requestedAttempt(delivery)) !== null,
+      trigger !== "manual" || (await parts.store.deliveries.requestedAttempt(delivery)) !== null,
     hold: (claim) => windows.hold(claim),
     send: again,
     urlOf: async (endpoint) => (await targets.get(endpoint))?.url ?? "",

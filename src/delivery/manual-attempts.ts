@@ -14,7 +14,7 @@ const MAX_TAKEN = 256;
 const PAGE = 500;
 
 export interface ManualAttemptsParts {
-  readonly store: Pick<Store, "requestedAttempt" | "requestedAttempts">;
+  readonly store: Pick<Store, "deliveries">;
   readonly isHeld: (of: EventDelivery) => boolean;
   readonly hold: (claim: Claim) => void;
   readonly send: (claim: Claim) => void;
@@ -45,7 +45,7 @@ export class ManualAttempts {
   /** What the last process owed. `retry` takes it up. */
   async load(): Promise<void> {
     for (let after: EventDelivery | null = null; ;) {
-      const page: readonly EventDelivery[] = await this.#parts.store.requestedAttempts(after, PAGE);
+      const page: readonly EventDelivery[] = await this.#parts.store.deliveries.requestedAttempts(after, PAGE);
       for (const owed of page) this.#owed.set(owed.delivery, owed);
       if (page.length < PAGE) return;
       after = page.at(-1)!;
@@ -62,7 +62,9 @@ export class ManualAttempts {
   /** Those of them that the store owes no more: what was held for the endpoint was cancelled. */
   async takenInVainFor(endpoint: string): Promise<EventDelivery[]> {
     const taken = this.takenFor(endpoint);
-    const owed = await Promise.all(taken.map(({ delivery }) => this.#parts.store.requestedAttempt(delivery)));
+    const owed = await Promise.all(
+      taken.map(({ delivery }) => this.#parts.store.deliveries.requestedAttempt(delivery)),
+    );
     return taken.filter((_, at) => owed[at] === null);
   }
 
@@ -113,7 +115,7 @@ export class ManualAttempts {
     try {
       do {
         this.#asking.set(delivery, false);
-        claim = await this.#parts.store.requestedAttempt(delivery);
+        claim = await this.#parts.store.deliveries.requestedAttempt(delivery);
       } while (this.#asking.get(delivery) === true);
     } finally {
       this.#asking.delete(delivery);

@@ -55,7 +55,7 @@ export class Outbound {
     const { windows } = this;
     const { onRest, wake } = news;
     const given = parts.sending((batch) => ends.take(batch));
-    const careful = store.careful ? new CarefulSending(given, store, parts.onFault) : null;
+    const careful = store.recovery.careful ? new CarefulSending(given, store, parts.onFault) : null;
     this.#careful = careful;
     const sending = (this.sending = careful ?? given);
     const pauses = (this.pauses = new Pauses(sending, clock));

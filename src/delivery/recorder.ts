@@ -13,7 +13,7 @@ import type { Ended } from "./send/sending.ts";
 import type { DeliveryWatcher } from "./watcher.ts";
 
 export interface RecorderParts {
-  readonly store: Pick<Store, "record">;
+  readonly store: Pick<Store, "deliveries">;
   readonly clock: Clock;
   readonly ladder: Ladder;
   /** Milliseconds by which a receiver may put off its next attempt; 0 keeps the ladder exact. */
@@ -106,7 +106,7 @@ export class Recorder {
       // What stays as it was moves with the clock like all the rest.
       if (verdict.status !== "unchanged") shift.noteWrite(claim, epoch);
     }
-    this.#last = store.record(attempts).then(
+    this.#last = store.deliveries.record(attempts).then(
       (recorded) => {
         this.#recording--;
         const { onRecorded, watcher } = this.#parts;

@@ -7,13 +7,13 @@ import type { Sending } from "./send/sending.ts";
 type Known = Target | DamagedTarget;
 
 export class Targets {
-  readonly #store: Pick<Store, "target">;
+  readonly #store: Pick<Store, "endpoints">;
   readonly #sending: Pick<Sending, "setTarget">;
   /** A promise while one is being looked up. */
   readonly #targets = new Map<string, Known | Promise<Known | null>>();
   readonly #damaged = new Set<string>();
 
-  constructor(store: Pick<Store, "target">, sending: Pick<Sending, "setTarget">) {
+  constructor(store: Pick<Store, "endpoints">, sending: Pick<Sending, "setTarget">) {
     this.#store = store;
     this.#sending = sending;
   }
@@ -76,7 +76,7 @@ export class Targets {
 
   async #ask(endpoint: string, before: Known | Promise<unknown> | null): Promise<Known | null> {
     if (before instanceof Promise) await before.catch(() => {});
-    const target = await this.#store.target(endpoint);
+    const target = await this.#store.endpoints.target(endpoint);
     if (target !== null && !isDamaged(target)) await this.#sending.setTarget(target);
     return target;
   }

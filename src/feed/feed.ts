@@ -7,12 +7,15 @@ import type { Clock } from "../clock.ts";
 import { FoldedChanges, type Change, type ChangeCount } from "../domain/change.ts";
 import { isUsable } from "../domain/key.ts";
 import type { DeliveryWatcher } from "../delivery/watcher.ts";
-import type { EndedAttempt, EventDelivery, Handover, Recorded, Store } from "../store/store.ts";
+import type { EndedAttempt, EndpointStore, EventDelivery, Handover, KeyStore, Recorded } from "../store/store.ts";
 import { BatchRing, type Numbered } from "./ring.ts";
 
 export interface FeedParts {
   readonly clock: Clock;
-  readonly store: Pick<Store, "tenantOf" | "getKey">;
+  readonly store: {
+    readonly endpoints: Pick<EndpointStore, "tenantOf">;
+    readonly keys: Pick<KeyStore, "get">;
+  };
   /** Of changes and counts that the ring may hold. */
   readonly room?: number;
 }
@@ -187,7 +190,7 @@ export class Feed implements DeliveryWatcher {
   async #learnTenant(endpoint: string): Promise<void> {
     if (this.#tenants.has(endpoint)) return;
     if (this.#tenants.size >= REMEMBERED_TENANTS) this.#tenants.clear();
-    const tenant = await this.#parts.store.tenantOf(endpoint).catch(() => undefined);
+    const tenant = await this.#parts.store.endpoints.tenantOf(endpoint).catch(() => undefined);
     if (tenant !== undefined) this.#tenants.set(endpoint, tenant);
   }
 
@@ -201,7 +204,7 @@ export class Feed implements DeliveryWatcher {
   async #endUnusable(): Promise<void> {
     const { store, clock } = this.#parts;
     for (const id of this.#keys()) {
-      const key = await store.getKey(id).catch(() => undefined);
+      const key = await store.keys.get(id).catch(() => undefined);
       if (key === null || (key !== undefined && !isUsable(key, clock.now()))) this.revoked(id);
     }
     this.#cancelKeys = null;

@@ -8,10 +8,10 @@ import type { Clock } from "../clock.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import { TokenBucket } from "../domain/token-bucket.ts";
-import type { JobEndpoint, JobStore, JobTake, OpenJob } from "../store/jobs.ts";
+import type { JobEndpoint, JobTake, OpenJob, Store } from "../store/store.ts";
 
 export interface JobRunnerParts {
-  readonly store: Pick<JobStore, "openJobs" | "jobEndpoints" | "stepJob" | "closeJob">;
+  readonly store: Pick<Store, "jobs">;
   readonly deliveries: Pick<Deliveries, "accept" | "attempt" | "withdraw">;
   readonly clock: Clock;
   /** Aborted when the daemon stops. */
@@ -42,7 +42,7 @@ export class JobRunner {
   /** One pass, to be made each second. What the store does not take now (a full disk) the next one tries again. */
   async run(): Promise<void> {
     try {
-      const jobs = await this.#parts.store.openJobs();
+      const jobs = await this.#parts.store.jobs.open();
       for (const id of this.#lanes.keys()) if (!jobs.some((job) => job.id === id)) this.#lanes.delete(id);
       for (const job of jobs) if (!this.#parts.signal.aborted) await this.#advance(job);
     } catch (error) {
@@ -57,7 +57,7 @@ export class JobRunner {
     let left = job.status === "running";
     for (let walk = 0; left && walk < walks && !signal.aborted; walk++) left = await this.#walk(job);
     if (left) return;
-    while (!signal.aborted && !(await store.closeJob(job.id, clock.now())));
+    while (!signal.aborted && !(await store.jobs.close(job.id, clock.now())));
   }
 
   /** Whether anything of the job was left. */
@@ -65,7 +65,7 @@ export class JobRunner {
     const { signal, store } = this.#parts;
     let left = false;
     for (let after: string | null = null; !signal.aborted;) {
-      const page: readonly JobEndpoint[] = await store.jobEndpoints(job.id, after);
+      const page: readonly JobEndpoint[] = await store.jobs.endpoints(job.id, after);
       left ||= page.length > 0;
       let takes: JobTake[] = [];
       let rows = 0;
@@ -107,7 +107,7 @@ export class JobRunner {
 
   async #step(job: OpenJob, takes: readonly JobTake[]): Promise<void> {
     const { clock, deliveries, store } = this.#parts;
-    const { waiting, requested, withdrawn } = await store.stepJob(job.id, takes, clock.now());
+    const { waiting, requested, withdrawn } = await store.jobs.step(job.id, takes, clock.now());
     if (waiting.length > 0) deliveries.accept({ fresh: [], waiting });
     for (const owed of requested) deliveries.attempt(owed);
     if (withdrawn.length > 0) await deliveries.withdraw(withdrawn);

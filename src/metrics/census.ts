@@ -13,13 +13,13 @@ const PATIENCE_MS = 500;
 const REST_MS = 1;
 
 export class LatestCensus {
-  readonly #store: Pick<Store, "census">;
+  readonly #store: Pick<Store, "statistics">;
   readonly #clock: Clock;
   #latest: Census | null = null;
   #freshUntil = Number.NEGATIVE_INFINITY;
   #taking: Promise<void> | null = null;
 
-  constructor(store: Pick<Store, "census">, clock: Clock) {
+  constructor(store: Pick<Store, "statistics">, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }
@@ -39,7 +39,7 @@ export class LatestCensus {
     const began = this.#clock.monotonic();
     const sum = { pending: 0, held: 0, failed: 0, enabled: 0, disabled: 0 };
     for (let from: string | null = null; ;) {
-      const { next, ...counts } = await this.#store.census(from);
+      const { next, ...counts } = await this.#store.statistics.census(from);
       for (const name of Object.keys(sum) as (keyof Census)[]) sum[name] += counts[name];
       if (next === null) break;
       from = next;

@@ -32,10 +32,7 @@ export interface Family {
 }
 
 export interface MetricsParts {
-  readonly store: Pick<
-    Store,
-    "counted" | "commitTimes" | "census" | "failing" | "size" | "checkSpace" | "walTrouble" | "lastBackup" | "damage"
-  >;
+  readonly store: Pick<Store, "statistics" | "operations" | "upkeep">;
   readonly deliveries: Pick<Deliveries, "paused" | "halts" | "oldestDueAt" | "inFlight">;
   /** Endpoints of which something cannot be read. */
   readonly damaged: () => readonly unknown[];
@@ -73,7 +70,7 @@ export class Metrics {
         name: "webhookd_store_commit_duration_seconds",
         help: "How long commits took.",
         type: "histogram",
-        samples: () => histogram({}, store.commitTimes),
+        samples: () => histogram({}, store.statistics.commitTimes),
       },
       {
         name: "webhookd_api_request_duration_seconds",
@@ -102,13 +99,13 @@ export class Metrics {
 }
 
 function countersOf({ store }: MetricsParts): Family[] {
-  const counted = () => store.counted.attempts;
+  const counted = () => store.statistics.counted.attempts;
   return [
     {
       name: "webhookd_events_published_total",
       help: "Events that were published, by type.",
       type: "counter",
-      samples: () => [...store.counted.published].map(([type, value]) => ({ labels: { type }, value })),
+      samples: () => [...store.statistics.counted.published].map(([type, value]) => ({ labels: { type }, value })),
     },
     {
       name: "webhookd_attempts_total",
@@ -172,27 +169,27 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
     }),
     gauge("webhookd_paused", "Whether the brake is on.", () => one(deliveries.paused ? 1 : 0)),
     gauge("webhookd_store_bytes", "The store's files.", async () => {
-      const { databaseBytes, walBytes } = await store.size();
+      const { databaseBytes, walBytes } = await store.operations.size();
       return [
         { labels: { file: "database" }, value: databaseBytes },
         { labels: { file: "wal" }, value: walBytes },
       ];
     }),
     gauge("webhookd_store_log_growing", "Whether the write-ahead log is too large and cannot be emptied.", () =>
-      one(store.walTrouble === null ? 0 : 1),
+      one(store.upkeep.walTrouble === null ? 0 : 1),
     ),
     gauge("webhookd_disk_free_bytes", "What [data] disk_floor is compared with.", async () =>
-      one((await store.checkSpace()).freeBytes),
+      one((await store.upkeep.checkSpace()).freeBytes),
     ),
     failingOf(parts, null),
     gauge("webhookd_backup_last_success_timestamp_seconds", "When the last backup was made, if one was.", async () => {
-      const last = await store.lastBackup();
+      const last = await store.operations.lastBackup();
       return last === null ? [] : one(last.at / 1000);
     }),
     gauge(
       "webhookd_store_damaged",
       "Whether the database was damaged and is mended, and the damaged file is still kept.",
-      async () => one((await store.damage()) === null ? 0 : 1),
+      async () => one((await store.operations.damage()) === null ? 0 : 1),
     ),
     gauge("webhookd_build_info", "What runs.", () => [{ labels: { version, node: process.version }, value: 1 }]),
   ];
@@ -205,7 +202,7 @@ function failingOf({ store, clock }: MetricsParts, tenant: string | null): Famil
     help: `Of failing endpoints, the ${FAILING_LIMIT} that failed most.`,
     type: "gauge",
     samples: async () =>
-      (await store.failing(tenant, clock.now(), FAILING_LIMIT)).map(({ endpoint, consecutiveFailures }) => {
+      (await store.statistics.failing(tenant, clock.now(), FAILING_LIMIT)).map(({ endpoint, consecutiveFailures }) => {
         return { labels: { endpoint }, value: consecutiveFailures };
       }),
   };

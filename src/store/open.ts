@@ -190,7 +190,7 @@ async function openOnce(options: OpenOptions, lock: Lock): Promise<OpenedStore> 
       onClosed: () => lock.release(),
     });
     const unrecorded = setAside.attempts();
-    if (unrecorded.length > 0) await store.record(unrecorded);
+    if (unrecorded.length > 0) await store.deliveries.record(unrecorded);
     setAside.remove();
     await store.start();
     const open = readableByOthers(dir, [keyFile, adminKeyFile]);

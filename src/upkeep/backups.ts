@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { WebhookdError, type ErrorCode } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
-import type { BackupFile, BackupPlace, Store } from "../store/store.ts";
+import type { BackupFile, BackupPlace, OperationsStore } from "../store/store.ts";
 
 export interface BackupRules extends BackupPlace {
   /** Milliseconds; 0: only on demand. */
@@ -10,7 +10,7 @@ export interface BackupRules extends BackupPlace {
 }
 
 export interface BackupsParts {
-  readonly store: Pick<Store, "backup" | "lastBackup">;
+  readonly store: { readonly operations: Pick<OperationsStore, "backup" | "lastBackup"> };
   readonly clock: Clock;
   readonly log: Log;
   /** As they are at the beginning of a backup. */
@@ -56,7 +56,10 @@ export class Backups {
     const { store, clock, log, onFailed } = this.#parts;
     const begun = clock.monotonic();
     try {
-      const backup = await Promise.race([store.backup({ ...this.rules, passphrase }, clock.now()), this.#stopped]);
+      const backup = await Promise.race([
+        store.operations.backup({ ...this.rules, passphrase }, clock.now()),
+        this.#stopped,
+      ]);
       this.failure = null;
       const duration_ms = Math.round(clock.monotonic() - begun);
       log.info({ file: backup.file, bytes: backup.bytes, sealed: backup.sealed, duration_ms }, "a backup was made");
@@ -76,7 +79,7 @@ export class Backups {
     const { store, clock } = this.#parts;
     const { every } = this.rules;
     if (every === 0) return;
-    const last = (await store.lastBackup())?.at ?? Number.NEGATIVE_INFINITY;
+    const last = (await store.operations.lastBackup())?.at ?? Number.NEGATIVE_INFINITY;
     const now = clock.now();
     // One from the future says that the clock was set back: nobody knows how old it is.
     const dueAt = last > now ? now : last + every;

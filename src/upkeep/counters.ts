@@ -1,11 +1,11 @@
 /** Has what was counted written each second, when no commit of others did it. */
 import { WebhookdError } from "../domain/errors.ts";
-import type { Store } from "../store/store.ts";
+import type { StatisticsStore } from "../store/store.ts";
 
 /** What the store does not take now (a full disk) goes on being counted in memory, and waits for the next pass. */
-export async function saveCounters(store: Pick<Store, "saveCounters">): Promise<void> {
+export async function saveCounters(store: { readonly statistics: Pick<StatisticsStore, "save"> }): Promise<void> {
   try {
-    await store.saveCounters();
+    await store.statistics.save();
   } catch (error) {
     if (!(error instanceof WebhookdError)) throw error;
   }

@@ -10,7 +10,7 @@ const LOOK_EVERY_MS = 60 * 60_000;
 const PAGE = 100;
 
 export interface DamagedEndpointsParts {
-  readonly store: Pick<Store, "listEndpoints" | "getEndpoint">;
+  readonly store: Pick<Store, "endpoints">;
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -42,7 +42,7 @@ export class DamagedEndpoints {
   async #run(): Promise<void> {
     const { clock } = this.#parts;
     try {
-      for (const { id } of this.all) this.#note(id, await this.#parts.store.getEndpoint(null, id));
+      for (const { id } of this.all) this.#note(id, await this.#parts.store.endpoints.get(null, id));
       if (clock.monotonic() < this.#lookAt) return;
       await this.#look();
       this.#lookAt = clock.monotonic() + LOOK_EVERY_MS;
@@ -56,7 +56,12 @@ export class DamagedEndpoints {
     const { clock, store, signal } = this.#parts;
     let cursor: string | undefined;
     do {
-      const page = await store.listEndpoints({ tenant: null, limit: PAGE, order: "oldest", ...(cursor && { cursor }) });
+      const page = await store.endpoints.list({
+        tenant: null,
+        limit: PAGE,
+        order: "oldest",
+        ...(cursor && { cursor }),
+      });
       for (const endpoint of page.data) this.#note(endpoint.id, endpoint);
       cursor = page.nextCursor ?? undefined;
       await new Promise<void>((resolve) => clock.nextTurn(resolve));

@@ -17,10 +17,7 @@ export interface RetentionRules {
 }
 
 export interface RetentionParts extends Pace {
-  readonly store: Pick<
-    Store,
-    "pruneEvents" | "expireHeld" | "forgetResponses" | "pruneAudit" | "pruneCounters" | "pruneJobs" | "pruneKeys"
-  >;
+  readonly store: Pick<Store, "upkeep" | "audit" | "statistics" | "jobs" | "keys">;
   readonly log: Log;
   /** As they are at the beginning of a pass. */
   readonly rules: () => RetentionRules;
@@ -52,7 +49,7 @@ export class Retention {
     }
     let events = 0;
     await inSteps(this.#parts, async () => {
-      const { pruned, next } = await store.pruneEvents(before, this.#from);
+      const { pruned, next } = await store.upkeep.pruneEvents(before, this.#from);
       events += pruned;
       this.#from = next ?? this.#from;
       return next !== null;
@@ -63,35 +60,35 @@ export class Retention {
   async expireHeld(): Promise<void> {
     const { store, clock, log, rules } = this.#parts;
     const before = this.#before(rules().held);
-    const deliveries = await this.#count(() => store.expireHeld(before, clock.now()));
+    const deliveries = await this.#count(() => store.upkeep.expireHeld(before, clock.now()));
     if (deliveries > 0) log.warn({ deliveries }, "held deliveries failed, because their endpoints stayed disabled");
   }
 
   async forgetResponses(): Promise<void> {
     const before = this.#before(this.#parts.rules().responseBodies);
-    await this.#count(() => this.#parts.store.forgetResponses(before));
+    await this.#count(() => this.#parts.store.upkeep.forgetResponses(before));
   }
 
   async pruneAudit(): Promise<void> {
     const before = this.#before(this.#parts.rules().audit);
-    await this.#count(() => this.#parts.store.pruneAudit(before));
+    await this.#count(() => this.#parts.store.audit.prune(before));
   }
 
   /** Jobs that are over are kept as long as failures, which most of them were about. */
   async pruneJobs(): Promise<void> {
     const before = this.#before(this.#parts.rules().failed);
-    await this.#walk((from) => this.#parts.store.pruneJobs(before, from));
+    await this.#walk((from) => this.#parts.store.jobs.prune(before, from));
   }
 
   /** Keys that no longer work are kept as long as entries in the audit log may name them. */
   async pruneKeys(): Promise<void> {
     const before = this.#before(this.#parts.rules().audit);
-    await this.#walk((from) => this.#parts.store.pruneKeys(before, from));
+    await this.#walk((from) => this.#parts.store.keys.prune(before, from));
   }
 
   async pruneCounters(): Promise<void> {
     const before = this.#before(this.#parts.rules().statistics);
-    await this.#count(() => this.#parts.store.pruneCounters(before));
+    await this.#count(() => this.#parts.store.statistics.prune(before));
   }
 
   async #walk(step: (from: string | null) => Promise<Pruned>): Promise<void> {

@@ -4,7 +4,7 @@ import { WebhookdError } from "../domain/errors.ts";
 import type { Store } from "../store/store.ts";
 
 export interface SecretSwitchParts {
-  readonly store: Pick<Store, "switchSecrets">;
+  readonly store: Pick<Store, "secrets">;
   readonly clock: Clock;
   /** Resolves once nothing is signed with the endpoint's old secret. */
   readonly refresh: (endpoint: string) => Promise<void>;
@@ -18,7 +18,7 @@ export async function switchSecrets({ store, clock, refresh }: SecretSwitchParts
   try {
     let switched: readonly string[];
     do {
-      switched = await store.switchSecrets(clock.now());
+      switched = await store.secrets.switchDue(clock.now());
       await Promise.all(switched.map(refresh));
     } while (switched.length > 0);
   } catch (error) {

@@ -2,10 +2,10 @@
 import { Alarm } from "../alarm.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { Space, Store } from "../store/store.ts";
+import type { Space, UpkeepStore } from "../store/store.ts";
 
 export interface SpaceWatchParts {
-  readonly store: Pick<Store, "checkSpace" | "state">;
+  readonly store: { readonly upkeep: Pick<UpkeepStore, "checkSpace" | "state"> };
   readonly clock: Clock;
   readonly log: Log;
   readonly onSpace: (space: Space) => void;
@@ -29,7 +29,7 @@ export class SpaceWatch {
 
   async run(): Promise<void> {
     const { store, onSpace, onTrouble } = this.#parts;
-    const space = await store.checkSpace();
+    const space = await store.upkeep.checkSpace();
     onSpace(space);
     this.#sayFull(space);
     const { walTrouble: trouble, freeBytes } = space;
@@ -43,7 +43,7 @@ export class SpaceWatch {
 
   #sayFull({ freeBytes, floorBytes }: Space): void {
     const { store, log } = this.#parts;
-    const state = store.state();
+    const state = store.upkeep.state();
     if (state === "store_unavailable" || this.#saidFull === (state === "disk_full")) return;
     this.#saidFull = !this.#saidFull;
     const fields = { free_bytes: freeBytes, floor_bytes: floorBytes };

@@ -179,7 +179,7 @@ describe("the audit log", () => {
   it("comes before the answer: what cannot be written down is not answered", async () => {
     const fake = new FakeStore();
     const full = () => Promise.reject(new WebhookdError("storage_full", "no space left"));
-    const store = Object.assign(fake.asStore(), { addAudit: full });
+    const store = Object.assign(fake.asStore(), { audit: { add: full } });
     const api = await ApiServer.start(store);
     const made = await api.post("/v1/keys", { scopes: ["admin"] });
     expect({ status: made.status, code: made.body.code }).toEqual({ status: 507, code: "storage_full" });

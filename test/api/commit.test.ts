@@ -55,11 +55,11 @@ describe("a commit that fails after the request was read", () => {
     disk.fault = fault;
     expect((await publish()).status).toBe(expected);
     disk.fault = null;
-    await store.checkSpace();
+    await store.upkeep.checkSpace();
     const [first, again] = [await publish(), await publish()];
     expect([first.status, again.status]).toEqual([202, 202]);
     expect(again.body.id).toBe(first.body.id);
-    const { data } = (await store.listEvents(everything))!;
+    const { data } = (await store.reads.listEvents(everything))!;
     expect(data.map(({ id }) => id)).toEqual([first.body.id]);
   });
 
@@ -69,6 +69,6 @@ describe("a commit that fails after the request was read", () => {
     const endpoint = { url: "https://example.com/h", events: ["budget.exceeded"] };
     expect((await api.post("/v1/webhooks", endpoint)).status).toBe(507);
     disk.fault = null;
-    expect((await store.listEndpoints({ ...everything }))!.data).toHaveLength(1);
+    expect((await store.endpoints.list({ ...everything }))!.data).toHaveLength(1);
   });
 });

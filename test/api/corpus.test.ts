@@ -6,6 +6,7 @@ import { ManualClock } from "../harness/clock.ts";
 import { bodyOf, generate, Premises, readCorpus, type Entry, type Input } from "./corpus.ts";
 import { aConfig, ApiServer, send, sendRaw, type Answer } from "./server.ts";
 import { aStore } from "./sqlite.ts";
+import { around } from "../harness/store.ts";
 
 const corpus = readCorpus();
 
@@ -225,16 +226,14 @@ async function fullDisk() {
 }
 
 async function failingWith(store: Store, error: Error): Promise<ApiServer> {
-  const get = (target: Store, name: keyof Store) =>
-    name === "publish" ? () => Promise.reject(error) : (target[name] as () => unknown).bind(target);
-  return ApiServer.start(new Proxy(store, { get } as ProxyHandler<Store>));
+  return ApiServer.start(around(store, (verb, call) => (verb === "events.publish" ? Promise.reject(error) : call())));
 }
 
 async function countEvents(store: Store): Promise<number> {
   let count = 0;
   let cursor: string | undefined;
   do {
-    const page = await store.listEvents({ tenant: null, limit: 100, order: "oldest", cursor });
+    const page = await store.reads.listEvents({ tenant: null, limit: 100, order: "oldest", cursor });
     count += page.data.length;
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);

@@ -75,7 +75,7 @@ export class Premises {
     const now = api.clock.now();
     const other = await api.addKey(["admin"], "*");
     const revoked = await api.addKey(["admin"], "*");
-    await api.store.revokeKey(`key_${revoked.slice(4, 30)}`, now);
+    await api.store.keys.revoke(`key_${revoked.slice(4, 30)}`, now);
     const credentials = new Map<string, string | null>([
       ["valid", `Bearer ${api.adminKey}`],
       ["none", null],

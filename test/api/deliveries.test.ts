@@ -178,19 +178,19 @@ describe("an attempt now", () => {
     const { status, body } = await attempt(api, ofFailed);
     expect({ status, id: body.id, of: body.status }).toEqual({ status: 202, id: ofFailed, of: "failed" });
     expect(api.requested).toMatchObject([{ delivery: ofFailed, endpoint }]);
-    expect(await api.store.requestedAttempts(null, 10)).toEqual([{ delivery: ofFailed, endpoint }]);
+    expect(await api.store.deliveries.requestedAttempts(null, 10)).toEqual([{ delivery: ofFailed, endpoint }]);
   });
 
   it("is asked for once under an idempotency key, and answered as the delivery is by then", async () => {
     const { api, ofFailed } = await aScene();
     const options = { headers: { "idempotency-key": "once" } };
     await attempt(api, ofFailed, options);
-    await api.store.cancelEvent(null, (await api.get(`${DELIVERIES}/${ofFailed}`)).body.event, null);
+    await api.store.events.cancel(null, (await api.get(`${DELIVERIES}/${ofFailed}`)).body.event, null);
     const again = await attempt(api, ofFailed, options);
     expect(again.headers["idempotency-replayed"]).toBe("true");
     expect(again.body.id).toBe(ofFailed);
     expect(api.requested).toHaveLength(1);
-    expect(await api.store.requestedAttempts(null, 10)).toEqual([]);
+    expect(await api.store.deliveries.requestedAttempts(null, 10)).toEqual([]);
   });
 
   it("needs scope manage, and leaves its trace in the audit log", async () => {

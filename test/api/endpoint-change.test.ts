@@ -70,7 +70,7 @@ describe("changing an endpoint", () => {
     });
     expect(body.headers).toEqual({ "x-api-key": "***", "X-More": "***" });
     expect(body.metadata).toEqual({ team: { name: "a", lead: "b" }, plan: "pro" });
-    expect(await api.store.target(id)).toMatchObject({ headers: { "x-api-key": "new", "X-More": "m" } });
+    expect(await api.store.endpoints.target(id)).toMatchObject({ headers: { "x-api-key": "new", "X-More": "m" } });
   });
 
   it.each([
@@ -120,7 +120,7 @@ describe("changing an endpoint", () => {
 
   it("clears the reason when it is enabled, and keeps it through other changes", async () => {
     const { api, id, patch } = await anEndpoint();
-    await api.store.disableEndpoint(id, "https://example.com/h", "gone", 0);
+    await api.store.endpoints.disable(id, "https://example.com/h", "gone", 0);
     expect((await patch({ description: "x" })).body).toMatchObject({ enabled: false, disabled_reason: "gone" });
     expect((await patch({ enabled: true, held: "cancel" })).body).toMatchObject({
       enabled: true,

@@ -70,7 +70,7 @@ describe("registering", () => {
     expect((await api.get(`${PATH}/${body.id}`)).body).toEqual({ ...rest, health });
     const list = await api.get(PATH);
     expect(list.body).toEqual({ data: [rest], next_cursor: null });
-    expect(await api.store.target(body.id)).toMatchObject({ headers: given.headers });
+    expect(await api.store.endpoints.target(body.id)).toMatchObject({ headers: given.headers });
   });
 
   it("opens a network to the endpoints of its tenant alone, when they are changed too", async () => {

@@ -39,7 +39,7 @@ describe("the ETag of an endpoint", () => {
       () => patch({ headers: { "x-a": "other" } }),
       () => api.request("POST", `${path}/rotate-secret`),
       () => api.request("POST", `${path}/rotate-secret/complete`),
-      () => api.store.disableEndpoint(id, GIVEN.url, "gone", api.clock.now()),
+      () => api.store.endpoints.disable(id, GIVEN.url, "gone", api.clock.now()),
     ];
     for (const change of changes) {
       await change();

@@ -1,7 +1,7 @@
 import type { AuditEntry } from "../../src/domain/audit.ts";
 import type { EventDraft } from "../../src/domain/event.ts";
 import type { ApiKey } from "../../src/domain/key.ts";
-import type { Publication, Store } from "../../src/store/store.ts";
+import type { Publication, Store, UpkeepStore } from "../../src/store/store.ts";
 
 /** Keeps keys and drafts only: for tests of what happens before and around the store. Other verbs throw. */
 export class FakeStore {
@@ -10,28 +10,31 @@ export class FakeStore {
   readonly keys = new Map<string, ApiKey>();
   readonly touched: string[] = [];
   publishing: (drafts: readonly EventDraft[]) => Promise<void> = async () => {};
-  ready: ReturnType<Store["state"]> = "ready";
+  ready: ReturnType<UpkeepStore["state"]> = "ready";
 
   asStore(): Store {
-    const verbs: Partial<Store> = {
-      getKey: async (id) => this.keys.get(id) ?? null,
-      addKey: async (key, now) =>
+    const publish: Store["events"]["publish"] = async (drafts) => {
+      await this.publishing(drafts);
+      return drafts.map((draft) => this.#publication(draft));
+    };
+    const keys: Pick<Store["keys"], "get" | "add" | "revoke" | "touch"> = {
+      get: async (id) => this.keys.get(id) ?? null,
+      add: async (key, now) =>
         void this.keys.set(key.id, { ...key, createdAt: now, lastUsedAt: null, revokedAt: null }),
-      revokeKey: async (id, now) => {
+      revoke: async (id, now) => {
         this.keys.set(id, { ...this.keys.get(id)!, revokedAt: now });
         return true;
       },
-      touchKey: (id) => void this.touched.push(id),
-      addAudit: async (entry) => void this.audited.push(entry),
-      state: () => this.ready,
-      damage: async () => null,
-      walTrouble: null,
-      publish: async (drafts) => {
-        await this.publishing(drafts);
-        return drafts.map((draft) => this.#publication(draft));
-      },
+      touch: (id) => void this.touched.push(id),
     };
-    return verbs as Store;
+    const roles = {
+      events: { publish },
+      keys,
+      audit: { add: async (entry: AuditEntry) => void this.audited.push(entry) },
+      upkeep: { state: () => this.ready, walTrouble: null },
+      operations: { damage: async () => null },
+    };
+    return roles as object as Store;
   }
 
   #publication(draft: EventDraft): Publication {

@@ -24,7 +24,7 @@ function under(key: string, more: { key?: string } = {}) {
 }
 
 async function countEvents(store: Store): Promise<number> {
-  return (await store.listEvents({ ...EVERYTHING, test: undefined })).data.length;
+  return (await store.reads.listEvents({ ...EVERYTHING, test: undefined })).data.length;
 }
 
 const isReplayed = ({ headers }: Answer) => headers["idempotency-replayed"] === "true";
@@ -176,7 +176,7 @@ describe("a registration under an idempotency key", () => {
     expect(new Set(answers.map(({ headers }) => headers.location)).size).toBe(1);
     expect(answers.filter(isReplayed)).toHaveLength(19);
     expect(answers[0]!.body.signing_secret).toMatch(/^whsec_/);
-    expect((await store.listEndpoints(EVERYTHING)).data).toHaveLength(1);
+    expect((await store.endpoints.list(EVERYTHING)).data).toHaveLength(1);
     expect((await api.post("/v1/webhooks", { ...ENDPOINT, description: "x" }, under("k"))).status).toBe(422);
   });
 
@@ -186,7 +186,7 @@ describe("a registration under an idempotency key", () => {
     const first = await api.post("/v1/webhooks", ENDPOINT, under("k", { key: manage }));
     const body = Buffer.from(JSON.stringify(ENDPOINT));
     const request = { tenant: "default", key: "k", fingerprint: requestFingerprint("POST", "/v1/webhooks", body) };
-    const kept = await store.recall({ ...request, expiresAt: 0 }, api.clock.now());
+    const kept = await store.idempotency.recall({ ...request, expiresAt: 0 }, api.clock.now());
     expect(kept).toContain(first.body.id);
     expect(kept).not.toContain("whsec_");
 
@@ -202,11 +202,11 @@ describe("a registration under an idempotency key", () => {
 describe("another POST under an idempotency key", () => {
   it("creates one API key, whose token is not shown again", async () => {
     const { api, store } = await serve();
-    const before = (await store.listKeys(EVERYTHING)).data.length;
+    const before = (await store.keys.list(EVERYTHING)).data.length;
     expect((await api.post("/v1/keys", { scopes: ["read"] }, under("k"))).status).toBe(201);
     const { status, body } = await api.post("/v1/keys", { scopes: ["read"] }, under("k"));
     expect({ status, code: body.code }).toEqual({ status: 409, code: "already_created" });
-    expect((await store.listKeys(EVERYTHING)).data).toHaveLength(before + 1);
+    expect((await store.keys.list(EVERYTHING)).data).toHaveLength(before + 1);
   });
 
   it("retries a failed event once, and keeps none of its data", async () => {
@@ -225,7 +225,7 @@ describe("another POST under an idempotency key", () => {
       replayed: true,
     });
     const request = { tenant: "default", key: "k", fingerprint: requestFingerprint("POST", path, new Uint8Array(0)) };
-    expect(await store.recall({ ...request, expiresAt: 0 }, api.clock.now())).toBe("[]");
+    expect(await store.idempotency.recall({ ...request, expiresAt: 0 }, api.clock.now())).toBe("[]");
   });
 
   it("is not remembered when there was nothing to do", async () => {

@@ -17,9 +17,9 @@ async function aScene() {
 
 /** Takes one delivery up for the job, as the daemon does, and lets it fail. */
 async function failCanary({ store, clock }: ApiServer, job: string, endpoint: string): Promise<void> {
-  await store.stepJob(job, [{ endpoint, limit: 1, check: false }], clock.now());
+  await store.jobs.step(job, [{ endpoint, limit: 1, check: false }], clock.now());
   const [first] = await dueNow(store, endpoint);
-  await store.record([anEnd(first!, clock.now(), "failed")]);
+  await store.deliveries.record([anEnd(first!, clock.now(), "failed")]);
 }
 
 describe("a job", () => {

@@ -81,7 +81,7 @@ describe("keys", () => {
 
   it("may all be revoked: the answer for the last admin's says what the way in is", async () => {
     const store = await aStore();
-    const [first] = (await store.listKeys({ tenant: null, limit: 1, order: "oldest" })).data;
+    const [first] = (await store.keys.list({ tenant: null, limit: 1, order: "oldest" })).data;
     const api = await ApiServer.start(store, { config: aConfig({ SERVER_SOCKET: "/run/w.sock" }) });
     expect((await api.request("DELETE", `${PATH}/${first!.id}`)).status).toBe(204);
     const { id } = (await api.post(PATH, { scopes: ["read"] })).body;

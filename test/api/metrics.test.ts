@@ -46,9 +46,9 @@ async function failing(store: Store, count: number): Promise<void> {
   for (let at = 0; at < count; at++) {
     await addEndpoint(store, { tenant: `t${at}` });
     const drafts = Array.from({ length: 20 }, () => draft({ tenant: `t${at}` }));
-    for (const { fresh } of await store.publish(drafts, 0, room)) ended.push(failed(fresh[0]!));
+    for (const { fresh } of await store.events.publish(drafts, 0, room)) ended.push(failed(fresh[0]!));
   }
-  await store.record(ended);
+  await store.deliveries.record(ended);
 }
 
 describe("/metrics", () => {

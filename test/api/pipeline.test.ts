@@ -170,7 +170,7 @@ describe("keys", () => {
     const { api, fake } = await serve();
     const expired = await api.addKey(["admin"], "*", { expiresAt: api.clock.now() });
     const revoked = await api.addKey(["admin"], "*");
-    await fake.asStore().revokeKey([...fake.keys.keys()].at(-1)!, api.clock.now());
+    await fake.asStore().keys.revoke([...fake.keys.keys()].at(-1)!, api.clock.now());
     const other = await api.addKey(["admin"], "*");
     const mixed = api.adminKey.slice(0, 31) + other.slice(31);
     const details = new Set<string>();

@@ -338,9 +338,9 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     const body = { action: "replay", filter: { endpoint }, canary: true };
     const { id } = (await walk.call("createJob", { body })).body;
     const { store } = walk.api;
-    await store.stepJob(id, [{ endpoint, limit: 1, check: false }], walk.now);
+    await store.jobs.step(id, [{ endpoint, limit: 1, check: false }], walk.now);
     const [first] = await dueNow(store, endpoint);
-    await store.record([anEnd(first!, walk.now, "failed")]);
+    await store.deliveries.record([anEnd(first!, walk.now, "failed")]);
     await walk.call("resumeJob", { id });
     return steered(walk, "resumeJob");
   },
@@ -348,7 +348,7 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     const id = await aJob(walk);
     await walk.call("cancelJob", { id });
     const done = await aJob(walk);
-    await walk.api.store.closeJob(done, walk.now);
+    await walk.api.store.jobs.close(done, walk.now);
     await walk.call("cancelJob", { id: done });
     return { id };
   },

@@ -122,7 +122,7 @@ export class ApiServer {
     const id = newId("key", this.clock.now(), crypto.getRandomValues(new Uint8Array(10)));
     const token = createToken(id.slice(4), crypto.getRandomValues(new Uint8Array(32)));
     const hash = hashSecret(parseToken(token)!.secret);
-    await this.store.addKey({ id, name: "", hash, scopes, tenant, expiresAt: null, ...more }, this.clock.now());
+    await this.store.keys.add({ id, name: "", hash, scopes, tenant, expiresAt: null, ...more }, this.clock.now());
     return token;
   }
 

@@ -38,8 +38,8 @@ export async function anEvent(
 ): Promise<string> {
   const data = Buffer.from('{"a":1}');
   const whole = { tenant: "default", type: "budget.exceeded", createdAt: now, data, ...draft };
-  const [publication] = await store.publish([whole], now, () => true);
-  await store.record(publication!.fresh.map((claim) => anEnd(claim, now, end)));
+  const [publication] = await store.events.publish([whole], now, () => true);
+  await store.deliveries.record(publication!.fresh.map((claim) => anEnd(claim, now, end)));
   return publication!.id;
 }
 

@@ -53,7 +53,7 @@ describe("its counts", () => {
 
 it("every reason why nothing is sent is there, and the names of them all are beside /readyz, which stays one word", async () => {
   const since = Date.parse("2026-11-20T09:55:00.000Z");
-  await api.store.pause({ reason: "a flood", by: "socket", at: since });
+  await api.store.operations.pause({ reason: "a flood", by: "socket", at: since });
   api.halts = [
     { reason: "operator", since: since + 1, detail: "the brake is on" },
     { reason: "unreachable", since, detail: "no DNS resolver could be reached" },
@@ -73,7 +73,7 @@ it("every reason why nothing is sent is there, and the names of them all are bes
   expect(metrics).toContain('webhookd_not_sending{reason="unreachable"} 1\n');
   expect(metrics).toContain('webhookd_not_sending{reason="shortage"} 0\n');
   api.halts = [];
-  await api.store.resume();
+  await api.store.operations.resume();
   expect((await api.get("/readyz")).headers).not.toHaveProperty("x-webhookd-not-sending");
   expect((await api.get("/v1/status")).body.not_sending).toEqual([]);
 });
@@ -91,9 +91,12 @@ describe("the brake", () => {
   it("is on the disk before attempts stop, with who put it on, and audited", async () => {
     await api.post("/v1/pause", { reason: "a flood" });
     expect(api.paused).toBe(true);
-    expect(await api.store.getPause()).toMatchObject({ reason: "a flood", by: expect.stringMatching(/^key_/) });
+    expect(await api.store.operations.getPause()).toMatchObject({
+      reason: "a flood",
+      by: expect.stringMatching(/^key_/),
+    });
     await api.request("POST", "/v1/resume");
-    expect([api.paused, await api.store.getPause()]).toEqual([false, null]);
+    expect([api.paused, await api.store.operations.getPause()]).toEqual([false, null]);
     const { data } = (await api.get("/v1/audit?limit=2")).body;
     expect(data.map(({ action, outcome }: any) => [action, outcome])).toEqual([
       ["daemon.resume", "ok"],

@@ -63,11 +63,11 @@ async function serve() {
   const others = await addEndpoint(api.store, { tenant: "other" });
   /** Publishes to a tenant, and has the attempts come to that. */
   const happen = async (to: "delivered" | "failed", tenant = "default") => {
-    const [publication] = await api.store.publish([draft({ tenant })], api.clock.now(), room);
+    const [publication] = await api.store.events.publish([draft({ tenant })], api.clock.now(), room);
     api.feed.accepted(publication!);
     for (const claim of publication!.fresh) {
       const ended = anEnd(claim, api.clock.now(), to);
-      api.feed.attempted(ended, (await api.store.record([ended]))[0]!);
+      api.feed.attempted(ended, (await api.store.deliveries.record([ended]))[0]!);
     }
     return publication!.id;
   };
@@ -196,11 +196,11 @@ describe("the stream", () => {
     const revoked = await api.addKey(["read"]);
     const streams = await Promise.all([expiring, expiring, revoked].map((key) => Follower.open(api, { key })));
     const lasting = await Follower.open(api, { key: await api.addKey(["read"]) });
-    const reads = vi.spyOn(api.store, "getKey");
+    const reads = vi.spyOn(api.store.keys, "get");
     api.clock.advance("1s");
     await until(() => reads.mock.calls.length === 3);
     // Not by a request to this daemon.
-    await api.store.revokeKey(parseToken(revoked)!.keyId, api.clock.now());
+    await api.store.keys.revoke(parseToken(revoked)!.keyId, api.clock.now());
     api.clock.advance("1s");
     await until(() => streams[2]!.ended);
     expect(streams.map(({ ended }) => ended)).toEqual([false, false, true]);

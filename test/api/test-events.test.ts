@@ -15,7 +15,7 @@ async function anEndpoint(more: object = {}) {
   const record = async (claim: Claim) => {
     const outcome = noResponse("timeout", "no answer", 10_000);
     const ended = { claim, url: "https://example.com/h", startedAt: 0, outcome, secretVersion: 1 };
-    await api.store.record([{ ...ended, verdict: { status: "failed" } }]);
+    await api.store.deliveries.record([{ ...ended, verdict: { status: "failed" } }]);
     api.watched.get(claim.delivery)!();
   };
   return { api, path: `/v1/webhooks/${body.id}/test`, waited, record };

@@ -5,6 +5,7 @@ import type { Store } from "../../src/store/store.ts";
 import { Description } from "./described.ts";
 import { aConfig, ApiServer, type Answer } from "./server.ts";
 import { anEnd, anEvent, aStore, damage } from "./sqlite.ts";
+import { around } from "../harness/store.ts";
 
 /** A request to an operation. */
 export interface Step {
@@ -19,7 +20,7 @@ export interface Step {
 }
 
 /** The verbs that let a request in. */
-const KEYS: readonly (string | symbol)[] = ["getKey", "touchKey"];
+const KEYS: readonly string[] = ["keys.get", "keys.touch"];
 
 /** The API under a description: every answer is held against it, and what was answered is noted. */
 export class Walk {
@@ -88,7 +89,7 @@ export class Walk {
   async endWaited(): Promise<void> {
     while (this.api.watched.size === 0) await new Promise(setImmediate);
     const claim = this.api.accepted.at(-1)!.fresh[0]!;
-    await this.api.store.record([anEnd(claim, this.now, "delivered")]);
+    await this.api.store.deliveries.record([anEnd(claim, this.now, "delivered")]);
     this.api.watched.get(claim.delivery)!();
   }
 
@@ -101,16 +102,10 @@ export class Walk {
   }
 
   #over(store: Store): Store {
-    const get = (target: Store, name: string | symbol) => {
-      const verb: unknown = Reflect.get(target, name, target);
-      if (typeof verb !== "function") return verb;
-      return (...given: unknown[]) => {
-        if (this.failing !== null && (this.failing.keysToo || !KEYS.includes(name))) throw this.failing.error;
-        const call = () => verb.apply(target, given);
-        return name === "publish" ? this.gate.then(call) : call();
-      };
-    };
-    return new Proxy(store, { get });
+    return around(store, (verb, call) => {
+      if (this.failing !== null && (this.failing.keysToo || !KEYS.includes(verb))) throw this.failing.error;
+      return verb === "events.publish" ? this.gate.then(call) : call();
+    });
   }
 }
 

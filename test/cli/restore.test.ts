@@ -34,8 +34,8 @@ async function scene() {
   const endpoint = await addEndpoint(store, { headers: { "x-api-key": "header-canary" } });
   const first = await publishOne(store);
   const rules = { dir: place, mayMake: true, keep: 0 };
-  const plain = await store.backup(rules, START);
-  const sealed = await store.backup({ ...rules, passphrase: PASSPHRASE }, START + 1);
+  const plain = await store.operations.backup(rules, START);
+  const sealed = await store.operations.backup({ ...rules, passphrase: PASSPHRASE }, START + 1);
   const second = await publishOne(store);
   await store.close();
   return { dir, endpoint, first: first.id, second: second.id, plain: plain.file, sealed: sealed.file };
@@ -103,11 +103,14 @@ describe("webhookd restore", () => {
 
     const { store, created } = await openStore(optionsOf({ dir: empty, create: false }));
     expect(created).toBe(false);
-    expect(await store.getPause()).toMatchObject({ by: "restore", reason: expect.stringContaining(shared.sealed) });
-    expect((await store.getEvent(null, shared.first))!.status).toBe("pending");
-    expect(await store.target(shared.endpoint)).toMatchObject({ headers: { "x-api-key": "header-canary" } });
+    expect(await store.operations.getPause()).toMatchObject({
+      by: "restore",
+      reason: expect.stringContaining(shared.sealed),
+    });
+    expect((await store.reads.getEvent(null, shared.first))!.status).toBe("pending");
+    expect(await store.endpoints.target(shared.endpoint)).toMatchObject({ headers: { "x-api-key": "header-canary" } });
     const token = parseToken(readFileSync(join(empty, "admin.key"), "utf8").trim())!;
-    expect(await store.getKey(token.keyId)).toMatchObject({ scopes: ["admin"], revokedAt: null });
+    expect(await store.keys.get(token.keyId)).toMatchObject({ scopes: ["admin"], revokedAt: null });
     await store.close();
   });
 
@@ -126,7 +129,7 @@ describe("webhookd restore", () => {
     expect(out).toContain("The admin's key in");
     expect(readFileSync(join(crashed, "admin.key"), "utf8")).toBe(adminKey);
     const restored = await open({ dir: crashed });
-    const events = [shared.first, shared.second, third].map((id) => restored.getEvent(null, id));
+    const events = [shared.first, shared.second, third].map((id) => restored.reads.getEvent(null, id));
     expect((await Promise.all(events)).map((event) => event !== null)).toEqual([true, false, false]);
     await restored.close();
 
@@ -147,8 +150,8 @@ describe("webhookd restore", () => {
     expect({ code: back.code, err: back.err }).toEqual({ code: EXIT.ok, err: "" });
     expect(back.out).toContain("a database that no backup made");
     const again = await open({ dir: crashed });
-    expect(await again.getEvent(null, third)).not.toBeNull();
-    expect(await again.getPause()).toMatchObject({ by: "restore" });
+    expect(await again.reads.getEvent(null, third)).not.toBeNull();
+    expect(await again.operations.getPause()).toMatchObject({ by: "restore" });
   });
 
   it("asks on a terminal before it replaces a store, and for the passphrase where the backup needs it", async () => {
@@ -167,7 +170,7 @@ describe("webhookd restore", () => {
     // The key of the store that was there is kept as well.
     expect(readdirSync(other).filter((name) => /^(secret|admin)\.key\.before-restore-/.test(name))).toHaveLength(2);
     const store = await open({ dir: other });
-    expect(await store.getEvent(null, shared.first)).not.toBeNull();
+    expect(await store.reads.getEvent(null, shared.first)).not.toBeNull();
   });
 
   it.skipIf(process.getuid?.() !== 0)("by root gives what it makes to the user whose directory it is", async () => {
@@ -290,7 +293,7 @@ describe("webhookd restore changes nothing", () => {
     const store = await open({ dir });
     const { code, err } = await restore([shared.plain, "--data-dir", dir, "--yes"]);
     expect([code, err]).toEqual([EXIT.data_held, expect.stringContaining(`process ${process.pid}`)]);
-    expect(await store.getEvent(null, shared.second)).not.toBeNull();
+    expect(await store.reads.getEvent(null, shared.second)).not.toBeNull();
   });
 
   it.each([["no"], []])("when the answer is %j", async (...input) => {
@@ -311,7 +314,7 @@ describe("webhookd backup --offline", () => {
     expect(file.startsWith(join(dir, "backups", "webhookd-"))).toBe(true);
     const empty = temporaryDirectory();
     expect((await restore([file, "--data-dir", empty, "--seal-with", passphraseFile()])).code).toBe(EXIT.ok);
-    expect(await (await open({ dir: empty })).getEvent(null, shared.second)).not.toBeNull();
+    expect(await (await open({ dir: empty })).reads.getEvent(null, shared.second)).not.toBeNull();
   });
 
   it("is refused while a daemon has it, of no store, and together with what names a daemon", async () => {

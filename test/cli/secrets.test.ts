@@ -25,7 +25,7 @@ beforeAll(async () => {
     const { store } = await openStore(optionsOf({ dir: of, create: true }));
     if (of === whole && !seal) endpoint = await addEndpoint(store, { uid: "cus_7", headers: { "x-token": "canary" } });
     const rules = { dir: join(home, "backups"), mayMake: true, keep: 0, ...(seal && { passphrase: PASSPHRASE }) };
-    const { file } = await store.backup(rules, START + at);
+    const { file } = await store.operations.backup(rules, START + at);
     await store.close();
     return file;
   };
@@ -60,7 +60,10 @@ describe("webhookd restore --key-only", () => {
     expect(readFileSync(join(dir, "webhookd.db")).equals(database)).toBe(true);
     expect(readFileSync(join(dir, "secret.key.old-unreadable"), "utf8")).toBe("not a key\n");
     const { store } = await openStore(optionsOf({ dir, create: false }));
-    expect([await store.getPause(), await store.target(endpoint)]).toMatchObject([null, { enabled: true }]);
+    expect([await store.operations.getPause(), await store.endpoints.target(endpoint)]).toMatchObject([
+      null,
+      { enabled: true },
+    ]);
     await store.close();
   });
 

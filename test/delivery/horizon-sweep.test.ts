@@ -16,7 +16,7 @@ class Disk {
   mostInATurn = 0;
   #inThisTurn = 0;
 
-  readonly store = {
+  readonly deliveries = {
     earliestDue: async (after: string | null, limit: number) => {
       const earliest = new Map<string, number>();
       for (const { endpoint, dueAt } of this.#sorted()) if (!earliest.has(endpoint)) earliest.set(endpoint, dueAt);
@@ -89,7 +89,7 @@ function setUp(rows: readonly Owed[]) {
   }
   let repaired = 0;
   const sweep = new HorizonSweep({
-    store: disk.store,
+    store: disk,
     windows,
     clock: {
       ...clock,
@@ -125,7 +125,7 @@ function setUp(rows: readonly Owed[]) {
 async function readAgain({ disk, windows }: ReturnType<typeof setUp>, now = NOW): Promise<string[]> {
   const read: string[] = [];
   for (let window = windows.takeDue(now); window !== undefined; window = windows.takeDue(now)) {
-    const rows = await disk.store.waiting(window.endpoint, window.beginRead(), 1000);
+    const rows = await disk.deliveries.waiting(window.endpoint, window.beginRead(), 1000);
     const due = rows.filter(({ dueAt }) => dueAt <= now);
     const nextDueAt = rows.find(({ dueAt }) => dueAt > now)?.dueAt ?? null;
     read.push(

@@ -47,7 +47,7 @@ it("in careful mode nothing is marked as dialled while paused, but a probe", asy
   const { calls, sending } = aSending();
   const markStarted = async (sends: readonly Send[]) =>
     void calls.push(`mark ${sends.map(({ delivery }) => delivery).join()}`);
-  const careful = new CarefulSending(sending, { markStarted }, () => {});
+  const careful = new CarefulSending(sending, { recovery: { markStarted } }, () => {});
   const sends = ["a", "b", "c"].map((delivery) => ({ delivery, endpoint: "ep_1" }) as Send);
   await careful.pause();
   careful.send(sends);
@@ -68,7 +68,7 @@ it("in careful mode what the store would not mark is sent once it can be, though
   const markStarted = async () => {
     if (isFull) throw new WebhookdError("storage_full", "no space");
   };
-  const careful = new CarefulSending(sending, { markStarted }, () => {});
+  const careful = new CarefulSending(sending, { recovery: { markStarted } }, () => {});
   careful.send([{ delivery: "a", endpoint: "ep_1" } as Send]);
   careful.retry();
   await careful.forget("ep_2");

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
-import type { Store } from "../../src/store/store.ts";
+import type { DuePage } from "../../src/store/store.ts";
 import { addEndpoint, answered, draft, noRoom, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
+import { around } from "../harness/store.ts";
 
 const [ENDPOINTS, EVENTS, BODY_BYTES] = [40, 30, 10_000];
 const HELD_BYTES = 1024 * 1024;
@@ -13,7 +14,7 @@ it("what many endpoints are owed is read no further than memory may hold, a litt
   const { store, clock } = await openSqlite();
   await Promise.all(Array.from({ length: ENDPOINTS }, () => addEndpoint(store)));
   const data = Buffer.from(JSON.stringify({ filling: "x".repeat(BODY_BYTES) }));
-  await store.publish(
+  await store.events.publish(
     Array.from({ length: EVENTS }, () => draft({ data })),
     START,
     noRoom,
@@ -22,20 +23,15 @@ it("what many endpoints are owed is read no further than memory may hold, a litt
   const { promise: open, resolve: answer } = Promise.withResolvers<void>();
   const sent: string[] = [];
   const read = new Map<string, number>();
-  const due: Store["due"] = async (endpoint, ...more) => {
-    const page = await store.due(endpoint, ...more);
+  const note = (endpoint: string, page: DuePage) => {
     const bytes = page.claims.reduce((sum, { body }) => sum + body.byteLength, 0);
     read.set(endpoint, (read.get(endpoint) ?? 0) + bytes);
     return page;
   };
   const dispatcher = dispatcherOn({
-    store: new Proxy(store, {
-      get: (target, name: keyof Store) => {
-        const verb = target[name] as unknown;
-        if (name === "due") return due;
-        return typeof verb === "function" ? verb.bind(target) : verb;
-      },
-    }),
+    store: around(store, (verb, call, [endpoint]) =>
+      verb === "deliveries.due" ? (call() as Promise<DuePage>).then((page) => note(endpoint, page)) : call(),
+    ),
     clock,
     heldBytes: HELD_BYTES,
     post: async (_url, { headers }) => {

@@ -18,7 +18,7 @@ async function startWith(events: number): Promise<{ dir: string; asked: string[]
   const { store: before } = await openStore(optionsOf({ dir }));
   for (let at = 0; at < ENDPOINTS; at++) await addEndpoint(before);
   const drafts = Array.from({ length: events }, () => draft());
-  await before.publish(drafts, START, noRoom);
+  await before.events.publish(drafts, START, noRoom);
   await before.close();
 
   const asked: string[] = [];

@@ -9,7 +9,7 @@ const PENDING = 3_700 * SCALE;
 const FAILED = 300 * SCALE;
 const RATE = 50 * SCALE;
 
-const running = async (world: JobWorld) => (await world.store.openJobs()).length > 0;
+const running = async (world: JobWorld) => (await world.store.jobs.open()).length > 0;
 
 /** Lets seconds pass until no job is open; how many. */
 async function untilDone(world: JobWorld): Promise<number> {
@@ -40,13 +40,13 @@ describe("jobs", () => {
 
     const beforeFresh: number[] = [];
     let seconds = 0;
-    for (; (await world.store.jobEndpoints(attempts.id, null)).length > 0; seconds++) {
+    for (; (await world.store.jobs.endpoints(attempts.id, null)).length > 0; seconds++) {
       const before = world.started.length;
       const answers = Promise.withResolvers<void>();
       world.gate = answers.promise;
       await world.second(async () => {
         await world.until(() => world.started.length - before >= 16);
-        const [publication] = await world.store.publish([draft()], world.now, world.dispatcher.hasRoom);
+        const [publication] = await world.store.events.publish([draft()], world.now, world.dispatcher.hasRoom);
         const at = world.started.length;
         world.dispatcher.accept(publication!);
         answers.resolve();
@@ -73,7 +73,7 @@ describe("jobs", () => {
     const endpoint = await addEndpoint(world.store);
     await world.owe(endpoint, { pending: 10, failed: 1000 * SCALE });
     const filter = { test: false, missing: false };
-    const { matched } = await world.store.planJob({ tenant: null, action: "replay", filter });
+    const { matched } = await world.store.jobs.plan({ tenant: null, action: "replay", filter });
     const job = await world.add({ ratePerSecond: 500 });
     await untilDone(world);
     expect(await world.job(job)).toMatchObject({ status: "done", done: matched, skipped: 0 });
@@ -88,10 +88,10 @@ describe("jobs", () => {
       await world.owe(endpoint, action === "replay" ? { pending: 0, failed: 100 } : { pending: 100, failed: 0 });
       const job = await world.add({ action, ratePerSecond: 20 });
       for (let second = 0; second < 2; second++) await world.second();
-      await world.store.steerJob(null, job.id, "paused", world.now);
+      await world.store.jobs.steer(null, job.id, "paused", world.now);
       await world.second();
       expect(await world.job(job)).toMatchObject({ status: "paused", done: 40 });
-      await world.store.steerJob(null, job.id, "running", world.now);
+      await world.store.jobs.steer(null, job.id, "running", world.now);
 
       world.answer = () => "never";
       await world.begin();
@@ -124,7 +124,7 @@ describe("jobs", () => {
     });
 
     world.answer = () => answered(200);
-    await world.store.steerJob(null, job.id, "running", world.now, "canary");
+    await world.store.jobs.steer(null, job.id, "running", world.now, "canary");
     await world.second();
     expect(world.started).toHaveLength(2);
     await untilDone(world);
@@ -142,6 +142,6 @@ describe("jobs", () => {
       await world.begin();
       await world.until(() => world.now >= end);
     }
-    expect(await world.store.jobEndpoints(job.id, null)).toMatchObject([{ planned: 190, released: 10 }]);
+    expect(await world.store.jobs.endpoints(job.id, null)).toMatchObject([{ planned: 190, released: 10 }]);
   });
 });

@@ -90,10 +90,10 @@ export class JobWorld {
   async owe(endpoint: string, counts: { readonly pending: number; readonly failed: number }): Promise<void> {
     for (let left = counts.pending + counts.failed; left > 0; left -= 1000) {
       const drafts = Array.from({ length: Math.min(1000, left) }, () => draft());
-      await this.store.publish(drafts, this.now, noRoom);
-      const { claims } = await this.store.due(endpoint, BEGINNING, this.now, 1000);
+      await this.store.events.publish(drafts, this.now, noRoom);
+      const { claims } = await this.store.deliveries.due(endpoint, BEGINNING, this.now, 1000);
       const some = claims.map((claim, at) => this.#tried(claim, left - at > counts.failed));
-      await this.store.record(some);
+      await this.store.deliveries.record(some);
     }
   }
 
@@ -101,13 +101,13 @@ export class JobWorld {
     const filter = { test: false, missing: false };
     const id = newId("job", this.now, randomBytes(10));
     const job = { id, tenant: null, filter, action: "replay", ratePerSecond: 20, canary: false, reason: "", ...more };
-    const added = await this.store.addJob(job as NewJob, null, this.now);
+    const added = await this.store.jobs.add(job as NewJob, null, this.now);
     if (added.result !== "added") throw new Error(added.result);
     return added.job;
   }
 
   async job({ id }: Job): Promise<Job> {
-    return (await this.store.getJob(null, id))!;
+    return (await this.store.jobs.get(null, id))!;
   }
 
   #tried(claim: Claim, pending: boolean): EndedAttempt {

@@ -112,7 +112,7 @@ export class Application {
     const { violations } = this.#parts;
     const byPlace = new Map<number, string>();
     for (const id of await this.#all(store)) {
-      const { data } = (await store.getEvent(null, id))!;
+      const { data } = (await store.reads.getEvent(null, id))!;
       // An erased one says nothing.
       if (data === null) continue;
       const { place } = JSON.parse(Buffer.from(data).toString()) as { place: number };
@@ -127,7 +127,7 @@ export class Application {
     let cursor: string | null = null;
     do {
       const more = cursor === null ? {} : { cursor };
-      const page: Page<{ id: string }> = await store.listEvents({
+      const page: Page<{ id: string }> = await store.reads.listEvents({
         tenant: null,
         limit: PAGE,
         order: "oldest",

@@ -38,7 +38,7 @@ export class Brake {
   async resume(process: Process): Promise<void> {
     const asked = (this.#asked = asking(false));
     try {
-      await process.store.resume();
+      await process.store.operations.resume();
       if (!process.alive) return;
       process.dispatcher.resume();
       asked.answered = true;
@@ -50,7 +50,11 @@ export class Brake {
   async #pause(process: Process): Promise<void> {
     const asked = (this.#asked = asking(true));
     try {
-      const { saved = true } = await process.store.pause({ reason: "simulated", by: "sim", at: this.#now() });
+      const { saved = true } = await process.store.operations.pause({
+        reason: "simulated",
+        by: "sim",
+        at: this.#now(),
+      });
       await process.dispatcher.pause();
       asked.saved = saved;
       asked.answered = process.alive;

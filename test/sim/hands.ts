@@ -30,7 +30,7 @@ export class Hands {
   touch(process: Process, acked: readonly Acked[]): void {
     const { id: event } = this.#random.pick(this.#random.chance(0.7) ? acked.slice(-5) : acked);
     const act = this.#random.pick([this.#attempt, this.#attempt, this.#attempt, this.#cancel, this.#erase]);
-    process.store.getEvent(null, event).then(
+    process.store.reads.getEvent(null, event).then(
       (found) => {
         if (found === null || Buffer.from(found.data ?? []).includes(DEADLY)) return;
         act.call(this, process, found).catch(() => {});
@@ -60,7 +60,7 @@ export class Hands {
     const times = this.#random.chance(0.3) ? 2 : 1;
     const once = async () => {
       const asked = this.#ask(this.#manual, id);
-      const requested = await process.store.requestAttempt(null, id, 0);
+      const requested = await process.store.deliveries.requestAttempt(null, id, 0);
       if (!process.alive) return;
       if (requested.result !== "requested") return void asked.count--;
       process.dispatcher.attempt(requested);
@@ -70,11 +70,11 @@ export class Hands {
   }
 
   async #cancel(process: Process, { id }: EventView): Promise<void> {
-    await this.#takeBack(process, this.#ask(this.#cancelled, id), process.store.cancelEvent(null, id, null));
+    await this.#takeBack(process, this.#ask(this.#cancelled, id), process.store.events.cancel(null, id, null));
   }
 
   async #erase(process: Process, { id }: EventView): Promise<void> {
-    await this.#takeBack(process, this.#ask(this.#erased, id), process.store.eraseEvent(null, id));
+    await this.#takeBack(process, this.#ask(this.#erased, id), process.store.events.erase(null, id));
   }
 
   async #takeBack(process: Process, asked: Asked, done: Promise<Withdrawal>): Promise<void> {
@@ -90,7 +90,7 @@ export class Hands {
   async check(store: Store, { attempts, kinds }: Pick<Run, "attempts" | "kinds">): Promise<string[]> {
     const violations: string[] = [];
     for (const [id, at] of this.#takenBackAt) {
-      const { status } = (await store.getDelivery(null, id))!;
+      const { status } = (await store.reads.getDelivery(null, id))!;
       // What had failed may have been replayed since.
       if (status === "cancelled" && startsAfter(attempts, id, at)) {
         violations.push(`V8: ${id} was attempted after it was cancelled`);
@@ -98,8 +98,8 @@ export class Hands {
     }
     for (const [event, { ackedAt }] of this.#erased) {
       if (ackedAt === null) continue;
-      const found = (await store.getEvent(null, event))!;
-      const { data } = (await store.listAttempts({ tenant: null, event, limit: 100, order: "oldest" }))!;
+      const found = (await store.reads.getEvent(null, event))!;
+      const { data } = (await store.reads.listAttempts({ tenant: null, event, limit: 100, order: "oldest" }))!;
       if (found.data !== null) violations.push(`V14: ${event} was erased and says something`);
       if (data.some(({ responseBody }) => responseBody.length > 0)) violations.push(`V14: ${event} keeps an answer`);
       for (const { id } of found.deliveries) {
@@ -121,8 +121,8 @@ export class Hands {
   }
 
   async #unmade(store: Store, id: string, count: number, ackedAt: number | null): Promise<string[]> {
-    const delivery = (await store.getDelivery(null, id))!;
-    const { data } = (await store.listAttempts({ tenant: null, delivery: id, limit: 100, order: "oldest" }))!;
+    const delivery = (await store.reads.getDelivery(null, id))!;
+    const { data } = (await store.reads.listAttempts({ tenant: null, delivery: id, limit: 100, order: "oldest" }))!;
     const made = data.filter(({ trigger }) => trigger === "manual").length;
     if (made > count) return [`V14: ${id} was attempted by hand ${made} times and asked for ${count} times`];
     const settled = delivery.status === "delivered" || this.tookBack(delivery.event);

@@ -54,7 +54,7 @@ export class Holds {
     this.#asked.set(endpoint, asked);
     if (held === "cancel") this.#cancelledAt.set(endpoint, Number.POSITIVE_INFINITY);
     try {
-      await process.store.updateEndpoint(null, endpoint, (settings) => ({ ...settings, enabled }), this.#now(), held);
+      await process.store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled }), this.#now(), held);
       if (this.#unheard !== (enabled ? "enable" : "disable")) await process.dispatcher.refresh(endpoint);
       asked.answered = process.alive;
       if (asked.answered && held === "cancel") this.#cancelledAt.set(endpoint, this.#monotonic());

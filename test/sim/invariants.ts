@@ -67,7 +67,7 @@ export class StatusWatch {
 export async function checkEnd(run: Run, store: Store): Promise<void> {
   const violation = (text: string) => run.violations.push(text);
   for (const { id, tenant, type, endpoints, atMost } of run.acked) {
-    const event = await store.getEvent(null, id);
+    const event = await store.reads.getEvent(null, id);
     if (event === null) {
       violation(`V1: ${id} was acked and is gone`);
       continue;
@@ -165,7 +165,7 @@ export function checkOneAtATime(run: Run): void {
 }
 
 async function attemptsOf(store: Store, event: string, endpoint?: string): Promise<Attempt[]> {
-  const page = await store.listAttempts({ tenant: null, event, limit: 100, order: "oldest" });
+  const page = await store.reads.listAttempts({ tenant: null, event, limit: 100, order: "oldest" });
   return (page?.data ?? []).filter((attempt) => endpoint === undefined || attempt.endpoint === endpoint);
 }
 

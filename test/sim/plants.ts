@@ -62,14 +62,14 @@ const plants = {
   /** A replay is due now, which lies behind the horizon. */
   "replay-unheard": {
     answers: {
-      replay: (answer: Replay) => (answer.result === "replayed" ? { ...answer, waiting: [] } : answer),
+      "events.replay": (answer: Replay) => (answer.result === "replayed" ? { ...answer, waiting: [] } : answer),
     },
     kinds: { ...NO_CRASH, operators: true },
   },
   /** What could not be recorded for a while waits for an instant that has passed when it is. */
   "late-result-unheard": {
     answers: {
-      record: (answers: readonly Recorded[], now: number) =>
+      "deliveries.record": (answers: readonly Recorded[], now: number) =>
         answers.map((one) => (one.waiting !== null && one.waiting.dueAt <= now ? { ...one, waiting: null } : one)),
     },
     kinds: { ...NO_CRASH, commits: true },
@@ -77,17 +77,17 @@ const plants = {
   },
   /** The clock is set back, and due times move down with it. */
   "clock-step-unheard": {
-    answers: { shiftDue: (answer: Shifted) => ({ ...answer, moved: [] }) },
+    answers: { "recovery.shiftDue": (answer: Shifted) => ({ ...answer, moved: [] }) },
     kinds: { ...NO_CRASH, clock: true },
   },
   /** Memory gives deliveries back, and does not remember that they are to be read again. */
   "forgotten-unheard": {
-    answers: { park: () => [] },
+    answers: { "deliveries.park": () => [] },
     kinds: { ...NO_CRASH, receivers: true, bursts: true },
   },
   /** Memory gives fresh deliveries back, and only a restart would read them. */
   "forgotten-fresh-unwritten": {
-    undone: { park: [] },
+    undone: { "deliveries.park": [] },
     kinds: { ...NO_CRASH, receivers: true, bursts: true },
   },
   /** Nothing may start once a disable was answered. */
@@ -110,13 +110,13 @@ const plants = {
   },
   /** The next secret takes over, and those who sign do not hear of it. */
   "switch-unheard": {
-    answers: { switchSecrets: () => [] },
+    answers: { "secrets.switchDue": () => [] },
     kinds: { ...NO_CRASH, clock: false, disk: false, rotations: true },
   },
   /** A manual attempt failed, and its delivery waits behind the horizon where nobody reads it. */
   "manual-unheard": {
     answers: {
-      record: (answers: readonly Recorded[], now: number) =>
+      "deliveries.record": (answers: readonly Recorded[], now: number) =>
         answers.map((one) =>
           one.result === "applied" && one.waiting !== null && one.waiting.dueAt <= now
             ? { ...one, waiting: null }

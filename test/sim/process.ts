@@ -21,6 +21,7 @@ import type { Plant } from "./plants.ts";
 import type { Random } from "./random.ts";
 import type { SimReceiver } from "./receiver.ts";
 import { SimThread } from "./thread.ts";
+import { around } from "../harness/store.ts";
 
 export interface Faults {
   /** Chance, for each call of the store, that the process dies just before or just after it. */
@@ -63,6 +64,9 @@ export const SETTINGS: SenderSettings = {
 };
 
 /** One life of the daemon: the real store on a real file, the real dispatcher and sender, a simulated network. */
+/** A look at the disk's space takes as long as the real disk does: chance must not depend on that. */
+const UNTOUCHED: readonly string[] = ["keys.touch", "upkeep.state", "upkeep.checkSpace"];
+
 export class Process {
   alive = true;
   readonly store: Store;
@@ -178,7 +182,7 @@ export class Process {
     const tick = () => {
       dispatcher.tick();
       // A real look at a real file: seldom, where it would find what the last one did.
-      if (ticks++ % 60 === 0 || store.state() !== "ready") store.checkSpace().catch(() => {});
+      if (ticks++ % 60 === 0 || store.upkeep.state() !== "ready") store.upkeep.checkSpace().catch(() => {});
       endOverlaps().catch(fault);
       clock.after(1000, tick);
     };
@@ -216,22 +220,14 @@ export class Process {
 
   /** The store with this seed's faults in front of it: an await is where a process can die or a disk be full. */
   #faulty(real: Store): Store {
-    return new Proxy(real, {
-      get: (target, name) => {
-        const member = Reflect.get(target, name) as unknown;
-        if (typeof member !== "function") return member;
-        return (...args: unknown[]) => {
-          const { undone, answers } = this.#parts.plant;
-          if (undone !== undefined && name in undone) return Promise.resolve(undone[String(name)]);
-          const planted = answers?.[String(name)] as ((answer: unknown, now: number) => unknown) | undefined;
-          const real = () => (member as (...args: unknown[]) => unknown).apply(target, args);
-          const result = planted === undefined ? real : async () => planted(await real(), this.#parts.clock.now());
-          // A look at the disk's space takes as long as the real disk does: chance must not depend on that.
-          return name === "touchKey" || name === "state" || name === "checkSpace"
-            ? result()
-            : this.#call(result as () => Promise<unknown>, name === "due");
-        };
-      },
+    return around(real, (verb, call) => {
+      const { undone, answers } = this.#parts.plant;
+      if (undone !== undefined && verb in undone) return Promise.resolve(undone[verb]);
+      const planted = answers?.[verb] as ((answer: unknown, now: number) => unknown) | undefined;
+      const result = planted === undefined ? call : async () => planted(await call(), this.#parts.clock.now());
+      return UNTOUCHED.includes(verb)
+        ? result()
+        : this.#call(result as () => Promise<unknown>, verb === "deliveries.due");
     });
   }
 

@@ -30,8 +30,8 @@ it("10,000 failed deliveries that are replayed while a tick runs every milliseco
   );
   const events: string[] = [];
   for (let at = 0; at < DELIVERIES / ENDPOINTS; at++) {
-    const [publication] = await store.publish([draft()], clock.now(), room);
-    await store.record(publication!.fresh.map(failed));
+    const [publication] = await store.events.publish([draft()], clock.now(), room);
+    await store.deliveries.record(publication!.fresh.map(failed));
     events.push(publication!.id);
   }
 
@@ -59,7 +59,7 @@ it("10,000 failed deliveries that are replayed while a tick runs every milliseco
   const left = events.values();
   const replayAll = async () => {
     for (const event of left) {
-      const replay = await store.replay(null, event, {}, clock.now());
+      const replay = await store.events.replay(null, event, {}, clock.now());
       if (replay.result !== "replayed") throw new Error(`${event} was not replayed: ${replay.result}`);
       dispatcher.accept({ fresh: [], waiting: replay.waiting });
       answeredAt.set(event, clock.monotonic());
@@ -72,7 +72,7 @@ it("10,000 failed deliveries that are replayed while a tick runs every milliseco
   expect([...starts.values()].filter((times) => times.length > 1)).toEqual([]);
   const delays: number[] = [];
   for (const id of events) {
-    const event = await store.getEvent(null, id);
+    const event = await store.reads.getEvent(null, id);
     for (const delivery of event!.deliveries) {
       expect(delivery.status).toBe("delivered");
       delays.push(starts.get(delivery.id)![0]! - answeredAt.get(id)!);

@@ -29,7 +29,7 @@ export class Rotations {
     const switchesAt = now + this.#random.pick([0, 1000, 5000, 30_000]);
     const secret = secrets.give(text, switchesAt);
     this.#under.delete(endpoint);
-    const answer = process.store.rotateSecret(null, endpoint, { secret: text, switchesAt }, now);
+    const answer = process.store.secrets.rotate(null, endpoint, { secret: text, switchesAt }, now);
     void this.#told(process, endpoint, answer, () => {
       if (switchesAt <= now) return secret.completed();
       secret.rotated(switchesAt);
@@ -41,14 +41,14 @@ export class Rotations {
     secret.ending();
     secret.completing();
     this.#under.delete(endpoint);
-    const answer = process.store.completeRotation(null, endpoint, this.#now());
+    const answer = process.store.secrets.complete(null, endpoint, this.#now());
     void this.#told(process, endpoint, answer, () => secret.completed());
   }
 
   #abandon(process: Process, endpoint: string, secret: SimSecret): void {
     secret.ending();
     this.#under.delete(endpoint);
-    void this.#told(process, endpoint, process.store.abandonRotation(null, endpoint), () => secret.abandoned());
+    void this.#told(process, endpoint, process.store.secrets.abandon(null, endpoint), () => secret.abandoned());
   }
 
   /** Of what fails, or dies, nobody is told. */

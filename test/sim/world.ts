@@ -283,7 +283,7 @@ export class World implements Run {
       const tenant = this.random.pick(TENANTS);
       this.endpoints.set(id, { url, tenant, types, deleted: false });
       const endpoint = newEndpoint({ id, tenant, url, events: types, signingSecret });
-      const added = this.process!.store.addEndpoint(endpoint, 100, 0);
+      const added = this.process!.store.endpoints.add(endpoint, 100, 0);
       await this.#runUntil(this.clock.monotonic + 20);
       await added;
     }
@@ -378,7 +378,7 @@ export class World implements Run {
     if (this.random.chance(0.8)) this.#replay(this.random.pick(this.acked).id, { force: true });
     const { id } = this.random.pick(this.acked);
     // The replay may have been the end of it.
-    this.process?.store.getEvent(null, id).then(
+    this.process?.store.reads.getEvent(null, id).then(
       (event) => event !== null && this.#watch.saw(event),
       () => {},
     );
@@ -387,7 +387,7 @@ export class World implements Run {
   #replay(id: string, scope: ReplayScope): void {
     const process = this.process;
     if (process === null) return;
-    process.store.replay(null, id, scope, this.clock.now()).then(
+    process.store.events.replay(null, id, scope, this.clock.now()).then(
       (replay) => {
         if (replay.result !== "replayed") return;
         this.#watch.replayed(id);

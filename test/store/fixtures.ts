@@ -34,7 +34,7 @@ export function newEndpoint(more: Partial<NewEndpoint> = {}): NewEndpoint {
 }
 
 export async function addEndpoint(store: Store, more: Partial<NewEndpoint> = {}): Promise<string> {
-  return (await store.addEndpoint(newEndpoint(more), 1000, START)).id;
+  return (await store.endpoints.add(newEndpoint(more), 1000, START)).id;
 }
 
 export function draft(more: Partial<EventDraft> = {}): EventDraft {
@@ -42,7 +42,7 @@ export function draft(more: Partial<EventDraft> = {}): EventDraft {
 }
 
 export async function publishOne(store: Store, more: Partial<EventDraft> = {}, now = START): Promise<Publication> {
-  const [publication] = await store.publish([draft(more)], now, room);
+  const [publication] = await store.events.publish([draft(more)], now, room);
   return publication!;
 }
 
@@ -88,5 +88,5 @@ export async function dueNow(
   endpoint: string,
   until = Number.MAX_SAFE_INTEGER,
 ): Promise<readonly Claim[]> {
-  return (await store.due(endpoint, BEGINNING, until, 1000)).claims;
+  return (await store.deliveries.due(endpoint, BEGINNING, until, 1000)).claims;
 }

@@ -11,7 +11,7 @@ function aScene(every = 3_600_000) {
   const made: number[] = [];
   const ending = new AbortController();
   const scene = { clock, alarms, made, ending, failing: false, hanging: false, last: null as BackupFile | null };
-  const store = {
+  const operations = {
     lastBackup: async () => scene.last,
     async backup({ dir }: BackupPlace, at: number) {
       made.push(at);
@@ -23,7 +23,7 @@ function aScene(every = 3_600_000) {
   const log = { ...silentLog, error: (fields: object) => void alarms.push(fields) };
   const rules = { every, dir: "/b", mayMake: false, keep: 7 };
   return Object.assign(scene, {
-    backups: new Backups({ store, clock, log, rules: () => rules, signal: ending.signal }),
+    backups: new Backups({ store: { operations }, clock, log, rules: () => rules, signal: ending.signal }),
   });
 }
 

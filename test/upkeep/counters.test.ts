@@ -10,12 +10,10 @@ const DAY = 86_400_000;
 
 it("a full disk leaves the counters to the next pass, a bug of ours is told", async () => {
   const failing = (fault: Error) => {
-    const store = {
-      async saveCounters() {
-        throw fault;
-      },
+    const save = async () => {
+      throw fault;
     };
-    return saveCounters(store);
+    return saveCounters({ statistics: { save } });
   };
   await failing(new WebhookdError("storage_full", "no"));
   await expect(failing(new Error("a bug"))).rejects.toThrow("a bug");
@@ -28,7 +26,7 @@ it("counters go when they are older than [retention] statistics, and with 0s nev
   const begun = clock.now();
   const count = async () => {
     const query = { tenant: null, since: begun, until: begun + 60_000, stepMs: 60_000 };
-    return (await store.stats(query))!.published.get("budget.exceeded");
+    return (await store.statistics.period(query))!.published.get("budget.exceeded");
   };
   const { signal } = new AbortController();
   const pruneAfter = (statistics: number) => {

@@ -11,12 +11,12 @@ it("forgets every idempotency key that has expired, and no other", async () => {
   const drafts = Array.from({ length: 1201 }, (_, at) => {
     return draft({ idempotency: { key: `k${at}`, fingerprint, expiresAt: START + (at === 0 ? 2 : 1) * DAY } });
   });
-  await store.publish(drafts, START, room);
+  await store.events.publish(drafts, START, room);
   clock.advance("24h");
   await forgetIdempotencyKeys(store, { clock, signal: new AbortController().signal });
   // As the store sees it at a time when none of them had expired.
   const known = await Promise.all(
-    drafts.map(({ tenant, idempotency }) => store.recall({ tenant, ...idempotency! }, START)),
+    drafts.map(({ tenant, idempotency }) => store.idempotency.recall({ tenant, ...idempotency! }, START)),
   );
   expect(known.flatMap((answer, at) => (answer === null ? [] : at))).toEqual([0]);
 });

@@ -3,7 +3,7 @@ import type { NewJob } from "../../src/domain/job.ts";
 import type { NewApiKey } from "../../src/domain/key.ts";
 import type { Log } from "../../src/log.ts";
 import { silentLog } from "../../src/log.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store, UpkeepStore } from "../../src/store/store.ts";
 import { Retention, type RetentionParts, type RetentionRules } from "../../src/upkeep/retention.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { addEndpoint, delivered, draft, EVERYTHING, failed, publishOne, room, START } from "../store/fixtures.ts";
@@ -41,9 +41,9 @@ const JOB: NewJob = {
 
 /** A key and a job that are over at the start. */
 async function addEnded(store: Store): Promise<void> {
-  await store.addKey(KEY, START);
-  await store.addJob(JOB, null, START);
-  await store.closeJob(JOB.id, START);
+  await store.keys.add(KEY, START);
+  await store.jobs.add(JOB, null, START);
+  await store.jobs.close(JOB.id, START);
 }
 
 function retentionOf(
@@ -60,17 +60,19 @@ describe("a pass of retention", () => {
     const harness = await openSqlite();
     const { store, clock } = harness;
     await addEndpoint(store);
-    const published = await store.publish(
+    const published = await store.events.publish(
       Array.from({ length: 700 }, () => draft()),
       START,
       room,
     );
-    await store.record(published.map(({ fresh }, index) => (index % 100 === 0 ? failed : delivered)(fresh[0]!)));
+    await store.deliveries.record(
+      published.map(({ fresh }, index) => (index % 100 === 0 ? failed : delivered)(fresh[0]!)),
+    );
     const lines: object[] = [];
     const log: Log = { ...silentLog, info: (fields) => void lines.push(fields) };
     const { retention } = retentionOf(store, clock, { log });
     const left = async () =>
-      (await Promise.all(published.map(({ id }) => store.getEvent(null, id)))).filter(Boolean).length;
+      (await Promise.all(published.map(({ id }) => store.reads.getEvent(null, id)))).filter(Boolean).length;
 
     await retention.pruneEvents();
     expect(await left()).toBe(700);
@@ -89,7 +91,7 @@ describe("a pass of retention", () => {
     const { retention } = retentionOf(store, clock, { rules: never });
     await addEndpoint(store);
     const done = await publishOne(store);
-    await store.record([delivered(done.fresh[0]!)]);
+    await store.deliveries.record([delivered(done.fresh[0]!)]);
     await addEndpoint(store, { tenant: "held", enabled: false });
     const held = await publishOne(store, { tenant: "held" });
     await addEnded(store);
@@ -100,11 +102,11 @@ describe("a pass of retention", () => {
     await retention.pruneAudit();
     await retention.pruneKeys();
     await retention.pruneJobs();
-    expect(await store.getKey(KEY.id)).not.toBeNull();
-    expect(await store.getJob(null, JOB.id)).not.toBeNull();
-    const attempt = (await store.getEvent(null, done.id))!.deliveries[0]!.lastAttempt!;
+    expect(await store.keys.get(KEY.id)).not.toBeNull();
+    expect(await store.jobs.get(null, JOB.id)).not.toBeNull();
+    const attempt = (await store.reads.getEvent(null, done.id))!.deliveries[0]!.lastAttempt!;
     expect(Buffer.from(attempt.responseBody).toString()).toBe("answer");
-    expect((await store.getEvent(null, held.id))!.status).toBe("held");
+    expect((await store.reads.getEvent(null, held.id))!.status).toBe("held");
   });
 
   it("removes keys that stopped working as the audit log does, and jobs that are over as failures", async () => {
@@ -114,7 +116,7 @@ describe("a pass of retention", () => {
     const left = async () => {
       await retention.pruneKeys();
       await retention.pruneJobs();
-      return [await store.getKey(KEY.id), await store.getJob(null, JOB.id)].map((found) => found !== null);
+      return [await store.keys.get(KEY.id), await store.jobs.get(null, JOB.id)].map((found) => found !== null);
     };
     clock.advance(90 * DAY);
     expect(await left()).toEqual([true, true]);
@@ -122,7 +124,7 @@ describe("a pass of retention", () => {
     expect(await left()).toEqual([true, false]);
     clock.advance(275 * DAY);
     expect(await left()).toEqual([false, false]);
-    expect((await store.listKeys(EVERYTHING)).data.map(({ name }) => name)).toEqual(["admin"]);
+    expect((await store.keys.list(EVERYTHING)).data.map(({ name }) => name)).toEqual(["admin"]);
   });
 
   it("lets what was held for too long fail, and warns of it once", async () => {
@@ -135,11 +137,11 @@ describe("a pass of retention", () => {
     const { id } = await publishOne(store);
     clock.advance(7 * DAY);
     await retention.expireHeld();
-    expect((await store.getEvent(null, id))!.status).toBe("held");
+    expect((await store.reads.getEvent(null, id))!.status).toBe("held");
     clock.advance(1);
     await retention.expireHeld();
     await retention.expireHeld();
-    expect((await store.getEvent(null, id))!.status).toBe("failed");
+    expect((await store.reads.getEvent(null, id))!.status).toBe("failed");
     expect(warnings).toEqual([{ deliveries: 1 }]);
   });
 });
@@ -148,12 +150,12 @@ describe("the steps of a pass", () => {
   /** A store whose every step takes five milliseconds and finds more to do for some steps. */
   function slowStore(clock: ManualClock, steps: number) {
     const calls: (string | null)[] = [];
-    const pruneEvents: Store["pruneEvents"] = async (_rules, from) => {
+    const pruneEvents: UpkeepStore["pruneEvents"] = async (_rules, from) => {
       calls.push(from);
       clock.advance(5);
       return { pruned: 1, next: calls.length < steps ? String(calls.length) : null };
     };
-    return { calls, store: { pruneEvents } as Verbs };
+    return { calls, store: { upkeep: { pruneEvents } } as object as Verbs };
   }
 
   const turn = () => new Promise((resolve) => setImmediate(resolve));

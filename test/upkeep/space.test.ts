@@ -18,7 +18,7 @@ function aWatch() {
     info: (_, message) => void said.push(`info: ${message}`),
   };
   const watch = new SpaceWatch({
-    store: { state: () => "ready", checkSpace: async () => ({ freeBytes: 2, floorBytes: 1, walTrouble }) },
+    store: { upkeep: { state: () => "ready", checkSpace: async () => ({ freeBytes: 2, floorBytes: 1, walTrouble }) } },
     clock,
     log,
     onSpace: (space) => void left.push(space.walTrouble),

@@ -52,13 +52,13 @@ export class Authentication {
     const header = req.headers.authorization;
     if (header === undefined) throw unauthorized();
     const token = /^bearer /i.test(header) ? parseToken(header.slice(7)) : null;
-    const key = token === null ? null : await this.#store.getKey(token.keyId);
+    const key = token === null ? null : await this.#store.keys.get(token.keyId);
     const matches = token !== null && matchesHash(token.secret, key?.hash ?? NO_HASH);
     const now = this.#clock.now();
     if (key === null || !matches || !isUsable(key, now)) {
       throw this.#failure(req);
     }
-    this.#store.touchKey(key.id, now);
+    this.#store.keys.touch(key.id, now);
     return { keyId: key.id, tenant: key.tenant, scopes: key.scopes };
   }
 

@@ -26,10 +26,10 @@ export interface Act {
 }
 
 export class AuditTrail {
-  readonly #store: Pick<Store, "addAudit">;
+  readonly #store: Pick<Store, "audit">;
   readonly #log: Log;
 
-  constructor(store: Pick<Store, "addAudit">, log: Log) {
+  constructor(store: Pick<Store, "audit">, log: Log) {
     this.#store = store;
     this.#log = log;
   }
@@ -47,7 +47,7 @@ export class AuditTrail {
     const outcome = headerOf(reply, "idempotency-replayed") === undefined ? "ok" : "repeated";
     const location = headerOf(reply, "location");
     const made = location?.slice(location.lastIndexOf("/") + 1);
-    await this.#store.addAudit(entryOf(act, outcome, act.object() ?? made), act.now);
+    await this.#store.audit.add(entryOf(act, outcome, act.object() ?? made), act.now);
     return reply;
   }
 
@@ -55,7 +55,7 @@ export class AuditTrail {
   async #noteRefusal(act: Act, outcome: AuditEntry["outcome"]): Promise<void> {
     const entry = entryOf(act, outcome, act.object());
     try {
-      await this.#store.addAudit(entry, act.now);
+      await this.#store.audit.add(entry, act.now);
     } catch {
       this.#log.warn({ ...entry }, "a refused call could not be written to the audit log");
     }

@@ -24,7 +24,7 @@ export async function requireOwed(
   endpoint: string | undefined,
 ): Promise<void> {
   if (endpoint === undefined) return;
-  const page = await store.listDeliveries({ tenant, event, endpoint, limit: 1, order: "newest" });
+  const page = await store.reads.listDeliveries({ tenant, event, endpoint, limit: 1, order: "newest" });
   if (page.data.length > 0 || page.nextCursor !== null) return;
   const detail = "is no endpoint that this event is owed to: GET the event to see which are";
   throw validationFailed([{ pointer: "/endpoint", code: "unknown_endpoint", detail }]);
@@ -46,11 +46,11 @@ export async function unknownName(
   { type, ...others }: NamedFilters,
 ): Promise<UnknownName | null> {
   for (const each of [type ?? []].flat()) {
-    const isKnown = types.has(each) || (await store.unknownName(tenant, { type: each })) === null;
+    const isKnown = types.has(each) || (await store.reads.unknownName(tenant, { type: each })) === null;
     if (!isKnown) return { name: "type", code: "unknown_event_type", detail: unknownType(each, types) };
   }
   if (Object.values(others).every((value) => value === undefined)) return null;
-  switch (await store.unknownName(tenant, others)) {
+  switch (await store.reads.unknownName(tenant, others)) {
     case "endpoint":
       return { name: "endpoint", code: "unknown_endpoint", detail: "is no endpoint that this key may see" };
     case "event":

@@ -11,12 +11,12 @@ import { validationFailed } from "./validation.ts";
 export const REPLAYED: readonly Header[] = [["idempotency-replayed", "true"]];
 
 export class Repeats {
-  readonly #store: Pick<Store, "recall" | "remember">;
+  readonly #store: Pick<Store, "idempotency">;
   readonly #keptForMs: number;
   /** Resolves when the one request of that key which is under way has been answered. */
   readonly #underWay = new Map<string, Promise<void>>();
 
-  constructor(store: Pick<Store, "recall" | "remember">, keptForMs: number) {
+  constructor(store: Pick<Store, "idempotency">, keptForMs: number) {
     this.#store = store;
     this.#keptForMs = keptForMs;
   }
@@ -34,10 +34,11 @@ export class Repeats {
     };
     const keyed = { ...call, request };
     return this.#alone(`${request.tenant} ${request.key}`, async () => {
-      const known = await this.#store.recall(request, call.now);
+      const known = await this.#store.idempotency.recall(request, call.now);
       if (known !== null) return replayed(await (again?.(keyed, known) ?? (JSON.parse(known) as Reply)));
       const reply = await route.handle(keyed);
-      if (again === undefined && reply.status < 300) await this.#store.remember(request, JSON.stringify(reply));
+      if (again === undefined && reply.status < 300)
+        await this.#store.idempotency.remember(request, JSON.stringify(reply));
       return reply;
     });
   }

@@ -6,7 +6,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { AttemptError } from "../../domain/attempt.ts";
 import { marksOf, Tally } from "../../domain/tally.ts";
 import type { EndedAttempt, Recorded } from "../store.ts";
-import type { Counted } from "../stats.ts";
+import type { Counted } from "../store.ts";
 import { CHUNK } from "./sweep.ts";
 
 export const MINUTE_MS = 60_000;

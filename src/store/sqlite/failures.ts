@@ -2,7 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { AttemptError } from "../../domain/attempt.ts";
 import { FailureGroups } from "../../domain/failure.ts";
-import type { FailureQuery, FailureReport } from "../failures.ts";
+import type { FailureQuery, FailureReport } from "../store.ts";
 import { FAILED, outcomeCode, WAITING } from "./codes.ts";
 import { shownStatus, type EndpointIndex } from "./endpoint-index.ts";
 import type { Endpoints } from "./endpoints.ts";

@@ -1,7 +1,7 @@
 /** Jobs, and what each has come to at each of its endpoints. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Job, JobAction, JobFilter, JobResult, JobStatus, NewJob } from "../../domain/job.ts";
-import type { JobEndpoint, OpenJob } from "../jobs.ts";
+import type { JobEndpoint, OpenJob } from "../store.ts";
 import type { PageQuery } from "../store.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import type { Selected } from "./job-selection.ts";

@@ -1,7 +1,7 @@
 /** Which deliveries a job would be over, found a page at a time by the narrowest index there is. */
 import type { Database, Statement } from "better-sqlite3";
 import { statusesOf } from "../../domain/job.ts";
-import type { JobSet } from "../jobs.ts";
+import type { JobSet } from "../store.ts";
 import type { LeftAlone } from "../store.ts";
 import type { Attempts } from "./attempts.ts";
 import { FAILED, FRESH, WAITING } from "./codes.ts";

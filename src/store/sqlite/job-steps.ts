@@ -9,7 +9,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, JobPace } from "../../domain/delivery.ts";
 import { statusesOf, type JobFilter } from "../../domain/job.ts";
-import type { JobStep, JobTake } from "../jobs.ts";
+import type { JobStep, JobTake } from "../store.ts";
 import type { EndedAttempt, EventDelivery, Recorded, Waiting } from "../store.ts";
 import { CANCELLED, FRESH, triggerCode, WAITING } from "./codes.ts";
 import { shownStatus, type EndpointEntry, type EndpointIndex } from "./endpoint-index.ts";

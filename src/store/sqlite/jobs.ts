@@ -14,7 +14,7 @@ import type {
   LeftOfEndpoint,
   OpenJob,
   WholeJob,
-} from "../jobs.ts";
+} from "../store.ts";
 import type { EndedAttempt, Page, PageQuery, Pruned, Recorded } from "../store.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Cursors } from "./cursor.ts";
@@ -126,7 +126,7 @@ export class Jobs {
     return this.#pages.of(this.#rows.list(query), query);
   }
 
-  readonly steer: JobStore["steerJob"] = (tenant, id, to, now, after) => {
+  readonly steer: JobStore["steer"] = (tenant, id, to, now, after) => {
     return this.#parts.commit.run(() => {
       const row = this.#rows.find(tenant, id);
       if (row === null) return null;

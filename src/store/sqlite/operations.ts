@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { Pause } from "../../domain/pause.ts";
-import type { OperationsStore, StoreSize } from "../store.ts";
+import type { OperationsStore, ReadStore, StoreSize } from "../store.ts";
 import { Backup, type StartBackup } from "./backup.ts";
 import type { Box } from "./box.ts";
 import type { StatFs } from "./condition.ts";
@@ -116,7 +116,7 @@ export class Operations implements OperationsStore {
     return damage !== null && existsSync(damage.file) ? damage : null;
   };
 
-  readonly listTenants: OperationsStore["listTenants"] = (query) => this.#pages.of(this.#tenants.list(query), query);
+  readonly listTenants: ReadStore["listTenants"] = (query) => this.#pages.of(this.#tenants.list(query), query);
 
   /** By the files' names: opening the database would drop the locks on it. */
   readonly size = async (): Promise<StoreSize> => {

@@ -1,7 +1,7 @@
 /** The verbs that change endpoints and tell how they fare, with what follows from a change. */
 import type { Clock } from "../../clock.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { ChangeSettings, EndedAttempt, Store } from "../store.ts";
+import type { ChangeSettings, EndedAttempt, EndpointStore, StatisticsStore, UpkeepStore } from "../store.ts";
 import { CHUNK_SIZE, type Doors } from "./doors.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
 import { attempt, type Endpoints } from "./endpoints.ts";
@@ -33,21 +33,22 @@ export class Registry {
     for (const endpoint of this.#parts.sweep.unswept()) this.#cancelBehind(endpoint);
   }
 
-  readonly add: Store["addEndpoint"] = (endpoint, maxPerTenant, now, once) =>
+  readonly add: EndpointStore["add"] = (endpoint, maxPerTenant, now, once) =>
     this.#parts.once(once, now, () => this.#parts.endpoints.add(endpoint, maxPerTenant, now));
 
-  readonly get: Store["getEndpoint"] = async (tenant, id) =>
+  readonly get: EndpointStore["get"] = async (tenant, id) =>
     this.#parts.read(() => this.#parts.endpoints.get(tenant, id));
 
-  readonly tenantOf: Store["tenantOf"] = async (endpoint) =>
+  readonly tenantOf: EndpointStore["tenantOf"] = async (endpoint) =>
     this.#parts.read(() => this.#parts.endpoints.tenantOf(endpoint));
 
-  readonly typesInUse: Store["typesInUse"] = async (known) =>
+  readonly typesInUse: EndpointStore["typesInUse"] = async (known) =>
     this.#parts.read(() => this.#parts.endpoints.typesInUse(known));
 
-  readonly target: Store["target"] = async (endpoint) => this.#parts.read(() => this.#parts.endpoints.target(endpoint));
+  readonly target: EndpointStore["target"] = async (endpoint) =>
+    this.#parts.read(() => this.#parts.endpoints.target(endpoint));
 
-  readonly update: Store["updateEndpoint"] = async (tenant, id, change, now, held = "release") => {
+  readonly update: EndpointStore["update"] = async (tenant, id, change, now, held = "release") => {
     const { commit, endpoints, index, health } = this.#parts;
     const updated = await commit.run(() => this.#heeding(id, () => endpoints.update(tenant, id, change, held, now)));
     if (updated instanceof WebhookdError) throw updated;
@@ -58,10 +59,10 @@ export class Registry {
     return updated.endpoint;
   };
 
-  readonly ofUid: Store["endpointOfUid"] = async (tenant, uid) =>
+  readonly ofUid: EndpointStore["idOf"] = async (tenant, uid) =>
     this.#parts.read(() => this.#parts.endpoints.idOf(tenant, uid));
 
-  readonly put: Store["putEndpoint"] = async (named, settingsOf, maxPerTenant, now) => {
+  readonly put: EndpointStore["put"] = async (named, settingsOf, maxPerTenant, now) => {
     const { commit, endpoints, index, health } = this.#parts;
     const put = await commit.run(() => {
       const id = endpoints.idOf(named.tenant, named.uid);
@@ -76,12 +77,12 @@ export class Registry {
     return { endpoint: put.endpoint, isNew: false };
   };
 
-  readonly disable: Store["disableEndpoint"] = async (id, url, reason, now) => {
+  readonly disable: EndpointStore["disable"] = async (id, url, reason, now) => {
     const { commit, endpoints } = this.#parts;
     return commit.run(() => this.#heeding(id, () => endpoints.disable(id, url, reason, now)));
   };
 
-  readonly delete: Store["deleteEndpoint"] = async (tenant, id, now) => {
+  readonly delete: EndpointStore["delete"] = async (tenant, id, now) => {
     const { commit, endpoints } = this.#parts;
     const number = await commit.run(() => endpoints.softDelete(tenant, id, now));
     if (number === null) return false;
@@ -89,12 +90,12 @@ export class Registry {
     return true;
   };
 
-  readonly health: Store["endpointHealth"] = async (tenant, id) => {
+  readonly health: EndpointStore["health"] = async (tenant, id) => {
     const { endpoints, index, health, read } = this.#parts;
     return read(() => (endpoints.get(tenant, id) === null ? null : health.of(index.byId(id)!)));
   };
 
-  readonly failingSince: Store["failingSince"] = async (id) => {
+  readonly failingSince: EndpointStore["failingSince"] = async (id) => {
     const { index, health, read } = this.#parts;
     return read(() => {
       const endpoint = index.byId(id);
@@ -102,7 +103,7 @@ export class Registry {
     });
   };
 
-  readonly failing: Store["failing"] = async (tenant, now, limit) => {
+  readonly failing: StatisticsStore["failing"] = async (tenant, now, limit) => {
     const { endpoints, index, health, read } = this.#parts;
     const isOf = (endpoint: string) => tenant === null || endpoints.tenantOf(endpoint) === tenant;
     return read(() =>
@@ -114,7 +115,7 @@ export class Registry {
     );
   };
 
-  readonly saveHealth: Store["saveHealth"] = async () => {
+  readonly saveHealth: UpkeepStore["saveHealth"] = async () => {
     const { commit, health } = this.#parts;
     if (!health.hasNews) return;
     const endpoints = health.takeNews();

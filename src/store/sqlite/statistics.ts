@@ -2,7 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import type { EventDraft } from "../../domain/event.ts";
 import type { EndedAttempt, Publication, Recorded } from "../store.ts";
-import type { Counted, Stats, StatsQuery, StatsStore } from "../stats.ts";
+import type { Counted, Stats, StatsQuery } from "../store.ts";
 import { Counters, Counts, EVERYTHING, MINUTE_MS, type Subject } from "./counters.ts";
 import { CHUNK_SIZE, type Doors } from "./doors.ts";
 import type { EndpointIndex } from "./endpoint-index.ts";
@@ -18,7 +18,7 @@ interface Parts extends Doors {
   readonly clock: Clock;
 }
 
-export class Statistics implements Omit<StatsStore, "commitTimes" | "census" | "failing"> {
+export class Statistics {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {

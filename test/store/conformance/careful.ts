@@ -6,26 +6,26 @@ export function careful(openFresh: OpenFresh): void {
   describe("careful mode", () => {
     it("begins with the second death in the first minute of a life, and ends with a life that lasted", async () => {
       const harness = await openFresh();
-      expect(harness.store.careful).toBe(false);
-      expect((await harness.crash()).careful).toBe(false);
-      expect((await harness.crash()).careful).toBe(true);
-      await harness.store.outlived();
-      expect((await harness.crash()).careful).toBe(false);
+      expect(harness.store.recovery.careful).toBe(false);
+      expect((await harness.crash()).recovery.careful).toBe(false);
+      expect((await harness.crash()).recovery.careful).toBe(true);
+      await harness.store.recovery.outlived();
+      expect((await harness.crash()).recovery.careful).toBe(false);
     });
 
     it("does not begin with stops, however many", async () => {
       const harness = await openFresh();
-      for (let stop = 0; stop < 3; stop++) expect((await harness.reopen()).careful).toBe(false);
+      for (let stop = 0; stop < 3; stop++) expect((await harness.reopen()).recovery.careful).toBe(false);
     });
 
     it("knows what was dialled at a death and not recorded, and at how many deaths", async () => {
       const harness = await openFresh();
       await addEndpoint(harness.store);
-      const publications = await harness.store.publish([draft(), draft(), draft()], START, room);
+      const publications = await harness.store.events.publish([draft(), draft(), draft()], START, room);
       const [deadly, innocent, unsent] = publications.flatMap(({ fresh }) => fresh);
-      await harness.store.markStarted([deadly!, innocent!]);
+      await harness.store.recovery.markStarted([deadly!, innocent!]);
       let store = await harness.crash();
-      let suspects = await store.suspects();
+      let suspects = await store.recovery.suspects();
       expect(suspects.map(({ claim, interruptions }) => [claim.event, interruptions])).toEqual([
         [deadly!.event, 1],
         [innocent!.event, 1],
@@ -34,9 +34,9 @@ export function careful(openFresh: OpenFresh): void {
       expect(suspects.map(({ claim }) => claim.event)).not.toContain(unsent!.event);
 
       // Only what this life dialled is accused of its death.
-      await store.markStarted([suspects[0]!.claim]);
+      await store.recovery.markStarted([suspects[0]!.claim]);
       store = await harness.crash();
-      suspects = await store.suspects();
+      suspects = await store.recovery.suspects();
       expect(suspects.map(({ interruptions }) => interruptions)).toEqual([2, 1]);
     });
 
@@ -45,13 +45,13 @@ export function careful(openFresh: OpenFresh): void {
       const endpoint = await addEndpoint(harness.store);
       const [first] = (await publishOne(harness.store)).fresh;
       const [second] = (await publishOne(harness.store)).fresh;
-      await harness.store.markStarted([first!, second!]);
-      await harness.store.record([delivered(first!)]);
+      await harness.store.recovery.markStarted([first!, second!]);
+      await harness.store.deliveries.record([delivered(first!)]);
       let store = await harness.crash();
-      expect((await store.suspects()).map(({ claim }) => claim.event)).toEqual([second!.event]);
-      await store.deleteEndpoint(null, endpoint, START);
+      expect((await store.recovery.suspects()).map(({ claim }) => claim.event)).toEqual([second!.event]);
+      await store.endpoints.delete(null, endpoint, START);
       store = await harness.reopen();
-      expect(await store.suspects()).toEqual([]);
+      expect(await store.recovery.suspects()).toEqual([]);
     });
   });
 }

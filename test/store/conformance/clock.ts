@@ -12,11 +12,11 @@ export function clockSet(openFresh: OpenFresh): void {
         const { store } = await openFresh();
         const endpoint = await addEndpoint(store);
         const other = await addEndpoint(store, { events: ["goal.achieved"] });
-        await store.publish([draft({ type: "goal.achieved" })], START + 5, noRoom);
-        for (let at = 0; at < 12; at++) await store.publish(Array(100).fill(draft()), START + at, noRoom);
-        const before = await store.due(endpoint, { dueAt: 0, event: "" }, Infinity, 5000);
+        await store.events.publish([draft({ type: "goal.achieved" })], START + 5, noRoom);
+        for (let at = 0; at < 12; at++) await store.events.publish(Array(100).fill(draft()), START + at, noRoom);
+        const before = await store.deliveries.due(endpoint, { dueAt: 0, event: "" }, Infinity, 5000);
         const moved = await shiftAll(store, endpoint, shiftBy(by, START + 3));
-        const after = await store.due(endpoint, { dueAt: 0, event: "" }, Infinity, 5000);
+        const after = await store.deliveries.due(endpoint, { dueAt: 0, event: "" }, Infinity, 5000);
         const expected = before.claims.map(({ event, dueAt }) => [
           event,
           dueAt > START + 3 ? Math.ceil(dueAt + by) : dueAt,
@@ -32,9 +32,9 @@ export function clockSet(openFresh: OpenFresh): void {
     it("leaves alone what was written since", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const [publication] = await store.publish([draft()], START, noRoom);
+      const [publication] = await store.events.publish([draft()], START, noRoom);
       const except = new Set([publication!.id]);
-      const shifted = await store.shiftDue(endpoint, { ...shiftBy(-1000, 0), except }, null);
+      const shifted = await store.recovery.shiftDue(endpoint, { ...shiftBy(-1000, 0), except }, null);
       expect(shifted).toEqual({ moved: [], next: null });
       expect(await dueNow(store, endpoint)).toMatchObject([{ dueAt: START }]);
     });
@@ -42,15 +42,15 @@ export function clockSet(openFresh: OpenFresh): void {
     it("moves a delivery by its place on the ladder, and names only what moved", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const [a, b] = (await store.publish([draft(), draft()], START, room)).flatMap(({ fresh }) => fresh);
-      await store.record([again(a!, START + 5000), again({ ...b!, retry: 4 }, START + 5000)]);
+      const [a, b] = (await store.events.publish([draft(), draft()], START, room)).flatMap(({ fresh }) => fresh);
+      await store.deliveries.record([again(a!, START + 5000), again({ ...b!, retry: 4 }, START + 5000)]);
       const shift: Shift = {
         later: false,
         after: START,
         move: (dueAt, retry) => (retry === 1 ? START + 30 : dueAt),
         except: new Set(),
       };
-      const { moved } = await store.shiftDue(endpoint, shift, null);
+      const { moved } = await store.recovery.shiftDue(endpoint, shift, null);
       expect(moved).toEqual([{ endpoint, event: a!.event, dueAt: START + 30 }]);
       expect(await dueNow(store, endpoint)).toMatchObject([
         { event: a!.event, dueAt: START + 30 },
@@ -62,12 +62,12 @@ export function clockSet(openFresh: OpenFresh): void {
       const harness = await openFresh();
       await addEndpoint(harness.store);
       harness.clock.advance("1h");
-      const broken = harness.store.publish([draft()], harness.clock.now(), () => {
+      const broken = harness.store.events.publish([draft()], harness.clock.now(), () => {
         throw new Error("a bug");
       });
       await expect(broken).rejects.toThrow("a bug");
       await publishOne(harness.store, {}, harness.clock.now());
-      expect((await harness.reopen()).lastInstant).toBe(harness.clock.now());
+      expect((await harness.reopen()).recovery.lastInstant).toBe(harness.clock.now());
     });
 
     it("is noticed at the next start, until everything was reckoned anew", async () => {
@@ -78,13 +78,13 @@ export function clockSet(openFresh: OpenFresh): void {
       harness.clock.step("-30m");
       await publishOne(harness.store, {}, harness.clock.now());
       let store = await harness.reopen();
-      expect(store.lastInstant).toBe(instant);
-      await store.clockSettled(harness.clock.now());
+      expect(store.recovery.lastInstant).toBe(instant);
+      await store.recovery.clockSettled(harness.clock.now());
       store = await harness.reopen();
-      expect(store.lastInstant).toBe(instant - 1_800_000);
-      await store.clockUnsettled();
+      expect(store.recovery.lastInstant).toBe(instant - 1_800_000);
+      await store.recovery.clockUnsettled();
       await publishOne(store, {}, harness.clock.now());
-      expect((await harness.reopen()).lastInstant).toBeGreaterThan(harness.clock.now() + 1e12);
+      expect((await harness.reopen()).recovery.lastInstant).toBeGreaterThan(harness.clock.now() + 1e12);
     });
   });
 }
@@ -100,7 +100,7 @@ async function shiftAll(store: Store, endpoint: string, shift: Shift): Promise<n
   let moved = 0;
   let from: Position | null = null;
   do {
-    const step = await store.shiftDue(endpoint, shift, from);
+    const step = await store.recovery.shiftDue(endpoint, shift, from);
     expect(step.moved.length).toBeLessThanOrEqual(500);
     moved += step.moved.length;
     from = step.next;

@@ -24,20 +24,20 @@ async function aScene({ store }: StoreUnderTest) {
   const b = await addEndpoint(store, { events: ["budget.exceeded", "goal.achieved"] });
   const off = await addEndpoint(store, { events: ["carbon.threshold"], enabled: false });
   const one = await publishOne(store);
-  await store.record([failed(one.fresh[0]!), delivered(one.fresh[1]!)]);
+  await store.deliveries.record([failed(one.fresh[0]!), delivered(one.fresh[1]!)]);
   const two = await publishOne(store, {}, START + 1000);
-  await store.record([
+  await store.deliveries.record([
     ended(two.fresh[0]!, { status: "pending", retry: 1, dueAt: START + 9000 }, { outcome: timedOut() }),
     ended(two.fresh[1]!, { status: "failed" }, { outcome: answered(404) }),
   ]);
   const three = await publishOne(store, { type: "goal.achieved" }, START + 2000);
   const four = await publishOne(store, { type: "carbon.threshold" }, START + 3000);
   const test = await publishOne(store, { testFor: a }, START + 4000);
-  await store.record([delivered(test.fresh[0]!)]);
+  await store.deliveries.record([delivered(test.fresh[0]!)]);
   const [[oneA, oneB], [twoA, twoB], [threeB], [testA]] = [one, two, three, test].map(({ fresh }) =>
     fresh.map(({ delivery }) => delivery),
   ) as [[string, string], [string, string], [string], [string]];
-  const held = (await store.getEvent(null, four.id))!.deliveries[0]!.id;
+  const held = (await store.reads.getEvent(null, four.id))!.deliveries[0]!.id;
   return { a, b, off, one, two, three, four, test, oneA, oneB, twoA, twoB, threeB, held, testA };
 }
 
@@ -47,7 +47,7 @@ export function deliveryLists(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      await store.record([again(fresh[0]!, START + 30_000)]);
+      await store.deliveries.record([again(fresh[0]!, START + 30_000)]);
       const { delivery } = fresh[0]!;
       const expected = {
         id: delivery,
@@ -64,9 +64,9 @@ export function deliveryLists(openFresh: OpenFresh): void {
         nextAttemptAt: START + 30_000,
         lastAttempt: { delivery, number: 1, statusCode: 503 },
       };
-      expect(await store.getDelivery("default", delivery)).toMatchObject(expected);
-      expect((await store.listDeliveries(EVERYTHING)).data).toMatchObject([expected]);
-      expect((await store.getEvent(null, id))!.deliveries).toMatchObject([expected]);
+      expect(await store.reads.getDelivery("default", delivery)).toMatchObject(expected);
+      expect((await store.reads.listDeliveries(EVERYTHING)).data).toMatchObject([expected]);
+      expect((await store.reads.getEvent(null, id))!.deliveries).toMatchObject([expected]);
     });
 
     it("filters deliveries", async () => {
@@ -96,7 +96,7 @@ export function deliveryLists(openFresh: OpenFresh): void {
       const s = await aScene(scene);
       const list = (more: Partial<DeliveryQuery>) => deliveriesOf(scene.store, { test: false, ...more });
       const events = async (more: Partial<EventQuery>) =>
-        (await scene.store.listEvents({ ...EVERYTHING, test: false, ...more })).data.map(({ id }) => id);
+        (await scene.store.reads.listEvents({ ...EVERYTHING, test: false, ...more })).data.map(({ id }) => id);
       expect(await list({ error: "timeout" })).toEqual([s.twoA]);
       expect(await list({ error: "http_status" })).toEqual([s.oneA, s.twoB]);
       expect(await list({ error: "http_status", endpoint: s.b })).toEqual([s.twoB]);
@@ -117,8 +117,8 @@ export function deliveryLists(openFresh: OpenFresh): void {
       await addEndpoint(store);
       const { fresh } = await publishOne(store);
       const claim = fresh[0]!;
-      await store.record([again(claim, START + 1)]);
-      await store.record([
+      await store.deliveries.record([again(claim, START + 1)]);
+      await store.deliveries.record([
         ended({ ...claim, number: 2, retry: 1 }, { status: "failed" }, { outcome: timedOut(), startedAt: START + 1 }),
       ]);
       expect(await deliveriesOf(store, { error: "http_status" })).toEqual([]);
@@ -129,9 +129,9 @@ export function deliveryLists(openFresh: OpenFresh): void {
       const scene = await openFresh();
       const { store } = scene;
       const s = await aScene(scene);
-      await store.record([ended({ ...s.two.fresh[0]!, number: 2, retry: 1 }, { status: "delivered" })]);
+      await store.deliveries.record([ended({ ...s.two.fresh[0]!, number: 2, retry: 1 }, { status: "delivered" })]);
       const list = async (more: Partial<EndpointAttemptQuery>) => {
-        const page = await store.listEndpointAttempts({ ...EVERYTHING, endpoint: s.a, test: false, ...more });
+        const page = await store.reads.listEndpointAttempts({ ...EVERYTHING, endpoint: s.a, test: false, ...more });
         return page!.data.map(({ delivery, number }) => `${delivery} ${number}`);
       };
       expect(await list({})).toEqual([`${s.oneA} 1`, `${s.twoA} 1`, `${s.twoA} 2`]);
@@ -145,7 +145,7 @@ export function deliveryLists(openFresh: OpenFresh): void {
       expect(await list({ since: START + 1 })).toEqual([`${s.twoA} 1`, `${s.twoA} 2`]);
       expect(await list({ until: START + 1000 })).toEqual([`${s.oneA} 1`]);
       expect(await list({ test: true })).toEqual([`${s.testA} 1`]);
-      await store.deleteEndpoint(null, s.a, START);
+      await store.endpoints.delete(null, s.a, START);
       expect(await list({ error: "timeout" })).toEqual([`${s.twoA} 1`]);
     });
 
@@ -155,43 +155,43 @@ export function deliveryLists(openFresh: OpenFresh): void {
       const { id, fresh } = await publishOne(store);
       const claim = fresh[0]!;
       for (let number = 1; number <= 3; number++) {
-        await store.record([again({ ...claim, number, retry: number - 1 }, START + number)]);
+        await store.deliveries.record([again({ ...claim, number, retry: number - 1 }, START + number)]);
       }
-      const { data } = (await store.listAttempts({ ...EVERYTHING, event: id }))!;
-      expect((await store.listAttempts({ ...EVERYTHING, delivery: claim.delivery }))!.data).toEqual(data);
+      const { data } = (await store.reads.listAttempts({ ...EVERYTHING, event: id }))!;
+      expect((await store.reads.listAttempts({ ...EVERYTHING, delivery: claim.delivery }))!.data).toEqual(data);
       const newest = { ...EVERYTHING, order: "newest", limit: 2, delivery: claim.delivery } as const;
-      const page = (await store.listAttempts(newest))!;
+      const page = (await store.reads.listAttempts(newest))!;
       expect(page.data.map(({ number }) => number)).toEqual([3, 2]);
-      const rest = (await store.listAttempts({ ...newest, cursor: page.nextCursor! }))!;
+      const rest = (await store.reads.listAttempts({ ...newest, cursor: page.nextCursor! }))!;
       expect([rest.data.map(({ number }) => number), rest.nextCursor]).toEqual([[1], null]);
-      for (const attempt of data) expect(await store.getAttempt("default", attempt.id)).toEqual(attempt);
+      for (const attempt of data) expect(await store.reads.getAttempt("default", attempt.id)).toEqual(attempt);
     });
 
     it("keeps tenants apart, and takes no id that it did not make", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      await store.record([failed(fresh[0]!)]);
+      await store.deliveries.record([failed(fresh[0]!)]);
       const { delivery } = fresh[0]!;
-      const attempt = (await store.listAttempts({ ...EVERYTHING, event: id }))!.data[0]!.id;
+      const attempt = (await store.reads.listAttempts({ ...EVERYTHING, event: id }))!.data[0]!.id;
       const other = { ...EVERYTHING, tenant: "other" };
-      await store.publish([draft({ tenant: "other" })], START, room);
-      expect(await store.getDelivery("other", delivery)).toBeNull();
-      expect(await store.getAttempt("other", attempt)).toBeNull();
-      expect(await store.listAttempts({ ...other, delivery })).toBeNull();
-      expect(await store.listEndpointAttempts({ ...other, endpoint })).toBeNull();
+      await store.events.publish([draft({ tenant: "other" })], START, room);
+      expect(await store.reads.getDelivery("other", delivery)).toBeNull();
+      expect(await store.reads.getAttempt("other", attempt)).toBeNull();
+      expect(await store.reads.listAttempts({ ...other, delivery })).toBeNull();
+      expect(await store.reads.listEndpointAttempts({ ...other, endpoint })).toBeNull();
       for (const more of [{}, { endpoint }, { event: id }, { status: "failed" }, { error: "http_status" }] as const) {
         expect(await deliveriesOf(store, { tenant: "other", ...more }), JSON.stringify(more)).toEqual([]);
         expect(await deliveriesOf(store, { tenant: "default", ...more })).toEqual([delivery]);
       }
       const forged = (text: string) => text.slice(0, -1) + (text.endsWith("0") ? "1" : "0");
-      expect(await store.getDelivery(null, forged(delivery))).toBeNull();
-      expect(await store.getAttempt(null, forged(attempt))).toBeNull();
-      expect(await store.listAttempts({ ...EVERYTHING, delivery: forged(delivery) })).toBeNull();
+      expect(await store.reads.getDelivery(null, forged(delivery))).toBeNull();
+      expect(await store.reads.getAttempt(null, forged(attempt))).toBeNull();
+      expect(await store.reads.listAttempts({ ...EVERYTHING, delivery: forged(delivery) })).toBeNull();
       expect(await deliveriesOf(store, { event: forged(id) })).toEqual([]);
-      expect(await store.getDelivery(null, "dlv_x")).toBeNull();
-      expect(await store.getAttempt(null, "att_x")).toBeNull();
-      expect(await store.listEndpointAttempts({ ...EVERYTHING, endpoint: "ep_x" })).toBeNull();
+      expect(await store.reads.getDelivery(null, "dlv_x")).toBeNull();
+      expect(await store.reads.getAttempt(null, "att_x")).toBeNull();
+      expect(await store.reads.listEndpointAttempts({ ...EVERYTHING, endpoint: "ep_x" })).toBeNull();
     });
 
     it("takes no cursor of another list, another endpoint or another order", async () => {
@@ -199,24 +199,26 @@ export function deliveryLists(openFresh: OpenFresh): void {
       const { store } = scene;
       const s = await aScene(scene);
       const one = { tenant: null, limit: 1, order: "newest" } as const;
-      const ofDeliveries = (await store.listDeliveries(one)).nextCursor!;
-      const ofEndpoint = (await store.listEndpointAttempts({ ...one, endpoint: s.a }))!.nextCursor!;
+      const ofDeliveries = (await store.reads.listDeliveries(one)).nextCursor!;
+      const ofEndpoint = (await store.reads.listEndpointAttempts({ ...one, endpoint: s.a }))!.nextCursor!;
       const refused = { code: "invalid_query" };
       for (const cursor of ["AAAA", ofEndpoint, `${ofDeliveries}A`]) {
-        await expect(store.listDeliveries({ ...one, cursor })).rejects.toMatchObject(refused);
+        await expect(store.reads.listDeliveries({ ...one, cursor })).rejects.toMatchObject(refused);
       }
-      await expect(store.listEvents({ ...one, cursor: ofDeliveries })).rejects.toMatchObject(refused);
-      await expect(store.listDeliveries({ ...one, order: "oldest", cursor: ofDeliveries })).rejects.toMatchObject(
+      await expect(store.reads.listEvents({ ...one, cursor: ofDeliveries })).rejects.toMatchObject(refused);
+      await expect(store.reads.listDeliveries({ ...one, order: "oldest", cursor: ofDeliveries })).rejects.toMatchObject(
         refused,
       );
-      await expect(store.listEndpointAttempts({ ...one, endpoint: s.b, cursor: ofEndpoint })).rejects.toMatchObject(
+      await expect(
+        store.reads.listEndpointAttempts({ ...one, endpoint: s.b, cursor: ofEndpoint }),
+      ).rejects.toMatchObject(refused);
+      await expect(store.reads.listAttempts({ ...one, delivery: s.oneA, cursor: ofEndpoint })).rejects.toMatchObject(
         refused,
       );
-      await expect(store.listAttempts({ ...one, delivery: s.oneA, cursor: ofEndpoint })).rejects.toMatchObject(refused);
     });
   });
 }
 
 async function deliveriesOf(store: Store, more: Partial<DeliveryQuery>): Promise<string[]> {
-  return (await store.listDeliveries({ ...EVERYTHING, ...more })).data.map(({ id }) => id);
+  return (await store.reads.listDeliveries({ ...EVERYTHING, ...more })).data.map(({ id }) => id);
 }

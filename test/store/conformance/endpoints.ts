@@ -9,24 +9,24 @@ export function endpoints(openFresh: OpenFresh): void {
     it("say which types they chose that are known no more", async () => {
       const { store } = await openFresh();
       const known = ["budget.exceeded"];
-      expect(await store.typesInUse(known)).toEqual([]);
+      expect(await store.endpoints.typesInUse(known)).toEqual([]);
       const ids: string[] = [];
       for (let index = 0; index < 5; index++) ids.push(await addEndpoint(store, { events: ["b", "budget.exceeded"] }));
       const other = await addEndpoint(store, { tenant: "acme", events: ["a"] });
       await publishOne(store, { type: "c" });
-      await store.deleteEndpoint(null, ids[1]!, START);
-      expect(await store.typesInUse(known)).toEqual([
+      await store.endpoints.delete(null, ids[1]!, START);
+      expect(await store.endpoints.typesInUse(known)).toEqual([
         { type: "a", endpoints: 1, some: [other] },
         { type: "b", endpoints: 4, some: [ids[0], ids[2], ids[3]] },
       ]);
-      expect(await store.typesInUse(["a", "b"])).toMatchObject([{ type: "budget.exceeded", endpoints: 4 }]);
+      expect(await store.endpoints.typesInUse(["a", "b"])).toMatchObject([{ type: "budget.exceeded", endpoints: 4 }]);
     });
 
     it("reads back as it was registered, without its secrets", async () => {
       const { store } = await openFresh();
       const headers = { Authorization: "Bearer canary" };
       const more = { uid: "u1", headers, metadata: { a: [1] }, ratePerSecond: 0.5, maxInFlight: 3, description: "d" };
-      const added = await store.addEndpoint(newEndpoint(more), 10, START);
+      const added = await store.endpoints.add(newEndpoint(more), 10, START);
       expect(added).toMatchObject({
         tenant: "default",
         uid: "u1",
@@ -39,7 +39,7 @@ export function endpoints(openFresh: OpenFresh): void {
         updatedAt: START,
         disabledReason: null,
       });
-      expect(await store.getEndpoint("default", added.id)).toEqual(added);
+      expect(await store.endpoints.get("default", added.id)).toEqual(added);
       expect(JSON.stringify(added)).not.toMatch(/canary|whsec/);
     });
 
@@ -47,7 +47,7 @@ export function endpoints(openFresh: OpenFresh): void {
       const harness = await openFresh();
       const id = await addEndpoint(harness.store, { headers: { "X-Key": "v" }, signingSecret: "whsec_abc" });
       const store = await harness.reopen();
-      expect(await store.target(id)).toEqual({
+      expect(await store.endpoints.target(id)).toEqual({
         endpoint: id,
         tenant: "default",
         url: "https://receiver.example/hook",
@@ -59,16 +59,16 @@ export function endpoints(openFresh: OpenFresh): void {
         ratePerSecond: null,
         maxInFlight: null,
       });
-      expect(await store.target("ep_00000000000000000000000000")).toBeNull();
+      expect(await store.endpoints.target("ep_00000000000000000000000000")).toBeNull();
     });
 
     it("refuses more than the tenant may have, not counting deleted ones", async () => {
       const { store } = await openFresh();
-      const first = await store.addEndpoint(newEndpoint(), 1, START);
-      await expect(store.addEndpoint(newEndpoint(), 1, START)).rejects.toMatchObject({ code: "endpoint_limit" });
-      await store.addEndpoint(newEndpoint({ tenant: "other" }), 1, START);
-      await store.deleteEndpoint(null, first.id, START);
-      await store.addEndpoint(newEndpoint(), 1, START);
+      const first = await store.endpoints.add(newEndpoint(), 1, START);
+      await expect(store.endpoints.add(newEndpoint(), 1, START)).rejects.toMatchObject({ code: "endpoint_limit" });
+      await store.endpoints.add(newEndpoint({ tenant: "other" }), 1, START);
+      await store.endpoints.delete(null, first.id, START);
+      await store.endpoints.add(newEndpoint(), 1, START);
     });
 
     it("refuses a uid that the tenant uses already", async () => {
@@ -76,17 +76,17 @@ export function endpoints(openFresh: OpenFresh): void {
       const first = await addEndpoint(store, { uid: "mine" });
       await expect(addEndpoint(store, { uid: "mine" })).rejects.toMatchObject({ code: "already_created" });
       await addEndpoint(store, { uid: "mine", tenant: "other" });
-      await store.deleteEndpoint(null, first, START);
+      await store.endpoints.delete(null, first, START);
       await addEndpoint(store, { uid: "mine" });
     });
 
     it("is as if it were not there for another tenant", async () => {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
-      expect(await store.getEndpoint("other", id)).toBeNull();
-      expect(await store.deleteEndpoint("other", id, START)).toBe(false);
-      expect((await store.listEndpoints({ ...EVERYTHING, tenant: "other" })).data).toEqual([]);
-      expect(await store.getEndpoint("default", id)).not.toBeNull();
+      expect(await store.endpoints.get("other", id)).toBeNull();
+      expect(await store.endpoints.delete("other", id, START)).toBe(false);
+      expect((await store.endpoints.list({ ...EVERYTHING, tenant: "other" })).data).toEqual([]);
+      expect(await store.endpoints.get("default", id)).not.toBeNull();
     });
 
     it("lists by what is asked, in order of registration", async () => {
@@ -95,7 +95,7 @@ export function endpoints(openFresh: OpenFresh): void {
       const b = await addEndpoint(store, { enabled: false });
       const c = await addEndpoint(store, { tenant: "other", uid: "a", events: ["goal.achieved"] });
       const list = async (more: object) =>
-        (await store.listEndpoints({ ...EVERYTHING, ...more })).data.map(({ id }) => id);
+        (await store.endpoints.list({ ...EVERYTHING, ...more })).data.map(({ id }) => id);
       expect(await list({})).toEqual([a, b, c]);
       expect(await list({ order: "newest" })).toEqual([c, b, a]);
       expect(await list({ enabled: false })).toEqual([b]);
@@ -112,12 +112,12 @@ export function endpoints(openFresh: OpenFresh): void {
         expect(settings.headers).toEqual({ "X-Key": "v" });
         return { ...settings, url, headers: { "X-Other": "w" }, maxInFlight: null, metadata: { a: 1 } };
       };
-      const changed = await harness.store.updateEndpoint("default", id, change, START + 5);
+      const changed = await harness.store.endpoints.update("default", id, change, START + 5);
       expect(changed).toMatchObject({ url, uid: "u", headerNames: ["X-Other"], maxInFlight: null, metadata: { a: 1 } });
       expect(changed).toMatchObject({ createdAt: START, updatedAt: START + 5 });
       const store = await harness.reopen();
-      expect(await store.getEndpoint(null, id)).toEqual(changed);
-      expect(await store.target(id)).toMatchObject({
+      expect(await store.endpoints.get(null, id)).toEqual(changed);
+      expect(await store.endpoints.target(id)).toMatchObject({
         url,
         headers: { "X-Other": "w" },
         signingSecret: "whsec_c2VjcmV0",
@@ -130,40 +130,40 @@ export function endpoints(openFresh: OpenFresh): void {
       const refuse = () => {
         throw new WebhookdError("validation_failed", "no");
       };
-      const refused = store.updateEndpoint(null, a, refuse, START + 1);
-      const taken = store.updateEndpoint(null, a, (settings) => ({ ...settings, uid: "b" }), START + 1);
-      const other = store.updateEndpoint(null, b, (settings) => ({ ...settings, description: "d" }), START + 1);
+      const refused = store.endpoints.update(null, a, refuse, START + 1);
+      const taken = store.endpoints.update(null, a, (settings) => ({ ...settings, uid: "b" }), START + 1);
+      const other = store.endpoints.update(null, b, (settings) => ({ ...settings, description: "d" }), START + 1);
       await expect(refused).rejects.toMatchObject({ code: "validation_failed" });
       await expect(taken).rejects.toMatchObject({ code: "already_created" });
       expect(await other).toMatchObject({ description: "d", uid: "b" });
-      expect(await store.getEndpoint(null, a)).toMatchObject({ uid: "a", updatedAt: START });
-      expect(await store.updateEndpoint("other", a, (settings) => settings, START)).toBeNull();
-      await store.deleteEndpoint(null, a, START);
-      expect(await store.updateEndpoint(null, a, (settings) => settings, START)).toBeNull();
+      expect(await store.endpoints.get(null, a)).toMatchObject({ uid: "a", updatedAt: START });
+      expect(await store.endpoints.update("other", a, (settings) => settings, START)).toBeNull();
+      await store.endpoints.delete(null, a, START);
+      expect(await store.endpoints.update(null, a, (settings) => settings, START)).toBeNull();
     });
 
     it("gets events of the types it has chosen by then", async () => {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
       const before = await publishOne(store);
-      await store.updateEndpoint(null, id, (settings) => ({ ...settings, events: ["goal.achieved"] }), START);
+      await store.endpoints.update(null, id, (settings) => ({ ...settings, events: ["goal.achieved"] }), START);
       expect(before.deliveries).toBe(1);
       expect((await publishOne(store)).deliveries).toBe(0);
       expect((await publishOne(store, { type: "goal.achieved" })).deliveries).toBe(1);
-      expect((await store.getEvent(null, before.id))!.deliveries).toMatchObject([{ status: "pending" }]);
+      expect((await store.reads.getEvent(null, before.id))!.deliveries).toMatchObject([{ status: "pending" }]);
     });
 
     it("holds while it is disabled, and nothing is rewritten for it", async () => {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
       const enabled = (value: boolean, whenDisabled: "hold" | "skip" = "hold") =>
-        store.updateEndpoint(null, id, (settings) => ({ ...settings, enabled: value, whenDisabled }), START);
-      const before = (await store.publish([draft()], START, noRoom))[0]!;
+        store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: value, whenDisabled }), START);
+      const before = (await store.events.publish([draft()], START, noRoom))[0]!;
       await enabled(false);
       const meanwhile = await publishOne(store);
       expect(meanwhile).toMatchObject({ deliveries: 1, fresh: [], waiting: [{ endpoint: id }] });
       const statuses = async () =>
-        (await store.listEvents({ ...EVERYTHING, status: "held" })).data.map((event) => event.id);
+        (await store.reads.listEvents({ ...EVERYTHING, status: "held" })).data.map((event) => event.id);
       expect(await statuses()).toEqual([before.id, meanwhile.id]);
       await enabled(false, "skip");
       expect((await publishOne(store)).deliveries).toBe(0);
@@ -177,21 +177,21 @@ export function endpoints(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
       const other = await addEndpoint(store);
-      const published = await store.publish(Array(1203).fill(draft()), START, noRoom);
+      const published = await store.events.publish(Array(1203).fill(draft()), START, noRoom);
       const fresh = await publishOne(store);
-      expect(await store.deleteEndpoint("default", id, START + 1)).toBe(true);
-      expect(await store.deleteEndpoint("default", id, START + 1)).toBe(false);
+      expect(await store.endpoints.delete("default", id, START + 1)).toBe(true);
+      expect(await store.endpoints.delete("default", id, START + 1)).toBe(false);
       expect(await dueNow(store, id)).toEqual([]);
-      expect([...(await store.earliestDue(null, 9)).keys()]).toEqual([other]);
+      expect([...(await store.deliveries.earliestDue(null, 9)).keys()]).toEqual([other]);
       for (const event of [published[0]!.id, published[1202]!.id, fresh.id]) {
-        const view = await store.getEvent(null, event);
+        const view = await store.reads.getEvent(null, event);
         expect(view!.deliveries.map(({ endpoint, status }) => [endpoint, status])).toEqual([
           [id, "cancelled"],
           [other, "pending"],
         ]);
       }
-      expect(await store.target(id)).toBeNull();
-      expect(await store.getEndpoint(null, id)).toBeNull();
+      expect(await store.endpoints.target(id)).toBeNull();
+      expect(await store.endpoints.get(null, id)).toBeNull();
       expect((await publishOne(store)).deliveries).toBe(1);
     });
   });

@@ -54,7 +54,7 @@ export function failures(openFresh: OpenFresh): void {
           const events: string[] = [];
           for (const [at, deed] of all.entries()) await doIt(store, endpoints, events, deed, START + at * STEP * 0.3);
           for (const more of [{}, { tenant: "default" }, { tenant: "other" }, { endpoint: endpoints[0]! }]) {
-            const report = await store.failures({ ...query, ...more });
+            const report = await store.statistics.failures({ ...query, ...more });
             expect(sorted(report!)).toEqual(await modelled(store, { ...query, ...more }));
             grouped += report!.total;
           }
@@ -67,9 +67,11 @@ export function failures(openFresh: OpenFresh): void {
     it("answers the largest groups, and how many there are", async () => {
       const { store } = await openFresh();
       for (let count = 0; count < 3; count++) await addEndpoint(store);
-      const [one, two] = await store.publish([draft(), draft()], SINCE, room);
-      await store.record([...one!.fresh, ...two!.fresh.slice(1, 2)].map((claim) => ended(claim, { status: "failed" })));
-      const report = await store.failures({ ...query, limit: 1 });
+      const [one, two] = await store.events.publish([draft(), draft()], SINCE, room);
+      await store.deliveries.record(
+        [...one!.fresh, ...two!.fresh.slice(1, 2)].map((claim) => ended(claim, { status: "failed" })),
+      );
+      const report = await store.statistics.failures({ ...query, limit: 1 });
       expect(report).toMatchObject({
         total: 3,
         since: SINCE,
@@ -80,19 +82,23 @@ export function failures(openFresh: OpenFresh): void {
     it("counts from the replay on what fails as it did before it", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const [one] = await store.publish([draft()], SINCE, room);
-      await store.record([ended(one!.fresh[0]!, { status: "failed" }, { startedAt: SINCE })]);
-      await store.replay(null, one!.id, {}, SINCE + STEP);
-      expect(await store.failures(query)).toMatchObject({ groups: [{ failed: 0, pending: 1, firstAt: SINCE }] });
+      const [one] = await store.events.publish([draft()], SINCE, room);
+      await store.deliveries.record([ended(one!.fresh[0]!, { status: "failed" }, { startedAt: SINCE })]);
+      await store.events.replay(null, one!.id, {}, SINCE + STEP);
+      expect(await store.statistics.failures(query)).toMatchObject({
+        groups: [{ failed: 0, pending: 1, firstAt: SINCE }],
+      });
       const [claim] = await dueNow(store, endpoint);
-      await store.record([ended(claim!, { status: "failed" }, { startedAt: SINCE + STEP })]);
-      expect(await store.failures(query)).toMatchObject({ groups: [{ failed: 1, pending: 0, firstAt: SINCE + STEP }] });
+      await store.deliveries.record([ended(claim!, { status: "failed" }, { startedAt: SINCE + STEP })]);
+      expect(await store.statistics.failures(query)).toMatchObject({
+        groups: [{ failed: 1, pending: 0, firstAt: SINCE + STEP }],
+      });
     });
 
     it("knows no endpoint of another tenant", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      expect(await store.failures({ ...query, tenant: "other", endpoint })).toBeNull();
+      expect(await store.statistics.failures({ ...query, tenant: "other", endpoint })).toBeNull();
     });
   });
 }
@@ -102,14 +108,14 @@ async function doIt(store: Store, endpoints: readonly string[], events: string[]
   const event = "which" in deed ? events[deed.which % Math.max(events.length, 1)] : undefined;
   if (deed.deed === "publish") {
     const tenant = deed.tenant ? "default" : "other";
-    const [publication] = await store.publish(
+    const [publication] = await store.events.publish(
       [draft({ tenant, ...(deed.test === 0 && { testFor: deed.tenant ? first! : endpoints[2]! }) })],
       now,
       () => false,
     );
     // Tests are handed over whether there is room or not.
     for (const claim of publication!.fresh)
-      await store.record([ended(claim, { status: "failed" }, { startedAt: now })]);
+      await store.deliveries.record([ended(claim, { status: "failed" }, { startedAt: now })]);
     events.push(publication!.id);
   } else if (deed.deed === "attempt") {
     const claims = (await Promise.all(endpoints.map((endpoint) => dueNow(store, endpoint)))).flat();
@@ -124,15 +130,16 @@ async function doIt(store: Store, endpoints: readonly string[], events: string[]
       interrupted: () => ended(claim, { ...later, retry: claim.retry }, { outcome: noResponse("interrupted", "", 1) }),
     }[deed.comes as "failed"]();
     const outcome = deed.which % 3 === 0 && deed.comes === "again" ? answered(500) : end.outcome;
-    await store.record([{ ...end, outcome, startedAt: now }]);
-  } else if (deed.deed === "replay" && event) await store.replay(null, event, { force: deed.force }, now);
-  else if (deed.deed === "cancel" && event) await store.cancelEvent(null, event, null);
-  else if (deed.deed === "erase" && event) await store.eraseEvent(null, event);
-  else if (deed.deed === "delete") await store.deleteEndpoint(null, endpoints[1]!, now);
-  else if (deed.deed === "prune") await store.pruneEvents({ delivered: now - 2 * STEP, failed: now - 4 * STEP }, null);
+    await store.deliveries.record([{ ...end, outcome, startedAt: now }]);
+  } else if (deed.deed === "replay" && event) await store.events.replay(null, event, { force: deed.force }, now);
+  else if (deed.deed === "cancel" && event) await store.events.cancel(null, event, null);
+  else if (deed.deed === "erase" && event) await store.events.erase(null, event);
+  else if (deed.deed === "delete") await store.endpoints.delete(null, endpoints[1]!, now);
+  else if (deed.deed === "prune")
+    await store.upkeep.pruneEvents({ delivered: now - 2 * STEP, failed: now - 4 * STEP }, null);
   else if (deed.deed === "disable" || deed.deed === "enable") {
     const enabled = deed.deed === "enable";
-    await store.updateEndpoint(null, first!, (settings) => ({ ...settings, enabled }), now);
+    await store.endpoints.update(null, first!, (settings) => ({ ...settings, enabled }), now);
   }
 }
 
@@ -143,7 +150,7 @@ async function modelled(store: Store, { tenant, endpoint, since, stepMs, parts }
     const { status, test, receivedAt } = delivery;
     if (test || receivedAt < since || (endpoint !== undefined && delivery.endpoint !== endpoint)) continue;
     if (status !== "failed" && status !== "pending" && status !== "held") continue;
-    const attempts = (await store.listAttempts({ ...EVERYTHING, delivery: delivery.id }))!.data;
+    const attempts = (await store.reads.listAttempts({ ...EVERYTHING, delivery: delivery.id }))!.data;
     const last = attempts.findLast(({ outcome }) => outcome !== "interrupted");
     if (last?.outcome !== "failed") continue;
     const { error, statusCode, round, startedAt } = last;
@@ -186,7 +193,7 @@ function byKey(a: readonly unknown[], b: readonly unknown[]): number {
 async function everyDelivery(store: Store, tenant: string | null): Promise<DeliveryView[]> {
   const found: DeliveryView[] = [];
   for (let cursor: string | undefined; ;) {
-    const page = await store.listDeliveries({ ...EVERYTHING, tenant, ...(cursor !== undefined && { cursor }) });
+    const page = await store.reads.listDeliveries({ ...EVERYTHING, tenant, ...(cursor !== undefined && { cursor }) });
     found.push(...page.data);
     if (page.nextCursor === null) return found;
     cursor = page.nextCursor;

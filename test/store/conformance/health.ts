@@ -25,67 +25,69 @@ export function health(openFresh: OpenFresh): void {
       const id = await addEndpoint(store);
       const attempt = async (succeeds: boolean, startedAt: number) => {
         const claim = (await publishOne(store)).fresh[0]!;
-        await store.record([{ ...(succeeds ? delivered(claim) : again(claim, startedAt + MINUTE)), startedAt }]);
+        await store.deliveries.record([
+          { ...(succeeds ? delivered(claim) : again(claim, startedAt + MINUTE)), startedAt },
+        ]);
       };
       const none = { lastSuccessAt: null, lastFailureAt: null, consecutiveFailures: 0 };
-      expect(await store.endpointHealth("default", id)).toEqual({ ...none, pending: 0, held: 0, failed: 0 });
+      expect(await store.endpoints.health("default", id)).toEqual({ ...none, pending: 0, held: 0, failed: 0 });
       await attempt(false, START);
       await attempt(false, START + 1000);
-      expect(await store.failingSince(id)).toBe(START + 12);
-      expect(await store.endpointHealth(null, id)).toMatchObject({
+      expect(await store.endpoints.failingSince(id)).toBe(START + 12);
+      expect(await store.endpoints.health(null, id)).toMatchObject({
         lastFailureAt: START + 1012,
         consecutiveFailures: 2,
         pending: 2,
       });
       await attempt(true, START + 2000);
-      expect(await store.failingSince(id)).toBeNull();
+      expect(await store.endpoints.failingSince(id)).toBeNull();
       await attempt(false, START + 3000);
-      await store.saveHealth();
+      await store.upkeep.saveHealth();
       const after = { lastSuccessAt: START + 2012, lastFailureAt: START + 3012, consecutiveFailures: 1 };
-      expect(await store.endpointHealth(null, id)).toMatchObject(after);
+      expect(await store.endpoints.health(null, id)).toMatchObject(after);
       const crashed = await harness.crash();
-      expect(await crashed.endpointHealth(null, id)).toMatchObject(after);
-      expect(await crashed.failingSince(id)).toBe(START + 3012);
+      expect(await crashed.endpoints.health(null, id)).toMatchObject(after);
+      expect(await crashed.endpoints.failingSince(id)).toBe(START + 3012);
     });
 
     it("is written when the store is closed", async () => {
       const harness = await openFresh();
       const id = await addEndpoint(harness.store);
-      await harness.store.record([failed((await publishOne(harness.store)).fresh[0]!)]);
+      await harness.store.deliveries.record([failed((await publishOne(harness.store)).fresh[0]!)]);
       const store = await harness.reopen();
-      expect(await store.endpointHealth(null, id)).toMatchObject({ consecutiveFailures: 1, failed: 1 });
+      expect(await store.endpoints.health(null, id)).toMatchObject({ consecutiveFailures: 1, failed: 1 });
     });
 
     it("counts what is pending, held and failed, tests and interruptions left out", async () => {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
       await addEndpoint(store);
-      await store.publish(Array(3).fill(draft()), START, noRoom);
+      await store.events.publish(Array(3).fill(draft()), START, noRoom);
       const fresh = (await publishOne(store)).fresh.find(({ endpoint }) => endpoint === id)!;
       const gone = (await publishOne(store)).fresh.find(({ endpoint }) => endpoint === id)!;
       const test = (await publishOne(store, { testFor: id })).fresh[0]!;
       const interrupted = { ...answered(503), outcome: "interrupted", error: "interrupted" } as const;
       const verdict = { status: "pending", retry: 0, dueAt: START } as const;
-      await store.record([failed(gone), failed(test), ended(fresh, verdict, { outcome: interrupted })]);
+      await store.deliveries.record([failed(gone), failed(test), ended(fresh, verdict, { outcome: interrupted })]);
       const counts = { pending: 4, held: 0, failed: 1, consecutiveFailures: 1 };
-      expect(await store.endpointHealth(null, id)).toMatchObject(counts);
-      await store.updateEndpoint(null, id, (settings) => ({ ...settings, enabled: false }), START);
-      expect(await store.endpointHealth(null, id)).toMatchObject({ ...counts, pending: 0, held: 4 });
+      expect(await store.endpoints.health(null, id)).toMatchObject(counts);
+      await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
+      expect(await store.endpoints.health(null, id)).toMatchObject({ ...counts, pending: 0, held: 4 });
     });
 
     it("counts to ten thousand and no further", async () => {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
-      for (let batch = 0; batch < 11; batch++) await store.publish(Array(1000).fill(draft()), START, noRoom);
-      expect(await store.endpointHealth(null, id)).toMatchObject({ pending: 10_000 });
+      for (let batch = 0; batch < 11; batch++) await store.events.publish(Array(1000).fill(draft()), START, noRoom);
+      expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 10_000 });
     });
 
     it("is nobody's but the tenant's", async () => {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
-      expect(await store.endpointHealth("other", id)).toBeNull();
-      await store.deleteEndpoint(null, id, START);
-      expect(await store.endpointHealth(null, id)).toBeNull();
+      expect(await store.endpoints.health("other", id)).toBeNull();
+      await store.endpoints.delete(null, id, START);
+      expect(await store.endpoints.health(null, id)).toBeNull();
     });
   });
 
@@ -94,25 +96,30 @@ export function health(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
       const url = "https://receiver.example/hook";
-      expect(await store.disableEndpoint(id, "https://other.example/", "gone", START + 1)).toBe(false);
-      expect(await store.disableEndpoint(id, url, "gone", START + 1)).toBe(true);
-      expect(await store.disableEndpoint(id, url, "failing", START + 2)).toBe(false);
+      expect(await store.endpoints.disable(id, "https://other.example/", "gone", START + 1)).toBe(false);
+      expect(await store.endpoints.disable(id, url, "gone", START + 1)).toBe(true);
+      expect(await store.endpoints.disable(id, url, "failing", START + 2)).toBe(false);
       const shown = { enabled: false, disabledReason: "gone", updatedAt: START + 1 };
-      expect(await store.getEndpoint(null, id)).toMatchObject(shown);
+      expect(await store.endpoints.get(null, id)).toMatchObject(shown);
       expect((await publishOne(store)).fresh).toEqual([]);
-      const other = await store.updateEndpoint(null, id, (settings) => ({ ...settings, description: "d" }), START + 3);
+      const other = await store.endpoints.update(
+        null,
+        id,
+        (settings) => ({ ...settings, description: "d" }),
+        START + 3,
+      );
       expect(other).toMatchObject({ enabled: false, disabledReason: "gone" });
     });
 
     it("begins anew when it is enabled", async () => {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
-      await store.record([failed((await publishOne(store)).fresh[0]!)]);
-      await store.disableEndpoint(id, "https://receiver.example/hook", "failing", START);
-      const enabled = await store.updateEndpoint(null, id, (settings) => ({ ...settings, enabled: true }), START);
+      await store.deliveries.record([failed((await publishOne(store)).fresh[0]!)]);
+      await store.endpoints.disable(id, "https://receiver.example/hook", "failing", START);
+      const enabled = await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: true }), START);
       expect(enabled).toMatchObject({ enabled: true, disabledReason: null });
-      expect(await store.failingSince(id)).toBeNull();
-      expect(await store.endpointHealth(null, id)).toMatchObject({ consecutiveFailures: 0 });
+      expect(await store.endpoints.failingSince(id)).toBeNull();
+      expect(await store.endpoints.health(null, id)).toMatchObject({ consecutiveFailures: 0 });
     });
   });
 
@@ -121,27 +128,30 @@ export function health(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
       const onWire = (await publishOne(store)).fresh[0]!;
-      const held = await store.publish(Array(1203).fill(draft()), START, noRoom);
-      await store.updateEndpoint(null, id, (settings) => ({ ...settings, enabled: false }), START);
+      const held = await store.events.publish(Array(1203).fill(draft()), START, noRoom);
+      await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
       // Nothing was enabled by it, so nothing is cancelled.
-      await store.updateEndpoint(null, id, (settings) => settings, START, "cancel");
-      expect(await store.endpointHealth(null, id)).toMatchObject({ held: 1204 });
-      await store.updateEndpoint(null, id, (settings) => ({ ...settings, enabled: true }), START, "cancel");
-      const status = async (event: string) => (await store.getEvent(null, event))!.deliveries[0]!.status;
+      await store.endpoints.update(null, id, (settings) => settings, START, "cancel");
+      expect(await store.endpoints.health(null, id)).toMatchObject({ held: 1204 });
+      await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: true }), START, "cancel");
+      const status = async (event: string) => (await store.reads.getEvent(null, event))!.deliveries[0]!.status;
       expect([await status(onWire.event), await status(held[1202]!.id)]).toEqual(["cancelled", "cancelled"]);
-      expect(await store.endpointHealth(null, id)).toMatchObject({ pending: 0, held: 0 });
-      const later = await store.publish([draft(), draft()], START, noRoom);
-      expect(await store.endpointHealth(null, id)).toMatchObject({ pending: 2 });
+      expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 0, held: 0 });
+      const later = await store.events.publish([draft(), draft()], START, noRoom);
+      expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 2 });
       // Until all is rewritten, nothing is read and nothing is replayed.
-      expect(await store.due(id, { dueAt: 0, event: "" }, START, 10)).toMatchObject({ claims: [], cancelling: true });
-      expect(await store.waiting(id, { dueAt: 0, event: "" }, 10)).toEqual([]);
+      expect(await store.deliveries.due(id, { dueAt: 0, event: "" }, START, 10)).toMatchObject({
+        claims: [],
+        cancelling: true,
+      });
+      expect(await store.deliveries.waiting(id, { dueAt: 0, event: "" }, 10)).toEqual([]);
       await whenCancelled(store, id);
       expect((await dueNow(store, id)).map(({ event }) => event)).toEqual(later.map((each) => each.id));
-      expect((await store.listEvents({ ...EVERYTHING, status: "pending" })).data).toHaveLength(2);
-      expect(await store.record([again(onWire, START + MINUTE)])).toMatchObject([
+      expect((await store.reads.listEvents({ ...EVERYTHING, status: "pending" })).data).toHaveLength(2);
+      expect(await store.deliveries.record([again(onWire, START + MINUTE)])).toMatchObject([
         { result: "superseded", waiting: null },
       ]);
-      expect(await store.record([delivered(onWire)])).toMatchObject([{ result: "applied" }]);
+      expect(await store.deliveries.record([delivered(onWire)])).toMatchObject([{ result: "applied" }]);
       expect(await status(onWire.event)).toBe("delivered");
       expect(await status(held[600]!.id)).toBe("cancelled");
     });
@@ -150,40 +160,40 @@ export function health(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
       const failure = (await publishOne(store)).fresh[0]!;
-      await store.record([failed(failure)]);
-      await store.publish(Array(700).fill(draft()), START, noRoom);
-      await store.updateEndpoint(null, id, (settings) => ({ ...settings, enabled: false }), START);
-      const cancelling = store.updateEndpoint(
+      await store.deliveries.record([failed(failure)]);
+      await store.events.publish(Array(700).fill(draft()), START, noRoom);
+      await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
+      const cancelling = store.endpoints.update(
         null,
         id,
         (settings) => ({ ...settings, enabled: true }),
         START,
         "cancel",
       );
-      const early = store.replay(null, failure.event, {}, START);
+      const early = store.events.replay(null, failure.event, {}, START);
       await cancelling;
       expect((await early).result).toBe("endpoint_disabled");
       await whenCancelled(store, id);
-      expect((await store.replay(null, failure.event, {}, START)).result).toBe("replayed");
+      expect((await store.events.replay(null, failure.event, {}, START)).result).toBe("replayed");
       expect(await dueNow(store, id)).toHaveLength(1);
     });
 
     it("goes on after a crash", async () => {
       const harness = await openFresh();
       const id = await addEndpoint(harness.store);
-      await harness.store.publish(Array(1203).fill(draft()), START, noRoom);
-      await harness.store.updateEndpoint(null, id, (settings) => ({ ...settings, enabled: false }), START);
-      await harness.store.updateEndpoint(null, id, (settings) => ({ ...settings, enabled: true }), START, "cancel");
+      await harness.store.events.publish(Array(1203).fill(draft()), START, noRoom);
+      await harness.store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
+      await harness.store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: true }), START, "cancel");
       const store = await harness.crash();
       await whenCancelled(store, id);
       expect(await dueNow(store, id)).toEqual([]);
-      expect(await store.earliestDue(null, 9)).toEqual(new Map());
+      expect(await store.deliveries.earliestDue(null, 9)).toEqual(new Map());
     });
   });
 }
 
 async function whenCancelled(store: Awaited<ReturnType<OpenFresh>>["store"], id: string): Promise<void> {
   await expect
-    .poll(async () => (await store.due(id, { dueAt: 0, event: "" }, 0, 1)).cancelling, { interval: 5 })
+    .poll(async () => (await store.deliveries.due(id, { dueAt: 0, event: "" }, 0, 1)).cancelling, { interval: 5 })
     .toBeUndefined();
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { newId } from "../../../src/domain/id.ts";
 import type { NewJob } from "../../../src/domain/job.ts";
-import type { JobTake } from "../../../src/store/jobs.ts";
+import type { JobTake } from "../../../src/store/store.ts";
 import type { Publication, Store } from "../../../src/store/store.ts";
 import {
   addEndpoint,
@@ -39,7 +39,7 @@ function newJob({ filter, ...more }: Given = {}): NewJob {
 }
 
 async function addJob(store: Store, given: Given = {}): Promise<string> {
-  const added = await store.addJob(newJob(given), null, START);
+  const added = await store.jobs.add(newJob(given), null, START);
   if (added.result !== "added") throw new Error(added.result);
   return added.job.id;
 }
@@ -48,18 +48,20 @@ const take = (endpoint: string, limit: number, check = false): JobTake => ({ end
 
 async function publishMany(store: Store, count: number, more = {}): Promise<Publication[]> {
   const drafts = Array.from({ length: count }, () => draft(more));
-  return store.publish(drafts, START, room);
+  return store.events.publish(drafts, START, room);
 }
 
 /** An endpoint with that many failed deliveries. */
 async function withFailed(store: Store, count: number, more = {}): Promise<{ endpoint: string; events: string[] }> {
   const endpoint = await addEndpoint(store, more);
   const published = await publishMany(store, count);
-  await store.record(published.map(({ fresh }) => failed(fresh.find((claim) => claim.endpoint === endpoint)!)));
+  await store.deliveries.record(
+    published.map(({ fresh }) => failed(fresh.find((claim) => claim.endpoint === endpoint)!)),
+  );
   return { endpoint, events: published.map(({ id }) => id) };
 }
 
-const statusOf = async (store: Store, event: string) => (await store.getEvent(null, event))!.status;
+const statusOf = async (store: Store, event: string) => (await store.reads.getEvent(null, event))!.status;
 
 export function jobs(openFresh: OpenFresh): void {
   describe("jobs", () => {
@@ -69,14 +71,14 @@ export function jobs(openFresh: OpenFresh): void {
       const published = await publishMany(store, 4);
       for (const { fresh } of published) {
         const [toA, toB, toC] = fresh;
-        await store.record([
+        await store.deliveries.record([
           { ...failed(toA!), outcome: timedOut() },
           toB!.event === published[0]!.id ? failed(toB!) : delivered(toB!),
           failed(toC!),
         ]);
       }
-      await store.deleteEndpoint(null, c, START);
-      const plan = await store.planJob(newJob());
+      await store.endpoints.delete(null, c, START);
+      const plan = await store.jobs.plan(newJob());
       expect(plan).toEqual({
         matched: 5,
         endpoints: [
@@ -85,7 +87,7 @@ export function jobs(openFresh: OpenFresh): void {
         ],
         left: [{ endpoint: c, deliveries: 4, reason: "endpoint_deleted" }],
       });
-      expect((await store.listJobs(EVERYTHING)).data).toEqual([]);
+      expect((await store.jobs.list(EVERYTHING)).data).toEqual([]);
     });
 
     it.each<[string, Given["filter"], number]>([
@@ -105,7 +107,7 @@ export function jobs(openFresh: OpenFresh): void {
       const other = await publishOne(store, { type: "goal.achieved" }, START + 1000);
       const test = await publishOne(store, { testFor: endpoint });
       const [first, second, third] = plain.map(({ fresh }) => fresh[0]!);
-      await store.record([
+      await store.deliveries.record([
         { ...failed(first!), outcome: timedOut() },
         failed(second!),
         failed(third!),
@@ -115,7 +117,7 @@ export function jobs(openFresh: OpenFresh): void {
       ]);
       for (const one of [{}, { endpoint }, { events: [...plain, other, test].map(({ id }) => id) }]) {
         if ("events" in one && filter?.status === "delivered") continue;
-        const { matched } = await store.planJob(newJob({ filter: { ...filter, ...one } }));
+        const { matched } = await store.jobs.plan(newJob({ filter: { ...filter, ...one } }));
         expect(matched, JSON.stringify(one)).toBe(count);
       }
     });
@@ -125,8 +127,8 @@ export function jobs(openFresh: OpenFresh): void {
       const { endpoint, events } = await withFailed(store, 2);
       const job = await addJob(store);
       const later = await publishOne(store);
-      await store.record([failed(later.fresh[0]!)]);
-      const { waiting } = await store.stepJob(job, [take(endpoint, 500)], START);
+      await store.deliveries.record([failed(later.fresh[0]!)]);
+      const { waiting } = await store.jobs.step(job, [take(endpoint, 500)], START);
       expect(waiting.map(({ event }) => event)).toEqual(events);
       expect(await statusOf(store, later.id)).toBe("failed");
     });
@@ -135,30 +137,32 @@ export function jobs(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await withFailed(store, 3);
       const job = newJob();
-      expect(await store.addJob(job, 2, START)).toEqual({ result: "plan_changed", matched: 3 });
-      expect(await store.getJob(null, job.id)).toBeNull();
-      expect(await store.openJobs()).toEqual([]);
-      expect(await store.addJob(newJob(), 3, START)).toMatchObject({ result: "added" });
+      expect(await store.jobs.add(job, 2, START)).toEqual({ result: "plan_changed", matched: 3 });
+      expect(await store.jobs.get(null, job.id)).toBeNull();
+      expect(await store.jobs.open()).toEqual([]);
+      expect(await store.jobs.add(newJob(), 3, START)).toMatchObject({ result: "added" });
     });
 
     it("replay in steps, count each by its first attempt, and are done", async () => {
       const { store } = await openFresh();
       const { endpoint } = await withFailed(store, 3);
       const job = await addJob(store);
-      expect(await store.jobEndpoints(job, null)).toEqual([{ endpoint, planned: 3, released: 0, delivered: 0 }]);
-      expect((await store.stepJob(job, [take(endpoint, 2)], START)).waiting).toHaveLength(2);
+      expect(await store.jobs.endpoints(job, null)).toEqual([{ endpoint, planned: 3, released: 0, delivered: 0 }]);
+      expect((await store.jobs.step(job, [take(endpoint, 2)], START)).waiting).toHaveLength(2);
       const [first, second] = await dueNow(store, endpoint);
       expect(first).toMatchObject({ trigger: "replay", round: 2, retry: 0, number: 2 });
-      await store.record([delivered(first!), again(second!, START + 30_000)]);
-      expect(await store.closeJob(job, START)).toBe(false);
-      await store.stepJob(job, [take(endpoint, 2)], START);
+      await store.deliveries.record([delivered(first!), again(second!, START + 30_000)]);
+      expect(await store.jobs.close(job, START)).toBe(false);
+      await store.jobs.step(job, [take(endpoint, 2)], START);
       const [third] = await dueNow(store, endpoint, START);
-      await store.record([ended(third!, { status: "pending", retry: 0, dueAt: START }, { outcome: interrupted() })]);
-      expect(await store.closeJob(job, START)).toBe(false);
-      await store.record([delivered((await dueNow(store, endpoint, START))[0]!)]);
-      expect(await store.closeJob(job, START + 5)).toBe(true);
-      expect(await store.openJobs()).toEqual([]);
-      expect(await store.getJob("default", job)).toMatchObject({
+      await store.deliveries.record([
+        ended(third!, { status: "pending", retry: 0, dueAt: START }, { outcome: interrupted() }),
+      ]);
+      expect(await store.jobs.close(job, START)).toBe(false);
+      await store.deliveries.record([delivered((await dueNow(store, endpoint, START))[0]!)]);
+      expect(await store.jobs.close(job, START + 5)).toBe(true);
+      expect(await store.jobs.open()).toEqual([]);
+      expect(await store.jobs.get("default", job)).toMatchObject({
         status: "done",
         matched: 3,
         done: 3,
@@ -174,15 +178,15 @@ export function jobs(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const { endpoint, events } = await withFailed(store, 4);
       const job = await addJob(store);
-      await store.replay(null, events[0]!, {}, START);
-      await store.stepJob(job, [take(endpoint, 2)], START);
-      await store.cancelEvent(null, events[1]!, null);
-      await store.stepJob(job, [take(endpoint, 0, true)], START);
-      expect(await store.getJob(null, job)).toMatchObject({ matched: 4, done: 0, skipped: 2 });
-      await store.updateEndpoint(null, endpoint, (settings) => ({ ...settings, enabled: false }), START);
-      await store.stepJob(job, [take(endpoint, 2)], START);
-      expect(await store.closeJob(job, START)).toBe(true);
-      expect(await store.getJob(null, job)).toMatchObject({ status: "done", done: 0, skipped: 4 });
+      await store.events.replay(null, events[0]!, {}, START);
+      await store.jobs.step(job, [take(endpoint, 2)], START);
+      await store.events.cancel(null, events[1]!, null);
+      await store.jobs.step(job, [take(endpoint, 0, true)], START);
+      expect(await store.jobs.get(null, job)).toMatchObject({ matched: 4, done: 0, skipped: 2 });
+      await store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: false }), START);
+      await store.jobs.step(job, [take(endpoint, 2)], START);
+      expect(await store.jobs.close(job, START)).toBe(true);
+      expect(await store.jobs.get(null, job)).toMatchObject({ status: "done", done: 0, skipped: 4 });
       expect(await statusOf(store, events[2]!)).toBe("failed");
     });
 
@@ -191,18 +195,18 @@ export function jobs(openFresh: OpenFresh): void {
       const endpoint = await addEndpoint(store);
       const published = await publishMany(store, 3);
       const due = START + 21_600_000;
-      await store.record(published.map(({ fresh }) => again(fresh[0]!, due)));
+      await store.deliveries.record(published.map(({ fresh }) => again(fresh[0]!, due)));
       const job = await addJob(store, { action: "attempt_now" });
-      const { requested } = await store.stepJob(job, [take(endpoint, 2)], START);
+      const { requested } = await store.jobs.step(job, [take(endpoint, 2)], START);
       expect(requested).toHaveLength(2);
-      const claims = await Promise.all(requested.map(({ delivery }) => store.requestedAttempt(delivery)));
+      const claims = await Promise.all(requested.map(({ delivery }) => store.deliveries.requestedAttempt(delivery)));
       expect(claims).toMatchObject([
         { trigger: "manual", retry: 1, fresh: false },
         { trigger: "manual", retry: 1, fresh: false },
       ]);
-      await store.record([delivered(claims[0]!), ended(claims[1]!, { status: "unchanged" })]);
-      expect(await store.getJob(null, job)).toMatchObject({ done: 2, delivered: 1, failed: 1 });
-      const unharmed = await store.getEvent(null, published[1]!.id);
+      await store.deliveries.record([delivered(claims[0]!), ended(claims[1]!, { status: "unchanged" })]);
+      expect(await store.jobs.get(null, job)).toMatchObject({ done: 2, delivered: 1, failed: 1 });
+      const unharmed = await store.reads.getEvent(null, published[1]!.id);
       expect(unharmed!.deliveries).toMatchObject([{ status: "pending", retry: 1, nextAttemptAt: due, attempts: 2 }]);
     });
 
@@ -211,15 +215,15 @@ export function jobs(openFresh: OpenFresh): void {
       const endpoint = await addEndpoint(store);
       const held = await addEndpoint(store, { enabled: false });
       const [waiting, fresh] = await publishMany(store, 2);
-      await store.record([again(waiting!.fresh[0]!, START + 1000)]);
+      await store.deliveries.record([again(waiting!.fresh[0]!, START + 1000)]);
       const only = newJob({ action: "cancel", filter: { status: "held" } });
-      expect(await store.planJob(only)).toMatchObject({ endpoints: [{ endpoint: held, matched: 2 }] });
+      expect(await store.jobs.plan(only)).toMatchObject({ endpoints: [{ endpoint: held, matched: 2 }] });
       const job = await addJob(store, { action: "cancel" });
-      const step = await store.stepJob(job, [take(endpoint, 500), take(held, 500)], START);
+      const step = await store.jobs.step(job, [take(endpoint, 500), take(held, 500)], START);
       expect(step.withdrawn).toHaveLength(4);
       expect(await statusOf(store, fresh!.id)).toBe("cancelled");
-      expect(await store.closeJob(job, START)).toBe(true);
-      expect(await store.getJob(null, job)).toMatchObject({ status: "done", matched: 4, done: 4, delivered: 0 });
+      expect(await store.jobs.close(job, START)).toBe(true);
+      expect(await store.jobs.get(null, job)).toMatchObject({ status: "done", matched: 4, done: 4, delivered: 0 });
     });
 
     it("back-fill an endpoint with the events of its types that it never had", async () => {
@@ -231,86 +235,89 @@ export function jobs(openFresh: OpenFresh): void {
       const had = await publishOne(store);
       const job = await addJob(store, { filter: { missing: true, endpoint } });
       expect(await statusOf(store, early[0]!.id)).toBe("unmatched");
-      const { waiting } = await store.stepJob(job, [take(endpoint, 500)], START);
+      const { waiting } = await store.jobs.step(job, [take(endpoint, 500)], START);
       expect(waiting.map(({ event }) => event)).toEqual(early.map(({ id }) => id));
       expect(await statusOf(store, early[0]!.id)).toBe("pending");
-      expect((await store.listEvents({ ...EVERYTHING, status: "unmatched", tenant: "default" })).data).toMatchObject([
-        { id: other.id },
-      ]);
+      expect(
+        (await store.reads.listEvents({ ...EVERYTHING, status: "unmatched", tenant: "default" })).data,
+      ).toMatchObject([{ id: other.id }]);
       const claims = await dueNow(store, endpoint);
       expect(claims).toMatchObject([
         { event: early[0]!.id, number: 1, trigger: "replay" },
         { event: early[1]!.id, number: 1, trigger: "replay" },
       ]);
-      await store.record([...claims, had.fresh[0]!].map(delivered));
-      expect(await store.getJob(null, job)).toMatchObject({ matched: 2, delivered: 2 });
+      await store.deliveries.record([...claims, had.fresh[0]!].map(delivered));
+      expect(await store.jobs.get(null, job)).toMatchObject({ matched: 2, delivered: 2 });
     });
 
     it("pause themselves when a canary fails, and go on from there", async () => {
       const { store } = await openFresh();
       const { endpoint } = await withFailed(store, 3);
       const job = await addJob(store, { canary: true });
-      await store.stepJob(job, [take(endpoint, 1)], START);
+      await store.jobs.step(job, [take(endpoint, 1)], START);
       const [first] = await dueNow(store, endpoint);
-      await store.record([again(first!, START + 30_000)]);
-      expect(await store.getJob(null, job)).toMatchObject({
+      await store.deliveries.record([again(first!, START + 30_000)]);
+      expect(await store.jobs.get(null, job)).toMatchObject({
         status: "paused",
         pausedReason: `the canary to ${endpoint} failed: the receiver answered 503`,
         failed: 1,
       });
-      expect(await store.openJobs()).toEqual([]);
-      expect(await store.stepJob(job, [take(endpoint, 1)], START)).toMatchObject({ waiting: [] });
+      expect(await store.jobs.open()).toEqual([]);
+      expect(await store.jobs.step(job, [take(endpoint, 1)], START)).toMatchObject({ waiting: [] });
       const undecided = { status: "paused", pausedReason: expect.stringContaining("answered 503") };
-      expect(await store.steerJob(null, job, "running", START)).toMatchObject(undecided);
-      expect(await store.openJobs()).toEqual([]);
+      expect(await store.jobs.steer(null, job, "running", START)).toMatchObject(undecided);
+      expect(await store.jobs.open()).toEqual([]);
       const resumed = { status: "running", pausedReason: null, canary: true };
-      expect(await store.steerJob(null, job, "running", START, "canary")).toMatchObject(resumed);
-      await store.stepJob(job, [take(endpoint, 2)], START);
+      expect(await store.jobs.steer(null, job, "running", START, "canary")).toMatchObject(resumed);
+      await store.jobs.step(job, [take(endpoint, 2)], START);
       const [second, third] = await dueNow(store, endpoint, START);
-      await store.record([delivered(second!), again(third!, START + 30_000)]);
-      expect(await store.getJob(null, job)).toMatchObject({ status: "running", done: 3, delivered: 1, failed: 2 });
+      await store.deliveries.record([delivered(second!), again(third!, START + 30_000)]);
+      expect(await store.jobs.get(null, job)).toMatchObject({ status: "running", done: 3, delivered: 1, failed: 2 });
     });
 
     it("go on without a canary when that is said, also where the next one fails", async () => {
       const { store } = await openFresh();
       const { endpoint } = await withFailed(store, 3);
       const job = await addJob(store, { canary: true });
-      await store.stepJob(job, [take(endpoint, 1)], START);
+      await store.jobs.step(job, [take(endpoint, 1)], START);
       const [first] = await dueNow(store, endpoint);
-      await store.record([again(first!, START + 30_000)]);
+      await store.deliveries.record([again(first!, START + 30_000)]);
       const resumed = { status: "running", pausedReason: null, canary: false };
-      expect(await store.steerJob(null, job, "running", START, "send_all")).toMatchObject(resumed);
-      expect(await store.openJobs()).toMatchObject([{ id: job, canary: false }]);
-      await store.stepJob(job, [take(endpoint, 2)], START);
+      expect(await store.jobs.steer(null, job, "running", START, "send_all")).toMatchObject(resumed);
+      expect(await store.jobs.open()).toMatchObject([{ id: job, canary: false }]);
+      await store.jobs.step(job, [take(endpoint, 2)], START);
       const left = await dueNow(store, endpoint, START);
-      await store.record(left.map((one) => again(one, START + 30_000)));
-      expect(await store.getJob(null, job)).toMatchObject({ status: "running", failed: 3 });
+      await store.deliveries.record(left.map((one) => again(one, START + 30_000)));
+      expect(await store.jobs.get(null, job)).toMatchObject({ status: "running", failed: 3 });
     });
 
     it("that an operator paused go on as they were, whatever is said of a canary", async () => {
       const { store } = await openFresh();
       await withFailed(store, 3);
       const job = await addJob(store, { canary: true });
-      await store.steerJob(null, job, "paused", START);
-      expect(await store.steerJob(null, job, "running", START, "send_all")).toMatchObject({ canary: true });
-      await store.steerJob(null, job, "paused", START);
-      expect(await store.steerJob(null, job, "running", START)).toMatchObject({ status: "running", canary: true });
+      await store.jobs.steer(null, job, "paused", START);
+      expect(await store.jobs.steer(null, job, "running", START, "send_all")).toMatchObject({ canary: true });
+      await store.jobs.steer(null, job, "paused", START);
+      expect(await store.jobs.steer(null, job, "running", START)).toMatchObject({ status: "running", canary: true });
     });
 
     it("end when they are cancelled, with what they asked for and nobody began", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const published = await publishMany(store, 2);
-      await store.record(published.map(({ fresh }) => again(fresh[0]!, START + 1000)));
+      await store.deliveries.record(published.map(({ fresh }) => again(fresh[0]!, START + 1000)));
       const job = await addJob(store, { action: "attempt_now" });
-      const { requested } = await store.stepJob(job, [take(endpoint, 1)], START);
-      expect(await store.steerJob("other", job, "cancelled", START)).toBeNull();
-      expect(await store.steerJob("default", job, "cancelled", START)).toMatchObject({ status: "cancelled" });
-      expect(await store.openJobs()).toMatchObject([{ id: job, status: "cancelled" }]);
-      expect(await store.closeJob(job, START)).toBe(true);
-      expect(await store.openJobs()).toEqual([]);
-      expect(await store.requestedAttempt(requested[0]!.delivery)).toBeNull();
-      expect(await store.steerJob(null, job, "running", START)).toMatchObject({ status: "cancelled", endedAt: START });
+      const { requested } = await store.jobs.step(job, [take(endpoint, 1)], START);
+      expect(await store.jobs.steer("other", job, "cancelled", START)).toBeNull();
+      expect(await store.jobs.steer("default", job, "cancelled", START)).toMatchObject({ status: "cancelled" });
+      expect(await store.jobs.open()).toMatchObject([{ id: job, status: "cancelled" }]);
+      expect(await store.jobs.close(job, START)).toBe(true);
+      expect(await store.jobs.open()).toEqual([]);
+      expect(await store.deliveries.requestedAttempt(requested[0]!.delivery)).toBeNull();
+      expect(await store.jobs.steer(null, job, "running", START)).toMatchObject({
+        status: "cancelled",
+        endedAt: START,
+      });
     });
 
     it("take no more than 500 rows at once, however many there are", async () => {
@@ -321,13 +328,13 @@ export function jobs(openFresh: OpenFresh): void {
       await publishOne(store);
       expect(added).toBe(false);
       const job = await adding;
-      expect(await store.getJob(null, job)).toMatchObject({ matched: 1100 });
-      expect((await store.stepJob(job, [take(endpoint, 500)], START)).waiting).toHaveLength(500);
-      await store.steerJob(null, job, "cancelled", START);
+      expect(await store.jobs.get(null, job)).toMatchObject({ matched: 1100 });
+      expect((await store.jobs.step(job, [take(endpoint, 500)], START)).waiting).toHaveLength(500);
+      await store.jobs.steer(null, job, "cancelled", START);
       const closed = [
-        await store.closeJob(job, START),
-        await store.closeJob(job, START),
-        await store.closeJob(job, START),
+        await store.jobs.close(job, START),
+        await store.jobs.close(job, START),
+        await store.jobs.close(job, START),
       ];
       expect(closed).toEqual([false, false, true]);
     });
@@ -336,50 +343,50 @@ export function jobs(openFresh: OpenFresh): void {
       const harness = await openFresh();
       const { endpoint, events } = await withFailed(harness.store, 600);
       const job = await addJob(harness.store);
-      await harness.store.stepJob(job, [take(endpoint, 2)], START);
-      const written = harness.store.addJob(newJob(), null, START);
+      await harness.store.jobs.step(job, [take(endpoint, 2)], START);
+      const written = harness.store.jobs.add(newJob(), null, START);
       let store = await harness.crash();
       await written;
-      expect(await store.openJobs()).toMatchObject([{ id: job, status: "running" }]);
-      await store.record((await dueNow(store, endpoint)).map(delivered));
-      const { waiting } = await store.stepJob(job, [take(endpoint, 500)], START);
+      expect(await store.jobs.open()).toMatchObject([{ id: job, status: "running" }]);
+      await store.deliveries.record((await dueNow(store, endpoint)).map(delivered));
+      const { waiting } = await store.jobs.step(job, [take(endpoint, 500)], START);
       expect(waiting.map(({ event }) => event)).toEqual(events.slice(2, 502));
       store = await harness.reopen();
-      expect(await store.getJob(null, job)).toMatchObject({ matched: 600, delivered: 2 });
-      expect((await store.listJobs(EVERYTHING)).data).toHaveLength(1);
+      expect(await store.jobs.get(null, job)).toMatchObject({ matched: 600, delivered: 2 });
+      expect((await store.jobs.list(EVERYTHING)).data).toHaveLength(1);
     });
 
     it("are pruned once they ended before an instant, with what they came to, in steps of 500 rows", async () => {
       const { store } = await openFresh();
       const endpoints = await Promise.all(Array.from({ length: 600 }, () => addEndpoint(store)));
       const published = await publishMany(store, 1);
-      await store.record(published[0]!.fresh.map(failed));
+      await store.deliveries.record(published[0]!.fresh.map(failed));
       const wide = await addJob(store);
-      await store.steerJob(null, wide, "cancelled", START);
-      for (let over = false; !over;) over = await store.closeJob(wide, START);
+      await store.jobs.steer(null, wide, "cancelled", START);
+      for (let over = false; !over;) over = await store.jobs.close(wide, START);
       const [young, cancelled, running] = [await addJob(store), await addJob(store), await addJob(store)];
-      await store.steerJob(null, young, "cancelled", START + 1000);
-      for (let over = false; !over;) over = await store.closeJob(young, START + 1000);
-      await store.steerJob(null, cancelled, "cancelled", START);
+      await store.jobs.steer(null, young, "cancelled", START + 1000);
+      for (let over = false; !over;) over = await store.jobs.close(young, START + 1000);
+      await store.jobs.steer(null, cancelled, "cancelled", START);
 
-      expect(await store.pruneJobs(START, null)).toEqual({ pruned: 0, next: null });
-      const first = await store.pruneJobs(START + 1, null);
+      expect(await store.jobs.prune(START, null)).toEqual({ pruned: 0, next: null });
+      const first = await store.jobs.prune(START + 1, null);
       expect(first).toEqual({ pruned: 0, next: expect.any(String) });
-      expect(await store.getJob(null, wide)).toMatchObject({ id: wide, matched: 100 });
-      expect(await store.pruneJobs(START + 1, first.next)).toEqual({ pruned: 1, next: null });
-      expect(await store.getJob(null, wide)).toBeNull();
+      expect(await store.jobs.get(null, wide)).toMatchObject({ id: wide, matched: 100 });
+      expect(await store.jobs.prune(START + 1, first.next)).toEqual({ pruned: 1, next: null });
+      expect(await store.jobs.get(null, wide)).toBeNull();
       // One is too young, of one the set is still to be dropped, one runs.
-      const left = (await store.listJobs(EVERYTHING)).data.map(({ id, matched }) => [id, matched]);
+      const left = (await store.jobs.list(EVERYTHING)).data.map(({ id, matched }) => [id, matched]);
       expect(left).toEqual([young, cancelled, running].map((id) => [id, endpoints.length]));
     });
 
     it("show a tenant its own", async () => {
       const { store } = await openFresh();
       const [mine, all] = [await addJob(store), await addJob(store, { tenant: null })];
-      expect((await store.listJobs(EVERYTHING)).data.map(({ id }) => id)).toEqual([mine, all]);
-      const own = await store.listJobs({ ...EVERYTHING, tenant: "default", order: "newest" });
+      expect((await store.jobs.list(EVERYTHING)).data.map(({ id }) => id)).toEqual([mine, all]);
+      const own = await store.jobs.list({ ...EVERYTHING, tenant: "default", order: "newest" });
       expect(own.data).toMatchObject([{ id: mine, tenant: "default", status: "running", matched: 0 }]);
-      expect(await store.getJob("default", all)).toBeNull();
+      expect(await store.jobs.get("default", all)).toBeNull();
     });
   });
 }

@@ -18,11 +18,11 @@ export function lists(openFresh: OpenFresh): void {
   describe("lists", () => {
     it("shows each event once and in order while others arrive", async () => {
       const { store } = await openFresh();
-      const ids = (await store.publish(Array(7).fill(draft()), START, room)).map(({ id }) => id);
+      const ids = (await store.events.publish(Array(7).fill(draft()), START, room)).map(({ id }) => id);
       const seen: string[] = [];
       let cursor: string | undefined;
       for (;;) {
-        const page: Page<{ id: string }> = await store.listEvents({
+        const page: Page<{ id: string }> = await store.reads.listEvents({
           tenant: null,
           limit: 3,
           order: "newest",
@@ -38,9 +38,9 @@ export function lists(openFresh: OpenFresh): void {
 
     it.each(["newest", "oldest"] as const)("ends with a null cursor, %s first", async (order) => {
       const { store } = await openFresh();
-      await store.publish(Array(4).fill(draft()), START, room);
-      const first = await store.listEvents({ tenant: null, limit: 2, order });
-      const second = await store.listEvents({ tenant: null, limit: 2, order, cursor: first.nextCursor! });
+      await store.events.publish(Array(4).fill(draft()), START, room);
+      const first = await store.reads.listEvents({ tenant: null, limit: 2, order });
+      const second = await store.reads.listEvents({ tenant: null, limit: 2, order, cursor: first.nextCursor! });
       expect([first.data.length, second.data.length, second.nextCursor]).toEqual([2, 2, null]);
     });
 
@@ -50,13 +50,13 @@ export function lists(openFresh: OpenFresh): void {
       const b = await addEndpoint(store, { events: ["budget.exceeded", "goal.achieved"] });
       const held = await addEndpoint(store, { events: ["carbon.threshold"], enabled: false });
       const one = await publishOne(store);
-      await store.record([failed(one.fresh[0]!), delivered(one.fresh[1]!)]);
+      await store.deliveries.record([failed(one.fresh[0]!), delivered(one.fresh[1]!)]);
       const two = await publishOne(store, { type: "goal.achieved" }, START + 1000);
-      await store.record([again(two.fresh[0]!, START + 9000)]);
+      await store.deliveries.record([again(two.fresh[0]!, START + 9000)]);
       const three = await publishOne(store, { type: "carbon.threshold" }, START + 2000);
       const four = await publishOne(store, { type: "subscription.detected" }, START + 3000);
       const test = await publishOne(store, { testFor: a }, START + 4000);
-      await store.record([delivered(test.fresh[0]!)]);
+      await store.deliveries.record([delivered(test.fresh[0]!)]);
       const list = (more: Partial<EventQuery>) => idsOf(store, more);
 
       expect(await list({ status: "failed" })).toEqual([one.id]);
@@ -80,23 +80,23 @@ export function lists(openFresh: OpenFresh): void {
       const endpoint = await addEndpoint(store);
       const mine = await publishOne(store);
       const theirs = await publishOne(store, { tenant: "other" });
-      await store.record([failed(mine.fresh[0]!)]);
+      await store.deliveries.record([failed(mine.fresh[0]!)]);
       expect(await idsOf(store, { tenant: "other" })).toEqual([theirs.id]);
       expect(await idsOf(store, { tenant: "other", status: "failed" })).toEqual([]);
       expect(await idsOf(store, { tenant: "other", endpoint })).toEqual([]);
       expect(await idsOf(store, { tenant: "nobody" })).toEqual([]);
-      expect(await store.getEvent("other", mine.id)).toBeNull();
-      expect(await store.listAttempts({ ...EVERYTHING, tenant: "other", event: mine.id })).toBeNull();
+      expect(await store.reads.getEvent("other", mine.id)).toBeNull();
+      expect(await store.reads.listAttempts({ ...EVERYTHING, tenant: "other", event: mine.id })).toBeNull();
     });
 
     it("ends a page of rare matches early and goes on from there", async () => {
       const { store } = await openFresh();
       await addEndpoint(store, { events: ["goal.achieved"] });
       const rare = await publishOne(store, { type: "goal.achieved" });
-      for (let batch = 0; batch < 6; batch++) await store.publish(Array(1000).fill(draft()), START, room);
-      const first = await store.listEvents({ tenant: null, limit: 10, order: "newest", type: "goal.achieved" });
+      for (let batch = 0; batch < 6; batch++) await store.events.publish(Array(1000).fill(draft()), START, room);
+      const first = await store.reads.listEvents({ tenant: null, limit: 10, order: "newest", type: "goal.achieved" });
       expect(first.data).toEqual([]);
-      const second = await store.listEvents({
+      const second = await store.reads.listEvents({
         tenant: null,
         limit: 10,
         order: "newest",
@@ -112,8 +112,8 @@ export function lists(openFresh: OpenFresh): void {
       for (let index = 0; index < 102; index++) await addEndpoint(store);
       const data = Buffer.from('{"n":1e400, "text":"ü"}');
       const { id, fresh } = await publishOne(store, { data });
-      await store.record([failed(fresh[101]!)]);
-      const event = await store.getEvent(null, id);
+      await store.deliveries.record([failed(fresh[101]!)]);
+      const event = await store.reads.getEvent(null, id);
       expect(Buffer.from(event!.data!)).toEqual(data);
       expect(event!.deliveries).toHaveLength(100);
       expect(event).toMatchObject({ status: "failed", createdAt: START, receivedAt: START, tenant: "default" });
@@ -124,13 +124,13 @@ export function lists(openFresh: OpenFresh): void {
       await addEndpoint(store);
       await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      await store.record(
+      await store.deliveries.record(
         fresh.map((claim, index) => ended(claim, { status: "failed" }, { startedAt: START + 10 - index })),
       );
-      const replay = await store.replay(null, id, {}, START + 20);
+      const replay = await store.events.replay(null, id, {}, START + 20);
       expect(replay.result).toBe("replayed");
       for (const claim of fresh) {
-        await store.record([
+        await store.deliveries.record([
           ended(
             { ...claim, number: 2, round: 2, trigger: "replay" },
             { status: "delivered" },
@@ -141,7 +141,7 @@ export function lists(openFresh: OpenFresh): void {
       const pages = async (order: "newest" | "oldest") => {
         const starts: number[] = [];
         for (let cursor: string | undefined; ;) {
-          const page = await store.listAttempts({
+          const page = await store.reads.listAttempts({
             tenant: null,
             limit: 1,
             order,
@@ -159,21 +159,23 @@ export function lists(openFresh: OpenFresh): void {
 
     it("refuses a cursor that it did not give, or gave for something else", async () => {
       const { store } = await openFresh();
-      await store.publish(Array(3).fill(draft()), START, room);
+      await store.events.publish(Array(3).fill(draft()), START, room);
       for (const url of ["https://a.example/", "https://b.example/"]) await addEndpoint(store, { url });
-      const events = await store.listEvents({ tenant: null, limit: 1, order: "newest" });
-      const ofEndpoints = await store.listEndpoints({ tenant: null, limit: 1, order: "newest" });
+      const events = await store.reads.listEvents({ tenant: null, limit: 1, order: "newest" });
+      const ofEndpoints = await store.endpoints.list({ tenant: null, limit: 1, order: "newest" });
       for (const cursor of ["AAAA", "", "e", `${events.nextCursor}A`, ofEndpoints.nextCursor!]) {
-        await expect(store.listEvents({ tenant: null, limit: 1, order: "newest", cursor })).rejects.toMatchObject({
-          code: "invalid_query",
-        });
+        await expect(store.reads.listEvents({ tenant: null, limit: 1, order: "newest", cursor })).rejects.toMatchObject(
+          {
+            code: "invalid_query",
+          },
+        );
       }
       const turned = { tenant: null, limit: 1, order: "oldest", cursor: events.nextCursor! } as const;
-      await expect(store.listEvents(turned)).rejects.toMatchObject({ code: "invalid_query" });
+      await expect(store.reads.listEvents(turned)).rejects.toMatchObject({ code: "invalid_query" });
     });
   });
 }
 
 async function idsOf(store: Store, more: Partial<EventQuery>): Promise<string[]> {
-  return (await store.listEvents({ ...EVERYTHING, ...more })).data.map(({ id }) => id);
+  return (await store.reads.listEvents({ ...EVERYTHING, ...more })).data.map(({ id }) => id);
 }

@@ -8,21 +8,21 @@ export function operating(openFresh: OpenFresh): void {
   describe("the brake", () => {
     it("holds through a crash as it was put on first", async () => {
       const opened = await openFresh();
-      expect(await opened.store.getPause()).toBeNull();
-      expect(await opened.store.pause(PAUSE)).toEqual(PAUSE);
-      expect(await opened.store.pause({ ...PAUSE, reason: "another" })).toEqual(PAUSE);
+      expect(await opened.store.operations.getPause()).toBeNull();
+      expect(await opened.store.operations.pause(PAUSE)).toEqual(PAUSE);
+      expect(await opened.store.operations.pause({ ...PAUSE, reason: "another" })).toEqual(PAUSE);
       const store = await opened.crash();
-      expect(await store.getPause()).toEqual(PAUSE);
+      expect(await store.operations.getPause()).toEqual(PAUSE);
     });
 
     it("is off for good once it was taken off", async () => {
       const opened = await openFresh();
-      await opened.store.pause(PAUSE);
-      expect(await opened.store.resume()).toBe(true);
-      expect(await opened.store.resume()).toBe(false);
+      await opened.store.operations.pause(PAUSE);
+      expect(await opened.store.operations.resume()).toBe(true);
+      expect(await opened.store.operations.resume()).toBe(false);
       const store = await opened.crash();
-      expect(await store.getPause()).toBeNull();
-      expect(await store.pause({ ...PAUSE, reason: "another" })).toMatchObject({ reason: "another" });
+      expect(await store.operations.getPause()).toBeNull();
+      expect(await store.operations.pause({ ...PAUSE, reason: "another" })).toMatchObject({ reason: "another" });
     });
   });
 
@@ -33,19 +33,19 @@ export function operating(openFresh: OpenFresh): void {
       const gone = await addEndpoint(store, { tenant: "a" });
       await addEndpoint(store, { tenant: "a" });
       await publishOne(store, { tenant: "c" });
-      await store.deleteEndpoint("a", gone, START);
+      await store.endpoints.delete("a", gone, START);
       const all = [
         { name: "b", endpoints: 1 },
         { name: "a", endpoints: 1 },
         { name: "c", endpoints: 0 },
       ];
-      const first = await store.listTenants({ ...EVERYTHING, limit: 2 });
+      const first = await store.reads.listTenants({ ...EVERYTHING, limit: 2 });
       expect(first.data).toEqual(all.slice(0, 2));
-      const second = await store.listTenants({ ...EVERYTHING, limit: 2, cursor: first.nextCursor! });
+      const second = await store.reads.listTenants({ ...EVERYTHING, limit: 2, cursor: first.nextCursor! });
       expect(second).toEqual({ data: all.slice(2), nextCursor: null });
-      const newest = await store.listTenants({ ...EVERYTHING, order: "newest" });
+      const newest = await store.reads.listTenants({ ...EVERYTHING, order: "newest" });
       expect(newest.data).toEqual(all.toReversed());
-      expect((await store.listTenants({ ...EVERYTHING, tenant: "a" })).data).toEqual([all[1]]);
+      expect((await store.reads.listTenants({ ...EVERYTHING, tenant: "a" })).data).toEqual([all[1]]);
     });
   });
 }

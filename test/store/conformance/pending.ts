@@ -50,10 +50,10 @@ export function pending(openFresh: OpenFresh): void {
     it("refuses a request as a whole, and nothing that makes no delivery", async () => {
       const { store, endpoint } = await open();
       const key = { idempotency: { key: "k", fingerprint: Buffer.alloc(32), expiresAt: START + 1 } };
-      await store.publish([draft(key), ...Array(LIMIT - 2).fill(draft())], START, room);
-      await expect(store.publish([draft(), draft()], START, room)).rejects.toMatchObject(TOO_MANY);
-      expect((await store.listEvents(EVERYTHING)).data).toHaveLength(LIMIT - 1);
-      const [again] = await store.publish([draft(key), draft()], START, room);
+      await store.events.publish([draft(key), ...Array(LIMIT - 2).fill(draft())], START, room);
+      await expect(store.events.publish([draft(), draft()], START, room)).rejects.toMatchObject(TOO_MANY);
+      expect((await store.reads.listEvents(EVERYTHING)).data).toHaveLength(LIMIT - 1);
+      const [again] = await store.events.publish([draft(key), draft()], START, room);
       expect(again!.duplicate).toBe(true);
       await publishOne(store, { type: "goal.achieved" });
       await publishOne(store, { testFor: endpoint });
@@ -62,25 +62,25 @@ export function pending(openFresh: OpenFresh): void {
 
     it("gives room for what was delivered, has failed or was cancelled, and takes it for a replay", async () => {
       const { store, endpoint } = await open();
-      const [one, two, three] = (await store.publish([draft(), draft(), draft()], START, room)).map(
+      const [one, two, three] = (await store.events.publish([draft(), draft(), draft()], START, room)).map(
         ({ fresh }) => fresh[0]!,
       );
-      await store.record([delivered(one!), failed(two!), again(three!, START + 1)]);
+      await store.deliveries.record([delivered(one!), failed(two!), again(three!, START + 1)]);
       expect(await roomOf(store)).toBe(LIMIT - 1);
       const [late] = await dueNow(store, endpoint, START + 1);
-      await store.record([delivered(late!)]);
+      await store.deliveries.record([delivered(late!)]);
       expect(await roomOf(store)).toBe(1);
-      await store.replay(null, two!.event, {}, START);
+      await store.events.replay(null, two!.event, {}, START);
       await expect(publishOne(store)).rejects.toMatchObject(TOO_MANY);
-      await store.deleteEndpoint(null, endpoint, START);
+      await store.endpoints.delete(null, endpoint, START);
       await addEndpoint(store);
       expect(await roomOf(store)).toBe(LIMIT);
     });
 
     it("counts what a stop or a crash left, fresh or waiting", async () => {
       const { harness, store } = await open();
-      const [first] = await store.publish([draft(), draft()], START, room);
-      await store.record([again(first!.fresh[0]!, START + 1)]);
+      const [first] = await store.events.publish([draft(), draft()], START, room);
+      await store.deliveries.record([again(first!.fresh[0]!, START + 1)]);
       expect(await roomOf(await harness.crash())).toBe(LIMIT - 2);
       await expect(publishOne(await harness.reopen())).rejects.toMatchObject(TOO_MANY);
     });
@@ -90,14 +90,14 @@ export function pending(openFresh: OpenFresh): void {
       const boom = () => {
         throw new Error("boom");
       };
-      await expect(store.publish([draft(), draft()], START, boom)).rejects.toThrow("boom");
+      await expect(store.events.publish([draft(), draft()], START, boom)).rejects.toThrow("boom");
       expect(await roomOf(store)).toBe(LIMIT);
     });
 
     it("is none unless it is set", async () => {
       const { store } = await openFresh();
       await addEndpoint(store);
-      await store.publish(Array(100).fill(draft()), START, room);
+      await store.events.publish(Array(100).fill(draft()), START, room);
       await publishOne(store);
     });
   });

@@ -36,7 +36,7 @@ export function publishing(openFresh: OpenFresh): void {
       const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
       const traces = [{ traceparent, tracestate: "a=b c,d=e" }, { traceparent, tracestate: null }, undefined];
       const drafts = traces.map((trace) => draft({ trace }));
-      const published = await harness.store.publish(drafts, START, room);
+      const published = await harness.store.events.publish(drafts, START, room);
       expect(published.map(({ fresh }) => fresh[0]!.trace)).toEqual(traces);
       expect((await dueNow(await harness.crash(), endpoint)).map(({ trace }) => trace)).toEqual(traces);
     });
@@ -44,7 +44,7 @@ export function publishing(openFresh: OpenFresh): void {
     it("leaves on disk, due now, what memory has no room for", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const [publication] = await store.publish([draft()], START, noRoom);
+      const [publication] = await store.events.publish([draft()], START, noRoom);
       expect(publication!.fresh).toEqual([]);
       expect(publication!.waiting).toEqual([{ endpoint, event: publication!.id, dueAt: START }]);
       const claims = await dueNow(store, endpoint, START);
@@ -56,16 +56,16 @@ export function publishing(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       for (let at = 0; at < 21; at++) await addEndpoint(store);
       const drafts = Array.from({ length: 1000 }, () => draft());
-      const refused = store.publish(drafts, START, noRoom);
+      const refused = store.events.publish(drafts, START, noRoom);
       await expect(refused).rejects.toMatchObject({ errors: [{ code: "fan_out_too_large", pointer: "/events" }] });
-      expect((await store.listEvents(EVERYTHING)).data).toEqual([]);
+      expect((await store.reads.listEvents(EVERYTHING)).data).toEqual([]);
     });
 
     it("gives ids that sort in the order of the commits, though the clock goes back", async () => {
       const { store } = await openFresh();
       const ids: string[] = [];
       for (const now of [START, START, START - 3_600_000, START + 1]) {
-        const publications = await store.publish([draft(), draft()], now, room);
+        const publications = await store.events.publish([draft(), draft()], now, room);
         ids.push(...publications.map((publication) => publication.id));
       }
       expect(ids).toEqual([...ids].sort());
@@ -79,7 +79,7 @@ export function publishing(openFresh: OpenFresh): void {
       const { id, deliveries, fresh, waiting } = await publishOne(store);
       expect({ deliveries, fresh: fresh.length }).toEqual({ deliveries: 1, fresh: 0 });
       expect(waiting).toEqual([{ endpoint: holds, event: id, dueAt: START }]);
-      const event = await store.getEvent(null, id);
+      const event = await store.reads.getEvent(null, id);
       expect(event).toMatchObject({ status: "held", deliveries: [{ status: "held", nextAttemptAt: null }] });
     });
 
@@ -87,7 +87,7 @@ export function publishing(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const { id, deliveries } = await publishOne(store);
       expect(deliveries).toBe(0);
-      expect(await store.getEvent(null, id)).toMatchObject({ status: "unmatched", deliveries: [] });
+      expect(await store.reads.getEvent(null, id)).toMatchObject({ status: "unmatched", deliveries: [] });
     });
 
     it("sends a test event to its one endpoint, though it is disabled and chose other types", async () => {
@@ -96,18 +96,18 @@ export function publishing(openFresh: OpenFresh): void {
       const endpoint = await addEndpoint(store, { enabled: false, events: ["goal.achieved"] });
       const { id, fresh } = await publishOne(store, { testFor: endpoint });
       expect(fresh).toMatchObject([{ endpoint, trigger: "test", fresh: true }]);
-      expect(await store.getEvent(null, id)).toMatchObject({ test: true, status: "pending" });
-      await store.record([delivered(fresh[0]!)]);
-      const page = await store.listAttempts({ tenant: null, limit: 10, order: "newest", event: id });
+      expect(await store.reads.getEvent(null, id)).toMatchObject({ test: true, status: "pending" });
+      await store.deliveries.record([delivered(fresh[0]!)]);
+      const page = await store.reads.listAttempts({ tenant: null, limit: 10, order: "newest", event: id });
       expect(page!.data).toMatchObject([{ trigger: "test", retry: null, remoteAddress: "203.0.113.7" }]);
     });
 
     it("turns what a stopped process held in memory into waiting deliveries", async () => {
       const harness = await openFresh();
       const endpoint = await addEndpoint(harness.store);
-      const publications = await harness.store.publish(Array(1203).fill(draft()), START, room);
+      const publications = await harness.store.events.publish(Array(1203).fill(draft()), START, room);
       const store = await harness.reopen();
-      const claims = (await store.due(endpoint, { dueAt: 0, event: "" }, START, 2000)).claims;
+      const claims = (await store.deliveries.due(endpoint, { dueAt: 0, event: "" }, START, 2000)).claims;
       expect(claims.map((claim) => claim.event)).toEqual(publications.map((publication) => publication.id));
     });
 
@@ -115,7 +115,7 @@ export function publishing(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await addEndpoint(store);
       const requests = Array.from({ length: 60 }, (_, index) =>
-        store.publish(Array(index % 9).fill(draft()), START, room),
+        store.events.publish(Array(index % 9).fill(draft()), START, room),
       );
       const ids = (await Promise.all(requests)).flat().map((publication) => publication.id);
       expect(ids).toEqual([...ids].sort());

@@ -19,8 +19,8 @@ export function recording(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      expect(await store.record([delivered(fresh[0]!)])).toEqual([{ result: "applied", waiting: null }]);
-      const event = await store.getEvent(null, id);
+      expect(await store.deliveries.record([delivered(fresh[0]!)])).toEqual([{ result: "applied", waiting: null }]);
+      const event = await store.reads.getEvent(null, id);
       expect(event!.status).toBe("delivered");
       expect(event!.deliveries).toMatchObject([{ endpoint, status: "delivered", attempts: 1, nextAttemptAt: null }]);
       expect(event!.deliveries[0]!.lastAttempt).toMatchObject({
@@ -45,12 +45,12 @@ export function recording(openFresh: OpenFresh): void {
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
       const dueAt = START + 30_000;
-      const recorded = await store.record([again(fresh[0]!, dueAt)]);
+      const recorded = await store.deliveries.record([again(fresh[0]!, dueAt)]);
       expect(recorded).toEqual([{ result: "applied", waiting: { endpoint, event: id, dueAt } }]);
       expect(await dueNow(store, endpoint)).toMatchObject([
         { number: 2, round: 1, retry: 1, trigger: "ladder", dueAt },
       ]);
-      const [delivery] = (await store.getEvent(null, id))!.deliveries;
+      const [delivery] = (await store.reads.getEvent(null, id))!.deliveries;
       expect(delivery).toMatchObject({ status: "pending", attempts: 1, nextAttemptAt: dueAt });
       expect(delivery!.lastAttempt).toMatchObject({
         error: "http_status",
@@ -64,7 +64,7 @@ export function recording(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const { fresh } = await publishOne(store);
-      const [recorded] = await store.record([
+      const [recorded] = await store.deliveries.record([
         ended(
           fresh[0]!,
           { status: "pending", retry: 1, dueAt: START + 0.25 },
@@ -79,11 +79,11 @@ export function recording(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      await store.record([failed(fresh[0]!)]);
-      await store.replay(null, id, {}, START + 5);
+      await store.deliveries.record([failed(fresh[0]!)]);
+      await store.events.replay(null, id, {}, START + 5);
       const [claim] = await dueNow(store, endpoint);
       const outcome = { ...timedOut(), outcome: "interrupted", error: "interrupted" } as const;
-      await store.record([ended(claim!, { status: "pending", retry: 0, dueAt: START + 9 }, { outcome })]);
+      await store.deliveries.record([ended(claim!, { status: "pending", retry: 0, dueAt: START + 9 }, { outcome })]);
       expect(await dueNow(store, endpoint)).toMatchObject([{ number: 3, round: 2, retry: 0, trigger: "replay" }]);
     });
 
@@ -91,11 +91,11 @@ export function recording(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      await store.record([again(fresh[0]!, START + 100)]);
+      await store.deliveries.record([again(fresh[0]!, START + 100)]);
       const waiting = { endpoint, event: id, dueAt: START + 100 };
-      expect(await store.record([failed(fresh[0]!)])).toEqual([{ result: "superseded", waiting }]);
+      expect(await store.deliveries.record([failed(fresh[0]!)])).toEqual([{ result: "superseded", waiting }]);
       expect(await dueNow(store, endpoint)).toMatchObject([{ number: 2, retry: 1, dueAt: START + 100 }]);
-      expect((await store.getEvent(null, id))!.deliveries[0]).toMatchObject({ status: "pending", attempts: 1 });
+      expect((await store.reads.getEvent(null, id))!.deliveries[0]).toMatchObject({ status: "pending", attempts: 1 });
     });
 
     it.each(["failed", "pending", "cancelled"] as const)("lets a late success win over %s", async (status) => {
@@ -103,21 +103,23 @@ export function recording(openFresh: OpenFresh): void {
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
       const claim = fresh[0]!;
-      if (status === "cancelled") await store.deleteEndpoint(null, endpoint, START);
-      else await store.record([status === "failed" ? failed(claim) : again(claim, START + 100)]);
-      expect((await store.getEvent(null, id))!.status).toBe(status);
-      expect(await store.record([delivered(claim)])).toEqual([{ result: "applied", waiting: null }]);
-      expect((await store.getEvent(null, id))!.status).toBe("delivered");
-      expect(await store.earliestDue(null, 9)).toEqual(new Map());
+      if (status === "cancelled") await store.endpoints.delete(null, endpoint, START);
+      else await store.deliveries.record([status === "failed" ? failed(claim) : again(claim, START + 100)]);
+      expect((await store.reads.getEvent(null, id))!.status).toBe(status);
+      expect(await store.deliveries.record([delivered(claim)])).toEqual([{ result: "applied", waiting: null }]);
+      expect((await store.reads.getEvent(null, id))!.status).toBe("delivered");
+      expect(await store.deliveries.earliestDue(null, 9)).toEqual(new Map());
     });
 
     it("keeps an attempt that was on the wire when its endpoint was deleted", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      await store.deleteEndpoint(null, endpoint, START);
-      expect(await store.record([again(fresh[0]!, START + 100)])).toEqual([{ result: "superseded", waiting: null }]);
-      const [delivery] = (await store.getEvent(null, id))!.deliveries;
+      await store.endpoints.delete(null, endpoint, START);
+      expect(await store.deliveries.record([again(fresh[0]!, START + 100)])).toEqual([
+        { result: "superseded", waiting: null },
+      ]);
+      const [delivery] = (await store.reads.getEvent(null, id))!.deliveries;
       expect(delivery).toMatchObject({
         endpoint,
         status: "cancelled",
@@ -130,20 +132,20 @@ export function recording(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      const results = await store.record([delivered(fresh[0]!), delivered(fresh[0]!)]);
+      const results = await store.deliveries.record([delivered(fresh[0]!), delivered(fresh[0]!)]);
       expect(results.map((recorded) => recorded.result)).toEqual(["applied", "superseded"]);
-      expect((await store.getEvent(null, id))!.deliveries[0]!.attempts).toBe(1);
+      expect((await store.reads.getEvent(null, id))!.deliveries[0]!.attempts).toBe(1);
     });
 
     it("writes fresh deliveries back as waiting, unless they were attempted meanwhile", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const [a, b] = [await publishOne(store), await publishOne(store)];
-      await store.record([delivered(b.fresh[0]!)]);
+      await store.deliveries.record([delivered(b.fresh[0]!)]);
       const claims = [...a.fresh, ...b.fresh];
       const waiting = [{ endpoint, event: a.id, dueAt: START }];
-      expect(await store.park(claims, START + 5)).toEqual(waiting);
-      expect(await store.park(claims, START + 5)).toEqual(waiting);
+      expect(await store.deliveries.park(claims, START + 5)).toEqual(waiting);
+      expect(await store.deliveries.park(claims, START + 5)).toEqual(waiting);
       expect(await dueNow(store, endpoint)).toMatchObject([{ event: a.id, number: 1, fresh: false }]);
     });
 
@@ -151,8 +153,8 @@ export function recording(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const [a, b] = [await publishOne(store), await publishOne(store)];
-      await store.record([again(a.fresh[0]!, START + 30_000)]);
-      expect(await store.park([...a.fresh, ...b.fresh], START - 3_600_000)).toEqual([
+      await store.deliveries.record([again(a.fresh[0]!, START + 30_000)]);
+      expect(await store.deliveries.park([...a.fresh, ...b.fresh], START - 3_600_000)).toEqual([
         { endpoint, event: a.id, dueAt: START + 30_000 },
         { endpoint, event: b.id, dueAt: START - 3_600_000 },
       ]);
@@ -162,8 +164,8 @@ export function recording(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      await store.record([ended(fresh[0]!, { status: "delivered" }, { url: "https://old.example/" })]);
-      const page = await store.listAttempts({ tenant: null, limit: 5, order: "newest", event: id });
+      await store.deliveries.record([ended(fresh[0]!, { status: "delivered" }, { url: "https://old.example/" })]);
+      const page = await store.reads.listAttempts({ tenant: null, limit: 5, order: "newest", event: id });
       expect(page!.data).toMatchObject([{ url: "https://old.example/" }]);
     });
   });

@@ -29,7 +29,7 @@ async function prune(store: Store, rules: PruneRules): Promise<number> {
   let sum = 0;
   let from: string | null = null;
   do {
-    const { pruned, next }: { pruned: number; next: string | null } = await store.pruneEvents(rules, from);
+    const { pruned, next }: { pruned: number; next: string | null } = await store.upkeep.pruneEvents(rules, from);
     sum += pruned;
     from = next;
   } while (from !== null);
@@ -37,11 +37,11 @@ async function prune(store: Store, rules: PruneRules): Promise<number> {
 }
 
 async function isThere(store: Store, event: string): Promise<boolean> {
-  return (await store.getEvent(null, event)) !== null;
+  return (await store.reads.getEvent(null, event)) !== null;
 }
 
 async function attemptsOf(store: Store, event: string): Promise<number> {
-  return (await store.listAttempts({ ...EVERYTHING, event }))!.data.length;
+  return (await store.reads.listAttempts({ ...EVERYTHING, event }))!.data.length;
 }
 
 export function retention(openFresh: OpenFresh): void {
@@ -50,13 +50,13 @@ export function retention(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      await store.record([delivered(fresh[0]!)]);
+      await store.deliveries.record([delivered(fresh[0]!)]);
       expect(await prune(store, rulesAt(START + 30 * DAY))).toBe(0);
       expect(await isThere(store, id)).toBe(true);
       expect(await prune(store, rulesAt(START + 30 * DAY + 1))).toBe(1);
       expect(await isThere(store, id)).toBe(false);
-      expect(await store.listAttempts({ ...EVERYTHING, event: id })).toBeNull();
-      expect((await store.listEvents({ ...EVERYTHING, endpoint })).data).toEqual([]);
+      expect(await store.reads.listAttempts({ ...EVERYTHING, event: id })).toBeNull();
+      expect((await store.reads.listEvents({ ...EVERYTHING, endpoint })).data).toEqual([]);
     });
 
     it("keeps a failure longer, and a failed test no longer than a success", async () => {
@@ -64,7 +64,7 @@ export function retention(openFresh: OpenFresh): void {
       const endpoint = await addEndpoint(store);
       const real = await publishOne(store);
       const test = await publishOne(store, { testFor: endpoint });
-      await store.record([failed(real.fresh[0]!), failed(test.fresh[0]!)]);
+      await store.deliveries.record([failed(real.fresh[0]!), failed(test.fresh[0]!)]);
       expect(await prune(store, rulesAt(START + 31 * DAY))).toBe(1);
       expect([await isThere(store, real.id), await isThere(store, test.id)]).toEqual([true, false]);
       expect(await prune(store, rulesAt(START + 90 * DAY))).toBe(0);
@@ -76,7 +76,7 @@ export function retention(openFresh: OpenFresh): void {
       await publishOne(store);
       const endpoint = await addEndpoint(store);
       await publishOne(store);
-      await store.deleteEndpoint(null, endpoint, START);
+      await store.endpoints.delete(null, endpoint, START);
       expect(await prune(store, rulesAt(START + 31 * DAY))).toBe(2);
     });
 
@@ -84,24 +84,24 @@ export function retention(openFresh: OpenFresh): void {
       const harness = await openFresh();
       await addEndpoint(harness.store);
       await addEndpoint(harness.store);
-      const [first, second] = await harness.store.publish([draft(), draft()], START, room);
-      await harness.store.record([delivered(first!.fresh[0]!), delivered(second!.fresh[0]!)]);
-      await harness.store.record([again(second!.fresh[1]!, START + 1000)]);
+      const [first, second] = await harness.store.events.publish([draft(), draft()], START, room);
+      await harness.store.deliveries.record([delivered(first!.fresh[0]!), delivered(second!.fresh[0]!)]);
+      await harness.store.deliveries.record([again(second!.fresh[1]!, START + 1000)]);
       expect(await prune(harness.store, rulesAt(START + 1000 * DAY))).toBe(0);
       const store = await harness.reopen();
       expect(await prune(store, rulesAt(START + 1000 * DAY))).toBe(0);
-      expect((await store.getEvent(null, first!.id))!.deliveries).toHaveLength(2);
+      expect((await store.reads.getEvent(null, first!.id))!.deliveries).toHaveLength(2);
     });
 
     it("counts from the last attempt, so that what came of a replay can be seen", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      await store.record([failed(fresh[0]!)]);
+      await store.deliveries.record([failed(fresh[0]!)]);
       const late = START + 80 * DAY;
-      await store.replay(null, id, {}, late);
+      await store.events.replay(null, id, {}, late);
       const [claim] = await dueNow(store, endpoint);
-      await store.record([ended(claim!, { status: "delivered" }, { startedAt: late })]);
+      await store.deliveries.record([ended(claim!, { status: "delivered" }, { startedAt: late })]);
       expect(await prune(store, rulesAt(late + 30 * DAY))).toBe(0);
       expect(await prune(store, rulesAt(late + 30 * DAY + 1))).toBe(1);
     });
@@ -111,15 +111,19 @@ export function retention(openFresh: OpenFresh): void {
       for (let endpoint = 0; endpoint < 300; endpoint++) await addEndpoint(harness.store);
       const { id, fresh } = await publishOne(harness.store);
       const small = await publishOne(harness.store, { type: "goal.achieved" });
-      await harness.store.record(fresh.map(delivered));
+      await harness.store.deliveries.record(fresh.map(delivered));
       const rules = rulesAt(START + 31 * DAY);
-      let step = await harness.store.pruneEvents(rules, null);
+      let step = await harness.store.upkeep.pruneEvents(rules, null);
       // Attempts go before deliveries.
-      for (; (await attemptsOf(harness.store, id)) > 0; step = await harness.store.pruneEvents(rules, step.next)) {
+      for (
+        ;
+        (await attemptsOf(harness.store, id)) > 0;
+        step = await harness.store.upkeep.pruneEvents(rules, step.next)
+      ) {
         expect(step).toEqual({ pruned: 0, next: expect.any(String) });
       }
       const store = await harness.crash();
-      expect((await store.getEvent(null, id))!.deliveries).toHaveLength(100);
+      expect((await store.reads.getEvent(null, id))!.deliveries).toHaveLength(100);
       expect(await prune(store, rules)).toBe(2);
       expect([await isThere(store, id), await isThere(store, small.id)]).toEqual([false, false]);
     });
@@ -127,14 +131,14 @@ export function retention(openFresh: OpenFresh): void {
     it("looks at some hundred events a step, and passes those that stay", async () => {
       const { store } = await openFresh();
       await addEndpoint(store);
-      const kept = await store.publish(
+      const kept = await store.events.publish(
         IDS_IN_ORDER.map(() => draft()),
         START,
         room,
       );
       const gone = await publishOne(store, { type: "goal.achieved" });
       const rules = rulesAt(START + 31 * DAY);
-      const first = await store.pruneEvents(rules, null);
+      const first = await store.upkeep.pruneEvents(rules, null);
       expect(first).toEqual({ pruned: 0, next: expect.any(String) });
       expect(await prune(store, rules)).toBe(1);
       expect([await isThere(store, kept[0]!.id), await isThere(store, gone.id)]).toEqual([true, false]);
@@ -145,18 +149,18 @@ export function retention(openFresh: OpenFresh): void {
       const data = Buffer.from(JSON.stringify({ text: "x".repeat(250_000) }));
       for (let event = 0; event < 6; event++) await publishOne(store, { data });
       const rules = rulesAt(START + 31 * DAY);
-      const first = await store.pruneEvents(rules, null);
+      const first = await store.upkeep.pruneEvents(rules, null);
       expect(first).toEqual({ pruned: 5, next: expect.any(String) });
-      expect(await store.pruneEvents(rules, first.next)).toEqual({ pruned: 1, next: null });
+      expect(await store.upkeep.pruneEvents(rules, first.next)).toEqual({ pruned: 1, next: null });
     });
 
     it("leaves an attempt that ends afterwards without an event, and says so", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      await store.deleteEndpoint(null, endpoint, START);
+      await store.endpoints.delete(null, endpoint, START);
       await prune(store, rulesAt(START + 31 * DAY));
-      expect(await store.record([delivered(fresh[0]!)])).toEqual([{ result: "superseded", waiting: null }]);
+      expect(await store.deliveries.record([delivered(fresh[0]!)])).toEqual([{ result: "superseded", waiting: null }]);
       expect(await isThere(store, id)).toBe(false);
     });
   });
@@ -168,10 +172,10 @@ export function retention(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store, { ...disabled, url: "https://held.example/" });
       const { id } = await publishOne(store);
-      expect((await store.getEvent(null, id))!.status).toBe("held");
-      expect(await store.expireHeld(START, START + 7 * DAY)).toBe(0);
-      expect(await store.expireHeld(START + 1, START + 7 * DAY)).toBe(1);
-      const event = (await store.getEvent(null, id))!;
+      expect((await store.reads.getEvent(null, id))!.status).toBe("held");
+      expect(await store.upkeep.expireHeld(START, START + 7 * DAY)).toBe(0);
+      expect(await store.upkeep.expireHeld(START + 1, START + 7 * DAY)).toBe(1);
+      const event = (await store.reads.getEvent(null, id))!;
       expect(event.status).toBe("failed");
       expect(event.deliveries[0]).toMatchObject({ status: "failed", attempts: 1, nextAttemptAt: null });
       expect(event.deliveries[0]!.lastAttempt).toMatchObject({
@@ -186,7 +190,7 @@ export function retention(openFresh: OpenFresh): void {
         endpoint,
       });
       expect(await dueNow(store, endpoint)).toEqual([]);
-      expect(await store.replay(null, id, {}, START)).toMatchObject({ left: [{ reason: "endpoint_disabled" }] });
+      expect(await store.events.replay(null, id, {}, START)).toMatchObject({ left: [{ reason: "endpoint_disabled" }] });
     });
 
     it("of an endpoint that was changed since, or is enabled, or gone, are left alone", async () => {
@@ -195,45 +199,49 @@ export function retention(openFresh: OpenFresh): void {
       const gone = await addEndpoint(store, { ...disabled, tenant: "gone" });
       const changed = { ...disabled, tenant: "changed" };
       const events = ["enabled", "gone", "changed"].map((tenant) => draft({ tenant }));
-      await store.addEndpoint(newEndpoint(changed), 10, START + DAY);
-      const published = await store.publish(events, START, () => false);
-      await store.deleteEndpoint(null, gone, START);
-      expect(await store.expireHeld(START + DAY, START + 8 * DAY)).toBe(0);
+      await store.endpoints.add(newEndpoint(changed), 10, START + DAY);
+      const published = await store.events.publish(events, START, () => false);
+      await store.endpoints.delete(null, gone, START);
+      expect(await store.upkeep.expireHeld(START + DAY, START + 8 * DAY)).toBe(0);
       expect(await dueNow(store, enabled)).toHaveLength(1);
-      const statuses = await Promise.all(published.map(async ({ id }) => (await store.getEvent(null, id))!.status));
+      const statuses = await Promise.all(
+        published.map(async ({ id }) => (await store.reads.getEvent(null, id))!.status),
+      );
       expect(statuses).toEqual(["pending", "cancelled", "held"]);
-      expect(await store.expireHeld(START + DAY + 1, START + 8 * DAY)).toBe(1);
+      expect(await store.upkeep.expireHeld(START + DAY + 1, START + 8 * DAY)).toBe(1);
     });
 
     it("are held from when their endpoint was disabled, however long they had waited before", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const [published] = await store.publish([draft()], START, () => false);
-      await store.updateEndpoint(null, endpoint, (settings) => ({ ...settings, enabled: false }), START + 3 * DAY);
-      expect(await store.expireHeld(START + 3 * DAY, START + 10 * DAY)).toBe(0);
-      expect(await store.expireHeld(START + 3 * DAY + 1, START + 10 * DAY)).toBe(1);
-      await store.updateEndpoint(null, endpoint, (settings) => ({ ...settings, enabled: true }), START + 11 * DAY);
-      expect(await store.replay(null, published!.id, {}, START + 11 * DAY)).toMatchObject({ result: "replayed" });
+      const [published] = await store.events.publish([draft()], START, () => false);
+      await store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: false }), START + 3 * DAY);
+      expect(await store.upkeep.expireHeld(START + 3 * DAY, START + 10 * DAY)).toBe(0);
+      expect(await store.upkeep.expireHeld(START + 3 * DAY + 1, START + 10 * DAY)).toBe(1);
+      await store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: true }), START + 11 * DAY);
+      expect(await store.events.replay(null, published!.id, {}, START + 11 * DAY)).toMatchObject({
+        result: "replayed",
+      });
       expect(await dueNow(store, endpoint)).toMatchObject([{ number: 2, round: 2, retry: 0, trigger: "replay" }]);
     });
 
     it("fail 500 at a time", async () => {
       const { store } = await openFresh();
       await addEndpoint(store, disabled);
-      await store.publish(
+      await store.events.publish(
         IDS_IN_ORDER.map(() => draft()),
         START,
         room,
       );
-      expect(await store.expireHeld(START + 1, START + DAY)).toBe(500);
-      expect(await store.expireHeld(START + 1, START + DAY)).toBe(100);
-      expect(await store.expireHeld(START + 1, START + DAY)).toBe(0);
+      expect(await store.upkeep.expireHeld(START + 1, START + DAY)).toBe(500);
+      expect(await store.upkeep.expireHeld(START + 1, START + DAY)).toBe(100);
+      expect(await store.upkeep.expireHeld(START + 1, START + DAY)).toBe(0);
     });
   });
 
   describe("what receivers answered", () => {
     const bodyOf = async (store: Store, event: string) => {
-      const { data } = (await store.listAttempts({ ...EVERYTHING, event }))!;
+      const { data } = (await store.reads.listAttempts({ ...EVERYTHING, event }))!;
       return data.map(({ responseBody, responseTruncated }) => [
         Buffer.from(responseBody).toString(),
         responseTruncated,
@@ -242,7 +250,7 @@ export function retention(openFresh: OpenFresh): void {
 
     async function forget(store: Store, before: number): Promise<number> {
       let sum = 0;
-      for (let looked = 500; looked === 500; sum += looked) looked = await store.forgetResponses(before);
+      for (let looked = 500; looked === 500; sum += looked) looked = await store.upkeep.forgetResponses(before);
       return sum;
     }
 
@@ -250,12 +258,12 @@ export function retention(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      await store.record([delivered(fresh[0]!)]);
+      await store.deliveries.record([delivered(fresh[0]!)]);
       await forget(store, START + HOUR);
       expect(await bodyOf(store, id)).toEqual([["answer", false]]);
       await forget(store, START + HOUR + 1);
       expect(await bodyOf(store, id)).toEqual([["", true]]);
-      expect((await store.getEvent(null, id))!.deliveries[0]!.lastAttempt).toMatchObject({ statusCode: 200 });
+      expect((await store.reads.getEvent(null, id))!.deliveries[0]!.lastAttempt).toMatchObject({ statusCode: 200 });
     });
 
     it("is forgotten of a late attempt in its own time, although its event was passed long ago", async () => {
@@ -263,11 +271,11 @@ export function retention(openFresh: OpenFresh): void {
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
       const late = START + 3 * DAY;
-      await store.record([failed(fresh[0]!)]);
+      await store.deliveries.record([failed(fresh[0]!)]);
       expect(await forget(store, START + DAY)).toBe(1);
-      await store.replay(null, id, {}, late);
+      await store.events.replay(null, id, {}, late);
       const [claim] = await dueNow(store, endpoint);
-      await store.record([ended(claim!, { status: "delivered" }, { startedAt: late })]);
+      await store.deliveries.record([ended(claim!, { status: "delivered" }, { startedAt: late })]);
       await forget(store, late);
       expect(await bodyOf(store, id)).toEqual([
         ["", true],
@@ -283,16 +291,16 @@ export function retention(openFresh: OpenFresh): void {
     it("is looked at once, 500 attempts a step, and not again after a restart", async () => {
       const harness = await openFresh();
       await addEndpoint(harness.store);
-      const published = await harness.store.publish(
+      const published = await harness.store.events.publish(
         IDS_IN_ORDER.map(() => draft()),
         START,
         room,
       );
-      await harness.store.record(published.map(({ fresh }) => delivered(fresh[0]!)));
-      expect(await harness.store.forgetResponses(START + DAY)).toBe(500);
+      await harness.store.deliveries.record(published.map(({ fresh }) => delivered(fresh[0]!)));
+      expect(await harness.store.upkeep.forgetResponses(START + DAY)).toBe(500);
       const store = await harness.crash();
-      expect(await store.forgetResponses(START + DAY)).toBe(100);
-      expect(await store.forgetResponses(START + DAY)).toBe(0);
+      expect(await store.upkeep.forgetResponses(START + DAY)).toBe(100);
+      expect(await store.upkeep.forgetResponses(START + DAY)).toBe(0);
       for (const { id } of [published[0]!, published.at(-1)!]) expect(await bodyOf(store, id)).toEqual([["", true]]);
     });
 
@@ -301,7 +309,7 @@ export function retention(openFresh: OpenFresh): void {
       await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
       const outcome = answered(200, { responseBody: new Uint8Array(0) });
-      await store.record([ended(fresh[0]!, { status: "delivered" }, { outcome, startedAt: START + DAY })]);
+      await store.deliveries.record([ended(fresh[0]!, { status: "delivered" }, { outcome, startedAt: START + DAY })]);
       expect(await forget(store, START + 2 * DAY)).toBe(1);
       expect(await bodyOf(store, id)).toEqual([["", false]]);
     });

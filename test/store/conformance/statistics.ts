@@ -19,7 +19,7 @@ const MINUTE = 60_000;
 const QUERY: StatsQuery = { tenant: null, since: START, until: START + 10 * MINUTE, stepMs: 5 * MINUTE };
 
 async function stats(store: Store, more: Partial<StatsQuery> = {}): Promise<Stats> {
-  return (await store.stats({ ...QUERY, ...more }))!;
+  return (await store.statistics.period({ ...QUERY, ...more }))!;
 }
 
 async function attemptsOf(store: Store, more: Partial<StatsQuery> = {}) {
@@ -34,8 +34,12 @@ export function statistics(openFresh: OpenFresh): void {
     it("say what was published, what attempts came to and what became of deliveries", async () => {
       const { store } = await openFresh();
       await addEndpoint(store, { events: ["budget.exceeded", "goal.achieved"] });
-      const [one, two, three] = await store.publish([draft(), draft(), draft({ type: "goal.achieved" })], START, room);
-      await store.record([
+      const [one, two, three] = await store.events.publish(
+        [draft(), draft(), draft({ type: "goal.achieved" })],
+        START,
+        room,
+      );
+      await store.deliveries.record([
         delivered(one!.fresh[0]!),
         ended(two!.fresh[0]!, { status: "failed" }, { outcome: timedOut(), startedAt: START + 700 }),
         again(three!.fresh[0]!, START + 30_000),
@@ -47,16 +51,16 @@ export function statistics(openFresh: OpenFresh): void {
       expect(Object.fromEntries(attempts.deliveriesFailed)).toEqual({ timeout: 1 });
       expect(attempts.durations.reduce((a, b) => a + b)).toBe(3);
       expect(attempts.delays.reduce((a, b) => a + b)).toBe(3);
-      expect(store.counted.attempts.durationMs).toBe(10_024);
-      expect(store.counted.attempts.delayMs).toBe(700);
+      expect(store.statistics.counted.attempts.durationMs).toBe(10_024);
+      expect(store.statistics.counted.attempts.delayMs).toBe(700);
     });
 
     it("are of one endpoint, one tenant or all", async () => {
       const { store } = await openFresh();
       const acme = await addEndpoint(store, { tenant: "acme" });
       const globex = await addEndpoint(store, { tenant: "globex" });
-      await store.record([delivered((await publishOne(store, { tenant: "acme" })).fresh[0]!)]);
-      await store.record([failed((await publishOne(store, { tenant: "globex" })).fresh[0]!)]);
+      await store.deliveries.record([delivered((await publishOne(store, { tenant: "acme" })).fresh[0]!)]);
+      await store.deliveries.record([failed((await publishOne(store, { tenant: "globex" })).fresh[0]!)]);
       const [ok, bad] = [
         { ...NONE, succeeded: 1 },
         { ...NONE, failed: { http_status: 1 } },
@@ -65,8 +69,8 @@ export function statistics(openFresh: OpenFresh): void {
       expect(await attemptsOf(store, { tenant: "acme" })).toEqual(ok);
       expect(await attemptsOf(store, { tenant: "globex", endpoint: globex })).toEqual(bad);
       expect(await attemptsOf(store, { tenant: "initech" })).toEqual(NONE);
-      expect(await store.stats({ ...QUERY, tenant: "globex", endpoint: acme })).toBeNull();
-      await store.deleteEndpoint(null, acme, START);
+      expect(await store.statistics.period({ ...QUERY, tenant: "globex", endpoint: acme })).toBeNull();
+      await store.endpoints.delete(null, acme, START);
       expect(await attemptsOf(store, { endpoint: acme })).toEqual(ok);
     });
 
@@ -74,12 +78,12 @@ export function statistics(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const test = await publishOne(store, { testFor: endpoint });
-      await store.record([delivered(test.fresh[0]!)]);
+      await store.deliveries.record([delivered(test.fresh[0]!)]);
       const idempotency = { key: "k", fingerprint: Buffer.alloc(32), expiresAt: START + MINUTE };
       const { fresh } = await publishOne(store, { idempotency });
       await publishOne(store, { idempotency });
       const outcome = answered(200, { outcome: "interrupted", error: "interrupted", statusCode: null });
-      await store.record([ended(fresh[0]!, { status: "pending", retry: 0, dueAt: START }, { outcome })]);
+      await store.deliveries.record([ended(fresh[0]!, { status: "pending", retry: 0, dueAt: START }, { outcome })]);
       const { attempts, published } = await stats(store);
       expect([...published]).toEqual([["budget.exceeded", 1]]);
       expect([attempts.succeeded, attempts.interrupted, attempts.delivered]).toEqual([0, 1, 0]);
@@ -89,7 +93,7 @@ export function statistics(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store, { enabled: false });
       await publishOne(store);
-      expect(await store.expireHeld(START + MINUTE, START + MINUTE)).toBe(1);
+      expect(await store.upkeep.expireHeld(START + MINUTE, START + MINUTE)).toBe(1);
       const { attempts } = await stats(store, { endpoint });
       expect(Object.fromEntries(attempts.deliveriesFailed)).toEqual({ held_expired: 1 });
     });
@@ -110,11 +114,11 @@ export function statistics(openFresh: OpenFresh): void {
     it("go on after a restart, in the same minute too", async () => {
       const harness = await openFresh();
       await addEndpoint(harness.store);
-      await harness.store.record([delivered((await publishOne(harness.store)).fresh[0]!)]);
+      await harness.store.deliveries.record([delivered((await publishOne(harness.store)).fresh[0]!)]);
       const store = await harness.reopen();
-      await store.record([delivered((await publishOne(store)).fresh[0]!)]);
+      await store.deliveries.record([delivered((await publishOne(store)).fresh[0]!)]);
       expect(await attemptsOf(store)).toEqual({ ...NONE, succeeded: 2 });
-      await store.saveCounters();
+      await store.statistics.save();
       expect(await attemptsOf(await harness.reopen())).toEqual({ ...NONE, succeeded: 2 });
     });
 
@@ -129,7 +133,7 @@ export function statistics(openFresh: OpenFresh): void {
       expect(await count(store)).toBe(1);
       await publishOne(store);
       harness.clock.advance(1000);
-      await store.saveCounters();
+      await store.statistics.save();
       expect(await count(await harness.crash())).toBe(2);
     });
 
@@ -141,7 +145,7 @@ export function statistics(openFresh: OpenFresh): void {
       clock.step(-MINUTE);
       await publishOne(store);
       clock.advance(5 * MINUTE);
-      await store.saveCounters();
+      await store.statistics.save();
       const { series } = await stats(store, { stepMs: MINUTE });
       expect(series.map((part) => part.published.get("budget.exceeded") ?? 0).slice(0, 3)).toEqual([2, 1, 0]);
     });
@@ -152,23 +156,23 @@ export function statistics(openFresh: OpenFresh): void {
       await addEndpoint(store, { tenant: "held", enabled: false });
       await addEndpoint(store, { tenant: "gone" });
       const gone = await addEndpoint(store, { tenant: "gone" });
-      await store.deleteEndpoint(null, gone, START);
-      const published = await store.publish(
+      await store.endpoints.delete(null, gone, START);
+      const published = await store.events.publish(
         Array.from({ length: 1003 }, () => draft()),
         START,
         (id) => id === endpoint,
       );
-      await store.record([
+      await store.deliveries.record([
         ...published.slice(0, 502).map(({ fresh }) => failed(fresh[0]!)),
         again(published[502]!.fresh[0]!, START + 1000),
         delivered(published[503]!.fresh[0]!),
       ]);
-      await store.record([failed((await publishOne(store, { testFor: endpoint })).fresh[0]!)]);
+      await store.deliveries.record([failed((await publishOne(store, { testFor: endpoint })).fresh[0]!)]);
       await publishOne(store, { tenant: "held" });
       const counts = { pending: 0, held: 0, failed: 0, enabled: 0, disabled: 0 };
       let steps = 0;
       for (let from: string | null = null; ; steps++) {
-        const step = await store.census(from);
+        const step = await store.statistics.census(from);
         for (const name of ["pending", "held", "failed", "enabled", "disabled"] as const) {
           counts[name] += step[name];
           expect(step[name]).toBeLessThanOrEqual(500);
@@ -182,15 +186,15 @@ export function statistics(openFresh: OpenFresh): void {
     it("name the endpoints that fail again and again, the worst first", async () => {
       const { store } = await openFresh();
       const fail = async (tenant: string, times: number, end = failed) => {
-        const published = await store.publish(
+        const published = await store.events.publish(
           Array.from({ length: times }, () => draft({ tenant })),
           START,
           room,
         );
-        await store.record(published.map(({ fresh }) => end(fresh[0]!)));
+        await store.deliveries.record(published.map(({ fresh }) => end(fresh[0]!)));
       };
       const names = async (now: number, limit = 10, tenant: string | null = null) =>
-        (await store.failing(tenant, now, limit)).map(({ endpoint }) => endpoint);
+        (await store.statistics.failing(tenant, now, limit)).map(({ endpoint }) => endpoint);
       const [few, many, more, well] = await Promise.all(
         ["few", "many", "more", "well"].map((tenant) => addEndpoint(store, { tenant })),
       );
@@ -204,7 +208,7 @@ export function statistics(openFresh: OpenFresh): void {
       expect(await names(START + MINUTE, 1)).toEqual([more]);
       expect(await names(START + MINUTE, 1, "many")).toEqual([many]);
       expect(await names(START + MINUTE, 1, "nobody")).toEqual([]);
-      await store.deleteEndpoint(null, more!, START);
+      await store.endpoints.delete(null, more!, START);
       expect(await names(START + MINUTE)).toEqual([many]);
       expect(well).toBeDefined();
     });
@@ -215,10 +219,10 @@ export function statistics(openFresh: OpenFresh): void {
         await publishOne(store);
         clock.advance(MINUTE);
       }
-      await store.saveCounters();
-      expect(await store.pruneCounters(START)).toBe(0);
-      expect(await store.pruneCounters(START + 299 * MINUTE)).toBe(500);
-      expect(await store.pruneCounters(START + 299 * MINUTE)).toBe(98);
+      await store.statistics.save();
+      expect(await store.statistics.prune(START)).toBe(0);
+      expect(await store.statistics.prune(START + 299 * MINUTE)).toBe(500);
+      expect(await store.statistics.prune(START + 299 * MINUTE)).toBe(98);
       const all = await stats(store, { until: START + 300 * MINUTE });
       expect(all.published.get("budget.exceeded")).toBe(1);
     });

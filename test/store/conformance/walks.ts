@@ -10,26 +10,26 @@ const PAGE = 100;
 type Walk = (store: Store, query: PageQuery, endpoint: string) => Promise<Page<{ readonly id: string }>>;
 
 const WALKS: Record<string, Walk> = {
-  events: (store, query) => store.listEvents(query),
+  events: (store, query) => store.reads.listEvents(query),
   "the failed events of an endpoint": (store, query, endpoint) =>
-    store.listEvents({ ...query, endpoint, status: "failed" }),
-  deliveries: (store, query) => store.listDeliveries(query),
-  "a tenant's deliveries": (store, query) => store.listDeliveries({ ...query, tenant: "default" }),
+    store.reads.listEvents({ ...query, endpoint, status: "failed" }),
+  deliveries: (store, query) => store.reads.listDeliveries(query),
+  "a tenant's deliveries": (store, query) => store.reads.listDeliveries({ ...query, tenant: "default" }),
   "failed, pending and held deliveries": (store, query) =>
-    store.listDeliveries({ ...query, status: ["failed", "pending", "held"] }),
-  "failed deliveries": (store, query) => store.listDeliveries({ ...query, status: "failed" }),
-  "deliveries by error": (store, query) => store.listDeliveries({ ...query, error: "http_status" }),
+    store.reads.listDeliveries({ ...query, status: ["failed", "pending", "held"] }),
+  "failed deliveries": (store, query) => store.reads.listDeliveries({ ...query, status: "failed" }),
+  "deliveries by error": (store, query) => store.reads.listDeliveries({ ...query, error: "http_status" }),
   "the attempts of an endpoint": async (store, query, endpoint) =>
-    (await store.listEndpointAttempts({ ...query, endpoint }))!,
+    (await store.reads.listEndpointAttempts({ ...query, endpoint }))!,
   "the failed attempts of an endpoint": async (store, query, endpoint) =>
-    (await store.listEndpointAttempts({ ...query, endpoint, outcome: "failed" }))!,
+    (await store.reads.listEndpointAttempts({ ...query, endpoint, outcome: "failed" }))!,
 };
 
 /** Events with one failed delivery each; the answer is their number. */
 async function arrive(store: Store, count: number): Promise<void> {
   for (let left = count; left > 0; left -= 1000) {
-    const publications = await store.publish(Array(Math.min(left, 1000)).fill(draft()), START, room);
-    await store.record(publications.flatMap(({ fresh }) => fresh.map(failed)));
+    const publications = await store.events.publish(Array(Math.min(left, 1000)).fill(draft()), START, room);
+    await store.deliveries.record(publications.flatMap(({ fresh }) => fresh.map(failed)));
   }
 }
 
@@ -70,17 +70,18 @@ export function walks(openFresh: OpenFresh): void {
     it("shows each attempt once while deliveries are attempted again", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const publications = await store.publish(Array(30).fill(draft()), START, room);
+      const publications = await store.events.publish(Array(30).fill(draft()), START, room);
       const claims = publications.flatMap(({ fresh }) => fresh);
-      await store.record(claims.map(failed));
+      await store.deliveries.record(claims.map(failed));
       for (const order of ["newest", "oldest"] as const) {
         const seen: Attempt[] = [];
         let number = order === "newest" ? 2 : 6;
         const last = number + 3;
         for (let cursor: string | undefined; ;) {
-          const page = await store.listEndpointAttempts({ tenant: null, limit: 7, order, endpoint, cursor });
+          const page = await store.reads.listEndpointAttempts({ tenant: null, limit: 7, order, endpoint, cursor });
           seen.push(...page!.data);
-          if (number <= last) await store.record(claims.map((claim) => failed({ ...claim, number: number++ })));
+          if (number <= last)
+            await store.deliveries.record(claims.map((claim) => failed({ ...claim, number: number++ })));
           if (page!.nextCursor === null) break;
           cursor = page!.nextCursor;
         }
@@ -94,27 +95,27 @@ export function walks(openFresh: OpenFresh): void {
     it("looks at 5,000 rows for a page at most, and lets others commit meanwhile", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const [rare] = await store.publish([draft({ type: "goal.achieved" }), draft()], START, noRoom);
+      const [rare] = await store.events.publish([draft({ type: "goal.achieved" }), draft()], START, noRoom);
       await addEndpoint(store, { events: ["goal.achieved"] });
-      for (let batch = 0; batch < 11; batch++) await store.publish(Array(1000).fill(draft()), START, room);
-      const [late] = await store.publish([draft({ type: "goal.achieved" })], START, room);
+      for (let batch = 0; batch < 11; batch++) await store.events.publish(Array(1000).fill(draft()), START, room);
+      const [late] = await store.events.publish([draft({ type: "goal.achieved" })], START, room);
       const query = { tenant: null, limit: 10, order: "newest", type: "goal.achieved" } as const;
       let committed = false;
-      const commit = store.publish([draft()], START, room).then(() => (committed = true));
-      const first = await store.listDeliveries(query);
+      const commit = store.events.publish([draft()], START, room).then(() => (committed = true));
+      const first = await store.reads.listDeliveries(query);
       expect(committed).toBe(true);
       await commit;
       expect(first.data.map(({ event }) => event)).toEqual([late!.id]);
-      const second = await store.listDeliveries({ ...query, cursor: first.nextCursor! });
+      const second = await store.reads.listDeliveries({ ...query, cursor: first.nextCursor! });
       expect(second.data).toEqual([]);
-      const third = await store.listDeliveries({ ...query, cursor: second.nextCursor! });
+      const third = await store.reads.listDeliveries({ ...query, cursor: second.nextCursor! });
       expect([third.data, third.nextCursor]).toEqual([[], null]);
-      expect((await store.getEvent(null, rare!.id))!.status).toBe("unmatched");
-      const attempts = await store.listEndpointAttempts({ tenant: null, limit: 10, order: "oldest", endpoint });
+      expect((await store.reads.getEvent(null, rare!.id))!.status).toBe("unmatched");
+      const attempts = await store.reads.listEndpointAttempts({ tenant: null, limit: 10, order: "oldest", endpoint });
       expect(attempts!.data).toEqual([]);
       expect(attempts!.nextCursor).not.toBeNull();
       // Too many to be sorted.
-      const pending = await store.listDeliveries({ tenant: null, limit: 2, order: "newest", status: "pending" });
+      const pending = await store.reads.listDeliveries({ tenant: null, limit: 2, order: "newest", status: "pending" });
       expect(pending.data.map(({ type }) => type)).toEqual(["budget.exceeded", "goal.achieved"]);
     });
 
@@ -122,15 +123,15 @@ export function walks(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const off = await addEndpoint(store, { events: ["goal.achieved"], enabled: false });
-      const [waiting] = await store.publish([draft()], START, noRoom);
-      const [held] = await store.publish([draft({ type: "goal.achieved" })], START, room);
-      const publications = await store.publish(Array(6000).fill(draft()), START, room);
+      const [waiting] = await store.events.publish([draft()], START, noRoom);
+      const [held] = await store.events.publish([draft({ type: "goal.achieved" })], START, room);
+      const publications = await store.events.publish(Array(6000).fill(draft()), START, room);
       const [fresh, ...others] = publications.flatMap((publication) => publication.fresh);
-      await store.record(others.map(delivered));
+      await store.deliveries.record(others.map(delivered));
       const newest = { tenant: null, limit: 10, order: "newest" } as const;
       const page = async (more: object) => {
-        const { data, nextCursor } = await store.listDeliveries({ ...newest, ...more });
-        const events = await store.listEvents({ ...newest, ...more });
+        const { data, nextCursor } = await store.reads.listDeliveries({ ...newest, ...more });
+        const events = await store.reads.listEvents({ ...newest, ...more });
         expect(events.data.map(({ id }) => id)).toEqual(data.map(({ event }) => event));
         expect([nextCursor, events.nextCursor]).toEqual([null, null]);
         return data.map(({ event }) => event);
@@ -141,18 +142,23 @@ export function walks(openFresh: OpenFresh): void {
       expect(await page({ status: "held" })).toEqual([held!.id]);
       expect(await page({ status: "held", endpoint: off })).toEqual([held!.id]);
       expect(await page({ status: "held", endpoint })).toEqual([]);
-      const first = await store.listDeliveries({ ...newest, status: "pending", limit: 1 });
-      const second = await store.listDeliveries({ ...newest, status: "pending", limit: 1, cursor: first.nextCursor! });
+      const first = await store.reads.listDeliveries({ ...newest, status: "pending", limit: 1 });
+      const second = await store.reads.listDeliveries({
+        ...newest,
+        status: "pending",
+        limit: 1,
+        cursor: first.nextCursor!,
+      });
       expect([second.data.map(({ event }) => event), second.nextCursor]).toEqual([[waiting!.id], null]);
     });
 
     it("is not held up by events that are owed to nobody, nor by successes", async () => {
       const { store } = await openFresh();
-      await store.publish(Array(1000).fill(draft()), START, room);
+      await store.events.publish(Array(1000).fill(draft()), START, room);
       const endpoint = await addEndpoint(store);
-      const publications = await store.publish(Array(6000).fill(draft()), START, room);
+      const publications = await store.events.publish(Array(6000).fill(draft()), START, room);
       const [first, ...others] = publications.flatMap(({ fresh }) => fresh);
-      await store.record([failed(first!), ...others.map(delivered)]);
+      await store.deliveries.record([failed(first!), ...others.map(delivered)]);
       const newest = { tenant: null, limit: 10, order: "newest" } as const;
       for (const filter of [
         { status: "failed" },
@@ -160,16 +166,16 @@ export function walks(openFresh: OpenFresh): void {
         { error: "http_status" },
         { error: "http_status", endpoint },
       ] as const) {
-        const page = await store.listDeliveries({ ...newest, ...filter });
+        const page = await store.reads.listDeliveries({ ...newest, ...filter });
         expect(page, JSON.stringify(filter)).toMatchObject({ data: [{ id: first!.delivery }], nextCursor: null });
-        expect(await store.listEvents({ ...newest, ...filter })).toMatchObject({
+        expect(await store.reads.listEvents({ ...newest, ...filter })).toMatchObject({
           data: [{ id: first!.event }],
           nextCursor: null,
         });
       }
-      const failures = await store.listEndpointAttempts({ ...newest, endpoint, outcome: "failed" });
+      const failures = await store.reads.listEndpointAttempts({ ...newest, endpoint, outcome: "failed" });
       expect(failures).toMatchObject({ data: [{ delivery: first!.delivery }], nextCursor: null });
-      const ofTenant = await store.listDeliveries({ ...newest, tenant: "default", order: "oldest" });
+      const ofTenant = await store.reads.listDeliveries({ ...newest, tenant: "default", order: "oldest" });
       expect(ofTenant.data).toHaveLength(10);
     });
   });

@@ -59,9 +59,9 @@ describe("the way of a success", () => {
     const more = { ...way, responseBody: Buffer.alloc(0) };
     const rows = 4000;
     for (let at = 0; at < rows; at += 500) {
-      const published = await store.publish(Array(500).fill(draft()), START + at, room);
+      const published = await store.events.publish(Array(500).fill(draft()), START + at, room);
       const success = (startedAt: number) => ({ startedAt, outcome: answered(200, more) });
-      await store.record(
+      await store.deliveries.record(
         published.map(({ fresh }, n) => ended(fresh[0]!, { status: "delivered" }, success(START + at + n))),
       );
     }
@@ -82,14 +82,14 @@ describe("the way of a success", () => {
     const dir = temporaryDirectory();
     const store = await open({ dir });
     await addEndpoint(store);
-    const [{ id, fresh }] = (await store.publish([draft()], START, room)) as [any];
-    await store.record([ended(fresh[0], { status: "delivered" })]);
+    const [{ id, fresh }] = (await store.events.publish([draft()], START, room)) as [any];
+    await store.deliveries.record([ended(fresh[0], { status: "delivered" })]);
     await store.close();
     const db = new Database(join(dir, "webhookd.db"));
     db.exec("UPDATE attempt SET way = NULL");
     db.close();
     const later = await open({ dir });
-    expect((await later.getEvent(null, id))!.deliveries[0]!.lastAttempt).toMatchObject({
+    expect((await later.reads.getEvent(null, id))!.deliveries[0]!.lastAttempt).toMatchObject({
       detail: "the receiver answered 200",
       remoteAddress: null,
       phases: NONE,

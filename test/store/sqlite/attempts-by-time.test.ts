@@ -17,7 +17,7 @@ interface Made {
 async function listed(store: Store, endpoint: string, more: object, limit: number): Promise<Attempt[]> {
   const found: Attempt[] = [];
   for (let cursor: string | undefined; ;) {
-    const page = await store.listEndpointAttempts({
+    const page = await store.reads.listEndpointAttempts({
       tenant: null,
       endpoint,
       limit,
@@ -44,17 +44,19 @@ describe("an endpoint's attempts", () => {
     await fc.assert(
       fc.asyncProperty(events, fc.integer({ min: 1, max: 7 }), async (events, limit) => {
         const endpoint = await addEndpoint(store, { tenant: `t${Math.random()}`.replace(".", "") });
-        const { tenant } = (await store.getEndpoint(null, endpoint))!;
+        const { tenant } = (await store.endpoints.get(null, endpoint))!;
         const made: Made[] = [];
         for (const { at, attempts } of events.toSorted((a, b) => a.at - b.at)) {
-          const [{ id, fresh }] = (await store.publish([draft({ tenant })], (lastAt += Math.round(at / 10)), room)) as [
-            any,
-          ];
+          const [{ id, fresh }] = (await store.events.publish(
+            [draft({ tenant })],
+            (lastAt += Math.round(at / 10)),
+            room,
+          )) as [any];
           let number = 0;
           for (const { after, ok } of attempts) {
             const startedAt = lastAt + after;
             const outcome = answered(ok ? 200 : 500);
-            await store.record([
+            await store.deliveries.record([
               ended(
                 { ...fresh[0], number: ++number },
                 { status: "pending", retry: 1, dueAt: START },
@@ -87,10 +89,14 @@ describe("an endpoint's attempts", () => {
     const dir = temporaryDirectory();
     const store = await open({ dir });
     const endpoint = await addEndpoint(store);
-    const published = await Promise.all([0, 1, 2].map((n) => store.publish([draft()], START + n * 60_000, room)));
+    const published = await Promise.all(
+      [0, 1, 2].map((n) => store.events.publish([draft()], START + n * 60_000, room)),
+    );
     const [old, second, third] = published.map(([publication]) => publication!.fresh[0]!);
     const at = (claim: any, startedAt: number, number = 1) =>
-      store.record([ended({ ...claim, number }, { status: "pending", retry: 1, dueAt: START }, { startedAt })]);
+      store.deliveries.record([
+        ended({ ...claim, number }, { status: "pending", retry: 1, dueAt: START }, { startedAt }),
+      ]);
     await at(old, START + 5);
     await at(second, START + 60_005);
     await at(third, START + 120_005);

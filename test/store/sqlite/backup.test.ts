@@ -47,7 +47,7 @@ describe("a backup", () => {
     // What a crash left behind goes, what is not ours stays.
     writeFileSync(join(place, "webhookd-20250101T000000000Z.db.partial"), "");
     writeFileSync(join(place, "notes.db"), "");
-    const backup = await store.backup(into(place), START + 5);
+    const backup = await store.operations.backup(into(place), START + 5);
     const name = "webhookd-20261120T095500005Z.db";
     expect(backup).toMatchObject({
       file: join(place, name),
@@ -61,19 +61,19 @@ describe("a backup", () => {
     expect([bytes.length, statSync(backup.file).mode & 0o777]).toEqual([backup.bytes, 0o600]);
     const key = readFileSync(join(dir, "secret.key"), "utf8").trim();
     for (const shape of [key, Buffer.from(key, "hex"), "header-canary-1f2e"]) expect(bytes.includes(shape)).toBe(false);
-    expect(await store.lastBackup()).toEqual(backup);
+    expect(await store.operations.lastBackup()).toEqual(backup);
 
     const again = await restored(backup.file, dir);
-    expect((await again.getEvent(null, id))!.status).toBe("pending");
-    expect(await again.target(endpoint)).toMatchObject({ headers: { "x-api-key": "header-canary-1f2e" } });
-    expect((await again.listKeys(EVERYTHING)).data.map(({ name }) => name)).toEqual(["admin"]);
-    expect(await again.lastBackup()).toBeNull();
+    expect((await again.reads.getEvent(null, id))!.status).toBe("pending");
+    expect(await again.endpoints.target(endpoint)).toMatchObject({ headers: { "x-api-key": "header-canary-1f2e" } });
+    expect((await again.keys.list(EVERYTHING)).data.map(({ name }) => name)).toEqual(["admin"]);
+    expect(await again.operations.lastBackup()).toBeNull();
   });
 
   it("that is copied by hand into an empty directory starts paused, says what it is, and is no new store", async () => {
     const [dir, place] = [temporaryDirectory(), temporaryDirectory()];
     const store = await open({ dir });
-    const backup = await store.backup(into(place), START + 5);
+    const backup = await store.operations.backup(into(place), START + 5);
     const warnings: unknown[] = [];
     const log = { warn: (fields: object, message: string) => void warnings.push([fields, message]) };
     const there = temporaryDirectory();
@@ -87,12 +87,12 @@ describe("a backup", () => {
     expect(warnings).toEqual([
       [{ dir: there, made_at: "2026-11-20T09:55:00.005Z" }, expect.stringContaining("it starts paused")],
     ]);
-    expect(await opened.store.getPause()).toMatchObject({ by: "restore" });
-    expect(await opened.store.resume()).toBe(true);
+    expect(await opened.store.operations.getPause()).toMatchObject({ by: "restore" });
+    expect(await opened.store.operations.resume()).toBe(true);
     await opened.store.close();
     // Once it was taken up it is a store like any other.
     const again = await open({ dir: there, log });
-    expect([await again.getPause(), warnings.length]).toEqual([null, 1]);
+    expect([await again.operations.getPause(), warnings.length]).toEqual([null, 1]);
   });
 
   it("holds secret.key where a passphrase seals it, given or in a file, and only then", async () => {
@@ -102,9 +102,9 @@ describe("a backup", () => {
     const sealWithFile = join(place, "passphrase");
     writeFileSync(sealWithFile, "from a file, 1 line\r\n", { mode: 0o600 });
     const passphrase = "typed passphrase \u00e9";
-    const plain = await store.backup(into(place), START);
-    const typed = await store.backup(into(place, { passphrase, sealWithFile }), START + 1);
-    const filed = await store.backup(into(place, { sealWithFile }), START + 2);
+    const plain = await store.operations.backup(into(place), START);
+    const typed = await store.operations.backup(into(place, { passphrase, sealWithFile }), START + 1);
+    const filed = await store.operations.backup(into(place, { sealWithFile }), START + 2);
     expect([plain.sealed, typed.sealed, filed.sealed]).toEqual([false, true, true]);
     const sealedIn = (file: string) => {
       const meta = new Meta(new Database(file, { readonly: true }));
@@ -136,21 +136,21 @@ describe("a backup", () => {
     const [dir, place] = [temporaryDirectory(), temporaryDirectory()];
     const store = await open({ dir });
     const refused = { code: "backup_failed", detail: expect.stringContaining(detail) };
-    await expect(store.backup(into(place, { sealWithFile: file() }), START)).rejects.toMatchObject(refused);
+    await expect(store.operations.backup(into(place, { sealWithFile: file() }), START)).rejects.toMatchObject(refused);
     expect(readdirSync(place)).toEqual([]);
   });
 
   it("is made one at a time, and the oldest go when there are more than are kept", async () => {
     const [dir, place] = [temporaryDirectory(), join(temporaryDirectory(), "backups")];
     const store = await open({ dir });
-    const first = store.backup(into(place, { mayMake: true, keep: 2 }), START);
-    await expect(store.backup(into(place), START)).rejects.toMatchObject({ code: "backup_running" });
+    const first = store.operations.backup(into(place, { mayMake: true, keep: 2 }), START);
+    await expect(store.operations.backup(into(place), START)).rejects.toMatchObject({ code: "backup_running" });
     await first;
-    await store.backup(into(place, { keep: 2 }), START + 1);
-    await store.backup(into(place, { keep: 2 }), START + 2);
+    await store.operations.backup(into(place, { keep: 2 }), START + 1);
+    await store.operations.backup(into(place, { keep: 2 }), START + 2);
     expect(readdirSync(place).map((name) => name.slice(-8))).toEqual(["0001Z.db", "0002Z.db"]);
     // Under a clock that was set back the new one is not the one that goes.
-    const { file } = await store.backup(into(place, { keep: 1 }), START - 1);
+    const { file } = await store.operations.backup(into(place, { keep: 1 }), START - 1);
     expect(readdirSync(place)).toEqual([file.slice(place.length + 1)]);
     expect(statSync(place).mode & 0o777).toBe(0o700);
   });
@@ -162,9 +162,9 @@ describe("a backup", () => {
   ])("into %s is refused, and says what to do", async (_, place, detail) => {
     const store = await open({ dir: temporaryDirectory() });
     const refused = { code: "backup_failed", detail: expect.stringContaining(detail) };
-    await expect(store.backup(into(place), START)).rejects.toMatchObject(refused);
-    expect(await store.lastBackup()).toBeNull();
-    expect(store.state()).toBe("ready");
+    await expect(store.operations.backup(into(place), START)).rejects.toMatchObject(refused);
+    expect(await store.operations.lastBackup()).toBeNull();
+    expect(store.upkeep.state()).toBe("ready");
   });
 
   it("is not begun where there is too little space for it, with the floor where it shares the data's disk", async () => {
@@ -178,7 +178,7 @@ describe("a backup", () => {
         / has 513 MiB free, and a backup needs 514 MiB with \[data\] disk_floor: free some/,
       ),
     };
-    await expect(store.backup(into(dir), START)).rejects.toMatchObject(refused);
+    await expect(store.operations.backup(into(dir), START)).rejects.toMatchObject(refused);
   });
 
   it("of a damaged database is found out and not kept", async () => {
@@ -186,7 +186,7 @@ describe("a backup", () => {
     const store = await open({ dir });
     await addEndpoint(store);
     const data = Buffer.from(JSON.stringify({ text: "x".repeat(20_000) }));
-    await store.publish(
+    await store.events.publish(
       Array.from({ length: 200 }, () => draft({ data })),
       START,
       noRoom,
@@ -197,7 +197,7 @@ describe("a backup", () => {
     for (let page = 100; page < 200; page++) writeSync(file, Buffer.alloc(64, 0xff), 0, 64, page * 8192);
     closeSync(file);
     const refused = { code: "backup_failed", detail: expect.stringContaining("the copy is damaged") };
-    await expect(damaged.backup(into(place), START)).rejects.toMatchObject(refused);
+    await expect(damaged.operations.backup(into(place), START)).rejects.toMatchObject(refused);
     expect(readdirSync(place)).toEqual([]);
   });
 });

@@ -32,14 +32,14 @@ async function aStore(dir: string): Promise<Site> {
   for (let n = 0; n < ENDPOINTS; n++) endpoints.push(await addEndpoint(store, { url: `https://r${n}.example/` }));
   for (let n = 0; n < EVENTS; n += 100) {
     const drafts = Array.from({ length: 100 }, () => draft({ data: Buffer.from(`{"text":"${"x".repeat(300)}"}`) }));
-    await store.publish(drafts, START, noRoom);
+    await store.events.publish(drafts, START, noRoom);
   }
   const owed = new Set<string>();
   const done = new Set<string>();
   for (const endpoint of endpoints) {
     for (const [at, claim] of (await dueOf(store, endpoint)).entries()) {
       const result = [delivered(claim), failed(claim), again(claim, START + 1000), null][at % 4]!;
-      if (result !== null) await store.record([result]);
+      if (result !== null) await store.deliveries.record([result]);
       (at % 4 < 2 ? done : owed).add(nameOf(claim));
     }
   }
@@ -48,7 +48,7 @@ async function aStore(dir: string): Promise<Site> {
 }
 
 async function dueOf(store: Store, endpoint: string): Promise<readonly Claim[]> {
-  return (await store.due(endpoint, BEGINNING, Number.MAX_SAFE_INTEGER, 10_000)).claims;
+  return (await store.deliveries.due(endpoint, BEGINNING, Number.MAX_SAFE_INTEGER, 10_000)).claims;
 }
 
 function copyOf(site: Site): Site {
@@ -103,7 +103,10 @@ describe("a start after a kill, on a database with a damaged page,", () => {
         kill(site);
         const { store, lines } = await opened(site);
         expect(await owedNow(store)).toEqual(whole.owed);
-        expect(await store.damage()).toMatchObject({ pages: [{ name: "delivery", pages: [page] }], lost: [] });
+        expect(await store.operations.damage()).toMatchObject({
+          pages: [{ name: "delivery", pages: [page] }],
+          lost: [],
+        });
         expect(lines.some(({ message }) => message.includes("the database was damaged"))).toBe(true);
         await store.close();
         requireSound(site.file);
@@ -118,14 +121,14 @@ describe("a start after a kill, on a database with a damaged page,", () => {
       overwrite(site.file, page);
       kill(site);
       const { store } = await opened(site);
-      const { data } = await store.listEvents({ tenant: null, limit: 1000, order: "oldest" });
+      const { data } = await store.reads.listEvents({ tenant: null, limit: 1000, order: "oldest" });
       const readable = new Set(data.map(({ id }) => id));
       expect(readable.size).toBeGreaterThan(EVENTS - 40);
       expect(readable.size).toBeLessThan(EVENTS);
       expect(await owedNow(store)).toEqual(
         new Set([...whole.owed].filter((name) => readable.has(name.split(" ")[0]!))),
       );
-      const { lost } = (await store.damage())!;
+      const { lost } = (await store.operations.damage())!;
       expect(lost).toMatchObject([{ table: "event", rows: EVENTS - readable.size }]);
       await store.close();
       requireSound(site.file);
@@ -138,7 +141,7 @@ describe("a start after a kill, on a database with a damaged page,", () => {
     kill(site);
     const { store } = await opened(site);
     expect(await owedNow(store)).toEqual(whole.owed);
-    const { lost } = (await store.damage())!;
+    const { lost } = (await store.operations.damage())!;
     expect(lost).toMatchObject([{ table: "attempt" }]);
     expect(lost[0]!.rows).toBeGreaterThan(10);
     await store.close();
@@ -153,7 +156,7 @@ describe("a start after a kill, on a database with a damaged page,", () => {
       kill(site);
       const { store } = await opened(site);
       expect(await owedNow(store)).toEqual(whole.owed);
-      expect((await store.damage())!.lost).toEqual([]);
+      expect((await store.operations.damage())!.lost).toEqual([]);
       await store.close();
       requireSound(site.file);
     },
@@ -185,10 +188,10 @@ describe("a start after a kill, on a database with a damaged page,", () => {
     overwrite(site.file, leaves(site, "delivery")[0]!.page);
     kill(site);
     const { store } = await opened(site);
-    const { file } = (await store.damage())!;
+    const { file } = (await store.operations.damage())!;
     expect(existsSync(file)).toBe(true);
     rmSync(file);
-    expect(await store.damage()).toBeNull();
+    expect(await store.operations.damage()).toBeNull();
     await store.close();
   });
 
@@ -229,17 +232,21 @@ describe("damage that is met while the store is open", () => {
     overwrite(site.file, leaves(site, "delivery")[0]!.page);
 
     const { store } = await opened(site, { onFault: (error: Error) => faults.push(error) });
-    const results = await store.record(claims.map(delivered));
+    const results = await store.deliveries.record(claims.map(delivered));
     expect(results).toEqual(claims.map(() => ({ result: "applied", waiting: null })));
     expect(faults).toMatchObject([{ name: "StoreDamaged" }]);
     await store.close();
 
     const { store: next } = await opened(site);
-    expect((await next.damage())!.lost).toEqual([]);
+    expect((await next.operations.damage())!.lost).toEqual([]);
     const sent = new Set(claims.map(nameOf));
     expect(await owedNow(next)).toEqual(new Set([...whole.owed].filter((name) => !sent.has(name))));
-    const [attempt] = (await next.listAttempts({ tenant: null, event: claims[0]!.event, limit: 10, order: "newest" }))!
-      .data;
+    const [attempt] = (await next.reads.listAttempts({
+      tenant: null,
+      event: claims[0]!.event,
+      limit: 10,
+      order: "newest",
+    }))!.data;
     expect(attempt).toMatchObject({ statusCode: 200, number: claims[0]!.number });
     expect(Buffer.from(attempt!.responseBody).toString()).toBe("answer");
     await next.close();

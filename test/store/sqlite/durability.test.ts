@@ -16,7 +16,7 @@ async function closedStore(): Promise<{ dir: string; file: string; endpoint: str
     signingSecret: "whsec_CANARYSECRET",
     headers: { "X-Key": "CANARYHEADER" },
   });
-  await store.publish([draft(), draft()], START, noRoom);
+  await store.events.publish([draft(), draft()], START, noRoom);
   await store.close();
   return { dir, file: join(dir, "webhookd.db"), endpoint };
 }
@@ -58,7 +58,7 @@ describe("a store opened again", () => {
     );
     db.close();
     const store = await open({ dir });
-    const { claims } = await store.due(endpoint, BEGINNING, START, 10);
+    const { claims } = await store.deliveries.due(endpoint, BEGINNING, START, 10);
     expect(claims.map((claim) => claim.corrupt ?? false)).toEqual([true, false]);
   });
 
@@ -70,8 +70,8 @@ describe("a store opened again", () => {
     const store = await open({ dir });
     // A later write is committed after the sweep's.
     await publishOne(store);
-    expect(await store.earliestDue(null, 9)).toEqual(new Map());
-    const { data } = await store.listEvents({ tenant: null, limit: 9, order: "oldest", endpoint });
+    expect(await store.deliveries.earliestDue(null, 9)).toEqual(new Map());
+    const { data } = await store.reads.listEvents({ tenant: null, limit: 9, order: "oldest", endpoint });
     expect(data.map((event) => event.status)).toEqual(["cancelled", "cancelled"]);
   });
 
@@ -80,8 +80,8 @@ describe("a store opened again", () => {
     await store.close();
     await store.close();
     await expect(publishOne(store)).rejects.toMatchObject({ code: "storage_unavailable" });
-    await expect(store.listKeys(EVERYTHING)).rejects.toMatchObject({ code: "storage_unavailable" });
-    expect(store.state()).toBe("store_unavailable");
+    await expect(store.keys.list(EVERYTHING)).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect(store.upkeep.state()).toBe("store_unavailable");
   });
 
   it("commits what was asked before it was closed", async () => {
@@ -90,6 +90,6 @@ describe("a store opened again", () => {
     const publishing = publishOne(store);
     await store.close();
     const { id } = await publishing;
-    expect(await (await open({ dir })).getEvent(null, id)).not.toBeNull();
+    expect(await (await open({ dir })).reads.getEvent(null, id)).not.toBeNull();
   });
 });

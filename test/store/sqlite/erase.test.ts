@@ -10,7 +10,7 @@ it.each(["a short text", "a long one, over many pages"])(
     const dir = temporaryDirectory();
     const store = await open({ dir });
     await addEndpoint(store);
-    await store.publish(Array(50).fill(draft()), START, room);
+    await store.events.publish(Array(50).fill(draft()), START, room);
     const filler = "x".repeat(size.startsWith("a short") ? 10 : 100_000);
     const data = Buffer.from(`{"filler":"${filler}","said":"canary-of-the-payload"}`);
     const { id, fresh } = await publishOne(store, { data });
@@ -19,15 +19,15 @@ it.each(["a short text", "a long one, over many pages"])(
       responseHeaders: { server: "canary-of-a-header" },
     };
     const outcome = answered(503, more);
-    await store.record([ended(fresh[0]!, { status: "pending", retry: 1, dueAt: START + 1 }, { outcome })]);
-    await store.record([again({ ...fresh[0]!, number: 2, retry: 1 }, START + 2)]);
+    await store.deliveries.record([ended(fresh[0]!, { status: "pending", retry: 1, dueAt: START + 1 }, { outcome })]);
+    await store.deliveries.record([again({ ...fresh[0]!, number: 2, retry: 1 }, START + 2)]);
     const success = { outcome: answered(200, more) };
-    await store.record([ended({ ...fresh[0]!, number: 3, retry: 2 }, { status: "delivered" }, success)]);
+    await store.deliveries.record([ended({ ...fresh[0]!, number: 3, retry: 2 }, { status: "delivered" }, success)]);
     // What was written to the log has to reach the file before it can be erased there.
     const before = await reopened(store, dir);
     expect(bytesOf(dir)).toContain("canary-of-the-payload");
     expect(bytesOf(dir)).toContain("canary-of-the-answer");
-    await before.eraseEvent(null, id);
+    await before.events.erase(null, id);
     await before.close();
     expect(bytesOf(dir)).not.toMatch(/canary-of/);
   },

@@ -8,11 +8,11 @@ const query = { tenant: null, since: START, stepMs: 1000, parts: 5, limit: 100 }
 it("is asked of the file a few hundred deliveries at a time, and not one by one", async () => {
   const { store } = await openSqlite();
   for (let count = 0; count < 3; count++) await addEndpoint(store);
-  const published = await store.publish(Array(400).fill(draft()), START, room);
+  const published = await store.events.publish(Array(400).fill(draft()), START, room);
   const claims = published.flatMap(({ fresh }) => fresh);
-  await store.record(claims.map((claim) => ended(claim, { status: "failed" })));
+  await store.deliveries.record(claims.map((claim) => ended(claim, { status: "failed" })));
   const asked = askedOfFile();
-  const report = await store.failures(query);
+  const report = await store.statistics.failures(query);
   expect(report!.groups.map(({ failed }) => failed)).toEqual([400, 400, 400]);
   expect(asked()).toBeLessThan(claims.length / 100);
   expect(asked()).toBeGreaterThan(1);

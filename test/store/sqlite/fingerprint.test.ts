@@ -9,8 +9,8 @@ it("keeps no plain hash of what an idempotency key was used for", async () => {
   const store = await open({ dir });
   const fingerprint = Buffer.from("the plain hash of a weak secret!");
   const idempotency = { key: "canary-key", fingerprint, expiresAt: START + 1000 };
-  await store.publish([draft({ idempotency })], START, room);
-  await store.remember({ tenant: "default", ...idempotency, key: "canary-other" }, "{}");
+  await store.events.publish([draft({ idempotency })], START, room);
+  await store.idempotency.remember({ tenant: "default", ...idempotency, key: "canary-other" }, "{}");
   await store.close();
   const bytes = readFileSync(join(dir, "webhookd.db"));
   expect(bytes.includes("canary-key") && bytes.includes("canary-other")).toBe(true);

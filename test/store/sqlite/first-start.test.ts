@@ -27,7 +27,7 @@ describe("the first start", () => {
     try {
       expect({ created, adminKeyFile }).toEqual({ created: true, adminKeyFile: join(dir, "admin.key") });
       const token = parseToken(readFileSync(join(dir, "admin.key"), "utf8").trim())!;
-      const key = await store.getKey(token.keyId);
+      const key = await store.keys.get(token.keyId);
       expect(key).toMatchObject({ name: "admin", scopes: ["admin"], tenant: "*", revokedAt: null });
       expect(Buffer.compare(key!.hash, hashSecret(token.secret))).toBe(0);
       expect(modeOf(dir)).toBe("700");
@@ -57,8 +57,8 @@ describe("the first start", () => {
     remove(dir, ...missing);
     const store = await open({ dir });
     const token = parseToken(readFileSync(join(dir, "admin.key"), "utf8").trim())!;
-    expect(await store.getKey(token.keyId)).toMatchObject({ name: "admin" });
-    expect((await store.listKeys(EVERYTHING)).data).toHaveLength(1);
+    expect(await store.keys.get(token.keyId)).toMatchObject({ name: "admin" });
+    expect((await store.keys.list(EVERYTHING)).data).toHaveLength(1);
     if (!missing.includes("admin.key")) expect(readFileSync(join(dir, "admin.key"), "utf8")).toBe(adminKey);
     expect(existsSync(join(dir, "STORE"))).toBe(true);
     await addEndpoint(store);
@@ -71,7 +71,7 @@ describe("the first start", () => {
       remove(dir, "STORE", ...DATABASE);
       writeFileSync(join(dir, "webhookd.db"), leave());
       writeFileSync(join(dir, "secret.key.tmp"), "half");
-      expect((await (await open({ dir })).listKeys(EVERYTHING)).data).toHaveLength(1);
+      expect((await (await open({ dir })).keys.list(EVERYTHING)).data).toHaveLength(1);
     }
   });
 
@@ -90,7 +90,7 @@ describe("the first start", () => {
     const store = await open({ dir, secretKeyFile });
     expect(existsSync(join(dir, "secret.key"))).toBe(false);
     expect(readFileSync(secretKeyFile, "utf8")).toMatch(/^[0-9a-f]{64}\n$/);
-    expect(store.state()).toBe("ready");
+    expect(store.upkeep.state()).toBe("ready");
   });
 });
 

@@ -68,9 +68,9 @@ beforeAll(async () => {
   const { store } = await openStore(optionsOf({ dir: before, clock }));
   plain = await addEndpoint(store);
   headed = await addEndpoint(store, { headers: HEADERS });
-  await store.rotateSecret(null, headed, { secret: "the one that comes next", switchesAt: START + 60_000 }, START);
+  await store.secrets.rotate(null, headed, { secret: "the one that comes next", switchesAt: START + 60_000 }, START);
   secrets = await secretsOf(store);
-  await store.publish([draft({ idempotency: once })], START, room);
+  await store.events.publish([draft({ idempotency: once })], START, room);
   await store.close();
 });
 
@@ -82,7 +82,7 @@ function prepare(without?: "secret.key"): void {
 }
 
 async function secretsOf(store: Store) {
-  return [await store.signingSecrets(null, plain), await store.signingSecrets(null, headed)];
+  return [await store.secrets.get(null, plain), await store.secrets.get(null, headed)];
 }
 
 const key = () => readFileSync(secretKeyFile, "utf8");
@@ -112,7 +112,7 @@ describe("changing secret.key", () => {
     const ends = await killedEverywhere(rekey, async () => {
       const { store } = await again();
       expect(await secretsOf(store)).toEqual(secrets);
-      expect(await store.target(headed)).toMatchObject({ headers: HEADERS });
+      expect(await store.endpoints.target(headed)).toMatchObject({ headers: HEADERS });
       await store.close();
       expect(existsSync(`${secretKeyFile}.next`)).toBe(false);
       return key() === old ? "old" : "new";
@@ -128,12 +128,12 @@ describe("changing secret.key", () => {
       const { store } = await again();
       life.left = calls;
       // What the killed process had in memory is gone; closing the file changes no other.
-      await store.rekey().finally(() => store.close());
+      await store.operations.rekey().finally(() => store.close());
     };
     const ends = await killedEverywhere(inUse, async () => {
       const { store } = await again();
       expect(await secretsOf(store)).toEqual(secrets);
-      expect(await store.target(headed)).toMatchObject({ headers: HEADERS });
+      expect(await store.endpoints.target(headed)).toMatchObject({ headers: HEADERS });
       await store.close();
       expect(existsSync(`${secretKeyFile}.next`)).toBe(false);
       return key() === old ? "old" : "new";
@@ -150,9 +150,9 @@ describe("changing secret.key", () => {
     expect(readdirSync(dir).filter((name) => name.includes(".old-"))).toHaveLength(2);
     expect(second).not.toBe(kept);
     const { store } = await again();
-    const [repeated] = await store.publish([draft({ idempotency: once })], START, room);
+    const [repeated] = await store.events.publish([draft({ idempotency: once })], START, room);
     expect(repeated).toMatchObject({ duplicate: true });
-    await expect(store.publish([draft({ idempotency: another })], START, room)).rejects.toThrow();
+    await expect(store.events.publish([draft({ idempotency: another })], START, room)).rejects.toThrow();
     await store.close();
   });
 
@@ -174,18 +174,18 @@ describe("changing secret.key under a store in use", () => {
     let turns = 0;
     let isDone = false;
     const count = () => void (turns++, isDone || setImmediate(count));
-    const changing = store.rekey().finally(() => (isDone = true));
+    const changing = store.operations.rekey().finally(() => (isDone = true));
     count();
     const added = await addEndpoint(store, { headers: HEADERS });
-    await store.rotateSecret(null, plain, { secret: "another one", switchesAt: START }, START);
-    await store.updateEndpoint(null, headed, (settings) => ({ ...settings, headers: { "x-new": "1" } }), START);
+    await store.secrets.rotate(null, plain, { secret: "another one", switchesAt: START }, START);
+    await store.endpoints.update(null, headed, (settings) => ({ ...settings, headers: { "x-new": "1" } }), START);
     expect(isDone).toBe(false);
     expect(await changing).toMatchObject({ keyFile: secretKeyFile, resealed: 203, damaged: [] });
     expect(turns).toBeGreaterThan(5);
     const look = async (at: Store) => {
-      expect(await at.signingSecrets(null, plain)).toMatchObject({ current: "another one" });
-      expect(await at.target(headed)).toMatchObject({ headers: { "x-new": "1" } });
-      expect(await at.target(added)).toMatchObject({ headers: HEADERS });
+      expect(await at.secrets.get(null, plain)).toMatchObject({ current: "another one" });
+      expect(await at.endpoints.target(headed)).toMatchObject({ headers: { "x-new": "1" } });
+      expect(await at.endpoints.target(added)).toMatchObject({ headers: HEADERS });
       await at.close();
     };
     await look(store);
@@ -198,16 +198,16 @@ describe("changing secret.key under a store in use", () => {
     const old = key();
     const kept = `${secretKeyFile}.old-${new Box(Buffer.from(old.trim(), "hex"), () => Buffer.alloc(12)).keyId}`;
     mkdirSync(`${kept}.tmp`);
-    await expect(store.rekey()).rejects.toMatchObject({
+    await expect(store.operations.rekey()).rejects.toMatchObject({
       code: "rekey_failed",
       detail: expect.stringContaining(".next"),
     });
     expect([key(), await secretsOf(store)]).toEqual([old, secrets]);
     const only = readFileSync(`${secretKeyFile}.next`, "utf8");
-    await expect(store.rekey()).rejects.toMatchObject({ code: "rekey_failed" });
+    await expect(store.operations.rekey()).rejects.toMatchObject({ code: "rekey_failed" });
     expect(readFileSync(`${secretKeyFile}.next`, "utf8")).toBe(only);
     rmdirSync(`${kept}.tmp`);
-    const after = await store.rekey();
+    const after = await store.operations.rekey();
     expect([readFileSync(kept, "utf8"), readFileSync(after.kept!, "utf8")]).toEqual([old, only]);
     await store.close();
     const { store: reopened } = await again();
@@ -220,7 +220,7 @@ describe("changing secret.key under a store in use", () => {
     const { store } = await again();
     const db = openFile(join(dir, "webhookd.db"), { timeout: 5000, nativeBinding: undefined });
     db.exec("CREATE TRIGGER no BEFORE UPDATE OF secret ON endpoint BEGIN SELECT RAISE(ABORT, 'no'); END");
-    await expect(store.rekey()).rejects.toThrow("no");
+    await expect(store.operations.rekey()).rejects.toThrow("no");
     expect(await secretsOf(store)).toEqual(secrets);
     db.exec("DROP TRIGGER no");
     db.close();
@@ -228,7 +228,7 @@ describe("changing secret.key under a store in use", () => {
     await store.close();
     const { store: reopened } = await again();
     expect([await secretsOf(reopened), existsSync(`${secretKeyFile}.next`)]).toEqual([secrets, false]);
-    expect(await reopened.target(added)).toMatchObject({ headers: HEADERS });
+    expect(await reopened.endpoints.target(added)).toMatchObject({ headers: HEADERS });
     await reopened.close();
   });
 
@@ -237,10 +237,14 @@ describe("changing secret.key under a store in use", () => {
     const { store } = await again();
     for (let count = 0; count < 100; count++) await addEndpoint(store);
     const place = { dir: join(dir, "backups"), mayMake: true, keep: 0, passphrase: "correct horse battery" };
-    const backup = store.backup(place, START);
-    await expect(store.rekey()).rejects.toMatchObject({ code: "backup_running" });
+    const backup = store.operations.backup(place, START);
+    await expect(store.operations.rekey()).rejects.toMatchObject({ code: "backup_running" });
     await backup;
-    const [rekeyed, same, { file }] = await Promise.all([store.rekey(), store.rekey(), store.backup(place, START + 1)]);
+    const [rekeyed, same, { file }] = await Promise.all([
+      store.operations.rekey(),
+      store.operations.rekey(),
+      store.operations.backup(place, START + 1),
+    ]);
     expect(same).toEqual(rekeyed);
     const db = openFile(file, { timeout: 5000, nativeBinding: undefined });
     expect(isKeyOf(new Meta(db).keyCheck, readSecretKey(secretKeyFile))).toBe(true);
@@ -254,17 +258,17 @@ describe("changing secret.key under a store in use", () => {
     cpSync(secretKeyFile, elsewhere);
     const { store: fed } = await openStore(optionsOf({ dir, clock, create: false, secretKeyFile: elsewhere }));
     const outside = { code: "key_not_changeable", detail: expect.stringContaining("WEBHOOKD_DATA_SECRET_KEY_FILE") };
-    await expect(fed.rekey()).rejects.toMatchObject(outside);
+    await expect(fed.operations.rekey()).rejects.toMatchObject(outside);
     await fed.close();
     const { store } = await again();
     const old = key();
     writeFileSync(secretKeyFile, `${"00".repeat(32)}\n`);
-    await expect(store.rekey()).rejects.toMatchObject({ code: "key_not_changeable" });
+    await expect(store.operations.rekey()).rejects.toMatchObject({ code: "key_not_changeable" });
     writeFileSync(secretKeyFile, old);
     vi.mocked(accessSync).mockImplementationOnce(() => {
       throw new Error("EROFS");
     });
-    await expect(store.rekey()).rejects.toMatchObject({ detail: expect.stringContaining("is read-only") });
+    await expect(store.operations.rekey()).rejects.toMatchObject({ detail: expect.stringContaining("is read-only") });
     await store.close();
     expect([key(), readdirSync(dir).filter((name) => name.includes("key."))]).toEqual([old, []]);
   });
@@ -273,7 +277,7 @@ describe("changing secret.key under a store in use", () => {
     prepare();
     const { store } = await again();
     rmSync(secretKeyFile);
-    expect(await store.rekey()).toMatchObject({ kept: null });
+    expect(await store.operations.rekey()).toMatchObject({ kept: null });
     await store.close();
     const { store: reopened } = await again();
     expect(await secretsOf(reopened)).toEqual(secrets);
@@ -309,13 +313,13 @@ describe("reissuing secrets", () => {
       [headed, ["x-token"]],
     ]);
     const { store } = await again();
-    const now = await store.signingSecrets(null, plain);
+    const now = await store.secrets.get(null, plain);
     expect(now).toEqual({ current: expect.stringMatching(/^whsec_.{44}$/), next: null });
     expect(now).not.toEqual(secrets[0]);
-    expect(await store.target(headed)).toMatchObject({ damaged: { parts: ["headers"] } });
-    expect(await store.getPause()).toMatchObject({ by: "secrets reissue" });
-    await store.updateEndpoint(null, headed, (settings) => ({ ...settings, headers: HEADERS }), START);
-    expect(await store.target(headed)).toMatchObject({ headers: HEADERS, nextSigningSecret: null });
+    expect(await store.endpoints.target(headed)).toMatchObject({ damaged: { parts: ["headers"] } });
+    expect(await store.operations.getPause()).toMatchObject({ by: "secrets reissue" });
+    await store.endpoints.update(null, headed, (settings) => ({ ...settings, headers: HEADERS }), START);
+    expect(await store.endpoints.target(headed)).toMatchObject({ headers: HEADERS, nextSigningSecret: null });
     await store.close();
   });
 

@@ -51,10 +51,10 @@ describe("a store of an older version", () => {
     const warnings: object[] = [];
     const log = { warn: (fields: object) => void warnings.push(fields) };
     const { store } = await openStore(optionsOf({ dir, clock, log, migrations: LATER }));
-    expect(store.schemaVersion).toBe(NEXT + 1);
-    expect((await store.getEvent(null, event))!.status).toBe("pending");
+    expect(store.operations.schemaVersion).toBe(NEXT + 1);
+    expect((await store.reads.getEvent(null, event))!.status).toBe("pending");
     // A migration is no restore.
-    expect(await store.getPause()).toBeNull();
+    expect(await store.operations.getPause()).toBeNull();
     await store.close();
     expect([schema(), hasNote(), ask("SELECT note FROM endpoint")]).toEqual([NEXT + 1, true, "none"]);
     expect(copies()).toEqual([expect.stringMatching(COPY)]);
@@ -83,7 +83,7 @@ describe("a store of an older version", () => {
     });
     expect(restored).toMatchObject({ schema: SCHEMA_VERSION, migratedTo: SCHEMA_VERSION, key: "there", events: 1 });
     const { store } = await openStore(optionsOf({ dir, clock }));
-    expect(await store.getPause()).toMatchObject({ by: "restore" });
+    expect(await store.operations.getPause()).toMatchObject({ by: "restore" });
     await store.close();
   });
 
@@ -136,7 +136,10 @@ describe("a store of an older version", () => {
     expect(signal).toBe("SIGKILL");
     expect([schema(), hasNote()]).toEqual([SCHEMA_VERSION, false]);
     const { store } = await openStore(optionsOf({ dir, clock, migrations: [...MIGRATIONS, NOTE] }));
-    expect([store.schemaVersion, (await store.getEvent(null, event))!.status]).toEqual([NEXT, "pending"]);
+    expect([store.operations.schemaVersion, (await store.reads.getEvent(null, event))!.status]).toEqual([
+      NEXT,
+      "pending",
+    ]);
     await store.close();
     expect(copies()).toHaveLength(1);
   });

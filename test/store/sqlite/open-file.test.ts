@@ -19,10 +19,10 @@ it("prepares no statement of the store anew because it is run again", async () =
   const endpoint = await addEndpoint(store);
   await publishOne(store);
   for (const order of ["oldest", "newest"] as const) {
-    await store.listEndpoints({ ...EVERYTHING, order });
-    await store.listEvents({ ...EVERYTHING, order });
-    await store.listDeliveries({ ...EVERYTHING, order, endpoint });
-    await store.listEndpointAttempts({ ...EVERYTHING, order, endpoint });
+    await store.endpoints.list({ ...EVERYTHING, order });
+    await store.reads.listEvents({ ...EVERYTHING, order });
+    await store.reads.listDeliveries({ ...EVERYTHING, order, endpoint });
+    await store.reads.listEndpointAttempts({ ...EVERYTHING, order, endpoint });
   }
   const all = [...new Set(prepared.mock.calls.map(([sql]) => sql))];
   await store.close();

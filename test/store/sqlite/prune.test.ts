@@ -2,7 +2,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { silentLog } from "../../../src/log.ts";
-import type { Store } from "../../../src/store/store.ts";
+import type { UpkeepStore } from "../../../src/store/store.ts";
 import { Retention } from "../../../src/upkeep/retention.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { addEndpoint, delivered, draft, noRoom, room, START } from "../fixtures.ts";
@@ -20,12 +20,12 @@ it("prunes at most 200 rows between two commits of publishes, and uses the freed
   const store = await open({ dir, clock });
   await addEndpoint(store);
   for (let batch = 0; batch < EVENTS / BATCH; batch++) {
-    const published = await store.publish(
+    const published = await store.events.publish(
       Array.from({ length: BATCH }, () => draft()),
       START,
       room,
     );
-    await store.record(published.map(({ fresh }) => delivered(fresh[0]!)));
+    await store.deliveries.record(published.map(({ fresh }) => delivered(fresh[0]!)));
   }
   const file = new Database(join(dir, "webhookd.db"), { readonly: true });
   const pages = () => file.pragma("page_count", { simple: true }) as number;
@@ -38,10 +38,10 @@ it("prunes at most 200 rows between two commits of publishes, and uses the freed
 
   const log: ("ack" | number)[] = [];
   let removed = 0;
-  const pruneEvents: Store["pruneEvents"] = async (rules, from) => {
+  const pruneEvents: UpkeepStore["pruneEvents"] = async (rules, from) => {
     const before = rowsFrom.get()!;
     const acked = log.filter((entry) => entry === "ack").length;
-    const result = await store.pruneEvents(rules, from);
+    const result = await store.upkeep.pruneEvents(rules, from);
     // What was published meanwhile: an event and a delivery each.
     const added = 2 * (log.filter((entry) => entry === "ack").length - acked);
     const rows = before + added - rowsFrom.get()!;
@@ -49,14 +49,14 @@ it("prunes at most 200 rows between two commits of publishes, and uses the freed
     removed += result.pruned;
     return result;
   };
-  const watched = { pruneEvents } as Store;
+  const watched = { ...store, upkeep: { ...store.upkeep, pruneEvents } };
   clock.advance(31 * DAY);
   const { signal } = new AbortController();
   const retention = new Retention({ store: watched, clock, log: silentLog, rules: () => RULES, signal });
   const state = { done: false };
   const pass = retention.pruneEvents().finally(() => (state.done = true));
   while (!state.done) {
-    await store.publish([draft()], clock.now(), noRoom);
+    await store.events.publish([draft()], clock.now(), noRoom);
     log.push("ack");
   }
   await pass;
@@ -71,12 +71,12 @@ it("prunes at most 200 rows between two commits of publishes, and uses the freed
   }
 
   for (let batch = 0; batch < EVENTS / BATCH; batch++) {
-    const published = await store.publish(
+    const published = await store.events.publish(
       Array.from({ length: BATCH }, () => draft()),
       clock.now(),
       room,
     );
-    await store.record(published.map(({ fresh }) => delivered(fresh[0]!)));
+    await store.deliveries.record(published.map(({ fresh }) => delivered(fresh[0]!)));
   }
   expect(pages()).toBeLessThan(pagesBefore * 1.2);
   file.close();

@@ -14,7 +14,7 @@ beforeEach(async () => {
   dir = temporaryDirectory();
   database = join(dir, "webhookd.db");
   const { store } = await openStore(optionsOf({ dir }));
-  await store.publish(Array(50).fill(draft()), START, room);
+  await store.events.publish(Array(50).fill(draft()), START, room);
   await store.close();
 });
 

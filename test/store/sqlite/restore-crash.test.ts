@@ -52,7 +52,7 @@ async function publishInto(place: string, cleanly: boolean): Promise<{ event: st
   const { store } = await openStore(optionsOf({ dir: place, clock }));
   await addEndpoint(store);
   const event = (await publishOne(store)).id;
-  const made = cleanly ? await store.backup({ dir: home, mayMake: false, keep: 0 }, START) : null;
+  const made = cleanly ? await store.operations.backup({ dir: home, mayMake: false, keep: 0 }, START) : null;
   if (!cleanly) cpSync(place, `${place}-crashed`, { recursive: true });
   await store.close();
   if (!cleanly) {
@@ -81,8 +81,8 @@ async function found(): Promise<{ which: string; warnings: string[] }> {
   const warnings: string[] = [];
   const log = { warn: (_: object, message: string) => void warnings.push(message) };
   const { store } = await openStore(optionsOf({ dir, clock, create: false, log }));
-  const [old, other] = [await store.getEvent(null, oldEvent), await store.getEvent(null, otherEvent)];
-  const pause = await store.getPause();
+  const [old, other] = [await store.reads.getEvent(null, oldEvent), await store.reads.getEvent(null, otherEvent)];
+  const pause = await store.operations.getPause();
   await store.close();
   expect([old === null, other === null, pause?.by]).toEqual(
     other === null ? [false, true, undefined] : [true, false, "restore"],

@@ -18,7 +18,7 @@ beforeEach(async () => {
   const { store } = await openStore(optionsOf({ dir: from }));
   await addEndpoint(store);
   event = (await publishOne(store)).id;
-  ({ file: backup } = await store.backup({ dir: from, mayMake: false, keep: 0 }, START));
+  ({ file: backup } = await store.operations.backup({ dir: from, mayMake: false, keep: 0 }, START));
   await store.close();
 });
 
@@ -51,7 +51,10 @@ describe("a restore", () => {
     expect(await restore({ migrations })).toMatchObject({ schema: SCHEMA_VERSION, migratedTo: SCHEMA_VERSION + 1 });
     expect(readFileSync(backup).equals(bytes)).toBe(true);
     const { store } = await openStore(optionsOf({ dir, migrations, migrate: false }));
-    expect([store.schemaVersion, await store.getEvent(null, event)]).toEqual([SCHEMA_VERSION + 1, expect.anything()]);
+    expect([store.operations.schemaVersion, await store.reads.getEvent(null, event)]).toEqual([
+      SCHEMA_VERSION + 1,
+      expect.anything(),
+    ]);
     await store.close();
   });
 

@@ -17,31 +17,31 @@ describe("free disk space", () => {
     const { id, fresh } = await publishOne(store);
 
     free = 511 * MIB;
-    const space = await store.checkSpace();
+    const space = await store.upkeep.checkSpace();
     expect(space.floorBytes).toBe(512 * MIB);
     expect(Math.floor(space.freeBytes / MIB)).toBe(511);
-    expect(store.state()).toBe("disk_full");
+    expect(store.upkeep.state()).toBe("disk_full");
     await expect(publishOne(store)).rejects.toMatchObject({ code: "storage_full", retryAfterSeconds: 5 });
-    await store.record([delivered(fresh[0]!)]);
-    expect((await store.getEvent(null, id))!.status).toBe("delivered");
+    await store.deliveries.record([delivered(fresh[0]!)]);
+    expect((await store.reads.getEvent(null, id))!.status).toBe("delivered");
 
     free = 513 * MIB;
-    await store.checkSpace();
-    expect(store.state()).toBe("ready");
+    await store.upkeep.checkSpace();
+    expect(store.upkeep.state()).toBe("ready");
     await publishOne(store);
   });
 
   it("is looked at before the first publish", async () => {
     const store = await open({ dir: temporaryDirectory(), diskFloor: 512 * MIB, statfs: freeBytes(4096) });
-    expect(store.state()).toBe("disk_full");
+    expect(store.upkeep.state()).toBe("disk_full");
   });
 
   it("must leave room for the write-ahead log, whatever the database itself has free", async () => {
     const statfs = freeBytes(127 * MIB);
     const store = await open({ dir: temporaryDirectory(), diskFloor: 127.5 * MIB, statfs });
-    expect(store.state()).toBe("disk_full");
+    expect(store.upkeep.state()).toBe("disk_full");
     const small = await open({ dir: temporaryDirectory(), diskFloor: MIB, statfs });
-    expect(small.state()).toBe("ready");
+    expect(small.upkeep.state()).toBe("ready");
   });
 });
 
@@ -51,18 +51,18 @@ describe("the write-ahead log", () => {
     const clock = new ManualClock();
     const store = await open({ dir, clock, statfs: freeBytes(4096 * MIB), walLimitBytes: 256 * 1024 });
     await addEndpoint(store);
-    expect((await store.checkSpace()).walTrouble).toBeNull();
+    expect((await store.upkeep.checkSpace()).walTrouble).toBeNull();
     const reader = new Database(join(dir, "webhookd.db"), { readonly: true });
     reader.exec("BEGIN");
     reader.prepare("SELECT count(*) FROM event").get();
     for (let n = 0; n < 40; n++) await publishOne(store);
     await clock.advance(61_000);
-    expect((await store.checkSpace()).walTrouble).toMatch(/write-ahead log .* could be moved into the database/);
-    expect(store.walTrouble).not.toBeNull();
+    expect((await store.upkeep.checkSpace()).walTrouble).toMatch(/write-ahead log .* could be moved into the database/);
+    expect(store.upkeep.walTrouble).not.toBeNull();
     reader.close();
     // Once a minute it tries for itself.
     await clock.advance(61_000);
-    expect((await store.checkSpace()).walTrouble).toBeNull();
+    expect((await store.upkeep.checkSpace()).walTrouble).toBeNull();
   });
 });
 
@@ -73,18 +73,18 @@ describe("the brake", () => {
     const pause = { reason: "a test", by: "socket", at: 1 };
     const other = new Database(join(dir, "webhookd.db"));
     other.exec("BEGIN IMMEDIATE");
-    expect(await store.pause(pause)).toEqual({ ...pause, saved: false });
-    expect(await store.getPause()).toEqual({ ...pause, saved: false });
+    expect(await store.operations.pause(pause)).toEqual({ ...pause, saved: false });
+    expect(await store.operations.getPause()).toEqual({ ...pause, saved: false });
     // The one that holds stays.
-    expect(await store.pause({ ...pause, reason: "another" })).toEqual({ ...pause, saved: false });
-    await store.checkSpace();
-    expect(await store.getPause()).toMatchObject({ saved: false });
+    expect(await store.operations.pause({ ...pause, reason: "another" })).toEqual({ ...pause, saved: false });
+    await store.upkeep.checkSpace();
+    expect(await store.operations.getPause()).toMatchObject({ saved: false });
     other.exec("ROLLBACK");
-    await store.checkSpace();
-    expect(await store.getPause()).toEqual(pause);
+    await store.upkeep.checkSpace();
+    expect(await store.operations.getPause()).toEqual(pause);
     other.close();
     await store.close();
-    expect(await (await open({ dir })).getPause()).toEqual(pause);
+    expect(await (await open({ dir })).operations.getPause()).toEqual(pause);
   });
 
   it("is taken off without the disk where that does not know of it", async () => {
@@ -92,12 +92,12 @@ describe("the brake", () => {
     const store = await open({ dir });
     const other = new Database(join(dir, "webhookd.db"));
     other.exec("BEGIN IMMEDIATE");
-    await store.pause({ reason: "a test", by: "socket", at: 1 });
-    expect(await store.resume()).toBe(true);
-    expect(await store.getPause()).toBeNull();
+    await store.operations.pause({ reason: "a test", by: "socket", at: 1 });
+    expect(await store.operations.resume()).toBe(true);
+    expect(await store.operations.getPause()).toBeNull();
     other.exec("ROLLBACK");
     other.close();
-    await store.checkSpace();
-    expect(await store.getPause()).toBeNull();
+    await store.upkeep.checkSpace();
+    expect(await store.operations.getPause()).toBeNull();
   });
 });

@@ -1,6 +1,5 @@
 /** The verbs about the audit trail: `../../audit.ts`. */
 import type { AuditEntry } from "../../../domain/audit.ts";
-import type { AuditStore } from "../../audit.ts";
 import type { Audit } from "../audit.ts";
 import { CHUNK_SIZE, type Doors } from "../doors.ts";
 
@@ -8,7 +7,7 @@ interface Parts extends Doors {
   readonly audit: Audit;
 }
 
-export class AuditVerbs implements Omit<AuditStore, "listAudit"> {
+export class AuditVerbs {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {

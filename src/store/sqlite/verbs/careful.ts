@@ -1,6 +1,6 @@
 /** The verbs of careful mode: `../../careful.ts`. */
 import type { Send } from "../../../domain/delivery.ts";
-import type { CarefulStore, Suspect } from "../../careful.ts";
+import type { Suspect } from "../../store.ts";
 import type { Doors } from "../doors.ts";
 import type { Started } from "../started.ts";
 
@@ -8,7 +8,7 @@ interface Parts extends Doors {
   readonly started: Started;
 }
 
-export class CarefulVerbs implements Omit<CarefulStore, "careful"> {
+export class CarefulVerbs {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {

@@ -1,6 +1,6 @@
 /** The verbs for when the clock was set: `../../clock.ts`. */
 import type { Position } from "../../../domain/delivery.ts";
-import type { ClockStore, Shift, Shifted } from "../../clock.ts";
+import type { Shift, Shifted } from "../../store.ts";
 import type { Doors } from "../doors.ts";
 import type { Meta } from "../meta.ts";
 import type { ShiftDue } from "../shift.ts";
@@ -10,7 +10,7 @@ interface Parts extends Doors {
   readonly meta: Meta;
 }
 
-export class ClockVerbs implements Omit<ClockStore, "lastInstant"> {
+export class ClockVerbs {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {

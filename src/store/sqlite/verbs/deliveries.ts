@@ -1,6 +1,6 @@
 /** The verbs about the way of a delivery: `../../deliveries.ts`. */
 import type { Position } from "../../../domain/delivery.ts";
-import type { DeliveryStore, DuePage, EndedAttempt, Owed, Recorded, Waiting } from "../../deliveries.ts";
+import type { DuePage, EndedAttempt, Owed, Recorded, Waiting } from "../../store.ts";
 import type { SetAside } from "../../set-aside.ts";
 import type { Condition } from "../condition.ts";
 import type { Doors } from "../doors.ts";
@@ -20,7 +20,7 @@ interface Parts extends Doors {
   readonly statistics: Statistics;
 }
 
-export class DeliveryVerbs implements DeliveryStore {
+export class DeliveryVerbs {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {

@@ -1,7 +1,6 @@
 /** The verbs about requests that come again: `../../idempotency.ts`. */
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { KeyedRequest } from "../../../domain/idempotency.ts";
-import type { IdempotencyStore } from "../../idempotency.ts";
 import { CHUNK_SIZE, type Doors } from "../doors.ts";
 import type { IdempotencyKeys } from "../idempotency.ts";
 
@@ -9,7 +8,7 @@ interface Parts extends Doors {
   readonly idempotency: IdempotencyKeys;
 }
 
-export class IdempotencyVerbs implements IdempotencyStore {
+export class IdempotencyVerbs {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {

@@ -1,8 +1,7 @@
 /** The verbs about API keys: `../../keys.ts`. */
 import type { Once } from "../../../domain/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../../../domain/key.ts";
-import type { KeyStore } from "../../keys.ts";
-import type { Pruned } from "../../retention.ts";
+import type { Pruned } from "../../store.ts";
 import { CHUNK_SIZE, type Doors } from "../doors.ts";
 import type { Keys } from "../keys.ts";
 
@@ -10,7 +9,7 @@ interface Parts extends Doors {
   readonly keys: Keys;
 }
 
-export class KeyVerbs implements Omit<KeyStore, "listKeys"> {
+export class KeyVerbs {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {

@@ -1,14 +1,7 @@
 /** The verbs that take an event or a delivery into one's own hands: `../../manual.ts`. */
 import type { Claim } from "../../../domain/delivery.ts";
 import type { Once } from "../../../domain/idempotency.ts";
-import type {
-  AttemptRequest,
-  EventDelivery,
-  ManualStore,
-  Replay as Replayed,
-  ReplayScope,
-  Withdrawal,
-} from "../../manual.ts";
+import type { AttemptRequest, EventDelivery, Replay as Replayed, ReplayScope, Withdrawal } from "../../store.ts";
 import type { Deliveries } from "../deliveries.ts";
 import type { Doors } from "../doors.ts";
 import type { EndpointIndex } from "../endpoint-index.ts";
@@ -28,7 +21,7 @@ interface Parts extends Doors {
   readonly jobs: Pick<Jobs, "paced">;
 }
 
-export class ManualVerbs implements ManualStore {
+export class ManualVerbs {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {

@@ -2,7 +2,7 @@
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { EventDraft } from "../../../domain/event.ts";
 import type { Once } from "../../../domain/idempotency.ts";
-import type { HasRoom, Publication, PublishStore } from "../../publish.ts";
+import type { HasRoom, Publication } from "../../store.ts";
 import type { Condition } from "../condition.ts";
 import type { Doors } from "../doors.ts";
 import type { EndpointIndex } from "../endpoint-index.ts";
@@ -19,7 +19,7 @@ interface Parts extends Doors {
 /** Deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it. */
 const MAX_FAN_OUT = 20_000;
 
-export class PublishVerbs implements PublishStore {
+export class PublishVerbs {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {

@@ -1,5 +1,5 @@
 /** The verbs about retention: `../../retention.ts`. */
-import type { PruneRules, Pruned, RetentionStore } from "../../retention.ts";
+import type { PruneRules, Pruned } from "../../store.ts";
 import { CHUNK_SIZE, type Doors } from "../doors.ts";
 import type { Held } from "../held.ts";
 import type { Prune } from "../prune.ts";
@@ -13,7 +13,7 @@ interface Parts extends Doors {
   readonly statistics: Statistics;
 }
 
-export class RetentionVerbs implements RetentionStore {
+export class RetentionVerbs {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {

@@ -1,7 +1,7 @@
 /** The verbs about rotation of signing secrets: `../../rotation.ts`. */
 import type { NextSecret, SigningSecrets } from "../../../domain/endpoint.ts";
 import type { Once } from "../../../domain/idempotency.ts";
-import type { Rotation as Rotated, RotationStore } from "../../rotation.ts";
+import type { Rotation as Rotated } from "../../store.ts";
 import type { Doors } from "../doors.ts";
 import type { Rotation } from "../rotation.ts";
 import { CHUNK } from "../sweep.ts";
@@ -10,7 +10,7 @@ interface Parts extends Doors {
   readonly rotation: Rotation;
 }
 
-export class RotationVerbs implements RotationStore {
+export class RotationVerbs {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {

@@ -1,6 +1,7 @@
 /** The way of a delivery: from where it waits, through its attempts, to its end. */
-import type { Outcome } from "../domain/attempt.ts";
-import type { Claim, Position, Verdict } from "../domain/delivery.ts";
+import type { Outcome } from "../../domain/attempt.ts";
+import type { Claim, Position, Verdict } from "../../domain/delivery.ts";
+import type { Once } from "../../domain/idempotency.ts";
 
 export interface DeliveryStore {
   /**
@@ -29,6 +30,26 @@ export interface DeliveryStore {
    * that waits is to be found. What has ended meanwhile is not in it.
    */
   park(deliveries: readonly Waiting[], now: number): Promise<Waiting[]>;
+
+  // --- attempts that were asked for by hand ---
+
+  /**
+   * One attempt outside the ladder is owed from now on, through any restart, until it was made, or its delivery is
+   * delivered, cancelled or erased. Asking again before that changes nothing.
+   */
+  requestAttempt(
+    tenant: string | null,
+    delivery: string,
+    now: number,
+    once?: Once<AttemptRequest>,
+  ): Promise<AttemptRequest>;
+  /**
+   * What to make that attempt from; null when none is owed any more. Nothing is claimed: whoever holds another claim of
+   * this delivery lets it end first. Fresh deliveries are held by whoever they were handed to, so null for them too.
+   */
+  requestedAttempt(delivery: string): Promise<Claim | null>;
+  /** All that are owed, in the store's own order: at most `limit` after the last one of the page before. */
+  requestedAttempts(after: EventDelivery | null, limit: number): Promise<readonly EventDelivery[]>;
 }
 
 /** A committed delivery that waits on disk: whoever keeps the horizon must hear of it in the same turn. */
@@ -64,3 +85,13 @@ export interface Recorded {
   /** Where the delivery waits for its next attempt, if it does. */
   readonly waiting: Waiting | null;
 }
+
+export interface EventDelivery {
+  readonly delivery: string;
+  readonly endpoint: string;
+}
+
+export type AttemptRequest =
+  /** Settled: delivered or cancelled. Gone: the event was erased. */
+  | { readonly result: "not_found" | "settled" | "endpoint_deleted" | "gone" }
+  | ({ readonly result: "requested" } & EventDelivery);

@@ -1,7 +1,6 @@
 /** What an operator asks of the store as a whole. */
-import type { DamagedPages, Lost } from "../domain/damage.ts";
-import type { Pause } from "../domain/pause.ts";
-import type { Page, PageQuery } from "./lists.ts";
+import type { DamagedPages, Lost } from "../../domain/damage.ts";
+import type { Pause } from "../../domain/pause.ts";
 
 export interface OperationsStore {
   /** Null while the brake is off. */
@@ -13,8 +12,6 @@ export interface OperationsStore {
   pause(pause: Pause): Promise<Pause>;
   /** Takes the brake off; false when it was off. */
   resume(): Promise<boolean>;
-  /** Every tenant that ever published or registered something, in the order in which they first did. */
-  listTenants(query: PageQuery): Promise<Page<TenantSummary>>;
   /** What the store takes up on its disk. */
   size(): Promise<StoreSize>;
   /**
@@ -35,12 +32,6 @@ export interface OperationsStore {
   damage(): Promise<Damage | null>;
   /** The number of the schema's last step. */
   readonly schemaVersion: number;
-}
-
-export interface TenantSummary {
-  readonly name: string;
-  /** Those that are not deleted. */
-  readonly endpoints: number;
 }
 
 export interface StoreSize {

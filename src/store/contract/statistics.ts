@@ -3,22 +3,29 @@
  * in memory after each commit and written with the first commit of a second, 500 rows at most: what a crash forgets is
  * the last second's, or somewhat more where many hundreds of endpoints are called in one second. Tests are not counted.
  */
-import type { Histogram } from "../domain/histogram.ts";
-import type { Tally } from "../domain/tally.ts";
+import type { FailureGroup, Parts } from "../../domain/failure.ts";
+import type { Histogram } from "../../domain/histogram.ts";
+import type { Tally } from "../../domain/tally.ts";
 
-export interface StatsStore {
+export interface StatisticsStore {
   /** What was counted in the period, and in its parts. Null when the tenant has, and had, no such endpoint. */
-  stats(query: StatsQuery): Promise<Stats | null>;
+  period(query: StatsQuery): Promise<Stats | null>;
   /** What this process has counted since it opened the store; it goes on being counted. */
   readonly counted: Counted;
   /** To be called each second: has what was counted written, when no commit of others did. */
-  saveCounters(): Promise<void>;
+  save(): Promise<void>;
   /** Removes at most 500 rows of minutes that were over before that instant; how many. Fewer: there are no more. */
-  pruneCounters(before: number): Promise<number>;
+  prune(before: number): Promise<number>;
   /** How long this process's commits took, in milliseconds. */
   readonly commitTimes: Histogram;
   /** Counts at most 500 rows of what is there now; `next` is where to go on. The counts of all steps add up. */
   census(from: string | null): Promise<CensusStep>;
+  /**
+   * Groups what has failed, or has failed and is tried again, of events received since then. It is read from the rows,
+   * newest first and some of them a turn, so that it is right after every replay, cancel and prune; tests are left out.
+   * Null when the tenant has, and had, no such endpoint.
+   */
+  failures(query: FailureQuery): Promise<FailureReport | null>;
   /** Endpoints that failed at least 20 times in a row, or for five minutes; who failed most comes first. Null: of all. */
   failing(tenant: string | null, now: number, limit: number): Promise<readonly FailingEndpoint[]>;
 }
@@ -59,4 +66,20 @@ export interface Counted {
 
 export interface Stats extends Counted {
   readonly series: readonly Counted[];
+}
+
+export interface FailureQuery extends Parts {
+  readonly tenant: string | null;
+  readonly endpoint?: string;
+  /** Groups to be answered at most. */
+  readonly limit: number;
+}
+
+export interface FailureReport {
+  /** From when on events were looked at: later than asked for where there is more than can be counted. */
+  readonly since: number;
+  /** How many groups there are. */
+  readonly total: number;
+  /** Those of whom most is missing, at most `limit`. */
+  readonly groups: readonly FailureGroup[];
 }

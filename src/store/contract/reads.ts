@@ -1,6 +1,6 @@
 /** Reads: events, deliveries and attempts, as they are shown. */
-import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../domain/attempt.ts";
-import type { EventStatus, ShownStatus } from "../domain/delivery.ts";
+import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../../domain/attempt.ts";
+import type { EventStatus, ShownStatus } from "../../domain/delivery.ts";
 import type { OneOf, Page, PageQuery, Period, ResultFilter } from "./lists.ts";
 
 export interface ReadStore {
@@ -18,6 +18,8 @@ export interface ReadStore {
    * endpoint's too; null when there never was one.
    */
   listEndpointAttempts(query: EndpointAttemptQuery): Promise<Page<Attempt> | null>;
+  /** Every tenant that ever published or registered something, in the order in which they first did. */
+  listTenants(query: PageQuery): Promise<Page<TenantSummary>>;
   /** Which of these is nothing that the tenant may see and that there is, or once was; null when none is. */
   unknownName(tenant: string | null, names: Names): Promise<keyof Names | null>;
 }
@@ -27,6 +29,12 @@ export interface Names {
   readonly type?: string | undefined;
   readonly endpoint?: string | undefined;
   readonly event?: string | undefined;
+}
+
+export interface TenantSummary {
+  readonly name: string;
+  /** Those that are not deleted. */
+  readonly endpoints: number;
 }
 
 /** An error or status code is looked for in the last attempts of the event's deliveries; one that has it is enough. */

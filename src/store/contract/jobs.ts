@@ -1,28 +1,28 @@
-/** The part of the store's contract that is about jobs: their sets, and the steps in which they are walked. */
-import type { AfterCanary, Job, JobAction, JobResult, JobStatus, NewJob } from "../domain/job.ts";
-import type { Once } from "../domain/idempotency.ts";
-import type { Waiting } from "./deliveries.ts";
+/** Jobs: their sets, and the steps in which they are walked. */
+import type { AfterCanary, Job, JobAction, JobResult, JobStatus, NewJob } from "../../domain/job.ts";
+import type { Once } from "../../domain/idempotency.ts";
+import type { EventDelivery, Waiting } from "./deliveries.ts";
+import type { LeftAlone } from "./events.ts";
 import type { Page, PageQuery } from "./lists.ts";
-import type { EventDelivery, LeftAlone } from "./manual.ts";
-import type { Pruned } from "./retention.ts";
+import type { Pruned } from "./upkeep.ts";
 
 export interface JobStore {
   /** What a job over this set would be about, if it were made now. Nothing is changed. */
-  planJob(set: JobSet): Promise<JobPlan>;
+  plan(set: JobSet): Promise<JobPlan>;
   /**
    * Writes the set down, and lets the job run; or makes nothing, when `expect` is another count. Both this and
-   * `planJob` look at no more than 500 rows in a turn.
+   * `plan` look at no more than 500 rows in a turn.
    */
-  addJob(job: NewJob, expect: number | null, now: number, once?: Once<AddedJob>): Promise<AddedJob>;
+  add(job: NewJob, expect: number | null, now: number, once?: Once<AddedJob>): Promise<AddedJob>;
   /** With what it came to at each endpoint: at most 100 of them, those with the most deliveries first. */
-  getJob(tenant: string | null, id: string): Promise<WholeJob | null>;
+  get(tenant: string | null, id: string): Promise<WholeJob | null>;
   /** In the order in which they were made. A tenant's page leaves out those over every tenant's deliveries. */
-  listJobs(query: PageQuery): Promise<Page<Job>>;
+  list(query: PageQuery): Promise<Page<Job>>;
   /**
    * Null when there is no such job; one that has ended stays as it is. So does one whose canary failed, unless `after`
    * says how it is to go on; of any other job that changes nothing.
    */
-  steerJob(
+  steer(
     tenant: string | null,
     id: string,
     to: "running" | "paused" | "cancelled",
@@ -33,18 +33,18 @@ export interface JobStore {
   // --- for whoever walks them ---
 
   /** Those that run, and cancelled ones whose rows are not all gone; at most 500. */
-  openJobs(): Promise<readonly OpenJob[]>;
+  open(): Promise<readonly OpenJob[]>;
   /** Its endpoints that have something left, in the store's own order, after that one; at most 500. */
-  jobEndpoints(job: string, after: string | null): Promise<readonly JobEndpoint[]>;
+  endpoints(job: string, after: string | null): Promise<readonly JobEndpoint[]>;
   /** Takes the next deliveries of those endpoints, at most 500 in all, and does with them what the job is for. */
-  stepJob(job: string, takes: readonly JobTake[], now: number): Promise<JobStep>;
+  step(job: string, takes: readonly JobTake[], now: number): Promise<JobStep>;
   /**
    * Of a job that runs and has nothing left: it is done. Of a cancelled one: lets at most 500 of its rows go. Whether
    * nothing is left to be called for.
    */
-  closeJob(job: string, now: number): Promise<boolean>;
+  close(job: string, now: number): Promise<boolean>;
   /** Removes jobs that ended before that instant. Begins after `from`; touches, and looks at, no more than 500 rows. */
-  pruneJobs(before: number, from: string | null): Promise<Pruned>;
+  prune(before: number, from: string | null): Promise<Pruned>;
 }
 
 export interface WholeJob extends Job {

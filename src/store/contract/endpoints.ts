@@ -8,26 +8,26 @@ import type {
   NamedEndpoint,
   NewEndpoint,
   Target,
-} from "../domain/endpoint.ts";
-import type { Once } from "../domain/idempotency.ts";
+} from "../../domain/endpoint.ts";
+import type { Once } from "../../domain/idempotency.ts";
 import type { Page, PageQuery } from "./lists.ts";
 
 export interface EndpointStore {
   /** Rejects with `endpoint_limit` when the tenant has `maxPerTenant` endpoints that are not deleted. */
-  addEndpoint(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint>;
-  getEndpoint(tenant: string | null, id: string): Promise<Endpoint | null>;
+  add(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint>;
+  get(tenant: string | null, id: string): Promise<Endpoint | null>;
   /** Its id; null when the tenant has none of this uid. */
-  endpointOfUid(tenant: string, uid: string): Promise<string | null>;
+  idOf(tenant: string, uid: string): Promise<string | null>;
   /** Whose it is, or was: of a deleted one too. */
   tenantOf(endpoint: string): Promise<string | null>;
-  listEndpoints(query: EndpointQuery): Promise<Page<Endpoint>>;
+  list(query: EndpointQuery): Promise<Page<Endpoint>>;
   /**
    * Makes of the endpoint's settings what `change` answers, all or nothing; what it throws is rejected with. It may run
    * twice. Rejects with `already_created` when the uid belongs to another endpoint; null when there is no such endpoint.
    * Disabling and enabling rewrite no delivery, and a changed `events` touches later events only. With `cancel`, what was
    * held for an endpoint that this enables is `cancelled` from now on, and rewritten so by and by, over restarts too.
    */
-  updateEndpoint(
+  update(
     tenant: string | null,
     id: string,
     change: ChangeSettings,
@@ -36,24 +36,22 @@ export interface EndpointStore {
   ): Promise<Endpoint | null>;
   /**
    * Gives the endpoint of this uid the settings that `settingsOf` answers, or adds it, all at once: of callers at the same
-   * time one adds it. Rejects as `addEndpoint` and `updateEndpoint` do.
+   * time one adds it. Rejects as `add` and `update` do.
    */
-  putEndpoint(
+  put(
     named: NamedEndpoint,
     settingsOf: (before: Endpoint | null) => EndpointSettings,
     maxPerTenant: number,
     now: number,
   ): Promise<{ readonly endpoint: Endpoint; readonly isNew: boolean }>;
   /** Disables the endpoint; false when it is disabled already or has another URL by now. */
-  disableEndpoint(id: string, url: string, reason: DisabledReason, now: number): Promise<boolean>;
+  disable(id: string, url: string, reason: DisabledReason, now: number): Promise<boolean>;
   /** Null when there is no such endpoint. */
-  endpointHealth(tenant: string | null, id: string): Promise<EndpointHealth | null>;
+  health(tenant: string | null, id: string): Promise<EndpointHealth | null>;
   /** Since when attempts fail without a success; null while they do not, and while nobody knows. */
   failingSince(endpoint: string): Promise<number | null>;
-  /** Writes down how at most 500 endpoints fare of whom that is news: what was not written, a crash forgets. */
-  saveHealth(): Promise<void>;
   /** Its open deliveries become `cancelled`, its history stays. False when there is no such endpoint. */
-  deleteEndpoint(tenant: string | null, id: string, now: number): Promise<boolean>;
+  delete(tenant: string | null, id: string, now: number): Promise<boolean>;
   /** Event types outside `known` that endpoints have chosen, by name. */
   typesInUse(known: readonly string[]): Promise<TypeInUse[]>;
   /** The endpoint as the sender needs it; null when it was deleted. */

@@ -1,6 +1,6 @@
-/** Retention: each call touches at most 500 rows, and looks at as many events or attempts. */
+/** Chores: each call touches at most 500 rows, and looks at as many events or attempts. */
 
-export interface RetentionStore {
+export interface UpkeepStore {
   /**
    * Removes events with all that belongs to them: those of which no delivery is open, and which were received, and
    * last attempted, before `rules.failed` if a delivery failed, before `rules.delivered` else. Begins after `from`.
@@ -13,6 +13,14 @@ export interface RetentionStore {
   expireHeld(before: number, now: number): Promise<number>;
   /** Forgets what receivers answered to attempts from before that instant. Fewer than 500: there are no more. */
   forgetResponses(before: number): Promise<number>;
+  /** Writes down how at most 500 endpoints fare of whom that is news: what was not written, a crash forgets. */
+  saveHealth(): Promise<void>;
+  /** Looks at the free space again; publishes are refused under the floor, deliveries go on. */
+  checkSpace(): Promise<Space>;
+  /** As the latest look at the space found it. */
+  readonly walTrouble: string | null;
+  /** Whether publishes would be taken now. */
+  state(): "ready" | "disk_full" | "store_unavailable";
 }
 
 /** Instants: what was over before them goes. */
@@ -26,4 +34,11 @@ export interface Pruned {
   readonly pruned: number;
   /** Opaque: where to go on; null at the end. */
   readonly next: string | null;
+}
+
+export interface Space {
+  readonly freeBytes: number;
+  readonly floorBytes: number;
+  /** Why the write-ahead log grows, for people; null while it does not. */
+  readonly walTrouble: string | null;
 }

@@ -1,29 +1,23 @@
 /** Rotation of signing secrets: `interface.md` §5. */
-import type { NextSecret, SigningSecrets } from "../domain/endpoint.ts";
-import type { Once } from "../domain/idempotency.ts";
+import type { NextSecret, SigningSecrets } from "../../domain/endpoint.ts";
+import type { Once } from "../../domain/idempotency.ts";
 
-export interface RotationStore {
-  signingSecrets(tenant: string | null, id: string): Promise<SigningSecrets | "damaged" | null>;
+export interface SecretStore {
+  get(tenant: string | null, id: string): Promise<SigningSecrets | "damaged" | null>;
   /**
    * Puts the next secret beside the current one; it takes over at once if that is due by `now`, also from secrets that
    * cannot be read.
    */
-  rotateSecret(
-    tenant: string | null,
-    id: string,
-    next: NextSecret,
-    now: number,
-    once?: Once<Rotation>,
-  ): Promise<Rotation>;
+  rotate(tenant: string | null, id: string, next: NextSecret, now: number, once?: Once<Rotation>): Promise<Rotation>;
   /** The next secret takes over. */
-  completeRotation(tenant: string | null, id: string, now: number, once?: Once<Rotation>): Promise<Rotation>;
+  complete(tenant: string | null, id: string, now: number, once?: Once<Rotation>): Promise<Rotation>;
   /** The next secret is forgotten. */
-  abandonRotation(tenant: string | null, id: string): Promise<Rotation>;
+  abandon(tenant: string | null, id: string): Promise<Rotation>;
   /**
    * Lets the next secrets take over that are due by `now`, at most 500, and names their endpoints: whoever signs must
    * hear of it. A later `now` that lies behind takes nothing back.
    */
-  switchSecrets(now: number): Promise<readonly string[]>;
+  switchDue(now: number): Promise<readonly string[]>;
 }
 
 export type Rotation =

@@ -1,0 +1,22 @@
+/** A store with something in front of its verbs. */
+import type { Store } from "../../src/store/store.ts";
+
+/** Answers in place of the verb, which is named as `events.publish` is; `call` is what it would do. */
+export type Around = (name: string, call: () => unknown, given: readonly any[]) => unknown;
+
+export function around(store: Store, verb: Around): Store {
+  return new Proxy(store, {
+    get: (target, role) => {
+      const member = Reflect.get(target, role, target) as object;
+      if (typeof member === "function") return member.bind(target) as unknown;
+      return new Proxy(member, {
+        get: (_, name) => {
+          const method = Reflect.get(member, name, member) as unknown;
+          if (typeof method !== "function") return method;
+          const full = `${String(role)}.${String(name)}`;
+          return (...given: unknown[]) => verb(full, () => method.apply(member, given) as unknown, given);
+        },
+      });
+    },
+  });
+}
