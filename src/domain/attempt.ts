@@ -1,7 +1,7 @@
 /** What one HTTP request to a receiver came to. A receiver's fault is a value here, never an exception. */
 import { evidenceOf, type Evidence } from "./evidence.ts";
 
-/** Why an attempt failed; `interface.md` §6 calls this the attempt's `error`. */
+/** Why an attempt failed; `docs/interface.md` §6 calls this the attempt's `error`. */
 export const ATTEMPT_ERRORS = [
   "http_status",
   "redirect_not_followed",

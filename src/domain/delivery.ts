@@ -70,7 +70,7 @@ export type Verdict =
 
 /**
  * The state machine's one step. `endedAt` is when the attempt ended: every rung is counted from there. A receiver's
- * `Retry-After` makes the wait longer, never shorter, and never longer than `maxRetryAfter` (`interface.md` §6).
+ * `Retry-After` makes the wait longer, never shorter, and never longer than `maxRetryAfter` (`docs/interface.md` §6).
  */
 export function settle(
   claim: Claim,

@@ -1,6 +1,6 @@
 /** What a caller did wrong, or what we cannot do now: one list of codes for HTTP, CLI and documents. */
 
-/** The coarse codes, stable for ever: `interface.md` §2. */
+/** The coarse codes, stable for ever: `docs/interface.md` §2. */
 export const PROBLEMS = {
   bad_request: { status: 400, title: "Malformed request" },
   invalid_json: { status: 400, title: "Invalid JSON" },

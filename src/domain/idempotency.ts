@@ -1,4 +1,4 @@
-/** What makes a request known when it comes again: `interface.md` §2. */
+/** What makes a request known when it comes again: `docs/interface.md` §2. */
 import { createHash } from "node:crypto";
 import { WebhookdError } from "./errors.ts";
 

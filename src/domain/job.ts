@@ -25,7 +25,7 @@ const STATUSES: Readonly<Record<JobAction, readonly (readonly ShownStatus[])[]>>
   cancel: [["pending", "held"], ["pending"], ["held"]],
 };
 
-/** The lists' filter (`interface.md` §2), with some events by name, or what an endpoint never had. */
+/** The lists' filter (`docs/interface.md` §2), with some events by name, or what an endpoint never had. */
 export interface JobFilter {
   readonly status?: ShownStatus;
   readonly type?: string;

@@ -1,7 +1,8 @@
 /**
  * Which URLs may be registered. The WHATWG parser repairs what it reads: it drops tabs and newlines inside a host, turns
  * `\` into `/`, decodes percent signs, reads `0x7f.1` as an address. So the raw text is judged before it, the parsed form
- * after it, in the order of `interface.md` §3; the first fault wins. The guard that counts stands at the connection.
+ * after it, in the order of `docs/interface.md` (Codes); the first fault wins. The guard that counts stands at the
+ * connection.
  */
 import { isIP } from "node:net";
 import type { AddressFault, AddressPolicy } from "./address.ts";

@@ -1,6 +1,6 @@
 /**
- * What the daemon tells Prometheus: `interface.md` §8, where the names are a contract. Nothing is added up for it on the
- * way of an event but what the store counts anyway; all else is looked at when somebody scrapes.
+ * What the daemon tells Prometheus: `docs/interface.md` §8, where the names are a contract. Nothing is added up for it on
+ * the way of an event but what the store counts anyway; all else is looked at when somebody scrapes.
  */
 import type { Clock } from "../clock.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";

@@ -1,6 +1,6 @@
 /**
- * How long things are kept: `operator.md` §2, `[retention]`. A pass for each kind of thing, made by the schedule; what
- * one does not get done (a full disk, a stop) the next one does.
+ * How long things are kept: `[retention]`. A pass for each kind of thing, made by the schedule; what one does not get done
+ * (a full disk, a stop) the next one does.
  */
 import type { Log } from "../log.ts";
 import type { Pruned, Store } from "../store/store.ts";

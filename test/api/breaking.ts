@@ -1,4 +1,4 @@
-/** What a client or a receiver written for one description loses with another: `interface.md` §9. */
+/** What a client or a receiver written for one description loses with another: `docs/interface.md` §9. */
 
 type Json = Record<string, any>;
 

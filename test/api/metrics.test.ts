@@ -8,7 +8,7 @@ import { FakeStore } from "./fake-store.ts";
 import { aConfig, ApiServer } from "./server.ts";
 import { anEvent, aStore } from "./sqlite.ts";
 
-/** `interface.md` §8, and what only failing endpoints have. */
+/** `docs/interface.md` §8, and what only failing endpoints have. */
 const NAMES = {
   webhookd_events_published_total: "counter",
   webhookd_attempts_total: "counter",

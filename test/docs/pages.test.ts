@@ -9,6 +9,7 @@ import { FakeIo } from "../cli/fake-io.ts";
 import { inputs } from "../config/inputs.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 import { blocksOf, PAGES, placeOf, type Block, type Page } from "./blocks.ts";
+import { brokenCitations } from "./citations.ts";
 import { Session } from "./session.ts";
 
 /** By the first word after the language: how the blocks of a page are tested. */
@@ -138,6 +139,12 @@ function anchorsOf(page: string): string[] {
       .replaceAll(" ", "-"),
   );
 }
+
+it("names no file that is not there, in pages and in comments", () => {
+  // The insides of these are being rearranged; CONTRIBUTING.md is ahead of them.
+  const moving = /^(?:src\/store|src\/api|CONTRIBUTING\.md)/;
+  expect(brokenCitations().filter((name) => !moving.test(name))).toEqual([]);
+});
 
 it("leads to places that there are", () => {
   for (const page of globSync(["*.md", "docs/**/*.md"])) {

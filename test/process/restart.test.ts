@@ -1,5 +1,5 @@
 /**
- * A restart under load (quality.md R8), of the bundle that is released. `RESTART_PROGRAM=<path> vitest run
+ * A restart under load, of the bundle that is released. `RESTART_PROGRAM=<path> vitest run
  * test/process/restart.test.ts` measures another program: an executable, or `scripts/webhookd` for the sources.
  */
 import { once } from "node:events";

@@ -1,7 +1,6 @@
 /**
- * What the dashboard may cost (operator.md §4), with twice the room: bytes written and CPU used are counted, because
- * how long something takes says more about the machine. `BUDGET_SECONDS=30 vitest run test/tui/budgets.test.ts` looks
- * longer.
+ * What the dashboard may cost, with twice the room: bytes written and CPU used are counted, because how long something
+ * takes says more about the machine. `BUDGET_SECONDS=30 vitest run test/tui/budgets.test.ts` looks longer.
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
