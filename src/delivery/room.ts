@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import type { Forgetting } from "./forgetting.ts";
 import type { Sending } from "./send/sending.ts";
-import { INITIAL_CAP } from "./send/fair-queue.ts";
+import { INITIAL_CAP } from "./send/endpoint-queue.ts";
 import type { Windows } from "./windows.ts";
 
 /** Deliveries that memory holds, in all; fresh ones of one endpoint; and what an endpoint may hold when it is full. */

@@ -5,39 +5,23 @@
  * half of the cap in flight lets the other go first. So each gets at least half, and none starves however small the cap.
  */
 import type { Send } from "../../domain/delivery.ts";
-import { Fifo } from "./fifo.ts";
-import type { Member, Ring } from "./ring.ts";
-import type { Scheduled } from "../../domain/timetable.ts";
 import type { EvenPace } from "../../domain/token-bucket.ts";
+import type { Speed } from "./speed.ts";
 
 /** What an endpoint may have in flight before anything is known of it. */
 export const INITIAL_CAP = 16;
 const DEAD_AFTER = 3;
-
-/**
- * What an attempt's end says about the receiver: it answered and could take more at once; it answered; no answer came
- * (refused, unreachable, out of time); nothing, because the fault was ours or nothing was sent.
- */
-export type Speed = "fast" | "slow" | "silent" | "unknown";
 
 interface Lane {
   readonly sends: Fifo<Send>;
   inFlight: number;
 }
 
-export class EndpointQueue implements Member<EndpointQueue>, Scheduled {
+export class EndpointQueue {
   readonly endpoint: string;
   cap: number;
   ceiling: number;
   bucket: EvenPace | null = null;
-
-  ring: Ring<EndpointQueue> | null = null;
-  previous: EndpointQueue | null = null;
-  next: EndpointQueue | null = null;
-  /** Grows with each entry into a ring: who came first, across rings. */
-  ticket = 0;
-  wakeAt = 0;
-  heapAt = -1;
 
   readonly #fresh: Lane = { sends: new Fifo(), inFlight: 0 };
   readonly #backlog: Lane = { sends: new Fifo(), inFlight: 0 };
@@ -123,4 +107,52 @@ export class EndpointQueue implements Member<EndpointQueue>, Scheduled {
 function grown(cap: number, speed: "fast" | "slow"): number {
   if (cap < INITIAL_CAP) return speed === "fast" ? Math.min(INITIAL_CAP, 2 * cap) : cap + 1;
   return speed === "fast" ? cap + 1 : cap;
+}
+
+const SMALLEST_BUFFER = 4;
+/** The longest buffer that is kept while nothing is in it. */
+const KEPT_BUFFER = 32;
+
+/** First in, first out, in a circular buffer: both ends cost the same however long it is. */
+export class Fifo<T> {
+  /** Its length is a power of two, or zero before the first item. */
+  #items: (T | undefined)[] = [];
+  #head = 0;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(item: T): void {
+    if (this.#size === this.#items.length) this.#grow();
+    this.#items[(this.#head + this.#size) & (this.#items.length - 1)] = item;
+    this.#size++;
+  }
+
+  shift(): T | undefined {
+    if (this.#size === 0) return undefined;
+    const item = this.#items[this.#head];
+    this.#items[this.#head] = undefined;
+    this.#head = (this.#head + 1) & (this.#items.length - 1);
+    this.#size--;
+    // There is one of these per endpoint: a burst must not leave its buffer behind for good.
+    if (this.#size === 0 && this.#items.length > KEPT_BUFFER) this.#items = [];
+    return item;
+  }
+
+  drain(): T[] {
+    const items: T[] = [];
+    while (this.#size > 0) items.push(this.shift()!);
+    return items;
+  }
+
+  #grow(): void {
+    const items: (T | undefined)[] = [];
+    for (let i = 0; i < this.#size; i++) items.push(this.#items[(this.#head + i) & (this.#size - 1)]);
+    // Filled rather than left with holes, which are slower to read.
+    for (let free = Math.max(SMALLEST_BUFFER, this.#size); free > 0; free--) items.push(undefined);
+    this.#items = items;
+    this.#head = 0;
+  }
 }

@@ -10,13 +10,11 @@
  * Times are monotonic milliseconds.
  */
 import type { Send } from "../../domain/delivery.ts";
-import { PacedJobs } from "./paced-jobs.ts";
-import { INITIAL_CAP, EndpointQueue, type Speed } from "./endpoint-queue.ts";
-import { Ring } from "./ring.ts";
-import { Timetable } from "../../domain/timetable.ts";
+import { Timetable, type Scheduled } from "../../domain/timetable.ts";
 import { EvenPace, TokenBucket } from "../../domain/token-bucket.ts";
-
-export { INITIAL_CAP, type Speed };
+import { EndpointQueue, INITIAL_CAP } from "./endpoint-queue.ts";
+import { PacedJobs } from "./paced-jobs.ts";
+import type { Speed } from "./speed.ts";
 
 /**
  * Dead receivers hold at most this part of all that is in flight, between them; more only until what a receiver had in
@@ -31,15 +29,27 @@ const DEAD_PER_SECOND = 500;
 /** Idle endpoints that are remembered, with what was learnt of them: the cap, and whether they were dead. */
 const IDLE_LIMIT = 16_384;
 
+/** An endpoint's queue, and where it stands among the others. */
+class Queue extends EndpointQueue implements Member<Queue>, Scheduled {
+  ring: Ring<Queue> | null = null;
+  previous: Queue | null = null;
+  next: Queue | null = null;
+  /** Grows with each entry into a ring: who came first, across rings. */
+  ticket = 0;
+  wakeAt = 0;
+  heapAt = -1;
+}
+
 export class FairQueue {
   /** Every endpoint with something waiting or in flight or with limits of its own, and the idle ones. */
-  readonly #queues = new Map<string, EndpointQueue>();
-  readonly #ready = new Ring<EndpointQueue>();
-  readonly #dead = new Ring<EndpointQueue>();
+  readonly #queues = new Map<string, Queue>();
+  readonly #ready = new Ring<Queue>();
+  readonly #dead = new Ring<Queue>();
   /** In the order in which they fell idle. */
-  readonly #idle = new Ring<EndpointQueue>();
-  readonly #throttled = new Timetable<EndpointQueue>();
-  readonly #paced = new PacedJobs();
+  readonly #idle = new Ring<Queue>();
+  readonly #throttled = new Timetable<Queue>();
+  /** Null until something is sent for a job. */
+  #paced: PacedJobs | null = null;
   readonly #defaultCeiling: number;
   #maxInFlight: number;
   readonly #deadPace = new TokenBucket(DEAD_PER_SECOND);
@@ -110,12 +120,12 @@ export class FairQueue {
   add(send: Send): void {
     this.#waiting++;
     if (send.pace === undefined) this.#enqueue(send);
-    else this.#paced.add(send);
+    else (this.#paced ??= new PacedJobs()).add(send);
   }
 
   /** The next delivery to attempt; undefined when nobody who waits may start one more now. */
   next(now: number): Send | undefined {
-    for (let send = this.#paced.take(now); send !== undefined; send = this.#paced.take(now)) this.#enqueue(send);
+    for (let send = this.#paced?.take(now); send !== undefined; send = this.#paced?.take(now)) this.#enqueue(send);
     for (let queue = this.#throttled.take(now); queue !== undefined; queue = this.#throttled.take(now)) {
       this.#place(queue);
     }
@@ -135,7 +145,9 @@ export class FairQueue {
    */
   nextAt(): number {
     const dead = this.#deadMayStart && this.#inFlight < this.#maxInFlight && this.#dead.first !== null;
-    return Math.min(this.#throttled.wakeAt, this.#paced.wakeAt, dead ? this.#deadReadyAt : Number.POSITIVE_INFINITY);
+    const { POSITIVE_INFINITY } = Number;
+    const pacedAt = this.#paced?.wakeAt ?? POSITIVE_INFINITY;
+    return Math.min(this.#throttled.wakeAt, pacedAt, dead ? this.#deadReadyAt : POSITIVE_INFINITY);
   }
 
   ended(send: Send, speed: Speed): void {
@@ -150,7 +162,7 @@ export class FairQueue {
 
   /** Takes back what the endpoint still had waiting; what is in flight stays counted until it ends. */
   forget(endpoint: string): Send[] {
-    const sends = this.#paced.forget(endpoint);
+    const sends = this.#paced?.forget(endpoint) ?? [];
     const queue = this.#queues.get(endpoint);
     if (queue !== undefined) {
       sends.unshift(...queue.drain());
@@ -166,17 +178,17 @@ export class FairQueue {
     this.#place(queue);
   }
 
-  #queue(endpoint: string): EndpointQueue {
+  #queue(endpoint: string): Queue {
     let queue = this.#queues.get(endpoint);
     if (queue === undefined) {
-      queue = new EndpointQueue(endpoint, this.#defaultCeiling);
+      queue = new Queue(endpoint, this.#defaultCeiling);
       this.#queues.set(endpoint, queue);
     }
     return queue;
   }
 
   /** Who came first of those who may start, if they have a token. */
-  #first(now: number): EndpointQueue | null {
+  #first(now: number): Queue | null {
     const ready = this.#ready.first;
     const dead = this.#deadMayStart && this.#deadReadyAt <= now ? this.#dead.first : null;
     if (ready === null || dead === null) return ready ?? dead;
@@ -191,9 +203,9 @@ export class FairQueue {
     return this.#deadPace.readyAt(DEAD_PER_SECOND);
   }
 
-  #start(queue: EndpointQueue, now: number): Send {
+  #start(queue: Queue, now: number): Send {
     const send = queue.take(now);
-    if (send.pace !== undefined) this.#paced.started(send, now);
+    if (send.pace !== undefined) this.#paced?.started(send, now);
     this.#waiting--;
     this.#inFlight++;
     if (queue.dead) {
@@ -205,7 +217,7 @@ export class FairQueue {
   }
 
   /** Puts a queue where it belongs after a change. */
-  #place(queue: EndpointQueue): void {
+  #place(queue: Queue): void {
     if (!queue.mayStart) this.#throttled.remove(queue);
     const ring = this.#ringOf(queue);
     if (ring === queue.ring) return;
@@ -216,7 +228,7 @@ export class FairQueue {
     if (this.#idle.size > IDLE_LIMIT) this.#dropIdlest();
   }
 
-  #ringOf(queue: EndpointQueue): Ring<EndpointQueue> | null {
+  #ringOf(queue: Queue): Ring<Queue> | null {
     if (queue.heapAt !== -1) return null;
     if (queue.mayStart) return queue.dead ? this.#dead : this.#ready;
     // Limits of its own live in the queue and must not be lost.
@@ -228,5 +240,46 @@ export class FairQueue {
     const queue = this.#idle.first!;
     this.#idle.remove(queue);
     this.#queues.delete(queue.endpoint);
+  }
+}
+
+/** What can stand in a ring; in one at a time. The links are in the member, so that nothing is allocated per turn. */
+export interface Member<T extends Member<T>> {
+  ring: Ring<T> | null;
+  previous: T | null;
+  next: T | null;
+}
+
+/** Those who wait for a turn, in the order in which they came; anyone may leave from anywhere. */
+export class Ring<T extends Member<T>> {
+  #first: T | null = null;
+  #last: T | null = null;
+  #size = 0;
+
+  get first(): T | null {
+    return this.#first;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(member: T): void {
+    member.ring = this;
+    member.previous = this.#last;
+    if (this.#last === null) this.#first = member;
+    else this.#last.next = member;
+    this.#last = member;
+    this.#size++;
+  }
+
+  remove(member: T): void {
+    const { previous, next } = member;
+    if (previous === null) this.#first = next;
+    else previous.next = next;
+    if (next === null) this.#last = previous;
+    else next.previous = previous;
+    member.ring = member.previous = member.next = null;
+    this.#size--;
   }
 }

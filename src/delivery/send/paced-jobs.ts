@@ -8,9 +8,9 @@
  * Times are monotonic milliseconds.
  */
 import type { Send } from "../../domain/delivery.ts";
-import { EvenPace } from "../../domain/token-bucket.ts";
-import { Fifo } from "./fifo.ts";
 import { Timetable, type Scheduled } from "../../domain/timetable.ts";
+import { EvenPace } from "../../domain/token-bucket.ts";
+import { Fifo } from "./endpoint-queue.ts";
 
 class Lane implements Scheduled {
   readonly key: string;

@@ -6,7 +6,12 @@
  * so on a fast network, and goes on to its ceiling for a receiver that needs 80 ms for each.
  */
 import type { Outcome } from "../../domain/attempt.ts";
-import type { Speed } from "./endpoint-queue.ts";
+
+/**
+ * What an attempt's end says about the receiver: it answered and could take more at once; it answered; no answer came
+ * (refused, unreachable, out of time); nothing, because the fault was ours or nothing was sent.
+ */
+export type Speed = "fast" | "slow" | "silent" | "unknown";
 
 /** No answer that takes longer asks for more. */
 const FAST_MS = 1000;

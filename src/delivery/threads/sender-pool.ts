@@ -11,7 +11,7 @@ import type { Log } from "../../log.ts";
 import type { SenderSettings } from "../send/open-sender.ts";
 import { isResumed, type Ended, type Sending } from "../send/sending.ts";
 import { ThreadPort, type Outstanding, type StartThread } from "./thread-port.ts";
-import { INITIAL_CAP } from "../send/fair-queue.ts";
+import { INITIAL_CAP } from "../send/endpoint-queue.ts";
 
 const DEATHS = 3;
 const DIED = "the sender died during the attempt";

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FairQueue, type Speed } from "../../../src/delivery/send/fair-queue.ts";
+import { FairQueue } from "../../../src/delivery/send/fair-queue.ts";
+import type { Speed } from "../../../src/delivery/send/speed.ts";
 import { aSend, Model, takeAll } from "./fair-queue-model.ts";
 
 type Step = (model: Model) => void;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Fifo } from "../../../src/delivery/send/fifo.ts";
-import { Ring, type Member } from "../../../src/delivery/send/ring.ts";
+import { Fifo } from "../../../src/delivery/send/endpoint-queue.ts";
+import { Ring, type Member } from "../../../src/delivery/send/fair-queue.ts";
 
 describe("a fifo", () => {
   it("gives items back in the order in which they came, through growth, emptiness and draining", () => {
