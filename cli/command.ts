@@ -67,12 +67,12 @@ type ArgOf<D> = D extends { type: "boolean"; negatable: true }
           ? string
           : string | undefined;
 
-export const JSON_FLAG = { type: "boolean", description: "Machine-readable output" } as const;
+export const JSON_FLAG = { type: "boolean", description: "Print JSON" } as const;
 
 export const CONFIG = {
   type: "string",
   valueHint: "FILE",
-  description: "Configuration file; else ./webhookd.toml, else /etc/webhookd/webhookd.toml",
+  description: "Configuration file [./webhookd.toml, else /etc/webhookd/webhookd.toml]",
 } as const;
 
 /** One thing, named by its id. */
@@ -82,9 +82,9 @@ export function byId<const P extends string>(prefix: P, description: string) {
 
 /** Which daemon a client command speaks to. */
 export const TARGET = {
-  url: { type: "string", valueHint: "URL", description: "The daemon's address; needs a key" },
+  url: { type: "string", valueHint: "URL", description: "The daemon's address; needs an API key" },
   socket: { type: "string", valueHint: "PATH", description: "The daemon's unix socket; needs no key" },
-  "key-file": { type: "string", valueHint: "FILE", description: "File with an API key" },
+  "key-file": { type: "string", valueHint: "FILE", description: "File that holds an API key" },
   config: CONFIG,
 } as const;
 
@@ -93,20 +93,20 @@ export const CLIENT = { json: JSON_FLAG, ...TARGET } as const;
 
 /** For what cannot be taken back. */
 export const YES = {
-  yes: { type: "boolean", description: "Do not ask; needed where there is no terminal to ask at" },
+  yes: { type: "boolean", description: "Skip the confirmation; required without a terminal" },
 } as const;
 
 /** Whose, for a key of every tenant and for the socket. */
-export const TENANT = { type: "string", valueHint: "TENANT", description: "Of this tenant" } as const;
+export const TENANT = { type: "string", valueHint: "TENANT", description: "Only this tenant" } as const;
 
 /** For every command that lists: what is shown, and how. */
 export const LIST = {
-  limit: { type: "string", default: "50", valueHint: "N", description: "At most so many" },
-  cursor: { type: "string", valueHint: "CURSOR", description: "Go on where a list ended" },
+  limit: { type: "string", default: "50", valueHint: "N", description: "Show at most N" },
+  cursor: { type: "string", valueHint: "CURSOR", description: "Continue where an earlier list ended" },
   order: { type: "enum", options: ["newest", "oldest"], default: "newest", description: "Which come first" },
-  fields: { type: "string", valueHint: "A,B", description: "Show these fields" },
-  ids: { type: "boolean", description: "Ids alone, one a line" },
-  plain: { type: "boolean", description: "Fields with tabs between them, nothing cut" },
+  fields: { type: "string", valueHint: "A,B", description: "Show only these fields" },
+  ids: { type: "boolean", description: "Print only ids, one per line" },
+  plain: { type: "boolean", description: "Tab-separated fields, nothing truncated" },
   ...CLIENT,
 } as const;
 
@@ -115,13 +115,25 @@ export const FILTER = {
   filter: {
     type: "string",
     valueHint: "WORDS",
-    description: 'All in one, such as "status:failed status_code:5xx since:2h"',
+    description: 'Several filters in one, such as "status:failed status_code:5xx since:2h"',
   },
   status: { type: "string", valueHint: "STATUS", description: "pending, held, delivered, failed, cancelled" },
-  type: { type: "string", valueHint: "TYPE", description: "Of this event type" },
-  endpoint: { type: "string", valueHint: "ep_…", description: "Owed to this endpoint" },
-  error: { type: "string", valueHint: "ERROR", description: "Whose last attempt ended so, such as timeout" },
-  "status-code": { type: "string", valueHint: "CODE", description: "Whose last attempt was answered so: 503, or 5xx" },
-  since: { type: "string", valueHint: "WHEN", description: "Received since then: 2h, or 2026-11-20T09:00Z" },
-  until: { type: "string", valueHint: "WHEN", description: "Received before then" },
+  type: { type: "string", valueHint: "TYPE", description: "Only this event type" },
+  endpoint: { type: "string", valueHint: "ep_…", description: "Only this endpoint" },
+  error: {
+    type: "string",
+    valueHint: "ERROR",
+    description: "Only if the last attempt ended with this error, such as timeout",
+  },
+  "status-code": {
+    type: "string",
+    valueHint: "CODE",
+    description: "Only if the last attempt was answered with this status: 503, or 5xx",
+  },
+  since: {
+    type: "string",
+    valueHint: "WHEN",
+    description: "Only events received since then: 2h, or 2026-11-20T09:00Z",
+  },
+  until: { type: "string", valueHint: "WHEN", description: "Only events received before then" },
 } as const;

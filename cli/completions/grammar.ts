@@ -52,7 +52,7 @@ function typed(name: string, args: Definitions): TypedCommand {
   const argument = Object.values(args).find(({ type }) => type === "positional");
   return {
     name,
-    flags: [...flags, { spelling: "--help", description: "Show examples and every flag", takes: null }],
+    flags: [...flags, { spelling: "--help", description: "Show flags and examples", takes: null }],
     argument: argument === undefined ? null : takesOf(argument),
   };
 }

@@ -7,7 +7,11 @@ import { say, sayJson } from "../output/print.ts";
 
 export const configCheck = command({
   args: {
-    file: { type: "positional", valueHint: "FILE", description: "In place of the file that serve would read" },
+    file: {
+      type: "positional",
+      valueHint: "FILE",
+      description: "File to check instead of the one that serve would read",
+    },
     json: JSON_FLAG,
   },
   examples: ["webhookd config check", "webhookd config check /etc/webhookd/webhookd.toml --json"],

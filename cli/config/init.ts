@@ -12,12 +12,12 @@ import { serviceUnit, socketUnit } from "./units.ts";
 const INSTALLED = "/usr/local/bin/webhookd";
 
 const ARGS = {
-  path: { type: "string", valueHint: "FILE", description: "Where to [./webhookd.toml; a unit is printed]" },
-  force: { type: "boolean", description: "Replace the file if it is there" },
-  systemd: { type: "boolean", description: "The unit webhookd.service in place of the file" },
+  path: { type: "string", valueHint: "FILE", description: "Where to write it [./webhookd.toml; a unit is printed]" },
+  force: { type: "boolean", description: "Overwrite an existing file" },
+  systemd: { type: "boolean", description: "Write the unit webhookd.service instead" },
   "systemd-socket": {
     type: "boolean",
-    description: "The unit webhookd.socket: systemd listens, so that a restart refuses nobody",
+    description: "Write the unit webhookd.socket instead: systemd listens, so a restart refuses no connection",
   },
   json: JSON_FLAG,
 } as const;

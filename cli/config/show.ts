@@ -16,7 +16,7 @@ import { say, sayJson } from "../output/print.ts";
 
 export const configShow = command({
   args: {
-    origin: { type: "boolean", description: "Say where each was given" },
+    origin: { type: "boolean", description: "Show where each value comes from" },
     config: CONFIG,
     json: JSON_FLAG,
   },

@@ -5,7 +5,7 @@ import { connect } from "../target.ts";
 
 export const pause = command({
   args: {
-    reason: { type: "positional", required: true, valueHint: "REASON", description: "What for, in a few words" },
+    reason: { type: "positional", required: true, valueHint: "REASON", description: "Why, in a few words" },
     ...CLIENT,
   },
   examples: ["webhookd pause maintenance"],

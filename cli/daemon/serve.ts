@@ -36,25 +36,29 @@ async function loadDaemon(): Promise<StartDaemon> {
 }
 
 const ARGS = {
-  listen: { type: "string", valueHint: "ADDRESS:PORT", description: "Where the API listens [127.0.0.1:8420]" },
-  "data-dir": { type: "string", valueHint: "DIR", description: "Where everything is kept" },
-  socket: { type: "string", valueHint: "PATH", description: "The unix socket" },
+  listen: { type: "string", valueHint: "ADDRESS:PORT", description: "Address of the API [127.0.0.1:8420]" },
+  "data-dir": { type: "string", valueHint: "DIR", description: "Directory that holds all data" },
+  socket: { type: "string", valueHint: "PATH", description: "Path of the unix socket" },
   config: CONFIG,
-  dev: { type: "boolean", description: "Let endpoints be plain http on any port of this machine" },
+  dev: { type: "boolean", description: "Development: endpoints may be plain http on this machine, on any port" },
   create: {
     type: "boolean",
     default: true,
-    description: "Make the store if there is none",
+    description: "Create the store if there is none",
     negativeDescription: "Refuse to start without a store",
   },
   migrate: {
     type: "boolean",
     default: true,
-    description: "Take a store of an older version to this one's schema",
+    description: "Migrate a store of an older version",
     negativeDescription: "Refuse a store of an older version",
   },
-  paused: { type: "boolean", description: "Start with the brake on: no attempts until `webhookd resume`" },
-  "log-level": { type: "string", valueHint: "LEVEL", description: "debug, info, warn or error" },
+  paused: { type: "boolean", description: "Start with sending paused, until `webhookd resume`" },
+  "log-level": {
+    type: "string",
+    valueHint: "LEVEL",
+    description: "Least important level to log: debug, info, warn or error",
+  },
   "log-format": { type: "string", valueHint: "FORMAT", description: "auto, json or pretty" },
 } as const;
 type Args = ArgsOf<typeof ARGS>;

@@ -17,19 +17,19 @@ const WAIT_MS = 30_000;
 const POLL_MS = 200;
 
 const ARGS = {
-  wait: { type: "boolean", description: "Wait until it takes publishes, at most 30 s, also for one that starts" },
-  brief: { type: "boolean", description: "The daemon alone, as probes need it; deliveries are not looked at" },
+  wait: { type: "boolean", description: "Wait up to 30 s until it takes publishes, even if it is not up yet" },
+  brief: { type: "boolean", description: "Show only the daemon, as probes need it, and skip deliveries" },
   watch: {
     type: "string",
     bare: "2s",
     valueHint: "DURATION",
-    description: "Say it again and again, so far apart; without a duration every 2s",
+    description: "Repeat at this interval; without a duration every 2s",
   },
   "fail-on": {
     type: "string",
     valueHint: "A,B",
     description:
-      "Exit 8 also for failing or damaged (an endpoint), backlog>N (deliveries that wait), oldest>DURATION (due since)",
+      "Also exit 8 on failing or damaged (an endpoint), backlog>N (waiting deliveries), oldest>DURATION (overdue)",
   },
   ...CLIENT,
 } as const;

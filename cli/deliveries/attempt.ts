@@ -15,8 +15,8 @@ export const deliveriesAttempt = command({
     wait: {
       type: "boolean",
       default: true,
-      description: "Wait for it, at most 15 s",
-      negativeDescription: "Return as soon as it is owed",
+      description: "Wait up to 15 s for the answer",
+      negativeDescription: "Return as soon as it is queued",
     },
     ...CLIENT,
   },

@@ -28,7 +28,7 @@ const FIELDS: readonly Field<Delivery>[] = [
 export const deliveriesList = command({
   args: {
     ...FILTER,
-    event: { type: "string", valueHint: "evt_…", description: "Of this event" },
+    event: { type: "string", valueHint: "evt_…", description: "Only this event" },
     tenant: TENANT,
     ...LIST,
   },

@@ -20,13 +20,13 @@ import { dataFindings, hostFindings } from "./host.ts";
 import { repairSecret } from "./repair-secret.ts";
 
 const ARGS = {
-  offline: { type: "boolean", description: "Only what can be seen without the daemon and the network" },
-  "data-dir": { type: "string", valueHint: "DIR", description: "With --offline: look at this data directory" },
-  endpoint: { type: "string", valueHint: "ep_…", description: "Of the endpoints look at this one" },
+  offline: { type: "boolean", description: "Check only what needs neither the daemon nor the network" },
+  "data-dir": { type: "string", valueHint: "DIR", description: "With --offline: the data directory to check" },
+  endpoint: { type: "string", valueHint: "ep_…", description: "Of all endpoints, check only this one" },
   "repair-secret": {
     type: "string",
     valueHint: "ep_…",
-    description: "Give this endpoint a new signing secret in the place of one that cannot be read",
+    description: "Give this endpoint a new signing secret if its own cannot be read",
   },
   ...CLIENT,
 } as const;

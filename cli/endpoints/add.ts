@@ -11,11 +11,16 @@ import { readSettings, SETTINGS } from "./settings.ts";
 
 export const endpointsAdd = command({
   args: {
-    to: { type: "positional", required: true, valueHint: "URL", description: "Where its events go: public https" },
+    to: {
+      type: "positional",
+      required: true,
+      valueHint: "URL",
+      description: "Where to send its events: a public https URL",
+    },
     events: { type: "string", required: true, valueHint: "TYPE,…", description: "Event types, or all" },
     ...SETTINGS,
     disabled: { type: "boolean", description: "Send nothing until it is enabled" },
-    tenant: { ...TENANT, description: "Whose events it gets [default]" },
+    tenant: { ...TENANT, description: "Tenant whose events it gets [default]" },
     "secret-file": SECRET_FILE,
     "secret-from": SECRET_FROM,
     ...CLIENT,

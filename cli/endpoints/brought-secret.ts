@@ -8,12 +8,12 @@ const MAX_BYTES = 4096;
 export const SECRET_FILE = {
   type: "string",
   valueHint: "FILE",
-  description: "Write the secret into this new file, for you alone, and print none",
+  description: "Write the secret to this new file that only you can read, instead of printing it",
 } as const;
 export const SECRET_FROM = {
   type: "string",
   valueHint: "FILE",
-  description: "Bring a secret along, from another provider; - for stdin",
+  description: "File with the secret to use, such as another provider's; - for stdin",
 } as const;
 
 interface SecretArgs {

@@ -10,7 +10,7 @@ import { count } from "../output/words.ts";
 export const endpointsEnable = command({
   args: {
     endpoint: byId("ep", "The endpoint"),
-    "cancel-held": { type: "boolean", description: "Cancel what was held in place of sending it" },
+    "cancel-held": { type: "boolean", description: "Cancel what was held instead of sending it" },
     ...YES,
     ...CLIENT,
   },
@@ -42,8 +42,8 @@ export const endpointsEnable = command({
 export const endpointsDisable = command({
   args: {
     endpoint: byId("ep", "The endpoint"),
-    hold: { type: "boolean", description: "Hold its events, whatever was said before" },
-    skip: { type: "boolean", description: "Skip its events: they are not sent later either" },
+    hold: { type: "boolean", description: "Hold its events until it is enabled" },
+    skip: { type: "boolean", description: "Skip its events; they are never sent" },
     ...CLIENT,
   },
   examples: [

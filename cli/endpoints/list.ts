@@ -23,10 +23,10 @@ const FIELDS: readonly Field<Endpoint>[] = [
 
 export const endpointsList = command({
   args: {
-    state: { type: "enum", options: ["enabled", "disabled"], description: "Only these" },
-    type: { type: "string", valueHint: "TYPE", description: "That chose this event type" },
-    to: { type: "string", valueHint: "URL", description: "That have exactly this URL" },
-    uid: { type: "string", valueHint: "UID", description: "Of this name" },
+    state: { type: "enum", options: ["enabled", "disabled"], description: "Only endpoints in this state" },
+    type: { type: "string", valueHint: "TYPE", description: "Only endpoints that chose this event type" },
+    to: { type: "string", valueHint: "URL", description: "Only endpoints with exactly this URL" },
+    uid: { type: "string", valueHint: "UID", description: "Only the endpoint with this uid" },
     tenant: TENANT,
     ...LIST,
   },

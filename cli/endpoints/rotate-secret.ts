@@ -14,9 +14,9 @@ const MAX_OVERLAP_MS = 7 * 86_400_000;
 
 const ARGS = {
   endpoint: byId("ep", "The endpoint"),
-  overlap: { type: "string", valueHint: "DURATION", description: "How long both are in use, at most 7d [24h]" },
-  complete: { type: "boolean", description: "Let the next one take over now" },
-  abandon: { type: "boolean", description: "Forget the next one" },
+  overlap: { type: "string", valueHint: "DURATION", description: "How long both secrets are in use, at most 7d [24h]" },
+  complete: { type: "boolean", description: "Let the next secret take over now" },
+  abandon: { type: "boolean", description: "Discard the next secret" },
   "secret-file": SECRET_FILE,
   "secret-from": SECRET_FROM,
   ...CLIENT,

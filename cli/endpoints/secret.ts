@@ -10,7 +10,7 @@ import { readId } from "../values.ts";
 export const endpointsSecret = command({
   args: {
     endpoint: byId("ep", "The endpoint"),
-    next: { type: "boolean", description: "During a rotation: the one that takes over" },
+    next: { type: "boolean", description: "During a rotation: print the next secret" },
     "secret-file": SECRET_FILE,
     ...CLIENT,
   },

@@ -7,17 +7,25 @@ import { readCount } from "../values.ts";
 
 /** What may be said of an endpoint beside its URL and types; `none` takes a limit or a name away again. */
 export const SETTINGS = {
-  description: { type: "string", valueHint: "TEXT", description: "What it is, in a line" },
-  uid: { type: "string", valueHint: "UID", description: "Your own name for it, unique in the tenant" },
-  rate: { type: "string", valueHint: "N", description: "At most so many attempts begin in a second" },
-  "max-in-flight": { type: "string", valueHint: "N", description: "At most so many at a time" },
+  description: { type: "string", valueHint: "TEXT", description: "What it is, in one line" },
+  uid: { type: "string", valueHint: "UID", description: "Your own name for it, unique in the tenant, or none" },
+  rate: { type: "string", valueHint: "N", description: "Start at most N attempts per second, or none for no limit" },
+  "max-in-flight": {
+    type: "string",
+    valueHint: "N",
+    description: "At most N attempts at a time, or none for no limit",
+  },
   "when-disabled": {
     type: "enum",
     options: ["hold", "skip"],
-    description: "While it is disabled its events are held, or skipped",
+    description: "What to do with its events while it is disabled",
   },
-  "headers-from": { type: "string", valueHint: "FILE", description: "Headers to send, a JSON object; - for stdin" },
-  metadata: { type: "string", valueHint: "JSON", description: "Yours, a JSON object" },
+  "headers-from": {
+    type: "string",
+    valueHint: "FILE",
+    description: "File with headers to send, a JSON object; - for stdin",
+  },
+  metadata: { type: "string", valueHint: "JSON", description: "Your own data, a JSON object" },
 } as const;
 
 const MAX_HEADERS_BYTES = 128 * 1024;

@@ -13,7 +13,7 @@ import { fieldText, mendOf, stateOf } from "./text.ts";
 export const endpointsShow = command({
   args: {
     endpoint: byId("ep", "The endpoint"),
-    attempts: { type: "string", default: "5", valueHint: "N", description: "So many of the latest attempts" },
+    attempts: { type: "string", default: "5", valueHint: "N", description: "How many of the latest attempts to show" },
     ...CLIENT,
   },
   examples: [

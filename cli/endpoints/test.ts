@@ -14,12 +14,12 @@ const TIMEOUT_MS = 120_000;
 
 const ARGS = {
   endpoint: byId("ep", "The endpoint"),
-  type: { type: "string", valueHint: "TYPE", description: "A sample of this type [the first it chose]" },
+  type: { type: "string", valueHint: "TYPE", description: "Event type of the sample [the first it chose]" },
   wait: {
     type: "boolean",
     default: true,
     description: "Wait for the answer",
-    negativeDescription: "Return as soon as it is on its way",
+    negativeDescription: "Return as soon as it is queued",
   },
   ...CLIENT,
 } as const;

@@ -12,10 +12,10 @@ import { fieldText } from "./text.ts";
 
 const ARGS = {
   endpoint: byId("ep", "The endpoint"),
-  to: { type: "string", valueHint: "URL", description: "Where its events go from now on, waiting ones too" },
-  events: { type: "string", valueHint: "TYPE,…", description: "These event types and no others, or all" },
-  "add-event": { type: "string", multiple: true, valueHint: "TYPE", description: "This event type too" },
-  "remove-event": { type: "string", multiple: true, valueHint: "TYPE", description: "This event type no longer" },
+  to: { type: "string", valueHint: "URL", description: "New URL, also for what is already waiting" },
+  events: { type: "string", valueHint: "TYPE,…", description: "Exactly these event types, or all" },
+  "add-event": { type: "string", multiple: true, valueHint: "TYPE", description: "Add this event type" },
+  "remove-event": { type: "string", multiple: true, valueHint: "TYPE", description: "Remove this event type" },
   ...SETTINGS,
   ...CLIENT,
 } as const;

@@ -9,7 +9,7 @@ import { count } from "../output/words.ts";
 export const eventsCancel = command({
   args: {
     event: byId("evt", "The event"),
-    endpoint: { type: "string", valueHint: "ep_…", description: "Only to this endpoint" },
+    endpoint: { type: "string", valueHint: "ep_…", description: "Only the delivery to this endpoint" },
     ...YES,
     ...CLIENT,
   },

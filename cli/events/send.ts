@@ -8,17 +8,21 @@ import { firstAttempts, tellFirst } from "./first-attempts.ts";
 
 export const eventsSend = command({
   args: {
-    type: { type: "string", required: true, valueHint: "TYPE", description: "Its event type" },
+    type: { type: "string", required: true, valueHint: "TYPE", description: "Event type" },
     data: {
       type: "string",
       required: true,
       valueHint: "@FILE",
-      description: "A JSON object, passed on byte for byte: in a file, - for stdin, or as it stands here",
+      description: "JSON object, sent byte for byte: @FILE, - for stdin, or inline",
     },
-    tenant: { ...TENANT, description: "Whose endpoints get it [default]" },
+    tenant: { ...TENANT, description: "Tenant whose endpoints get it [default]" },
     "created-at": { type: "string", valueHint: "INSTANT", description: "When it happened [now]" },
-    "idempotency-key": { type: "string", valueHint: "KEY", description: "Sent again with it, it is published once" },
-    wait: { type: "boolean", description: "Wait for the first attempt of each delivery, at most 15 s" },
+    "idempotency-key": {
+      type: "string",
+      valueHint: "KEY",
+      description: "Publishing again with the same key does nothing",
+    },
+    wait: { type: "boolean", description: "Wait up to 15 s for the first attempt of each delivery" },
     ...CLIENT,
   },
   examples: [

@@ -18,10 +18,10 @@ const MAX_DATA_CHARS = 4000;
 
 const ARGS = {
   event: byId("evt", "The event"),
-  raw: { type: "boolean", description: "The body as it is signed and sent, byte for byte, and nothing else" },
-  force: { type: "boolean", description: "With --raw: onto a terminal, too" },
-  curl: { type: "boolean", description: "A script that sends it once, signed with $WEBHOOKD_SECRET" },
-  endpoint: { type: "string", valueHint: "ep_…", description: "With --curl: to this endpoint" },
+  raw: { type: "boolean", description: "Print only the body, byte for byte as it is signed and sent" },
+  force: { type: "boolean", description: "With --raw: print even to a terminal" },
+  curl: { type: "boolean", description: "Print a script that sends it once, signed with $WEBHOOKD_SECRET" },
+  endpoint: { type: "string", valueHint: "ep_…", description: "With --curl: the endpoint to send to" },
   ...CLIENT,
 } as const;
 type Args = ArgsOf<typeof ARGS>;

@@ -15,7 +15,7 @@ export const failures = command({
     since: { ...FILTER.since, description: "Only events received since then [7d]" },
     endpoint: FILTER.endpoint,
     tenant: TENANT,
-    limit: { type: "string", default: "20", valueHint: "N", description: "At most so many groups" },
+    limit: { type: "string", default: "20", valueHint: "N", description: "Show at most N groups" },
     ...CLIENT,
   },
   examples: ["webhookd failures", "webhookd failures --since 2h --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --json"],

@@ -22,7 +22,7 @@ export async function help(words: readonly string[], { stdout, env }: Pick<Io, "
   return stdout.isTTY && !env.NO_COLOR ? text : stripVTControlCharacters(text);
 }
 
-const HELP = { type: "boolean", alias: "h", description: "Show this" } as const;
+const HELP = { type: "boolean", alias: "h", description: "Show this help" } as const;
 
 async function ofCommand(name: CommandName): Promise<string> {
   const { summary, load } = COMMANDS[name];
@@ -56,7 +56,7 @@ function overview(): string {
     `${heading("USAGE")} webhookd <command>`,
     ...PURPOSES.flatMap(({ title, words }) => ["", heading(title), ...table(words, first)]),
     "",
-    heading("A FIRST RUN, EACH IN A TERMINAL OF ITS OWN"),
+    heading("FIRST RUN, EACH LINE IN ITS OWN TERMINAL"),
     ...FIRST_RUN.map((line) => `  ${line}`),
     "",
     "Flags and examples: webhookd <command> --help",

@@ -23,8 +23,8 @@ export const jobsPause = command({
 export const jobsResume = command({
   args: {
     job: byId("job", "The job"),
-    canary: { type: "boolean", description: "After a canary that failed: try one more for each endpoint first" },
-    "send-all": { type: "boolean", description: "After a canary that failed: send all that is left" },
+    canary: { type: "boolean", description: "After a failed canary: try one more delivery per endpoint first" },
+    "send-all": { type: "boolean", description: "After a failed canary: send everything that is left" },
     ...CLIENT,
   },
   examples: [

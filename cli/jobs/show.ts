@@ -10,7 +10,7 @@ import { jobLines } from "./job-text.ts";
 export const jobsShow = command({
   args: {
     job: byId("job", "The job"),
-    watch: { type: "boolean", description: "Stay until it is over: 0 when all was delivered, else 7" },
+    watch: { type: "boolean", description: "Follow it to the end; exits 0 if everything was delivered, else 7" },
     ...CLIENT,
   },
   examples: [

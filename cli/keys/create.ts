@@ -17,13 +17,13 @@ export const keysCreate = command({
       valueHint: "SCOPE,…",
       description: "publish, read, manage, secrets, metrics, admin",
     },
-    tenant: { type: "string", default: "default", valueHint: "TENANT", description: "One tenant, or *" },
+    tenant: { type: "string", default: "default", valueHint: "TENANT", description: "One tenant, or * for all" },
     out: {
       type: "string",
       valueHint: "FILE",
-      description: "Write it into this new file, for you alone, and print none",
+      description: "Write the key to this new file that only you can read, instead of printing it",
     },
-    expires: { type: "string", valueHint: "DURATION", description: "How long it works, such as 30d" },
+    expires: { type: "string", valueHint: "DURATION", description: "How long it is valid, such as 30d" },
     ...CLIENT,
   },
   examples: [

@@ -26,22 +26,23 @@ interface Shot {
 }
 
 const ARGS = {
-  type: { type: "positional", valueHint: "TYPE", description: "Its event type" },
-  endpoint: { type: "string", valueHint: "ep_…", description: "A test event, to this endpoint alone" },
+  type: { type: "positional", valueHint: "TYPE", description: "Event type" },
+  endpoint: { type: "string", valueHint: "ep_…", description: "Send a test event to this endpoint only" },
   all: {
     type: "boolean",
-    description: "A real event, to all that chose the type; no need to say so to a daemon with --dev",
+    description:
+      "Publish a real event to every endpoint that chose the type; the default if the daemon runs with --dev",
   },
   data: {
     type: "string",
     valueHint: "@FILE",
-    description: "In place of the sample: in a file, - for stdin, or JSON as it stands here",
+    description: "Data to send instead of the sample: @FILE, - for stdin, or inline JSON",
   },
   set: { type: "string", multiple: true, valueHint: "data.a.b=VALUE", description: "Change one field of the data" },
-  count: { type: "string", default: "1", valueHint: "N", description: "So many events" },
-  pace: { type: "string", default: "5/s", valueHint: "N/s", description: "At most so many at a time" },
-  print: { type: "boolean", description: "Show what would be published, and publish nothing" },
-  list: { type: "boolean", description: "Show the types there are" },
+  count: { type: "string", default: "1", valueHint: "N", description: "How many events to send" },
+  pace: { type: "string", default: "5/s", valueHint: "N/s", description: "How fast to send them" },
+  print: { type: "boolean", description: "Print what would be published, and publish nothing" },
+  list: { type: "boolean", description: "List the event types" },
   ...CLIENT,
 } as const;
 type Args = ArgsOf<typeof ARGS>;

@@ -6,23 +6,27 @@ import { replayOne } from "./one.ts";
 import { readSet } from "./set.ts";
 
 const ARGS = {
-  events: { type: "positional", variadic: true, valueHint: "evt_…", description: "Events; - reads ids from stdin" },
+  events: { type: "positional", variadic: true, valueHint: "evt_…", description: "Event ids; - reads them from stdin" },
   ...FILTER,
   tenant: TENANT,
-  "all-failed": { type: "boolean", description: "Everything that failed; without it nothing is taken unasked" },
-  force: { type: "boolean", description: "Of one event, also where it was delivered already" },
+  "all-failed": { type: "boolean", description: "Replay everything that failed; required if nothing narrows it" },
+  force: { type: "boolean", description: "With one event: replay it even where it was delivered" },
   "dry-run": { type: "boolean", description: "Show the plan and do nothing" },
-  yes: { type: "boolean", description: "Do not ask for the number; needed for many without a terminal" },
-  expect: { type: "string", valueHint: "N", description: "Refuse unless the plan holds so many deliveries" },
-  pace: { type: "string", valueHint: "N/s", description: "At most so many to each endpoint [20/s]" },
-  canary: { type: "boolean", description: "Try one for each endpoint first; a failure pauses the job" },
+  yes: { type: "boolean", description: "Skip the confirmation; required for many without a terminal" },
+  expect: { type: "string", valueHint: "N", description: "Refuse unless the plan holds exactly N deliveries" },
+  pace: { type: "string", valueHint: "N/s", description: "Send at most this many to each endpoint [20/s]" },
+  canary: { type: "boolean", description: "Try one delivery per endpoint first; a failure pauses the job" },
   wait: {
     type: "boolean",
     negatable: true,
-    description: "Wait until it is done: one event does unasked, for its first attempt",
+    description: "Wait until it is done; the default for one event, until its first attempt",
     negativeDescription: "Return as soon as it is queued",
   },
-  timeout: { type: "string", valueHint: "DURATION", description: "Wait no longer: one event 15s, many for ever" },
+  timeout: {
+    type: "string",
+    valueHint: "DURATION",
+    description: "How long to wait [15s for one event, no limit for many]",
+  },
   ...CLIENT,
 } as const;
 type Args = ArgsOf<typeof ARGS>;

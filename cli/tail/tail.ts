@@ -26,15 +26,15 @@ const { until: _, ...FILTERS } = FILTER;
 const ARGS = {
   ...FILTERS,
   tenant: TENANT,
-  since: { ...FILTER.since, description: "Begin with what was received since then" },
+  since: { ...FILTER.since, description: "Start with deliveries received since then" },
   lines: {
     type: "string",
     alias: "n",
     valueHint: "N",
-    description: "Begin with the latest N deliveries [10, or all of --since up to 1000]",
+    description: "Start with the latest N deliveries [10; with --since all, up to 1000]",
   },
-  attempts: { type: "boolean", description: "Attempts alone, without what is published, cancelled or changed" },
-  "exit-after": { type: "string", valueHint: "N", description: "End after so many lines" },
+  attempts: { type: "boolean", description: "Show only attempts, not what is published, cancelled or changed" },
+  "exit-after": { type: "string", valueHint: "N", description: "Exit after N lines" },
   ...CLIENT,
 } as const;
 type Args = ArgsOf<typeof ARGS>;

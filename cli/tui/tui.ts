@@ -15,12 +15,16 @@ const ARGS = {
     type: "enum",
     options: ["events", "deliveries", "endpoints", "failures", "activity"],
     default: "events",
-    description: "What is shown first",
+    description: "Screen to open first",
   },
-  filter: { type: "string", valueHint: "WORDS", description: 'Of that screen, such as "status:failed since:2h"' },
-  "read-only": { type: "boolean", description: "Look on; every key that changes something is off" },
-  refresh: { type: "string", valueHint: "DURATION", description: "How often news are drawn [250ms]" },
-  ascii: { type: "boolean", description: "Draw in ASCII alone; so it does where the locale is not UTF-8" },
+  filter: {
+    type: "string",
+    valueHint: "WORDS",
+    description: 'Filter for that screen, such as "status:failed since:2h"',
+  },
+  "read-only": { type: "boolean", description: "Turn off every key that changes something" },
+  refresh: { type: "string", valueHint: "DURATION", description: "How often to redraw [250ms]" },
+  ascii: { type: "boolean", description: "Use ASCII only; the default if the locale is not UTF-8" },
   ...TARGET,
 } as const;
 type Args = ArgsOf<typeof ARGS>;

@@ -18,9 +18,9 @@ const ARGS = {
   "seal-with": {
     type: "string",
     valueHint: "FILE",
-    description: "Put secret.key in, sealed with this file's passphrase; - reads or asks for it",
+    description: "Include secret.key, sealed with the passphrase in this file; - reads or asks for it",
   },
-  offline: { type: "boolean", description: "Make it here, of the data directory, while no daemon runs" },
+  offline: { type: "boolean", description: "Back up the data directory from here, while no daemon runs" },
   "data-dir": DATA_DIR,
   ...CLIENT,
 } as const;

@@ -6,7 +6,7 @@ import type { ConfigFlags } from "../../src/config/inputs.ts";
 export const DATA_DIR = {
   type: "string",
   valueHint: "DIR",
-  description: "The data directory; else as `serve` finds it",
+  description: "Data directory [where `serve` finds it]",
 } as const;
 
 export interface DirectoryArgs {

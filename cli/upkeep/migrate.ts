@@ -7,8 +7,8 @@ import { configOf, DATA_DIR } from "./data-directory.ts";
 
 export const migrate = command({
   args: {
-    status: { type: "boolean", description: "Only say whether it is needed: 0 when not, 8 when it is" },
-    "dry-run": { type: "boolean", description: "Make the steps on the data and undo them" },
+    status: { type: "boolean", description: "Only check whether it is needed; exits 0 if not, else 8" },
+    "dry-run": { type: "boolean", description: "Run the steps on the data, then undo them" },
     "data-dir": DATA_DIR,
     json: JSON_FLAG,
     config: CONFIG,

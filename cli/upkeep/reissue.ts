@@ -11,7 +11,7 @@ import { count } from "../output/words.ts";
 export const secretsReissue = command({
   args: {
     "data-dir": DATA_DIR,
-    yes: { type: "boolean", description: "Do not ask before the secrets are replaced" },
+    yes: { type: "boolean", description: "Do not ask before replacing the secrets" },
     json: JSON_FLAG,
     config: CONFIG,
   },

@@ -18,11 +18,11 @@ const ARGS = {
   "seal-with": {
     type: "string",
     valueHint: "FILE",
-    description: "The passphrase that secret.key is sealed with in it; - reads or asks for it",
+    description: "File with the passphrase that seals secret.key in the backup; - reads or asks for it",
   },
   "secret-key": { type: "string", valueHint: "FILE", description: "Your copy of secret.key" },
-  "key-only": { type: "boolean", description: "Take only secret.key out of it, and leave the store as it is" },
-  yes: { type: "boolean", description: "Do not ask before a store is replaced" },
+  "key-only": { type: "boolean", description: "Restore only secret.key, and leave the store as it is" },
+  yes: { type: "boolean", description: "Do not ask before replacing a store" },
   json: JSON_FLAG,
   config: CONFIG,
 } as const;

@@ -16,22 +16,35 @@ import { readScript } from "./script.ts";
 import { openServer } from "./server.ts";
 
 const ARGS = {
-  port: { type: "string", default: "4000", valueHint: "PORT", description: "Where to listen; 0 takes any" },
-  path: { type: "string", default: "/", valueHint: "PATH", description: "What else is asked for is 404" },
+  port: { type: "string", default: "4000", valueHint: "PORT", description: "Port to listen on; 0 picks a free one" },
+  path: {
+    type: "string",
+    default: "/",
+    valueHint: "PATH",
+    description: "Path to answer; any other is answered with 404",
+  },
   register: {
     type: "boolean",
-    description: "Register it as an endpoint for as long as it runs (the daemon needs --dev)",
+    description: "Register it as an endpoint while it runs (the daemon needs --dev)",
   },
-  keep: { type: "boolean", description: "Leave it registered at the end" },
-  events: { type: "string", valueHint: "T,…|all", description: "Register it for these event types [all]" },
+  keep: { type: "boolean", description: "Leave it registered on exit" },
+  events: { type: "string", valueHint: "T,…|all", description: "Event types to register for [all]" },
   "secret-file": SECRET_FILE,
-  "forward-to": { type: "string", valueHint: "URL", description: "Pass everything on, and its answers back" },
-  status: { type: "string", valueHint: "STATUS,…", description: "Answer so, several in turn [200]" },
-  "fail-first": { type: "string", default: "0", valueHint: "N", description: "Answer the first N with 500" },
+  "forward-to": {
+    type: "string",
+    valueHint: "URL",
+    description: "Forward each request to this URL, and pass its answer back",
+  },
+  status: {
+    type: "string",
+    valueHint: "STATUS,…",
+    description: "Status to answer with; several are used in turn [200]",
+  },
+  "fail-first": { type: "string", default: "0", valueHint: "N", description: "Answer the first N requests with 500" },
   delay: { type: "string", default: "0s", valueHint: "DURATION", description: "Wait before each answer" },
-  drop: { type: "boolean", description: "Hang up in place of answering" },
-  once: { type: "boolean", description: "End after one request: 0, or 8 if its signature is wrong" },
-  save: { type: "string", valueHint: "DIR", description: "Keep each body and its headers in files there" },
+  drop: { type: "boolean", description: "Close the connection instead of answering" },
+  once: { type: "boolean", description: "Exit after one request: 0, or 8 if its signature is wrong" },
+  save: { type: "string", valueHint: "DIR", description: "Save each body and its headers to files in this directory" },
   ...CLIENT,
 } as const;
 type Args = ArgsOf<typeof ARGS>;

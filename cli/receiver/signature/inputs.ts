@@ -8,16 +8,20 @@ import type { Io } from "../../io.ts";
 export const BODY = {
   type: "positional",
   valueHint: "BODY",
-  description: "File with the body, byte for byte; stdin if it is - or not given",
+  description: "File with the exact body; stdin if it is - or missing",
 } as const;
 export const SECRET_FILE = {
   type: "string",
   valueHint: "FILE",
-  description: "File with the signing secret; one a line while it is being rotated",
+  description: "File with the signing secret; one per line during a rotation",
 } as const;
 export const STAMP = {
-  id: { type: "string", valueHint: "evt_…", description: "The webhook-id, for a webhook-signature" },
-  timestamp: { type: "string", valueHint: "SECONDS", description: "The webhook-timestamp, for a webhook-signature" },
+  id: { type: "string", valueHint: "evt_…", description: "The webhook-id header, for a webhook-signature" },
+  timestamp: {
+    type: "string",
+    valueHint: "SECONDS",
+    description: "The webhook-timestamp header, for a webhook-signature",
+  },
 } as const;
 
 /** A current secret, the next one, and room for mistakes. */

@@ -22,13 +22,13 @@ const ARGS = {
     type: "string",
     required: true,
     valueHint: "HEX",
-    description: "What X-Service-Signature, or with --id and --timestamp webhook-signature, holds",
+    description: "Value of X-Service-Signature or, with --id and --timestamp, of webhook-signature",
   },
   body: BODY,
   "secret-file": SECRET_FILE,
   ...STAMP,
-  event: { type: "string", valueHint: "evt_…", description: "Take the body from the daemon: of this event" },
-  endpoint: { type: "string", valueHint: "ep_…", description: "Take the secret from the daemon: of this endpoint" },
+  event: { type: "string", valueHint: "evt_…", description: "Take the body of this event from the daemon" },
+  endpoint: { type: "string", valueHint: "ep_…", description: "Take the secret of this endpoint from the daemon" },
   ...CLIENT,
 } as const;
 type Args = ArgsOf<typeof ARGS>;
