@@ -34,7 +34,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
     return json(200, {
       version,
       schema: store.operations.schemaVersion,
-      state: stateOf(parts),
+      state: stateOf(parts, space.state),
       started_at: formatInstant(started.at),
       uptime_seconds: Math.floor((clock.monotonic() - started.monotonic) / 1000),
       paused: pause === null ? null : presentPause(pause),
@@ -43,7 +43,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
       data: { dir: config.data.dir, secret_key_file: config.data.secretKeyFile },
       disk: { free_bytes: space.freeBytes, floor_bytes: space.floorBytes },
-      database: { bytes: size.databaseBytes, wal_bytes: size.walBytes, wal_trouble: space.walTrouble },
+      database: { bytes: size.databaseBytes, wal_bytes: size.logBytes, wal_trouble: space.trouble },
       damaged_database: damage === null ? null : presentDamage(damage),
       backup: {
         every_seconds: Math.round(rules.every / 1000),

@@ -70,7 +70,7 @@ export class Metrics {
         name: "webhookd_store_commit_duration_seconds",
         help: "How long commits took.",
         type: "histogram",
-        samples: () => histogram({}, store.statistics.commitTimes),
+        samples: async () => histogram({}, (await store.statistics.sinceStart()).commitTimes),
       },
       {
         name: "webhookd_api_request_duration_seconds",
@@ -99,41 +99,52 @@ export class Metrics {
 }
 
 function countersOf({ store }: MetricsParts): Family[] {
-  const counted = () => store.statistics.counted.attempts;
+  const attempts = async () => (await store.statistics.sinceStart()).attempts;
   return [
     {
       name: "webhookd_events_published_total",
       help: "Events that were published, by type.",
       type: "counter",
-      samples: () => [...store.statistics.counted.published].map(([type, value]) => ({ labels: { type }, value })),
+      samples: async () =>
+        [...(await store.statistics.sinceStart()).published].map(([type, value]) => ({ labels: { type }, value })),
     },
     {
       name: "webhookd_attempts_total",
       help: "Attempts that were recorded, by what they came to; error is empty for a success.",
       type: "counter",
-      samples: () => [
-        { labels: { outcome: "succeeded", error: "" }, value: counted().succeeded },
-        { labels: { outcome: "interrupted", error: "interrupted" }, value: counted().interrupted },
-        ...[...counted().failed].map(([error, value]) => ({ labels: { outcome: "failed", error }, value })),
-      ],
+      samples: async () => {
+        const { succeeded, interrupted, failed } = await attempts();
+        return [
+          { labels: { outcome: "succeeded", error: "" }, value: succeeded },
+          { labels: { outcome: "interrupted", error: "interrupted" }, value: interrupted },
+          ...[...failed].map(([error, value]) => ({ labels: { outcome: "failed", error }, value })),
+        ];
+      },
     },
     {
       name: "webhookd_deliveries_failed_total",
       help: "Deliveries that failed for good, by the error of their last attempt.",
       type: "counter",
-      samples: () => [...counted().deliveriesFailed].map(([error, value]) => ({ labels: { error }, value })),
+      samples: async () =>
+        [...(await attempts()).deliveriesFailed].map(([error, value]) => ({ labels: { error }, value })),
     },
     {
       name: "webhookd_attempt_duration_seconds",
       help: "How long attempts took, from their start to their decision.",
       type: "histogram",
-      samples: () => histogram({}, { bounds: DURATION_BOUNDS, counts: counted().durations, sum: counted().durationMs }),
+      samples: async () => {
+        const { durations: counts, durationMs: sum } = await attempts();
+        return histogram({}, { bounds: DURATION_BOUNDS, counts, sum });
+      },
     },
     {
       name: "webhookd_first_attempt_delay_seconds",
       help: "How long events waited for their first attempt.",
       type: "histogram",
-      samples: () => histogram({}, { bounds: DELAY_BOUNDS, counts: counted().delays, sum: counted().delayMs }),
+      samples: async () => {
+        const { delays: counts, delayMs: sum } = await attempts();
+        return histogram({}, { bounds: DELAY_BOUNDS, counts, sum });
+      },
     },
   ];
 }
@@ -169,14 +180,14 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
     }),
     gauge("webhookd_paused", "Whether the brake is on.", () => one(deliveries.paused ? 1 : 0)),
     gauge("webhookd_store_bytes", "The store's files.", async () => {
-      const { databaseBytes, walBytes } = await store.operations.size();
+      const { databaseBytes, logBytes } = await store.operations.size();
       return [
         { labels: { file: "database" }, value: databaseBytes },
-        { labels: { file: "wal" }, value: walBytes },
+        { labels: { file: "wal" }, value: logBytes },
       ];
     }),
-    gauge("webhookd_store_log_growing", "Whether the write-ahead log is too large and cannot be emptied.", () =>
-      one(store.upkeep.walTrouble === null ? 0 : 1),
+    gauge("webhookd_store_log_growing", "Whether the write-ahead log is too large and cannot be emptied.", async () =>
+      one((await store.upkeep.condition()).trouble === null ? 0 : 1),
     ),
     gauge("webhookd_disk_free_bytes", "What [data] disk_floor is compared with.", async () =>
       one((await store.upkeep.checkSpace()).freeBytes),

@@ -17,6 +17,7 @@ import type { IdempotencyStore } from "./contract/idempotency.ts";
 import type { JobStore } from "./contract/jobs.ts";
 import type { KeyStore } from "./contract/keys.ts";
 import type { OperationsStore } from "./contract/operations.ts";
+import type { OwnershipStore } from "./contract/ownership.ts";
 import type { ReadStore } from "./contract/reads.ts";
 import type { RecoveryStore } from "./contract/recovery.ts";
 import type { SecretStore } from "./contract/secrets.ts";
@@ -32,6 +33,7 @@ export type * from "./contract/jobs.ts";
 export type * from "./contract/keys.ts";
 export type * from "./contract/lists.ts";
 export type * from "./contract/operations.ts";
+export type * from "./contract/ownership.ts";
 export type * from "./contract/reads.ts";
 export type * from "./contract/recovery.ts";
 export type * from "./contract/secrets.ts";
@@ -52,5 +54,6 @@ export interface Store {
   readonly recovery: RecoveryStore;
   readonly upkeep: UpkeepStore;
   readonly operations: OperationsStore;
+  readonly ownership: OwnershipStore;
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { Log } from "../log.ts";
 import type { Space, UpkeepStore } from "../store/store.ts";
 
 export interface SpaceWatchParts {
-  readonly store: { readonly upkeep: Pick<UpkeepStore, "checkSpace" | "state"> };
+  readonly store: { readonly upkeep: Pick<UpkeepStore, "checkSpace"> };
   readonly clock: Clock;
   readonly log: Log;
   readonly onSpace: (space: Space) => void;
@@ -32,7 +32,7 @@ export class SpaceWatch {
     const space = await store.upkeep.checkSpace();
     onSpace(space);
     this.#sayFull(space);
-    const { walTrouble: trouble, freeBytes } = space;
+    const { trouble, freeBytes } = space;
     if (trouble === null) this.#alarm.clear("the write-ahead log is no larger than it may be again");
     else {
       if (!this.#isInTrouble) onTrouble(trouble);
@@ -41,9 +41,8 @@ export class SpaceWatch {
     this.#isInTrouble = trouble !== null;
   }
 
-  #sayFull({ freeBytes, floorBytes }: Space): void {
-    const { store, log } = this.#parts;
-    const state = store.upkeep.state();
+  #sayFull({ state, freeBytes, floorBytes }: Space): void {
+    const { log } = this.#parts;
     if (state === "store_unavailable" || this.#saidFull === (state === "disk_full")) return;
     this.#saidFull = !this.#saidFull;
     const fields = { free_bytes: freeBytes, floor_bytes: floorBytes };

@@ -1,7 +1,7 @@
 import type { AuditEntry } from "../../src/domain/audit.ts";
 import type { EventDraft } from "../../src/domain/event.ts";
 import type { ApiKey } from "../../src/domain/key.ts";
-import type { Publication, Store, UpkeepStore } from "../../src/store/store.ts";
+import type { Condition, Publication, Store } from "../../src/store/store.ts";
 
 /** Keeps keys and drafts only: for tests of what happens before and around the store. Other verbs throw. */
 export class FakeStore {
@@ -10,7 +10,7 @@ export class FakeStore {
   readonly keys = new Map<string, ApiKey>();
   readonly touched: string[] = [];
   publishing: (drafts: readonly EventDraft[]) => Promise<void> = async () => {};
-  ready: ReturnType<UpkeepStore["state"]> = "ready";
+  ready: Condition["state"] = "ready";
 
   asStore(): Store {
     const publish: Store["events"]["publish"] = async (drafts) => {
@@ -31,7 +31,7 @@ export class FakeStore {
       events: { publish },
       keys,
       audit: { add: async (entry: AuditEntry) => void this.audited.push(entry) },
-      upkeep: { state: () => this.ready, walTrouble: null },
+      upkeep: { condition: async () => ({ state: this.ready, trouble: null }) },
       operations: { damage: async () => null },
     };
     return roles as object as Store;

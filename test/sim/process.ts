@@ -65,7 +65,7 @@ export const SETTINGS: SenderSettings = {
 
 /** One life of the daemon: the real store on a real file, the real dispatcher and sender, a simulated network. */
 /** A look at the disk's space takes as long as the real disk does: chance must not depend on that. */
-const UNTOUCHED: readonly string[] = ["keys.touch", "upkeep.state", "upkeep.checkSpace"];
+const UNTOUCHED: readonly string[] = ["keys.touch", "upkeep.condition", "upkeep.checkSpace"];
 
 export class Process {
   alive = true;
@@ -178,11 +178,14 @@ export class Process {
     };
     const refresh = (endpoint: string) => dispatcher.refresh(endpoint);
     const endOverlaps = () => switchSecrets({ store, clock, refresh });
+    const lookAtSpace = async (isTime: boolean) => {
+      if (isTime || (await store.upkeep.condition()).state !== "ready") await store.upkeep.checkSpace();
+    };
     let ticks = 0;
     const tick = () => {
       dispatcher.tick();
       // A real look at a real file: seldom, where it would find what the last one did.
-      if (ticks++ % 60 === 0 || store.upkeep.state() !== "ready") store.upkeep.checkSpace().catch(() => {});
+      void lookAtSpace(ticks++ % 60 === 0).catch(() => {});
       endOverlaps().catch(fault);
       clock.after(1000, tick);
     };

@@ -12,6 +12,7 @@ import { keys } from "./conformance/keys.ts";
 import { lists } from "./conformance/lists.ts";
 import { manualAttempts } from "./conformance/manual.ts";
 import { operating } from "./conformance/operations.ts";
+import { ownership } from "./conformance/ownership.ts";
 import { pending } from "./conformance/pending.ts";
 import { publishing } from "./conformance/publish.ts";
 import { reading } from "./conformance/due.ts";
@@ -48,4 +49,5 @@ describe("the SQLite store", () => {
   clockSet(openSqlite);
   careful(openSqlite);
   operating(openSqlite);
+  ownership(openSqlite);
 });

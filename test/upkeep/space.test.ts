@@ -11,21 +11,21 @@ function aWatch() {
   const said: string[] = [];
   const alerted: string[] = [];
   const left: (string | null)[] = [];
-  let walTrouble: string | null = null;
+  let growing: string | null = null;
   const log: Log = {
     ...silentLog,
     error: (_, message) => void said.push(`error: ${message}`),
     info: (_, message) => void said.push(`info: ${message}`),
   };
   const watch = new SpaceWatch({
-    store: { upkeep: { state: () => "ready", checkSpace: async () => ({ freeBytes: 2, floorBytes: 1, walTrouble }) } },
+    store: { upkeep: { checkSpace: async () => ({ state: "ready", freeBytes: 2, floorBytes: 1, trouble: growing }) } },
     clock,
     log,
-    onSpace: (space) => void left.push(space.walTrouble),
+    onSpace: (space) => void left.push(space.trouble),
     onTrouble: (detail) => void alerted.push(detail),
   });
   const look = async (trouble: string | null, seconds: number) => {
-    walTrouble = trouble;
+    growing = trouble;
     for (let second = 0; second < seconds; second += 2) {
       await watch.run();
       clock.advance("2s");

@@ -37,7 +37,7 @@ export interface OperationsStore {
 export interface StoreSize {
   readonly databaseBytes: number;
   /** What was committed and is not yet moved into the database. */
-  readonly walBytes: number;
+  readonly logBytes: number;
 }
 
 export interface BackupPlace {

@@ -10,14 +10,12 @@ import type { Tally } from "../../domain/tally.ts";
 export interface StatisticsStore {
   /** What was counted in the period, and in its parts. Null when the tenant has, and had, no such endpoint. */
   period(query: StatsQuery): Promise<Stats | null>;
-  /** What this process has counted since it opened the store; it goes on being counted. */
-  readonly counted: Counted;
+  /** What this process has counted since it opened the store. */
+  sinceStart(): Promise<SinceStart>;
   /** To be called each second: has what was counted written, when no commit of others did. */
   save(): Promise<void>;
   /** Removes at most 500 rows of minutes that were over before that instant; how many. Fewer: there are no more. */
   prune(before: number): Promise<number>;
-  /** How long this process's commits took, in milliseconds. */
-  readonly commitTimes: Histogram;
   /** Counts at most 500 rows of what is there now; `next` is where to go on. The counts of all steps add up. */
   census(from: string | null): Promise<CensusStep>;
   /**
@@ -62,6 +60,11 @@ export interface Counted {
   readonly attempts: Tally;
   /** Events by type. Of an endpoint it is empty: events are published to a tenant. */
   readonly published: ReadonlyMap<string, number>;
+}
+
+export interface SinceStart extends Counted {
+  /** How long commits took, in milliseconds. */
+  readonly commitTimes: Histogram;
 }
 
 export interface Stats extends Counted {

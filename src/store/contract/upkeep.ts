@@ -17,10 +17,8 @@ export interface UpkeepStore {
   saveHealth(): Promise<void>;
   /** Looks at the free space again; publishes are refused under the floor, deliveries go on. */
   checkSpace(): Promise<Space>;
-  /** As the latest look at the space found it. */
-  readonly walTrouble: string | null;
-  /** Whether publishes would be taken now. */
-  state(): "ready" | "disk_full" | "store_unavailable";
+  /** As far as it is known without a look. */
+  condition(): Promise<Condition>;
 }
 
 /** Instants: what was over before them goes. */
@@ -36,9 +34,14 @@ export interface Pruned {
   readonly next: string | null;
 }
 
-export interface Space {
+export interface Condition {
+  /** Whether publishes would be taken now. */
+  readonly state: "ready" | "disk_full" | "store_unavailable";
+  /** Why what is committed takes ever more room, for people; null while it does not. */
+  readonly trouble: string | null;
+}
+
+export interface Space extends Condition {
   readonly freeBytes: number;
   readonly floorBytes: number;
-  /** Why the write-ahead log grows, for people; null while it does not. */
-  readonly walTrouble: string | null;
 }

@@ -75,9 +75,9 @@ export class Backup {
 
   async #requireSpace(dir: string): Promise<void> {
     const { statfs, size, floorBytes } = this.#parts;
-    const { databaseBytes, walBytes } = await size();
+    const { databaseBytes, logBytes } = await size();
     const sharesDisk = statSync(dir).dev === statSync(this.#parts.dir).dev;
-    const needed = databaseBytes + walBytes + (sharesDisk ? floorBytes : 0);
+    const needed = databaseBytes + logBytes + (sharesDisk ? floorBytes : 0);
     const { bavail, bsize } = await statfs(dir);
     if (bavail * bsize >= needed) return;
     throw new WebhookdError(

@@ -74,7 +74,7 @@ export class Condition {
     if (this.#synchronous.get() !== FULL) throw notDurable();
   }
 
-  async look(): Promise<Omit<Space, "walTrouble">> {
+  async look(): Promise<Pick<Space, "freeBytes" | "floorBytes">> {
     const { dir, floorBytes, statfs } = this.#options;
     const { bavail, bsize } = await statfs(dir).catch((error: unknown) => {
       throw storageUnavailable(error);

@@ -122,11 +122,11 @@ export class Operations implements OperationsStore {
   readonly size = async (): Promise<StoreSize> => {
     const bytes = (name: string) => stat(join(this.#parts.dir, name)).then(({ size }) => size);
     // There is no WAL before the first write, and none for a moment after the last.
-    const [databaseBytes, walBytes] = await Promise.all([
+    const [databaseBytes, logBytes] = await Promise.all([
       bytes("webhookd.db"),
       bytes("webhookd.db-wal").catch(() => 0),
     ]);
-    return { databaseBytes, walBytes };
+    return { databaseBytes, logBytes };
   };
 
   close(): void {

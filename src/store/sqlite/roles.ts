@@ -1,5 +1,5 @@
 /** The roles of the store, by the verbs that they are made of. */
-import type { Space, Store } from "../store.ts";
+import type { Condition, Space, Store } from "../store.ts";
 import type { Foundation } from "./foundation.ts";
 import type { Verbs } from "./verbs.ts";
 
@@ -9,8 +9,10 @@ interface Parts {
   readonly careful: boolean;
   readonly takeUp: () => Promise<boolean>;
   readonly checkSpace: () => Promise<Space>;
-  readonly walTrouble: () => string | null;
+  readonly condition: () => Promise<Condition>;
 }
+
+const EVERYTHING = { endpoints: "everything", holdsForMs: Number.POSITIVE_INFINITY } as const;
 
 export function rolesOf(parts: Parts): Omit<Store, "close"> {
   const { base, verbs } = parts;
@@ -90,12 +92,9 @@ export function rolesOf(parts: Parts): Omit<Store, "close"> {
     },
     statistics: {
       period: (query) => statistics.stats(query),
-      get counted() {
-        return statistics.counted;
-      },
+      sinceStart: async () => ({ ...statistics.counted, commitTimes: base.commit.times }),
       save: () => statistics.saveCounters(),
       prune: (before) => statistics.pruneCounters(before),
-      commitTimes: base.commit.times,
       census: async (from) => base.read(() => verbs.census.step(from)),
       failures: (query) => failures.report(query),
       failing: registry.failing,
@@ -127,11 +126,13 @@ export function rolesOf(parts: Parts): Omit<Store, "close"> {
       forgetResponses: (before) => retention.forgetResponses(before),
       saveHealth: registry.saveHealth,
       checkSpace: parts.checkSpace,
-      get walTrouble() {
-        return parts.walTrouble();
-      },
-      state: () => base.condition.state,
+      condition: parts.condition,
     },
     operations,
+    ownership: {
+      renew: async () => EVERYTHING,
+      arrived: async () => [],
+      release: async () => {},
+    },
   };
 }

@@ -1,6 +1,6 @@
 /** The store on one SQLite file: one connection, one writer, its roles put together from the files beside this one. */
 import type { Database } from "better-sqlite3";
-import type { Space, Store } from "../store.ts";
+import type { Condition, Space, Store } from "../store.ts";
 import { emptyLogAtStop } from "./empty-log.ts";
 import { layFoundation, type Foundation } from "./foundation.ts";
 import type { SqliteStoreOptions } from "./options.ts";
@@ -23,6 +23,7 @@ export class SqliteStore implements Store {
   readonly recovery: Store["recovery"];
   readonly upkeep: Store["upkeep"];
   readonly operations: Store["operations"];
+  readonly ownership: Store["ownership"];
   readonly #db: Database;
   readonly #options: SqliteStoreOptions;
   readonly #base: Foundation;
@@ -40,7 +41,7 @@ export class SqliteStore implements Store {
     this.#verbs = verbsOf(db, this.#base, this.#rows, options);
     this.#wal = new WalWatch(db, {
       monotonic: () => options.clock.monotonic(),
-      walBytes: async () => (await this.#verbs.operations.size()).walBytes,
+      walBytes: async () => (await this.#verbs.operations.size()).logBytes,
       ...(options.walLimitBytes !== undefined && { limitBytes: options.walLimitBytes }),
     });
     const roles = rolesOf({
@@ -49,7 +50,7 @@ export class SqliteStore implements Store {
       careful: this.#rows.started.careful,
       takeUp: this.#takeUp,
       checkSpace: this.#checkSpace,
-      walTrouble: () => this.#wal.trouble,
+      condition: async () => this.#conditionNow(),
     });
     this.events = roles.events;
     this.deliveries = roles.deliveries;
@@ -64,6 +65,7 @@ export class SqliteStore implements Store {
     this.recovery = roles.recovery;
     this.upkeep = roles.upkeep;
     this.operations = roles.operations;
+    this.ownership = roles.ownership;
   }
 
   /** Takes up what the last process left; nothing here grows with the backlog. */
@@ -98,8 +100,12 @@ export class SqliteStore implements Store {
     await this.#verbs.operations.savePause().catch(() => {});
     await this.#wal.look();
     if (this.#base.condition.state === "ready") this.#makeReserve();
-    return { ...space, walTrouble: this.#wal.trouble };
+    return { ...space, ...this.#conditionNow() };
   };
+
+  #conditionNow(): Condition {
+    return { state: this.#base.condition.state, trouble: this.#wal.trouble };
+  }
 
   /** Without it a start on a full disk may be refused; that is no reason to refuse anything now. */
   #makeReserve(): void {

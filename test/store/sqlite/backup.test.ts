@@ -164,7 +164,7 @@ describe("a backup", () => {
     const refused = { code: "backup_failed", detail: expect.stringContaining(detail) };
     await expect(store.operations.backup(into(place), START)).rejects.toMatchObject(refused);
     expect(await store.operations.lastBackup()).toBeNull();
-    expect(store.upkeep.state()).toBe("ready");
+    expect((await store.upkeep.condition()).state).toBe("ready");
   });
 
   it("is not begun where there is too little space for it, with the floor where it shares the data's disk", async () => {

@@ -81,7 +81,7 @@ describe("a store opened again", () => {
     await store.close();
     await expect(publishOne(store)).rejects.toMatchObject({ code: "storage_unavailable" });
     await expect(store.keys.list(EVERYTHING)).rejects.toMatchObject({ code: "storage_unavailable" });
-    expect(store.upkeep.state()).toBe("store_unavailable");
+    expect((await store.upkeep.condition()).state).toBe("store_unavailable");
   });
 
   it("commits what was asked before it was closed", async () => {

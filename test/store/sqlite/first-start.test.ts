@@ -90,7 +90,7 @@ describe("the first start", () => {
     const store = await open({ dir, secretKeyFile });
     expect(existsSync(join(dir, "secret.key"))).toBe(false);
     expect(readFileSync(secretKeyFile, "utf8")).toMatch(/^[0-9a-f]{64}\n$/);
-    expect(store.upkeep.state()).toBe("ready");
+    expect((await store.upkeep.condition()).state).toBe("ready");
   });
 });
 

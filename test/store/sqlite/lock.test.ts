@@ -47,6 +47,6 @@ describe("the lock", () => {
       await once(child, "exit");
     }
     const store = await open({ dir });
-    expect(store.upkeep.state()).toBe("ready");
+    expect((await store.upkeep.condition()).state).toBe("ready");
   });
 });

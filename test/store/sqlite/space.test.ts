@@ -20,28 +20,28 @@ describe("free disk space", () => {
     const space = await store.upkeep.checkSpace();
     expect(space.floorBytes).toBe(512 * MIB);
     expect(Math.floor(space.freeBytes / MIB)).toBe(511);
-    expect(store.upkeep.state()).toBe("disk_full");
+    expect((await store.upkeep.condition()).state).toBe("disk_full");
     await expect(publishOne(store)).rejects.toMatchObject({ code: "storage_full", retryAfterSeconds: 5 });
     await store.deliveries.record([delivered(fresh[0]!)]);
     expect((await store.reads.getEvent(null, id))!.status).toBe("delivered");
 
     free = 513 * MIB;
     await store.upkeep.checkSpace();
-    expect(store.upkeep.state()).toBe("ready");
+    expect((await store.upkeep.condition()).state).toBe("ready");
     await publishOne(store);
   });
 
   it("is looked at before the first publish", async () => {
     const store = await open({ dir: temporaryDirectory(), diskFloor: 512 * MIB, statfs: freeBytes(4096) });
-    expect(store.upkeep.state()).toBe("disk_full");
+    expect((await store.upkeep.condition()).state).toBe("disk_full");
   });
 
   it("must leave room for the write-ahead log, whatever the database itself has free", async () => {
     const statfs = freeBytes(127 * MIB);
     const store = await open({ dir: temporaryDirectory(), diskFloor: 127.5 * MIB, statfs });
-    expect(store.upkeep.state()).toBe("disk_full");
+    expect((await store.upkeep.condition()).state).toBe("disk_full");
     const small = await open({ dir: temporaryDirectory(), diskFloor: MIB, statfs });
-    expect(small.upkeep.state()).toBe("ready");
+    expect((await small.upkeep.condition()).state).toBe("ready");
   });
 });
 
@@ -51,18 +51,18 @@ describe("the write-ahead log", () => {
     const clock = new ManualClock();
     const store = await open({ dir, clock, statfs: freeBytes(4096 * MIB), walLimitBytes: 256 * 1024 });
     await addEndpoint(store);
-    expect((await store.upkeep.checkSpace()).walTrouble).toBeNull();
+    expect((await store.upkeep.checkSpace()).trouble).toBeNull();
     const reader = new Database(join(dir, "webhookd.db"), { readonly: true });
     reader.exec("BEGIN");
     reader.prepare("SELECT count(*) FROM event").get();
     for (let n = 0; n < 40; n++) await publishOne(store);
     await clock.advance(61_000);
-    expect((await store.upkeep.checkSpace()).walTrouble).toMatch(/write-ahead log .* could be moved into the database/);
-    expect(store.upkeep.walTrouble).not.toBeNull();
+    expect((await store.upkeep.checkSpace()).trouble).toMatch(/write-ahead log .* could be moved into the database/);
+    expect((await store.upkeep.condition()).trouble).not.toBeNull();
     reader.close();
     // Once a minute it tries for itself.
     await clock.advance(61_000);
-    expect((await store.upkeep.checkSpace()).walTrouble).toBeNull();
+    expect((await store.upkeep.checkSpace()).trouble).toBeNull();
   });
 });
 

@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+import { addEndpoint, publishOne } from "../fixtures.ts";
+import type { OpenFresh } from "../stores.ts";
+
+/** Of a store of one process. */
+export function ownership(openFresh: OpenFresh): void {
+  describe("what a process owns", () => {
+    it("is everything, for as long as it lives", async () => {
+      const { store } = await openFresh();
+      const all = { endpoints: "everything", holdsForMs: Number.POSITIVE_INFINITY };
+      expect(await store.ownership.renew()).toEqual(all);
+      await store.ownership.release();
+      expect(await store.ownership.renew()).toEqual(all);
+    });
+
+    it("gets nothing from others", async () => {
+      const { store } = await openFresh();
+      await addEndpoint(store);
+      await publishOne(store);
+      expect(await store.ownership.arrived()).toEqual([]);
+    });
+  });
+}
