@@ -32,7 +32,7 @@ export const DELIVERY: readonly Mutant[] = [
   },
   {
     name: "one-death-is-guilt-enough",
-    file: "src/delivery/suspects.ts",
+    file: "src/domain/attempt.ts",
     find: "const DEATHS = 3;",
     replace: "const DEATHS = 1;",
     tests: ["test/crash/careful.test.ts", "test/sim/sim.test.ts"],

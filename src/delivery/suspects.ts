@@ -3,13 +3,11 @@
  * one. At three deaths its attempt counts as failed, and everything else goes on.
  */
 import type { Clock } from "../clock.ts";
-import { deadly } from "../domain/attempt.ts";
+import { deadly, type Outcome } from "../domain/attempt.ts";
 import type { Claim } from "../domain/delivery.ts";
 import type { Log } from "../log.ts";
 import type { EventDelivery, Suspect } from "../store/store.ts";
 import type { EndedClaim } from "./recorder.ts";
-
-const DEATHS = 3;
 
 export interface SuspectsParts {
   readonly clock: Clock;
@@ -42,8 +40,9 @@ export class Suspects {
       if (this.#withdrawn.has(claim.delivery) || !(await isOwed(claim))) continue;
       const released = new Promise<void>((resolve) => (this.#onReleased = resolve));
       hold(claim);
-      if (interruptions >= DEATHS) await this.#convict(claim);
-      else send(claim);
+      const verdict = deadly(interruptions, "process");
+      if (verdict === null) send(claim);
+      else await this.#convict(claim, verdict);
       await released;
     }
     this.onTrial = false;
@@ -59,11 +58,9 @@ export class Suspects {
     this.#onReleased?.();
   }
 
-  async #convict(claim: Claim): Promise<void> {
+  async #convict(claim: Claim, outcome: Outcome): Promise<void> {
     const { event, delivery, endpoint } = claim;
-    const detail = `the process died ${DEATHS} times while it made this attempt`;
-    this.#parts.log.error({ event, delivery, endpoint }, detail);
-    const outcome = deadly(detail);
+    this.#parts.log.error({ event, delivery, endpoint }, outcome.detail);
     const [url, startedAt] = [await this.#parts.urlOf(endpoint), this.#parts.clock.now()];
     this.#parts.record({ claim, ended: { delivery, endpoint, url, startedAt, secretVersion: null, outcome } });
   }

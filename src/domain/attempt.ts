@@ -66,8 +66,13 @@ export const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, fi
 const NO_HEADERS: Outcome["responseHeaders"] = {};
 const NO_BODY = new Uint8Array(0);
 
-/** Whoever made this attempt died of it, again and again: it counts as the delivery's failure, although it is our fault. */
-export function deadly(detail: string): Outcome {
+/** At so many deaths of those who made an attempt it counts as the delivery's failure, although it is our fault. */
+const DEATHS = 3;
+
+/** The outcome of an attempt that killed the process or the sender that made it so often; null if it may be tried again. */
+export function deadly(deaths: number, victim: "process" | "sender"): Outcome | null {
+  if (deaths < DEATHS) return null;
+  const detail = `the ${victim} died ${DEATHS} times while it made this attempt`;
   return noResponse("interrupted", detail, 0, { outcome: "failed", ours: false });
 }
 

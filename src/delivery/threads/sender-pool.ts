@@ -1,20 +1,16 @@
 /**
  * Senders on threads of their own; each endpoint belongs to one of them. A thread that dies is replaced and nothing is
- * lost. What was on the wire then is suspected of having killed it and goes on in quarantine: a thread for one send at a
- * time, so that the next death names the guilty one. Three deaths by the same delivery end its attempt as failed.
+ * lost: what it had waiting goes to the new one, and what was on the wire then into quarantine.
  */
 import type { AddressRules } from "../../domain/address.ts";
-import { deadly, noResponse, type Outcome } from "../../domain/attempt.ts";
 import type { Send } from "../../domain/delivery.ts";
 import type { Target } from "../../domain/endpoint.ts";
 import type { Log } from "../../log.ts";
+import { INITIAL_CAP } from "../send/endpoint-queue.ts";
 import type { SenderSettings } from "../send/open-sender.ts";
 import { isResumed, type Ended, type Sending } from "../send/sending.ts";
+import { Quarantine } from "./quarantine.ts";
 import { ThreadPort, type Outstanding, type StartThread } from "./thread-port.ts";
-import { INITIAL_CAP } from "../send/endpoint-queue.ts";
-
-const DEATHS = 3;
-const DIED = "the sender died during the attempt";
 
 export interface SenderPoolParts {
   readonly threads: number;
@@ -33,19 +29,23 @@ export class SenderPool implements Sending {
   readonly #threads: ThreadPort[];
   readonly #targets = new Map<string, Target>();
   readonly #caps = new Map<string, number>();
-  #quarantine: ThreadPort | null = null;
-  readonly #suspects: Send[] = [];
-  #trying = false;
-  /** How many threads died while this delivery, alone or among others, was on the wire. */
-  readonly #deaths = new Map<string, number>();
-  /** Endpoints whose deliveries were taken back: what was on the wire then is not tried again after a death. */
-  readonly #takenBack = new Set<string>();
+  readonly #quarantine: Quarantine;
   #paused = false;
   #probes = 0;
 
   constructor(parts: SenderPoolParts) {
     this.#parts = parts;
     this.#settings = parts.settings;
+    this.#quarantine = new Quarantine({
+      start: (onDeath) => this.#open(1, onDeath),
+      targetOf: (endpoint) => this.#targets.get(endpoint)!,
+      isPaused: () => this.#paused,
+      onEnded: ({ delivery, endpoint }, outcome) => {
+        const url = this.#targets.get(endpoint)?.url ?? "";
+        parts.onEnded([{ delivery, endpoint, url, startedAt: parts.now(), secretVersion: null, outcome }]);
+      },
+      log: parts.log,
+    });
     this.#threads = Array.from({ length: parts.threads }, (_, at) => this.#startThread(at));
   }
 
@@ -63,7 +63,7 @@ export class SenderPool implements Sending {
     if (isResumed(this.#targets.get(target.endpoint), target)) this.#caps.set(target.endpoint, 1);
     this.#targets.set(target.endpoint, target);
     // Looked at anew at each start of a quarantine, so only a running one needs to hear of it.
-    const threads = [this.#threadOf(target.endpoint), this.#quarantine];
+    const threads = [this.#threadOf(target.endpoint), this.#quarantine.thread];
     await Promise.all(threads.map((thread) => thread?.ask({ kind: "target", target })));
   }
 
@@ -73,24 +73,21 @@ export class SenderPool implements Sending {
   }
 
   send(sends: readonly Send[]): void {
-    if (this.#takenBack.size > 0) for (const { endpoint } of sends) this.#takenBack.delete(endpoint);
+    const { takenBack } = this.#quarantine;
+    if (takenBack.size > 0) for (const { endpoint } of sends) takenBack.delete(endpoint);
     if (this.#threads.length === 1) this.#threads[0]!.send(sends);
     else for (const send of sends) this.#threadOf(send.endpoint).send([send]);
   }
 
   async forget(endpoint: string): Promise<readonly string[]> {
-    this.#takenBack.add(endpoint);
+    this.#quarantine.takenBack.add(endpoint);
     const given: string[] = [];
     // A thread that died meanwhile answered nothing: what it had went to the one in its place, or under suspicion.
-    for (
-      let asked: (ThreadPort | null)[] = [];
-      asked[0] !== this.#threadOf(endpoint) || asked[1] !== this.#quarantine;
-    ) {
-      asked = [this.#threadOf(endpoint), this.#quarantine];
+    let asked: (ThreadPort | null)[] = [];
+    while (asked[0] !== this.#threadOf(endpoint) || asked[1] !== this.#quarantine.thread) {
+      asked = [this.#threadOf(endpoint), this.#quarantine.thread];
       for (const thread of asked) if (thread !== null) given.push(...(await thread.forget(endpoint)));
-      const suspects = this.#suspects.filter((send) => send.endpoint === endpoint);
-      for (const send of suspects) this.#suspects.splice(this.#suspects.indexOf(send), 1);
-      given.push(...suspects.map(({ delivery }) => delivery));
+      given.push(...this.#quarantine.forget(endpoint));
     }
     return given;
   }
@@ -103,14 +100,14 @@ export class SenderPool implements Sending {
   resume(): void {
     this.#paused = false;
     for (const thread of this.#all()) thread.tell({ kind: "resume" });
-    this.#nextSuspect();
+    this.#quarantine.next();
   }
 
   /** Where something waits; the threads take turns. */
   probe(): void {
     const busy = this.#threads.filter(({ outstanding }) => outstanding > 0);
     if (busy.length > 0) busy[this.#probes++ % busy.length]!.tell({ kind: "probe" });
-    else this.#trySuspect();
+    else this.#quarantine.try();
   }
 
   async drain(): Promise<void> {
@@ -129,7 +126,7 @@ export class SenderPool implements Sending {
 
   *#all(): Generator<ThreadPort> {
     yield* this.#threads;
-    if (this.#quarantine !== null) yield this.#quarantine;
+    if (this.#quarantine.thread !== null) yield this.#quarantine.thread;
   }
 
   #threadOf(endpoint: string): ThreadPort {
@@ -151,7 +148,8 @@ export class SenderPool implements Sending {
       onDeath,
       onEnded: (batch, caps) => {
         for (const [endpoint, cap] of caps) this.#caps.set(endpoint, cap);
-        for (const { delivery } of batch) this.#deaths.delete(delivery);
+        const { deaths } = this.#quarantine;
+        if (deaths.size > 0) for (const { delivery } of batch) deaths.delete(delivery);
         onEnded(batch);
       },
     });
@@ -170,62 +168,7 @@ export class SenderPool implements Sending {
       if (placeOf(target.endpoint, this.#threads.length) === at) void thread.ask({ kind: "target", target });
     }
     thread.send(outstanding.filter(({ onWire }) => !onWire).map(({ send }) => send));
-    this.#suspect(suspects);
-  }
-
-  #suspect(sends: readonly Send[]): void {
-    for (const send of sends) {
-      const deaths = (this.#deaths.get(send.delivery) ?? 0) + 1;
-      this.#deaths.set(send.delivery, deaths);
-      if (deaths === DEATHS) this.#convict(send);
-      else if (this.#takenBack.has(send.endpoint)) this.#end(send, noResponse("interrupted", DIED, 0, { ours: false }));
-      else this.#suspects.push(send);
-    }
-    this.#nextSuspect();
-  }
-
-  /** One after the other. At a drain nothing more is started: the next start of the daemon finds them on the disk. */
-  #nextSuspect(): void {
-    if (!this.#paused) this.#trySuspect();
-  }
-
-  #trySuspect(): void {
-    if (this.#trying) return;
-    const send = this.#suspects.shift();
-    if (send === undefined) {
-      void this.#quarantine?.close();
-      this.#quarantine = null;
-      return;
-    }
-    this.#trying = true;
-    const thread = (this.#quarantine ??= this.#open(1, (outstanding) => {
-      this.#quarantine = null;
-      this.#trying = false;
-      this.#suspect(outstanding.map((each) => each.send));
-    }));
-    void thread.ask({ kind: "target", target: this.#targets.get(send.endpoint)! });
-    thread.tell({ kind: "resume" });
-    thread.send([send]);
-    void thread.ask({ kind: "drain" }).then(() => {
-      // Answered as well when it died; then others see to it.
-      if (this.#quarantine !== thread || thread.outstanding > 0) return;
-      this.#trying = false;
-      this.#nextSuspect();
-    });
-  }
-
-  #convict(send: Send): void {
-    this.#deaths.delete(send.delivery);
-    const { event, delivery, endpoint } = send;
-    const detail = `the sender died ${DEATHS} times while it made this attempt`;
-    this.#parts.log.error({ event, delivery, endpoint }, detail);
-    this.#end(send, deadly(detail));
-  }
-
-  /** What no thread will report. */
-  #end({ delivery, endpoint }: Send, outcome: Outcome): void {
-    const url = this.#targets.get(endpoint)?.url ?? "";
-    this.#parts.onEnded([{ delivery, endpoint, url, startedAt: this.#parts.now(), secretVersion: null, outcome }]);
+    this.#quarantine.suspect(suspects);
   }
 }
 

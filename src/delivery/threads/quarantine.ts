@@ -1,0 +1,92 @@
+/**
+ * What was on the wire when a sender's thread died is suspected of having killed it. It goes on here: a thread for one
+ * send at a time, so that the next death names the guilty one, and at the third its attempt has failed.
+ */
+import { deadly, noResponse, type Outcome } from "../../domain/attempt.ts";
+import type { Send } from "../../domain/delivery.ts";
+import type { Target } from "../../domain/endpoint.ts";
+import type { Log } from "../../log.ts";
+import type { Outstanding, ThreadPort } from "./thread-port.ts";
+
+const DIED = "the sender died during the attempt";
+
+export interface QuarantineParts {
+  /** Starts a thread that sends one at a time. */
+  readonly start: (onDeath: (outstanding: readonly Outstanding[]) => void) => ThreadPort;
+  readonly targetOf: (endpoint: string) => Target;
+  readonly isPaused: () => boolean;
+  /** What no thread will report. */
+  readonly onEnded: (send: Send, outcome: Outcome) => void;
+  readonly log: Log;
+}
+
+export class Quarantine {
+  readonly #parts: QuarantineParts;
+  thread: ThreadPort | null = null;
+  /** How many threads died while this delivery, alone or among others, was on the wire. */
+  readonly deaths = new Map<string, number>();
+  /** Endpoints whose deliveries were taken back: what was on the wire then is not tried again after a death. */
+  readonly takenBack = new Set<string>();
+  readonly #suspects: Send[] = [];
+  #trying = false;
+
+  constructor(parts: QuarantineParts) {
+    this.#parts = parts;
+  }
+
+  /** A thread died while these were on the wire. */
+  suspect(sends: readonly Send[]): void {
+    for (const send of sends) {
+      const { event, delivery, endpoint } = send;
+      const deaths = (this.deaths.get(delivery) ?? 0) + 1;
+      this.deaths.set(delivery, deaths);
+      const verdict = deadly(deaths, "sender");
+      if (verdict !== null) {
+        this.deaths.delete(delivery);
+        this.#parts.log.error({ event, delivery, endpoint }, verdict.detail);
+        this.#parts.onEnded(send, verdict);
+      } else if (this.takenBack.has(endpoint)) {
+        this.#parts.onEnded(send, noResponse("interrupted", DIED, 0, { ours: false }));
+      } else this.#suspects.push(send);
+    }
+    this.next();
+  }
+
+  /** Gives back what the endpoint has waiting here, by delivery id. */
+  forget(endpoint: string): string[] {
+    const suspects = this.#suspects.filter((send) => send.endpoint === endpoint);
+    for (const send of suspects) this.#suspects.splice(this.#suspects.indexOf(send), 1);
+    return suspects.map(({ delivery }) => delivery);
+  }
+
+  /** One after the other. At a drain nothing more is started: the next start of the daemon finds them on the disk. */
+  next(): void {
+    if (!this.#parts.isPaused()) this.try();
+  }
+
+  /** In a pause too. */
+  try(): void {
+    if (this.#trying) return;
+    const send = this.#suspects.shift();
+    if (send === undefined) {
+      void this.thread?.close();
+      this.thread = null;
+      return;
+    }
+    this.#trying = true;
+    const thread = (this.thread ??= this.#parts.start((outstanding) => {
+      this.thread = null;
+      this.#trying = false;
+      this.suspect(outstanding.map((each) => each.send));
+    }));
+    void thread.ask({ kind: "target", target: this.#parts.targetOf(send.endpoint) });
+    thread.tell({ kind: "resume" });
+    thread.send([send]);
+    void thread.ask({ kind: "drain" }).then(() => {
+      // Answered as well when it died; then others see to it.
+      if (this.thread !== thread || thread.outstanding > 0) return;
+      this.#trying = false;
+      this.next();
+    });
+  }
+}
