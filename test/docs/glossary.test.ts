@@ -20,9 +20,9 @@ const entries: Entry[] = WORDS.split("\n### ")
   .map((text) => ({ word: text.split("\n")[0]!, names: namesOf(text) }));
 
 function namesOf(text: string): [string, string][] {
-  const line = /^- (\*\*.+)$/m.exec(text)?.[1] ?? "";
-  return line.split(" · ").flatMap((part) => {
-    const [, place, list = ""] = /^\*\*(\w+)\*\* (.+)$/.exec(part) ?? [];
+  const item = /^- (\*\*[^]+?)(?:\n\n|\n*$)/m.exec(text)?.[1] ?? "";
+  return item.split(/\s·\s/).flatMap((part) => {
+    const [, place, list = ""] = /^\*\*(\w+)\*\*\s([^]+)$/.exec(part) ?? [];
     return place === undefined
       ? []
       : [...list.matchAll(/`([^`]+)`/g)].map(([, name]) => [place, name!] as [string, string]);
