@@ -31,7 +31,7 @@ import type { Log } from "./log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { loadKoffi, nativeBinding } from "./native.ts";
 import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
-import { openStore } from "./store/open.ts";
+import { openStore } from "./store/opening/open.ts";
 import { startThread } from "./thread.ts";
 import { saveCounters } from "./upkeep/counters.ts";
 import { Backups } from "./upkeep/backups.ts";

@@ -21,7 +21,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { inflateSync } from "node:zlib";
-import { makeDirectory } from "./store/durable-file.ts";
+import { makeDirectory } from "./store/files/durable-file.ts";
 
 export interface EmbeddedAddon {
   /** Of the file that it becomes, with a hash of its content. */

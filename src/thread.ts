@@ -5,7 +5,7 @@ import { Worker } from "node:worker_threads";
 /** The modules that run on threads of their own; scripts/build.ts puts each into a file of its own. */
 export const THREADS = {
   sender: "./delivery/threads/sender-thread.ts",
-  backup: "./store/sqlite/backup-thread.ts",
+  backup: "./store/backup/backup-thread.ts",
 } as const;
 
 export type ThreadName = keyof typeof THREADS;

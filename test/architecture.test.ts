@@ -43,10 +43,16 @@ const RULES: Rule[] = [
     why: "the embedded store",
   },
   {
+    from: "src/store/files",
+    may: ["src/store/files", "src/domain", NODE],
+    types: ["src/store/store.ts"],
+    why: "what lies on the disk beside the database",
+  },
+  {
     from: "src/store",
     may: ["src/store", "src/domain", "src/clock.ts", "src/passphrase.ts", NODE],
-    types: ["src/log.ts"],
-    why: "opening a store",
+    types: ["src/log.ts", "better-sqlite3"],
+    why: "opening a store, and its backups",
   },
   {
     from: "src/delivery/http",
@@ -157,7 +163,7 @@ const RULES: Rule[] = [
   { from: "src/log.ts", may: ["src/domain", "pino"], why: "logs" },
   {
     from: "src/native.ts",
-    may: ["src/packed.ts", "src/store/refused.ts", "src/store/durable-file.ts", NODE],
+    may: ["src/packed.ts", "src/store/files/refused.ts", "src/store/files/durable-file.ts", NODE],
     why: "the addon",
   },
   { from: "src/passphrase.ts", may: ["src/domain", NODE], why: "a secret from a file" },

@@ -15,7 +15,7 @@ import type { ApiKey } from "../../src/domain/key.ts";
 import { createToken, hashSecret, parseToken } from "../../src/domain/token.ts";
 import { Feed } from "../../src/feed/feed.ts";
 import { silentLog } from "../../src/log.ts";
-import { deliveryId, eventId, EventKeys, RandomChars } from "../../src/store/sqlite/ids.ts";
+import { deliveryId, eventId, EventKeys, RandomChars } from "../../src/store/sqlite/numbers/ids.ts";
 import type { EventStore, KeyStore, Publication, Store } from "../../src/store/store.ts";
 
 const [url, signingSecret, connections] = process.argv.slice(2) as [string, string, string];

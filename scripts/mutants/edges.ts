@@ -61,7 +61,7 @@ export const EDGES: readonly Mutant[] = [
   },
   {
     name: "the-second-daemon-starts-too",
-    file: "src/store/sqlite/lock.ts",
+    file: "src/store/opening/lock.ts",
     find: '    db.exec("BEGIN EXCLUSIVE");\n',
     replace: "",
     tests: ["test/store/sqlite/lock.test.ts"],

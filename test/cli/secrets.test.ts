@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { TestDaemon } from "../harness/daemon.ts";
-import { openStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/opening/open.ts";
 import { addEndpoint, START } from "../store/fixtures.ts";
 import { optionsOf } from "../store/stores.ts";
 import { FakeIo } from "./fake-io.ts";

@@ -6,7 +6,7 @@ import { parse } from "../../cli/front/parse.ts";
 import { runServe, serve as command } from "../../cli/daemon/serve.ts";
 import type { Config, Reread } from "../../src/config.ts";
 import type { Daemon, startDaemon } from "../../src/daemon.ts";
-import { StoreDamaged, StoreRefused } from "../../src/store/refused.ts";
+import { StoreDamaged, StoreRefused } from "../../src/store/files/refused.ts";
 import { FakeIo } from "./fake-io.ts";
 
 type Start = typeof startDaemon;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { silentLog } from "../../src/log.ts";
-import { openStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/opening/open.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { addEndpoint, draft, noRoom, START } from "../store/fixtures.ts";
 import { optionsOf, temporaryDirectory } from "../store/stores.ts";

@@ -12,7 +12,7 @@ import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Ladder } from "../../src/domain/ladder.ts";
 import { silentLog } from "../../src/log.ts";
 import { switchSecrets } from "../../src/upkeep/secret-switch.ts";
-import { openStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/opening/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { VirtualClock } from "./clock.ts";
 import { SimDisk, type DiskFaults } from "./disk.ts";

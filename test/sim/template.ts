@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/opening/open.ts";
 import { VirtualClock } from "./clock.ts";
 import { STORE_FILES } from "./disk.ts";
 import { Random } from "./random.ts";

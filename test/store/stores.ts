@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { openStore, type OpenOptions } from "../../src/store/open.ts";
+import { openStore, type OpenOptions } from "../../src/store/opening/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { startThread } from "../../src/thread.ts";
 import { ManualClock } from "../harness/clock.ts";

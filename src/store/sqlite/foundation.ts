@@ -1,17 +1,17 @@
 /** What everything in the store stands on: the condition of the disk, the memories that mirror rows, and the doors. */
 import type { Database } from "better-sqlite3";
-import type { SqliteStoreOptions } from "./options.ts";
-import { Condition } from "./condition.ts";
-import { Counters } from "./counters.ts";
-import { Cursors } from "./cursor.ts";
-import { doorsOf } from "./doors.ts";
-import { EndpointIndex } from "./endpoint-index.ts";
-import { GroupCommit } from "./group-commit.ts";
-import { IdempotencyKeys } from "./idempotency.ts";
-import { Interned } from "./interned.ts";
-import { Keys } from "./keys.ts";
-import { Manual } from "./manual.ts";
-import { Meta } from "./meta.ts";
+import type { SqliteStoreOptions } from "./engine/options.ts";
+import { Condition } from "./engine/condition.ts";
+import { Counters } from "./statistics/counters.ts";
+import { Cursors } from "./engine/cursor.ts";
+import { doorsOf } from "./engine/doors.ts";
+import { EndpointIndex } from "./numbers/endpoint-index.ts";
+import { GroupCommit } from "./engine/group-commit.ts";
+import { IdempotencyKeys } from "./callers/idempotency.ts";
+import { Interned } from "./numbers/interned.ts";
+import { Keys } from "./callers/keys.ts";
+import { Manual } from "./claims/manual.ts";
+import { Meta } from "./engine/meta.ts";
 
 export type Foundation = ReturnType<typeof layFoundation>;
 

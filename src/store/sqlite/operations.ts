@@ -6,16 +6,16 @@ import type { Database } from "better-sqlite3";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { Pause } from "../../domain/pause.ts";
 import type { OperationsStore, ReadStore, StoreSize } from "../store.ts";
-import { Backup, type StartBackup } from "./backup.ts";
-import type { Box } from "./box.ts";
-import type { StatFs } from "./condition.ts";
-import type { Cursors } from "./cursor.ts";
-import type { GroupCommit } from "./group-commit.ts";
-import type { Meta } from "./meta.ts";
-import type { NativeBinding } from "./open-file.ts";
-import { Pages } from "./page.ts";
-import { Rekey } from "./rekey.ts";
-import { Tenants } from "./tenants.ts";
+import { Backup, type StartBackup } from "../backup/backup.ts";
+import type { Box } from "./engine/box.ts";
+import type { StatFs } from "./engine/condition.ts";
+import type { Cursors } from "./engine/cursor.ts";
+import type { GroupCommit } from "./engine/group-commit.ts";
+import type { Meta } from "./engine/meta.ts";
+import type { NativeBinding } from "./engine/open-file.ts";
+import { Pages } from "./engine/page.ts";
+import { Rekey } from "./secrets/rekey.ts";
+import { Tenants } from "./reads/tenants.ts";
 
 export interface OperationsParts {
   readonly dir: string;

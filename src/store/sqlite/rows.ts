@@ -1,20 +1,20 @@
 /** What reads and writes the rows of events, deliveries and attempts, for the verbs to share. */
 import type { Database } from "better-sqlite3";
-import { Attempts } from "./attempts.ts";
-import { Deliveries } from "./deliveries.ts";
-import { Due } from "./due.ts";
-import { Endpoints } from "./endpoints.ts";
-import { Events } from "./events.ts";
+import { Attempts } from "./attempts/attempts.ts";
+import { Deliveries } from "./deliveries/deliveries.ts";
+import { Due } from "./claims/due.ts";
+import { Endpoints } from "./endpoints/endpoints.ts";
+import { Events } from "./events/events.ts";
 import type { Foundation } from "./foundation.ts";
-import { EventKeys, RandomChars } from "./ids.ts";
-import type { SqliteStoreOptions } from "./options.ts";
-import { Pending } from "./pending.ts";
-import { Publish } from "./publish.ts";
-import { RecordAttempts } from "./record.ts";
-import { Responses } from "./responses.ts";
-import { Sources } from "./sources.ts";
-import { Started } from "./started.ts";
-import { Sweep } from "./sweep.ts";
+import { EventKeys, RandomChars } from "./numbers/ids.ts";
+import type { SqliteStoreOptions } from "./engine/options.ts";
+import { Pending } from "./events/pending.ts";
+import { Publish } from "./events/publish.ts";
+import { RecordAttempts } from "./deliveries/record.ts";
+import { Responses } from "./attempts/responses.ts";
+import { Sources } from "./attempts/sources.ts";
+import { Started } from "./claims/started.ts";
+import { Sweep } from "./endpoints/sweep.ts";
 
 export type Rows = ReturnType<typeof rowsOf>;
 

@@ -1,12 +1,12 @@
 /** The store on one SQLite file: one connection, one writer, its roles put together from the files beside this one. */
 import type { Database } from "better-sqlite3";
 import type { Condition, Space, Store } from "../store.ts";
-import { emptyLogAtStop } from "./empty-log.ts";
+import { emptyLogAtStop } from "./engine/empty-log.ts";
 import { layFoundation, type Foundation } from "./foundation.ts";
-import type { SqliteStoreOptions } from "./options.ts";
+import type { SqliteStoreOptions } from "./engine/options.ts";
 import { rolesOf } from "./roles.ts";
 import { rowsOf, type Rows } from "./rows.ts";
-import { WalWatch } from "./wal-watch.ts";
+import { WalWatch } from "./engine/wal-watch.ts";
 import { verbsOf, type Verbs } from "./verbs.ts";
 
 export class SqliteStore implements Store {

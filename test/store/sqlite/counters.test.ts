@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { Counters, EVERYTHING } from "../../../src/store/sqlite/counters.ts";
-import { MIGRATIONS } from "../../../src/store/sqlite/schema.ts";
+import { Counters, EVERYTHING } from "../../../src/store/sqlite/statistics/counters.ts";
+import { MIGRATIONS } from "../../../src/store/sqlite/engine/schema.ts";
 
 const SECOND = 1000;
 

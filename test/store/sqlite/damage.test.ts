@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openStore } from "../../../src/store/open.ts";
+import { openStore } from "../../../src/store/opening/open.ts";
 import type { Claim } from "../../../src/domain/delivery.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../harness/clock.ts";

@@ -2,9 +2,9 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../../src/store/open.ts";
-import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
-import { MIGRATIONS } from "../../../src/store/sqlite/schema.ts";
+import { openStore } from "../../../src/store/opening/open.ts";
+import { openDatabase } from "../../../src/store/sqlite/engine/open-database.ts";
+import { MIGRATIONS } from "../../../src/store/sqlite/engine/schema.ts";
 import { addEndpoint, BEGINNING, draft, EVERYTHING, noRoom, publishOne, START } from "../fixtures.ts";
 import { open, optionsOf, temporaryDirectory } from "../stores.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { hashSecret, parseToken } from "../../../src/domain/token.ts";
-import { openStore } from "../../../src/store/open.ts";
+import { openStore } from "../../../src/store/opening/open.ts";
 import { addEndpoint, EVERYTHING } from "../fixtures.ts";
 import { open, optionsOf, temporaryDirectory } from "../stores.ts";
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Clock } from "../../../src/clock.ts";
-import { Condition } from "../../../src/store/sqlite/condition.ts";
-import { GroupCommit } from "../../../src/store/sqlite/group-commit.ts";
+import { Condition } from "../../../src/store/sqlite/engine/condition.ts";
+import { GroupCommit } from "../../../src/store/sqlite/engine/group-commit.ts";
 import { onPrepare, sqliteError } from "../../harness/prepared.ts";
 import { temporaryDirectory } from "../stores.ts";
 

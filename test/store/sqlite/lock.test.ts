@@ -4,11 +4,11 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../../src/store/open.ts";
+import { openStore } from "../../../src/store/opening/open.ts";
 import { publishOne } from "../fixtures.ts";
 import { open, optionsOf, temporaryDirectory } from "../stores.ts";
 
-const OPEN = new URL("../../../src/store/open.ts", import.meta.url).href;
+const OPEN = new URL("../../../src/store/opening/open.ts", import.meta.url).href;
 const CLOCK = new URL("../../../src/clock.ts", import.meta.url).href;
 
 describe("the lock", () => {

@@ -1,6 +1,6 @@
 /** Opens the store in the directory that it is given with a migration that writes 20 MB, and then takes longer than anyone waits. */
-import { openStore } from "../../../src/store/open.ts";
-import { MIGRATIONS } from "../../../src/store/sqlite/schema.ts";
+import { openStore } from "../../../src/store/opening/open.ts";
+import { MIGRATIONS } from "../../../src/store/sqlite/engine/schema.ts";
 import { optionsOf } from "../stores.ts";
 
 const long = `ALTER TABLE endpoint ADD COLUMN note TEXT;

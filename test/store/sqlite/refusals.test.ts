@@ -2,8 +2,8 @@ import { chmodSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSyn
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it } from "vitest";
-import { openStore } from "../../../src/store/open.ts";
-import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
+import { openStore } from "../../../src/store/opening/open.ts";
+import { SCHEMA_VERSION } from "../../../src/store/sqlite/engine/schema.ts";
 import { draft, room, START } from "../fixtures.ts";
 import { optionsOf, temporaryDirectory } from "../stores.ts";
 

@@ -6,17 +6,17 @@ import { closeSync, fsyncSync, openSync, readdirSync, rmSync, statSync } from "n
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
-import type { OpeningLog } from "../../open.ts";
-import { syncDirectory } from "../../durable-file.ts";
-import { StoreRefused } from "../../refused.ts";
-import { commitReplacement, finishRestore, stagedFile } from "../../restore-files.ts";
-import type { SetAside } from "../../set-aside.ts";
+import type { OpeningLog } from "../../opening/open.ts";
+import { syncDirectory } from "../../files/durable-file.ts";
+import { StoreRefused } from "../../files/refused.ts";
+import { commitReplacement, finishRestore, stagedFile } from "../../backup/restore-files.ts";
+import type { SetAside } from "../../files/set-aside.ts";
 import { lookForDamage, type Looked } from "./pages.ts";
 import { salvage } from "./salvage.ts";
-import { Meta } from "../meta.ts";
-import { openFile, type NativeBinding } from "../open-file.ts";
-import { MIGRATIONS, type Migration } from "../schema.ts";
-import type { StatFs } from "../condition.ts";
+import { Meta } from "../engine/meta.ts";
+import { openFile, type NativeBinding } from "../engine/open-file.ts";
+import { MIGRATIONS, type Migration } from "../engine/schema.ts";
+import type { StatFs } from "../engine/condition.ts";
 import type { Damage } from "../../store.ts";
 
 export interface Opened {

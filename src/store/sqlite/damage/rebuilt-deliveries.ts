@@ -3,9 +3,9 @@
  * the attempts say how far it got. So what is owed is still sent, and what was delivered is not.
  */
 import type { Database } from "better-sqlite3";
-import { CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../codes.ts";
-import { isDamage } from "../faults.ts";
-import { instantOf } from "../ids.ts";
+import { CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../numbers/codes.ts";
+import { isDamage } from "../engine/faults.ts";
+import { instantOf } from "../numbers/ids.ts";
 import type { Gap } from "./readable-rows.ts";
 
 export interface Rebuilding {

@@ -1,11 +1,11 @@
 /** Writes what can be read of a damaged database into a new one. */
 import type { Database, Statement } from "better-sqlite3";
-import { StoreRefused } from "../../refused.ts";
+import { StoreRefused } from "../../files/refused.ts";
 import type { LostRows } from "../../store.ts";
-import { isDamage } from "../faults.ts";
-import { instantOf } from "../ids.ts";
-import { applySteps } from "../migrate.ts";
-import type { Migration } from "../schema.ts";
+import { isDamage } from "../engine/faults.ts";
+import { instantOf } from "../numbers/ids.ts";
+import { applySteps } from "../engine/migrate.ts";
+import type { Migration } from "../engine/schema.ts";
 import { ReadableRows, type Gap, type Row } from "./readable-rows.ts";
 import { rebuildDeliveries } from "./rebuilt-deliveries.ts";
 

@@ -1,0 +1,209 @@
+/**
+ * Puts a backup in a data directory's place. All is tried on a copy beside what is there: damage, a schema that is too
+ * new, a key that does not fit, and a full disk change nothing.
+ */
+import { randomBytes } from "node:crypto";
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
+import { statfs as systemStatfs } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../clock.ts";
+import { parseToken } from "../../domain/token.ts";
+import { readOrMakeAdminKey } from "../opening/admin-key.ts";
+import { SetAside } from "../files/set-aside.ts";
+import { syncDirectory } from "../files/durable-file.ts";
+import { makeDataDirectory } from "../opening/open.ts";
+import { StoreRefused } from "../files/refused.ts";
+import { commitRestore, finishRestore, isBegun, removeStaged, stagedFile } from "./restore-files.ts";
+import { findKey, type FoundKey, type KeySources } from "./restore-key.ts";
+import { writeSecretKey } from "../files/secret-key.ts";
+import type { StatFs } from "../sqlite/engine/condition.ts";
+import { takeLock } from "../opening/lock.ts";
+import { openingRefusal } from "../sqlite/engine/open-database.ts";
+import type { NativeBinding } from "../sqlite/engine/open-file.ts";
+import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
+import { copiedAt, StagedBackup, type BackupContents } from "./staged-backup.ts";
+import { systemCode } from "../files/system-code.ts";
+
+export interface RestoreOptions extends KeySources {
+  readonly dir: string;
+  readonly backup: string;
+  readonly clock: Clock;
+  readonly nativeBinding?: NativeBinding | undefined;
+  /** Asked before anything is replaced, with what is known of the backup. */
+  readonly confirm: (found: FoundBackup) => Promise<boolean>;
+  readonly random?: (bytes: number) => Uint8Array;
+  readonly statfs?: StatFs;
+  readonly migrations?: readonly Migration[];
+}
+
+export interface FoundBackup extends BackupContents {
+  /** As it was in the backup. */
+  readonly schema: number;
+  /** Whether a store is there that it takes the place of. */
+  readonly replaces: boolean;
+}
+
+export interface Restored extends FoundBackup {
+  /** The schema that it has now. */
+  readonly migratedTo: number;
+  readonly key: FoundKey["from"];
+  readonly keyFile: string;
+  readonly adminKeyFile: string;
+  readonly newAdminKey: boolean;
+  readonly kept: readonly string[];
+}
+
+const MAGIC = "SQLite format 3\0";
+
+/** Null when it was not confirmed. Throws `StoreRefused` when it cannot be done; then nothing was changed. */
+export async function restoreBackup(options: RestoreOptions): Promise<Restored | null> {
+  const { dir, backup, clock } = options;
+  requireBackup(backup, dir);
+  makeDataDirectory({ dir, create: true });
+  const lock = takeLock(dir, clock.now(), options.nativeBinding);
+  try {
+    finishRestore(dir);
+    try {
+      return await restoreLocked(options);
+    } finally {
+      // Once it is begun for good, what is staged is what the next start goes on with.
+      if (!isBegun(dir)) removeStaged(dir);
+    }
+  } catch (error) {
+    throw refusalOf(error, options);
+  } finally {
+    lock.release();
+  }
+}
+
+async function restoreLocked(options: RestoreOptions): Promise<Restored | null> {
+  const { dir, backup, clock, nativeBinding, migrations = MIGRATIONS } = options;
+  const file = stagedFile(dir, "webhookd.db");
+  await requireSpace(options);
+  stage(options, file);
+  const staged = new StagedBackup({ file, backup, migrations, nativeBinding });
+  let restored: Restored;
+  try {
+    const found = await findKey(staged.neededKey, options);
+    const replaces = existsSync(join(dir, "webhookd.db"));
+    const facts = { ...staged.contents(clock.now()), schema: staged.schema, replaces };
+    if (!(await options.confirm(facts))) return null;
+    const newAdminKey = takeUp(staged, options, facts.at);
+    if (found.place !== "there") {
+      writeSecretKey(found.place === "beside" ? stagedFile(dir, "secret.key") : options.secretKeyFile, found.key);
+    }
+    restored = {
+      ...facts,
+      migratedTo: migrations.length,
+      key: found.from,
+      keyFile: options.secretKeyFile,
+      adminKeyFile: join(dir, "admin.key"),
+      newAdminKey,
+      kept: [],
+    };
+  } finally {
+    staged.close();
+  }
+  makeDurable(file, dir);
+  commitRestore(dir, backup, clock.now());
+  const { kept } = finishRestore(dir)!;
+  // What it says is of the database that went.
+  new SetAside(dir).remove();
+  return { ...restored, kept };
+}
+
+/** What can be seen without touching the data directory. */
+function requireBackup(backup: string, dir: string): void {
+  const isFile = statSync(backup, { throwIfNoEntry: false })?.isFile() === true;
+  if (!isFile) throw new StoreRefused(1, `${backup} is not a file`, "name a backup: ls the [backup] dir");
+  const database = join(dir, "webhookd.db");
+  if (existsSync(database) && realpathSync(database) === realpathSync(backup)) {
+    throw new StoreRefused(1, `${backup} is the store itself`, "name a backup: ls the [backup] dir");
+  }
+  if (!beginsWith(backup, MAGIC)) {
+    throw new StoreRefused(65, `${backup} is no backup: it is not a SQLite database`, "choose another backup");
+  }
+}
+
+function beginsWith(path: string, text: string): boolean {
+  const bytes = Buffer.alloc(text.length);
+  const file = openSync(path, "r");
+  try {
+    return readSync(file, bytes) === text.length && bytes.toString("latin1") === text;
+  } finally {
+    closeSync(file);
+  }
+}
+
+async function requireSpace({ dir, backup, statfs = systemStatfs }: RestoreOptions): Promise<void> {
+  const { bavail, bsize } = await statfs(dir);
+  if (bavail * bsize < sizeOf(backup) + sizeOf(`${backup}-wal`)) {
+    throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+  }
+}
+
+/** A database that was in use goes with its write-ahead log. A backup has none: one that lies beside it is another's. */
+function stage({ backup, nativeBinding }: RestoreOptions, staged: string): void {
+  copy(backup, staged);
+  const log = `${backup}-wal`;
+  if (sizeOf(log) === 0) return;
+  if (copiedAt(staged, nativeBinding) !== null) {
+    const what = `${log} is not of this backup, and would be read as if it were`;
+    throw new StoreRefused(1, what, "move it away; nothing was changed");
+  }
+  copy(log, `${staged}-wal`);
+}
+
+function copy(from: string, to: string): void {
+  copyFileSync(from, to);
+  chmodSync(to, 0o600);
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Makes the copy a store: paused, with an admin's key that works. Whether that key is new. */
+function takeUp(staged: StagedBackup, options: RestoreOptions, at: number | null): boolean {
+  const { dir, backup, clock, random = randomBytes } = options;
+  const now = clock.now();
+  const adminKeyFile = join(dir, "admin.key");
+  const token = existsSync(adminKeyFile) ? parseToken(readFileSync(adminKeyFile, "utf8").trim()) : null;
+  const newAdmin = staged.admits(token, now) ? null : readOrMakeAdminKey(stagedFile(dir, "admin.key"), now, random);
+  const made = at === null ? "" : `, made ${new Date(at).toISOString()}`;
+  const reason = `restored from ${backup}${made}: what was delivered after it would be sent again`;
+  staged.takeUp({ reason, by: "restore", at: now }, newAdmin);
+  return newAdmin !== null;
+}
+
+function makeDurable(file: string, dir: string): void {
+  const opened = openSync(file, "r+");
+  try {
+    fsyncSync(opened);
+  } finally {
+    closeSync(opened);
+  }
+  syncDirectory(dir);
+}
+
+function refusalOf(error: unknown, { dir, backup }: RestoreOptions): unknown {
+  if (!/^(ENOSPC|EDQUOT|SQLITE_FULL)/.test(systemCode(error)))
+    return openingRefusal(error, backup, "choose another backup");
+  return new StoreRefused(
+    74,
+    `${dir} has too little space: the backup needs ${sizeOf(backup)} bytes beside what is there`,
+    "free some, or choose another directory with --data-dir; nothing was changed",
+    error,
+  );
+}

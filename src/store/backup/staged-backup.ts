@@ -1,0 +1,110 @@
+/** A copy of a backup, on its way to become a store. */
+import type { Database } from "better-sqlite3";
+import type { NewApiKey } from "../../domain/key.ts";
+import type { Pause } from "../../domain/pause.ts";
+import { matchesHash, type Token } from "../../domain/token.ts";
+import { StoreRefused } from "../files/refused.ts";
+import { reportDue, type DueReport } from "./due-report.ts";
+import { Keys } from "../sqlite/callers/keys.ts";
+import { Meta } from "../sqlite/engine/meta.ts";
+import { applySteps } from "../sqlite/engine/migrate.ts";
+import { schemaOf } from "../sqlite/engine/open-database.ts";
+import { openFile, type NativeBinding } from "../sqlite/engine/open-file.ts";
+import type { Migration } from "../sqlite/engine/schema.ts";
+
+export interface BackupContents {
+  /** When it was made; null of a database that no backup made. */
+  readonly at: number | null;
+  readonly endpoints: number;
+  readonly events: number;
+  readonly due: DueReport;
+}
+
+export interface StagedOptions {
+  readonly file: string;
+  /** For messages: what the file is a copy of. */
+  readonly backup: string;
+  readonly migrations: readonly Migration[];
+  readonly nativeBinding: NativeBinding | undefined;
+}
+
+const BUSY_MS = 5000;
+
+/** When the file says that it was made as a backup, which has no write-ahead log; null of any other database. */
+export function copiedAt(file: string, nativeBinding: NativeBinding | undefined): number | null {
+  const db = openFile(file, { timeout: BUSY_MS, nativeBinding, readonly: true });
+  try {
+    return new Meta(db).copiedAt;
+  } finally {
+    db.close();
+  }
+}
+
+export class StagedBackup {
+  /** As it was in the backup. */
+  readonly schema: number;
+  readonly #db: Database;
+  readonly #meta: Meta;
+
+  /** Migrated to the schema that this program needs. Throws `StoreRefused` unless it is ours and whole. */
+  constructor({ file, backup, migrations, nativeBinding }: StagedOptions) {
+    this.#db = openFile(file, { timeout: BUSY_MS, nativeBinding });
+    try {
+      this.schema = requireWhole(this.#db, backup, migrations.length);
+      applySteps(this.#db, this.schema, { migrations });
+      this.#meta = new Meta(this.#db);
+    } catch (error) {
+      this.#db.close();
+      throw error;
+    }
+  }
+
+  get neededKey() {
+    return { check: this.#meta.keyCheck, keyId: this.#meta.keyId, sealed: this.#meta.sealedKey };
+  }
+
+  contents(now: number): BackupContents {
+    const number = (sql: string) => this.#db.prepare<[], number>(sql).pluck().get()!;
+    return {
+      at: this.#meta.copiedAt,
+      endpoints: number("SELECT count(*) FROM endpoint WHERE deleted_at IS NULL"),
+      events: number("SELECT count(*) FROM event"),
+      due: reportDue(this.#db, now),
+    };
+  }
+
+  /** Whether the token is a living admin's. */
+  admits(token: Token | null, now: number): boolean {
+    const key = token && new Keys(this.#db).get(token.keyId);
+    if (!key || !matchesHash(token.secret, key.hash)) return false;
+    const lives = key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
+    return lives && key.tenant === "*" && key.scopes.includes("admin");
+  }
+
+  /** Makes it a store, with the brake on. */
+  takeUp(pause: Pause, newAdmin: NewApiKey | null): void {
+    const all = this.#db.transaction(() => {
+      this.#meta.takeUp(pause);
+      if (newAdmin !== null) new Keys(this.#db).add(newAdmin, pause.at);
+    });
+    all.immediate();
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+/** The schema's number of a database that is ours, whole, and not newer than we know. */
+function requireWhole(db: Database, backup: string, wanted: number): number {
+  const version = schemaOf(db, backup, { mayCreate: false, wanted });
+  const found = db.pragma("integrity_check(1)", { simple: true });
+  if (found !== "ok") throw new StoreRefused(65, `${backup} is damaged: ${String(found)}`, "choose another backup");
+  // One file: a copy of a store that was in use says WAL.
+  db.pragma("journal_mode = DELETE");
+  db.pragma("synchronous = FULL");
+  // The sealed key goes for good.
+  db.pragma("secure_delete = ON");
+  db.pragma("foreign_keys = ON");
+  return version;
+}

@@ -1,0 +1,127 @@
+/**
+ * How `secret.key` gives way to another: the new one lies beside it as `secret.key.next` before anything is sealed with
+ * it, and takes its name once the database's one commit is made. Whichever opens the key check value is the store's.
+ */
+import {
+  accessSync,
+  chownSync,
+  constants,
+  existsSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { syncDirectory, writeDurably } from "../files/durable-file.ts";
+import { StoreRefused } from "../files/refused.ts";
+import { readSecretKey, writeSecretKey } from "../files/secret-key.ts";
+import { Box } from "../sqlite/engine/box.ts";
+import { Meta } from "../sqlite/engine/meta.ts";
+import { openingRefusal } from "../sqlite/engine/open-database.ts";
+import { openFile, type NativeBinding } from "../sqlite/engine/open-file.ts";
+
+export interface KeyPlace {
+  readonly dir: string;
+  readonly secretKeyFile: string;
+  readonly nativeBinding?: NativeBinding | undefined;
+}
+
+const BUSY_MS = 5000;
+
+const nextOf = (file: string) => `${file}.next`;
+
+/** Whether this key is the store's. */
+export function isKeyOf(check: string, key: Uint8Array): boolean {
+  return new Box(key, () => new Uint8Array()).opensCheck(check);
+}
+
+/** What cannot be written could not give way after the commit either. */
+export function requireWritable(file: string): void {
+  try {
+    accessSync(file, constants.W_OK);
+  } catch (error) {
+    const hint =
+      "change it where it comes from: stop the daemon, run `webhookd secrets rekey` with WEBHOOKD_DATA_SECRET_KEY_FILE naming that file, and start it again; a file that is only protected: chmod 600. Nothing was changed";
+    throw new StoreRefused(1, `${file} is read-only`, hint, error);
+  }
+}
+
+/** What a running daemon was given from elsewhere, it would be given again at its next start. */
+export function requireWithin({ dir, secretKeyFile: file }: KeyPlace): void {
+  const place = existsSync(file) ? dirname(realpathSync(file)) : realpathSync(dirname(file));
+  if (place === realpathSync(dir)) return;
+  throw new StoreRefused(
+    1,
+    `${file} is outside the data directory, and a running daemon does not change what is put there for it`,
+    "change it where it comes from: stop the daemon, run `webhookd secrets rekey` with WEBHOOKD_DATA_SECRET_KEY_FILE naming that file, and start it again. Nothing was changed",
+  );
+}
+
+/** What tells the store's key from others; null where there is no store. */
+export function keyCheckOf({ dir, nativeBinding }: KeyPlace): string | null {
+  const database = join(dir, "webhookd.db");
+  if (!existsSync(database)) return null;
+  try {
+    const db = openFile(database, { timeout: BUSY_MS, nativeBinding });
+    try {
+      return new Meta(db).keyCheck;
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    throw openingRefusal(error, database);
+  }
+}
+
+/** The new key is durable from here on; root gives it to whoever had the old one, or has the data. */
+export function stageKey({ dir, secretKeyFile }: KeyPlace, key: Buffer): void {
+  const next = nextOf(secretKeyFile);
+  writeSecretKey(next, key);
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(existsSync(secretKeyFile) ? secretKeyFile : dir);
+  chownSync(next, uid, gid);
+}
+
+/**
+ * Under the lock: what a change left that was cut short, or has just committed. The key of before is kept beside the new
+ * one under its id, because backups that it is not sealed in need it; its place, or null when nothing took its name.
+ * `checkOf` reads the key check value where the database is open already.
+ */
+export function finishKeyChange(
+  place: KeyPlace,
+  checkOf: () => string | null = () => keyCheckOf(place),
+): { readonly kept: string | null } | null {
+  const { secretKeyFile: file } = place;
+  const next = nextOf(file);
+  if (!existsSync(next)) return null;
+  const check = checkOf();
+  const opens = (path: string) => check !== null && existsSync(path) && isKeyOf(check, readSecretKey(path));
+  if (!opens(next)) {
+    // Nothing was sealed with it. Without a key that opens the store, it stays for a person to look at.
+    if (opens(file)) rmSync(next);
+    return null;
+  }
+  const kept = existsSync(file) ? keepKey(file) : null;
+  renameSync(next, file);
+  syncDirectory(dirname(file));
+  return { kept };
+}
+
+/** Beside where it was; twice is as good as once. */
+export function keepKey(file: string): string {
+  const kept = `${file}.old-${idOf(file)}`;
+  const { uid, gid } = statSync(file);
+  writeDurably(kept, readFileSync(file, "utf8"));
+  if (process.getuid?.() === 0) chownSync(kept, uid, gid);
+  return kept;
+}
+
+function idOf(file: string): string {
+  try {
+    return new Box(readSecretKey(file), () => new Uint8Array()).keyId;
+  } catch {
+    return "unreadable";
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * One daemon for one data directory: a SQLite file held in `BEGIN EXCLUSIVE`, which the system lets go of with the
+ * process, kill -9 included. Nothing but SQLite may open that file: closing it would drop the lock.
+ */
+import { chmodSync, readFileSync, rmSync } from "node:fs";
+import { hostname } from "node:os";
+import { dirname, join } from "node:path";
+import type { Database } from "better-sqlite3";
+import { writeDurably } from "../files/durable-file.ts";
+import { refusedFull, StoreRefused } from "../files/refused.ts";
+import { openFile, type NativeBinding } from "../sqlite/engine/open-file.ts";
+import { isDamage } from "../sqlite/engine/faults.ts";
+import { isFull } from "../files/probe.ts";
+
+export interface Lock {
+  /** The disk had no room for a small file. */
+  readonly isFull: boolean;
+  release(): void;
+}
+
+export function takeLock(dir: string, now: number, nativeBinding?: NativeBinding): Lock {
+  const holderFile = join(dir, "webhookd.pid");
+  const file = join(dir, "webhookd.lock");
+  let db: Database | undefined;
+  let isHolderKnown: boolean;
+  try {
+    db = openFile(file, { timeout: 0, nativeBinding });
+    // Through its name, which opens nothing.
+    chmodSync(file, 0o600);
+    // Nothing is ever written, and a journal's file would take room on the disk.
+    db.pragma("journal_mode = MEMORY");
+    db.exec("BEGIN EXCLUSIVE");
+    isHolderKnown = saveHolder(holderFile, now);
+  } catch (error) {
+    db?.close();
+    throw refusal(error, dir, holderFile);
+  }
+  const held = db;
+  return {
+    isFull: !isHolderKnown,
+    release() {
+      rmSync(holderFile, { force: true });
+      held.close();
+    },
+  };
+}
+
+/** False where the disk is full: nobody but people reads it, and a stale one would name another process. */
+function saveHolder(file: string, now: number): boolean {
+  const text = JSON.stringify({ pid: process.pid, started_at: new Date(now).toISOString(), host: hostname() });
+  try {
+    writeDurably(file, `${text}\n`);
+    return true;
+  } catch (error) {
+    if (!isFull(error, dirname(file))) throw error;
+    rmSync(file, { force: true });
+    return false;
+  }
+}
+
+function refusal(error: unknown, dir: string, holderFile: string): unknown {
+  if (error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY")) {
+    return new StoreRefused(
+      75,
+      `another webhookd (${holder(holderFile)}) holds ${dir}`,
+      "use that one, or stop it first (Ctrl-C where it runs, or kill its process); a second daemon needs its own --data-dir and --listen",
+    );
+  }
+  if (isDamage(error)) {
+    return new StoreRefused(65, `${join(dir, "webhookd.lock")} is not a lock file of webhookd`, "move it away", error);
+  }
+  if (isFull(error, dir)) return refusedFull(dir, error);
+  return new StoreRefused(74, `the data directory ${dir} cannot be written`, "look at its owner, mode and disk", error);
+}
+
+function holder(file: string): string {
+  try {
+    const { pid, started_at, host } = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
+    return `process ${String(pid)} on ${String(host)}, started ${String(started_at)}`;
+  } catch {
+    // It has the lock and has not written its file yet, or the file is not ours to read.
+    return "its process is not known";
+  }
+}

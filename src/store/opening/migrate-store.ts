@@ -1,0 +1,71 @@
+/** Migration as a command: of a store that no daemon has open. */
+import { existsSync } from "node:fs";
+import { statfs as systemStatfs } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../clock.ts";
+import { copyBefore } from "../backup/copy-before.ts";
+import { StoreRefused } from "../files/refused.ts";
+import { finishRestore } from "../backup/restore-files.ts";
+import type { StatFs } from "../sqlite/engine/condition.ts";
+import { takeLock } from "./lock.ts";
+import { applySteps, tryOut } from "../sqlite/engine/migrate.ts";
+import { openDatabase, openingRefusal } from "../sqlite/engine/open-database.ts";
+import type { NativeBinding } from "../sqlite/engine/open-file.ts";
+import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
+
+export interface MigrateOptions {
+  readonly dir: string;
+  /** `status` looks, `dry-run` makes the steps on the real data and undoes them. */
+  readonly how: "status" | "dry-run" | "migrate";
+  readonly clock: Clock;
+  readonly nativeBinding?: NativeBinding | undefined;
+  /** Where the copy goes that is made before. */
+  readonly backup: { readonly dir: string; readonly mayMake: boolean };
+  readonly statfs?: StatFs;
+  readonly migrations?: readonly Migration[];
+}
+
+export interface MigrationReport {
+  /** The store's, before. */
+  readonly schema: number;
+  /** What this program needs. */
+  readonly wanted: number;
+  readonly steps: readonly { readonly to: number; readonly name: string }[];
+  /** Where the copy is; null unless the store was migrated. */
+  readonly copy: string | null;
+}
+
+/** Throws `StoreRefused` when it cannot be done; then nothing was changed. */
+export async function migrateStore(options: MigrateOptions): Promise<MigrationReport> {
+  const { dir, how, clock, nativeBinding, backup, statfs = systemStatfs, migrations = MIGRATIONS } = options;
+  const database = join(dir, "webhookd.db");
+  if (!existsSync(dir)) throw new StoreRefused(1, `there is no store in ${dir}`, "name another with --data-dir");
+  const lock = takeLock(dir, clock.now(), nativeBinding);
+  try {
+    finishRestore(dir);
+    if (!existsSync(database)) {
+      throw new StoreRefused(1, `there is no store in ${dir}`, "name another with --data-dir");
+    }
+    const wanted = migrations.length;
+    const { db, version } = openDatabase(database, { nativeBinding, mayCreate: false, wanted });
+    try {
+      const steps = [...migrations.entries()].slice(version).map(([place, { name }]) => ({ to: place + 1, name }));
+      const report = { schema: version, wanted, steps, copy: null };
+      if (steps.length === 0 || how === "status") return report;
+      if (how === "dry-run") {
+        tryOut(db, version, migrations);
+        return report;
+      }
+      const now = clock.now();
+      const copy = await copyBefore({ ...backup, database, from: version, to: wanted, now, statfs, nativeBinding });
+      applySteps(db, version, { migrations });
+      return { ...report, copy };
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    throw openingRefusal(error, database);
+  } finally {
+    lock.release();
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * The bodies that receivers answered with are forgotten before the rest of the attempt. No index says where they are,
+ * because every attempt would pay for it: a walk in the order of events passes each attempt once. Those that began long
+ * after their event, which the walk may have passed by then, are noted when they are recorded.
+ */
+import type { Database, Statement } from "better-sqlite3";
+import { firstKeyAt, instantOf } from "../numbers/ids.ts";
+import type { Meta } from "../engine/meta.ts";
+import { CHUNK } from "../endpoints/sweep.ts";
+
+/** The first attempts are made by then, and few others: each later one costs a row. */
+const LATE_MS = 3_600_000;
+
+interface Row {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly number: number;
+}
+
+export class Responses {
+  readonly #meta: Meta;
+  readonly #note: Statement<[number, number, number, number]>;
+  readonly #late: Statement<[number, number], Row & { readonly started_at: number }>;
+  readonly #unnote: Statement<[number, number, number, number]>;
+  readonly #walk: Statement<[number, number, number, number, number], Row>;
+  readonly #forget: Statement<[number, number, number, number]>;
+
+  constructor(db: Database, meta: Meta) {
+    this.#meta = meta;
+    const key = "started_at = ? AND event = ? AND endpoint = ? AND number = ?";
+    this.#note = db.prepare(
+      "INSERT OR IGNORE INTO late_response (started_at, event, endpoint, number) VALUES (?, ?, ?, ?)",
+    );
+    this.#late = db.prepare("SELECT * FROM late_response WHERE started_at < ? LIMIT ?");
+    this.#unnote = db.prepare(`DELETE FROM late_response WHERE ${key}`);
+    this.#walk = db.prepare(
+      `SELECT event, endpoint, number FROM attempt WHERE (event, endpoint, number) > (?, ?, ?) AND event < ?
+       ORDER BY event, endpoint, number LIMIT ?`,
+    );
+    // That there was more than is shown is what "truncated" says.
+    this.#forget = db.prepare(
+      `UPDATE attempt SET body = NULL, truncated = 1
+       WHERE event = ? AND endpoint = ? AND number = ? AND body IS NOT NULL AND started_at < ?`,
+    );
+  }
+
+  /** For each attempt that is recorded with a body, inside its transaction. */
+  noteIfLate(startedAt: number, event: number, endpoint: number, number: number): void {
+    if (startedAt > instantOf(event) + LATE_MS) this.#note.run(startedAt, event, endpoint, number);
+  }
+
+  /** Inside a transaction; how many attempts were looked at, at most 500. */
+  forget(before: number): number {
+    const late = this.#late.all(before, CHUNK);
+    for (const { started_at, event, endpoint, number } of late) {
+      this.#forget.run(event, endpoint, number, before);
+      this.#unnote.run(started_at, event, endpoint, number);
+    }
+    if (late.length > 0) return late.length;
+    const rows = this.#walk.all(...this.#meta.responsesForgotten, firstKeyAt(before - LATE_MS), CHUNK);
+    for (const { event, endpoint, number } of rows) this.#forget.run(event, endpoint, number, before);
+    const last = rows.at(-1);
+    if (last !== undefined) this.#meta.responsesForgotten = [last.event, last.endpoint, last.number];
+    return rows.length;
+  }
+}

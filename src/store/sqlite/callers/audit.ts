@@ -1,0 +1,114 @@
+/** Who did what: rows that are only added, and removed when they are old. */
+import type { Database, Statement } from "better-sqlite3";
+import type { AuditAction, AuditEntry, AuditRecord } from "../../../domain/audit.ts";
+import type { AuditQuery } from "../../store.ts";
+import { EventKeys, firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../numbers/ids.ts";
+import type { Walk } from "../engine/page.ts";
+import { CHUNK } from "../endpoints/sweep.ts";
+
+interface Row {
+  readonly key: number;
+  readonly actor: string;
+  readonly uid: number | null;
+  readonly user: string | null;
+  readonly tenant: string;
+  readonly action: AuditAction;
+  readonly object: string | null;
+  readonly request: string;
+  readonly outcome: AuditEntry["outcome"];
+}
+
+const UNKNOWN = "*";
+
+export class Audit {
+  readonly #db: Database;
+  readonly #keys: EventKeys;
+  readonly #insert: Statement<unknown[]>;
+  readonly #prune: Statement<[number, number]>;
+  /** By the prefix of an id: the tenant that it belongs to. */
+  readonly #owners: ReadonlyMap<string, (id: string) => string | undefined>;
+  readonly #lists = new Map<string, Statement<unknown[], Row>>();
+
+  constructor(db: Database) {
+    this.#db = db;
+    const last = db.prepare<[], number | null>("SELECT max(key) FROM audit").pluck().get() ?? 0;
+    this.#keys = new EventKeys(last);
+    this.#insert = db.prepare(
+      `INSERT INTO audit (key, actor, uid, user, tenant, action, object, request, outcome)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#prune = db.prepare(
+      "DELETE FROM audit WHERE key IN (SELECT key FROM audit WHERE key < ? ORDER BY key LIMIT ?)",
+    );
+    const owner = (sql: string) => db.prepare<(string | number)[], string>(sql).pluck();
+    const endpoint = owner("SELECT t.name FROM endpoint e JOIN tenant t ON t.num = e.tenant WHERE e.id = ?");
+    const event = owner(
+      "SELECT t.name FROM event e JOIN tenant t ON t.num = e.tenant WHERE e.key = ? AND e.random GLOB ? || '*'",
+    );
+    const key = owner("SELECT tenant FROM api_key WHERE id = ?");
+    const job = owner("SELECT tenant FROM job WHERE id = ?");
+    this.#owners = new Map([
+      ["ep", (id) => endpoint.get(id)],
+      ["key", (id) => key.get(id)],
+      ["job", (id) => job.get(id)],
+      ["evt", (id) => eventOwner(parseEventId(id), event)],
+      ["dlv", (id) => eventOwner(eventOfDelivery(id), event)],
+    ]);
+  }
+
+  add(entry: AuditEntry, now: number): void {
+    const { actor, uid, user, action, object, requestId, outcome } = entry;
+    const tenant = entry.tenant ?? (object === null ? undefined : this.#ownerOf(object)) ?? UNKNOWN;
+    this.#insert.run(this.#keys.next(now), actor, uid, user, tenant, action, object, requestId, outcome);
+  }
+
+  list(query: AuditQuery): Walk<Row, AuditRecord> {
+    const { low, high } = keysWithin(query);
+    const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
+    const statement = this.#listStatement(query);
+    return {
+      list: "audit",
+      start: [start],
+      rows: ([key], limit) => statement.all({ key, end, limit, tenant: query.tenant }),
+      keysOf: (row) => [row.key],
+      look: (row) => ({
+        item: query.action === undefined || query.action === row.action ? view(row) : null,
+        rows: 0,
+      }),
+    };
+  }
+
+  prune(before: number): number {
+    return this.#prune.run(firstKeyAt(before), CHUNK).changes;
+  }
+
+  #ownerOf(object: string): string | undefined {
+    return this.#owners.get(object.slice(0, object.indexOf("_")))?.(object);
+  }
+
+  #listStatement({ tenant, order }: AuditQuery): Statement<unknown[], Row> {
+    const oldest = order === "oldest";
+    const sql = `SELECT * FROM audit
+      WHERE ${oldest ? "key > @key AND key < @end" : "key < @key AND key > @end"}
+      ${tenant === null ? "" : "AND tenant = @tenant"} ORDER BY key ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
+    let statement = this.#lists.get(sql);
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
+    return statement;
+  }
+}
+
+type Select = Statement<(string | number)[], string>;
+
+function eventOwner(event: { key: number; random: string } | null, select: Select): string | undefined {
+  return event === null ? undefined : select.get(event.key, event.random);
+}
+
+/** A delivery's id holds the beginning of what is random in its event's. */
+function eventOfDelivery(id: string): { key: number; random: string } | null {
+  const parsed = parseDeliveryId(id);
+  return parsed === null ? null : { key: parsed.event, random: parsed.check };
+}
+
+function view({ key, actor, uid, user, tenant, action, object, request, outcome }: Row): AuditRecord {
+  return { at: instantOf(key), actor, uid, user, tenant, action, object, requestId: request, outcome };
+}

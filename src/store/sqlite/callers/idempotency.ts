@@ -1,0 +1,125 @@
+/** Idempotency keys, and what was answered under them. Only what carries a key comes here. */
+import type { Database, Statement } from "better-sqlite3";
+import { WebhookdError } from "../../../domain/errors.ts";
+import type { EventDraft } from "../../../domain/event.ts";
+import { IdempotencyMismatch, type Idempotency, type Once } from "../../../domain/idempotency.ts";
+import type { Publication } from "../../store.ts";
+import type { Box } from "../engine/box.ts";
+import type { Interned } from "../numbers/interned.ts";
+import { CHUNK } from "../endpoints/sweep.ts";
+
+type Row = [tenant: number, key: string, fingerprint: Uint8Array, expiresAt: number, answer: string];
+
+/** What a draft repeats: a publication of before, or the draft at that place of the same request. */
+export type Repeated = Publication | number | null;
+
+export class IdempotencyKeys {
+  readonly #tenants: Interned;
+  readonly #box: Box;
+  readonly #select: Statement<[number, string, number], { fingerprint: Buffer; answer: string }>;
+  readonly #insert: Statement<Row>;
+  readonly #delete: Statement<[number, string]>;
+  readonly #expired: Statement<[number]>;
+  readonly #prune: Statement<[number]>;
+
+  constructor(db: Database, { tenants, box }: { tenants: Interned; box: Box }) {
+    this.#box = box;
+    this.#tenants = tenants;
+    this.#select = db.prepare(
+      "SELECT fingerprint, answer FROM idempotency WHERE tenant = ? AND key = ? AND expires_at > ?",
+    );
+    this.#insert = db.prepare(
+      "INSERT OR IGNORE INTO idempotency (tenant, key, fingerprint, expires_at, answer) VALUES (?, ?, ?, ?, ?)",
+    );
+    this.#delete = db.prepare("DELETE FROM idempotency WHERE tenant = ? AND key = ?");
+    this.#expired = db.prepare("SELECT 1 FROM idempotency WHERE expires_at <= ? LIMIT 1");
+    this.#prune = db.prepare(
+      `DELETE FROM idempotency WHERE num IN (
+         SELECT num FROM idempotency INDEXED BY idempotency_expires
+         WHERE expires_at <= ? ORDER BY expires_at LIMIT ${CHUNK})`,
+    );
+  }
+
+  /** The answer; null when the key is free, an error when it was used for something else. */
+  find(tenant: string, { key, fingerprint }: Idempotency, now: number): string | IdempotencyMismatch | null {
+    const number = this.#tenants.find(tenant);
+    const row = number === undefined ? undefined : this.#select.get(number, key, now);
+    if (row === undefined) return null;
+    return row.fingerprint.equals(this.#box.mark(fingerprint)) ? row.answer : new IdempotencyMismatch(null);
+  }
+
+  /** Inside a transaction. */
+  remember(tenant: string, { key, fingerprint, expiresAt }: Idempotency, answer: string): void {
+    // A body may hold a weak secret, and its plain hash would let whoever reads the file or a backup guess it.
+    const mark = this.#box.mark(fingerprint);
+    const row: Row = [this.#tenants.number(tenant), key, mark, expiresAt, answer];
+    if (this.#insert.run(...row).changes === 1) return;
+    // What is there has expired, or belongs to an item of the batch that this is the key of.
+    this.#delete.run(row[0], key);
+    this.#insert.run(...row);
+  }
+
+  /** Inside a transaction: does the work once. A refusal is answered, not thrown, as everywhere in a shared commit. */
+  once<T>(request: Once<T> | undefined, now: number, work: () => T | WebhookdError): T | WebhookdError {
+    if (request === undefined) return work();
+    const known = this.find(request.tenant, request, now);
+    if (known !== null) return typeof known === "string" ? underWay() : known;
+    const result = work();
+    const answer = result instanceof WebhookdError ? null : request.answer(result);
+    if (answer !== null) this.remember(request.tenant, request, answer);
+    return result;
+  }
+
+  /** For each draft what it repeats; known before anything is written, because a mismatch refuses all of them. */
+  repeats(drafts: readonly EventDraft[], now: number): Repeated[] | IdempotencyMismatch {
+    const seen = new Map<string, { at: number; fingerprint: Uint8Array }>();
+    const repeats: Repeated[] = [];
+    for (const [at, { tenant, idempotency }] of drafts.entries()) {
+      if (idempotency === undefined) {
+        repeats.push(null);
+        continue;
+      }
+      const name = `${tenant} ${idempotency.key}`;
+      const before = seen.get(name);
+      if (before !== undefined) {
+        if (!sameBytes(before.fingerprint, idempotency.fingerprint)) return new IdempotencyMismatch(at);
+        repeats.push(before.at);
+        continue;
+      }
+      const known = this.find(tenant, idempotency, now);
+      if (known instanceof IdempotencyMismatch) return new IdempotencyMismatch(at);
+      if (known === null) seen.set(name, { at, fingerprint: idempotency.fingerprint });
+      repeats.push(known === null ? null : publicationOf(known));
+    }
+    return repeats;
+  }
+
+  published(draft: EventDraft, publication: Publication): void {
+    const { id, type, createdAt, deliveries } = publication;
+    const answer = JSON.stringify([id, type, createdAt, deliveries]);
+    if (draft.idempotency !== undefined) this.remember(draft.tenant, draft.idempotency, answer);
+  }
+
+  hasExpired(now: number): boolean {
+    return this.#expired.get(now) !== undefined;
+  }
+
+  /** Inside a transaction; how many were forgotten, at most 500. */
+  prune(now: number): number {
+    return this.#prune.run(now).changes;
+  }
+}
+
+function publicationOf(answer: string): Publication {
+  const [id, type, createdAt, deliveries] = JSON.parse(answer) as [string, string, number, number];
+  return { id, type, createdAt, deliveries, fresh: [], waiting: [], duplicate: true };
+}
+
+function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
+  return Buffer.compare(one, other) === 0;
+}
+
+function underWay(): WebhookdError {
+  const detail = "the same request has just been answered elsewhere; ask again for its answer";
+  return new WebhookdError("overloaded", detail, { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,154 @@
+import type { Database, Statement } from "better-sqlite3";
+import type { ApiKey, NewApiKey, Scope } from "../../../domain/key.ts";
+import type { PageQuery, Pruned } from "../../store.ts";
+import type { Walk } from "../engine/page.ts";
+import { CHUNK } from "../endpoints/sweep.ts";
+
+interface Row {
+  readonly number: number;
+  readonly id: string;
+  readonly name: string;
+  readonly hash: Buffer;
+  readonly scopes: string;
+  readonly tenant: string;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly last_used_at: number | null;
+  readonly revoked_at: number | null;
+}
+
+interface End {
+  readonly number: number;
+  readonly id: string;
+  /** When it stops working; null for never. */
+  readonly ended_at: number | null;
+}
+
+const TOUCH_EVERY_MS = 60_000;
+/** Keys that live for minutes come and go; past this many the memory of them, or of their use, starts anew. */
+const MAX_REMEMBERED = 10_000;
+
+export class Keys {
+  readonly #db: Database;
+  readonly #insert: Statement<unknown[]>;
+  readonly #select: Statement<[string], Row>;
+  readonly #hasAdmin: Statement<[number], number>;
+  readonly #lists = new Map<string, Statement<unknown[], Row>>();
+  readonly #revoke: Statement<[number, string]>;
+  readonly #touch: Statement<[number, string]>;
+  readonly #ends: Statement<[number, number], End>;
+  readonly #delete: Statement<[number]>;
+  readonly #touched = new Map<string, number>();
+  /** Every request asks for its key. Only this process writes keys, and what it writes it forgets here. */
+  readonly #known = new Map<string, ApiKey>();
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#insert = db.prepare(
+      "INSERT INTO api_key (id, name, hash, scopes, tenant, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#select = db.prepare("SELECT * FROM api_key WHERE id = ?");
+    this.#hasAdmin = db
+      .prepare<[number], number>(
+        `SELECT EXISTS (SELECT 1 FROM api_key WHERE tenant = '*' AND scopes LIKE '%"admin"%' AND revoked_at IS NULL
+           AND (expires_at IS NULL OR expires_at > ?))`,
+      )
+      .pluck();
+    this.#revoke = db.prepare("UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL");
+    this.#touch = db.prepare("UPDATE api_key SET last_used_at = ? WHERE id = ?");
+    this.#ends = db.prepare(
+      `SELECT number, id, min(coalesce(expires_at, revoked_at), coalesce(revoked_at, expires_at)) AS ended_at
+       FROM api_key WHERE number > ? ORDER BY number LIMIT ?`,
+    );
+    this.#delete = db.prepare("DELETE FROM api_key WHERE number = ?");
+  }
+
+  add({ id, name, hash, scopes, tenant, expiresAt }: NewApiKey, now: number): void {
+    this.#insert.run(id, name, hash, JSON.stringify(scopes), tenant, now, expiresAt);
+  }
+
+  get(id: string): ApiKey | null {
+    const known = this.#known.get(id);
+    if (known !== undefined) return known;
+    const row = this.#select.get(id);
+    if (row === undefined) return null;
+    const key = view(row);
+    if (this.#known.size >= MAX_REMEMBERED) this.forget();
+    this.#known.set(id, key);
+    return key;
+  }
+
+  list(query: PageQuery): Walk<Row, ApiKey> {
+    const statement = this.#listStatement(query);
+    return {
+      list: "keys",
+      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
+      rows: ([key], limit) => statement.all({ key, limit, tenant: query.tenant }),
+      keysOf: (row) => [row.number],
+      look: (row) => ({ item: view(row), rows: 0 }),
+    };
+  }
+
+  hasAdmin(now: number): boolean {
+    return this.#hasAdmin.get(now) === 1;
+  }
+
+  revoke(id: string, now: number): boolean {
+    this.#known.delete(id);
+    return this.#revoke.run(now, id).changes === 1 || this.#select.get(id) !== undefined;
+  }
+
+  /** Whether this use is to be written: one a minute for each key. */
+  isWorthNoting(id: string, now: number): boolean {
+    const last = this.#touched.get(id);
+    if (last !== undefined && Math.abs(now - last) < TOUCH_EVERY_MS) return false;
+    if (this.#touched.size >= MAX_REMEMBERED) this.#touched.clear();
+    this.#touched.set(id, now);
+    return true;
+  }
+
+  touch(id: string, now: number): void {
+    this.#known.delete(id);
+    this.#touch.run(now, id);
+  }
+
+  /** Inside a transaction. */
+  prune(before: number, from: string | null): Pruned {
+    const candidates = this.#ends.all(from === null ? -1 : Number(from), CHUNK);
+    let pruned = 0;
+    for (const { number, id, ended_at } of candidates) {
+      if (ended_at === null || ended_at >= before) continue;
+      this.#known.delete(id);
+      pruned += this.#delete.run(number).changes;
+    }
+    return { pruned, next: candidates.length < CHUNK ? null : String(candidates.at(-1)!.number) };
+  }
+
+  #listStatement({ tenant, order }: PageQuery): Statement<unknown[], Row> {
+    const oldest = order === "oldest";
+    const sql = `SELECT * FROM api_key WHERE number ${oldest ? ">" : "<"} @key
+      ${tenant === null ? "" : "AND tenant = @tenant"} ORDER BY number ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
+    let statement = this.#lists.get(sql);
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
+    return statement;
+  }
+
+  /** What was read may have been undone. */
+  forget(): void {
+    this.#known.clear();
+  }
+}
+
+function view(row: Row): ApiKey {
+  return {
+    id: row.id,
+    name: row.name,
+    hash: row.hash,
+    scopes: JSON.parse(row.scopes) as Scope[],
+    tenant: row.tenant,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    revokedAt: row.revoked_at,
+  };
+}

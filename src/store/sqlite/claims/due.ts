@@ -1,0 +1,148 @@
+/** Reading what is due. Nothing is claimed on disk: a row stays as it is until its attempt is recorded. */
+import type { Database, Statement } from "better-sqlite3";
+import type { Claim, Position } from "../../../domain/delivery.ts";
+import type { DuePage, Owed } from "../../store.ts";
+import { bodyHash } from "./body-hash.ts";
+import { FRESH, triggerOf, WAITING } from "../numbers/codes.ts";
+import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
+import { deliveryId, eventId, positionKey } from "../numbers/ids.ts";
+import { traceOf } from "./trace.ts";
+
+export interface ClaimRow {
+  readonly event: number;
+  readonly due_at: number;
+  readonly attempts: number;
+  readonly round: number;
+  readonly retry: number;
+  readonly trigger: number;
+  readonly random: string;
+  readonly trace: string | null;
+  readonly body_hash: Buffer;
+  readonly body: Buffer | null;
+}
+
+interface OwedRow {
+  readonly event: number;
+  readonly due_at: number;
+  readonly random: string;
+}
+
+const CHUNK = 500;
+const NOTHING: DuePage = { claims: [], nextDueAt: null };
+const CANCELLING: DuePage = { ...NOTHING, cancelling: true };
+
+export class Due {
+  readonly #index: EndpointIndex;
+  readonly #page: Statement<[number, number, number, number, number], ClaimRow>;
+  readonly #one: Statement<[number, number], ClaimRow>;
+  readonly #next: Statement<[number, number, number], number>;
+  readonly #earliest: Statement<[number, number], [id: string, dueAt: number]>;
+  readonly #waiting: Statement<[number, number, number, number], OwedRow>;
+  readonly #fresh: Statement<[number, number, number], OwedRow & { endpoint: number }>;
+
+  constructor(db: Database, index: EndpointIndex) {
+    this.#index = index;
+    this.#page = db.prepare(
+      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body
+       FROM delivery d INDEXED BY delivery_waiting CROSS JOIN event e ON e.key = d.event
+       WHERE d.status = ${WAITING} AND d.endpoint = ? AND (d.due_at, d.event) > (?, ?) AND d.due_at <= ?
+       ORDER BY d.due_at, d.event LIMIT ?`,
+    );
+    this.#one = db.prepare(
+      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body
+       FROM delivery d JOIN event e ON e.key = d.event
+       WHERE d.status = ${WAITING} AND d.event = ? AND d.endpoint = ?`,
+    );
+    this.#next = db
+      .prepare<[number, number, number], number>(
+        `SELECT due_at FROM delivery INDEXED BY delivery_waiting
+         WHERE status = ${WAITING} AND endpoint = ? AND (due_at, event) > (?, ?) ORDER BY due_at, event LIMIT 1`,
+      )
+      .pluck();
+    const owed = `FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} AND endpoint`;
+    // Hops from endpoint to endpoint along the index: as many steps as endpoints, however much is waiting.
+    this.#earliest = db
+      .prepare<[number, number], [id: string, dueAt: number]>(
+        `WITH RECURSIVE hop (number) AS (
+           SELECT (SELECT endpoint ${owed} > ? ORDER BY endpoint LIMIT 1)
+           UNION ALL
+           SELECT (SELECT endpoint ${owed} > number ORDER BY endpoint LIMIT 1) FROM hop WHERE number IS NOT NULL LIMIT ?
+         )
+         SELECT e.id, (SELECT due_at ${owed} = e.number ORDER BY due_at LIMIT 1)
+         FROM hop CROSS JOIN endpoint e ON e.number = hop.number`,
+      )
+      .raw();
+    this.#waiting = db.prepare(
+      `SELECT d.event, d.due_at, e.random
+       FROM delivery d INDEXED BY delivery_waiting CROSS JOIN event e ON e.key = d.event
+       WHERE d.status = ${WAITING} AND d.endpoint = ? AND (d.due_at, d.event) > (?, ?)
+       ORDER BY d.due_at, d.event LIMIT ?`,
+    );
+    this.#fresh = db.prepare(
+      `SELECT d.event, d.endpoint, d.due_at, e.random
+       FROM delivery d INDEXED BY delivery_fresh CROSS JOIN event e ON e.key = d.event
+       WHERE d.status = ${FRESH} AND (d.event, d.endpoint) > (?, ?) ORDER BY d.event, d.endpoint LIMIT ?`,
+    );
+  }
+
+  page(endpointId: string, after: Position, until: number, limit: number): DuePage {
+    const endpoint = this.#index.byId(endpointId);
+    if (endpoint === undefined) return NOTHING;
+    if (endpoint.cancelTo !== null) return CANCELLING;
+    const from = positionKey(after.event);
+    const rows = this.#page.all(endpoint.number, after.dueAt, from, until, limit);
+    const last = rows.at(-1);
+    const nextDueAt = this.#next.get(endpoint.number, last?.due_at ?? after.dueAt, last?.event ?? from) ?? null;
+    return { claims: rows.map((row) => claimOf(endpoint, row)), nextDueAt };
+  }
+
+  /** Null when it does not wait. */
+  claim(event: number, endpoint: number): Claim | null {
+    const row = this.#one.get(event, endpoint);
+    const entry = this.#index.byNumber(endpoint);
+    return row === undefined || event <= (entry.cancelTo ?? -1) ? null : claimOf(entry, row);
+  }
+
+  earliest(after: string | null, limit: number): Map<string, number> {
+    const last = after === null ? -1 : (this.#index.byId(after)?.number ?? Number.MAX_SAFE_INTEGER);
+    return new Map(this.#earliest.all(last, limit));
+  }
+
+  waiting(endpointId: string, after: Position, limit: number): Owed[] {
+    const endpoint = this.#index.byId(endpointId);
+    if (endpoint === undefined || endpoint.cancelTo !== null) return [];
+    const rows = this.#waiting.all(endpoint.number, after.dueAt, positionKey(after.event), Math.min(limit, CHUNK));
+    return rows.map((row) => owedOf(endpoint, row));
+  }
+
+  fresh(after: Owed | null, limit: number): Owed[] {
+    const event = after === null ? -1 : positionKey(after.event);
+    const endpoint = after === null ? -1 : (this.#index.byId(after.endpoint)?.number ?? -1);
+    const rows = this.#fresh.all(event, endpoint, Math.min(limit, CHUNK));
+    return rows.map((row) => owedOf(this.#index.byNumber(row.endpoint), row));
+  }
+}
+
+function owedOf(endpoint: EndpointEntry, { event: key, random, due_at: dueAt }: OwedRow): Owed {
+  const event = eventId(key, random);
+  return { endpoint: endpoint.id, event, delivery: deliveryId(event, endpoint.number), dueAt };
+}
+
+export function claimOf(endpoint: EndpointEntry, row: ClaimRow): Claim {
+  const event = eventId(row.event, row.random);
+  const body = row.body ?? Buffer.alloc(0);
+  const claim: Claim = {
+    event,
+    delivery: deliveryId(event, endpoint.number),
+    endpoint: endpoint.id,
+    body,
+    trace: traceOf(row.trace),
+    number: row.attempts + 1,
+    round: row.round,
+    retry: row.retry,
+    trigger: triggerOf(row.trigger),
+    dueAt: row.due_at,
+    fresh: false,
+  };
+  return bodyHash(body).equals(row.body_hash) ? claim : { ...claim, corrupt: true };
+}

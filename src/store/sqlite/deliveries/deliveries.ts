@@ -1,0 +1,194 @@
+/** Reads of deliveries. */
+import type { Database, Statement } from "better-sqlite3";
+import type { DeliveryQuery, DeliveryView } from "../../store.ts";
+import type { Attempts } from "../attempts/attempts.ts";
+import { WAITING } from "../numbers/codes.ts";
+import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
+import { deliveryId, eventId, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../numbers/ids.ts";
+import type { Interned } from "../numbers/interned.ts";
+import { merged, type Looked, type Walk } from "../engine/page.ts";
+import {
+  beyond,
+  beyondAcross,
+  direction,
+  isOneOf,
+  seeksResult,
+  severalOf,
+  type Source,
+  type Sources,
+} from "../attempts/sources.ts";
+
+export interface DeliveryRow {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly status: number;
+  readonly attempts: number;
+  readonly round: number;
+  readonly retry: number;
+  readonly trigger: number;
+  readonly due_at: number | null;
+}
+
+/** What a delivery shows of its event. */
+export interface OfEvent {
+  readonly random: string;
+  readonly tenant: number;
+  readonly type: number;
+  readonly test: number;
+}
+
+type Row = DeliveryRow & OfEvent;
+/** An event of the tenant's that is owed to nobody has a row without a delivery. */
+type ListedRow = Row | { readonly event: number; readonly endpoint: null };
+
+export interface FoundDelivery {
+  readonly id: string;
+  /** The event's id. */
+  readonly event: string;
+  readonly row: DeliveryRow & OfEvent;
+}
+
+interface Parts {
+  readonly tenants: Interned;
+  readonly types: Interned;
+  readonly index: EndpointIndex;
+  readonly attempts: Attempts;
+  readonly sources: Sources;
+}
+
+const COLUMNS = "event, endpoint, status, attempts, round, retry, trigger, due_at";
+const LISTED = `d.endpoint, d.status, d.attempts, d.round, d.retry, d.trigger, d.due_at,
+  e.key AS event, e.random, e.tenant, e.type, e.test`;
+
+export class Deliveries {
+  readonly #db: Database;
+  readonly #parts: Parts;
+  readonly #all: Statement<[number], DeliveryRow>;
+  readonly #one: Statement<[number, number], DeliveryRow>;
+  readonly #listed: Statement<[number, number], Row>;
+  readonly #lists = new Map<string, Statement<unknown[], ListedRow>>();
+
+  constructor(db: Database, parts: Parts) {
+    this.#db = db;
+    this.#parts = parts;
+    this.#all = db.prepare(`SELECT ${COLUMNS} FROM delivery WHERE event = ? ORDER BY endpoint`);
+    this.#one = db.prepare(`SELECT ${COLUMNS} FROM delivery WHERE event = ? AND endpoint = ?`);
+    this.#listed = db.prepare(
+      `SELECT ${LISTED} FROM delivery d JOIN event e ON e.key = d.event WHERE d.event = ? AND d.endpoint = ?`,
+    );
+  }
+
+  /** The deliveries of an event, or only the one to an endpoint. */
+  of(event: number, endpoint: number | null = null): DeliveryRow[] {
+    return endpoint === null ? this.#all.all(event) : this.#one.all(event, endpoint);
+  }
+
+  /** The delivery, if there is one of exactly this id that the tenant may see. */
+  find(tenant: string | null, id: string): FoundDelivery | null {
+    const parsed = parseDeliveryId(id);
+    const found = parsed === null ? null : this.at(tenant, parsed.event, parsed.endpoint);
+    return found?.id === id ? found : null;
+  }
+
+  /** The delivery of this place, if there is one that the tenant may see. */
+  at(tenant: string | null, key: number, endpoint: number): FoundDelivery | null {
+    const row = this.#listed.get(key, endpoint);
+    if (row === undefined || (tenant !== null && this.#parts.tenants.name(row.tenant) !== tenant)) return null;
+    const event = eventId(key, row.random);
+    return { id: deliveryId(event, endpoint), event, row };
+  }
+
+  view(row: DeliveryRow, event: OfEvent): DeliveryView {
+    const { index, tenants, types, attempts } = this.#parts;
+    const endpoint = index.byNumber(row.endpoint);
+    const status = shownStatus(endpoint, row);
+    const id = eventId(row.event, event.random);
+    return {
+      id: deliveryId(id, endpoint.number),
+      event: id,
+      type: types.name(event.type),
+      receivedAt: instantOf(row.event),
+      tenant: tenants.name(event.tenant),
+      test: event.test === 1,
+      endpoint: endpoint.id,
+      status,
+      attempts: row.attempts,
+      round: row.round,
+      retry: status === "pending" || status === "held" ? row.retry : null,
+      nextAttemptAt: status === "pending" && row.status <= WAITING ? row.due_at : null,
+      lastAttempt: attempts.lastOf(id, row.event, row.endpoint),
+    };
+  }
+
+  /** Null when it names what nothing has ever had. */
+  list(query: DeliveryQuery): Walk<ListedRow, DeliveryView> | null {
+    const { tenants, types, index } = this.#parts;
+    const tenant = query.tenant === null ? null : tenants.find(query.tenant);
+    const ofTypes = query.type === undefined ? null : types.findSome(severalOf(query.type));
+    const endpoint = query.endpoint === undefined ? null : index.byId(query.endpoint)?.number;
+    const event = query.event === undefined ? null : parseEventId(query.event);
+    if (tenant === undefined || ofTypes?.size === 0 || endpoint === undefined) return null;
+    if (query.event !== undefined && event === null) return null;
+    const { low, high } = keysWithin(query);
+    const [start, end] = query.order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
+    const statements = this.#listStatements(query, endpoint);
+    const keysOf = (row: ListedRow) => [row.event, row.endpoint ?? 0];
+    return {
+      list: "deliveries",
+      start,
+      rows: ([key, minor], limit) => {
+        const place = { key, minor, end, limit, tenant, endpoint, event: event?.key };
+        const lists = statements.map((statement) => statement.all(place));
+        return merged(lists, { keysOf, order: query.order, limit });
+      },
+      keysOf,
+      look: (row) => {
+        const wanted =
+          row.endpoint !== null &&
+          (tenant === null || row.tenant === tenant) &&
+          (ofTypes === null || ofTypes.has(row.type)) &&
+          (endpoint === null || row.endpoint === endpoint) &&
+          (event === null || row.random === event.random) &&
+          (query.test === undefined || query.test === (row.test === 1));
+        return wanted ? this.#look(row, query) : { item: null, rows: 0 };
+      },
+    };
+  }
+
+  #look(row: Row, query: DeliveryQuery): Looked<DeliveryView> {
+    const { index, attempts } = this.#parts;
+    const status = shownStatus(index.byNumber(row.endpoint), row);
+    if (query.status !== undefined && !isOneOf(status, query.status)) return { item: null, rows: 0 };
+    const matches = !seeksResult(query) || attempts.lastMatches(row.event, row.endpoint, query);
+    return { item: matches ? this.view(row, row) : null, rows: 1 };
+  }
+
+  #listStatements(query: DeliveryQuery, endpoint: number | null): Statement<unknown[], ListedRow>[] {
+    const sources = this.#parts.sources.of(query, endpoint);
+    if (sources.length === 0) return [this.#listStatement(query, null)];
+    return sources.map((source) => this.#listStatement(query, source));
+  }
+
+  #listStatement(query: DeliveryQuery, source: Source | null): Statement<unknown[], ListedRow> {
+    const order = direction(query.order);
+    let sql: string;
+    if (source === null && query.tenant !== null) {
+      sql = `SELECT ${LISTED}
+        FROM event e INDEXED BY event_tenant LEFT JOIN delivery d ON d.event = e.key
+        WHERE e.tenant = @tenant AND ${beyondAcross(query.order, "e.key", "d.endpoint")}
+        ORDER BY e.key ${order}, d.endpoint ${order} LIMIT @limit`;
+    } else {
+      const { from, where } = source ?? { from: "delivery", where: "TRUE" };
+      sql = `SELECT ${LISTED} FROM (
+          SELECT event, endpoint FROM ${from} WHERE ${where} AND ${beyond(query.order, "event", "endpoint")}
+          GROUP BY event, endpoint ORDER BY event ${order}, endpoint ${order} LIMIT @limit
+        ) s
+        CROSS JOIN delivery d ON d.event = s.event AND d.endpoint = s.endpoint
+        CROSS JOIN event e ON e.key = s.event
+        ORDER BY s.event ${order}, s.endpoint ${order}`;
+    }
+    let statement = this.#lists.get(sql);
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], ListedRow>(sql)));
+    return statement;
+  }
+}

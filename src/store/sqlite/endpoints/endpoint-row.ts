@@ -1,0 +1,190 @@
+/** A row of the endpoint table: what is written into it, and what is read out of it. Headers and secrets are sealed. */
+import { createHash } from "node:crypto";
+import {
+  DISABLED_REASONS,
+  type DamagedTarget,
+  type DisabledReason,
+  type Endpoint,
+  type EndpointPart,
+  type EndpointSettings,
+  type Target,
+} from "../../../domain/endpoint.ts";
+import type { Box } from "../engine/box.ts";
+
+export interface EndpointRow {
+  readonly number: number;
+  readonly id: string;
+  readonly tenant: number;
+  readonly uid: string | null;
+  readonly url: string;
+  readonly events: string;
+  readonly description: string;
+  readonly enabled: number;
+  readonly disabled_reason: DisabledReason | null;
+  readonly when_disabled: "hold" | "skip";
+  readonly header_names: string;
+  readonly headers: string | null;
+  readonly secret: string | null;
+  readonly secret_version: number;
+  readonly next_secret: string | null;
+  readonly switches_at: number | null;
+  readonly rate_per_second: number | null;
+  readonly max_in_flight: number | null;
+  readonly metadata: string;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly cancel_to: number | null;
+}
+
+/** Where what is sealed belongs: in another place it does not open. */
+export const secretPlace = (endpoint: string): string => `${endpoint}:secret`;
+export const nextSecretPlace = (endpoint: string): string => `${endpoint}:next_secret`;
+export const headersPlace = (endpoint: string): string => `${endpoint}:headers`;
+
+export const INSERT = `INSERT INTO endpoint
+  (id, tenant, uid, url, events, description, enabled, when_disabled, header_names, headers, secret,
+   rate_per_second, max_in_flight, metadata, created_at, updated_at)
+  VALUES (@id, @tenant, @uid, @url, @events, @description, @enabled, @when_disabled, @header_names, @headers, @secret,
+   @rate_per_second, @max_in_flight, @metadata, @now, @now)`;
+
+export const UPDATE = `UPDATE endpoint SET
+  uid = @uid, url = @url, events = @events, description = @description, enabled = @enabled,
+  disabled_reason = @disabled_reason, when_disabled = @when_disabled, header_names = @header_names, headers = @headers,
+  rate_per_second = @rate_per_second, max_in_flight = @max_in_flight, metadata = @metadata, cancel_to = @cancel_to,
+  updated_at = @now
+  WHERE number = @number`;
+
+/** The columns of `INSERT` and `UPDATE` that a caller sets. */
+export function columnsOf(id: string, settings: EndpointSettings, box: Box): Record<string, unknown> {
+  return {
+    uid: settings.uid,
+    url: settings.url,
+    events: JSON.stringify(settings.events),
+    description: settings.description,
+    enabled: settings.enabled ? 1 : 0,
+    when_disabled: settings.whenDisabled,
+    header_names: JSON.stringify(Object.keys(settings.headers)),
+    headers: box.seal(JSON.stringify(settings.headers), headersPlace(id)),
+    rate_per_second: settings.ratePerSecond,
+    max_in_flight: settings.maxInFlight,
+    metadata: JSON.stringify(settings.metadata),
+  };
+}
+
+/** All that a row says, its secrets in the clear; what cannot be read has its default, and is named by `damaged`. */
+export interface ReadRow {
+  readonly endpoint: Endpoint;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signingSecret: string;
+  readonly nextSigningSecret: string | null;
+}
+
+/** Never throws, whatever is in the row: one that is damaged is one endpoint's trouble. `tenant`: undefined of a lost one. */
+export function readRow(row: EndpointRow, tenant: string | undefined, box: Box): ReadRow {
+  const damage = new Map<EndpointPart, string>();
+  const or = <T>(part: EndpointPart, value: T | null | undefined, instead: T, why = "is not what was written"): T => {
+    if (value !== null && value !== undefined) return value;
+    damage.set(part, why);
+    return instead;
+  };
+  const opened = <T>(part: EndpointPart, value: T | null, instead: T) => or(part, value, instead, "does not open");
+  const secret = opened("signing_secret", secretOf(row.secret, secretPlace(row.id), box), "");
+  const next =
+    row.next_secret === null
+      ? null
+      : opened("next_signing_secret", secretOf(row.next_secret, nextSecretPlace(row.id), box), null);
+  const headers = headersOf(row, box);
+  const endpoint = {
+    id: row.id,
+    tenant: or("tenant", tenant, "unknown"),
+    uid: row.uid,
+    url: or("url", isAddress(row.url) ? row.url : null, String(row.url)),
+    events: or("events", stringsOf(row.events), []),
+    description: row.description,
+    enabled: row.enabled === 1,
+    disabledReason: DISABLED_REASONS.find((reason) => reason === row.disabled_reason) ?? null,
+    whenDisabled: or(
+      "when_disabled",
+      WHEN_DISABLED.find((word) => word === row.when_disabled),
+      "hold",
+    ),
+    headerNames: headers === null ? (stringsOf(row.header_names) ?? []) : Object.keys(headers),
+    ratePerSecond: limit(row.rate_per_second) ? row.rate_per_second : or("rate_per_second", null, null),
+    maxInFlight: limit(row.max_in_flight) ? row.max_in_flight : or("max_in_flight", null, null),
+    metadata: or("metadata", objectOf(row.metadata), {}),
+    secretSwitchesAt: row.switches_at,
+    revision: revisionOf(row),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+  const read = { headers: opened("headers", headers, {}), signingSecret: secret, nextSigningSecret: next };
+  const parts = [...damage.keys()];
+  const reason = [...damage].map(([part, why]) => `its ${part.replaceAll("_", " ")} ${why}`).join("; ");
+  return { ...read, endpoint: { ...endpoint, damaged: parts.length === 0 ? null : { parts, reason } } };
+}
+
+/** Headers are sealed anew with each change of the settings, so no two make the same, not even in one millisecond. */
+function revisionOf(row: EndpointRow): string {
+  // A sweep takes the mark away when it is done: that is no change of the endpoint.
+  const text = JSON.stringify({ ...row, cancel_to: null });
+  return createHash("sha256").update(text).digest("base64url").slice(0, 16);
+}
+
+/** As the sender needs it. Of one that is not deleted. */
+export function targetOf(row: EndpointRow, read: ReadRow): Target | DamagedTarget {
+  const { endpoint, headers, signingSecret, nextSigningSecret } = read;
+  const { id, tenant, url, enabled, damaged, ratePerSecond, maxInFlight } = endpoint;
+  if (damaged !== null) return { endpoint: id, tenant, url, enabled: false, damaged };
+  return {
+    endpoint: id,
+    tenant,
+    url,
+    enabled,
+    headers,
+    signingSecret,
+    secretVersion: row.secret_version,
+    nextSigningSecret,
+    ratePerSecond,
+    maxInFlight,
+  };
+}
+
+const WHEN_DISABLED = ["hold", "skip"] as const;
+
+/** Null when there is none, or it does not open. */
+export function secretOf(sealed: string | null, place: string, box: Box): string | null {
+  return sealed === null ? null : box.open(sealed, place);
+}
+
+export function stringsOf(text: string): string[] | null {
+  const found = jsonOf(text);
+  return Array.isArray(found) && found.every((one) => typeof one === "string") ? found : null;
+}
+
+function headersOf(row: EndpointRow, box: Box): Record<string, string> | null {
+  const text = row.headers === null ? null : box.open(row.headers, headersPlace(row.id));
+  const found = text === null ? null : objectOf(text);
+  const areValues = found !== null && Object.values(found).every((value) => typeof value === "string");
+  return areValues ? (found as Record<string, string>) : null;
+}
+
+function objectOf(text: string): Record<string, unknown> | null {
+  const found = jsonOf(text);
+  return typeof found === "object" && found !== null && !Array.isArray(found) ? { ...found } : null;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isAddress(url: string): boolean {
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? "");
+}
+
+function limit(value: number | null): boolean {
+  return value === null || value > 0;
+}

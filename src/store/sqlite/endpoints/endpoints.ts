@@ -1,0 +1,252 @@
+/** Endpoints: their rows, and their secrets sealed. */
+import type { Database, Statement } from "better-sqlite3";
+import { ALERT_TENANT } from "../../../domain/alert.ts";
+import type { DamagedTarget, DisabledReason, Endpoint, NewEndpoint, Target } from "../../../domain/endpoint.ts";
+import { WebhookdError } from "../../../domain/errors.ts";
+import type { ChangeSettings, EndpointQuery, TypeInUse } from "../../store.ts";
+import type { Box } from "../engine/box.ts";
+import type { EndpointIndex } from "../numbers/endpoint-index.ts";
+import type { Interned } from "../numbers/interned.ts";
+import type { Walk } from "../engine/page.ts";
+import {
+  columnsOf,
+  INSERT,
+  readRow,
+  secretPlace,
+  stringsOf,
+  targetOf,
+  UPDATE,
+  type EndpointRow,
+  type ReadRow,
+} from "./endpoint-row.ts";
+
+/** Endpoints that are named where a type is still in use. */
+const NAMED = 3;
+
+interface Updated {
+  readonly endpoint: Endpoint;
+  /** It was disabled before. */
+  readonly resumed: boolean;
+}
+
+export class Endpoints {
+  readonly #db: Database;
+  readonly #tenants: Interned;
+  readonly #types: Interned;
+  readonly #index: EndpointIndex;
+  readonly #box: Box;
+  readonly #insert: Statement<[Record<string, unknown>]>;
+  readonly #update: Statement<[Record<string, unknown>]>;
+  readonly #subscribe: Statement<[number, number, number]>;
+  readonly #unsubscribe: Statement<[number]>;
+  readonly #count: Statement<[number], number>;
+  readonly #selectUid: Statement<[string, number], string>;
+  readonly #select: Statement<[string], EndpointRow>;
+  readonly #selectEver: Statement<[string], Pick<EndpointRow, "number" | "tenant">>;
+  readonly #lastEvent: Statement<[], number | null>;
+  readonly #disable: Statement<[string, number, number]>;
+  readonly #softDelete: Statement<[number, number]>;
+  readonly #lists = new Map<string, Statement<unknown[], EndpointRow>>();
+
+  constructor(db: Database, parts: { tenants: Interned; types: Interned; index: EndpointIndex; box: Box }) {
+    this.#db = db;
+    this.#tenants = parts.tenants;
+    this.#types = parts.types;
+    this.#index = parts.index;
+    this.#box = parts.box;
+    this.#insert = db.prepare(INSERT);
+    this.#update = db.prepare(UPDATE);
+    this.#subscribe = db.prepare("INSERT INTO subscription (tenant, type, endpoint) VALUES (?, ?, ?)");
+    this.#unsubscribe = db.prepare("DELETE FROM subscription WHERE endpoint = ?");
+    this.#count = db
+      .prepare<[number], number>("SELECT count(*) FROM endpoint WHERE tenant = ? AND deleted_at IS NULL")
+      .pluck();
+    this.#selectUid = db
+      .prepare<[string, number], string>("SELECT id FROM endpoint WHERE uid = ? AND tenant = ? AND deleted_at IS NULL")
+      .pluck();
+    this.#select = db.prepare("SELECT * FROM endpoint WHERE id = ? AND deleted_at IS NULL");
+    this.#selectEver = db.prepare("SELECT number, tenant FROM endpoint WHERE id = ?");
+    this.#lastEvent = db.prepare<[], number | null>("SELECT max(key) FROM event").pluck();
+    this.#disable = db.prepare("UPDATE endpoint SET enabled = 0, disabled_reason = ?, updated_at = ? WHERE number = ?");
+    this.#softDelete = db.prepare(
+      `UPDATE endpoint SET deleted_at = ?, cancel_to = ${Number.MAX_SAFE_INTEGER}, headers = NULL, secret = NULL, next_secret = NULL,
+       switches_at = NULL WHERE number = ?`,
+    );
+  }
+
+  /** A refusal is answered, not thrown: it must not undo the work of others in the transaction. */
+  add(endpoint: NewEndpoint, maxPerTenant: number, now: number): Endpoint | WebhookdError {
+    const tenant = this.#tenants.number(endpoint.tenant);
+    if (this.#count.get(tenant)! >= maxPerTenant) {
+      return new WebhookdError("endpoint_limit", `the tenant has ${maxPerTenant} endpoints already`);
+    }
+    const taken = this.#otherOfUid(endpoint.uid, tenant, endpoint.id);
+    if (taken !== null) return taken;
+    const { lastInsertRowid } = this.#insert.run({
+      ...columnsOf(endpoint.id, endpoint, this.#box),
+      id: endpoint.id,
+      tenant,
+      secret: this.#box.seal(endpoint.signingSecret, secretPlace(endpoint.id)),
+      now,
+    });
+    this.#subscribeTo(endpoint.events, tenant, Number(lastInsertRowid));
+    this.#index.changed(endpoint.tenant, endpoint.id);
+    return this.#view(this.#select.get(endpoint.id)!);
+  }
+
+  /** As `add` answers a refusal. Null when there is no such endpoint. */
+  update(
+    tenant: string | null,
+    id: string,
+    change: ChangeSettings,
+    held: "release" | "cancel",
+    now: number,
+  ): Updated | WebhookdError | null {
+    const row = this.#select.get(id);
+    if (row === undefined || !this.#isOf(tenant, row)) return null;
+    const { endpoint, headers } = this.#read(row);
+    const changed = attempt(() => change({ ...endpoint, headers }, endpoint));
+    if (changed instanceof WebhookdError) return changed;
+    const taken = this.#otherOfUid(changed.uid, row.tenant, id);
+    if (taken !== null) return taken;
+    const enabled = row.enabled === 1;
+    const resumed = changed.enabled && !enabled;
+    const disabled_reason = changed.enabled === enabled ? endpoint.disabledReason : null;
+    const cancel_to = resumed && held === "cancel" ? this.#lastEvent.get()! : row.cancel_to;
+    this.#update.run({ ...columnsOf(id, changed, this.#box), disabled_reason, cancel_to, number: row.number, now });
+    this.#unsubscribe.run(row.number);
+    this.#subscribeTo(changed.events, row.tenant, row.number);
+    this.#changed(row);
+    return { endpoint: this.#view(this.#select.get(id)!), resumed };
+  }
+
+  disable(id: string, url: string, reason: DisabledReason, now: number): boolean {
+    const row = this.#select.get(id);
+    if (row === undefined || row.enabled === 0 || row.url !== url) return false;
+    this.#disable.run(reason, now, row.number);
+    this.#changed(row);
+    return true;
+  }
+
+  get(tenant: string | null, id: string): Endpoint | null {
+    const row = this.#select.get(id);
+    return row === undefined || !this.#isOf(tenant, row) ? null : this.#view(row);
+  }
+
+  idOf(tenant: string, uid: string): string | null {
+    const number = this.#tenants.find(tenant);
+    return (number === undefined ? undefined : this.#selectUid.get(uid, number)) ?? null;
+  }
+
+  tenantOf(id: string): string | null {
+    const row = this.#selectEver.get(id);
+    return row === undefined ? null : (this.#tenants.nameIfAny(row.tenant) ?? null);
+  }
+
+  /** Of a deleted one too: its history stays. */
+  numberOf(tenant: string | null, id: string): number | null {
+    const row = this.#selectEver.get(id);
+    return row === undefined || !this.#isOf(tenant, row) ? null : row.number;
+  }
+
+  /** Null when there is no such tenant. */
+  list(query: EndpointQuery): Walk<EndpointRow, Endpoint> | null {
+    const tenant = query.tenant === null ? null : this.#tenants.find(query.tenant);
+    if (tenant === undefined) return null;
+    const statement = this.#listStatement(query);
+    const uid = query.uid ?? null;
+    return {
+      list: "endpoints",
+      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
+      rows: ([key], limit) => statement.all({ key, limit, tenant, uid }),
+      keysOf: (row) => [row.number],
+      look: (row) => {
+        const wanted =
+          this.#isOf(query.tenant, row) &&
+          (query.enabled === undefined || query.enabled === (row.enabled === 1)) &&
+          (query.url === undefined || query.url === row.url) &&
+          (query.eventType === undefined || stringsOf(row.events)?.includes(query.eventType) === true);
+        return { item: wanted ? this.#view(row) : null, rows: 0 };
+      },
+    };
+  }
+
+  /** Makes it as if it were not there, but for its history; its number, or null when there is no such endpoint. */
+  softDelete(tenant: string | null, id: string, now: number): number | null {
+    const row = this.#select.get(id);
+    if (row === undefined || !this.#isOf(tenant, row)) return null;
+    this.#softDelete.run(now, row.number);
+    this.#unsubscribe.run(row.number);
+    this.#changed(row);
+    return row.number;
+  }
+
+  /** Looks through all subscriptions, but only for a type that was removed from the configuration. */
+  typesInUse(known: readonly string[]): TypeInUse[] {
+    const names = this.#db.prepare<[], string>("SELECT name FROM event_type ORDER BY name").pluck().all();
+    const chosenBy = this.#db
+      .prepare<[string], string>(
+        `SELECT e.id FROM subscription s JOIN endpoint e ON e.number = s.endpoint
+         WHERE s.type = (SELECT num FROM event_type WHERE name = ?) AND e.deleted_at IS NULL ORDER BY e.number`,
+      )
+      .pluck();
+    return names
+      .filter((name) => !known.includes(name))
+      .map((type) => ({ type, ids: chosenBy.all(type) }))
+      .filter(({ ids }) => ids.length > 0)
+      .map(({ type, ids }) => ({ type, endpoints: ids.length, some: ids.slice(0, NAMED) }));
+  }
+
+  target(id: string): Target | DamagedTarget | null {
+    const row = this.#select.get(id);
+    return row === undefined ? null : targetOf(row, this.#read(row));
+  }
+
+  #listStatement(query: EndpointQuery): Statement<unknown[], EndpointRow> {
+    const oldest = query.order === "oldest";
+    const sql = `SELECT * FROM endpoint WHERE number ${oldest ? ">" : "<"} @key AND deleted_at IS NULL
+      ${query.tenant === null ? "" : "AND tenant = @tenant"} ${query.uid === undefined ? "" : "AND uid = @uid"}
+      ORDER BY number ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
+    let statement = this.#lists.get(sql);
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], EndpointRow>(sql)));
+    return statement;
+  }
+
+  #subscribeTo(events: readonly string[], tenant: number, endpoint: number): void {
+    for (const type of events) this.#subscribe.run(tenant, this.#types.number(type), endpoint);
+  }
+
+  #otherOfUid(uid: string | null, tenant: number, id: string): WebhookdError | null {
+    const owner = uid === null ? undefined : this.#selectUid.get(uid, tenant);
+    if (owner === undefined || owner === id) return null;
+    return new WebhookdError("already_created", `the uid belongs to endpoint ${owner}`);
+  }
+
+  /** The daemon's own endpoint is found by its tenant's name alone. */
+  #isOf(tenant: string | null, row: Pick<EndpointRow, "tenant">): boolean {
+    const owner = this.#tenants.nameIfAny(row.tenant);
+    return tenant === null ? owner !== ALERT_TENANT : owner === tenant;
+  }
+
+  #changed({ id, tenant }: EndpointRow): void {
+    this.#index.changed(this.#tenants.nameIfAny(tenant) ?? "", id);
+  }
+
+  #view(row: EndpointRow): Endpoint {
+    return this.#read(row).endpoint;
+  }
+
+  #read(row: EndpointRow): ReadRow {
+    return readRow(row, this.#tenants.nameIfAny(row.tenant), this.#box);
+  }
+}
+
+/** A refusal as a value; anything else that is thrown is a bug. */
+export function attempt<T>(run: () => T): T | WebhookdError {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof WebhookdError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * How endpoints fare. What attempts came to is kept in memory, a few assignments for each, and written once a second for
+ * those of whom there is news. How many deliveries are open or failed is counted when somebody asks, along an index and
+ * up to a limit: counters would cost every commit a write for each endpoint that it touches.
+ */
+import type { Database, Statement } from "better-sqlite3";
+import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoint.ts";
+import type { EndedAttempt } from "../../store.ts";
+import { FAILED, FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
+import type { EndpointEntry } from "../numbers/endpoint-index.ts";
+import { CHUNK } from "./sweep.ts";
+
+interface Streak {
+  lastSuccessAt: number | null;
+  lastFailureAt: number | null;
+  consecutiveFailures: number;
+  failingSince: number | null;
+}
+
+type StreakRow = [number, number | null, number | null, number, number | null];
+
+/** More fresh deliveries than memory holds. */
+const FRESH_LIMIT = 20_000;
+
+/** From when on an endpoint is failing: `interface.md` §6. */
+const FAILING_ATTEMPTS = 20;
+const FAILING_MS = 300_000;
+
+export class Health {
+  readonly #streaks = new Map<number, Streak>();
+  /** Endpoints of whom there is news. */
+  readonly #news = new Set<number>();
+  readonly #select: Statement<[number], Streak>;
+  readonly #upsert: Statement<StreakRow>;
+  readonly #waiting: Statement<[number, number], number>;
+  readonly #fresh: Statement<[number, number], number>;
+  readonly #failed: Statement<[{ endpoint: number }], number>;
+
+  constructor(db: Database) {
+    this.#select = db.prepare(
+      `SELECT last_success_at AS lastSuccessAt, last_failure_at AS lastFailureAt,
+         consecutive_failures AS consecutiveFailures, failing_since AS failingSince FROM health WHERE endpoint = ?`,
+    );
+    this.#upsert = db.prepare(
+      `INSERT OR REPLACE INTO health (endpoint, last_success_at, last_failure_at, consecutive_failures, failing_since)
+       VALUES (?, ?, ?, ?, ?)`,
+    );
+    const count = <P extends unknown[]>(sql: string) => db.prepare<P, number>(sql).pluck();
+    this.#waiting = count(
+      `SELECT count(*) FROM (
+         SELECT event FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} AND endpoint = ?
+         LIMIT ${HEALTH_COUNT_LIMIT}
+       ) WHERE event > ?`,
+    );
+    this.#fresh = count(
+      `SELECT count(*) FROM (
+         SELECT event, endpoint FROM delivery INDEXED BY delivery_fresh WHERE status = ${FRESH} LIMIT ${FRESH_LIMIT}
+       ) WHERE endpoint = ? AND event > ?`,
+    );
+    this.#failed = count(
+      `SELECT
+         (SELECT count(*) FROM (
+            SELECT 1 FROM delivery INDEXED BY delivery_endpoint_failed WHERE status = ${FAILED} AND endpoint = @endpoint
+            LIMIT ${HEALTH_COUNT_LIMIT})) -
+         (SELECT count(*) FROM (
+            SELECT 1 FROM delivery INDEXED BY delivery_test_failed
+            WHERE status = ${FAILED} AND trigger = ${triggerCode("test")} AND endpoint = @endpoint
+            LIMIT ${HEALTH_COUNT_LIMIT}))`,
+    );
+  }
+
+  /** After its commit: what was undone is no news. */
+  note(endpoint: number, { claim, startedAt, outcome }: EndedAttempt): void {
+    if (claim.trigger === "test" || outcome.outcome === "interrupted") return;
+    const endedAt = Math.round(startedAt + outcome.durationMs);
+    const streak = this.streak(endpoint);
+    if (outcome.outcome === "succeeded") {
+      streak.lastSuccessAt = endedAt;
+      streak.consecutiveFailures = 0;
+      streak.failingSince = null;
+    } else {
+      streak.lastFailureAt = endedAt;
+      streak.consecutiveFailures++;
+      streak.failingSince ??= endedAt;
+    }
+    this.#news.add(endpoint);
+  }
+
+  /** Enabled again: what failed before says nothing of now. */
+  restart(endpoint: number): void {
+    const streak = this.streak(endpoint);
+    streak.consecutiveFailures = 0;
+    streak.failingSince = null;
+    this.#news.add(endpoint);
+  }
+
+  streak(endpoint: number): Streak {
+    let streak = this.#streaks.get(endpoint);
+    if (streak === undefined) {
+      const none = { lastSuccessAt: null, lastFailureAt: null, consecutiveFailures: 0, failingSince: null };
+      this.#streaks.set(endpoint, (streak = this.#select.get(endpoint) ?? none));
+    }
+    return streak;
+  }
+
+  of({ number, enabled, cancelTo }: EndpointEntry): EndpointHealth {
+    const { failingSince: _, ...streak } = this.streak(number);
+    const after = cancelTo ?? -1;
+    const open = Math.min(HEALTH_COUNT_LIMIT, this.#waiting.get(number, after)! + this.#fresh.get(number, after)!);
+    const [pending, held] = enabled ? [open, 0] : [0, open];
+    return { ...streak, pending, held, failed: this.#failed.get({ endpoint: number })! };
+  }
+
+  /** Those that failed for long enough, by number, with how often. */
+  *failing(now: number): Generator<[number, number]> {
+    for (const [endpoint, { consecutiveFailures, failingSince }] of this.#streaks) {
+      const long = failingSince !== null && now - failingSince >= FAILING_MS;
+      if (long || consecutiveFailures >= FAILING_ATTEMPTS) yield [endpoint, consecutiveFailures];
+    }
+  }
+
+  get hasNews(): boolean {
+    return this.#news.size > 0;
+  }
+
+  /** Takes at most 500 of those of whom there is news. */
+  takeNews(): number[] {
+    const some = [...this.#news].slice(0, CHUNK);
+    for (const endpoint of some) this.#news.delete(endpoint);
+    return some;
+  }
+
+  /** It could not be written. */
+  giveBack(endpoints: readonly number[]): void {
+    for (const endpoint of endpoints) this.#news.add(endpoint);
+  }
+
+  /** Inside a transaction. */
+  write(endpoints: readonly number[]): void {
+    for (const endpoint of endpoints) {
+      const { lastSuccessAt, lastFailureAt, consecutiveFailures, failingSince } = this.streak(endpoint);
+      this.#upsert.run(endpoint, lastSuccessAt, lastFailureAt, consecutiveFailures, failingSince);
+    }
+  }
+}

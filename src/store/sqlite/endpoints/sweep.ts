@@ -1,0 +1,101 @@
+/** Work over many rows, a chunk a transaction: cancelling what an endpoint was owed, and what a crash left. */
+import type { Database, Statement } from "better-sqlite3";
+import { CANCELLED, FRESH, WAITING } from "../numbers/codes.ts";
+import type { EndpointIndex } from "../numbers/endpoint-index.ts";
+
+/** Rows a transaction touches at most. */
+export const CHUNK = 500;
+
+/** Where a walk over what an endpoint has open stands, and the event up to which it goes. */
+export interface Walked {
+  readonly upTo: number;
+  readonly dueAt: number;
+  readonly event: number;
+}
+
+type Waiting = { readonly due_at: number; readonly event: number };
+
+export class Sweep {
+  readonly #db: Database;
+  readonly #index: EndpointIndex;
+  readonly #marked: Statement<[number], { id: string; tenant: string; upTo: number }>;
+  readonly #fresh: Statement<[number, number, number], number>;
+  readonly #waiting: Statement<[number, number, number, number], Waiting>;
+  readonly #cancel: Statement<[number, number]>;
+  readonly #swept: Statement<[number]>;
+  readonly #unswept: Statement<[], number>;
+  readonly #strays: Statement<[number], { event: number; endpoint: number }>;
+  readonly #wait: Statement<[number, number, number]>;
+
+  constructor(db: Database, index: EndpointIndex) {
+    this.#db = db;
+    this.#index = index;
+    this.#marked = db.prepare(
+      `SELECT e.id, t.name AS tenant, e.cancel_to AS upTo FROM endpoint e JOIN tenant t ON t.num = e.tenant
+       WHERE e.number = ? AND e.cancel_to IS NOT NULL`,
+    );
+    this.#fresh = db
+      .prepare<[number, number, number], number>(
+        `SELECT event FROM delivery INDEXED BY delivery_fresh
+         WHERE status = ${FRESH} AND endpoint = ? AND event <= ? LIMIT ?`,
+      )
+      .pluck();
+    this.#waiting = db.prepare(
+      `SELECT due_at, event FROM delivery INDEXED BY delivery_waiting
+       WHERE status = ${WAITING} AND endpoint = ? AND (due_at, event) > (?, ?) ORDER BY due_at, event LIMIT ?`,
+    );
+    this.#cancel = db.prepare(
+      `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL WHERE event = ? AND endpoint = ?`,
+    );
+    this.#swept = db.prepare("UPDATE endpoint SET cancel_to = NULL WHERE number = ?");
+    this.#unswept = db
+      .prepare<[], number>("SELECT number FROM endpoint INDEXED BY endpoint_cancel WHERE cancel_to IS NOT NULL")
+      .pluck();
+    this.#strays = db.prepare(
+      `SELECT event, endpoint FROM delivery INDEXED BY delivery_fresh WHERE status = ${FRESH} LIMIT ?`,
+    );
+    this.#wait = db.prepare(
+      `UPDATE delivery SET status = ${WAITING}, due_at = min(due_at, ?) WHERE event = ? AND endpoint = ?`,
+    );
+  }
+
+  /** Endpoints whose sweep a stop of the process cut short. */
+  unswept(): number[] {
+    return this.#unswept.all();
+  }
+
+  /**
+   * Cancels some of what the endpoint has open of events up to its mark, and takes the mark away at the end; where to go
+   * on, null at the end. Inside a transaction. Nothing gets behind the walk: what is marked and not cancelled yet only
+   * ever moves to a later due time, and no replay touches it.
+   */
+  cancelOpen(endpoint: number, from: Walked | null): Walked | null {
+    const marked = this.#marked.get(endpoint);
+    if (marked === undefined) return null;
+    const { upTo } = marked;
+    const at = from?.upTo === upTo ? from : { upTo, dueAt: -1, event: -1 };
+    const fresh = at.event === -1 ? this.#fresh.all(endpoint, upTo, CHUNK) : [];
+    for (const event of fresh) this.#cancel.run(event, endpoint);
+    if (fresh.length === CHUNK) return at;
+    const limit = CHUNK - fresh.length;
+    const rows = this.#waiting.all(endpoint, at.dueAt, at.event, limit);
+    for (const { event } of rows) if (event <= upTo) this.#cancel.run(event, endpoint);
+    if (rows.length === limit) return { upTo, dueAt: rows.at(-1)!.due_at, event: rows.at(-1)!.event };
+    this.#swept.run(endpoint);
+    this.#index.changed(marked.tenant, marked.id);
+    return null;
+  }
+
+  /**
+   * Fresh deliveries of a process that ended: memory held them, so they are as few as memory allows. From now on they
+   * wait on disk like all others, and if the clock was set back they are due all the same.
+   */
+  releaseFresh(now: number): void {
+    const chunk = this.#db.transaction(() => {
+      const rows = this.#strays.all(CHUNK);
+      for (const { event, endpoint } of rows) this.#wait.run(now, event, endpoint);
+      return rows.length;
+    });
+    while (chunk.immediate() === CHUNK);
+  }
+}

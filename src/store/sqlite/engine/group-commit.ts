@@ -1,0 +1,206 @@
+/**
+ * One transaction for all the writes that gathered in a turn of the event loop, so that they share one fsync; each is
+ * answered after the commit, with its own result.
+ *
+ * There is no timer while work keeps coming: the fsync itself is when the next batch gathers. Only work that comes
+ * right after a commit waits a moment for company, and results of attempts may wait for a publish to ride with,
+ * because losing them costs a duplicate at most.
+ */
+import type { Database, Statement } from "better-sqlite3";
+import type { Clock } from "../../../clock.ts";
+import { Histogram } from "../../../domain/histogram.ts";
+import type { Condition } from "./condition.ts";
+
+const MAX_EVENTS = 256;
+const MAX_DELIVERIES = 5000;
+const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5000];
+const GATHER_MS = 2;
+const PATIENT_MS = 5;
+
+export interface WorkSize {
+  readonly events: number;
+  readonly deliveries: number;
+  /** May wait for other work to share its commit. */
+  readonly patient?: boolean;
+}
+
+export interface GroupCommitOptions {
+  readonly clock: Clock;
+  readonly condition: Condition;
+  /** Runs something in a later turn of the event loop, after the I/O that is ready. */
+  readonly defer: (run: () => void) => void;
+  /** Runs inside each transaction, before its work. */
+  readonly onBegin: () => void;
+  /** Memory that mirrors rows must be thrown away: they were undone. */
+  readonly onRollback: () => void;
+}
+
+interface Work extends WorkSize {
+  run(): unknown;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+const SMALL: WorkSize = { events: 0, deliveries: 1 };
+
+export class GroupCommit {
+  /** How long commits took, the failed ones too. */
+  readonly times = new Histogram(TIMES_MS);
+  readonly #db: Database;
+  readonly #options: GroupCommitOptions;
+  readonly #begin: Statement<[]>;
+  readonly #commit: Statement<[]>;
+  readonly #rollback: Statement<[]>;
+  #queue: Work[] = [];
+  #events = 0;
+  #deliveries = 0;
+  #lastEnd = Number.NEGATIVE_INFINITY;
+  /** A commit is deferred to a coming turn; nothing brings it sooner. */
+  #deferred = false;
+  #cancelTimer: (() => void) | null = null;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(db: Database, options: GroupCommitOptions) {
+    this.#db = db;
+    this.#options = options;
+    this.#begin = db.prepare("BEGIN IMMEDIATE");
+    this.#commit = db.prepare("COMMIT");
+    this.#rollback = db.prepare("ROLLBACK");
+  }
+
+  /** `work` is synchronous and writes; it may run twice, because the work of others can undo its transaction. */
+  run<T>(work: () => T, size: WorkSize = SMALL): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ ...size, run: work, resolve: resolve as (result: unknown) => void, reject });
+      this.#events += size.events;
+      this.#deliveries += size.deliveries;
+      this.#schedule(size.patient === true);
+    });
+  }
+
+  /** Alone in a transaction, after everything that gathered: what follows it is the first to see what it did. */
+  runNow<T>(work: () => T): T {
+    this.flush();
+    const begun = this.#options.clock.monotonic();
+    try {
+      return this.#transaction([work])[0] as T;
+    } catch (error) {
+      throw this.#options.condition.failed(error) ?? error;
+    } finally {
+      this.#ended(begun);
+    }
+  }
+
+  /** Commits everything that gathered, now. */
+  flush(): void {
+    while (this.#queue.length > 0) this.#commitBatch();
+  }
+
+  #schedule(patient: boolean): void {
+    if (this.#deferred) return;
+    const { clock } = this.#options;
+    const now = clock.monotonic();
+    let wait = patient ? PATIENT_MS : this.#lastEnd + GATHER_MS - now;
+    if (this.#events >= MAX_EVENTS || this.#deliveries >= MAX_DELIVERIES) wait = 0;
+    if (wait <= 0) {
+      this.#deferred = true;
+      this.#clearTimer();
+      this.#options.defer(() => this.#turn());
+    } else if (now + wait < this.#timerAt) {
+      this.#clearTimer();
+      this.#timerAt = now + wait;
+      this.#cancelTimer = clock.after(wait, () => this.#turn());
+    }
+  }
+
+  #turn(): void {
+    this.#deferred = false;
+    this.#clearTimer();
+    if (this.#queue.length === 0) return;
+    this.#commitBatch();
+    if (this.#queue.length === 0) return;
+    this.#deferred = true;
+    this.#options.defer(() => this.#turn());
+  }
+
+  #commitBatch(): void {
+    const batch = this.#take();
+    const begun = this.#options.clock.monotonic();
+    try {
+      const results = this.#transaction(batch.map((work) => work.run));
+      batch.forEach((work, index) => work.resolve(results[index]));
+    } catch (error) {
+      const told = this.#options.condition.failed(error);
+      if (told === null && batch.length > 1) for (const work of batch) this.#alone(work);
+      else for (const work of batch) work.reject(told ?? error);
+    }
+    this.#ended(begun);
+  }
+
+  #ended(begun: number): void {
+    this.#lastEnd = this.#options.clock.monotonic();
+    this.times.add(this.#lastEnd - begun);
+  }
+
+  /** First come, first committed, up to the caps; a single piece of work may be larger than them. */
+  #take(): Work[] {
+    let events = 0;
+    let deliveries = 0;
+    let count = 0;
+    for (const work of this.#queue) {
+      const over = events + work.events > MAX_EVENTS || deliveries + work.deliveries > MAX_DELIVERIES;
+      if (over && count > 0) break;
+      events += work.events;
+      deliveries += work.deliveries;
+      count++;
+    }
+    this.#events -= events;
+    this.#deliveries -= deliveries;
+    const batch = this.#queue.slice(0, count);
+    this.#queue = this.#queue.slice(count);
+    return batch;
+  }
+
+  #transaction(batch: readonly (() => unknown)[]): unknown[] {
+    const { condition, onBegin } = this.#options;
+    condition.requireUsable();
+    try {
+      this.#begin.run();
+      onBegin();
+      const results = batch.map((run) => run());
+      condition.requireDurable();
+      this.#commit.run();
+      condition.committed();
+      return results;
+    } catch (error) {
+      this.#undo();
+      throw error;
+    }
+  }
+
+  #undo(): void {
+    this.#options.onRollback();
+    // Some errors make SQLite roll back by itself.
+    if (!this.#db.inTransaction) return;
+    try {
+      this.#rollback.run();
+    } catch (error) {
+      this.#options.condition.failed(error);
+    }
+  }
+
+  /** One of the batch threw: each has its own transaction now, so that only that one is refused. */
+  #alone(work: Work): void {
+    try {
+      work.resolve(this.#transaction([work.run])[0]);
+    } catch (error) {
+      work.reject(this.#options.condition.failed(error) ?? error);
+    }
+  }
+
+  #clearTimer(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#timerAt = Number.POSITIVE_INFINITY;
+  }
+}

@@ -1,0 +1,159 @@
+/** Facts about the store as a whole, by name. */
+import type { Database, Statement } from "better-sqlite3";
+import type { Pause } from "../../../domain/pause.ts";
+import { StoreRefused } from "../../files/refused.ts";
+import type { BackupFile, Damage } from "../../store.ts";
+import type { Box } from "./box.ts";
+
+const NOTE_EVERY_MS = 1000;
+
+export class Meta {
+  readonly #select: Statement<[string], string | number>;
+  readonly #upsert: Statement<[string, string | number]>;
+  readonly #delete: Statement<[string]>;
+  /** The instant on disk; null when it must be read again. */
+  #noted: number | null = null;
+
+  constructor(db: Database) {
+    this.#select = db.prepare<[string], string | number>("SELECT value FROM meta WHERE name = ?").pluck();
+    this.#upsert = db.prepare(
+      "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    );
+    this.#delete = db.prepare("DELETE FROM meta WHERE name = ?");
+  }
+
+  /** What lets a later start tell that it has the right key, before a thousand signatures are wrong. */
+  setKey(box: Box): void {
+    this.#upsert.run("key_id", box.keyId);
+    this.#upsert.run("key_check", box.sealCheck());
+  }
+
+  requireKey(box: Box, file: string): void {
+    if (box.opensCheck(this.keyCheck)) return;
+    throw new StoreRefused(
+      1,
+      `the secret key ${file} is not the one this database was sealed with (its key id is ${this.keyId})`,
+      "put the right key file back from your copy",
+    );
+  }
+
+  /** Marks that were made before the key was changed are told again by it. */
+  keepMarks(box: Box | null): void {
+    if (box === null) this.#delete.run("marks");
+    else this.#upsert.run("marks", box.sealMarks());
+  }
+
+  takeMarks(box: Box): void {
+    const sealed = this.#select.get("marks");
+    if (sealed !== undefined) box.takeMarks(String(sealed));
+  }
+
+  get keyCheck(): string {
+    return String(this.#select.get("key_check"));
+  }
+
+  get keyId(): string {
+    return String(this.#select.get("key_id"));
+  }
+
+  /** The latest wall clock that a commit has seen, within a second; 0 in a new store. */
+  get lastInstant(): number {
+    return Number(this.#select.get("last_instant") ?? 0);
+  }
+
+  /** Inside a transaction; writes at most once a second, and not at all while the clock is behind what it was. */
+  noteInstant(now: number): void {
+    this.#noted ??= this.lastInstant;
+    if (now >= this.#noted + NOTE_EVERY_MS) this.setInstant(now);
+  }
+
+  setInstant(now: number): void {
+    this.#upsert.run("last_instant", now);
+    this.#noted = now;
+  }
+
+  /** Whether the process that had the store last died within its first minute. */
+  get young(): boolean {
+    return this.#select.get("young") === 1;
+  }
+
+  get quickDeaths(): number {
+    return Number(this.#select.get("quick_deaths") ?? 0);
+  }
+
+  beginLife(quickDeaths: number): void {
+    this.#upsert.run("young", 1);
+    this.#upsert.run("quick_deaths", quickDeaths);
+  }
+
+  outlive(): void {
+    this.#upsert.run("young", 0);
+  }
+
+  /** The attempt, by its key, up to which the answers were forgotten. */
+  get responsesForgotten(): [event: number, endpoint: number, number: number] {
+    const text = this.#select.get("responses_forgotten") ?? "-1,-1,-1";
+    return String(text).split(",").map(Number) as [number, number, number];
+  }
+
+  set responsesForgotten(key: readonly [number, number, number]) {
+    this.#upsert.run("responses_forgotten", key.join(","));
+  }
+
+  get pause(): Pause | null {
+    const text = this.#select.get("pause") ?? "null";
+    return JSON.parse(String(text)) as Pause | null;
+  }
+
+  set pause(pause: Pause | null) {
+    this.#upsert.run("pause", JSON.stringify(pause));
+  }
+
+  get lastBackup(): BackupFile | null {
+    const text = this.#select.get("last_backup") ?? "null";
+    return JSON.parse(String(text)) as BackupFile | null;
+  }
+
+  set lastBackup(backup: BackupFile) {
+    this.#upsert.run("last_backup", JSON.stringify(backup));
+  }
+
+  /** Of the database that this one was mended from. */
+  get damage(): Damage | null {
+    const text = this.#select.get("damage") ?? "null";
+    return JSON.parse(String(text)) as Damage | null;
+  }
+
+  set damage(damage: Damage) {
+    this.#upsert.run("damage", JSON.stringify(damage));
+  }
+
+  /** In a backup that nothing was opened on since: when it was made. Null in a store. */
+  get copiedAt(): number | null {
+    const at = this.#select.get("copied_at");
+    return at === undefined ? null : Number(at);
+  }
+
+  /** In a backup: `secret.key`, sealed with a passphrase. */
+  get sealedKey(): string | null {
+    const text = this.#select.get("sealed_key");
+    return text === undefined ? null : String(text);
+  }
+
+  markCopy(at: number, sealedKey: string | null): void {
+    this.#upsert.run("copied_at", at);
+    if (sealedKey !== null) this.#upsert.run("sealed_key", sealedKey);
+  }
+
+  /** Makes a store of a backup: it begins with the brake on, because what was done after the copy is not in it. */
+  takeUp(pause: Pause): void {
+    this.#delete.run("copied_at");
+    this.#delete.run("sealed_key");
+    this.pause = pause;
+  }
+
+  /** What was written last was undone. */
+  forget(): void {
+    this.#noted = null;
+  }
+}

@@ -1,0 +1,134 @@
+/** Opens the database file: ours and no newer than we know, or not at all; durable settings on every open. */
+import { chmodSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import type { Database } from "better-sqlite3";
+import { refusedFull, StoreRefused } from "../../files/refused.ts";
+import { systemCode } from "../../files/system-code.ts";
+import { notDurable } from "./condition.ts";
+import { isDamage, storageFault } from "./faults.ts";
+import { openFile, type NativeBinding } from "./open-file.ts";
+import { isFull } from "../../files/probe.ts";
+import { APPLICATION_ID } from "./schema.ts";
+
+const RESTORE = "restore a backup with: webhookd restore <file>";
+
+/** Before 3.51.3 a checkpoint beside a write of another connection could corrupt the file (the WAL-reset bug). */
+const OLDEST_SQLITE = [3, 51, 3] as const;
+const BUSY_MS = 50;
+
+export interface DatabaseOptions {
+  readonly nativeBinding?: NativeBinding | undefined;
+  /** The schema that this program needs. */
+  readonly wanted: number;
+  /** Whether a file without anything in it may become a store: a first start that was cut short leaves one. */
+  readonly mayCreate: boolean;
+}
+
+/** `version` is the schema it has: 0 when it is empty, and never newer than the wanted one. */
+export function openDatabase(
+  file: string,
+  options: DatabaseOptions,
+): { readonly db: Database; readonly version: number } {
+  let db: Database | undefined;
+  try {
+    db = openFile(file, { timeout: BUSY_MS, nativeBinding: options.nativeBinding });
+    requireSqlite(db);
+    const version = schemaOf(db, file, options);
+    // Through its name, which opens nothing; SQLite gives `-wal` and `-shm` the same mode.
+    chmodSync(file, 0o600);
+    configure(db);
+    return { db, version };
+  } catch (error) {
+    db?.close();
+    throw openingRefusal(error, file);
+  }
+}
+
+/** The schema's number, 0 for an empty file. Only reads: what is not ours must not be changed. */
+export function schemaOf(
+  db: Database,
+  file: string,
+  { mayCreate, wanted }: Pick<DatabaseOptions, "mayCreate" | "wanted">,
+): number {
+  const id = pragma(db, "application_id");
+  const version = pragma(db, "user_version");
+  const objects = db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get();
+  if (id === 0 && version === 0 && objects === 0) {
+    if (mayCreate) return 0;
+    throw new StoreRefused(65, `the database ${file} is empty`, RESTORE);
+  }
+  if (id !== APPLICATION_ID || version < 1) {
+    throw new StoreRefused(65, `${file} is not a database of webhookd`, "move it away, or choose another [data] dir");
+  }
+  if (version > wanted) {
+    throw new StoreRefused(
+      65,
+      `${file} has schema ${version}, and this webhookd knows schemas up to ${wanted}`,
+      "use the newer webhookd that last ran on it, or go back: webhookd restore <file>, with the copy that was made before the upgrade (webhookd-schema-… among the backups)",
+    );
+  }
+  return version;
+}
+
+function configure(db: Database): void {
+  // Takes effect in an empty file only, and before the journal mode.
+  db.pragma("page_size = 8192");
+  if (db.pragma("journal_mode = WAL", { simple: true }) !== "wal") {
+    throw new StoreRefused(74, "the data directory's file system has no shared memory", "use a local disk");
+  }
+  // The library's default for WAL is NORMAL, under which a commit that was answered may be lost with the power.
+  db.pragma("synchronous = FULL");
+  // A checkpoint runs inside a commit: small ones keep the longest commit short.
+  db.pragma("wal_autocheckpoint = 500");
+  db.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
+  // Events are written where the ones before them were. A start and each sweep fill it with pages from all over the
+  // index of what waits, so that it is memory that a daemon with nothing to do holds.
+  db.pragma("cache_size = -4096");
+  db.pragma("temp_store = MEMORY");
+  db.pragma("foreign_keys = ON");
+}
+
+/** Looked at after a transaction, because the library says FULL before the first one and means NORMAL. */
+export function requireDurable(db: Database): void {
+  db.exec("BEGIN IMMEDIATE; COMMIT");
+  if (pragma(db, "synchronous") !== 2) throw notDurable();
+}
+
+function requireSqlite(db: Database): void {
+  const text = db.prepare("SELECT sqlite_version()").pluck().get() as string;
+  const parts = text.split(".").map(Number);
+  const differs = OLDEST_SQLITE.findIndex((part, index) => parts[index] !== part);
+  if (differs === -1 || parts[differs]! > OLDEST_SQLITE[differs]!) return;
+  throw new StoreRefused(1, `SQLite ${text} can corrupt a database`, `use ${OLDEST_SQLITE.join(".")} or newer`);
+}
+
+function pragma(db: Database, name: string): number {
+  return db.pragma(name, { simple: true }) as number;
+}
+
+/**
+ * What an error while the store opens is to people; any error that is not the storage's stays as it is. `instead`: what
+ * to do where the file is damaged.
+ */
+export function openingRefusal(error: unknown, file: string, instead = RESTORE): unknown {
+  if (error instanceof StoreRefused) return error;
+  const code = systemCode(error);
+  if (isDamage(error)) {
+    const what = code.startsWith("SQLITE_NOTADB") ? "is not a SQLite database" : "is damaged";
+    return new StoreRefused(65, `${file} ${what}`, instead, error);
+  }
+  if (code.startsWith("SQLITE_BUSY")) {
+    return new StoreRefused(75, `another program is writing ${file}`, "close it (a sqlite3 shell?)", error);
+  }
+  if (isFull(error, dirname(file))) return refusedFull(dirname(file), error);
+  if (storageFault(error) !== null || code.startsWith("E")) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return new StoreRefused(
+      74,
+      `${basename(file)} cannot be opened: ${reason}`,
+      "look at the disk and its mode",
+      error,
+    );
+  }
+  return error;
+}

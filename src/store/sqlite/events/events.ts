@@ -1,0 +1,168 @@
+/** Reads of events and what became of them. */
+import type { Database, Statement } from "better-sqlite3";
+import { eventStatus, type EventStatus } from "../../../domain/delivery.ts";
+import { dataOf } from "../../../domain/event.ts";
+import type { EventQuery, EventSummary, EventView } from "../../store.ts";
+import type { Attempts } from "../attempts/attempts.ts";
+import type { Deliveries, DeliveryRow } from "../deliveries/deliveries.ts";
+import type { EndpointIndex } from "../numbers/endpoint-index.ts";
+import { shownStatus } from "../numbers/endpoint-index.ts";
+import { eventId, instantOf, keysWithin, parseEventId } from "../numbers/ids.ts";
+import type { Interned } from "../numbers/interned.ts";
+import { merged, type Looked, type Walk } from "../engine/page.ts";
+import { direction, isOneOf, seeksResult, severalOf, type Source, type Sources } from "../attempts/sources.ts";
+
+/** Deliveries shown inside an event. */
+const MAX_SHOWN = 100;
+
+export interface EventRow {
+  readonly key: number;
+  readonly random: string;
+  readonly tenant: number;
+  readonly type: number;
+  readonly created_at: number;
+  readonly test: number;
+}
+
+export interface FoundEvent {
+  readonly id: string;
+  readonly key: number;
+  readonly test: boolean;
+  readonly erased: boolean;
+  readonly row: EventRow;
+}
+
+interface Parts {
+  readonly tenants: Interned;
+  readonly types: Interned;
+  readonly index: EndpointIndex;
+  readonly deliveries: Deliveries;
+  readonly attempts: Attempts;
+  readonly sources: Sources;
+}
+
+const COLUMNS = "e.key, e.random, e.tenant, e.type, e.created_at, e.test";
+
+export class Events {
+  readonly #db: Database;
+  readonly #parts: Parts;
+  readonly #select: Statement<[number], EventRow & { readonly erased: number }>;
+  readonly #body: Statement<[number], Buffer | null>;
+  readonly #lists = new Map<string, Statement<unknown[], EventRow>>();
+
+  constructor(db: Database, parts: Parts) {
+    this.#db = db;
+    this.#parts = parts;
+    this.#select = db.prepare(`SELECT ${COLUMNS}, e.body IS NULL AS erased FROM event e WHERE e.key = ?`);
+    this.#body = db.prepare<[number], Buffer | null>("SELECT body FROM event WHERE key = ?").pluck();
+  }
+
+  /** The event, if there is one of exactly this id that the tenant may see. */
+  find(tenant: string | null, id: string): FoundEvent | null {
+    const parsed = parseEventId(id);
+    const row = parsed === null ? undefined : this.#select.get(parsed.key);
+    if (row === undefined || row.random !== parsed!.random) return null;
+    if (tenant !== null && this.#parts.tenants.name(row.tenant) !== tenant) return null;
+    return { id, key: row.key, test: row.test === 1, erased: row.erased === 1, row };
+  }
+
+  get(tenant: string | null, id: string): EventView | null {
+    const found = this.find(tenant, id);
+    if (found === null) return null;
+    const rows = this.#parts.deliveries.of(found.key);
+    const summary = this.#summary(found.row, this.#statusOf(rows));
+    const body = this.#body.get(found.key) ?? null;
+    return {
+      ...summary,
+      data: body === null ? null : dataOf(body, id, summary.type),
+      deliveries: rows.slice(0, MAX_SHOWN).map((row) => this.#parts.deliveries.view(row, found.row)),
+      deliveryCount: rows.length,
+    };
+  }
+
+  /** Null when it names what nothing has ever had. */
+  list(query: EventQuery): Walk<EventRow, EventSummary> | null {
+    const { tenants, types, index } = this.#parts;
+    const tenant = query.tenant === null ? null : tenants.find(query.tenant);
+    const ofTypes = query.type === undefined ? null : types.findSome(severalOf(query.type));
+    const endpoint = query.endpoint === undefined ? null : index.byId(query.endpoint)?.number;
+    if (tenant === undefined || ofTypes?.size === 0 || endpoint === undefined) return null;
+    const { low, high } = keysWithin(query);
+    const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
+    const statements = this.#listStatements(query, endpoint);
+    const keysOf = (row: EventRow) => [row.key];
+    return {
+      list: "events",
+      start: [start],
+      rows: ([key], limit) => {
+        const lists = statements.map((statement) => statement.all({ key, end, limit, tenant, endpoint }));
+        return merged(lists, { keysOf, order: query.order, limit });
+      },
+      keysOf,
+      look: (row) => {
+        const wanted =
+          (tenant === null || row.tenant === tenant) &&
+          (ofTypes === null || ofTypes.has(row.type)) &&
+          (query.test === undefined || query.test === (row.test === 1));
+        return wanted ? this.#look(row, endpoint, query) : { item: null, rows: 0 };
+      },
+    };
+  }
+
+  #look(row: EventRow, endpoint: number | null, query: EventQuery): Looked<EventSummary> {
+    const { deliveries, attempts } = this.#parts;
+    const rows = deliveries.of(row.key, endpoint);
+    const summary = this.#summary(row, this.#statusOf(rows));
+    const sameStatus = query.status === undefined || isOneOf(summary.status, query.status);
+    if (!sameStatus || !seeksResult(query)) return { item: sameStatus ? summary : null, rows: rows.length };
+    const sameResult = rows.some((delivery) => attempts.lastMatches(row.key, delivery.endpoint, query));
+    return { item: sameResult ? summary : null, rows: 2 * rows.length };
+  }
+
+  #listStatements(query: EventQuery, endpoint: number | null): Statement<unknown[], EventRow>[] {
+    const sources = this.#parts.sources.of(query, endpoint);
+    if (sources.length === 0) return [this.#listStatement(query, null)];
+    return sources.map((source) => this.#listStatement(query, source));
+  }
+
+  #listStatement(query: EventQuery, source: Source | null): Statement<unknown[], EventRow> {
+    const order = direction(query.order);
+    const within = (key: string) =>
+      query.order === "oldest" ? `${key} > @key AND ${key} < @end` : `${key} < @key AND ${key} > @end`;
+    let sql: string;
+    if (source !== null) {
+      sql = `SELECT ${COLUMNS} FROM (
+          SELECT event FROM ${source.from} WHERE ${source.where} AND ${within("event")}
+          GROUP BY event ORDER BY event ${order} LIMIT @limit
+        ) s CROSS JOIN event e ON e.key = s.event ORDER BY e.key ${order}`;
+    } else if (query.status === "unmatched") {
+      sql = `SELECT ${COLUMNS} FROM event e INDEXED BY event_unmatched
+        WHERE e.unmatched = 1 AND ${within("e.key")} ORDER BY e.key ${order} LIMIT @limit`;
+    } else if (query.tenant !== null) {
+      sql = `SELECT ${COLUMNS} FROM event e INDEXED BY event_tenant
+        WHERE e.tenant = @tenant AND ${within("e.key")} ORDER BY e.key ${order} LIMIT @limit`;
+    } else {
+      sql = `SELECT ${COLUMNS} FROM event e WHERE ${within("e.key")} ORDER BY e.key ${order} LIMIT @limit`;
+    }
+    let statement = this.#lists.get(sql);
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], EventRow>(sql)));
+    return statement;
+  }
+
+  #summary(row: EventRow, status: EventStatus): EventSummary {
+    return {
+      id: eventId(row.key, row.random),
+      type: this.#parts.types.name(row.type),
+      createdAt: row.created_at,
+      receivedAt: instantOf(row.key),
+      tenant: this.#parts.tenants.name(row.tenant),
+      test: row.test === 1,
+      status,
+    };
+  }
+
+  #statusOf(rows: readonly DeliveryRow[]): EventStatus {
+    const { index } = this.#parts;
+    return eventStatus(rows.map((row) => shownStatus(index.byNumber(row.endpoint), row)));
+  }
+}

@@ -1,0 +1,107 @@
+/** Events that are over and old go, with all that belongs to them, some rows at a time. */
+import type { Database, Statement } from "better-sqlite3";
+import type { Pruned, PruneRules } from "../../store.ts";
+import { FAILED, WAITING } from "../numbers/codes.ts";
+import { firstKeyAt, instantOf } from "../numbers/ids.ts";
+import { LateAttempts } from "../attempts/late-attempts.ts";
+
+/** Most events have a delivery and an attempt: more of them would be read and left for the next step. */
+const EVENTS = 80;
+/** Fewer than others' chunks: each row lies on a page of its own, and all of them are in somebody's commit. */
+const ROWS = 200;
+/** The pages of a large body are read one by one when it is deleted, which may be from the disk. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+interface Candidate {
+  readonly key: number;
+  readonly test: number;
+  readonly bytes: number | null;
+}
+
+interface Deliveries {
+  readonly rows: number;
+  readonly open: number | null;
+  readonly failed: number | null;
+}
+
+interface Attempts {
+  readonly rows: number;
+  readonly last: number | null;
+}
+
+export class Prune {
+  readonly #candidates: Statement<[number, number, number], Candidate>;
+  readonly #countDeliveries: Statement<[number], Deliveries>;
+  readonly #countAttempts: Statement<[number], Attempts>;
+  readonly #attempts: Removal;
+  readonly #deliveries: Removal;
+  readonly #late: LateAttempts;
+  readonly #event: Statement<[number]>;
+
+  constructor(db: Database) {
+    this.#late = new LateAttempts(db);
+    this.#candidates = db.prepare(
+      "SELECT key, test, length(body) AS bytes FROM event WHERE key > ? AND key < ? ORDER BY key LIMIT ?",
+    );
+    this.#countDeliveries = db.prepare(
+      `SELECT count(*) AS rows, max(status <= ${WAITING}) AS open, max(status = ${FAILED}) AS failed
+       FROM delivery WHERE event = ?`,
+    );
+    this.#countAttempts = db.prepare("SELECT count(*) AS rows, max(started_at) AS last FROM attempt WHERE event = ?");
+    this.#attempts = new Removal(db, "attempt");
+    this.#deliveries = new Removal(db, "delivery");
+    this.#event = db.prepare("DELETE FROM event WHERE key = ?");
+  }
+
+  /**
+   * Inside a transaction. An event of many rows takes several steps: its own row goes last, so that a later step, or a
+   * later process, finds it again.
+   */
+  prune(rules: PruneRules, from: string | null): Pruned {
+    const end = firstKeyAt(Math.max(rules.delivered, rules.failed));
+    const candidates = this.#candidates.all(from === null ? -1 : Number(from), end, EVENTS);
+    let [rows, bytes, pruned] = [0, 0, 0];
+    for (const event of candidates) {
+      const here = String(event.key - 1);
+      if (bytes >= MAX_BODY_BYTES) return { pruned, next: here };
+      const found = this.#ifOld(event, rules);
+      if (found === null) continue;
+      this.#late.dropOf(event.key);
+      rows += this.#attempts.run(event.key, found.attempts, ROWS - rows);
+      rows += this.#deliveries.run(event.key, found.deliveries, ROWS - rows);
+      if (rows >= ROWS) return { pruned, next: here };
+      rows += this.#event.run(event.key).changes;
+      bytes += event.bytes ?? 0;
+      pruned++;
+    }
+    return { pruned, next: candidates.length < EVENTS ? null : String(candidates.at(-1)!.key) };
+  }
+
+  /** How many rows belong to the event; null when it stays. */
+  #ifOld(event: Candidate, { delivered, failed }: PruneRules): { attempts: number; deliveries: number } | null {
+    const deliveries = this.#countDeliveries.get(event.key)!;
+    if (deliveries.open === 1) return null;
+    // Nobody looks for a failed test as for a failed delivery.
+    const before = deliveries.failed === 1 && event.test === 0 ? failed : delivered;
+    if (instantOf(event.key) >= before) return null;
+    // A replay makes an old event young: whoever made it wants to see what came of it.
+    const attempts = this.#countAttempts.get(event.key)!;
+    return (attempts.last ?? 0) < before ? { attempts: attempts.rows, deliveries: deliveries.rows } : null;
+  }
+}
+
+/** Deletes the rows of an event: all of them where the step has room, because that costs a third of choosing some. */
+class Removal {
+  readonly #all: Statement<[number]>;
+  readonly #some: Statement<[number, number]>;
+
+  constructor(db: Database, table: "attempt" | "delivery") {
+    this.#all = db.prepare(`DELETE FROM ${table} WHERE event = ?`);
+    this.#some = db.prepare(`DELETE FROM ${table} WHERE event = ? LIMIT ?`);
+  }
+
+  run(event: number, rows: number, room: number): number {
+    if (rows === 0 || room === 0) return 0;
+    return (rows <= room ? this.#all.run(event) : this.#some.run(event, room)).changes;
+  }
+}

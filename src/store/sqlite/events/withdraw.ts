@@ -1,0 +1,138 @@
+/** Taking an event back: nothing more of it is sent, and, when it is erased, nothing of what it said is kept. */
+import type { Database, Statement } from "better-sqlite3";
+import type { EventDelivery, Withdrawal } from "../../store.ts";
+import { withoutAnswer } from "../attempts/attempt-way.ts";
+import type { AttemptRow } from "../attempts/attempts.ts";
+import { CANCELLED, WAITING } from "../numbers/codes.ts";
+import { CHUNK_SIZE } from "../engine/doors.ts";
+import type { EndpointIndex } from "../numbers/endpoint-index.ts";
+import type { FoundEvent } from "./events.ts";
+import type { GroupCommit } from "../engine/group-commit.ts";
+import { deliveryId } from "../numbers/ids.ts";
+import type { Manual } from "../claims/manual.ts";
+import { CHUNK } from "../endpoints/sweep.ts";
+
+type Withdrawn = Extract<Withdrawal, { result: "withdrawn" }>;
+
+interface Parts {
+  readonly index: EndpointIndex;
+  readonly manual: Manual;
+  readonly commit: Pick<GroupCommit, "run">;
+}
+
+type AnswerRow = Pick<AttemptRow, "endpoint" | "number" | "started_at" | "way">;
+type Place = readonly [endpoint: number, number: number];
+
+const FIRST: Place = [-1, -1];
+
+export class Withdraw {
+  readonly #db: Database;
+  readonly #parts: Parts;
+  readonly #page: Statement<[number, number, number], { endpoint: number; status: number }>;
+  readonly #cancel: Statement<[number, number]>;
+  readonly #isOpen: Statement<[number], number>;
+  readonly #erase: Statement<[number]>;
+  readonly #attempts: Statement<[number, number, number, number], AnswerRow>;
+  readonly #eraseAnswer: Statement<[Buffer | null, number, number, number]>;
+
+  constructor(db: Database, parts: Parts) {
+    this.#db = db;
+    this.#parts = parts;
+    this.#page = db.prepare(
+      "SELECT endpoint, status FROM delivery WHERE event = ? AND endpoint > ? ORDER BY endpoint LIMIT ?",
+    );
+    this.#cancel = db.prepare(
+      `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL WHERE event = ? AND endpoint = ?`,
+    );
+    this.#isOpen = db
+      .prepare<[number], number>(`SELECT 1 FROM delivery WHERE event = ? AND status <= ${WAITING} LIMIT 1`)
+      .pluck();
+    // The hash goes too: what is short can be guessed from it.
+    this.#erase = db.prepare("UPDATE event SET body = NULL, body_hash = x'' WHERE key = ?");
+    this.#attempts = db.prepare(
+      `SELECT endpoint, number, started_at, way FROM attempt WHERE event = ? AND (endpoint, number) > (?, ?)
+       ORDER BY endpoint, number LIMIT ?`,
+    );
+    this.#eraseAnswer = db.prepare(
+      `UPDATE attempt SET body = NULL, details = json_set(details, '$.responseHeaders', json('{}')), way = ?
+       WHERE event = ? AND endpoint = ? AND number = ?`,
+    );
+  }
+
+  /** Cancels what is open, and drops what was asked for; of one endpoint, or of all. */
+  async cancel(event: FoundEvent, only: number | null): Promise<Withdrawn> {
+    const deliveries: EventDelivery[] = [];
+    let cancelled = 0;
+    for (let after: number | null = -1; after !== null;) {
+      const from: number = after;
+      const some = await this.#parts.commit.run(() => this.#cancelSome(event, from, only), CHUNK_SIZE);
+      deliveries.push(...some.deliveries);
+      cancelled += some.cancelled;
+      after = some.next;
+    }
+    return { result: "withdrawn", deliveries, cancelled };
+  }
+
+  async erase(event: FoundEvent): Promise<Withdrawn> {
+    const { commit } = this.#parts;
+    const deliveries: EventDelivery[] = [];
+    let cancelled = 0;
+    do {
+      const some = await this.cancel(event, null);
+      deliveries.push(...some.deliveries);
+      cancelled += some.cancelled;
+    } while (!(await commit.run(() => this.#eraseBody(event.key))));
+    for (let after: Place | null = FIRST; after !== null;) {
+      const from: Place = after;
+      after = await commit.run(() => this.#eraseAnswers(event.key, from), CHUNK_SIZE);
+    }
+    return { result: "withdrawn", deliveries, cancelled };
+  }
+
+  /** `next` is where to go on; null when all were looked at. */
+  #cancelSome({ id, key }: FoundEvent, after: number, only: number | null) {
+    const { index, manual } = this.#parts;
+    const rows = this.#page.all(key, after, CHUNK);
+    const deliveries: EventDelivery[] = [];
+    let cancelled = 0;
+    for (const { endpoint, status } of rows) {
+      if (only !== null && only !== endpoint) continue;
+      const open = status <= WAITING;
+      if (open) this.#cancel.run(key, endpoint);
+      if (open) cancelled++;
+      if (manual.drop(key, endpoint) || open) {
+        deliveries.push({ delivery: deliveryId(id, endpoint), endpoint: index.byNumber(endpoint).id });
+      }
+    }
+    return { deliveries, cancelled, next: rows.length < CHUNK ? null : rows.at(-1)!.endpoint };
+  }
+
+  /** False while something is open: it was sent again meanwhile. From then on nothing of it can be. */
+  #eraseBody(key: number): boolean {
+    if (this.#isOpen.get(key) !== undefined) return false;
+    this.#overwriting(() => this.#erase.run(key));
+    return true;
+  }
+
+  /** Erases what some attempts were answered; where to go on, null when none is left. */
+  #eraseAnswers(key: number, after: Place): Place | null {
+    const rows = this.#attempts.all(key, ...after, CHUNK);
+    this.#overwriting(() => {
+      for (const { endpoint, number, started_at: startedAt, way } of rows) {
+        this.#eraseAnswer.run(way && withoutAnswer(way, startedAt), key, endpoint, number);
+      }
+    });
+    const last = rows.at(-1);
+    return last === undefined || rows.length < CHUNK ? null : [last.endpoint, last.number];
+  }
+
+  /** Else the bytes would stay in the file until something else needs the room. */
+  #overwriting(work: () => void): void {
+    this.#db.pragma("secure_delete = ON");
+    try {
+      work();
+    } finally {
+      this.#db.pragma("secure_delete = OFF");
+    }
+  }
+}

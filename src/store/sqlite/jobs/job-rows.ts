@@ -1,0 +1,223 @@
+/** Jobs, and what each has come to at each of its endpoints. */
+import type { Database, Statement } from "better-sqlite3";
+import type { Job, JobAction, JobFilter, JobResult, JobStatus, NewJob } from "../../../domain/job.ts";
+import type { JobEndpoint, OpenJob } from "../../store.ts";
+import type { PageQuery } from "../../store.ts";
+import type { EndpointIndex } from "../numbers/endpoint-index.ts";
+import type { Selected } from "./job-selection.ts";
+import type { Walk } from "../engine/page.ts";
+import { CHUNK } from "../endpoints/sweep.ts";
+
+export interface JobRow {
+  readonly num: number;
+  readonly id: string;
+  readonly tenant: string;
+  readonly action: JobAction;
+  readonly filter: string;
+  readonly rate_per_second: number;
+  readonly canary: number;
+  readonly reason: string;
+  readonly status: JobStatus | "planning";
+  readonly paused_reason: string | null;
+  readonly created_at: number;
+  readonly ended_at: number | null;
+}
+
+interface Counts {
+  readonly matched: number;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly skipped: number;
+}
+
+const EVERY_TENANT = "*";
+const NAMED = 100;
+
+export class JobRows {
+  readonly #db: Database;
+  readonly #index: EndpointIndex;
+  readonly #insert: Statement<unknown[]>;
+  readonly #select: Statement<[string], JobRow>;
+  readonly #counts: Statement<[number], Counts>;
+  readonly #results: Statement<[number], Counts & { readonly endpoint: number }>;
+  readonly #addDelivery: Statement<[number, number, number]>;
+  readonly #addEndpoint: Statement<[{ job: number; endpoint: number; rows: number }]>;
+  readonly #setStatus: Statement<[string, string | null, number | null, number]>;
+  readonly #setCanary: Statement<[number, number]>;
+  readonly #open: Statement<[], JobRow>;
+  readonly #endpoints: Statement<[number, number], { endpoint: number } & Omit<JobEndpoint, "endpoint">>;
+  readonly #hasLeft: Statement<[number], number>;
+  readonly #shut: Statement<[number]>;
+  readonly #forgetEndpoints: Statement<[number]>;
+  readonly #forget: Statement<[number]>;
+  readonly #lists = new Map<string, Statement<unknown[], JobRow>>();
+
+  constructor(db: Database, index: EndpointIndex) {
+    this.#db = db;
+    this.#index = index;
+    this.#insert = db.prepare(
+      `INSERT INTO job (id, tenant, action, filter, rate_per_second, canary, reason, status, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, 'planning', ?)`,
+    );
+    this.#select = db.prepare("SELECT * FROM job WHERE id = ? AND status <> 'planning'");
+    this.#counts = db.prepare(
+      `SELECT coalesce(sum(matched), 0) AS matched, coalesce(sum(delivered), 0) AS delivered,
+         coalesce(sum(failed), 0) AS failed, coalesce(sum(cancelled), 0) AS cancelled,
+         coalesce(sum(skipped), 0) AS skipped
+       FROM job_endpoint WHERE job = ?`,
+    );
+    this.#results = db.prepare(
+      `SELECT endpoint, matched, delivered, failed, cancelled, skipped FROM job_endpoint
+       WHERE job = ? ORDER BY matched DESC, endpoint LIMIT ${NAMED}`,
+    );
+    this.#addDelivery = db.prepare("INSERT OR IGNORE INTO job_delivery (job, endpoint, event) VALUES (?, ?, ?)");
+    this.#addEndpoint = db.prepare(
+      `INSERT INTO job_endpoint (job, endpoint, matched, planned) VALUES (@job, @endpoint, @rows, @rows)
+       ON CONFLICT DO UPDATE SET matched = matched + @rows, planned = planned + @rows`,
+    );
+    this.#setStatus = db.prepare("UPDATE job SET status = ?, paused_reason = ?, ended_at = ? WHERE num = ?");
+    this.#setCanary = db.prepare("UPDATE job SET canary = ? WHERE num = ?");
+    this.#open = db.prepare(
+      `SELECT * FROM job INDEXED BY job_open WHERE open = 1 AND status NOT IN ('planning', 'paused')
+       ORDER BY num LIMIT ${CHUNK}`,
+    );
+    this.#endpoints = db.prepare(
+      `SELECT endpoint, planned, released, delivered FROM job_endpoint
+       WHERE job = ? AND endpoint > ? AND planned + released > 0 ORDER BY endpoint LIMIT ${CHUNK}`,
+    );
+    this.#hasLeft = db
+      .prepare<[number], number>("SELECT 1 FROM job_endpoint WHERE job = ? AND planned + released > 0 LIMIT 1")
+      .pluck();
+    this.#shut = db.prepare("UPDATE job SET open = 0 WHERE num = ?");
+    this.#forgetEndpoints = db.prepare("DELETE FROM job_endpoint WHERE job = ?");
+    this.#forget = db.prepare("DELETE FROM job WHERE num = ?");
+  }
+
+  /** Nobody sees it before it runs. Its number. */
+  plan(job: NewJob, now: number): number {
+    const { id, tenant, action, filter, ratePerSecond, canary, reason } = job;
+    const row = [id, tenant ?? EVERY_TENANT, action, JSON.stringify(filter), ratePerSecond, +canary, reason, now];
+    return Number(this.#insert.run(...row).lastInsertRowid);
+  }
+
+  /** Those that are in the set already stay as they are. */
+  add(job: number, selected: readonly Selected[]): void {
+    const added = new Map<number, number>();
+    for (const { event, endpoint, left } of selected) {
+      if (left !== null || this.#addDelivery.run(job, endpoint, event).changes === 0) continue;
+      added.set(endpoint, (added.get(endpoint) ?? 0) + 1);
+    }
+    for (const [endpoint, rows] of added) this.#addEndpoint.run({ job, endpoint, rows });
+  }
+
+  matched(job: number): number {
+    return this.#counts.get(job)!.matched;
+  }
+
+  find(tenant: string | null, id: string): JobRow | null {
+    const row = this.#select.get(id);
+    return row === undefined || (tenant !== null && row.tenant !== tenant) ? null : row;
+  }
+
+  setStatus(job: number, status: JobStatus, { pausedReason = null, endedAt = null }: Ended = {}): void {
+    this.#setStatus.run(status, pausedReason, endedAt, job);
+  }
+
+  setCanary(job: number, canary: boolean): void {
+    this.#setCanary.run(+canary, job);
+  }
+
+  view(row: JobRow): Job {
+    const { matched, delivered, failed, cancelled, skipped } = this.#counts.get(row.num)!;
+    return {
+      id: row.id,
+      tenant: row.tenant === EVERY_TENANT ? null : row.tenant,
+      action: row.action,
+      filter: JSON.parse(row.filter) as JobFilter,
+      ratePerSecond: row.rate_per_second,
+      canary: row.canary === 1,
+      reason: row.reason,
+      status: row.status as JobStatus,
+      pausedReason: row.paused_reason,
+      createdAt: row.created_at,
+      endedAt: row.ended_at,
+      matched,
+      done: delivered + failed + cancelled,
+      delivered,
+      failed,
+      skipped,
+    };
+  }
+
+  results(job: number): JobResult[] {
+    return this.#results.all(job).map(({ endpoint, cancelled, ...counts }) => ({
+      ...counts,
+      done: counts.delivered + counts.failed + cancelled,
+      endpoint: this.#index.byNumber(endpoint).id,
+    }));
+  }
+
+  list(query: PageQuery): Walk<JobRow, Job> {
+    const statement = this.#listStatement(query);
+    return {
+      list: "jobs",
+      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
+      rows: ([key], limit) => statement.all({ key, limit, tenant: query.tenant }),
+      keysOf: (row) => [row.num],
+      look: (row) => ({ item: row.status === "planning" ? null : this.view(row), rows: 1 }),
+    };
+  }
+
+  open(): OpenJob[] {
+    return this.#open.all().map(({ id, action, status, rate_per_second: ratePerSecond, canary }) => ({
+      id,
+      action,
+      status: status as JobStatus,
+      ratePerSecond,
+      canary: canary === 1,
+    }));
+  }
+
+  endpoints(job: number, after: string | null): JobEndpoint[] {
+    const from = after === null ? -1 : (this.#index.byId(after)?.number ?? Number.MAX_SAFE_INTEGER);
+    return this.#endpoints.all(job, from).map((row) => ({ ...row, endpoint: this.#index.byNumber(row.endpoint).id }));
+  }
+
+  hasLeft(job: number): boolean {
+    return this.#hasLeft.get(job) !== undefined;
+  }
+
+  /** It has nothing left in its set. */
+  shut(job: number): void {
+    this.#shut.run(job);
+  }
+
+  /** As if it had never been; its set must be gone. */
+  forget(job: number): void {
+    this.#forgetEndpoints.run(job);
+    this.#forget.run(job);
+  }
+
+  /** Jobs that a stop of the process kept from running. */
+  unplanned(): number[] {
+    return this.#db
+      .prepare<[], number>("SELECT num FROM job INDEXED BY job_open WHERE open = 1 AND status = 'planning'")
+      .pluck()
+      .all();
+  }
+
+  #listStatement({ tenant, order }: PageQuery): Statement<unknown[], JobRow> {
+    const oldest = order === "oldest";
+    const sql = `SELECT * FROM job ${tenant === null ? "" : "INDEXED BY job_tenant"} WHERE num ${oldest ? ">" : "<"} @key
+      ${tenant === null ? "" : "AND tenant = @tenant"} ORDER BY num ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
+    let statement = this.#lists.get(sql);
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], JobRow>(sql)));
+    return statement;
+  }
+}
+
+interface Ended {
+  readonly pausedReason?: string | null;
+  readonly endedAt?: number | null;
+}

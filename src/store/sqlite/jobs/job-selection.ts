@@ -1,0 +1,251 @@
+/** Which deliveries a job would be over, found a page at a time by the narrowest index there is. */
+import type { Database, Statement } from "better-sqlite3";
+import { statusesOf } from "../../../domain/job.ts";
+import type { JobSet } from "../../store.ts";
+import type { LeftAlone } from "../../store.ts";
+import type { Attempts } from "../attempts/attempts.ts";
+import { FAILED, FRESH, WAITING } from "../numbers/codes.ts";
+import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
+import { keysWithin, parseEventId } from "../numbers/ids.ts";
+import type { Interned } from "../numbers/interned.ts";
+import { seeksResult } from "../attempts/sources.ts";
+import { CHUNK } from "../endpoints/sweep.ts";
+
+export interface Selected {
+  readonly event: number;
+  readonly endpoint: number;
+  /** Why nothing can be sent of it; null for what the job is over. */
+  readonly left: LeftAlone["reason"] | null;
+}
+
+/** Of one page; `looked` is what it cost, in rows. */
+export interface Selection {
+  readonly selected: readonly Selected[];
+  readonly looked: number;
+}
+
+interface Row {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly status: number;
+  readonly trigger: number;
+  readonly due_at: number | null;
+  readonly random: string;
+  readonly tenant: number;
+  readonly type: number;
+  readonly test: number;
+  readonly erased: number;
+}
+
+/** The set, with names made into numbers; null stands for any. */
+interface Sought {
+  readonly set: JobSet;
+  readonly tenant: number | null;
+  readonly type: number | null;
+  readonly endpoint: number | null;
+  /** Exclusive. */
+  readonly low: number;
+  readonly high: number;
+}
+
+interface Parts {
+  readonly tenants: Interned;
+  readonly types: Interned;
+  readonly index: EndpointIndex;
+  readonly attempts: Attempts;
+}
+
+type Page = Statement<unknown[], Row>;
+
+const EVENT = "e.random, e.tenant, e.type, e.test, e.body IS NULL AS erased";
+const COLUMNS = `d.event, d.endpoint, d.status, d.trigger, d.due_at, ${EVENT}`;
+const FROM_EVENT = "CROSS JOIN event e ON e.key = d.event";
+const AFTER = "(d.event, d.endpoint) > (@event, @minor) AND d.event < @high";
+const IN_ORDER = `ORDER BY d.event, d.endpoint LIMIT ${CHUNK}`;
+
+export class JobSelection {
+  readonly #parts: Parts;
+  readonly #ofEvent: Page;
+  readonly #failed: Page;
+  readonly #failedOf: Page;
+  readonly #all: Page;
+  readonly #allOf: Page;
+  readonly #fresh: Page;
+  readonly #waiting: Page;
+  readonly #nextEndpoint: Statement<[number], number>;
+  readonly #missing: Statement<unknown[], Row>;
+  readonly #subscriptions: Statement<[number], number>;
+
+  constructor(db: Database, parts: Parts) {
+    const page = (sql: string) => db.prepare<unknown[], Row>(sql);
+    const walk = (from: string, where: string) =>
+      page(`SELECT ${COLUMNS} FROM delivery d ${from} ${FROM_EVENT} WHERE ${where} AND ${AFTER} ${IN_ORDER}`);
+    this.#parts = parts;
+    this.#ofEvent = page(
+      `SELECT ${COLUMNS} FROM delivery d ${FROM_EVENT} WHERE d.event = @event AND d.endpoint > @minor
+       ORDER BY d.endpoint LIMIT ${CHUNK}`,
+    );
+    this.#failed = walk("INDEXED BY delivery_failed", `d.status = ${FAILED}`);
+    this.#failedOf = walk("INDEXED BY delivery_endpoint_failed", `d.status = ${FAILED} AND d.endpoint = @endpoint`);
+    this.#all = walk("", "TRUE");
+    this.#allOf = walk("INDEXED BY delivery_endpoint", "d.endpoint = @endpoint");
+    this.#fresh = walk("INDEXED BY delivery_fresh", `d.status = ${FRESH}`);
+    this.#waiting = page(
+      `SELECT ${COLUMNS} FROM delivery d INDEXED BY delivery_waiting ${FROM_EVENT}
+       WHERE d.status = ${WAITING} AND d.endpoint = @endpoint AND (d.due_at, d.event) > (@due, @event)
+       ORDER BY d.due_at, d.event LIMIT ${CHUNK}`,
+    );
+    this.#nextEndpoint = db
+      .prepare<[number], number>(
+        `SELECT endpoint FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} AND endpoint > ?
+         ORDER BY endpoint LIMIT 1`,
+      )
+      .pluck();
+    // No row is skipped here: a page is as long as it looks.
+    this.#missing = page(
+      `SELECT e.key AS event, coalesce(d.status, -1) AS status, ${EVENT}
+       FROM event e INDEXED BY event_tenant LEFT JOIN delivery d ON d.event = e.key AND d.endpoint = @endpoint
+       WHERE e.tenant = @tenant AND e.key > @event AND e.key < @high ORDER BY e.key LIMIT ${CHUNK}`,
+    );
+    this.#subscriptions = db.prepare<[number], number>("SELECT type FROM subscription WHERE endpoint = ?").pluck();
+  }
+
+  /** Each page is read when it is asked for. A delivery that moves meanwhile may come twice. */
+  *of(set: JobSet): Generator<Selection, void> {
+    const sought = this.#resolve(set);
+    if (sought === null) return;
+    const { action, filter } = set;
+    if (filter.missing) return yield* this.#ofMissing(sought);
+    if (filter.events !== undefined) return yield* this.#ofEvents(sought, filter.events);
+    const statuses = statusesOf(action, filter.status) ?? [];
+    if (statuses.includes("failed")) yield* this.#walk(sought, this.#failed, this.#failedOf);
+    if (statuses.includes("delivered")) yield* this.#walk(sought, this.#all, this.#allOf);
+    if (!statuses.includes("pending") && !statuses.includes("held")) return;
+    yield* this.#ofWaiting(sought);
+    // What is fresh is being attempted anyway.
+    if (action === "cancel") yield* this.#walk(sought, this.#fresh, this.#fresh);
+  }
+
+  *#walk(sought: Sought, all: Page, ofEndpoint: Page): Generator<Selection, void> {
+    const { endpoint, high } = sought;
+    const statement = endpoint === null ? all : ofEndpoint;
+    let [event, minor] = [sought.low, Number.MAX_SAFE_INTEGER];
+    for (let rows: Row[] = []; ;) {
+      rows = statement.all({ event, minor, endpoint, high });
+      yield this.#select(sought, rows);
+      if (rows.length < CHUNK) return;
+      ({ event, endpoint: minor } = rows.at(-1)!);
+    }
+  }
+
+  *#ofWaiting(sought: Sought): Generator<Selection, void> {
+    const { index } = this.#parts;
+    let endpoint = sought.endpoint ?? this.#nextEndpoint.get(-1);
+    while (endpoint !== undefined) {
+      const { enabled, deleted } = index.byNumber(endpoint);
+      const statuses = statusesOf(sought.set.action, sought.set.filter.status)!;
+      if (!deleted && statuses.includes(enabled ? "pending" : "held")) yield* this.#waitingOf(sought, endpoint);
+      else yield { selected: [], looked: 1 };
+      endpoint = sought.endpoint === null ? this.#nextEndpoint.get(endpoint) : undefined;
+    }
+  }
+
+  *#waitingOf(sought: Sought, endpoint: number): Generator<Selection, void> {
+    let [due, event] = [-1, -1];
+    for (let rows: Row[] = []; ;) {
+      rows = this.#waiting.all({ endpoint, due, event });
+      yield this.#select(sought, rows);
+      if (rows.length < CHUNK) return;
+      [due, event] = [rows.at(-1)!.due_at!, rows.at(-1)!.event];
+    }
+  }
+
+  *#ofEvents(sought: Sought, events: readonly string[]): Generator<Selection, void> {
+    for (const id of new Set(events)) {
+      const parsed = parseEventId(id);
+      if (parsed === null) continue;
+      const event = parsed.key;
+      let minor = -1;
+      for (let rows: Row[] = []; ;) {
+        rows = this.#ofEvent.all({ event, minor });
+        yield this.#select(
+          sought,
+          rows.filter(({ random }) => random === parsed.random),
+        );
+        if (rows.length < CHUNK) break;
+        minor = rows.at(-1)!.endpoint;
+      }
+    }
+  }
+
+  *#ofMissing(sought: Sought): Generator<Selection, void> {
+    const { high } = sought;
+    const endpoint = sought.endpoint!;
+    const { tenant } = sought;
+    if (tenant === null) return;
+    const types = new Set(this.#subscriptions.all(endpoint));
+    let event = sought.low;
+    for (let rows: Row[] = []; ;) {
+      rows = this.#missing.all({ endpoint, tenant, event, high });
+      const missing = rows.filter(
+        (row) =>
+          row.status === -1 &&
+          row.erased === 0 &&
+          row.test === 0 &&
+          types.has(row.type) &&
+          (sought.type === null || sought.type === row.type),
+      );
+      const selected = missing.map((row) => ({ event: row.event, endpoint, left: this.#leftOf(endpoint) }));
+      yield { selected, looked: rows.length };
+      if (rows.length < CHUNK) return;
+      event = rows.at(-1)!.event;
+    }
+  }
+
+  #select(sought: Sought, rows: readonly Row[]): Selection {
+    const { action, filter } = sought.set;
+    const seeks = seeksResult(filter);
+    const selected = rows
+      .filter((row) => this.#matches(sought, row))
+      .map(({ event, endpoint }) => ({
+        event,
+        endpoint,
+        left: action === "cancel" ? null : this.#leftOf(endpoint),
+      }));
+    return { selected, looked: Math.max(1, seeks ? 2 * rows.length : rows.length) };
+  }
+
+  #matches({ set: { action, filter }, tenant, type, endpoint, low, high }: Sought, row: Row): boolean {
+    const { attempts, index } = this.#parts;
+    return (
+      (tenant === null || row.tenant === tenant) &&
+      (type === null || row.type === type) &&
+      (endpoint === null || row.endpoint === endpoint) &&
+      row.event > low &&
+      row.event < high &&
+      (row.test === 1) === filter.test &&
+      // Nothing can be sent of what was erased.
+      (action === "cancel" || row.erased === 0) &&
+      !(action === "attempt_now" && row.status === FRESH) &&
+      statusesOf(action, filter.status)!.includes(shownStatus(index.byNumber(row.endpoint), row)) &&
+      (!seeksResult(filter) || attempts.lastMatches(row.event, row.endpoint, filter))
+    );
+  }
+
+  #leftOf(number: number): LeftAlone["reason"] | null {
+    const endpoint = this.#parts.index.byNumber(number);
+    if (endpoint.deleted) return "endpoint_deleted";
+    return endpoint.enabled && endpoint.cancelTo === null ? null : "endpoint_disabled";
+  }
+
+  /** Null when it names what nothing has ever had. */
+  #resolve(set: JobSet): Sought | null {
+    const { tenants, types, index } = this.#parts;
+    const { filter } = set;
+    const tenant = set.tenant === null ? null : tenants.find(set.tenant);
+    const type = filter.type === undefined ? null : types.find(filter.type);
+    const endpoint = filter.endpoint === undefined ? null : index.byId(filter.endpoint)?.number;
+    if (tenant === undefined || type === undefined || endpoint === undefined) return null;
+    return { set, tenant, type, endpoint, ...keysWithin(filter) };
+  }
+}

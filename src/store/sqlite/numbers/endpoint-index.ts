@@ -1,0 +1,150 @@
+/** What the way of an event needs to know of endpoints at every step, kept in memory so that no event asks the disk. */
+import type { Database, Statement } from "better-sqlite3";
+import type { ShownStatus } from "../../../domain/delivery.ts";
+import { FRESH, statusOf, triggerOf } from "./codes.ts";
+import type { Interned } from "./interned.ts";
+
+export interface EndpointEntry {
+  readonly number: number;
+  readonly id: string;
+  readonly tenant: number;
+  readonly enabled: boolean;
+  readonly deleted: boolean;
+  readonly whenDisabled: "hold" | "skip";
+  readonly secretVersion: number;
+  /** What is open of events up to this key counts as cancelled; null when a sweep has nothing left to rewrite. */
+  readonly cancelTo: number | null;
+}
+
+/** Where the events of one type of one tenant go. */
+export interface Route {
+  readonly tenant: number;
+  readonly type: number;
+  readonly endpoints: readonly EndpointEntry[];
+}
+
+interface Row {
+  readonly number: number;
+  readonly id: string;
+  readonly tenant: number;
+  readonly enabled: number;
+  readonly deleted_at: number | null;
+  readonly when_disabled: "hold" | "skip";
+  readonly secret_version: number;
+  readonly cancel_to: number | null;
+}
+
+/** Tenants whose routes are remembered. */
+const MAX_TENANTS = 10_000;
+
+const COLUMNS = "e.number, e.id, e.tenant, e.enabled, e.deleted_at, e.when_disabled, e.secret_version, e.cancel_to";
+
+export class EndpointIndex {
+  readonly #tenants: Interned;
+  readonly #types: Interned;
+  readonly #selectById: Statement<[string], Row>;
+  readonly #selectByNumber: Statement<[number], Row>;
+  readonly #selectRoute: Statement<[number, number], Row>;
+  readonly #countRoute: Statement<[string, string], number>;
+  readonly #byId = new Map<string, EndpointEntry>();
+  readonly #byNumber = new Map<number, EndpointEntry>();
+  /** By tenant, then by type. */
+  readonly #routes = new Map<string, Map<string, Route>>();
+
+  constructor(db: Database, tenants: Interned, types: Interned) {
+    this.#tenants = tenants;
+    this.#types = types;
+    this.#selectById = db.prepare(`SELECT ${COLUMNS} FROM endpoint e WHERE e.id = ?`);
+    this.#selectByNumber = db.prepare(`SELECT ${COLUMNS} FROM endpoint e WHERE e.number = ?`);
+    this.#selectRoute = db.prepare(
+      `SELECT ${COLUMNS} FROM subscription s JOIN endpoint e ON e.number = s.endpoint
+       WHERE s.tenant = ? AND s.type = ? AND e.deleted_at IS NULL ORDER BY e.number`,
+    );
+    this.#countRoute = db
+      .prepare<[string, string], number>(
+        `SELECT count(*) FROM subscription s JOIN endpoint e ON e.number = s.endpoint
+         WHERE s.tenant = (SELECT num FROM tenant WHERE name = ?) AND s.type = (SELECT num FROM event_type WHERE name = ?)
+           AND e.deleted_at IS NULL`,
+      )
+      .pluck();
+  }
+
+  byId(id: string): EndpointEntry | undefined {
+    return this.#byId.get(id) ?? this.#remember(this.#selectById.get(id));
+  }
+
+  byNumber(number: number): EndpointEntry {
+    const entry = this.#byNumber.get(number) ?? this.#remember(this.#selectByNumber.get(number));
+    if (entry === undefined) throw new Error(`no endpoint has the number ${number}`);
+    return entry;
+  }
+
+  /** Only inside a transaction: the names may be new. */
+  route(tenant: string, type: string): Route {
+    let routes = this.#routes.get(tenant);
+    if (routes === undefined) {
+      if (this.#routes.size >= MAX_TENANTS) this.#routes.clear();
+      this.#routes.set(tenant, (routes = new Map()));
+    }
+    let route = routes.get(type);
+    if (route === undefined) routes.set(type, (route = this.#readRoute(tenant, type)));
+    return route;
+  }
+
+  /** How many endpoints an event would go to; outside a transaction too. */
+  fanOut(tenant: string, type: string): number {
+    return this.#routes.get(tenant)?.get(type)?.endpoints.length ?? this.#countRoute.get(tenant, type)!;
+  }
+
+  /** The endpoint's row, or what it chose, was changed. */
+  changed(tenant: string, id: string): void {
+    this.#routes.delete(tenant);
+    const entry = this.#byId.get(id);
+    if (entry === undefined) return;
+    this.#byId.delete(id);
+    this.#byNumber.delete(entry.number);
+  }
+
+  forget(): void {
+    this.#byId.clear();
+    this.#byNumber.clear();
+    this.#routes.clear();
+  }
+
+  #readRoute(tenant: string, type: string): Route {
+    const numbers = { tenant: this.#tenants.number(tenant), type: this.#types.number(type) };
+    const rows = this.#selectRoute.all(numbers.tenant, numbers.type);
+    return { ...numbers, endpoints: rows.map((row) => this.#byNumber.get(row.number) ?? this.#remember(row)!) };
+  }
+
+  #remember(row: Row | undefined): EndpointEntry | undefined {
+    if (row === undefined) return undefined;
+    const entry: EndpointEntry = {
+      number: row.number,
+      id: row.id,
+      tenant: row.tenant,
+      enabled: row.enabled === 1,
+      deleted: row.deleted_at !== null,
+      // What is not known loses nothing.
+      whenDisabled: row.when_disabled === "skip" ? "skip" : "hold",
+      secretVersion: row.secret_version,
+      cancelTo: row.cancel_to,
+    };
+    this.#byId.set(entry.id, entry);
+    this.#byNumber.set(entry.number, entry);
+    return entry;
+  }
+}
+
+/** A delivery's status as it is shown: nothing is rewritten on disk when an endpoint is disabled, or before it answers. */
+export function shownStatus(
+  endpoint: EndpointEntry,
+  delivery: { readonly event: number; readonly status: number; readonly trigger: number },
+): ShownStatus {
+  const stored = statusOf(delivery.status);
+  if (stored !== "pending") return stored;
+  if (endpoint.deleted || delivery.event <= (endpoint.cancelTo ?? -1)) return "cancelled";
+  // A test that waits, because a stop of the process kept it from being made, is held like the rest.
+  const isTest = delivery.status === FRESH && triggerOf(delivery.trigger) === "test";
+  return endpoint.enabled || isTest ? "pending" : "held";
+}

@@ -1,0 +1,137 @@
+/**
+ * The secrets of an endpoint, and how one takes over from another: `interface.md` §5. The switch is a commit of its own
+ * that nothing takes back, so that signing needs no clock.
+ */
+import type { Database, Statement } from "better-sqlite3";
+import type { NextSecret, SigningSecrets } from "../../../domain/endpoint.ts";
+import type { Rotation as Rotated } from "../../store.ts";
+import type { Box } from "../engine/box.ts";
+import type { EndpointIndex } from "../numbers/endpoint-index.ts";
+import { nextSecretPlace, secretOf, secretPlace } from "../endpoints/endpoint-row.ts";
+import type { Interned } from "../numbers/interned.ts";
+
+interface Row {
+  readonly id: string;
+  readonly tenant: number;
+  readonly secret: string;
+  readonly next_secret: string | null;
+  readonly switches_at: number | null;
+}
+
+export class Rotation {
+  readonly #tenants: Interned;
+  readonly #index: EndpointIndex;
+  readonly #box: Box;
+  readonly #select: Statement<[string], Row>;
+  readonly #due: Statement<[number, number], Row>;
+  readonly #setNext: Statement<[string | null, number | null, string]>;
+  readonly #switch: Statement<[string, string]>;
+
+  constructor(db: Database, parts: { tenants: Interned; index: EndpointIndex; box: Box }) {
+    this.#tenants = parts.tenants;
+    this.#index = parts.index;
+    this.#box = parts.box;
+    const select = "SELECT id, tenant, secret, next_secret, switches_at FROM endpoint";
+    this.#select = db.prepare(`${select} WHERE id = ? AND deleted_at IS NULL`);
+    this.#due = db.prepare(`${select} WHERE switches_at <= ? ORDER BY switches_at LIMIT ?`);
+    this.#setNext = db.prepare("UPDATE endpoint SET next_secret = ?, switches_at = ? WHERE id = ?");
+    this.#switch = db.prepare(
+      `UPDATE endpoint SET secret = ?, secret_version = secret_version + 1, next_secret = NULL, switches_at = NULL
+       WHERE id = ?`,
+    );
+  }
+
+  secrets(tenant: string | null, id: string): SigningSecrets | "damaged" | null {
+    const row = this.#find(tenant, id);
+    return row === null ? null : this.#read(row);
+  }
+
+  begin(tenant: string | null, id: string, next: NextSecret, now: number): Rotated {
+    const row = this.#find(tenant, id);
+    if (row === null) return { result: "not_found" };
+    const atOnce = next.switchesAt <= now;
+    // Nothing signs beside the next one, so only a change at once takes the place of what cannot be read.
+    const isDamaged = this.#read(row) === "damaged";
+    if (isDamaged && !atOnce) return { result: "damaged" };
+    if (!isDamaged && row.next_secret !== null) return { result: "rotation_in_progress" };
+    if (atOnce) this.#takeOver(row, next.secret);
+    else this.#setNext.run(this.#box.seal(next.secret, nextSecretPlace(id)), next.switchesAt, id);
+    return this.#done(id);
+  }
+
+  complete(tenant: string | null, id: string): Rotated {
+    return this.#end(tenant, id, (row) => {
+      const next = this.#next(row);
+      if (next !== null) this.#takeOver(row, next);
+      return next !== null;
+    });
+  }
+
+  abandon(tenant: string | null, id: string): Rotated {
+    return this.#end(tenant, id, (row) => {
+      const isReadable = this.#current(row) !== null;
+      if (isReadable) this.#setNext.run(null, null, id);
+      return isReadable;
+    });
+  }
+
+  isDue(now: number, limit: number): boolean {
+    return this.#dueBy(now, limit).length > 0;
+  }
+
+  /** The endpoints whose next secret took over. */
+  switchDue(now: number, limit: number): string[] {
+    const due = this.#dueBy(now, limit);
+    for (const { row, next } of due) this.#takeOver(row, next);
+    return due.map(({ row }) => row.id);
+  }
+
+  /** One that cannot be read takes over from nothing: its endpoint is damaged, and waits. */
+  #dueBy(now: number, limit: number) {
+    return this.#due.all(now, limit).flatMap((row) => {
+      const next = this.#next(row);
+      return next === null ? [] : [{ row, next }];
+    });
+  }
+
+  #find(tenant: string | null, id: string): Row | null {
+    const row = this.#select.get(id);
+    if (row === undefined) return null;
+    return tenant === null || this.#tenants.nameIfAny(row.tenant) === tenant ? row : null;
+  }
+
+  #read(row: Row): SigningSecrets | "damaged" {
+    const current = this.#current(row);
+    if (current === null) return "damaged";
+    if (row.next_secret === null || row.switches_at === null) return { current, next: null };
+    const secret = this.#next(row);
+    return secret === null ? "damaged" : { current, next: { secret, switchesAt: row.switches_at } };
+  }
+
+  #current({ id, secret }: Row): string | null {
+    return secretOf(secret, secretPlace(id), this.#box);
+  }
+
+  /** Null too when it cannot be read. */
+  #next({ id, next_secret }: Row): string | null {
+    return secretOf(next_secret, nextSecretPlace(id), this.#box);
+  }
+
+  /** `end` answers false for what it cannot do with secrets that cannot be read. */
+  #end(tenant: string | null, id: string, end: (row: Row) => boolean): Rotated {
+    const row = this.#find(tenant, id);
+    if (row === null) return { result: "not_found" };
+    if (row.next_secret === null) return { result: "not_rotating" };
+    return end(row) ? this.#done(id) : { result: "damaged" };
+  }
+
+  #takeOver({ id, tenant }: Row, secret: string): void {
+    this.#switch.run(this.#box.seal(secret, secretPlace(id)), id);
+    this.#index.changed(this.#tenants.nameIfAny(tenant) ?? "", id);
+  }
+
+  #done(id: string): Rotated {
+    const secrets = this.secrets(null, id);
+    return secrets === null || secrets === "damaged" ? { result: "damaged" } : { result: "done", secrets };
+  }
+}

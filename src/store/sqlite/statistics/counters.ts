@@ -1,0 +1,180 @@
+/**
+ * Counters of a minute: of one endpoint, of one tenant, of all. Rows are whole sums, so that to write one a second time
+ * does no harm: what an undone transaction had written is written again.
+ */
+import type { Database, Statement } from "better-sqlite3";
+import type { AttemptError } from "../../../domain/attempt.ts";
+import { marksOf, Tally } from "../../../domain/tally.ts";
+import type { EndedAttempt, Recorded } from "../../store.ts";
+import type { Counted } from "../../store.ts";
+import { CHUNK } from "../endpoints/sweep.ts";
+
+export const MINUTE_MS = 60_000;
+const SECOND_MS = 1000;
+/** More rows than this wait for no new second: memory must not fill with them. */
+const BACKLOG = 10 * CHUNK;
+
+/** What a row is about: an endpoint by its number, a tenant by minus its number, everything by 0. */
+export type Subject = number;
+export const EVERYTHING: Subject = 0;
+
+export class Counts implements Counted {
+  readonly attempts = new Tally();
+  readonly published = new Map<string, number>();
+
+  publish(type: string, events: number): void {
+    this.published.set(type, (this.published.get(type) ?? 0) + events);
+  }
+
+  add(other: Counted): void {
+    this.attempts.add(other.attempts);
+    for (const [type, events] of other.published) this.publish(type, events);
+  }
+
+  addRow({ attempts, published }: StoredCounts): void {
+    this.attempts.addPairs(JSON.parse(attempts) as number[]);
+    if (published === null) return;
+    for (const [type, events] of JSON.parse(published) as [string, number][]) this.publish(type, events);
+  }
+}
+
+interface StoredCounts {
+  readonly attempts: string;
+  readonly published: string | null;
+}
+
+interface Row {
+  readonly minute: number;
+  readonly subject: Subject;
+  readonly counts: Counts;
+  /** Whether what the disk has of this minute, from before a restart, is in it. */
+  whole: boolean;
+  dirty: boolean;
+}
+
+export class Counters {
+  readonly sinceStart = new Counts();
+  readonly #select: Statement<[number, Subject], StoredCounts>;
+  readonly #upsert: Statement<[number, Subject, string, string | null]>;
+  readonly #prune: Statement<[number]>;
+  #minute = Number.NaN;
+  /** Of that minute. */
+  readonly #rows = new Map<Subject, Row>();
+  /** Of any minute, those first that have waited longest. */
+  readonly #dirty = new Set<Row>();
+  /** By the last transaction. */
+  #written: Row[] = [];
+  #second = Number.NaN;
+
+  constructor(db: Database) {
+    this.#select = db.prepare("SELECT attempts, published FROM counter WHERE minute = ? AND subject = ?");
+    this.#upsert = db.prepare(
+      "INSERT OR REPLACE INTO counter (minute, subject, attempts, published) VALUES (?, ?, ?, ?)",
+    );
+    this.#prune = db.prepare(`DELETE FROM counter WHERE minute < ? LIMIT ${CHUNK}`);
+  }
+
+  attempt(ended: EndedAttempt, { result }: Recorded, subjects: readonly Subject[], now: number): void {
+    const { status } = ended.verdict;
+    const ends = result === "applied" && (status === "delivered" || status === "failed") ? status : null;
+    const marks = marksOf(ended, ends);
+    this.sinceStart.attempts.attempt(marks);
+    for (const subject of subjects) this.#row(subject, now).attempts.attempt(marks);
+  }
+
+  failedUnsent(error: AttemptError, subjects: readonly Subject[], now: number): void {
+    this.sinceStart.attempts.failedUnsent(error);
+    for (const subject of subjects) this.#row(subject, now).attempts.failedUnsent(error);
+  }
+
+  published(type: string, events: number, subjects: readonly Subject[], now: number): void {
+    this.sinceStart.publish(type, events);
+    for (const subject of subjects) this.#row(subject, now).publish(type, events);
+  }
+
+  /** Whether a commit would write something now. */
+  isDue(now: number): boolean {
+    if (this.#dirty.size === 0) return false;
+    return Math.floor(now / SECOND_MS) !== this.#second || this.#dirty.size > BACKLOG;
+  }
+
+  /** Inside a transaction. */
+  write(now: number): void {
+    this.#written = [];
+    if (!this.isDue(now)) return;
+    this.#second = Math.floor(now / SECOND_MS);
+    for (const row of this.#dirty) {
+      if (this.#written.length === CHUNK) return;
+      this.#save(row);
+      this.#written.push(row);
+    }
+  }
+
+  /** Inside a transaction. */
+  writeAll(): void {
+    for (const row of this.#dirty) this.#save(row);
+  }
+
+  /** What the transaction wrote was undone. */
+  forget(): void {
+    if (this.#written.length > 0) this.#second = Number.NaN;
+    for (const row of this.#written) this.#soil(row);
+  }
+
+  /** Calls `found` with what there is of the subject in each of these minutes; for minutes, see `MINUTE_MS`. */
+  read(subject: Subject, from: number, to: number, found: (minute: number, counts: Counts) => void): void {
+    const unwritten = new Map(
+      [...this.#dirty].filter((row) => row.subject === subject).map((row) => [row.minute, row]),
+    );
+    for (let minute = from; minute < to; minute++) {
+      const row = minute === this.#minute ? this.#rows.get(subject) : unwritten.get(minute);
+      const stored = row?.whole === true ? undefined : this.#select.get(minute, subject);
+      if (row === undefined && stored === undefined) continue;
+      const counts = new Counts();
+      if (row !== undefined) counts.add(row.counts);
+      if (stored !== undefined) counts.addRow(stored);
+      found(minute, counts);
+    }
+  }
+
+  /** Inside a transaction; how many, at most 500. */
+  prune(before: number): number {
+    return this.#prune.run(Math.floor(before / MINUTE_MS)).changes;
+  }
+
+  #row(subject: Subject, now: number): Counts {
+    const minute = Math.floor(now / MINUTE_MS);
+    if (minute !== this.#minute) {
+      this.#minute = minute;
+      this.#rows.clear();
+      // None, unless the clock was set back.
+      for (const row of this.#dirty) if (row.minute === minute) this.#rows.set(row.subject, row);
+    }
+    let row = this.#rows.get(subject);
+    if (row === undefined) {
+      row = { minute, subject, counts: new Counts(), whole: false, dirty: false };
+      this.#rows.set(subject, row);
+    }
+    if (!row.dirty) this.#soil(row);
+    return row.counts;
+  }
+
+  #soil(row: Row): void {
+    row.dirty = true;
+    this.#dirty.add(row);
+  }
+
+  #save(row: Row): void {
+    const { minute, subject, counts } = row;
+    if (!row.whole) {
+      const stored = this.#select.get(minute, subject);
+      if (stored !== undefined) counts.addRow(stored);
+      row.whole = true;
+    }
+    const { attempts, published } = counts;
+    const types = published.size === 0 ? null : JSON.stringify([...published]);
+    this.#upsert.run(minute, subject, JSON.stringify(attempts.toPairs()), types);
+    row.dirty = false;
+    this.#dirty.delete(row);
+  }
+}
