@@ -12,7 +12,7 @@ import { openSocket } from "./api/server/socket.ts";
 import { Catalogue } from "./catalogue.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { departures, type Config, type Reread } from "./config.ts";
-import { addressRules, urlPolicies } from "./config/endpoint-rules.ts";
+import { addressRules, egressSettings, urlPolicies } from "./config/endpoint-rules.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import type { Network } from "./delivery/http/egress.ts";
 import { addressPolicies, askResolvers, openFilesLimit, type AskResolvers } from "./delivery/http/this-host.ts";
@@ -298,17 +298,13 @@ type OpenSending = (onEnded: (batch: readonly Ended[]) => void) => Sending;
 type SendingNeeds = Pick<DaemonParts, "log" | "clock"> & Partial<Pick<DaemonParts, "network" | "startSender">>;
 
 async function sendingFor(config: Config, { clock, log, network, startSender }: SendingNeeds): Promise<OpenSending> {
-  const { resolver, caFile } = config.egress;
   const { threads, maxInFlight, endpointMaxInFlight } = config.delivery;
   const settings: SenderSettings = {
-    timeoutMs: config.retry.timeout,
+    ...egressSettings(config, config.server.listen.port),
     maxInFlight,
     senders: Math.max(1, threads),
     endpointMaxInFlight,
     signature: { ...config.signature, version },
-    addresses: addressRules(config, config.server.listen.port),
-    resolver,
-    caFile,
   };
   const openFiles = openFilesLimit();
   const { inFlight } = roomWithin(openFiles);

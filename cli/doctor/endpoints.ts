@@ -52,11 +52,9 @@ async function hostsOf(client: Client, { egress }: Config, only: string | undefi
 
 async function openProbe(config: Config): Promise<Probe> {
   const { createProbe } = await import("../../src/delivery/http/probe.ts");
-  const { addressRules } = await import("../../src/config/endpoint-rules.ts");
+  const { egressSettings } = await import("../../src/config/endpoint-rules.ts");
   const { systemClock } = await import("../../src/clock.ts");
-  const { resolver, caFile } = config.egress;
-  const addresses = addressRules(config, config.server.listen.port);
-  return createProbe({ addresses, resolver, caFile, timeoutMs: config.retry.timeout }, systemClock);
+  return createProbe(egressSettings(config, config.server.listen.port), systemClock);
 }
 
 async function examine(probe: Probe, endpoints: Endpoint[], now: number): Promise<Finding> {

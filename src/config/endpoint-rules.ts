@@ -11,6 +11,12 @@ export function addressRules({ egress, dev }: Given, ownPort: number): AddressRu
   return { allowCidrs, denyCidrs, tenants, allowLoopback: dev, ownPort };
 }
 
+/** The way out to endpoints: what a sender and a probe are made from. */
+export function egressSettings(given: Given & Pick<Config, "retry">, ownPort: number) {
+  const { resolver, caFile } = given.egress;
+  return { addresses: addressRules(given, ownPort), resolver, caFile, timeoutMs: given.retry.timeout };
+}
+
 export function urlPolicies(
   given: Given,
   ownPort: number,

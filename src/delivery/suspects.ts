@@ -40,9 +40,9 @@ export class Suspects {
       if (this.#withdrawn.has(claim.delivery) || !(await isOwed(claim))) continue;
       const released = new Promise<void>((resolve) => (this.#onReleased = resolve));
       hold(claim);
-      const verdict = deadly(interruptions, "process");
-      if (verdict === null) send(claim);
-      else await this.#convict(claim, verdict);
+      const outcome = deadly(interruptions, "process");
+      if (outcome === null) send(claim);
+      else await this.#convict(claim, outcome);
       await released;
     }
     this.onTrial = false;

@@ -6,11 +6,11 @@ export interface Scheduled {
   heapAt: number;
 }
 
-/** Those who wait for an instant: a binary heap whose members know their place, so that any of them can leave early. */
+/** Those that wait for an instant: a binary heap whose members know their place, so that any of them can leave early. */
 export class Timetable<T extends Scheduled> {
   readonly #heap: T[] = [];
 
-  /** When the first one is due; Infinity when nobody waits. */
+  /** When the first one is due; Infinity when none waits. */
   get wakeAt(): number {
     return this.#heap[0]?.wakeAt ?? Number.POSITIVE_INFINITY;
   }

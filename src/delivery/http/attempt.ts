@@ -130,7 +130,7 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
     this.#tearDown();
   }
 
-  /** Shutting down: what has been decided counts, anything else is nobody's fault but ours. */
+  /** Shutting down: what has been decided counts, and anything else is our own fault. */
   interrupt(): void {
     if (this.#status === null) this.#fail(new Fault("interrupted", "webhookd was stopped during the attempt"));
     else this.#answer(null);
@@ -180,7 +180,7 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
     const duration = this.#sinceStart(this.#egress.clock.monotonic());
     const remoteAddress = this.#connection.opening?.remoteAddress ?? null;
     const { evidence } = fault;
-    if (evidence === "shortage") this.#egress.ranShort();
+    if (evidence === "shortage") this.#egress.shortAt = this.#egress.clock.monotonic();
     this.#end(noResponse(fault.error, fault.message, duration, { remoteAddress, phases: this.#phases(), evidence }));
   }
 

@@ -115,7 +115,7 @@ export class Opening {
     return fault !== null;
   }
 
-  /** Before the first byte: is the other side who was vetted, and not this host? */
+  /** Before the first byte: is the other side the address that was vetted, and not this host? */
   #check({ socket, ip }: Dialled): void {
     this.#hangUp = () => socket.destroy();
     if (canonical(socket.remoteAddress) !== canonical(ip)) {

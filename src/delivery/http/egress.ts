@@ -31,10 +31,7 @@ export interface Network {
   readonly restMs?: number;
 }
 
-/** So long after a shortage no connection rests: attempts need them. */
-const SHORT_MS = 5000;
-
-/** Who answers twice mostly does so at once, and hardly ever later than this. */
+/** A receiver that answers twice mostly does so at once, and hardly ever later than this. */
 const REST_MS = 250;
 const BODY_MS = 1000;
 
@@ -51,10 +48,11 @@ export class Egress {
   resting = 0;
   /** For how many of those there is room. */
   restRoom = Number.POSITIVE_INFINITY;
+  /** When there was last nothing left to open a connection with, on the monotonic clock. */
+  shortAt: number | null = null;
   readonly attempts: Deadlines;
   readonly bodies: Deadlines;
   readonly #policyOf: (rules: AddressRules) => AddressPolicy;
-  #shortAt = Number.NEGATIVE_INFINITY;
 
   constructor(settings: EgressSettings, clock: Clock, network: Network = {}) {
     const { addresses, resolver, caFile, timeoutMs } = settings;
@@ -72,17 +70,6 @@ export class Egress {
   /** Every connection that is opened from now on, and every request that is not on the wire yet, keeps to these rules. */
   keepTo(rules: AddressRules): void {
     this.policy = this.#policyOf(rules);
-  }
-
-  /** Whether one more connection may rest. */
-  get mayRest(): boolean {
-    if (this.resting >= this.restRoom) return false;
-    return this.#shortAt === Number.NEGATIVE_INFINITY || this.clock.monotonic() - this.#shortAt >= SHORT_MS;
-  }
-
-  /** There was nothing left to open a connection with. */
-  ranShort(): void {
-    this.#shortAt = this.clock.monotonic();
   }
 
   /** After every exchange was closed: leaves no timer behind. */

@@ -55,7 +55,7 @@ export function faultOf(error: Error): Fault {
     return new Fault("bad_response", "the answer is not HTTP");
   }
   if (error instanceof errors.SocketError) {
-    // Undici's name for an upgrade nobody asked for.
+    // Undici's name for an upgrade that was not asked for.
     return isOutOfTurn(error) || error.message === "bad upgrade"
       ? new Fault("bad_response", "the answer does not fit the request")
       : new Fault("connection_closed", "the receiver closed the connection");

@@ -5,6 +5,9 @@ import type { Egress } from "./egress.ts";
 import { Fault } from "./fault.ts";
 
 const STRAYING_MS = 600_000;
+/** So long after a shortage no connection rests: attempts need them. */
+const SHORT_MS = 5000;
+
 const CLOSED = new Fault("connection_closed", "the exchange was closed");
 
 /**
@@ -38,7 +41,7 @@ export class KeptConnections {
     return this.open();
   }
 
-  /** One that nobody has used. */
+  /** A new one. */
   open(): Connection {
     return new Connection(this.#egress, this.#destination, this.#onLost, this.#onStray);
   }
@@ -50,7 +53,7 @@ export class KeptConnections {
   release(connection: Connection, succeeded: boolean): void {
     connection.rest();
     const keeps = succeeded && !this.#closed && connection.reusable;
-    if (!keeps || !this.#egress.mayRest || !this.#silence.keeps(this.#resting.length)) return connection.close(CLOSED);
+    if (!keeps || !this.#hasRoom || !this.#silence.keeps(this.#resting.length)) return connection.close(CLOSED);
     this.#resting.push(connection);
     this.#egress.resting++;
   }
@@ -59,6 +62,12 @@ export class KeptConnections {
   close(): void {
     this.#closed = true;
     this.#closeResting();
+  }
+
+  get #hasRoom(): boolean {
+    const { clock, resting, restRoom, shortAt } = this.#egress;
+    if (resting >= restRoom) return false;
+    return shortAt === null || clock.monotonic() - shortAt >= SHORT_MS;
   }
 
   readonly #onLost = (connection: Connection): void => {
@@ -80,7 +89,7 @@ export class KeptConnections {
 }
 
 /**
- * Whether an endpoint's connections may carry more than one request. A response that nobody asked for cannot be told
+ * Whether an endpoint's connections may carry more than one request. A response to no request cannot be told
  * from an answer once the next request is out, so the receiver must first have been seen to keep silent: one connection
  * rests after a 2xx and is watched, and until it has rested long enough each of the others carries a single request.
  * Bytes that come while no request is out prove the opposite, and that counts for a while.

@@ -7,7 +7,7 @@ import { codeOf, Fault, faultOf } from "./fault.ts";
 /** All addresses of a name, at least one; rejects with a `Fault`. Answers are not vetted here. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-/** The resolver that the configuration names. With `dev`, `localhost` is this host without asking anybody. */
+/** The resolver that the configuration names. With `dev`, `localhost` is this host, without a look-up. */
 export function createResolve(kind: "c-ares" | "system", dev: boolean): Resolve {
   const resolve = kind === "system" ? systemResolve : caresResolve();
   if (!dev) return resolve;

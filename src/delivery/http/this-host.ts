@@ -55,7 +55,7 @@ const USELESS = new Set(["ETIMEOUT", "ECONNREFUSED", "ESERVFAIL", "EREFUSED"]);
 
 /**
  * Tells one customer's trouble with a name from look-ups that are all in vain. Asks for the name servers of the root,
- * which any resolver knows, and which tells nobody anything of ours.
+ * which any resolver knows, and which gives nothing of ours away.
  */
 export async function askResolvers(): Promise<string | null> {
   // Made anew: it reads the list of resolvers once, and that may have changed.

@@ -1,6 +1,6 @@
 /**
  * Whose turn it is: endpoints with something to send go round in a ring, one delivery a turn, each within its own cap
- * of attempts in flight and its own rate. So one slow or dead endpoint fills its cap and delays nobody else. What is
+ * of attempts in flight and its own rate. So one slow or dead endpoint fills its cap and delays no other. What is
  * made for a job is added at the job's pace.
  *
  *   add ──► ready ──next──► in flight ──ended──► ready | idle
@@ -34,7 +34,7 @@ class Queue extends EndpointQueue implements Member<Queue>, Scheduled {
   ring: Ring<Queue> | null = null;
   previous: Queue | null = null;
   next: Queue | null = null;
-  /** Grows with each entry into a ring: who came first, across rings. */
+  /** Grows with each entry into a ring: says which came first, across rings. */
   ticket = 0;
   wakeAt = 0;
   heapAt = -1;
@@ -123,7 +123,7 @@ export class FairQueue {
     else (this.#paced ??= new PacedJobs()).add(send);
   }
 
-  /** The next delivery to attempt; undefined when nobody who waits may start one more now. */
+  /** The next delivery to attempt; undefined when none of those that wait may start now. */
   next(now: number): Send | undefined {
     for (let send = this.#paced?.take(now); send !== undefined; send = this.#paced?.take(now)) this.#enqueue(send);
     for (let queue = this.#throttled.take(now); queue !== undefined; queue = this.#throttled.take(now)) {
@@ -141,7 +141,7 @@ export class FairQueue {
 
   /**
    * When to call `next` again though nothing was added and nothing ended: before that, no rate and no pace allows a
-   * start. It lies ahead once `next` answered undefined; Infinity when nobody waits for one.
+   * start. It lies ahead once `next` answered undefined; Infinity when none waits for that.
    */
   nextAt(): number {
     const dead = this.#deadMayStart && this.#inFlight < this.#maxInFlight && this.#dead.first !== null;
@@ -187,7 +187,7 @@ export class FairQueue {
     return queue;
   }
 
-  /** Who came first of those who may start, if they have a token. */
+  /** The first to come of those that may start, if they have a token. */
   #first(now: number): Queue | null {
     const ready = this.#ready.first;
     const dead = this.#deadMayStart && this.#deadReadyAt <= now ? this.#dead.first : null;
@@ -250,7 +250,7 @@ export interface Member<T extends Member<T>> {
   next: T | null;
 }
 
-/** Those who wait for a turn, in the order in which they came; anyone may leave from anywhere. */
+/** Those that wait for a turn, in the order in which they came; any of them may leave at any time. */
 export class Ring<T extends Member<T>> {
   #first: T | null = null;
   #last: T | null = null;

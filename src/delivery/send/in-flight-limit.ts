@@ -3,7 +3,7 @@
  * as got through then, and with each second twice as many. Times are monotonic milliseconds.
  */
 const GROWS_MS = 1000;
-/** The room changes when somebody changes this process's limits. */
+/** The room changes when this process's limits are changed. */
 const LOOK_MS = 10_000;
 
 export class InFlightLimit {

@@ -1,4 +1,4 @@
-/** What the dispatcher asks of whoever sends: a sender beside it, or threads of them. */
+/** What the dispatcher asks of those that send: a sender beside it, or a pool of them on threads. */
 import type { AddressRules } from "../../domain/address.ts";
 import type { Outcome } from "../../domain/attempt.ts";
 import type { Send } from "../../domain/delivery.ts";
@@ -11,7 +11,7 @@ export interface Sending {
   cap(endpoint: string): number;
   /**
    * Attempts that start after it resolved use these settings; sends that are handed over after the call do so too. An endpoint
-   * that is enabled again starts with one attempt at once: nobody knows what its receiver can take now.
+   * that is enabled again starts with one attempt at once: what its receiver can take now is not known.
    */
   setTarget(target: Target): Promise<void>;
   /** Every connection that is opened after it, and every request but those on the wire, keeps to these rules. */
@@ -23,7 +23,7 @@ export interface Sending {
   /** Resolves once nothing starts any more. */
   pause(): Promise<void>;
   resume(): void;
-  /** While paused: starts one attempt all the same, of whoever's turn it is. */
+  /** While paused: starts one attempt all the same, whichever has its turn. */
   probe(): void;
   /** Pauses, and resolves when nothing is in flight and every end was reported. */
   drain(): Promise<void>;

@@ -27,7 +27,7 @@ export class Speedometer {
 
   /** `now` is monotonic milliseconds. */
   speedOf(outcome: Outcome, now: number): Speed {
-    // Whoever it is: hosts without a route fail in microseconds.
+    // Whatever the receiver is: without a route, attempts fail in microseconds.
     if (outcome.evidence === "cut_off") return "silent";
     if (outcome.ours || outcome.error === "payload_corrupt") return "unknown";
     if (outcome.statusCode === null) return "silent";

@@ -12,7 +12,7 @@ import type { Ended } from "../send/sending.ts";
 
 export interface SenderThreadData {
   readonly settings: SenderSettings;
-  /** A byte for each slot: 1 while the send in it is on the wire, so that a death of the thread tells who was. */
+  /** A byte for each slot: 1 while the send in it is on the wire, so that it is known when the thread dies. */
   readonly onWire: SharedArrayBuffer;
 }
 

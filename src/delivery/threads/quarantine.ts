@@ -40,11 +40,11 @@ export class Quarantine {
       const { event, delivery, endpoint } = send;
       const deaths = (this.deaths.get(delivery) ?? 0) + 1;
       this.deaths.set(delivery, deaths);
-      const verdict = deadly(deaths, "sender");
-      if (verdict !== null) {
+      const outcome = deadly(deaths, "sender");
+      if (outcome !== null) {
         this.deaths.delete(delivery);
-        this.#parts.log.error({ event, delivery, endpoint }, verdict.detail);
-        this.#parts.onEnded(send, verdict);
+        this.#parts.log.error({ event, delivery, endpoint }, outcome.detail);
+        this.#parts.onEnded(send, outcome);
       } else if (this.takenBack.has(endpoint)) {
         this.#parts.onEnded(send, noResponse("interrupted", DIED, 0, { ours: false }));
       } else this.#suspects.push(send);

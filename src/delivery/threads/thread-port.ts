@@ -144,7 +144,7 @@ export class ThreadPort {
 
   #exit(): void {
     this.#exited.resolve();
-    // Whoever asked gets no answer any more, and must not wait for one.
+    // Those that asked get no answer any more, and must not wait for one.
     for (const resolve of this.#calls.values()) resolve(undefined);
     this.#calls.clear();
     if (this.#closing) return;
