@@ -18,7 +18,8 @@ import type { Network } from "./delivery/http/egress.ts";
 import { addressPolicies, askResolvers, openFilesLimit, type AskResolvers } from "./delivery/http/this-host.ts";
 import type { SenderSettings } from "./delivery/send/open-sender.ts";
 import type { SenderThreadData } from "./delivery/threads/messages.ts";
-import type { Ended, Sending } from "./delivery/send/sending.ts";
+import type { Ended } from "./domain/attempt.ts";
+import type { Sending } from "./delivery/send/sending.ts";
 import type { StartThread } from "./delivery/threads/thread-port.ts";
 import { SenderPool } from "./delivery/threads/sender-pool.ts";
 import { both } from "./delivery/watcher.ts";
@@ -126,8 +127,8 @@ export async function startDaemon(
     timeoutMs: config.retry.timeout,
     askResolvers: parts.network === undefined ? askResolvers : (parts.network.askResolvers ?? (async () => null)),
     maxRetryAfter: config.retry.maxRetryAfter,
-    heldBytes: config.limits.inFlightBytes,
-    disabling: { onGone: config.endpoints.disableOnGone, afterMs: config.endpoints.disableAfter },
+    loadedBytes: config.limits.inFlightBytes,
+    autoDisable: { onGone: config.endpoints.disableOnGone, afterMs: config.endpoints.disableAfter },
     watcher: both(feed, alerts),
     sending: (onEnded) => (sending = openSending(onEnded)),
   });

@@ -110,7 +110,7 @@ const api = createApi({
     accept({ fresh }) {
       for (const claim of fresh) pool.dispatch(signer.sign(claim, Math.floor(claim.dueAt / 1000)), handler);
     },
-    whenReleased: () => () => {},
+    released: async () => {},
     refresh: () => Promise.resolve(),
     drop: () => Promise.resolve(),
     attempt() {},

@@ -53,18 +53,12 @@ export function testEventRoutes(parts: ApiParts, types: ReadonlyMap<string, Even
   }
 
   /** Resolves when the attempt was recorded; also when nobody waits any more, or it takes longer than it may. */
-  function ended(claim: Claim, { whenGone }: Call): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        for (const cancel of cancels) cancel();
-        resolve();
-      };
-      const cancels = [
-        deliveries.whenReleased(claim, end),
-        whenGone(end),
-        clock.after(config.retry.timeout + SLACK_MS, end),
-      ];
-    });
+  async function ended(claim: Claim, { whenGone }: Call): Promise<void> {
+    const enough = new AbortController();
+    const giveUp = () => enough.abort();
+    const cancels = [whenGone(giveUp), clock.after(config.retry.timeout + SLACK_MS, giveUp)];
+    await deliveries.released(claim, enough.signal);
+    for (const cancel of cancels) cancel();
   }
 
   return [

@@ -14,10 +14,10 @@ export interface Deliveries {
    */
   refresh(endpoint: string): Promise<void>;
   /**
-   * Calls `run`, never at once, when memory has let go of the delivery: its attempt was recorded, or there will be none
-   * for now. What it answers takes that back. One at a time waits for a delivery.
+   * Resolves when memory has let go of the delivery (its attempt was recorded, or there will be none for now), or when
+   * nobody waits any more. One at a time waits for a delivery.
    */
-  whenReleased(claim: Claim, run: () => void): () => void;
+  released(claim: Claim, enough: AbortSignal): Promise<void>;
   /** Resolves once nothing more is started for the endpoint. What is on the wire is still recorded. */
   drop(endpoint: string): Promise<void>;
   /** How many attempts are on the wire. */

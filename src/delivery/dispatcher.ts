@@ -1,189 +1,235 @@
 /**
- * Which deliveries come next. It keeps a window of pending deliveries per endpoint in memory, reads what has fallen
- * due behind them, hands them to the sender, and has recorded what came of each.
- *
- *   publish ──fresh──► window ──► sending ──ended──► recorder ──► released
- *      └──waiting──► disk ──due──► window                └──retry──► disk
+ * Which deliveries come next. Each thing that happens is an input to the core (`core/`), which changes what memory holds
+ * and answers with effects; the executor does them.
  */
+import type { Clock } from "../clock.ts";
+import type { Ended } from "../domain/attempt.ts";
 import type { Claim } from "../domain/delivery.ts";
+import type { Ladder } from "../domain/ladder.ts";
 import type { Halt } from "../domain/pause.ts";
-import type { EventDelivery, Handover } from "../store/store.ts";
+import type { Log } from "../log.ts";
+import type { EventDelivery, Handover, Store } from "../store/store.ts";
+import { CarefulSending } from "./careful-sending.ts";
+import { clampDue } from "./core/clock-set.ts";
+import { stopping } from "./core/ended.ts";
+import { endpointDropped, endpointReadable } from "./core/endpoint-changed.ts";
+import { hasRoom, published } from "./core/published.ts";
+import { requested } from "./core/requested.ts";
+import { tick } from "./core/tick.ts";
+import { withdrawn } from "./core/withdrawn.ts";
 import type { Deliveries } from "./deliveries.ts";
-import type { DispatcherParts } from "./dispatcher-parts.ts";
-import { EndpointChanges } from "./endpoint-changes.ts";
-import { endpointsOwed } from "./horizon-sweep.ts";
-import { Idleness } from "./idleness.ts";
-import { Inbound } from "./inbound.ts";
-import { Outbound } from "./outbound.ts";
+import { Executor } from "./executor.ts";
+import { endpointsOwed, HorizonSweep } from "./horizon-sweep.ts";
+import type { AutoDisableRules, Memory } from "./memory/memory.ts";
+import type { Sending } from "./send/sending.ts";
+import { Trial } from "./trial.ts";
+import type { DeliveryWatcher } from "./watcher.ts";
 
 /** A death of the process after this long is no sign of a deadly delivery. */
 const YOUNG_MS = 60_000;
+const PAGE = 500;
+
+export interface DispatcherParts {
+  readonly store: Store;
+  readonly sending: (onEnded: (batch: readonly Ended[]) => void) => Sending;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ladder: Ladder;
+  /** Milliseconds by which a receiver may put off its next attempt; left out: none. */
+  readonly maxRetryAfter?: number;
+  /** How long an attempt may take. */
+  readonly timeoutMs: number;
+  /** Bytes of bodies that memory may hold. */
+  readonly loadedBytes: number;
+  /** When endpoints are disabled by themselves; left out: never. */
+  readonly autoDisable?: AutoDisableRules;
+  /** Why this host's resolvers are of no use to anybody, or null; left out: they answer. */
+  readonly askResolvers?: () => Promise<string | null>;
+  /** Called where an error is our bug: the daemon must end rather than go on wrongly. */
+  readonly onFault: (error: unknown) => void;
+  readonly watcher?: DeliveryWatcher;
+}
 
 export class Dispatcher implements Deliveries {
   readonly #parts: DispatcherParts;
-  readonly #out: Outbound;
-  readonly #in: Inbound;
-  readonly #changes: EndpointChanges;
-  readonly #idleness = new Idleness(() => this.#isIdle());
+  readonly #memory: Memory;
+  readonly #executor: Executor;
+  /** Null while nothing is suspected. */
+  #careful: CarefulSending | null = null;
+  readonly #trial: Trial;
+  readonly #sweep: HorizonSweep;
   #youngUntil: number;
   #tookUp = true;
+  #makesRoom = false;
 
   constructor(parts: DispatcherParts) {
+    const { clock, ladder, maxRetryAfter = 0, onFault, store, timeoutMs, loadedBytes } = parts;
     this.#parts = parts;
-    this.#youngUntil = parts.clock.monotonic() + YOUNG_MS;
-    const wake = () => this.wake();
-    const onRest = () => this.#idleness.look();
-    this.#out = new Outbound(parts, {
-      onReleased: (delivery) => {
-        this.#in.suspects.released();
-        this.#in.manual.released(delivery);
+    this.#youngUntil = clock.monotonic() + YOUNG_MS;
+    this.#executor = new Executor({
+      ...parts,
+      rules: {
+        ladder,
+        maxRetryAfter,
+        timeoutMs,
+        loadedBytes,
+        autoDisable: parts.autoDisable ?? { onGone: false, afterMs: 0 },
       },
-      onCommitted: () => {
-        this.#in.waker.arm();
-        onRest();
+      sending: (onEnded) => {
+        const sending = parts.sending(onEnded);
+        return store.recovery.careful ? (this.#careful = new CarefulSending(sending, store, onFault)) : sending;
       },
+      askResolvers: parts.askResolvers ?? (async () => null),
       onDisabled: (endpoint) => this.refresh(endpoint),
-      wake,
-      onRest,
+      watcher: parts.watcher,
     });
-    this.#in = new Inbound(parts, this.#out, { onRepaired: (endpoint) => this.refresh(endpoint), onRest });
-    const { manual } = this.#in;
-    this.#changes = new EndpointChanges({ ...parts, ...this.#out, manual, wake, onRest });
+    this.#memory = this.#executor.memory;
+    this.#trial = new Trial(parts, this.#executor);
+    this.#sweep = new HorizonSweep({ ...parts, windows: this.#memory.windows });
   }
 
   /** Finds out who is owed something. Nothing is read of what is owed until it is due. */
   async start(): Promise<void> {
     const { clock, store, onFault } = this.#parts;
-    const { shift } = this.#out;
-    const { manual, suspects } = this.#in;
+    const { manual, windows } = this.#memory;
     if ((await store.operations.getPause()) !== null) await this.pause();
     this.#tookUp = await store.recovery.takeUp();
     await this.#findOwed();
-    if (store.recovery.lastInstant > clock.now()) shift.clamp();
-    await manual.load();
-    const found = await store.recovery.suspects();
-    const trial = found.length === 0 ? Promise.resolve() : suspects.try(found);
-    void trial.then(() => {
-      this.wake();
-      manual.retry();
-    }, onFault);
+    if (store.recovery.lastInstant > clock.now()) clampDue(this.#memory, windows.endpoints(), this.#executor.now());
+    for (let after: EventDelivery | null = null; ;) {
+      const page: readonly EventDelivery[] = await store.deliveries.requestedAttempts(after, PAGE);
+      for (const owed of page) manual.owe(owed);
+      if (page.length < PAGE) break;
+      after = page.at(-1)!;
+    }
+    const suspects = await store.recovery.suspects();
+    const trial = suspects.length === 0 ? Promise.resolve() : this.#trial.run(suspects);
+    void trial.then(() => this.#executor.do(tick(this.#memory, this.#executor.now())), onFault);
   }
 
   /** Each second: tries again what could not be recorded, makes room if nobody has published, reads what is due. */
   tick(): void {
-    if (this.#parts.clock.monotonic() >= this.#youngUntil) {
+    const { clock, store } = this.#parts;
+    if (clock.monotonic() >= this.#youngUntil) {
       this.#youngUntil = Number.POSITIVE_INFINITY;
       // Not to have it written costs a little care after the next death.
-      this.#parts.store.recovery.outlived().catch(() => {});
+      store.recovery.outlived().catch(() => {});
     }
-    if (!this.#tookUp) void this.#takeUp().catch((error: unknown) => this.#in.failed(error));
-    this.#out.retry();
-    this.#in.manual.retry();
-    this.#in.room.look();
-    this.wake();
-  }
-
-  wake(): void {
-    this.#in.waker.wake();
+    if (!this.#tookUp) void this.#takeUp().catch((error: unknown) => this.#executor.failed(error));
+    this.#careful?.retry();
+    this.#executor.do(tick(this.#memory, this.#executor.now()));
+    this.#makeRoom();
   }
 
   /** Each minute: finds deliveries that memory has lost, of which there must be none, and has them sent. */
   async sweep(): Promise<void> {
     // What is still to be taken up is not lost.
     if (!this.#tookUp) return;
-    await this.#in.sweep.run().catch((error: unknown) => this.#in.failed(error));
+    try {
+      for (const endpoint of await this.#sweep.run()) await this.refresh(endpoint);
+    } catch (error) {
+      this.#executor.failed(error);
+    }
   }
 
   /** How many deliveries sweeps found lost since the start: anything but 0 is a bug of ours. */
   get lost(): number {
-    return this.#in.sweep.found;
+    return this.#sweep.found;
   }
 
   // --- Deliveries ---
 
-  readonly hasRoom = (endpoint: string): boolean => {
-    if (this.#out.stopping || this.#in.suspects.onTrial) return false;
-    return !this.#out.targets.isDamaged(endpoint) && this.#in.room.isFor(endpoint);
-  };
+  readonly hasRoom = (endpoint: string): boolean => hasRoom(this.#memory, endpoint);
 
   accept(handover: Handover): void {
-    const { handing, sending, shift, targets, windows } = this.#out;
     this.#parts.watcher?.accepted(handover);
-    shift.look();
-    for (const waiting of handover.waiting) {
-      // It was due at once: if that lies ahead now, the clock was set back while it was being committed.
-      if (waiting.dueAt > this.#parts.clock.now()) shift.clamp([waiting.endpoint]);
-      windows.noteWaiting(waiting);
-    }
-    for (const claim of handover.fresh) windows.hold(claim);
-    if (handover.fresh.every(({ endpoint }) => targets.isOpen(endpoint))) sending.send(handover.fresh);
-    else for (const claim of handover.fresh) handing.send(claim.endpoint, [claim]);
-    if (handover.waiting.length > 0) this.wake();
-    this.#in.room.look();
+    this.#executor.do(published(this.#memory, handover, this.#executor.now()));
+    this.#makeRoom();
   }
 
-  whenReleased(claim: Claim, run: () => void): () => void {
-    return this.#out.releases.when(claim, run);
+  released(claim: Claim, enough: AbortSignal): Promise<void> {
+    return this.#executor.released(claim, enough);
   }
 
-  refresh(endpoint: string): Promise<void> {
-    return this.#changes.refresh(endpoint);
+  async refresh(endpoint: string): Promise<void> {
+    const { store, watcher } = this.#parts;
+    const { manual } = this.#memory;
+    watcher?.changed(endpoint);
+    const target = await this.#executor.lookUp(endpoint);
+    if (target === null) return this.drop(endpoint);
+    // What was asked for before it was disabled is owed no more; nor what was cancelled when it was enabled.
+    const taken = manual.takenFor(endpoint);
+    const owed = await Promise.all(
+      taken.map(({ delivery }) => target.enabled && store.deliveries.requestedAttempt(delivery)),
+    );
+    await this.#withdraw(taken.filter((_, at) => !owed[at]));
+    if (!target.enabled) await this.#executor.sift(endpoint);
+    this.#executor.do(endpointReadable(this.#memory, endpoint));
   }
 
-  drop(endpoint: string): Promise<void> {
-    return this.#changes.drop(endpoint);
+  async drop(endpoint: string): Promise<void> {
+    this.#parts.watcher?.changed(endpoint);
+    this.#executor.forgetEndpoint(endpoint);
+    this.#executor.do(endpointDropped(this.#memory, endpoint, []));
+    const given = await this.#executor.sending.forget(endpoint);
+    this.#executor.do(endpointDropped(this.#memory, endpoint, given));
+    this.#executor.rest();
   }
 
   get inFlight(): number {
-    return this.#out.sending.inFlight;
+    return this.#executor.sending.inFlight;
   }
 
   get paused(): boolean {
-    return this.#out.pauses.has("operator");
+    return this.#memory.halts.has("operator");
   }
 
   get halts(): readonly Halt[] {
-    return this.#out.halts;
+    const { halts, shortage } = this.#memory;
+    return shortage.halt === null ? halts.all : [...halts.all, shortage.halt];
   }
 
   pause(): Promise<void> {
-    return this.#out.pauses.begin("operator", "the brake is on");
+    this.#memory.halts.begin("operator", "the brake is on", this.#parts.clock.now());
+    // Even if all was paused before: a probe may have been on its way.
+    return this.#executor.sending.pause();
   }
 
   resume(): void {
-    this.#out.pauses.end("operator");
+    if (this.#memory.halts.end("operator")) this.#executor.sending.resume();
   }
 
   oldestDueAt(now: number): number | null {
-    return this.#out.windows.oldestDueAt(now, (endpoint) => this.#out.targets.isOpen(endpoint));
+    const { endpoints, windows } = this.#memory;
+    return windows.oldestDueAt(now, (endpoint) => endpoints.isOpen(endpoint));
   }
 
-  attempt(requested: EventDelivery): void {
-    this.#in.manual.request(requested);
+  attempt(owed: EventDelivery): void {
+    this.#executor.do(requested(this.#memory, owed));
   }
 
   async withdraw(deliveries: readonly EventDelivery[]): Promise<void> {
-    this.#in.suspects.withdraw(deliveries);
+    this.#trial.withdraw(deliveries);
     this.#parts.watcher?.withdrawn(deliveries);
-    await this.#out.withdrawal.withdraw(deliveries);
-    this.wake();
+    await this.#withdraw(deliveries);
+    this.#executor.wake();
   }
 
   // --- the end ---
 
   /** Resolves when nothing is due, in flight or unrecorded. */
   idle(): Promise<void> {
-    return this.#idleness.reached();
+    return this.#executor.idle();
   }
 
   /** Starts no attempt from now on; resolves when those in flight have ended and are recorded. */
   async stop(): Promise<void> {
-    const { recorder, releases, sending } = this.#out;
+    const { sending } = this.#executor;
     this.#startNothing();
     await sending.drain();
-    recorder.end();
+    this.#executor.recordForTheLastTime();
     await this.idle();
-    releases.end();
+    this.#executor.endReleases();
     await sending.close();
   }
 
@@ -191,36 +237,53 @@ export class Dispatcher implements Deliveries {
   abort(): void {
     // Or what it ends would be taken for a shortage, and be made again once that is over.
     this.#startNothing();
-    this.#out.sending.abort();
+    this.#executor.sending.abort();
   }
 
   // --- internal ---
+
+  #startNothing(): void {
+    this.#executor.do(stopping(this.#memory, this.#executor.now()));
+    this.#executor.stopTimers();
+  }
 
   /** The start was on a disk too full to take up what the last process left. */
   async #takeUp(): Promise<void> {
     if (!(await this.#parts.store.recovery.takeUp())) return;
     this.#tookUp = true;
     await this.#findOwed();
-    this.wake();
+    this.#executor.wake();
   }
 
   async #findOwed(): Promise<void> {
-    const { windows } = this.#out;
     for await (const page of endpointsOwed(this.#parts.store)) {
-      for (const [endpoint, dueAt] of page) windows.noteWaiting({ endpoint, dueAt, event: "" });
+      for (const [endpoint, dueAt] of page) this.#memory.windows.noteWaiting({ endpoint, dueAt, event: "" });
     }
   }
 
-  #startNothing(): void {
-    this.#out.startNothing();
-    this.#in.waker.stop();
+  /** Resolves once none of them is loaded but what was started. */
+  async #withdraw(deliveries: readonly EventDelivery[]): Promise<void> {
+    const endpoints = withdrawn(this.#memory, deliveries);
+    await Promise.all([...endpoints].map((endpoint) => this.#executor.sift(endpoint)));
   }
 
-  #isIdle(): boolean {
-    const { manual, suspects, waker } = this.#in;
-    const { recorder, stopping, windows } = this.#out;
-    if (waker.passing || recorder.busy) return false;
-    const owing = suspects.onTrial || manual.busy || windows.held > 0 || windows.nextDueAt <= this.#parts.clock.now();
-    return !owing || stopping;
+  /** While memory is full: gives back what is not started of the endpoint that has most, until there is room. */
+  #makeRoom(): void {
+    const { windows } = this.#memory;
+    if (!windows.isFull || this.#makesRoom) return;
+    this.#makesRoom = true;
+    const make = async () => {
+      // After the turn, so that all of a batch is there.
+      await new Promise<void>((resolve) => this.#parts.clock.nextTurn(resolve));
+      for (let most = windows.fullest(); windows.isFull && most !== null; most = windows.fullest()) {
+        const before = windows.loaded;
+        await this.#executor.park(await this.#executor.takeBack(most));
+        if (windows.loaded >= before) break;
+      }
+      this.#executor.wake();
+    };
+    void make()
+      .catch((error: unknown) => this.#executor.failed(error))
+      .finally(() => (this.#makesRoom = false));
   }
 }

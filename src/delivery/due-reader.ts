@@ -1,31 +1,22 @@
-/** Reads what has fallen due from the disk into the windows, as far as they have room, and has it sent. */
+/** Reads what has fallen due from the disk, a window after the other, as far as there is room for it in memory. */
 import type { Clock } from "../clock.ts";
-import type { Claim } from "../domain/delivery.ts";
-import type { Store } from "../store/store.ts";
-import type { ClockShift } from "./clock-shift.ts";
-import type { Targets } from "./targets.ts";
-import type { Window } from "./window.ts";
-import type { Windows } from "./windows.ts";
+import type { DuePage, Store } from "../store/store.ts";
+import { beginRead, READ_LIMIT, type Read } from "./core/due.ts";
+import { settledOf } from "./memory/due-moves.ts";
+import type { Memory } from "./memory/memory.ts";
+import type { Window } from "./memory/window.ts";
 
-/** Rows that are read in one turn of the event loop. */
-const READ_LIMIT = 256;
-/** What a read costs at least, in rows: so many reads go into one turn. */
+/** What a read costs at least, in rows: so many reads go into one turn of the event loop. */
 const READ_COST = 8;
-const AGAIN_MS = 1000;
 
 export interface DueReaderParts {
-  readonly store: Pick<Store, "deliveries">;
+  readonly store: Store;
   readonly clock: Clock;
-  readonly windows: Windows;
-  readonly targets: Pick<Targets, "get">;
-  readonly shift: Pick<ClockShift, "look" | "run">;
-  /** How many deliveries of the endpoint may be held. */
-  readonly roomFor: (endpoint: string) => number;
-  /** Hands what memory now holds to the sender. */
-  readonly send: (endpoint: string, claims: readonly Claim[]) => void;
-  /** Once this is true, a pass ends after the read that is under way. */
-  readonly stopping: () => boolean;
+  readonly memory: Memory;
 }
+
+/** A page, or an endpoint that must be looked up before the next step. */
+export type DueStep = { readonly read: Read; readonly page: DuePage } | { readonly unknown: string };
 
 export class DueReader {
   readonly #parts: DueReaderParts;
@@ -34,59 +25,71 @@ export class DueReader {
     this.#parts = parts;
   }
 
-  /** One look at every window with something due. It yields to the event loop between turns' worth of rows. */
-  async pass(): Promise<void> {
-    const { clock, shift, stopping, windows } = this.#parts;
-    shift.look();
-    await shift.run();
-    const now = clock.now();
-    let readInThisTurn = 0;
-    for (let window = windows.takeDue(now); window !== undefined; window = windows.takeDue(now)) {
-      try {
-        readInThisTurn += await this.#read(window);
-      } catch (error) {
-        // The agenda named it once, and the next pass must find it again.
-        windows.plan(window);
-        throw error;
-      }
-      if (stopping()) return;
-      if (readInThisTurn < READ_LIMIT) continue;
-      readInThisTurn = 0;
-      await new Promise<void>((resolve) => clock.nextTurn(resolve));
-    }
-  }
-
   /**
-   * Reads what is due of one endpoint, as much as its window takes; the rest comes when there is room again. The
-   * answer is what the read cost, in rows.
+   * One look at every window with something due. It yields to the event loop between turns' worth of rows. `written`
+   * resolves once everything is committed whose due time was reckoned before this call.
    */
-  async #read(window: Window): Promise<number> {
-    const { clock, send, store, targets, windows } = this.#parts;
-    const room = this.#parts.roomFor(window.endpoint) - window.held.size;
-    if (room <= 0) return 0;
-    const target = await targets.get(window.endpoint);
-    if (target === null || !target.enabled) return 1;
-    const limit = Math.min(room, READ_LIMIT);
-    const until = clock.now();
-    const after = window.beginRead();
-    let claims: Claim[];
-    try {
-      const page = await store.deliveries.due(window.endpoint, after, until, limit);
-      if (page.cancelling) return this.#readLater(window);
-      claims = windows.endRead(window, page, until, limit);
-    } catch (error) {
-      window.cancelRead();
-      throw error;
+  async *pass(written: Promise<void>): AsyncGenerator<DueStep, void, void> {
+    await this.#moveDue(written);
+    const { clock, memory } = this.#parts;
+    const { halts, windows } = memory;
+    const now = clock.now();
+    let cost = 0;
+    for (let window = windows.takeDue(now); window !== undefined; window = windows.takeDue(now)) {
+      cost += yield* this.#read(window);
+      if (halts.stopping) return;
+      if (cost < READ_LIMIT) continue;
+      cost = 0;
+      await this.#nextTurn();
     }
-    send(window.endpoint, claims);
-    return Math.max(READ_COST, claims.length);
   }
 
-  /** What it was owed is being cancelled; new events go on meanwhile. */
-  #readLater(window: Window): number {
-    window.cancelRead();
-    window.nextDueAt = this.#parts.clock.now() + AGAIN_MS;
-    this.#parts.windows.plan(window);
-    return READ_COST;
+  /** The answer is what the read cost, in rows. What there is no room for comes when there is room again. */
+  async *#read(window: Window): AsyncGenerator<DueStep, number, void> {
+    const { clock, memory, store } = this.#parts;
+    const { capOf, endpoints, windows } = memory;
+    const { endpoint } = window;
+    if (windows.roomForDue(window, capOf(endpoint)) <= 0) return 0;
+    let isOver = false;
+    try {
+      if (endpoints.get(endpoint) === undefined) yield { unknown: endpoint };
+      const read = beginRead(memory, window, clock.now());
+      const page = read && (await store.deliveries.due(endpoint, read.after, read.until, read.limit));
+      isOver = true;
+      if (page === null) return 1;
+      yield { read: read!, page };
+      return Math.max(READ_COST, page.claims.length);
+    } finally {
+      if (!isOver) {
+        // It was taken out of the plan, and the next pass must find it again.
+        window.cancelRead();
+        windows.plan(window);
+      }
+    }
+  }
+
+  /** Due times that a setting of the clock moves, at most 500 in a turn. After an error it can go on. */
+  async #moveDue(written: Promise<void>): Promise<void> {
+    const { clock, store, memory } = this.#parts;
+    const { dueMoves, windows } = memory;
+    if (dueMoves.first === undefined) return;
+    await written;
+    // A process that dies half-way leaves word that the next one must clamp.
+    await store.recovery.clockUnsettled();
+    for (let move = dueMoves.first; move !== undefined; move = dueMoves.first) {
+      for (let endpoint = move.endpoints[0]; endpoint !== undefined; endpoint = move.endpoints[0]) {
+        const shift = { ...move.shift, except: settledOf(move, endpoint) };
+        const { moved, next } = await store.recovery.shiftDue(endpoint, shift, move.from);
+        for (const waiting of moved) windows.noteWaiting(waiting);
+        dueMoves.advance(next);
+        if (moved.length > 0) await this.#nextTurn();
+      }
+      dueMoves.end();
+    }
+    await store.recovery.clockSettled(clock.now());
+  }
+
+  #nextTurn(): Promise<void> {
+    return new Promise((resolve) => this.#parts.clock.nextTurn(resolve));
   }
 }

@@ -8,27 +8,24 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { DeliveryStore, Owed } from "../store/store.ts";
-import type { Window } from "./window.ts";
-import type { Windows } from "./windows.ts";
+import type { DeliveryStore, EndpointStore, Owed } from "../store/store.ts";
+import type { Window } from "./memory/window.ts";
+import type { Windows } from "./memory/windows.ts";
 
 /** Rows, or endpoints, that one turn of the event loop looks at. */
 const CHUNK = 500;
 const CONFIRM_MS = 1000;
 
-interface Deliveries {
+interface SweptStore {
   readonly deliveries: Pick<DeliveryStore, "earliestDue" | "waiting" | "fresh" | "park">;
+  readonly endpoints: Pick<EndpointStore, "target">;
 }
 
 export interface HorizonSweepParts {
-  readonly store: Deliveries;
+  readonly store: SweptStore;
   readonly windows: Windows;
   readonly clock: Clock;
   readonly log: Log;
-  /** As the disk has it: what a disabled or deleted endpoint is owed is not lost. */
-  readonly isSentTo: (endpoint: string) => Promise<boolean>;
-  /** Has it read again, whatever memory thought of it. */
-  readonly onRepaired: (endpoint: string) => void;
 }
 
 /** What memory has lost, by delivery id. A million lost at once count as the first 500 of each endpoint. */
@@ -46,14 +43,15 @@ export class HorizonSweep {
     this.#parts = parts;
   }
 
-  async run(): Promise<void> {
+  /** The answer is the endpoints of what was lost: what they are owed is to be read again, whatever memory thought. */
+  async run(): Promise<Iterable<string>> {
     const { clock } = this.#parts;
     const suspected = await this.#look();
-    if (suspected.waiting.size + suspected.fresh.size === 0) return;
+    if (suspected.waiting.size + suspected.fresh.size === 0) return [];
     await new Promise<void>((resolve) => void clock.after(CONFIRM_MS, resolve));
     const again = await this.#look();
     const lost = { waiting: both(suspected.waiting, again.waiting), fresh: both(suspected.fresh, again.fresh) };
-    if (lost.waiting.size + lost.fresh.size > 0) await this.#repair(lost);
+    return lost.waiting.size + lost.fresh.size > 0 ? this.#repair(lost) : [];
   }
 
   async #look(): Promise<Lost> {
@@ -82,17 +80,17 @@ export class HorizonSweep {
     }
   }
 
-  /** Only what lies at or below the horizon needs reading, and that is what memory holds, if nothing is wrong. */
+  /** Only what lies at or below the horizon needs reading, and that is what memory has loaded, if nothing is wrong. */
   async #lookAt(window: Window): Promise<{ missed: readonly Owed[]; rows: number }> {
     const { endpoint } = window;
     let after = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
     for (let rows = 0; ;) {
-      // The row after those that are held is the first one above the horizon.
-      const limit = Math.min(CHUNK, window.held.size + 1);
+      // The row after those that are loaded is the first one above the horizon.
+      const limit = Math.min(CHUNK, window.loaded.size + 1);
       const page = await this.#parts.store.deliveries.waiting(endpoint, after, limit);
       rows += page.length;
       if (page.some((owed) => window.misses(owed))) {
-        if (!(await this.#parts.isSentTo(endpoint))) return { missed: [], rows };
+        if (!(await this.#isSentTo(endpoint))) return { missed: [], rows };
         const all = await this.#parts.store.deliveries.waiting(endpoint, after, CHUNK);
         return { missed: all.filter((owed) => window.misses(owed)), rows: rows + all.length };
       }
@@ -102,12 +100,17 @@ export class HorizonSweep {
     }
   }
 
-  async #isLost({ endpoint, delivery }: Owed): Promise<boolean> {
-    return this.#parts.windows.find(endpoint, delivery) === undefined && (await this.#parts.isSentTo(endpoint));
+  /** As the disk has it: what a disabled or deleted endpoint is owed is not lost. */
+  async #isSentTo(endpoint: string): Promise<boolean> {
+    return (await this.#parts.store.endpoints.target(endpoint))?.enabled === true;
   }
 
-  async #repair({ waiting, fresh }: Lost): Promise<void> {
-    const { clock, log, store, windows, onRepaired } = this.#parts;
+  async #isLost({ endpoint, delivery }: Owed): Promise<boolean> {
+    return this.#parts.windows.find(endpoint, delivery) === undefined && (await this.#isSentTo(endpoint));
+  }
+
+  async #repair({ waiting, fresh }: Lost): Promise<Iterable<string>> {
+    const { clock, log, store, windows } = this.#parts;
     this.found += waiting.size + fresh.size;
     const all = [...waiting.values(), ...fresh.values()];
     const endpoints = new Set(all.map(({ endpoint }) => endpoint));
@@ -126,7 +129,7 @@ export class HorizonSweep {
         windows.noteWaiting(parked);
     }
     for (const owed of waiting.values()) windows.noteWaiting(owed);
-    for (const endpoint of endpoints) onRepaired(endpoint);
+    return endpoints;
   }
 
   /** A turn of the event loop of its own: every commit before it has been heard of. */
@@ -136,7 +139,7 @@ export class HorizonSweep {
 }
 
 /** Page by page, the endpoints with waiting deliveries, and when the earliest of each falls due. */
-export async function* endpointsOwed(store: Deliveries): AsyncGenerator<Map<string, number>> {
+export async function* endpointsOwed(store: Pick<SweptStore, "deliveries">): AsyncGenerator<Map<string, number>> {
   for (let after: string | null = null; ;) {
     const page: Map<string, number> = await store.deliveries.earliestDue(after, CHUNK);
     yield page;

@@ -61,6 +61,17 @@ export interface Outcome {
   readonly ours: boolean;
 }
 
+/** One attempt that has ended, as whoever sent it reports it. */
+export interface Ended {
+  readonly delivery: string;
+  readonly endpoint: string;
+  readonly url: string;
+  readonly startedAt: number;
+  /** Of the secret that signed; null when nothing was signed. */
+  readonly secretVersion: number | null;
+  readonly outcome: Outcome;
+}
+
 export const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
 
 const NO_HEADERS: Outcome["responseHeaders"] = {};

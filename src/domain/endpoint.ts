@@ -26,6 +26,9 @@ export interface Damage {
   readonly reason: string;
 }
 
+/** How many attempts an endpoint may have in flight before anything is known of its receiver. */
+export const INITIAL_CAP = 16;
+
 export interface Endpoint {
   readonly id: string;
   readonly tenant: string;

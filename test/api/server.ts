@@ -161,10 +161,11 @@ export class ApiServer {
       oldestDueAt: () => this.oldestDueAt,
       hasRoom: () => true,
       accept: (handover) => void this.accepted.push(handover),
-      whenReleased: ({ delivery }, run) => {
-        this.watched.set(delivery, run);
-        return () => void this.watched.delete(delivery);
-      },
+      released: ({ delivery }, enough) =>
+        new Promise<void>((resolve) => {
+          this.watched.set(delivery, resolve);
+          enough.addEventListener("abort", () => resolve());
+        }).finally(() => this.watched.delete(delivery)),
       refresh: async (endpoint) => {
         this.refreshed.push(endpoint);
         await this.refreshing(endpoint);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { HorizonSweep } from "../../src/delivery/horizon-sweep.ts";
-import { Windows } from "../../src/delivery/windows.ts";
+import { Windows } from "../../src/delivery/memory/windows.ts";
 import type { Claim } from "../../src/domain/delivery.ts";
+import type { Target } from "../../src/domain/endpoint.ts";
 import { silentLog } from "../../src/log.ts";
 import type { Owed, Waiting } from "../../src/store/store.ts";
 import { ManualClock } from "../harness/clock.ts";
@@ -74,7 +75,7 @@ const claimOf = (row: Owed): Claim => claim({ ...row, fresh: false });
 /** The horizon stands at `NOW`, and memory holds what is at or below it, as after a read. */
 function setUp(rows: readonly Owed[]) {
   const disk = new Disk();
-  const windows = new Windows();
+  const windows = new Windows(Number.POSITIVE_INFINITY);
   const clock = new ManualClock();
   const alarms: object[] = [];
   const disabled = new Set<string>();
@@ -89,7 +90,10 @@ function setUp(rows: readonly Owed[]) {
   }
   let repaired = 0;
   const sweep = new HorizonSweep({
-    store: disk,
+    store: {
+      deliveries: disk.deliveries,
+      endpoints: { target: async (endpoint) => ({ enabled: !disabled.has(endpoint) }) as Target },
+    },
     windows,
     clock: {
       ...clock,
@@ -104,11 +108,6 @@ function setUp(rows: readonly Owed[]) {
         }),
     },
     log: { ...silentLog, error: (fields) => alarms.push(fields) },
-    isSentTo: async (endpoint) => !disabled.has(endpoint),
-    onRepaired: (endpoint) => {
-      repaired++;
-      windows.plan(windows.of(endpoint));
-    },
   });
   /** `meanwhile` happens between the two looks. */
   const run = async (meanwhile = () => {}) => {
@@ -116,7 +115,10 @@ function setUp(rows: readonly Owed[]) {
     for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate);
     meanwhile();
     clock.advance(1000);
-    await running;
+    for (const endpoint of await running) {
+      repaired++;
+      windows.plan(windows.of(endpoint));
+    }
   };
   return { disk, windows, sweep, alarms, disabled, run, repaired: () => repaired };
 }
@@ -139,7 +141,7 @@ describe("the sweep", () => {
   it("finds nothing where memory holds what is due and will read what is not", async () => {
     const world = setUp([owed(1, 900), owed(2, 1000), owed(3, 5000), owed(4, 7000), owed(5, 9000, "ep_2")]);
     world.disk.freshRows.push(owed(6, 950));
-    world.windows.hold(claim({ ...owed(6, 950), fresh: true }));
+    world.windows.load(claim({ ...owed(6, 950), fresh: true }));
     await world.run();
     expect(world.sweep.found).toBe(0);
     expect(world.alarms).toEqual([]);
@@ -190,7 +192,7 @@ describe("the sweep", () => {
     world.disk.freshRows.push(published);
     await world.run(() => {
       world.windows.noteWaiting(replayed);
-      world.windows.hold(claim({ ...published, fresh: true }));
+      world.windows.load(claim({ ...published, fresh: true }));
       world.disk.waitingRows = world.disk.waitingRows.filter((row) => row !== recorded);
     });
     expect(world.sweep.found).toBe(0);
@@ -211,7 +213,7 @@ describe("the sweep", () => {
     const far = Array.from({ length: 3000 }, (_, at) => owed(10_000 + at, 9000, `ep_far_${at}`));
     const world = setUp([...rows, ...far]);
     world.disk.freshRows.push(...Array.from({ length: 1200 }, (_, at) => owed(20_000 + at, 950)));
-    for (const row of world.disk.freshRows) world.windows.hold(claim({ ...row, fresh: true }));
+    for (const row of world.disk.freshRows) world.windows.load(claim({ ...row, fresh: true }));
     await world.run();
     expect(world.sweep.found).toBe(0);
     expect(world.disk.mostInATurn).toBeLessThanOrEqual(1500);

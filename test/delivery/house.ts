@@ -14,20 +14,20 @@ export interface HouseParts {
   /** What comes of a request to the URL. */
   readonly post: (url: string, request: SignedRequest) => Promise<Outcome>;
   readonly onStart?: SenderParts["onStart"];
-  readonly heldBytes?: number;
+  readonly loadedBytes?: number;
   readonly maxInFlight?: number;
 }
 
 /** The real dispatcher and sender on that store; the network is the test's. */
 export function dispatcherOn(parts: HouseParts): Dispatcher {
-  const { store, clock, post, onStart, heldBytes = 64 * 1024 * 1024, maxInFlight = 4096 } = parts;
+  const { store, clock, post, onStart, loadedBytes = 64 * 1024 * 1024, maxInFlight = 4096 } = parts;
   return new Dispatcher({
     store,
     clock,
     ladder: SPECIFIED_LADDER,
     timeoutMs: 10_000,
     log: silentLog,
-    heldBytes,
+    loadedBytes,
     onFault: (error) => {
       throw error;
     },

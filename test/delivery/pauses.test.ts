@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { CarefulSending } from "../../src/delivery/careful-sending.ts";
-import { Pauses } from "../../src/delivery/pauses.ts";
+import { Halts } from "../../src/delivery/memory/halts.ts";
 import type { Sending } from "../../src/delivery/send/sending.ts";
-import { ManualClock } from "../harness/clock.ts";
+import type { HaltReason } from "../../src/domain/pause.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Send } from "../../src/domain/delivery.ts";
 
@@ -19,27 +19,27 @@ function aSending() {
 }
 
 describe("reasons to pause", () => {
-  it("do not cancel each other: sending goes on when the last one is gone", async () => {
-    const { calls, sending } = aSending();
-    const pauses = new Pauses(sending, new ManualClock());
-    await pauses.begin("operator", "why");
-    await pauses.begin("unrecorded", "why");
-    await pauses.begin("unrecorded", "why");
-    pauses.end("unrecorded");
-    expect(calls).not.toContain("resume");
-    pauses.end("shortage");
-    expect(calls).not.toContain("resume");
-    pauses.end("operator");
-    expect(calls.filter((call) => call === "resume")).toHaveLength(1);
+  it("do not cancel each other: sending goes on when the last one is gone", () => {
+    const halts = new Halts();
+    halts.begin("operator", "why", 1);
+    halts.begin("unrecorded", "why", 2);
+    halts.begin("unrecorded", "why", 3);
+    expect(halts.all.map(({ reason, since }) => [reason, since])).toEqual([
+      ["operator", 1],
+      ["unrecorded", 2],
+    ]);
+    expect(["unrecorded", "shortage", "operator", "operator"].map((reason) => halts.end(reason as HaltReason))).toEqual(
+      [false, false, true, false],
+    );
   });
 
-  it("let probes be made in an outage alone, not under the brake", async () => {
-    const pauses = new Pauses(aSending().sending, new ManualClock());
-    await pauses.begin("unreachable", "why");
-    expect(pauses.isOnly("unreachable")).toBe(true);
-    await pauses.begin("operator", "why");
-    expect(pauses.isOnly("unreachable")).toBe(false);
-    expect(pauses.has("operator")).toBe(true);
+  it("let probes be made in an outage alone, not under the brake", () => {
+    const halts = new Halts();
+    halts.begin("unreachable", "why", 1);
+    expect(halts.isOnly("unreachable")).toBe(true);
+    halts.begin("operator", "why", 1);
+    expect(halts.isOnly("unreachable")).toBe(false);
+    expect(halts.has("operator")).toBe(true);
   });
 });
 

@@ -33,7 +33,7 @@ it("what many endpoints are owed is read no further than memory may hold, a litt
       verb === "deliveries.due" ? (call() as Promise<DuePage>).then((page) => note(endpoint, page)) : call(),
     ),
     clock,
-    heldBytes: HELD_BYTES,
+    loadedBytes: HELD_BYTES,
     post: async (_url, { headers }) => {
       sent.push(JSON.stringify(headers));
       await open;

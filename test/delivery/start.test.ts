@@ -43,7 +43,7 @@ async function startWith(events: number): Promise<{ dir: string; asked: string[]
     ladder: [30_000],
     timeoutMs: 10_000,
     log: silentLog,
-    heldBytes: 1,
+    loadedBytes: 1,
     onFault: (error) => {
       throw error;
     },

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Window } from "../../src/delivery/window.ts";
+import { Window } from "../../src/delivery/memory/window.ts";
 import type { Claim, Position } from "../../src/domain/delivery.ts";
 import type { DuePage } from "../../src/store/store.ts";
 
@@ -60,8 +60,8 @@ describe("a window's horizon", () => {
       fc.property(fc.array(step, { maxLength: 80, size: "max" }), (steps) => {
         const disk = new Disk();
         const window = new Window(ENDPOINT);
-        // The agenda's part.
-        window.plannedAt = 0;
+        // The timetable's part.
+        window.heapAt = 0;
         let now = 100;
         let read: { page: DuePage; until: number; limit: number } | null = null;
 
@@ -89,7 +89,7 @@ describe("a window's horizon", () => {
             const event = `evt_${String(action.event).padStart(2, "0")}`;
             if (!disk.waiting.has(event)) commit(event, now + action.delay);
           } else {
-            const claim = [...window.held.values()][action.pick % Math.max(1, window.held.size)];
+            const claim = [...window.loaded.values()][action.pick % Math.max(1, window.loaded.size)];
             if (claim === undefined) continue;
             disk.waiting.delete(claim.event);
             window.release(claim.delivery);
@@ -107,7 +107,9 @@ describe("a window's horizon", () => {
           beginRead(4);
           endRead();
         }
-        expect([...window.held.keys()].sort()).toEqual([...disk.waiting.keys()].map((event) => `dlv_${event}`).sort());
+        expect([...window.loaded.keys()].sort()).toEqual(
+          [...disk.waiting.keys()].map((event) => `dlv_${event}`).sort(),
+        );
       }),
       { numRuns: 2000 },
     );

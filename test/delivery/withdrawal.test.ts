@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { Windows } from "../../src/delivery/windows.ts";
-import { Withdrawal } from "../../src/delivery/withdrawal.ts";
+import { endRead } from "../../src/delivery/core/due.ts";
+import { endpointKnown } from "../../src/delivery/core/endpoint-changed.ts";
+import { givenBack, withdrawn } from "../../src/delivery/core/withdrawn.ts";
+import { Memory } from "../../src/delivery/memory/memory.ts";
 import type { Claim } from "../../src/domain/delivery.ts";
+import type { Target } from "../../src/domain/endpoint.ts";
 
 function aClaim(event: string, endpoint = "ep_a"): Claim {
   const body = new Uint8Array(1000);
@@ -9,80 +12,66 @@ function aClaim(event: string, endpoint = "ep_a"): Claim {
   return { event, delivery, endpoint, body, number: 1, round: 1, retry: 0, trigger: "ladder", dueAt: 5, fresh: true };
 }
 
-/** A sender that has started nothing but what is `onWire`. */
-function aScene(onWire: readonly Claim[] = []) {
-  const windows = new Windows();
-  const resent: string[] = [];
-  let queue: Claim[] = [];
-  const withdrawal = new Withdrawal({
-    windows,
-    async takeBack(endpoint) {
-      const given = queue.filter((claim) => claim.endpoint === endpoint && !onWire.includes(claim));
-      queue = queue.filter((claim) => !given.includes(claim));
-      return given;
-    },
-    release: ({ endpoint, delivery }) => {
-      windows.release(endpoint, delivery);
-      withdrawal.released(delivery);
-    },
-    resend: (_, claims) => resent.push(...withdrawal.sift(claims).map(({ event }) => event)),
-  });
-  const hold = (...claims: Claim[]) => {
-    for (const claim of claims) windows.hold(claim);
-    queue.push(...claims);
-  };
-  return { windows, withdrawal, resent, hold };
+/** With these loaded for an endpoint that is enabled. */
+function aMemory(...claims: readonly Claim[]): Memory {
+  const rules = { ladder: [], maxRetryAfter: 0, timeoutMs: 10_000, loadedBytes: 1e9 };
+  const memory = new Memory({ ...rules, autoDisable: { onGone: false, afterMs: 0 } }, () => 16);
+  endpointKnown(memory, "ep_a", { endpoint: "ep_a", enabled: true } as Target);
+  for (const claim of claims) memory.windows.load(claim);
+  return memory;
 }
 
 describe("withdrawing", () => {
-  it("lets go of what was taken back, bytes and all, and sends the others on", async () => {
-    const { windows, withdrawal, resent, hold } = aScene();
+  it("lets go of what was taken back, bytes and all, and sends the others on", () => {
     const [a, b] = [aClaim("1"), aClaim("2")];
-    hold(a, b);
-    await withdrawal.withdraw([a]);
-    expect(resent).toEqual(["2"]);
-    expect([windows.held, windows.bytes]).toEqual([1, 1000]);
-    expect(windows.find("ep_a", a.delivery)).toBeUndefined();
+    const memory = aMemory(a, b);
+    expect([...withdrawn(memory, [a])]).toEqual(["ep_a"]);
+    expect(givenBack(memory, [a, b]).send).toEqual([b]);
+    expect([memory.windows.loaded, memory.windows.bytes]).toEqual([1, 1000]);
+    expect(memory.windows.find("ep_a", a.delivery)).toBeUndefined();
   });
 
-  it("holds what is on the wire until it has ended, and does not send it again", async () => {
+  it("keeps what is on the wire loaded until it has ended, and does not send it again", () => {
     const onWire = aClaim("1");
-    const { windows, withdrawal, resent, hold } = aScene([onWire]);
-    hold(onWire);
-    await withdrawal.withdraw([onWire]);
-    expect(windows.find("ep_a", onWire.delivery)).toBe(onWire);
-    expect(withdrawal.sift([onWire, aClaim("2")]).map(({ event }) => event)).toEqual(["2"]);
-    expect([windows.held, windows.bytes, resent]).toEqual([0, 0, []]);
+    const memory = aMemory(onWire);
+    withdrawn(memory, [onWire]);
+    expect(givenBack(memory, []).send).toEqual([]);
+    expect(memory.windows.find("ep_a", onWire.delivery)).toBe(onWire);
+    const other = aClaim("2");
+    memory.windows.load(other);
+    expect(givenBack(memory, [onWire, other]).send).toEqual([other]);
+    expect([memory.windows.loaded, memory.windows.bytes]).toEqual([1, 1000]);
   });
 
-  it("forgets a delivery that was released, so that a later claim of it is sent", async () => {
-    const onWire = aClaim("1");
-    const { withdrawal, hold } = aScene([onWire]);
-    hold(onWire);
-    await withdrawal.withdraw([onWire]);
-    withdrawal.released(onWire.delivery);
-    expect(withdrawal.sift([onWire])).toEqual([onWire]);
-  });
-
-  it("has what waits read again, wherever the horizon is: it may have been replayed meanwhile", async () => {
-    const { windows, withdrawal, hold } = aScene();
+  it("forgets a delivery that was released, so that a later claim of it is sent", () => {
     const claim = aClaim("1");
-    hold(claim);
-    const window = windows.of("ep_a");
-    window.beginRead();
-    windows.endRead(window, { claims: [], nextDueAt: null }, 10, 100);
+    const memory = aMemory(claim);
+    withdrawn(memory, [claim]);
+    expect(givenBack(memory, [claim]).send).toEqual([]);
+    memory.windows.load(claim);
+    expect(givenBack(memory, [claim]).send).toEqual([claim]);
+  });
+
+  it("has what waits read again, wherever the horizon is: it may have been replayed meanwhile", () => {
+    const claim = aClaim("1");
+    const memory = aMemory(claim);
+    const window = memory.windows.of("ep_a");
+    const read = { window, after: window.beginRead(), until: 10, limit: 100 };
+    endRead(memory, read, { claims: [], nextDueAt: null }, 10);
     expect(window.reaches(5)).toBe(true);
-    await withdrawal.withdraw([claim]);
+    withdrawn(memory, [claim]);
+    givenBack(memory, [claim]);
     expect(window.reaches(5)).toBe(false);
-    expect(windows.nextDueAt).toBe(0);
+    expect(memory.windows.nextDueAt).toBe(0);
   });
 
-  it("keeps a read that is under way from bringing back what nobody held", async () => {
-    const { windows, withdrawal } = aScene();
+  it("keeps a read that is under way from bringing back what was not loaded", () => {
     const claim = aClaim("1");
-    const window = windows.of("ep_a");
-    window.beginRead();
-    await withdrawal.withdraw([claim]);
-    expect(windows.endRead(window, { claims: [claim], nextDueAt: null }, 10, 100)).toEqual([]);
+    const memory = aMemory();
+    const window = memory.windows.of("ep_a");
+    const read = { window, after: window.beginRead(), until: 10, limit: 100 };
+    expect([...withdrawn(memory, [claim])]).toEqual([]);
+    expect(endRead(memory, read, { claims: [claim], nextDueAt: null }, 10).send).toEqual([]);
+    expect(memory.windows.loaded).toBe(0);
   });
 });

@@ -127,7 +127,7 @@ export class JobWorld {
       ladder: SPECIFIED_LADDER,
       timeoutMs: 10_000,
       log: silentLog,
-      heldBytes: 64 * 1024 * 1024,
+      loadedBytes: 64 * 1024 * 1024,
       onFault: (error) => {
         if (life === this.#life) throw error;
       },

@@ -1,6 +1,6 @@
 /** Bugs that are put in on purpose, to see that the simulation can see. */
-import { Window } from "../../src/delivery/window.ts";
-import { Withdrawal } from "../../src/delivery/withdrawal.ts";
+import { Dispatcher } from "../../src/delivery/dispatcher.ts";
+import { Window } from "../../src/delivery/memory/window.ts";
 import type { Recorded, Replay, Shifted } from "../../src/store/store.ts";
 import { LADDER } from "./ladder.ts";
 
@@ -129,9 +129,9 @@ const plants = {
   /** An event was cancelled, and memory does not hear of it. */
   "cancel-unheard": {
     patch: () => {
-      const { withdraw } = Withdrawal.prototype;
-      Withdrawal.prototype.withdraw = async () => {};
-      return () => void (Withdrawal.prototype.withdraw = withdraw);
+      const { withdraw } = Dispatcher.prototype;
+      Dispatcher.prototype.withdraw = async () => {};
+      return () => void (Dispatcher.prototype.withdraw = withdraw);
     },
     kinds: { ...NO_CRASH, receivers: true, bursts: true, hands: true },
   },

@@ -4,7 +4,8 @@ import { Signer } from "../../src/delivery/send/signer.ts";
 import type { SenderSettings } from "../../src/delivery/send/open-sender.ts";
 import type { SenderThreadData } from "../../src/delivery/threads/messages.ts";
 import { Sender, type SenderParts } from "../../src/delivery/send/sender.ts";
-import type { Ended, Sending } from "../../src/delivery/send/sending.ts";
+import type { Ended } from "../../src/domain/attempt.ts";
+import type { Sending } from "../../src/delivery/send/sending.ts";
 import { serveSender } from "../../src/delivery/threads/serve-sender.ts";
 import type { StartThread } from "../../src/delivery/threads/thread-port.ts";
 import { SenderPool } from "../../src/delivery/threads/sender-pool.ts";
@@ -91,7 +92,7 @@ export class Process {
       timeoutMs: TIMEOUT_MS,
       log: silentLog,
       // So little that it is full at every burst.
-      heldBytes: 2 * 1024,
+      loadedBytes: 2 * 1024,
       onFault: (error) => {
         if (this.alive) throw error;
       },

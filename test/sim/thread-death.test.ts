@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Ended } from "../../src/delivery/send/sending.ts";
+import type { Ended } from "../../src/domain/attempt.ts";
 import { Sender } from "../../src/delivery/send/sender.ts";
 import { serveSender } from "../../src/delivery/threads/serve-sender.ts";
 import { SenderPool } from "../../src/delivery/threads/sender-pool.ts";

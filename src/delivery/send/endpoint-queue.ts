@@ -5,11 +5,10 @@
  * half of the cap in flight lets the other go first. So each gets at least half, and none starves however small the cap.
  */
 import type { Send } from "../../domain/delivery.ts";
+import { INITIAL_CAP } from "../../domain/endpoint.ts";
 import type { EvenPace } from "../../domain/token-bucket.ts";
 import type { Speed } from "./speed.ts";
 
-/** What an endpoint may have in flight before anything is known of it. */
-export const INITIAL_CAP = 16;
 const DEAD_AFTER = 3;
 
 interface Lane {

@@ -12,7 +12,8 @@
 import type { Send } from "../../domain/delivery.ts";
 import { Timetable, type Scheduled } from "../../domain/timetable.ts";
 import { EvenPace, TokenBucket } from "../../domain/token-bucket.ts";
-import { EndpointQueue, INITIAL_CAP } from "./endpoint-queue.ts";
+import { INITIAL_CAP } from "../../domain/endpoint.ts";
+import { EndpointQueue } from "./endpoint-queue.ts";
 import { PacedJobs } from "./paced-jobs.ts";
 import type { Speed } from "./speed.ts";
 

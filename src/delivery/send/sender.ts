@@ -4,13 +4,13 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { AddressRules } from "../../domain/address.ts";
-import { noResponse, type Outcome } from "../../domain/attempt.ts";
+import { noResponse, type Ended, type Outcome } from "../../domain/attempt.ts";
 import type { Send } from "../../domain/delivery.ts";
 import type { Target } from "../../domain/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { InFlightLimit } from "./in-flight-limit.ts";
 import type { Signer } from "./signer.ts";
-import { isResumed, type Ended, type Sending } from "./sending.ts";
+import { isResumed, type Sending } from "./sending.ts";
 import { Speedometer } from "./speed.ts";
 import { FairQueue } from "./fair-queue.ts";
 

@@ -1,6 +1,5 @@
 /** What the dispatcher asks of those that send: a sender beside it, or a pool of them on threads. */
 import type { AddressRules } from "../../domain/address.ts";
-import type { Outcome } from "../../domain/attempt.ts";
 import type { Send } from "../../domain/delivery.ts";
 import type { Target } from "../../domain/endpoint.ts";
 
@@ -31,17 +30,6 @@ export interface Sending {
   abort(): void;
   /** After a drain. */
   close(): Promise<void>;
-}
-
-/** One attempt that has ended. */
-export interface Ended {
-  readonly delivery: string;
-  readonly endpoint: string;
-  readonly url: string;
-  readonly startedAt: number;
-  /** Of the secret that signed; null when nothing was signed. */
-  readonly secretVersion: number | null;
-  readonly outcome: Outcome;
 }
 
 /** Whether an endpoint that was disabled is enabled again. */

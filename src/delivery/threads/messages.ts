@@ -4,11 +4,10 @@
  * rows of numbers and one text, and whatever else there is as it is.
  */
 import type { AddressRules } from "../../domain/address.ts";
-import { isPlain, plainSuccess, type Outcome, type Trigger } from "../../domain/attempt.ts";
+import { isPlain, plainSuccess, type Ended, type Outcome, type Trigger } from "../../domain/attempt.ts";
 import type { Send } from "../../domain/delivery.ts";
 import type { Target } from "../../domain/endpoint.ts";
 import type { SenderSettings } from "../send/open-sender.ts";
-import type { Ended } from "../send/sending.ts";
 
 export interface SenderThreadData {
   readonly settings: SenderSettings;

@@ -3,12 +3,12 @@
  * lost: what it had waiting goes to the new one, and what was on the wire then into quarantine.
  */
 import type { AddressRules } from "../../domain/address.ts";
+import type { Ended } from "../../domain/attempt.ts";
 import type { Send } from "../../domain/delivery.ts";
-import type { Target } from "../../domain/endpoint.ts";
+import { INITIAL_CAP, type Target } from "../../domain/endpoint.ts";
 import type { Log } from "../../log.ts";
-import { INITIAL_CAP } from "../send/endpoint-queue.ts";
 import type { SenderSettings } from "../send/open-sender.ts";
-import { isResumed, type Ended, type Sending } from "../send/sending.ts";
+import { isResumed, type Sending } from "../send/sending.ts";
 import { Quarantine } from "./quarantine.ts";
 import { ThreadPort, type Outstanding, type StartThread } from "./thread-port.ts";
 

@@ -44,7 +44,7 @@ export class Outage {
   }
 
   /** Whether `sign` must be told of whom it is. */
-  get caresWho(): boolean {
+  get tellsHostsApart(): boolean {
     return this.#silent.size > 0 || this.#cutOff.size > 0;
   }
 

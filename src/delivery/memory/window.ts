@@ -1,30 +1,32 @@
 /**
- * What memory holds of one endpoint's pending deliveries, and its horizon.
+ * What memory has loaded of one endpoint's pending deliveries, and its horizon.
  *
- * The invariant, for each delivery that waits on disk: at or below the horizon it is held here; above it, it falls due
- * no earlier than `nextDueAt`, and while something is held or `planned` somebody will read it then. (A fresh delivery
- * is always held.) Only a read raises the horizon; whoever commits a waiting delivery that is not held, or lets go of
- * one that waits, says so (`noteWaiting`) in the same turn, and the horizon drops to just below it. So a replay due now,
- * a late result, an enable, a clock set back are seen by the next read, and nothing is stuck. After a crash the horizon
- * is at the beginning and everything due is read again: nothing is claimed on disk. `horizon-sweep.ts` looks once a
- * minute whether all of this is so.
+ * The invariant, for each delivery that waits on disk: at or below the horizon it is loaded here; above it, it falls due
+ * no earlier than `nextDueAt`, and while something is loaded or planned it will be read then. (A fresh delivery is
+ * always loaded.) Only a read raises the horizon. A waiting delivery that is committed and not loaded, or that memory
+ * lets go of, is noted in the same turn (`noteWaiting`), and the horizon drops to just below it. So a replay due now, a
+ * late result, an enable, a clock set back are seen by the next read, and nothing is stuck. After a crash the horizon is
+ * at the beginning and everything due is read again: nothing is claimed on disk. `horizon-sweep.ts` checks once a minute
+ * that all of this is so.
  */
-import type { Claim, Position } from "../domain/delivery.ts";
-import type { DuePage, Owed } from "../store/store.ts";
+import type { Claim, Position } from "../../domain/delivery.ts";
+import type { Scheduled } from "../../domain/timetable.ts";
+import type { DuePage, Owed } from "../../store/store.ts";
 
 const BEGINNING: Position = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
 /** Sorts after every event id. */
 const AFTER_ALL = "~";
 const NOTHING: ReadonlyMap<string, Claim> = new Map();
 
-export class Window {
+export class Window implements Scheduled {
   readonly endpoint: string;
-  /** Made for the first delivery that is held: most of many endpoints only ever wait. */
-  #held: Map<string, Claim> | null = null;
+  /** When the next read is planned, and its place in the timetable; -1 while none is planned. */
+  wakeAt = Number.POSITIVE_INFINITY;
+  heapAt = -1;
+  /** Made for the first delivery that is loaded: most of many endpoints only ever wait. */
+  #loaded: Map<string, Claim> | null = null;
   /** When the first delivery above the horizon falls due; Infinity when there is none. */
   nextDueAt = Number.POSITIVE_INFINITY;
-  /** When the agenda names this window; Infinity when it does not. */
-  plannedAt = Number.POSITIVE_INFINITY;
   #horizon = BEGINNING;
   /** The lowest position noted while a read was under way: the read may not have seen it. */
   #notedMeanwhile: Position | null = null;
@@ -36,20 +38,20 @@ export class Window {
   }
 
   /** By delivery id: waiting for its turn, on the wire, or with its result on the way to the disk. */
-  get held(): ReadonlyMap<string, Claim> {
-    return this.#held ?? NOTHING;
+  get loaded(): ReadonlyMap<string, Claim> {
+    return this.#loaded ?? NOTHING;
   }
 
-  hold(claim: Claim): void {
-    (this.#held ??= new Map()).set(claim.delivery, claim);
+  load(claim: Claim): void {
+    (this.#loaded ??= new Map()).set(claim.delivery, claim);
   }
 
   release(delivery: string): void {
-    this.#held?.delete(delivery);
+    this.#loaded?.delete(delivery);
     this.#releasedMeanwhile?.add(delivery);
   }
 
-  /** A delivery was committed as waiting at this position, and memory does not hold it. */
+  /** A delivery was committed as waiting at this position, and memory has not loaded it. */
   noteWaiting(position: Position): void {
     if (
       this.#releasedMeanwhile !== null &&
@@ -67,13 +69,13 @@ export class Window {
 
   /** Whether something above the horizon that falls due at this instant will be read then. */
   awaits(dueAt: number): boolean {
-    // What is held comes to its end, and then its room is filled.
-    return this.nextDueAt <= dueAt && (this.plannedAt < Number.POSITIVE_INFINITY || this.held.size > 0);
+    // What is loaded comes to its end, and then its room is filled.
+    return this.nextDueAt <= dueAt && (this.heapAt !== -1 || this.loaded.size > 0);
   }
 
   /** Whether the invariant does not hold for a delivery that waits on disk: memory has lost it. */
   misses(owed: Owed): boolean {
-    if (this.held.has(owed.delivery)) return false;
+    if (this.loaded.has(owed.delivery)) return false;
     return !isBefore(this.#horizon, owed) || !this.awaits(owed.dueAt);
   }
 
@@ -82,7 +84,7 @@ export class Window {
     return this.#horizon;
   }
 
-  /** Takes in a page read up to `until`; the answer is what memory did not hold yet, and now does. */
+  /** Takes in a page read up to `until`; the answer is what was not loaded yet, and now is. */
   endRead(page: DuePage, until: number, limit: number): Claim[] {
     const last = page.claims.at(-1);
     const short = page.claims.length < limit;
@@ -92,8 +94,8 @@ export class Window {
     this.nextDueAt = page.nextDueAt ?? Number.POSITIVE_INFINITY;
     const added: Claim[] = [];
     for (const claim of page.claims) {
-      if (this.held.has(claim.delivery) || this.#releasedMeanwhile?.has(claim.delivery) === true) continue;
-      this.hold(claim);
+      if (this.loaded.has(claim.delivery) || this.#releasedMeanwhile?.has(claim.delivery) === true) continue;
+      this.load(claim);
       added.push(claim);
     }
     this.#finishRead();

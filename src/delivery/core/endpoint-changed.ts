@@ -1,0 +1,38 @@
+/** An endpoint was looked up, or is no more. */
+import type { KnownEndpoint } from "../memory/endpoints.ts";
+import type { Memory } from "../memory/memory.ts";
+import { Effects } from "./effects.ts";
+import { handOver, release } from "./hand-over.ts";
+
+/** The sender knows it; null when there is no such endpoint any more. */
+export function endpointKnown(memory: Memory, endpoint: string, target: KnownEndpoint | null): Effects {
+  const effects = new Effects();
+  const waited = memory.endpoints.known(endpoint, target);
+  if (target === null) for (const { delivery } of waited) release(memory, endpoint, delivery, effects);
+  else handOver(memory, waited, effects);
+  return effects;
+}
+
+/** The store could not say; what waits for the endpoint is handed over again at the next tick. */
+export function endpointUnknown(memory: Memory, endpoint: string): void {
+  memory.refused = [...memory.refused, ...memory.endpoints.forget(endpoint)];
+}
+
+/** What the endpoint is owed may be read again, as far as it is due. */
+export function endpointReadable({ windows }: Memory, endpoint: string): Effects {
+  const effects = new Effects();
+  windows.plan(windows.of(endpoint));
+  effects.readDue = true;
+  return effects;
+}
+
+/** It was deleted. `given`: deliveries of it that the sender gave back. */
+export function endpointDropped(memory: Memory, endpoint: string, given: readonly string[]): Effects {
+  const effects = new Effects();
+  const window = memory.windows.of(endpoint);
+  window.nextDueAt = Number.POSITIVE_INFINITY;
+  memory.windows.plan(window);
+  for (const { delivery } of memory.endpoints.forget(endpoint)) release(memory, endpoint, delivery, effects);
+  for (const delivery of given) release(memory, endpoint, delivery, effects);
+  return effects;
+}

@@ -1,0 +1,335 @@
+/**
+ * Does what the core decides, and takes what comes of it back to the core. Here delivery awaits the store, and here the
+ * sender, the timers and the store answer.
+ *
+ *   published ──send──► sender ──ended──► record ──► store ──recorded──► released
+ *       └──waiting──► disk ──readDue──► send               └──retry──► disk
+ */
+import { Alarm } from "../alarm.ts";
+import type { Clock } from "../clock.ts";
+import type { Ended } from "../domain/attempt.ts";
+import type { Claim } from "../domain/delivery.ts";
+import { isDamaged } from "../domain/endpoint.ts";
+import { WebhookdError } from "../domain/errors.ts";
+import type { Log } from "../log.ts";
+import type { EventDelivery, Store } from "../store/store.ts";
+import { logAttempt } from "./attempt-log.ts";
+import { ClockSteps } from "./clock-steps.ts";
+import { clockSet } from "./core/clock-set.ts";
+import { endRead } from "./core/due.ts";
+import type { Disabling, Effects } from "./core/effects.ts";
+import { ended, resolversAsked, timePassed } from "./core/ended.ts";
+import { endpointKnown, endpointUnknown } from "./core/endpoint-changed.ts";
+import { notRecorded, recordAgain, recorded } from "./core/recorded.ts";
+import { requestAnswered } from "./core/requested.ts";
+import { givenBack, notParked, parked } from "./core/withdrawn.ts";
+import { DueReader } from "./due-reader.ts";
+import type { KnownEndpoint } from "./memory/endpoints.ts";
+import type { DecidedAttempt, Now } from "./memory/ended.ts";
+import { Memory, type DeliveryRules } from "./memory/memory.ts";
+import type { Sending } from "./send/sending.ts";
+import type { DeliveryWatcher } from "./watcher.ts";
+import { Waker } from "./waker.ts";
+
+/** Deliveries that one commit writes back. */
+const PARKED_AT_ONCE = 500;
+/** However many resolvers there are, and however patient the one who asks them. */
+const RESOLVERS_MS = 3000;
+
+export interface ExecutorParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly rules: DeliveryRules;
+  readonly sending: (onEnded: (batch: readonly Ended[]) => void) => Sending;
+  /** Why this host's resolvers are of no use to anybody, or null. */
+  readonly askResolvers: () => Promise<string | null>;
+  /** Called where an error is our bug: the daemon must end rather than go on wrongly. */
+  readonly onFault: (error: unknown) => void;
+  /** An endpoint was disabled by the daemon: nothing more may be started for it. */
+  readonly onDisabled: (endpoint: string) => Promise<void>;
+  readonly watcher: DeliveryWatcher | undefined;
+}
+
+export class Executor {
+  readonly memory: Memory;
+  readonly sending: Sending;
+  readonly #parts: ExecutorParts;
+  readonly #clockSteps: ClockSteps;
+  readonly #dueReader: DueReader;
+  readonly #waker: Waker;
+  readonly #alarms: { readonly unreachable: Alarm; readonly shortage: Alarm };
+  /** The latest look-up of each endpoint that is being looked up: only its answer counts. */
+  readonly #lookUps = new Map<string, Promise<KnownEndpoint | null>>();
+  readonly #onReleased = new Map<string, () => void>();
+  /** Commits come in the order of their calls, so the last one stands for all. */
+  #written: Promise<void> = Promise.resolve();
+  #recording = 0;
+  #givesUp = false;
+  #timerAt = Number.POSITIVE_INFINITY;
+  #cancelTimer: (() => void) | null = null;
+  #cancelAsking: (() => void) | null = null;
+  #onIdle: (() => void)[] = [];
+
+  constructor(parts: ExecutorParts) {
+    const { clock, log, rules } = parts;
+    this.#parts = parts;
+    this.sending = parts.sending((batch) => this.do(ended(this.memory, batch, this.now())));
+    this.memory = new Memory(rules, (endpoint) => this.sending.cap(endpoint));
+    this.#clockSteps = new ClockSteps(clock);
+    this.#alarms = { unreachable: new Alarm(clock, log), shortage: new Alarm(clock, log) };
+    this.#dueReader = new DueReader({ ...parts, memory: this.memory });
+    this.#waker = new Waker({
+      clock,
+      pass: () => this.#readDue(),
+      nextDueAt: () => this.memory.windows.nextDueAt,
+      onRest: () => this.rest(),
+      onError: (error) => this.failed(error),
+    });
+  }
+
+  /** Looks at the clocks, and takes in that one was set. */
+  now(): Now {
+    const { clock, log } = this.#parts;
+    const by = this.#clockSteps.check();
+    const now = { wall: clock.now(), monotonic: clock.monotonic() };
+    if (by === 0) return now;
+    clockSet(this.memory, by, now);
+    log.warn({ step_ms: Math.round(by) }, "the clock was set; due times move with it");
+    return now;
+  }
+
+  do(effects: Effects): void {
+    const { sending } = this;
+    if (effects.sending === "pause") void sending.pause();
+    if (effects.sending === "resume") sending.resume();
+    for (const each of effects.disable) this.#run(this.#disable(each));
+    if (effects.record.length > 0) this.#record(effects.record);
+    if (effects.send.length > 0) sending.send(effects.send);
+    if (effects.park.length > 0) void this.park(effects.park).then(() => this.wake());
+    for (const endpoint of effects.lookUp) this.#run(this.lookUp(endpoint));
+    for (const owed of effects.askFor) this.#run(this.#askFor(owed));
+    for (const { alarm, over, message, fields } of effects.alarms) {
+      if (over) this.#alarms[alarm].clear(message);
+      else this.#alarms[alarm].raise(message, fields);
+    }
+    if (effects.probe) sending.probe();
+    if (effects.askResolvers) void this.#askResolvers();
+    for (const delivery of effects.released) this.#tellReleased(delivery);
+    if (effects.readDue) this.wake();
+    this.#armTimer();
+  }
+
+  /** Reads what is due, soon. */
+  wake(): void {
+    this.#waker.wake();
+  }
+
+  /** As `Deliveries.released`. */
+  released({ endpoint, delivery }: Claim, enough?: AbortSignal): Promise<void> {
+    if (this.memory.windows.find(endpoint, delivery) === undefined) return Promise.resolve();
+    this.memory.watched.add(delivery);
+    enough?.addEventListener("abort", () => this.#tellReleased(delivery), { once: true });
+    return new Promise((resolve) => this.#onReleased.set(delivery, resolve));
+  }
+
+  /** The endpoint as it is now, once the sender knows it; null when there is none. */
+  async lookUp(endpoint: string): Promise<KnownEndpoint | null> {
+    this.memory.endpoints.lookUp(endpoint);
+    const lookUp = this.#askEndpoint(endpoint, this.#lookUps.get(endpoint));
+    this.#lookUps.set(endpoint, lookUp);
+    const isLatest = () => this.#lookUps.get(endpoint) === lookUp && this.#lookUps.delete(endpoint);
+    try {
+      const target = await lookUp;
+      if (isLatest()) this.do(endpointKnown(this.memory, endpoint, target));
+      return target;
+    } catch (error) {
+      if (isLatest()) endpointUnknown(this.memory, endpoint);
+      throw error;
+    } finally {
+      this.rest();
+    }
+  }
+
+  /** The endpoint was deleted: what a look-up says of it from now on does not count. */
+  forgetEndpoint(endpoint: string): void {
+    this.#lookUps.delete(endpoint);
+  }
+
+  /** Has the sender give back what it has not started of the endpoint. All of it is still loaded. */
+  async takeBack(endpoint: string): Promise<Claim[]> {
+    const given = await this.sending.forget(endpoint);
+    return given.flatMap((delivery) => this.memory.windows.find(endpoint, delivery) ?? []);
+  }
+
+  /** Resolves once nothing is started of the endpoint that was withdrawn, or that it may not be sent now. */
+  async sift(endpoint: string): Promise<void> {
+    const effects = givenBack(this.memory, await this.takeBack(endpoint));
+    const parks = effects.park.splice(0);
+    this.do(effects);
+    await this.park(parks);
+  }
+
+  /** Resolves once these are loaded no more. Never rejects: what a full disk does not take stays loaded. */
+  async park(claims: readonly Claim[]): Promise<void> {
+    const { clock, onFault, store } = this.#parts;
+    for (let at = 0; at < claims.length; at += PARKED_AT_ONCE) {
+      const chunk = claims.slice(at, at + PARKED_AT_ONCE);
+      try {
+        this.do(parked(this.memory, chunk, await store.deliveries.park(chunk, clock.now())));
+      } catch (error) {
+        notParked(this.memory, claims.slice(at));
+        if (!(error instanceof WebhookdError)) onFault(error);
+        break;
+      }
+    }
+    this.rest();
+  }
+
+  /** What is not tried again now, the next tick tries again; anything else is our bug. */
+  failed(error: unknown): void {
+    if (!(error instanceof WebhookdError)) this.#parts.onFault(error);
+  }
+
+  // --- the end ---
+
+  /** Something has come to its end: who waits for idleness may have waited long enough. */
+  rest(): void {
+    if (this.#onIdle.length === 0 || !this.#isIdle()) return;
+    for (const resolve of this.#onIdle.splice(0)) resolve();
+  }
+
+  /** Resolves when nothing is due, in flight or unrecorded. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onIdle.push(resolve);
+      this.rest();
+    });
+  }
+
+  /** No timer is left behind. */
+  stopTimers(): void {
+    this.#waker.stop();
+    this.#cancelTimer?.();
+    this.#cancelAsking?.();
+  }
+
+  /** What cannot be recorded from now on is given up: it will be attempted again after the next start. */
+  recordForTheLastTime(): void {
+    this.#givesUp = true;
+    this.do(recordAgain(this.memory, this.now()));
+  }
+
+  /** Nothing is released any more: whoever waits for it goes on. */
+  endReleases(): void {
+    for (const delivery of this.memory.watched) this.#tellReleased(delivery);
+  }
+
+  #isIdle(): boolean {
+    const { halts, manual, unrecorded, windows } = this.memory;
+    if (this.#waker.passing || this.#recording > 0 || unrecorded.length > 0) return false;
+    if (halts.stopping) return true;
+    return !halts.onTrial && !manual.busy && windows.loaded === 0 && windows.nextDueAt > this.#parts.clock.now();
+  }
+
+  // --- effects ---
+
+  #record(attempts: readonly DecidedAttempt[]): void {
+    const { log, store, watcher } = this.#parts;
+    for (const attempt of attempts) logAttempt(log, attempt, this.memory.endpoints.tenantOf(attempt.claim.endpoint));
+    this.#recording++;
+    this.#written = store.deliveries.record(attempts).then(
+      (results) => {
+        this.#recording--;
+        const wasStuck = this.memory.halts.has("unrecorded");
+        this.do(recorded(this.memory, attempts, results, this.now()));
+        if (wasStuck && !this.memory.halts.has("unrecorded")) log.info({}, "results can be recorded again");
+        attempts.forEach((attempt, at) => watcher?.attempted(attempt, results[at]!));
+        this.#waker.arm();
+        this.rest();
+      },
+      (error: unknown) => {
+        this.#recording--;
+        if (!this.memory.halts.has("unrecorded")) {
+          log.error({ err: error }, "results cannot be recorded; no attempt is made until they can be");
+        }
+        this.do(notRecorded(this.memory, this.#givesUp ? [] : attempts, this.now()));
+        this.rest();
+      },
+    );
+  }
+
+  async #askEndpoint(endpoint: string, before: Promise<unknown> | undefined): Promise<KnownEndpoint | null> {
+    // The sender must hear the newest settings last.
+    await before?.catch(() => {});
+    const target = await this.#parts.store.endpoints.target(endpoint);
+    if (target !== null && !isDamaged(target)) await this.sending.setTarget(target);
+    return target;
+  }
+
+  async #askFor(owed: EventDelivery): Promise<void> {
+    let claim: Claim | null;
+    try {
+      claim = await this.#parts.store.deliveries.requestedAttempt(owed.delivery);
+    } catch (error) {
+      this.memory.manual.notAnswered(owed);
+      throw error;
+    }
+    this.do(requestAnswered(this.memory, owed, claim));
+    this.rest();
+  }
+
+  async #disable({ endpoint, url, reason }: Disabling): Promise<void> {
+    const { store, clock, log, onDisabled, rules, watcher } = this.#parts;
+    if (reason === "failing") {
+      const since = await store.endpoints.failingSince(endpoint);
+      if (since === null || clock.now() - since < rules.autoDisable.afterMs) return;
+    }
+    if (!(await store.endpoints.disable(endpoint, url, reason, clock.now()))) return;
+    log.warn({ endpoint, reason }, "endpoint.disabled");
+    watcher?.disabled(endpoint, reason);
+    await onDisabled(endpoint);
+  }
+
+  async #askResolvers(): Promise<void> {
+    const { askResolvers, clock } = this.#parts;
+    const why = await new Promise<string | null>((resolve) => {
+      const late = () => resolve(`this host's DNS resolvers answer nothing within ${RESOLVERS_MS / 1000} s`);
+      this.#cancelAsking = clock.after(RESOLVERS_MS, late);
+      void askResolvers().then(resolve, () => resolve(null));
+    });
+    this.#cancelAsking?.();
+    this.do(resolversAsked(this.memory, why, this.now()));
+  }
+
+  async #readDue(): Promise<void> {
+    if (this.memory.halts.onTrial) return;
+    this.now();
+    for await (const step of this.#dueReader.pass(this.#written)) {
+      if ("unknown" in step) await (this.#lookUps.get(step.unknown) ?? this.lookUp(step.unknown));
+      else this.do(endRead(this.memory, step.read, step.page, this.#parts.clock.now()));
+    }
+  }
+
+  #tellReleased(delivery: string): void {
+    this.memory.watched.delete(delivery);
+    this.#onReleased.get(delivery)?.();
+    this.#onReleased.delete(delivery);
+  }
+
+  #run(work: Promise<unknown>): void {
+    work.catch((error: unknown) => this.failed(error));
+  }
+
+  #armTimer(): void {
+    const at = this.memory.wakeAt;
+    if (at >= this.#timerAt) return;
+    this.#cancelTimer?.();
+    this.#timerAt = at;
+    const { clock } = this.#parts;
+    this.#cancelTimer = clock.after(Math.max(1, Math.ceil(at - clock.monotonic())), () => {
+      this.#timerAt = Number.POSITIVE_INFINITY;
+      this.do(timePassed(this.memory, this.now()));
+    });
+  }
+}

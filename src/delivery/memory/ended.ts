@@ -1,0 +1,23 @@
+/** Attempts that have ended, on their way to being recorded. */
+import type { Ended } from "../../domain/attempt.ts";
+import type { Claim } from "../../domain/delivery.ts";
+import type { EndedAttempt } from "../../store/store.ts";
+
+/** One reading of the clocks, in milliseconds: instants are of the wall clock, durations of the monotonic one. */
+export interface Now {
+  readonly wall: number;
+  readonly monotonic: number;
+}
+
+export interface EndedClaim {
+  readonly claim: Claim;
+  readonly ended: Ended;
+  /** Monotonic. */
+  readonly endedAt: number;
+}
+
+/** With what its due time was reckoned by: the clock's epoch, and when it ended in monotonic time. */
+export interface DecidedAttempt extends EndedAttempt {
+  readonly epoch: number;
+  readonly endedAt: number;
+}

@@ -1,0 +1,63 @@
+/** All that the dispatcher remembers. Whatever of it must not be lost is on the disk as well. */
+import type { Claim } from "../../domain/delivery.ts";
+import type { Ladder } from "../../domain/ladder.ts";
+import { DueMoves } from "./due-moves.ts";
+import type { DecidedAttempt } from "./ended.ts";
+import { Endpoints } from "./endpoints.ts";
+import { Halts } from "./halts.ts";
+import { ManualAttempts } from "./manual-attempts.ts";
+import { Reachability } from "./reachability.ts";
+import { Shortage } from "./shortage.ts";
+import { Windows } from "./windows.ts";
+
+export interface DeliveryRules {
+  readonly ladder: Ladder;
+  /** Milliseconds by which a receiver may put off its next attempt; 0 keeps the ladder exact. */
+  readonly maxRetryAfter: number;
+  /** How long an attempt may take, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Bytes of bodies that memory may hold. */
+  readonly loadedBytes: number;
+  readonly autoDisable: AutoDisableRules;
+}
+
+/** When endpoints are disabled by themselves. */
+export interface AutoDisableRules {
+  /** At an answer of 410. */
+  readonly onGone: boolean;
+  /** After so many milliseconds of failures without a success; 0 for never. */
+  readonly afterMs: number;
+}
+
+export class Memory {
+  readonly rules: DeliveryRules;
+  /** How many attempts to the endpoint may be in flight at once, as far as is known. */
+  readonly capOf: (endpoint: string) => number;
+  readonly windows: Windows;
+  readonly endpoints = new Endpoints();
+  readonly halts = new Halts();
+  readonly manual: ManualAttempts;
+  readonly reachability: Reachability;
+  readonly shortage = new Shortage();
+  readonly dueMoves = new DueMoves();
+  /** Deliveries that were taken back while they were loaded, and are still: none of them is started any more. */
+  readonly withdrawn = new Set<string>();
+  /** Deliveries for whose release somebody waits. */
+  readonly watched = new Set<string>();
+  /** What the store did not take, and takes perhaps at the next tick: results, and deliveries to be given back. */
+  unrecorded: readonly DecidedAttempt[] = [];
+  refused: readonly Claim[] = [];
+
+  constructor(rules: DeliveryRules, capOf: (endpoint: string) => number) {
+    this.rules = rules;
+    this.capOf = capOf;
+    this.windows = new Windows(rules.loadedBytes);
+    this.manual = new ManualAttempts(this.windows, this.endpoints, this.halts);
+    this.reachability = new Reachability(rules.timeoutMs);
+  }
+
+  /** When time itself is an input, in monotonic milliseconds. */
+  get wakeAt(): number {
+    return Math.min(this.reachability.wakeAt, this.shortage.wakeAt);
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Our own faults, an attempt at a time: this process or host ran out of something. The attempt is made again in a
+ * second and uses no rung; the sender starts fewer at once until then.
+ */
+import type { Claim } from "../../domain/delivery.ts";
+import type { Halt } from "../../domain/pause.ts";
+import type { Now } from "./ended.ts";
+
+const AGAIN_MS = 1000;
+/** It is over when it was not heard of for so long, which is longer than an attempt waits to be made again. */
+const QUIET_MS = 3000;
+
+export class Shortage {
+  /** While it goes on. */
+  halt: Halt | null = null;
+  #waiting: Claim[] = [];
+  /** Monotonic; Infinity when nothing waits, or it is over. */
+  #againAt = Number.POSITIVE_INFINITY;
+  #overAt = Number.POSITIVE_INFINITY;
+
+  /** When `timePassed` has something to do, in monotonic milliseconds. */
+  get wakeAt(): number {
+    return Math.min(this.#againAt, this.#overAt);
+  }
+
+  /** The attempt was not the receiver's fault: the delivery waits to be sent again. */
+  wait(claim: Claim, detail: string, now: Now): void {
+    this.halt = { reason: "shortage", since: this.halt?.since ?? now.wall, detail };
+    this.#againAt = Math.min(this.#againAt, now.monotonic + AGAIN_MS);
+    this.#overAt = now.monotonic + QUIET_MS;
+    this.#waiting.push(claim);
+  }
+
+  /** The answer is what takes its turn again, and whether the shortage is over. */
+  timePassed(now: number): { readonly again: readonly Claim[]; readonly isOver: boolean } {
+    const again = now >= this.#againAt ? this.#waiting.splice(0) : [];
+    if (now >= this.#againAt) this.#againAt = Number.POSITIVE_INFINITY;
+    const isOver = now >= this.#overAt;
+    if (isOver) {
+      this.#overAt = Number.POSITIVE_INFINITY;
+      this.halt = null;
+    }
+    return { again, isOver };
+  }
+
+  /** What waits is on the disk, too. */
+  stop(): void {
+    this.#againAt = this.#overAt = Number.POSITIVE_INFINITY;
+  }
+}
