@@ -73,6 +73,18 @@ const RULES: Rule[] = [
     why: "senders behind message ports, which know nothing of the dispatcher",
   },
   {
+    from: "src/delivery/memory",
+    may: ["src/delivery/memory", "src/domain"],
+    types: ["src/store/store.ts"],
+    why: "what the dispatcher remembers: pure, and no I/O",
+  },
+  {
+    from: "src/delivery/core",
+    may: ["src/delivery/core", "src/delivery/memory", "src/domain"],
+    types: ["src/store/store.ts"],
+    why: "the dispatcher's transitions: pure, and time is an argument",
+  },
+  {
     from: "src/delivery",
     may: ["src/delivery", "src/domain", "src/alarm.ts", "src/clock.ts", "src/packed.ts", NODE, "undici"],
     types: ["src/store/store.ts", "src/log.ts"],

@@ -4,8 +4,8 @@ import type { Mutant } from "./mutant.ts";
 export const DELIVERY: readonly Mutant[] = [
   {
     name: "results-that-failed-are-dropped",
-    file: "src/delivery/recorder.ts",
-    find: "        if (!this.#ending) this.#unrecorded.push(...attempts);\n",
+    file: "src/delivery/core/recorded.ts",
+    find: "  memory.unrecorded = [...memory.unrecorded, ...attempts];\n",
     replace: "",
     tests: ["test/sim/sim.test.ts"],
   },
@@ -40,20 +40,20 @@ export const DELIVERY: readonly Mutant[] = [
   {
     name: "the-brake-is-not-heard",
     file: "src/delivery/dispatcher.ts",
-    find: 'return this.#out.pauses.begin("operator", "the brake is on");',
+    find: "return this.#executor.sending.pause();",
     replace: "return Promise.resolve();",
     tests: ["test/sim/sim.test.ts"],
   },
   {
     name: "a-held-publish-is-not-noted",
-    file: "src/delivery/dispatcher.ts",
-    find: "      windows.noteWaiting(waiting);\n",
+    file: "src/delivery/core/published.ts",
+    find: "    windows.noteWaiting(each);\n",
     replace: "",
     tests: ["test/sim/sim.test.ts"],
   },
   {
     name: "careful-mode-does-not-try-again",
-    file: "src/delivery/outbound.ts",
+    file: "src/delivery/dispatcher.ts",
     find: "    this.#careful?.retry();\n",
     replace: "",
     tests: ["test/sim/sim.test.ts"],
@@ -95,7 +95,7 @@ export const DELIVERY: readonly Mutant[] = [
   },
   {
     name: "due-times-are-not-clamped",
-    file: "src/delivery/clock-shift.ts",
+    file: "src/delivery/core/clock-set.ts",
     find: "Math.min(dueAt, now + delayBefore(ladder, retry))",
     replace: "dueAt",
     tests: ["test/sim/sim.test.ts", "test/e2e/retries.test.ts"],

@@ -1,5 +1,6 @@
 /** Bugs that are put in on purpose, to see that the simulation can see. */
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
+import { Executor } from "../../src/delivery/executor.ts";
 import { Window } from "../../src/delivery/memory/window.ts";
 import type { Recorded, Replay, Shifted } from "../../src/store/store.ts";
 import { LADDER } from "./ladder.ts";
@@ -125,6 +126,18 @@ const plants = {
     },
     kinds: { ...NO_CRASH, disk: false, hands: true },
     lasts: 240_000,
+  },
+  /** A result is entered twice: it was one attempt. */
+  "recorded-twice": {
+    patch: () => {
+      const real = Executor.prototype.do;
+      Executor.prototype.do = function (this: Executor, effects) {
+        effects.record.push(...effects.record);
+        real.call(this, effects);
+      };
+      return () => void (Executor.prototype.do = real);
+    },
+    kinds: NO_CRASH,
   },
   /** An event was cancelled, and memory does not hear of it. */
   "cancel-unheard": {
