@@ -9,7 +9,7 @@ import { openListener, requireFree, type TcpListener } from "./api/server/listen
 import { Peers } from "./api/server/peer.ts";
 import { renewed, usableCertificate } from "./api/server/certificate.ts";
 import { openSocket } from "./api/server/socket.ts";
-import { Catalogue } from "./catalogue.ts";
+import { Catalogue } from "./api/event-types/catalogue.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { departures, type Config, type Reread } from "./config.ts";
 import { addressRules, egressSettings, urlPolicies } from "./config/endpoint-rules.ts";

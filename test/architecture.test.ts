@@ -17,6 +17,19 @@ interface Rule {
 }
 
 const NODE = "node:";
+/** The resources of the API, and what each takes from others, its own shapes left out. */
+const RESOURCES: Record<string, string[]> = {
+  "event-types": [],
+  attempts: [],
+  publishing: ["src/api/event-types/data-check.ts"],
+  deliveries: ["src/api/attempts/schemas.ts"],
+  events: ["src/api/attempts/", "src/api/deliveries/schemas.ts"],
+  jobs: ["src/api/deliveries/schemas.ts"],
+  endpoints: ["src/api/attempts/schemas.ts", "src/api/publishing/"],
+  keys: [],
+  reports: ["src/api/attempts/schemas.ts"],
+  daemon: ["src/api/endpoints/schemas.ts"],
+};
 const RULES: Rule[] = [
   { from: "src/domain/address", may: ["src/domain", "ipaddr.js", "node:net"], why: "pure" },
   {
@@ -109,26 +122,66 @@ const RULES: Rule[] = [
     why: "what others look on at",
   },
   {
-    from: "src/api/data-check.ts",
+    from: "src/api/event-types/data-check.ts",
     may: ["src/domain", "ajv"],
     why: "ajv, and only here",
   },
   {
-    from: "src/catalogue.ts",
-    may: ["src/api/data-check.ts", "src/config/error.ts", "src/domain"],
+    from: "src/api/event-types/catalogue.ts",
+    may: ["src/api/event-types/data-check.ts", "src/config/error.ts", "src/domain"],
     types: ["src/config.ts", "src/store/store.ts"],
     why: "what configured event types must agree with",
   },
   {
     from: "src/api/server/listen.ts",
-    may: ["src/api", "src/domain", NODE, "listhen"],
-    types: ["src/log.ts"],
+    may: ["src/api/server", NODE, "listhen"],
     why: "listhen, and only here",
   },
   {
-    from: "src/api",
-    may: ["src/api", "src/domain", "src/config/nearest.ts", NODE, "h3", "srvx", "valibot", "@valibot/to-json-schema"],
+    from: "src/api/server",
+    may: ["src/api/server", NODE],
+    types: ["src/log.ts"],
+    why: "connections and bytes: nothing of what is asked",
+  },
+  {
+    from: "src/api/pipeline/pipeline.ts",
+    may: ["src/api/pipeline", "src/domain", NODE, "h3", "srvx"],
+    types: ["src/api/parts.ts", "src/api/server/listener.ts"],
+    why: "h3, and only here",
+  },
+  {
+    from: "src/api/pipeline",
+    may: ["src/api/pipeline", "src/domain", "src/config/nearest.ts", NODE, "valibot"],
     types: [
+      "src/api/parts.ts",
+      "src/api/server/listener.ts",
+      "src/api/server/peer.ts",
+      "src/store/store.ts",
+      "src/clock.ts",
+      "src/config.ts",
+      "src/log.ts",
+    ],
+    why: "what every request passes, whatever resource it is about",
+  },
+  {
+    from: "src/api/openapi",
+    may: ["src/api/openapi", "src/api/pipeline", "src/domain", NODE, "valibot", "@valibot/to-json-schema"],
+    types: ["src/api/parts.ts"],
+    why: "what the routes say of themselves, whichever they are",
+  },
+  ...Object.entries(RESOURCES).map(([resource, others]) => ({
+    from: `src/api/${resource}/`,
+    may: [`src/api/${resource}/`, "src/api/pipeline", ...others, "src/domain", NODE, "valibot"],
+    types: ["src/api/parts.ts", "src/store/store.ts", "src/feed/feed.ts", "src/config.ts"],
+    why: "a resource knows the pipeline, itself, and the resources that its answers are made of",
+  })),
+  {
+    from: "src/api/parts.ts",
+    may: [],
+    types: [
+      "src/api/event-types/data-check.ts",
+      "src/api/server/peer.ts",
+      "src/domain",
       "src/store/store.ts",
       "src/feed/feed.ts",
       "src/delivery/deliveries.ts",
@@ -139,6 +192,7 @@ const RULES: Rule[] = [
     ],
     why: "the API knows delivery by its contract alone",
   },
+  { from: "src/api/api.ts", may: ["src/api", "src/domain", "node:crypto"], why: "the list of all resources" },
   {
     from: "src/upkeep",
     may: ["src/upkeep", "src/domain", "src/alarm.ts", "src/clock.ts"],
@@ -167,7 +221,7 @@ const RULES: Rule[] = [
   {
     from: "src/client",
     may: ["src/client", "src/domain", "src/config/nearest.ts", "src/config/units.ts", NODE],
-    types: ["src/api/schemas", "valibot"],
+    types: [...Object.keys(RESOURCES).map((resource) => `src/api/${resource}/`), "valibot"],
     why: "a client of the HTTP API, which shares no more with the daemon than the types of its answers",
   },
   { from: "src/offline.ts", may: ["src", NODE], why: "what commands do to a data directory that no daemon has" },

@@ -1,33 +1,34 @@
 /** The API: its resources as one table of routes, and the pipeline that every request passes. */
 import { randomFillSync } from "node:crypto";
 import { catalogue } from "../domain/event-type.ts";
-import { auditRoutes } from "./audit.ts";
-import { backupRoutes } from "./backups.ts";
-import { secretKeyRoutes } from "./secret-key.ts";
-import { brakeRoutes } from "./brake.ts";
-import { deliveryRoutes } from "./deliveries.ts";
+import { attemptRoutes } from "./attempts/routes.ts";
+import { auditRoutes } from "./daemon/audit.ts";
+import { backupRoutes } from "./daemon/backups.ts";
+import { healthRoutes } from "./daemon/health.ts";
+import { metricsRoutes } from "./daemon/metrics.ts";
+import { brakeRoutes } from "./daemon/pause.ts";
+import { secretKeyRoutes } from "./daemon/secret-key.ts";
+import { statusRoutes } from "./daemon/status.ts";
+import { tenantRoutes } from "./daemon/tenants.ts";
+import { deliveryRoutes } from "./deliveries/routes.ts";
+import { replacementRoutes } from "./endpoints/replacement.ts";
+import { endpointRoutes } from "./endpoints/routes.ts";
+import { secretRoutes } from "./endpoints/secrets.ts";
+import { testEventRoutes } from "./endpoints/test-events.ts";
+import { eventTypeRoutes } from "./event-types/event-types.ts";
+import { eventRoutes } from "./events/routes.ts";
+import { withdrawalRoutes } from "./events/withdrawals.ts";
+import { jobRoutes } from "./jobs/routes.ts";
+import { keyRoutes } from "./keys/routes.ts";
 import { descriptionRoutes } from "./openapi/description.ts";
-import { replacementRoutes } from "./endpoint-replacement.ts";
-import { endpointRoutes } from "./endpoints.ts";
-import { eventRoutes } from "./events.ts";
-import { eventTypeRoutes } from "./event-types.ts";
-import { failureRoutes } from "./failures.ts";
-import { healthRoutes } from "./health.ts";
-import { jobRoutes } from "./jobs.ts";
-import { keyRoutes } from "./keys.ts";
-import { metricsRoutes } from "./metrics.ts";
-import { publishRoutes } from "./publish.ts";
-import { secretRoutes } from "./secrets.ts";
-import { streamRoutes } from "./stream.ts";
-import { statusRoutes } from "./status.ts";
-import { tenantRoutes } from "./tenants.ts";
-import { statisticsRoutes } from "./statistics.ts";
-import { testEventRoutes } from "./test-events.ts";
-import { withdrawalRoutes } from "./withdrawals.ts";
 import type { ApiParts } from "./parts.ts";
 import { Pipeline } from "./pipeline/pipeline.ts";
 import { rejection } from "./pipeline/problem.ts";
 import type { Route } from "./pipeline/route.ts";
+import { publishRoutes } from "./publishing/routes.ts";
+import { failureRoutes } from "./reports/failures.ts";
+import { statisticsRoutes } from "./reports/statistics.ts";
+import { streamRoutes } from "./reports/stream.ts";
 import type { NodeHandler, Reject } from "./server/listener.ts";
 
 export interface Api {
@@ -57,6 +58,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...eventTypeRoutes(types),
     ...withdrawalRoutes(parts),
     ...deliveryRoutes(parts),
+    ...attemptRoutes(parts),
     ...jobRoutes(parts),
     ...failureRoutes(parts),
     ...statisticsRoutes(parts),

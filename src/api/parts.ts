@@ -6,10 +6,10 @@ import type { EventType } from "../domain/event-type.ts";
 import type { UrlPolicy } from "../domain/url.ts";
 import type { Feed } from "../feed/feed.ts";
 import type { Log } from "../log.ts";
-import type { DataCheck } from "./data-check.ts";
-import type { Peers } from "./server/peer.ts";
-import type { Backups } from "../upkeep/backups.ts";
 import type { Census, Store } from "../store/store.ts";
+import type { Backups } from "../upkeep/backups.ts";
+import type { DataCheck } from "./event-types/data-check.ts";
+import type { Peers } from "./server/peer.ts";
 
 export interface EventTypes {
   /** By name. */

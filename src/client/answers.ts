@@ -1,25 +1,30 @@
 /** What each operation answers, by the schemas that the daemon's own description is made from. */
 import type { GenericSchema, InferOutput } from "valibot";
-import type * as attempt from "../api/schemas/attempt.ts";
-import type * as audit from "../api/schemas/audit.ts";
-import type * as delivery from "../api/schemas/delivery.ts";
-import type * as endpoint from "../api/schemas/endpoint.ts";
-import type * as eventType from "../api/schemas/event-type.ts";
-import type * as event from "../api/schemas/event.ts";
-import type * as failure from "../api/schemas/failure.ts";
-import type * as job from "../api/schemas/job.ts";
-import type * as key from "../api/schemas/key.ts";
-import type * as secret from "../api/schemas/secret.ts";
-import type * as secretKey from "../api/schemas/secret-key.ts";
-import type * as statistics from "../api/schemas/statistics.ts";
-import type * as status from "../api/schemas/status.ts";
+import type * as attempt from "../api/attempts/schemas.ts";
+import type * as audit from "../api/daemon/audit.ts";
+import type * as backup from "../api/daemon/backups.ts";
+import type * as pause from "../api/daemon/pause.ts";
+import type * as secretKey from "../api/daemon/secret-key.ts";
+import type * as status from "../api/daemon/status.ts";
+import type * as tenant from "../api/daemon/tenants.ts";
+import type * as delivery from "../api/deliveries/schemas.ts";
+import type * as endpoint from "../api/endpoints/schemas.ts";
+import type * as secret from "../api/endpoints/secrets.ts";
+import type * as eventType from "../api/event-types/event-types.ts";
+import type * as event from "../api/events/schemas.ts";
+import type * as jobDraft from "../api/jobs/draft.ts";
+import type * as job from "../api/jobs/schemas.ts";
+import type * as key from "../api/keys/schemas.ts";
+import type * as publication from "../api/publishing/schemas.ts";
+import type * as failure from "../api/reports/failures.ts";
+import type * as statistics from "../api/reports/statistics.ts";
 
 type Out<S extends GenericSchema> = Frozen<InferOutput<S>>;
 type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
 
 export type Attempt = Out<typeof attempt.Attempt>;
 export type AuditRecord = Out<typeof audit.AuditRecord>;
-export type Backup = Out<typeof status.Backup>;
+export type Backup = Out<typeof backup.Backup>;
 /** As part of its event. */
 export type EventDelivery = Out<typeof delivery.Delivery>;
 export type Delivery = Out<typeof delivery.WholeDelivery>;
@@ -33,10 +38,10 @@ export type FailureGroup = Failures["data"][number];
 export type Job = Out<typeof job.Job>;
 export type WholeJob = Out<typeof job.WholeJob>;
 export type JobPlan = Out<typeof job.JobPlan>;
-export type JobDraft = Out<typeof job.JobDraft>;
+export type JobDraft = Out<typeof jobDraft.JobDraft>;
 export type Key = Out<typeof key.Key>;
-export type Pause = Out<typeof status.Pause>;
-export type Publication = Out<typeof event.Publication>;
+export type Pause = Out<typeof pause.Pause>;
+export type Publication = Out<typeof publication.Publication>;
 export type Rekeyed = Out<typeof secretKey.Rekeyed>;
 export type RetriedEvent = Out<typeof event.RetriedEvent>;
 export type SigningSecrets = Out<typeof secret.SigningSecrets>;
@@ -52,7 +57,7 @@ export interface Page<T> {
 /** Operations that are not here answer with text or nothing. */
 export interface Answers {
   publishEvent: Publication;
-  publishBatch: Out<typeof event.BatchPublication>;
+  publishBatch: Out<typeof publication.BatchPublication>;
   listEvents: Page<EventSummary>;
   getEvent: Event;
   listEventAttempts: Page<Attempt>;
@@ -100,7 +105,7 @@ export interface Answers {
   /** Not null for the last admin key. */
   revokeKey: Out<typeof key.LastAdminKey> | null;
   listAudit: Page<AuditRecord>;
-  listTenants: Page<Out<typeof status.TenantSummary>>;
+  listTenants: Page<Out<typeof tenant.TenantSummary>>;
 
   getStatus: Status;
   pauseDaemon: { readonly paused: Pause };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { headerFaults, isPlainText, isSeenWhole, lengthOf } from "../../src/api/registration.ts";
+import { headerFaults } from "../../src/api/endpoints/headers.ts";
+import { isPlainText, isSeenWhole, lengthOf } from "../../src/api/pipeline/shapes.ts";
 
 const faults = (headers: Record<string, unknown>) => headerFaults(headers, "X-Signature");
 

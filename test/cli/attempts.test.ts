@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { aHalt, aStatus } from "../../src/api/schemas/status.ts";
+import { aHalt } from "../../src/api/daemon/pause.ts";
+import { aStatus } from "../../src/api/daemon/status.ts";
 import { EXIT } from "../../cli/exit-code.ts";
-import { anAttempt } from "../../src/api/schemas/attempt.ts";
-import { aWholeDelivery } from "../../src/api/schemas/delivery.ts";
+import { anAttempt } from "../../src/api/attempts/schemas.ts";
+import { aWholeDelivery } from "../../src/api/deliveries/schemas.ts";
 import { FakeIo } from "./fake-io.ts";
 import { typed } from "./typed.ts";
 

@@ -2,8 +2,9 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
-import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
-import { aHalt, aStatus } from "../../src/api/schemas/status.ts";
+import { aHealth, anEndpoint } from "../../src/api/endpoints/schemas.ts";
+import { aHalt } from "../../src/api/daemon/pause.ts";
+import { aStatus } from "../../src/api/daemon/status.ts";
 import type { Answering } from "./described-daemon.ts";
 import { typed, type Typing } from "./typed.ts";
 

@@ -7,7 +7,7 @@ import type { Seen } from "../../cli/daemon/health.ts";
 import { nextLine } from "../../cli/daemon/status-text.ts";
 import { EXIT } from "../../cli/exit-code.ts";
 import { sayTable } from "../../cli/output/table.ts";
-import { aStatus } from "../../src/api/schemas/status.ts";
+import { aStatus } from "../../src/api/daemon/status.ts";
 import type { Status } from "../../src/client/answers.ts";
 import { fakeDaemon } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";

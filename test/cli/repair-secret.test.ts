@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
-import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
+import { aHealth, anEndpoint } from "../../src/api/endpoints/schemas.ts";
 import { typed } from "./typed.ts";
 
 const { id } = anEndpoint;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
-import { aJob, aJobPlan } from "../../src/api/schemas/job.ts";
+import { aJob, aJobPlan } from "../../src/api/jobs/schemas.ts";
 import { fakeDaemon, problem, type Seen } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
-import { anEndpoint } from "../../src/api/schemas/endpoint.ts";
-import { someFailures } from "../../src/api/schemas/failure.ts";
-import { someStatistics } from "../../src/api/schemas/statistics.ts";
-import { aHalt, aPause, aStatus } from "../../src/api/schemas/status.ts";
+import { anEndpoint } from "../../src/api/endpoints/schemas.ts";
+import { someFailures } from "../../src/api/reports/failures.ts";
+import { someStatistics } from "../../src/api/reports/statistics.ts";
+import { aHalt, aPause } from "../../src/api/daemon/pause.ts";
+import { aStatus } from "../../src/api/daemon/status.ts";
 import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";

@@ -2,7 +2,7 @@
  * An application that publishes as the API does it, and believes its answers: what is refused, or never answered, it
  * sends again if it gave it a key.
  */
-import { publish } from "../../src/api/publish.ts";
+import { publish } from "../../src/api/publishing/routes.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { EventDraft } from "../../src/domain/event.ts";

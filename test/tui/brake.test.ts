@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { aStatus } from "../../src/api/schemas/status.ts";
+import { aStatus } from "../../src/api/daemon/status.ts";
 import { asked, Dashboard, shown, type Setup } from "./daemon.ts";
 
 const PAUSED = { reason: "bank maintenance", by: "key_ops", at: "2026-11-20T09:00:00.000Z" };

@@ -1,15 +1,15 @@
 /** A dashboard's state as it comes about, with a daemon that answers from here. */
-import { anAttempt } from "../../src/api/schemas/attempt.ts";
-import { anAuditRecord } from "../../src/api/schemas/audit.ts";
-import { aWholeDelivery } from "../../src/api/schemas/delivery.ts";
-import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
-import { anEventType } from "../../src/api/schemas/event-type.ts";
-import { anEvent, anEventSummary } from "../../src/api/schemas/event.ts";
-import { someFailures } from "../../src/api/schemas/failure.ts";
-import { aJob, aJobPlan } from "../../src/api/schemas/job.ts";
-import { someSecrets } from "../../src/api/schemas/secret.ts";
-import { someStatistics } from "../../src/api/schemas/statistics.ts";
-import { aStatus } from "../../src/api/schemas/status.ts";
+import { anAttempt } from "../../src/api/attempts/schemas.ts";
+import { anAuditRecord } from "../../src/api/daemon/audit.ts";
+import { aWholeDelivery } from "../../src/api/deliveries/schemas.ts";
+import { aHealth, anEndpoint } from "../../src/api/endpoints/schemas.ts";
+import { anEventType } from "../../src/api/event-types/event-types.ts";
+import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
+import { someFailures } from "../../src/api/reports/failures.ts";
+import { aJob, aJobPlan } from "../../src/api/jobs/schemas.ts";
+import { someSecrets } from "../../src/api/endpoints/secrets.ts";
+import { someStatistics } from "../../src/api/reports/statistics.ts";
+import { aStatus } from "../../src/api/daemon/status.ts";
 import type { Job, JobDraft, JobPlan } from "../../src/client/answers.ts";
 import type { StreamMessage } from "../../src/client/stream.ts";
 import { frameOf } from "../../tui/frame.ts";

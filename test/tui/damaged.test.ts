@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
+import { aHealth, anEndpoint } from "../../src/api/endpoints/schemas.ts";
 import type { Endpoint } from "../../src/client/answers.ts";
 import { stateOf } from "../../tui/screens/endpoints.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { anAttempt } from "../../src/api/schemas/attempt.ts";
-import { aHealth, anEndpoint } from "../../src/api/schemas/endpoint.ts";
-import { anEvent, anEventSummary } from "../../src/api/schemas/event.ts";
+import { anAttempt } from "../../src/api/attempts/schemas.ts";
+import { aHealth, anEndpoint } from "../../src/api/endpoints/schemas.ts";
+import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
 import { frameOf } from "../../tui/frame.ts";
 import type { Call } from "../../tui/model/call.ts";
 import { Dashboard, idOf, NEW_ENDPOINT, SECRET, type Setup } from "./daemon.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { anAttempt } from "../../src/api/schemas/attempt.ts";
-import { anEvent, anEventSummary } from "../../src/api/schemas/event.ts";
-import { aJob } from "../../src/api/schemas/job.ts";
-import { someStatistics } from "../../src/api/schemas/statistics.ts";
-import { aStatus } from "../../src/api/schemas/status.ts";
+import { anAttempt } from "../../src/api/attempts/schemas.ts";
+import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
+import { aJob } from "../../src/api/jobs/schemas.ts";
+import { someStatistics } from "../../src/api/reports/statistics.ts";
+import { aStatus } from "../../src/api/daemon/status.ts";
 import { frameOf } from "../../tui/frame.ts";
 import { Dashboard, idOf, NOW, type Setup } from "./daemon.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { aStatus } from "../../src/api/schemas/status.ts";
+import { aStatus } from "../../src/api/daemon/status.ts";
 import { frameOf } from "../../tui/frame.ts";
 import type { Problem } from "../../tui/model/call.ts";
 import type { Size } from "../../tui/model/state.ts";

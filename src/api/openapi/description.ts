@@ -1,8 +1,31 @@
 /** The interface describing itself: OpenAPI for programs, a page for people. */
+import * as v from "valibot";
 import type { EventType } from "../../domain/event-type.ts";
-import { getDescription, readDocs } from "../operations/daemon.ts";
 import type { ApiParts } from "../parts.ts";
-import { jsonText, type Reply, type Route } from "../pipeline/route.ts";
+import { jsonText, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { AnyObject } from "../pipeline/shapes.ts";
+
+export const getDescription: Operation = {
+  id: "getDescription",
+  tag: "Daemon",
+  summary: "Read this description as OpenAPI 3.1",
+  replies: { 200: { description: "The description.", schema: AnyObject, example: { openapi: "3.1.0" } } },
+};
+
+export const readDocs: Operation = {
+  id: "readDocs",
+  tag: "Daemon",
+  summary: "Read this description as a page",
+  description: "One HTML page that loads nothing and runs nothing: save it and open it anywhere.",
+  replies: {
+    200: {
+      description: "The page.",
+      schema: v.string(),
+      example: "<!doctype html>…",
+      type: "text/html; charset=utf-8",
+    },
+  },
+};
 
 /** `routes` is asked for once all of them are known, these two included. */
 export function descriptionRoutes(
@@ -24,6 +47,7 @@ export function descriptionRoutes(
   /** Few processes are ever asked, so neither the generator nor its libraries are loaded at the start. */
   const make = async () => {
     const [{ openapi }, { page, PAGE_POLICY }] = await Promise.all([import("./document.ts"), import("./page.ts")]);
+
     const document = openapi({ routes: routes(), types: types.values(), version, signature: config.signature });
     return {
       document: jsonText(200, JSON.stringify(document)),

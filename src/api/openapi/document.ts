@@ -1,10 +1,10 @@
 /** The description of the HTTP interface, OpenAPI 3.1, made from the routes that answer and the schemas that validate. */
 import type { EventType } from "../../domain/event-type.ts";
+import { idPattern } from "../../domain/id.ts";
 import { IDEMPOTENCY_KEY } from "../../domain/idempotency.ts";
 import { SCOPES } from "../../domain/key.ts";
-import { TAGS, type Route } from "../pipeline/route.ts";
 import type { Parameter } from "../pipeline/query.ts";
-import { idPattern } from "../../domain/id.ts";
+import { TAGS, type Route } from "../pipeline/route.ts";
 import { Schemas, type JsonObject } from "./json-schema.ts";
 import { HEADERS, problemExamples, Responses } from "./responses.ts";
 import { ENVELOPE, receivedHeaders, webhooks, type Signature } from "./webhooks.ts";

@@ -1,7 +1,7 @@
 /** From the schemas that validate to JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
+import { isDeepStrictEqual } from "node:util";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
-import { isDeepStrictEqual } from "node:util";
 
 export type JsonObject = { [name: string]: unknown };
 

@@ -1,7 +1,7 @@
 /** The description as one HTML page without a script, an image or anything else that would have to be loaded. */
 import { createHash } from "node:crypto";
-import { code, escape, example, prose, shape, table, typeOf } from "./markup.ts";
 import type { JsonObject } from "./json-schema.ts";
+import { code, escape, example, prose, shape, table, typeOf } from "./markup.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }

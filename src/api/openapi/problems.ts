@@ -1,9 +1,9 @@
 /** One true example of every problem: what happened and what to do next. */
+import * as v from "valibot";
 import { PROBLEMS, type ErrorCode, type FieldError, FIELD_CODES } from "../../domain/errors.ts";
 import type { Route } from "../pipeline/route.ts";
-import type { JsonObject } from "./json-schema.ts";
 import { described, id, titled } from "../pipeline/shapes.ts";
-import * as v from "valibot";
+import type { JsonObject } from "./json-schema.ts";
 
 export const CODES = Object.keys(PROBLEMS) as ErrorCode[];
 

@@ -1,9 +1,9 @@
 /** What a route answers: the replies its operation names, and the problems that follow from its rules. */
 import { PROBLEMS, type ErrorCode } from "../../domain/errors.ts";
-import type { ReplyHeader, ReplyShape, Route } from "../pipeline/route.ts";
 import { RETRY_AFTER } from "../pipeline/problem.ts";
-import { Problem, CODES, exampleOf, problemsOf } from "./problems.ts";
+import type { ReplyHeader, ReplyShape, Route } from "../pipeline/route.ts";
 import type { JsonObject, Schemas } from "./json-schema.ts";
+import { Problem, CODES, exampleOf, problemsOf } from "./problems.ts";
 
 /** What the daemon sends beside the body. */
 export const HEADERS = {

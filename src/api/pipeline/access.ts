@@ -4,16 +4,16 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../clock.ts";
+import { ALERT_TENANT } from "../../domain/alert.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { isUsable, type Scope } from "../../domain/key.ts";
+import { TENANT } from "../../domain/tenant.ts";
 import { matchesHash, parseToken } from "../../domain/token.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
-import type { Proxies } from "./origin.ts";
 import { FailureThrottle } from "./limits.ts";
-import { ALERT_TENANT } from "../../domain/alert.ts";
-import { TENANT } from "../../domain/tenant.ts";
+import type { Proxies } from "./origin.ts";
 import { textParameter, type Query } from "./query.ts";
 import { validationFailed } from "./validation.ts";
 

@@ -9,9 +9,9 @@ import { WebhookdError, type ErrorCode } from "../../domain/errors.ts";
 import { isAnyId } from "../../domain/id.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
+import type { Peer } from "../server/peer.ts";
 import { type Principal, EVERY_TENANT } from "./access.ts";
 import { ClientGone } from "./body.ts";
-import type { Peer } from "../server/peer.ts";
 import type { Reply } from "./route.ts";
 
 export interface Act {

@@ -1,9 +1,9 @@
 /** How often anyone may ask: requests of a key, and failed authentications of a peer. */
+import { isIPv6 } from "node:net";
 import { counted } from "../../domain/counted.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { TokenBucket } from "../../domain/token-bucket.ts";
 import type { Header } from "./route.ts";
-import { isIPv6 } from "node:net";
 
 /** Past this many keys the memory of them starts anew. */
 const MAX_KEYS = 10_000;

@@ -1,6 +1,7 @@
 /** What lists take: a page of them, and the filters that several share (`docs/interface.md` §2). */
 import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
 import type { Period, ResultFilter, StatusCodes, PageQuery } from "../../store/store.ts";
+import { TenantParameter } from "./access.ts";
 import {
   flagParameter,
   instantParameter,
@@ -13,7 +14,6 @@ import {
   numberParameter,
 } from "./query.ts";
 import type { Header } from "./route.ts";
-import { TenantParameter } from "./access.ts";
 
 const Limit = numberParameter("limit", [1, 100], "The most that one page may hold.", 20);
 const Order = choiceParameter("order", ["newest", "oldest"], "Which end of the list comes first.", "newest");

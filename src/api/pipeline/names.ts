@@ -1,14 +1,17 @@
 /**
- * Filters that name something. There has to be such a thing, or a typing error would look like an empty list. What is
- * another tenant's is there for nobody else.
+ * What requests name, in a path, a filter or a body. There has to be such a thing, or a typing error would look like an
+ * empty list. What is another tenant's is there for nobody else.
  */
 import * as v from "valibot";
 import type { FieldCode } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
-import type { Names } from "../../store/store.ts";
-import { unknownType, validationFailed } from "./validation.ts";
-import { invalidQuery } from "./query.ts";
+import type { Names, Store } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
+import { namedTenant, oneTenantOf } from "./access.ts";
+import { notFound } from "./problem.ts";
+import { invalidQuery } from "./query.ts";
+import type { Call } from "./route.ts";
+import { unknownType, validationFailed } from "./validation.ts";
 
 /** An endpoint in a body, of whose delivery alone it is. The pattern is left to words: a published body never narrows. */
 export const OwedTo = v.pipe(
@@ -64,4 +67,32 @@ export async function unknownName(
 export async function requireNames(parts: Parts, tenant: string | null, names: NamedFilters): Promise<void> {
   const unknown = await unknownName(parts, tenant, names);
   if (unknown !== null) throw invalidQuery(unknown.name, unknown.detail, unknown.code);
+}
+
+const UID = "uid:";
+
+/**
+ * Of the endpoint that a path names: by its id, or by `uid:` and the `uid` that its registrant gave it. One that a uid
+ * names is there.
+ */
+export async function endpointId(store: Pick<Store, "endpoints">, call: Call): Promise<string> {
+  const { id = "" } = call.params;
+  if (isId("ep", id)) return id;
+  const uid = uidOf(call);
+  if (uid === null) throw notFound();
+  const endpoint = await store.endpoints.idOf(oneTenantOf(call.principal, namedTenant(call.query)), uid);
+  if (endpoint === null) throw notFound();
+  call.isAbout(endpoint);
+  return endpoint;
+}
+
+/** Null where the path names none. */
+export function uidOf({ params: { id = "" } }: Call): string | null {
+  if (!id.startsWith(UID)) return null;
+  try {
+    // The router leaves escapes as they are, so that a slash in a name is none of the path's.
+    return decodeURIComponent(id.slice(UID.length));
+  } catch {
+    return null;
+  }
 }

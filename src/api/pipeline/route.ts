@@ -9,13 +9,13 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
+import type * as v from "valibot";
 import type { AuditAction } from "../../domain/audit.ts";
+import type { ErrorCode } from "../../domain/errors.ts";
 import type { KeyedRequest } from "../../domain/idempotency.ts";
 import type { Scope } from "../../domain/key.ts";
 import type { Principal } from "./access.ts";
 import type { Parameter } from "./query.ts";
-import type { ErrorCode } from "../../domain/errors.ts";
-import type * as v from "valibot";
 
 export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

@@ -8,9 +8,7 @@ export const id = (prefix: string) => v.pipe(v.string(), v.regex(idPattern(prefi
 
 /** ISO 8601 UTC with milliseconds. */
 export const Instant = v.pipe(v.string(), v.isoTimestamp());
-
 export const Tenant = v.pipe(v.string(), v.regex(TENANT));
-
 export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /** The name of an event type. The catalogue is asked each time, because it changes while the daemon runs. */
@@ -52,4 +50,47 @@ export function pageSchema<const S extends v.GenericSchema>(item: S) {
       "Where the next page begins; null at the end of the list. A page may be short, even empty, while it is set.",
     ),
   });
+}
+
+/** Control characters, line separators, and what cannot be seen, bidi marks too: a label is shown on terminals. */
+const FORBIDDEN_TEXT = /[\p{Cc}\u2028\u2029]|(?!\p{Join_Control}|\ufe0e|\ufe0f)\p{Default_Ignorable_Code_Point}/u;
+/** Joiners and what picks a form of an emoji mean something after a letter that is not ASCII alone. */
+const LOOSE_JOINER = /(?<![^\x00-\x7f\s])(?:\p{Join_Control}|\ufe0e|\ufe0f(?!\u20e3))/u;
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
+
+/** One line of text. */
+export function line(maxLength: number) {
+  return v.pipe(
+    v.string(),
+    v.check((text) => lengthOf(text) <= maxLength, `too_long: must be at most ${maxLength} characters`),
+    v.check(isPlainText, "forbidden_char: must not hold control, bidi or invisible characters"),
+    v.metadata({ maxLength }),
+  );
+}
+
+/** Text of one line that is safe to show. */
+export function isPlainText(text: string): boolean {
+  return !FORBIDDEN_TEXT.test(text) && !LOOSE_JOINER.test(text);
+}
+
+/** For what is compared: two names that look the same are the same. */
+export function isSeenWhole(text: string): boolean {
+  return !INVISIBLE.test(text);
+}
+
+/** Characters as people count them, not UTF-16 units. */
+export function lengthOf(text: string): number {
+  return [...text].length;
+}
+
+const LEAST_RATE = 0.001;
+
+/** A second. Slower than the least would look as if nothing were sent at all. */
+export function rate(maximum: number) {
+  return v.pipe(
+    v.number(),
+    v.gtValue(0),
+    v.check((value) => value <= 0 || value >= LEAST_RATE, `out_of_range: must be at least ${LEAST_RATE}`),
+    v.maxValue(maximum),
+  );
 }

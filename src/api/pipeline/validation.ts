@@ -1,8 +1,8 @@
 /** Faults of a body's fields, gathered into one `validation_failed`, whoever found them: our own readers or valibot. */
 import * as v from "valibot";
+import { nearest } from "../../config/nearest.ts";
 import { FIELD_CODES, WebhookdError, type FieldCode, type FieldError } from "../../domain/errors.ts";
 import { parseJson } from "../../domain/json.ts";
-import { nearest } from "../../config/nearest.ts";
 
 /** More would only make the answer long. */
 const MAX_FAULTS = 20;

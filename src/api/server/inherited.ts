@@ -2,8 +2,8 @@
 import { createServer } from "node:http";
 import { createServer as createTlsServer, type Server as HttpsServer } from "node:https";
 import { BlockList, isIPv4, Server as NetServer, type AddressInfo } from "node:net";
-import { type NodeHandler, prepare } from "./listener.ts";
 import { isAsAsked, ListenError, secure, text, type Place, type TcpListener, type TcpParts } from "./listen.ts";
+import { type NodeHandler, prepare } from "./listener.ts";
 
 /** Throws a `ListenError`, also when the socket is bound elsewhere than `[server] listen` says. */
 export async function openInherited(
@@ -48,7 +48,6 @@ export async function openInherited(
 
 /** Connections that may wait for the next daemon: to listen again sets it anew, and the kernel has a limit of its own. */
 const WAITING = 4096;
-
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8);
 LOOPBACK.addAddress("::1", "ipv6");

@@ -8,10 +8,10 @@ import { Server as HttpServer } from "node:http";
 import { Server as HttpsServer } from "node:https";
 import { createServer as createProbe, isIP, isIPv6, type AddressInfo } from "node:net";
 import { listen } from "listhen";
-import { type NodeHandler, prepare, type Listener, type ListenerParts } from "./listener.ts";
 import type { WebServer } from "./bounds.ts";
 import type { Certificate } from "./certificate.ts";
 import type { Connections } from "./connections.ts";
+import { type NodeHandler, prepare, type Listener, type ListenerParts } from "./listener.ts";
 
 export interface TcpListener extends Listener {
   /** Serves the next handshakes with it; open connections stay. Only for one that was opened with a certificate. */

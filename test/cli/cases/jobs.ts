@@ -1,4 +1,4 @@
-import { aJob } from "../../../src/api/schemas/job.ts";
+import { aJob } from "../../../src/api/jobs/schemas.ts";
 import type { Cases } from "./case.ts";
 
 const words = [aJob.id];

@@ -1,5 +1,5 @@
 import { EXIT } from "../../../cli/exit-code.ts";
-import { someSecrets } from "../../../src/api/schemas/secret.ts";
+import { someSecrets } from "../../../src/api/endpoints/secrets.ts";
 import { signBody } from "../../../src/domain/signature.ts";
 import type { Case, CaseElsewhere, Cases } from "./case.ts";
 

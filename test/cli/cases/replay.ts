@@ -1,4 +1,4 @@
-import { anEvent } from "../../../src/api/schemas/event.ts";
+import { anEvent } from "../../../src/api/events/schemas.ts";
 import type { Cases } from "./case.ts";
 
 export const REPLAY_CASES: Cases<"replay"> = {

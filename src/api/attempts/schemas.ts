@@ -1,0 +1,160 @@
+/** Attempts as callers see them: `docs/interface.md` §7. */
+import * as v from "valibot";
+import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
+import { formatInstant } from "../../domain/instant.ts";
+import type { Attempt as StoredAttempt } from "../../store/store.ts";
+import type { Operation } from "../pipeline/route.ts";
+import { Count, described, id, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
+
+export const OUTCOMES = ["succeeded", "failed", "interrupted"] as const;
+const Phase = v.nullable(v.number());
+
+export const Attempt = titled(
+  "Attempt",
+  v.object({
+    id: id("att"),
+    event: id("evt"),
+    delivery: id("dlv"),
+    endpoint: id("ep"),
+    url: described(v.string(), "Where it went, as the endpoint's URL was then."),
+    number: described(Count, "Counts the delivery's attempts from 1 and never restarts."),
+    trigger: v.picklist(["ladder", "replay", "manual", "test"]),
+    started_at: Instant,
+    duration_ms: described(v.number(), "From the start of the attempt to its decision."),
+    round: described(Count, "1, and one more at each replay."),
+    retry: described(
+      v.nullable(Count),
+      "The place on the ladder, 0 for the first attempt of a round; null outside it.",
+    ),
+    outcome: v.picklist(OUTCOMES),
+    status_code: described(v.nullable(v.pipe(v.number(), v.integer())), "What the receiver answered, if it did."),
+    error: described(v.nullable(v.picklist(ATTEMPT_ERRORS)), "Why it failed; null when it succeeded."),
+    body_error: described(
+      v.nullable(v.picklist(["timeout", "connection_closed", "bad_response"])),
+      "What happened to the answer's body after its status had decided the attempt; it changes nothing.",
+    ),
+    detail: described(v.string(), "One sentence for people."),
+    remote_address: v.nullable(v.string()),
+    secret: described(
+      v.nullable(v.picklist(["current", "previous"])),
+      "Whether the secret that signed it is still the one that signs.",
+    ),
+    phases: described(
+      v.object({ dns_ms: Phase, connect_ms: Phase, tls_ms: Phase, first_byte_ms: Phase }),
+      "Milliseconds since the attempt began at which each step was done; null where it did not happen.",
+    ),
+    response_headers: described(
+      v.record(v.string(), v.string()),
+      "A few of the answer's headers, each cut to 256 bytes.",
+    ),
+    response_body: described(v.string(), "The beginning of what the receiver answered, read as UTF-8. Outside text."),
+    response_truncated: v.boolean(),
+  }),
+);
+
+export const AttemptPage = pageSchema(Attempt);
+
+export const anAttempt = {
+  id: "att_06fbqxw6w0a1b2c3d4e5f6g7h8",
+  event: "evt_06fbqxw6v8s2d4f6g8h0j2k4m6",
+  delivery: "dlv_06fbqxw6v8s2d4f6g8h0j2k4n0",
+  endpoint: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
+  url: "https://example.com/hook",
+  number: 1,
+  trigger: "ladder",
+  started_at: "2026-11-20T09:55:00.130Z",
+  duration_ms: 12,
+  round: 1,
+  retry: 0,
+  outcome: "failed",
+  status_code: 503,
+  error: "http_status",
+  body_error: null,
+  detail: "the receiver answered 503",
+  remote_address: "93.184.216.34",
+  secret: "current",
+  phases: { dns_ms: 1, connect_ms: 3, tls_ms: 7, first_byte_ms: 12 },
+  response_headers: { "content-type": "text/plain" },
+  response_body: "try again later",
+  response_truncated: false,
+};
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+export function presentAttempt(attempt: StoredAttempt) {
+  const { phases } = attempt;
+  return {
+    id: attempt.id,
+    event: attempt.event,
+    delivery: attempt.delivery,
+    endpoint: attempt.endpoint,
+    url: attempt.url,
+    number: attempt.number,
+    trigger: attempt.trigger,
+    started_at: formatInstant(attempt.startedAt),
+    duration_ms: attempt.durationMs,
+    round: attempt.round,
+    retry: attempt.retry,
+    outcome: attempt.outcome,
+    status_code: attempt.statusCode,
+    error: attempt.error,
+    body_error: attempt.bodyError,
+    detail: attempt.detail,
+    remote_address: attempt.remoteAddress,
+    secret: attempt.secret,
+    phases: {
+      dns_ms: phases.dnsMs,
+      connect_ms: phases.connectMs,
+      tls_ms: phases.tlsMs,
+      first_byte_ms: phases.firstByteMs,
+    },
+    response_headers: attempt.responseHeaders,
+    // A receiver may answer in any encoding, or none.
+    response_body: utf8.decode(attempt.responseBody),
+    response_truncated: attempt.responseTruncated,
+  };
+}
+
+const aPageOfAttempts = {
+  description: "A page of them.",
+  schema: AttemptPage,
+  example: aPageOf(anAttempt),
+  headers: ["link"],
+} as const;
+
+export const listEventAttempts: Operation = {
+  id: "listEventAttempts",
+  tag: "Events",
+  summary: "List every attempt made for an event",
+  params: { id: "evt" },
+  replies: {
+    200: aPageOfAttempts,
+  },
+};
+
+export const listDeliveryAttempts: Operation = {
+  id: "listDeliveryAttempts",
+  tag: "Deliveries",
+  summary: "List every attempt made for a delivery",
+  params: { id: "dlv" },
+  replies: { 200: aPageOfAttempts },
+};
+
+export const listEndpointAttempts: Operation = {
+  id: "listEndpointAttempts",
+  tag: "Deliveries",
+  summary: "List the attempts made to an endpoint",
+  description:
+    "In the order in which their events were received, then by number: an attempt made late stands beside the first " +
+    "one of its delivery. Those of a deleted endpoint stay.",
+  params: { id: "ep" },
+  replies: { 200: aPageOfAttempts },
+};
+
+export const getAttempt: Operation = {
+  id: "getAttempt",
+  tag: "Deliveries",
+  summary: "Look at one attempt",
+  params: { id: "att" },
+  replies: { 200: { description: "The attempt.", schema: Attempt, example: anAttempt } },
+};

@@ -1,0 +1,80 @@
+/** Reading who did what. */
+import * as v from "valibot";
+import { AUDIT_ACTIONS, type AuditRecord as StoredRecord } from "../../domain/audit.ts";
+import { formatInstant } from "../../domain/instant.ts";
+import type { ApiParts } from "../parts.ts";
+import { namedTenant, tenantToRead } from "../pipeline/access.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
+import { choiceParameter, instantParameter } from "../pipeline/query.ts";
+import { json, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { Count, described, id, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
+
+export const AuditRecord = titled(
+  "AuditRecord",
+  v.object({
+    at: Instant,
+    actor: described(v.string(), "The key that was used, or `socket` for whoever opened the unix socket."),
+    uid: described(
+      v.nullable(Count),
+      "Of a caller over the unix socket, as the kernel says it; null of a key, and where the kernel cannot be asked.",
+    ),
+    user: described(v.nullable(v.string()), "The login name of that uid in /etc/passwd; null without one."),
+    tenant: described(v.string(), "Whose data it was about, a name or `*`."),
+    action: v.picklist(AUDIT_ACTIONS),
+    object: described(v.nullable(v.string()), "The id of what it was done to; null for the daemon as a whole."),
+    request_id: id("req"),
+    outcome: described(
+      v.string(),
+      "`ok`, `repeated` for an idempotency key that had been used before, or the code of the refusal.",
+    ),
+  }),
+);
+
+export const AuditPage = pageSchema(AuditRecord);
+
+export const anAuditRecord = {
+  at: "2026-11-20T09:50:00.000Z",
+  actor: "key_06fbqxv0d8r2s4t6v8w0x2y4z6",
+  uid: null,
+  user: null,
+  tenant: "default",
+  action: "endpoint.register",
+  object: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
+  request_id: "req_06fbqxvx8q1r2s3t4v5w6x7y8z",
+  outcome: "ok",
+};
+
+export const listAudit: Operation = {
+  id: "listAudit",
+  tag: "Daemon",
+  summary: "List who did what",
+  description: "Every change and every look at a secret, refused ones too; never what the change held.",
+  replies: {
+    200: { description: "A page of it.", schema: AuditPage, example: aPageOf(anAuditRecord), headers: ["link"] },
+  },
+};
+
+const PATH = "/v1/audit";
+const Action = choiceParameter("action", AUDIT_ACTIONS, "Calls of this kind alone.");
+const Since = instantParameter("since", "Calls at or after this instant.");
+const Until = instantParameter("until", "Calls before this instant.");
+
+export function auditRoutes({ store }: ApiParts): Route[] {
+  async function list({ principal, query }: Call): Promise<Reply> {
+    const page = await store.audit.list({
+      ...pageOf(query, tenantToRead(principal, namedTenant(query))),
+      since: Since.read(query),
+      until: Until.read(query),
+      action: Action.read(query),
+    });
+    const answer = { data: page.data.map(presentRecord), next_cursor: page.nextCursor };
+    return json(200, answer, linkTo(PATH, query, page.nextCursor));
+  }
+
+  const query = [...PAGE_PARAMETERS, Action, Since, Until];
+  return [{ method: "GET", path: PATH, access: "admin", query, operation: listAudit, handle: list }];
+}
+
+function presentRecord({ at, actor, uid, user, tenant, action, object, requestId, outcome }: StoredRecord) {
+  return { at: formatInstant(at), actor, uid, user, tenant, action, object, request_id: requestId, outcome };
+}

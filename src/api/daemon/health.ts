@@ -1,0 +1,65 @@
+/** What a load balancer asks: one word, without a key, and whatever it adds to the query. */
+import * as v from "valibot";
+import type { Condition } from "../../store/store.ts";
+import type { ApiParts } from "../parts.ts";
+import { word, type Header, type Route, type ReplyShape, type Operation } from "../pipeline/route.ts";
+
+function aWord(description: string, ...words: [string, ...string[]]): ReplyShape {
+  return { description, schema: v.picklist(words), example: words[0], type: "text/plain; charset=utf-8" };
+}
+
+export const getHealth: Operation = {
+  id: "getHealth",
+  tag: "Daemon",
+  summary: "Ask whether the process answers",
+  replies: { 200: aWord("It does.", "ok") },
+};
+
+export const getReadiness: Operation = {
+  id: "getReadiness",
+  tag: "Daemon",
+  summary: "Ask whether publishes are taken",
+  description:
+    "It says nothing of sending: a node that cannot reach receivers takes publishes, keeps them and stays `ready`. The header `X-Webhookd-Not-Sending` then names the reasons, as `not_sending` of `GET /v1/status` does; it is absent while all goes on. The header `X-Webhookd-Storage` is there while something is the matter with the store that refuses no publish yet: `damaged` after the database was mended, `log_growing` while the write-ahead log cannot be emptied and takes the disk.",
+  replies: {
+    200: aWord("They are.", "ready"),
+    503: aWord("They are not, and why.", "draining", "disk_full", "store_unavailable"),
+  },
+};
+
+export function healthRoutes(parts: ApiParts): Route[] {
+  return [
+    {
+      method: "GET",
+      path: "/healthz",
+      access: "open",
+      query: "any",
+      operation: getHealth,
+      handle: () => word(200, "ok"),
+    },
+    {
+      method: "GET",
+      path: "/readyz",
+      access: "open",
+      query: "any",
+      operation: getReadiness,
+      handle: async () => {
+        const { state: stored, trouble } = await parts.store.upkeep.condition();
+        const state = stateOf(parts, stored);
+        const reasons = parts.deliveries.halts.map(({ reason }) => reason);
+        const damage = await parts.store.operations.damage().catch(() => null);
+        const storage = [...(damage === null ? [] : ["damaged"]), ...(trouble === null ? [] : ["log_growing"])];
+        const headers: Header[] = [
+          ...(reasons.length === 0 ? [] : [["x-webhookd-not-sending", reasons.join(", ")] as const]),
+          ...(storage.length === 0 ? [] : [["x-webhookd-storage", storage.join(", ")] as const]),
+        ];
+        return { ...word(state === "ready" ? 200 : 503, state), headers };
+      },
+    },
+  ];
+}
+
+/** Whether publishes are taken. Neither the brake nor an outage has a say in it: they are. */
+export function stateOf({ phase }: ApiParts, stored: Condition["state"]): Condition["state"] | "draining" {
+  return phase() === "serving" ? stored : "draining";
+}

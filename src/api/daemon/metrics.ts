@@ -1,0 +1,39 @@
+/** What Prometheus asks for. */
+import * as v from "valibot";
+import type { ApiParts } from "../parts.ts";
+import { tenantToRead } from "../pipeline/access.ts";
+import type { Route, Operation } from "../pipeline/route.ts";
+
+const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";
+
+export const getMetrics: Operation = {
+  id: "getMetrics",
+  tag: "Daemon",
+  summary: "Read the metrics in Prometheus's text format",
+  description:
+    "All of them take a key of every tenant (`*`). A key of one tenant gets the series of that tenant's endpoints alone.",
+  replies: {
+    200: {
+      description: "The metrics.",
+      schema: v.string(),
+      example: "# HELP webhookd_paused Whether the brake is on.\n# TYPE webhookd_paused gauge\nwebhookd_paused 0\n",
+      type: "text/plain; version=0.0.4; charset=utf-8",
+    },
+  },
+};
+
+export function metricsRoutes({ config, metrics }: ApiParts): Route[] {
+  const isPublic = config.metrics.public;
+  return [
+    {
+      method: "GET",
+      path: "/metrics",
+      access: isPublic ? "open" : "metrics",
+      operation: getMetrics,
+      handle: async ({ principal }) => {
+        const tenant = isPublic ? null : tenantToRead(principal, undefined);
+        return { status: 200, type: TEXT_FORMAT, body: await metrics.text(tenant) };
+      },
+    },
+  ];
+}

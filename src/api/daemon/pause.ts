@@ -1,0 +1,134 @@
+/** The brake: no attempt starts while it is on, and publishes go on. */
+import * as v from "valibot";
+import { formatInstant } from "../../domain/instant.ts";
+import { type Pause as CurrentPause, type Halt as CurrentHalt, HALT_REASONS } from "../../domain/pause.ts";
+import type { ApiParts } from "../parts.ts";
+import { requireEveryTenant } from "../pipeline/access.ts";
+import { json, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { line, titled, described, Instant } from "../pipeline/shapes.ts";
+import { readJson } from "../pipeline/validation.ts";
+
+export const PauseRequest = titled(
+  "PauseRequest",
+  v.strictObject({
+    reason: v.pipe(
+      described(line(256), "What for; whoever comes next will want to know."),
+      v.check((text) => text.trim() !== "", "invalid_type: must say why"),
+      v.metadata({ minLength: 1 }),
+    ),
+  }),
+);
+
+export const Pause = titled(
+  "Pause",
+  v.object({
+    reason: v.string(),
+    by: described(v.string(), "The key that was used, `socket`, `serve --paused`, or `restore`."),
+    at: Instant,
+    saved: described(v.boolean(), "False when the disk did not take it: a restart forgets it, until there is space."),
+  }),
+);
+
+export const Halt = titled(
+  "Halt",
+  v.object({
+    reason: described(
+      v.picklist(HALT_REASONS),
+      "`operator`: the brake is on. `unrecorded`: results of attempts cannot be written down. `unreachable`: nothing can be reached, or this host has no route or no DNS. `shortage`: attempts cannot be made for want of file descriptors, memory or the like. `stopping`: the daemon stops.",
+    ),
+    since: Instant,
+    detail: described(v.string(), "Why, in a sentence."),
+  }),
+);
+
+export const Paused = described(v.nullable(Pause), "While the brake is on, since when and why; null while it is off.");
+export const PauseAnswer = titled("PauseAnswer", v.object({ paused: Paused }));
+
+export const aPause = {
+  reason: "the receiver's operators asked for it",
+  by: "key_06fbqxv0d8r2s4t6v8w0x2y4z6",
+  at: "2026-11-20T09:50:00.000Z",
+  saved: true,
+};
+
+export const aHalt = {
+  reason: "unreachable",
+  since: "2026-11-20T09:50:00.000Z",
+  detail: "no DNS resolver could be reached",
+} as const;
+
+export const pauseDaemon: Operation = {
+  id: "pauseDaemon",
+  tag: "Daemon",
+  summary: "Stop all attempts",
+  description:
+    "The brake: no attempt starts after this answer, tests and those that were asked for included, through any restart, until somebody resumes. What is on the wire is recorded, and publishes go on. Once it is on, it stays as it was put on.",
+  example: { reason: aPause.reason },
+  replies: { 200: { description: "It is on.", schema: PauseAnswer, example: { paused: aPause } } },
+};
+
+export const resumeDaemon: Operation = {
+  id: "resumeDaemon",
+  tag: "Daemon",
+  summary: "Let attempts go on",
+  description: "What fell due meanwhile is attempted now, at the pace that each endpoint takes.",
+  replies: { 200: { description: "The brake is off.", schema: PauseAnswer, example: { paused: null } } },
+};
+
+export function brakeRoutes({ store, deliveries, log }: ApiParts): Route[] {
+  async function pause({ principal, body, now }: Call): Promise<Reply> {
+    requireEveryTenant(principal);
+    const { reason } = readJson(body, PauseRequest);
+    // On the disk first: an attempt that starts after a crash must find it there.
+    const holding = await store.operations.pause({ reason, by: principal.keyId ?? "socket", at: now });
+    await deliveries.pause();
+    const shown = presentPause(holding);
+    log.warn(
+      shown,
+      shown.saved
+        ? "paused: no attempt starts until somebody resumes"
+        : "paused, but the disk does not take it: no attempt starts until somebody resumes, and a restart forgets it",
+    );
+    // Where the disk takes nothing, the log says who did it.
+    return { ...json(200, { paused: shown }), ...(!shown.saved && { isAudited: false }) };
+  }
+
+  async function resume({ principal }: Call): Promise<Reply> {
+    requireEveryTenant(principal);
+    const before = await store.operations.getPause();
+    const wasOn = await store.operations.resume();
+    deliveries.resume();
+    if (wasOn) log.info({ by: principal.keyId ?? "socket" }, "resumed: attempts go on");
+    return { ...json(200, { paused: null }), ...(before?.saved === false && { isAudited: false }) };
+  }
+
+  return [
+    {
+      method: "POST",
+      path: "/v1/pause",
+      access: "admin",
+      body: { maxBytes: 64 * 1024, schema: PauseRequest },
+      audit: "daemon.pause",
+      operation: pauseDaemon,
+      handle: pause,
+    },
+    {
+      method: "POST",
+      path: "/v1/resume",
+      access: "admin",
+      audit: "daemon.resume",
+      operation: resumeDaemon,
+      handle: resume,
+    },
+  ];
+}
+
+export function presentPause({ reason, by, at, saved = true }: CurrentPause) {
+  return { reason, by, at: formatInstant(at), saved };
+}
+
+/** The brake's own words are those of whoever put it on. */
+export function presentHalt({ reason, since, detail }: CurrentHalt, pause: CurrentPause | null) {
+  if (reason !== "operator" || pause === null) return { reason, since: formatInstant(since), detail };
+  return { reason, since: formatInstant(pause.at), detail: `the brake was put on by ${pause.by}: ${pause.reason}` };
+}

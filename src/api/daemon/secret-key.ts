@@ -1,0 +1,62 @@
+/** The key that seals what is secret in the store. */
+import * as v from "valibot";
+import type { ApiParts } from "../parts.ts";
+import { requireEveryTenant } from "../pipeline/access.ts";
+import { json, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { Count, described, id, titled } from "../pipeline/shapes.ts";
+
+export const Rekeyed = titled(
+  "Rekeyed",
+  v.object({
+    resealed: described(Count, "How many endpoints are sealed with the new key now, that of the alerts included."),
+    secret_key_file: described(v.string(), "Where the new key is: a path on the daemon's host. Copy it off that host."),
+    key_id: described(v.string(), "Names the new key, and tells nothing of it."),
+    kept: described(
+      v.nullable(v.string()),
+      "Where the key of before is: backups made before that do not have it sealed in need it. Null when its file was gone.",
+    ),
+    damaged: described(
+      v.array(id("ep")),
+      "Endpoints of which something did not open before either: they stay as they are.",
+    ),
+  }),
+);
+
+export const aRekeying = {
+  resealed: 3,
+  secret_key_file: "/var/lib/webhookd/secret.key",
+  key_id: "1f0c9a7e",
+  kept: "/var/lib/webhookd/secret.key.old-83b2d7c4",
+  damaged: [],
+};
+
+export const rekey: Operation = {
+  id: "rekey",
+  tag: "Daemon",
+  summary: "Change secret.key",
+  description:
+    "Seals everything that is secret in the store with a new key, while publishes and deliveries go on; no endpoint's secret changes. Killed at any step, the next start finishes it, or goes on with the key of before. Asked again while it is being done, it is the same change; a backup that is asked for meanwhile waits. Make a backup afterwards: one that was made before opens with the key that was sealed into it, or with the file `kept`.",
+  replies: { 200: { description: "It is changed.", schema: Rekeyed, example: aRekeying } },
+  problems: ["backup_running", "key_not_changeable", "rekey_failed"],
+};
+
+export function secretKeyRoutes({ store, log }: ApiParts): Route[] {
+  async function changeKey({ principal }: Call): Promise<Reply> {
+    requireEveryTenant(principal);
+    const { keyFile, keyId, ...rest } = await store.operations.rekey();
+    const answer = { secret_key_file: keyFile, key_id: keyId, ...rest };
+    log.warn({ ...answer }, "everything is sealed with a new secret.key");
+    return json(200, answer);
+  }
+
+  return [
+    {
+      method: "POST",
+      path: "/v1/secret-key/rekey",
+      access: "admin",
+      audit: "secret_key.rekey",
+      operation: rekey,
+      handle: changeKey,
+    },
+  ];
+}

@@ -1,0 +1,223 @@
+/** The daemon as a whole, as operators see it. */
+import * as v from "valibot";
+import type { Endpoint } from "../../domain/endpoint.ts";
+import { formatInstant, formatInstantOrNull } from "../../domain/instant.ts";
+import type { Damage as StoredDamage } from "../../store/store.ts";
+import { DamagedParts, DamagedReason } from "../endpoints/schemas.ts";
+import type { ApiParts } from "../parts.ts";
+import { requireEveryTenant } from "../pipeline/access.ts";
+import { json, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { Count, described, id, Instant, Tenant, titled } from "../pipeline/shapes.ts";
+import { presentBackup, Backup, aBackup } from "./backups.ts";
+import { stateOf } from "./health.ts";
+import { presentHalt, presentPause, Paused, Halt } from "./pause.ts";
+
+export const Damage = titled(
+  "Damage",
+  v.object({
+    at: described(Instant, "When it was found."),
+    file: described(v.string(), "The damaged database, which is kept; once it is removed or moved, this is null."),
+    pages: described(
+      v.array(v.object({ name: v.string(), pages: v.array(Count) })),
+      "Damaged pages by table or index, as far as they were looked for.",
+    ),
+    lost: described(
+      v.array(
+        v.object({
+          table: v.string(),
+          rows: described(v.nullable(Count), "How many rows could not be read; null when nothing says so."),
+          from: described(v.nullable(Instant), "The events that they are about were received from then,"),
+          until: described(v.nullable(Instant), "until then; null when that is not known."),
+        }),
+      ),
+      "What could not be read and is gone; empty when nothing is.",
+    ),
+  }),
+);
+
+export const Status = titled(
+  "Status",
+  v.object({
+    version: v.string(),
+    schema: described(Count, "The number of the store's schema."),
+    state: described(
+      v.picklist(["ready", "draining", "disk_full", "store_unavailable"]),
+      "As `/readyz` says it: whether publishes are taken. The brake does not change it.",
+    ),
+    started_at: Instant,
+    uptime_seconds: Count,
+    paused: Paused,
+    not_sending: described(
+      v.array(Halt),
+      "Every reason why nothing is sent now, or less than could be; empty while all goes on. No delivery loses an attempt by any of them.",
+    ),
+    oldest_due_at: described(
+      v.nullable(Instant),
+      "When the oldest delivery fell due that is due, and neither held nor attempted since; null when none is.",
+    ),
+    deliveries: described(
+      v.nullable(v.object({ pending: Count, held: Count, failed: Count })),
+      "Deliveries that are pending, held or failed now, whenever that began, as counted within the last 30 s; null while they are not counted yet.",
+    ),
+    data: described(
+      v.object({ dir: v.string(), secret_key_file: v.string() }),
+      "Where its store is, and the key that opens what is sealed in it: paths on the daemon's host.",
+    ),
+    disk: v.object({
+      free_bytes: described(Count, "What may still be written, with what is free inside the database."),
+      floor_bytes: described(Count, "With less, publishes are refused (507)."),
+    }),
+    database: v.object({
+      bytes: Count,
+      wal_bytes: Count,
+      wal_trouble: described(
+        v.nullable(v.string()),
+        "Why the write-ahead log grows, in a sentence; null while it does not. It takes disk until that is mended.",
+      ),
+    }),
+    damaged_database: described(
+      v.nullable(Damage),
+      "When the database was found damaged: what could be read is in a new one, which is in use. Null while there is no such damage to look into.",
+    ),
+    backup: v.object({
+      every_seconds: described(Count, "0: only on demand."),
+      dir: v.string(),
+      last: described(v.nullable(Backup), "The latest that is whole; null when there is none."),
+      failure: described(
+        v.nullable(v.object({ at: Instant, detail: v.string() })),
+        "Why the last try failed; null once one succeeded.",
+      ),
+    }),
+    damaged_endpoints: described(
+      v.object({
+        total: Count,
+        endpoints: v.array(
+          v.object({ endpoint: id("ep"), tenant: Tenant, url: v.string(), parts: DamagedParts, reason: DamagedReason }),
+        ),
+      }),
+      "Endpoints of which something cannot be read, twenty of them by name: nothing is sent to them until that is mended.",
+    ),
+    departures: described(
+      v.array(v.string()),
+      "A sentence for each constant of the specification that the configuration changes.",
+    ),
+    retry_delays_seconds: described(v.array(v.number()), "The ladder: what is waited after each failure, in turn."),
+    dev: described(v.boolean(), "Whether it runs with `--dev`: endpoints may be plain http on this machine."),
+    sender_threads: described(Count, "Threads that send; 0: the main one does."),
+    careful: described(
+      v.boolean(),
+      "Whether deliveries are marked before they are dialled, after deaths in quick succession.",
+    ),
+    socket_uid_trouble: described(
+      v.nullable(v.string()),
+      "Why the audit log has no uid of callers over the unix socket; null when it has, as far as is known.",
+    ),
+  }),
+);
+
+export const aStatus = {
+  version: "1.0.0",
+  schema: 1,
+  state: "ready",
+  started_at: "2026-11-20T08:00:00.000Z",
+  uptime_seconds: 6600,
+  paused: null,
+  not_sending: [],
+  oldest_due_at: null,
+  deliveries: { pending: 9, held: 4, failed: 12 },
+  data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },
+  disk: { free_bytes: 52_613_349_376, floor_bytes: 536_870_912 },
+  database: { bytes: 73_400_320, wal_bytes: 4_124_152, wal_trouble: null },
+  damaged_database: null,
+  backup: { every_seconds: 86_400, dir: "/var/backups/webhookd", last: aBackup, failure: null },
+  damaged_endpoints: { total: 0, endpoints: [] },
+  departures: [],
+  retry_delays_seconds: [30, 120, 600, 3600, 21_600, 86_400],
+  dev: false,
+  sender_threads: 1,
+  careful: false,
+  socket_uid_trouble: null,
+};
+
+export const getStatus: Operation = {
+  id: "getStatus",
+  tag: "Daemon",
+  summary: "Look at the daemon as a whole",
+  replies: { 200: { description: "How it is.", schema: Status, example: aStatus } },
+};
+
+/** Probes ask often: a count of millions is not waited for, but there for the next one that asks. */
+const COUNT_PATIENCE_MS = 100;
+
+/** Damaged endpoints that are named. */
+const NAMED = 20;
+
+export function statusRoutes(parts: ApiParts): Route[] {
+  const { store, deliveries, clock, config, version, departures, backups, metrics, damaged, peers } = parts;
+  const started = { at: clock.now(), monotonic: clock.monotonic() };
+
+  async function status({ principal, now }: Call): Promise<Reply> {
+    requireEveryTenant(principal);
+    const [pause, space, size, last, damage, counts] = await Promise.all([
+      store.operations.getPause(),
+      store.upkeep.checkSpace(),
+      store.operations.size(),
+      store.operations.lastBackup(),
+      store.operations.damage(),
+      metrics.census.get(COUNT_PATIENCE_MS),
+    ]);
+    const { rules, failure } = backups;
+    return json(200, {
+      version,
+      schema: store.operations.schemaVersion,
+      state: stateOf(parts, space.state),
+      started_at: formatInstant(started.at),
+      uptime_seconds: Math.floor((clock.monotonic() - started.monotonic) / 1000),
+      paused: pause === null ? null : presentPause(pause),
+      not_sending: deliveries.halts.map((halt) => presentHalt(halt, pause)),
+      oldest_due_at: formatInstantOrNull(deliveries.oldestDueAt(now)),
+      deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
+      data: { dir: config.data.dir, secret_key_file: config.data.secretKeyFile },
+      disk: { free_bytes: space.freeBytes, floor_bytes: space.floorBytes },
+      database: { bytes: size.databaseBytes, wal_bytes: size.logBytes, wal_trouble: space.trouble },
+      damaged_database: damage === null ? null : presentDamage(damage),
+      backup: {
+        every_seconds: Math.round(rules.every / 1000),
+        dir: rules.dir,
+        last: last === null ? null : presentBackup(last),
+        failure: failure === null ? null : { at: formatInstant(failure.at), detail: failure.detail },
+      },
+      damaged_endpoints: presentDamaged(damaged()),
+      departures: departures(),
+      retry_delays_seconds: config.retry.delays.map((delay) => delay / 1000),
+      dev: config.dev,
+      sender_threads: config.delivery.threads,
+      careful: store.recovery.careful,
+      socket_uid_trouble: peers.trouble,
+    });
+  }
+
+  return [{ method: "GET", path: "/v1/status", access: "admin", operation: getStatus, handle: status }];
+}
+
+function presentDamaged(all: readonly Endpoint[]) {
+  const endpoints = all.slice(0, NAMED).map(({ id, tenant, url, damaged }) => ({
+    endpoint: id,
+    tenant,
+    url,
+    parts: damaged?.parts ?? [],
+    reason: damaged?.reason ?? "",
+  }));
+  return { total: all.length, endpoints };
+}
+
+function presentDamage({ at, file, pages, lost }: StoredDamage) {
+  return {
+    at: formatInstant(at),
+    file,
+    pages,
+    lost: lost.map(({ table, rows, from, until }) => {
+      return { table, rows, from: formatInstantOrNull(from), until: formatInstantOrNull(until) };
+    }),
+  };
+}

@@ -1,0 +1,229 @@
+/** Registering endpoints, looking at them, changing and deleting them. */
+import { isDamaged, type Endpoint, type EndpointSettings } from "../../domain/endpoint.ts";
+import { WebhookdError } from "../../domain/errors.ts";
+import type { EventType } from "../../domain/event-type.ts";
+import { newId } from "../../domain/id.ts";
+import { newSigningSecret } from "../../domain/secret.ts";
+import type { ApiParts } from "../parts.ts";
+import {
+  allows,
+  type Principal,
+  namedTenant,
+  TenantParameter,
+  tenantToRead,
+  tenantToWrite,
+} from "../pipeline/access.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
+import { unknownName, endpointId } from "../pipeline/names.ts";
+import { damagedEndpoint, notFound } from "../pipeline/problem.ts";
+import { deprecated, flagParameter, invalidQuery, textParameter, type Query } from "../pipeline/query.ts";
+import { json, NO_CONTENT, type Call, type Reply, type Route } from "../pipeline/route.ts";
+import { readJson } from "../pipeline/validation.ts";
+import { changed, requireWhole } from "./change.ts";
+import { etagOf, requireMatch } from "./etag.ts";
+import { changeSchema, registrationSchema } from "./fields.ts";
+import {
+  changeEndpoint,
+  deleteEndpoint,
+  getEndpoint,
+  listEndpoints,
+  registerEndpoint,
+  presentEndpoint,
+  presentHealth,
+} from "./schemas.ts";
+
+const PATH = "/v1/webhooks";
+const SMALL_BODY = { maxBytes: 64 * 1024 };
+const Enabled = flagParameter("enabled", "Only endpoints that are enabled, or that are not.");
+const ChosenType = textParameter("type", "Only endpoints that chose this event type.");
+const ChosenTypeBefore = deprecated(textParameter("event_type", "What `type` was called before: use that."));
+const Url = textParameter("url", "Only endpoints with this URL.");
+const Uid = textParameter("uid", "Only the endpoint with this `uid`.");
+
+export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
+  const { store, deliveries, config, random } = parts;
+  const signatureHeader = config.signature.header;
+  const rulesFor = (tenant: string) => ({ types, signatureHeader, urlPolicy: parts.urlPolicy(tenant) });
+  const Registration = registrationSchema(rulesFor(""));
+  const Change = changeSchema(rulesFor(""));
+
+  async function register({ principal, query, body, now, request }: Call): Promise<Reply> {
+    const tenant = tenantToWrite(principal, namedTenant(query));
+    const given = readJson(body, registrationSchema(rulesFor(tenant)));
+    requireForValues(principal, given.headers);
+    const signingSecret = newSigningSecret(random(32));
+    const endpoint = await store.endpoints.add(
+      {
+        id: newId("ep", now, random(10)),
+        tenant,
+        uid: given.uid,
+        url: given.url,
+        events: given.events,
+        description: given.description,
+        enabled: given.enabled,
+        whenDisabled: given.when_disabled,
+        headers: given.headers,
+        ratePerSecond: given.rate_per_second,
+        maxInFlight: given.max_in_flight,
+        metadata: given.metadata,
+        signingSecret,
+      },
+      config.endpoints.maxPerTenant,
+      now,
+      request && { ...request, answer: ({ id }) => JSON.stringify([id, principal.keyId]) },
+    );
+    return registered(endpoint, signingSecret);
+  }
+
+  /** Rebuilt from the row, where the secret is sealed; for whoever was shown that before, or may read it. */
+  async function registeredBefore({ principal, query }: Call, remembered: string): Promise<Reply> {
+    const [id, keyId] = JSON.parse(remembered) as [string, string | null];
+    const endpoint = await store.endpoints.get(tenantToRead(principal, namedTenant(query)), id);
+    const target = await store.endpoints.target(id);
+    if (endpoint === null || target === null) throw new WebhookdError("gone", `${id} was deleted since`);
+    if (isDamaged(target)) throw damagedEndpoint(target.damaged);
+    // The secret that the first answer showed, to whoever it was shown to; any other takes the scope.
+    const shown = principal.keyId === keyId && target.secretVersion === 1;
+    if (!shown && !allows(principal, "secrets")) {
+      const detail = `${id} is registered, but its secret was rotated since or shown to another key: see GET secret`;
+      throw new WebhookdError("already_created", detail);
+    }
+    return registered(endpoint, target.signingSecret);
+  }
+
+  async function change(call: Call): Promise<Reply> {
+    const { principal, query, body, now } = call;
+    const id = await endpointId(store, call);
+    const tenant = tenantToRead(principal, namedTenant(query));
+    const owner = tenant ?? (await store.endpoints.tenantOf(id));
+    if (owner === null) throw notFound();
+    const patch = readJson(body, changeSchema(rulesFor(owner)));
+    requireForValues(principal, patch.headers ?? {});
+    const settings = (before: EndpointSettings, endpoint: Endpoint) => {
+      requireMatch(call, endpoint);
+      requireWhole(patch, endpoint);
+      const after = changed(before, patch, signatureHeader);
+      requireForMove(principal, before, after);
+      return after;
+    };
+    const endpoint = await store.endpoints.update(tenant, id, settings, now, patch.held);
+    if (endpoint === null) throw notFound();
+    await deliveries.refresh(id);
+    return json(200, presentEndpoint(endpoint), [etagOf(endpoint)]);
+  }
+
+  async function list({ principal, query }: Call): Promise<Reply> {
+    const tenant = tenantToRead(principal, namedTenant(query));
+    const page = await store.endpoints.list({
+      ...pageOf(query, tenant),
+      enabled: Enabled.read(query),
+      eventType: await chosenType(query, tenant),
+      url: normalUrl(Url.read(query)),
+      uid: Uid.read(query),
+    });
+    const answer = { data: page.data.map(presentEndpoint), next_cursor: page.nextCursor };
+    return json(200, answer, linkTo(PATH, query, page.nextCursor));
+  }
+
+  async function chosenType(query: Query, tenant: string | null): Promise<string | undefined> {
+    const parameter = query.has("event_type") ? ChosenTypeBefore : ChosenType;
+    const type = parameter.read(query);
+    if (type !== (ChosenType.read(query) ?? type)) {
+      throw invalidQuery(parameter.name, "is another one than type says: give type alone", "conflicting_fields");
+    }
+    const unknown = await unknownName(parts, tenant, { type });
+    if (unknown !== null) throw invalidQuery(parameter.name, unknown.detail, unknown.code);
+    return type;
+  }
+
+  async function show(call: Call): Promise<Reply> {
+    const { principal, query } = call;
+    const id = await endpointId(store, call);
+    const tenant = tenantToRead(principal, namedTenant(query));
+    const [endpoint, health] = await Promise.all([store.endpoints.get(tenant, id), store.endpoints.health(tenant, id)]);
+    if (endpoint === null || health === null) throw notFound();
+    return json(200, { ...presentEndpoint(endpoint), health: presentHealth(health) }, [etagOf(endpoint)]);
+  }
+
+  async function remove(call: Call): Promise<Reply> {
+    const { principal, query, now } = call;
+    const id = await endpointId(store, call);
+    if (!(await store.endpoints.delete(tenantToRead(principal, namedTenant(query)), id, now))) throw notFound();
+    await deliveries.drop(id);
+    return NO_CONTENT;
+  }
+
+  return [
+    {
+      method: "POST",
+      path: PATH,
+      access: "manage",
+      query: [TenantParameter],
+      body: { ...SMALL_BODY, schema: Registration },
+      audit: "endpoint.register",
+      operation: registerEndpoint,
+      again: registeredBefore,
+      handle: register,
+    },
+    {
+      method: "GET",
+      path: PATH,
+      access: "read",
+      query: [...PAGE_PARAMETERS, Enabled, ChosenType, ChosenTypeBefore, Url, Uid],
+      operation: listEndpoints,
+      handle: list,
+    },
+    {
+      method: "GET",
+      path: `${PATH}/:id`,
+      access: "read",
+      query: [TenantParameter],
+      operation: getEndpoint,
+      handle: show,
+    },
+    {
+      method: "PATCH",
+      path: `${PATH}/:id`,
+      access: "manage",
+      query: [TenantParameter],
+      body: { ...SMALL_BODY, schema: Change, types: ["application/json", "application/merge-patch+json"] },
+      audit: "endpoint.update",
+      operation: changeEndpoint,
+      handle: change,
+    },
+    {
+      method: "DELETE",
+      path: `${PATH}/:id`,
+      access: "manage",
+      query: [TenantParameter],
+      audit: "endpoint.delete",
+      operation: deleteEndpoint,
+      handle: remove,
+    },
+  ];
+}
+
+export function registered(endpoint: Endpoint, signingSecret: string): Reply {
+  const answer = { ...presentEndpoint(endpoint), signing_secret: signingSecret };
+  return json(201, answer, [["location", `${PATH}/${endpoint.id}`], etagOf(endpoint)]);
+}
+
+/** Header values are credentials as often as not: to set one takes the scope that shows secrets. Null takes one away. */
+export function requireForValues(principal: Principal, headers: Readonly<Record<string, unknown>>): void {
+  if (allows(principal, "secrets") || Object.values(headers).every((value) => value === null)) return;
+  throw new WebhookdError("forbidden", 'header values take a key with the scope "secrets" as well');
+}
+
+/** Whoever moves an endpoint to another host is sent its header values there: that shows them as well as a read would. */
+function requireForMove(principal: Principal, before: EndpointSettings, after: EndpointSettings): void {
+  if (allows(principal, "secrets") || Object.keys(after.headers).length === 0) return;
+  if (new URL(after.url).origin === URL.parse(before.url)?.origin) return;
+  const detail =
+    'its header values would go to another host: take them away, or use a key with the scope "secrets" as well';
+  throw new WebhookdError("forbidden", detail);
+}
+
+/** As it is stored: a caller may look for it as it was given. */
+function normalUrl(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : (URL.parse(text)?.href ?? text);
+}

@@ -1,0 +1,268 @@
+/** Endpoints as callers see them: `docs/interface.md` §7. */
+import * as v from "valibot";
+import {
+  DISABLED_REASONS,
+  ENDPOINT_PARTS,
+  HEALTH_COUNT_LIMIT,
+  type Endpoint as StoredEndpoint,
+  type EndpointHealth,
+} from "../../domain/endpoint.ts";
+import { formatInstantOrNull, formatInstant } from "../../domain/instant.ts";
+import { anAttempt, Attempt } from "../attempts/schemas.ts";
+import type { Operation } from "../pipeline/route.ts";
+import { Count, described, id, Instant, pageSchema, Tenant, titled, AnyObject, aPageOf } from "../pipeline/shapes.ts";
+import { aPublication, Publication } from "../publishing/schemas.ts";
+
+export const DamagedParts = described(
+  v.array(v.picklist(ENDPOINT_PARTS)),
+  "What cannot be read. A secret is mended by a rotation with `overlap_seconds` 0, anything else by a change that gives it anew.",
+);
+
+export const DamagedReason = described(v.string(), "In what way; for people.");
+
+const SHOWN = {
+  id: id("ep"),
+  tenant: Tenant,
+  uid: described(v.nullable(v.string()), "The registrant's own name for it, unique within the tenant."),
+  url: described(v.string(), "In the form that the WHATWG URL standard gives it."),
+  events: v.array(v.string()),
+  description: v.string(),
+  enabled: v.boolean(),
+  disabled_reason: described(
+    v.nullable(v.picklist(DISABLED_REASONS)),
+    "Why the daemon disabled it by itself: its receiver answered 410 (`gone`), or nothing succeeded for long (`failing`).",
+  ),
+  when_disabled: v.picklist(["hold", "skip"]),
+  headers: described(v.record(v.string(), v.string()), "Sent with each attempt; the values are masked."),
+  rate_per_second: v.nullable(v.number()),
+  max_in_flight: v.nullable(Count),
+  metadata: AnyObject,
+  secret_switches_at: described(
+    v.nullable(Instant),
+    "While a rotation is under way: when the next signing secret takes over.",
+  ),
+  damaged: described(
+    v.nullable(v.object({ parts: DamagedParts, reason: DamagedReason })),
+    "What of the endpoint the store cannot read any more; null when all is well. Nothing is sent meanwhile, and what it is owed waits.",
+  ),
+  created_at: Instant,
+  updated_at: Instant,
+};
+
+export const Endpoint = titled("Endpoint", v.object(SHOWN));
+const Some = v.pipe(Count, v.maxValue(HEALTH_COUNT_LIMIT));
+
+export const Health = titled(
+  "Health",
+  v.object({
+    last_success_at: v.nullable(Instant),
+    last_failure_at: v.nullable(Instant),
+    consecutive_failures: described(Count, "Failed attempts since the last success, or since it was enabled."),
+    pending: described(Some, "Deliveries that are so now, counted up to the maximum; so are the next two."),
+    held: Some,
+    failed: Some,
+  }),
+);
+
+export const EndpointWithHealth = titled("EndpointWithHealth", v.object({ ...SHOWN, health: Health }));
+
+export const RegisteredEndpoint = titled(
+  "RegisteredEndpoint",
+  v.object({
+    ...SHOWN,
+    signing_secret: described(v.string(), "Signs what this endpoint gets. Shown here and to scope `secrets` only."),
+  }),
+);
+
+export const EndpointPage = pageSchema(Endpoint);
+
+export const anEndpoint = {
+  id: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
+  tenant: "default",
+  uid: null,
+  url: "https://example.com/hook",
+  events: ["budget.exceeded"],
+  description: "",
+  enabled: true,
+  disabled_reason: null,
+  when_disabled: "hold",
+  headers: { authorization: "***" },
+  rate_per_second: null,
+  max_in_flight: null,
+  metadata: {},
+  secret_switches_at: null,
+  damaged: null,
+  created_at: "2026-11-20T09:50:00.000Z",
+  updated_at: "2026-11-20T09:50:00.000Z",
+};
+
+const MASKED = "***";
+
+export function presentEndpoint(endpoint: StoredEndpoint) {
+  return {
+    id: endpoint.id,
+    tenant: endpoint.tenant,
+    uid: endpoint.uid,
+    url: endpoint.url,
+    events: endpoint.events,
+    description: endpoint.description,
+    enabled: endpoint.enabled,
+    disabled_reason: endpoint.disabledReason,
+    when_disabled: endpoint.whenDisabled,
+    headers: Object.fromEntries(endpoint.headerNames.map((name) => [name, MASKED])),
+    rate_per_second: endpoint.ratePerSecond,
+    max_in_flight: endpoint.maxInFlight,
+    metadata: endpoint.metadata,
+    secret_switches_at: formatInstantOrNull(endpoint.secretSwitchesAt),
+    damaged: endpoint.damaged,
+    created_at: formatInstant(endpoint.createdAt),
+    updated_at: formatInstant(endpoint.updatedAt),
+  };
+}
+
+export const aHealth = {
+  last_success_at: "2026-11-20T09:54:58.120Z",
+  last_failure_at: null,
+  consecutive_failures: 0,
+  pending: 2,
+  held: 0,
+  failed: 0,
+};
+
+export function presentHealth(health: EndpointHealth) {
+  return {
+    last_success_at: formatInstantOrNull(health.lastSuccessAt),
+    last_failure_at: formatInstantOrNull(health.lastFailureAt),
+    consecutive_failures: health.consecutiveFailures,
+    pending: health.pending,
+    held: health.held,
+    failed: health.failed,
+  };
+}
+
+const params = { id: "ep" };
+const IF_MATCH = "The `ETag` that was read: only if nothing has changed the endpoint since.";
+
+const CHANGED = {
+  description: "The endpoint as it is now.",
+  schema: Endpoint,
+  example: anEndpoint,
+  headers: ["etag"],
+} as const;
+
+const REGISTERED = {
+  description: "It is registered.",
+  schema: RegisteredEndpoint,
+  example: { ...anEndpoint, headers: {}, signing_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=" },
+  headers: ["location", "etag"],
+} as const;
+
+export const registerEndpoint: Operation = {
+  id: "registerEndpoint",
+  tag: "Endpoints",
+  summary: "Register an endpoint",
+  description:
+    "From now on events of its types go to this URL. The answer is the only one that holds `signing_secret` without " +
+    "scope `secrets`: give it to whoever verifies what arrives.",
+  example: { url: "https://example.com/hook", events: ["budget.exceeded"] },
+  replies: {
+    201: REGISTERED,
+  },
+  problems: ["endpoint_limit", "already_created", "endpoint_damaged", "gone"],
+};
+
+export const listEndpoints: Operation = {
+  id: "listEndpoints",
+  tag: "Endpoints",
+  summary: "List endpoints",
+  replies: {
+    200: { description: "A page of them.", schema: EndpointPage, example: aPageOf(anEndpoint), headers: ["link"] },
+  },
+};
+
+export const getEndpoint: Operation = {
+  id: "getEndpoint",
+  tag: "Endpoints",
+  summary: "Look at one endpoint",
+  params,
+  replies: {
+    200: {
+      description: "The endpoint, and how it fares.",
+      schema: EndpointWithHealth,
+      example: { ...anEndpoint, health: aHealth },
+      headers: ["etag"],
+    },
+  },
+};
+
+export const changeEndpoint: Operation = {
+  id: "changeEndpoint",
+  tag: "Endpoints",
+  summary: "Change, disable or enable an endpoint",
+  description:
+    "A merge-patch (RFC 7396) of what it was registered with: what is left out stays, null gives a field its default " +
+    "back, `headers` and `metadata` are merged. Deliveries that wait are made with the settings of the moment of the " +
+    "attempt; changed `events` touch later events only. With `enabled: false` it is answered once nothing more is " +
+    'started for the endpoint, and what it is owed from then on is held, or with `when_disabled: "skip"` never made. ' +
+    "With `enabled: true` what was held is sent, slowly at first, unless `held` is `cancel`. What is `damaged` has to be " +
+    "given anew in the same change, each of its `headers` by name, or with null.",
+  params,
+  headers: { "If-Match": IF_MATCH },
+  example: { enabled: true, held: "release" },
+  replies: { 200: CHANGED },
+  problems: ["already_created", "endpoint_damaged", "precondition_failed"],
+};
+
+export const putEndpoint: Operation = {
+  id: "putEndpoint",
+  tag: "Endpoints",
+  summary: "Make an endpoint be exactly this",
+  description:
+    "At `uid:` and your own name for it, an endpoint is made if there is none of that name, and replaced if there is: " +
+    "safe to send again and from several places at once, as at each deploy. At an id it is replaced. What is left out " +
+    "has its default, but for `enabled`, which then stays as it is. The signing secret stays, and is shown only when the " +
+    "endpoint is made.",
+  params,
+  headers: { "If-Match": IF_MATCH, "If-None-Match": "`*`: only if there is no such endpoint yet." },
+  example: { url: "https://example.com/hook", events: ["budget.exceeded"] },
+  replies: {
+    200: { ...CHANGED, description: "It was there, and is this now." },
+    201: { ...REGISTERED, description: "It is registered." },
+  },
+  problems: ["already_created", "endpoint_limit", "precondition_failed"],
+};
+
+export const deleteEndpoint: Operation = {
+  id: "deleteEndpoint",
+  tag: "Endpoints",
+  summary: "Delete an endpoint",
+  description:
+    "Answered once nothing more is started for it. Its open deliveries become `cancelled`; its history stays until " +
+    "retention takes it.",
+  params,
+  replies: { 204: { description: "It is gone." } },
+};
+
+export const sendTestEvent: Operation = {
+  id: "sendTestEvent",
+  tag: "Endpoints",
+  summary: "Send a test event",
+  description:
+    "The sample of an event type, by default the first that the endpoint chose, goes to this endpoint alone: one " +
+    "attempt, outside the ladder, on a disabled endpoint too. Lists and statistics leave it out. With `wait=true` the " +
+    "answer comes when the attempt was made and holds all of what the receiver said, up to 16 KiB (names and values of " +
+    "headers are held to 16 KiB too, the separators between them not counted). When no attempt was made within 15 s, " +
+    "because nothing can be sent now, the answer is 202 and the attempt follows later. While the " +
+    "daemon is paused the attempt waits for somebody to resume, and the answer is 202 at once.",
+  params,
+  example: { type: "budget.exceeded" },
+  replies: {
+    200: {
+      description: "It was made, successful or not.",
+      schema: Attempt,
+      example: { ...anAttempt, trigger: "test", retry: null },
+    },
+    202: { description: "It is on its way.", schema: Publication, example: aPublication },
+  },
+  problems: ["endpoint_damaged"],
+};

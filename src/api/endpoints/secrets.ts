@@ -1,0 +1,220 @@
+/** Looking at an endpoint's signing secrets, and rotating them without an outage: `docs/interface.md` §5. */
+import * as v from "valibot";
+import type { SigningSecrets as StoredSecrets } from "../../domain/endpoint.ts";
+import { WebhookdError } from "../../domain/errors.ts";
+import type { Once } from "../../domain/idempotency.ts";
+import { formatInstant } from "../../domain/instant.ts";
+import { isSigningSecret, newSigningSecret } from "../../domain/secret.ts";
+import type { Rotation } from "../../store/store.ts";
+import type { ApiParts } from "../parts.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
+import { endpointId } from "../pipeline/names.ts";
+import { notFound } from "../pipeline/problem.ts";
+import { json, NO_CONTENT, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { described, Instant, titled } from "../pipeline/shapes.ts";
+import { readJson } from "../pipeline/validation.ts";
+
+const PATH = "/v1/webhooks/:id";
+const ROTATION = `${PATH}/rotate-secret`;
+const DAY_SECONDS = 86_400;
+const NOTHING = Buffer.from("{}");
+
+const RotateBody = v.strictObject({
+  overlap_seconds: v.optional(
+    described(
+      v.pipe(v.number(), v.integer("invalid_type: must be a whole number"), v.minValue(0), v.maxValue(7 * DAY_SECONDS)),
+      "How long the current secret goes on signing, so that receivers can be given the next one; 0 switches at once.",
+    ),
+    DAY_SECONDS,
+  ),
+  secret: v.optional(
+    described(
+      v.pipe(
+        v.string(),
+        v.check(
+          isSigningSecret,
+          "invalid_secret: must be whsec_ and the base64 of 24 to 64 bytes, or 16 to 256 visible ASCII characters",
+        ),
+      ),
+      "One brought along from another provider; a new one is made if there is none.",
+    ),
+  ),
+});
+
+export const SigningSecrets = titled(
+  "SigningSecrets",
+  v.object({
+    signing_secret: described(v.string(), "Signs `X-Service-Signature`, and `webhook-signature` beside the next one."),
+    next_signing_secret: v.optional(
+      described(v.string(), "Only during a rotation: signs `webhook-signature` already, and takes over afterwards."),
+    ),
+    switches_at: v.optional(described(Instant, "Only during a rotation: when the next secret takes over.")),
+  }),
+);
+
+export const someSecrets = {
+  signing_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=",
+  next_signing_secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDC2FVsBQIhrs=",
+  switches_at: "2026-11-21T09:55:00.000Z",
+};
+
+const params = { id: "ep" };
+
+const { signing_secret, next_signing_secret } = someSecrets;
+
+export const getSecret: Operation = {
+  id: "getSecret",
+  tag: "Endpoints",
+  summary: "Look at an endpoint's signing secrets",
+  params,
+  replies: { 200: { description: "What signs, and what will.", schema: SigningSecrets, example: { signing_secret } } },
+  problems: ["endpoint_damaged"],
+};
+
+export const rotateSecret: Operation = {
+  id: "rotateSecret",
+  tag: "Endpoints",
+  summary: "Rotate the signing secret",
+  description:
+    "Receivers that verify `X-Service-Signature` must accept **a list of secrets**: add the next one from this answer " +
+    "before `switches_at`, and take the old one off afterwards. Until then the current secret signs that header, and " +
+    "both sign `webhook-signature`; then the next one takes over by itself. Answered once everything that is sent is " +
+    "signed so. A secret that cannot be read (`damaged`) is replaced by a rotation with `overlap_seconds` 0.",
+  params,
+  example: { overlap_seconds: 86_400 },
+  replies: { 200: { description: "Both are in use.", schema: SigningSecrets, example: someSecrets } },
+  problems: ["rotation_in_progress", "endpoint_damaged"],
+};
+
+export const completeRotation: Operation = {
+  id: "completeRotation",
+  tag: "Endpoints",
+  summary: "Let the next secret take over now",
+  description: "For when all receivers have it. Answered once nothing more is signed with the old one.",
+  params,
+  replies: {
+    200: {
+      description: "It has taken over.",
+      schema: SigningSecrets,
+      example: { signing_secret: next_signing_secret },
+    },
+  },
+  problems: ["not_rotating", "endpoint_damaged"],
+};
+
+export const abandonRotation: Operation = {
+  id: "abandonRotation",
+  tag: "Endpoints",
+  summary: "Abandon the next secret",
+  description: "The current one goes on signing alone. Answered once nothing more is signed with the next one.",
+  params,
+  replies: { 204: { description: "The next secret is forgotten." } },
+  problems: ["not_rotating", "endpoint_damaged"],
+};
+
+export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
+  async function show(call: Call): Promise<Reply> {
+    const secrets = await store.secrets.get(...(await whose(call)));
+    if (secrets === null) throw notFound();
+    if (secrets === "damaged") throw refusal("damaged");
+    return json(200, presentSecrets(secrets));
+  }
+
+  async function rotate(call: Call): Promise<Reply> {
+    const { now } = call;
+    const given = readJson(call.body.length === 0 ? NOTHING : call.body, RotateBody);
+    const secret = given.secret ?? newSigningSecret(random(32));
+    const next = { secret, switchesAt: now + given.overlap_seconds * 1000 };
+    const [tenant, id] = await whose(call);
+    return json(200, presentSecrets(await changed(id, store.secrets.rotate(tenant, id, next, now, onceOf(call)))));
+  }
+
+  async function complete(call: Call): Promise<Reply> {
+    const [tenant, id] = await whose(call);
+    return json(200, presentSecrets(await changed(id, store.secrets.complete(tenant, id, call.now, onceOf(call)))));
+  }
+
+  async function abandon(call: Call): Promise<Reply> {
+    const [tenant, id] = await whose(call);
+    await changed(id, store.secrets.abandon(tenant, id));
+    return NO_CONTENT;
+  }
+
+  async function whose(call: Call): Promise<[tenant: string | null, id: string]> {
+    const { principal, query } = call;
+    return [tenantToRead(principal, namedTenant(query)), await endpointId(store, call)];
+  }
+
+  /** Answers only once nothing is signed without the secrets that the answer shows. */
+  async function changed(endpoint: string, done: Promise<Rotation>): Promise<StoredSecrets> {
+    const rotation = await done;
+    if (rotation.result !== "done") throw refusal(rotation.result);
+    await deliveries.refresh(endpoint);
+    return rotation.secrets;
+  }
+
+  const rules = { access: "secrets", query: [TenantParameter] } as const;
+  const body = { maxBytes: 64 * 1024, schema: RotateBody, optional: true };
+  return [
+    { ...rules, method: "GET", path: `${PATH}/secret`, audit: "secret.read", operation: getSecret, handle: show },
+    {
+      ...rules,
+      method: "POST",
+      path: ROTATION,
+      body,
+      audit: "secret.rotate",
+      operation: rotateSecret,
+      again: show,
+      handle: rotate,
+    },
+    {
+      ...rules,
+      method: "POST",
+      path: `${ROTATION}/complete`,
+      audit: "secret.complete",
+      operation: completeRotation,
+      again: show,
+      handle: complete,
+    },
+    {
+      ...rules,
+      method: "DELETE",
+      path: ROTATION,
+      audit: "secret.abandon",
+      operation: abandonRotation,
+      handle: abandon,
+    },
+  ];
+}
+
+/** The answer is made anew from the row, because nothing secret is kept for it. */
+function onceOf({ request }: Call): Once<Rotation> | undefined {
+  return request && { ...request, answer: ({ result }) => (result === "done" ? result : null) };
+}
+
+function presentSecrets({ current, next }: StoredSecrets) {
+  if (next === null) return { signing_secret: current };
+  return { signing_secret: current, next_signing_secret: next.secret, switches_at: formatInstant(next.switchesAt) };
+}
+
+function refusal(result: Exclude<Rotation["result"], "done">): WebhookdError {
+  switch (result) {
+    case "not_found":
+      return notFound();
+    case "rotation_in_progress":
+      return new WebhookdError(
+        "rotation_in_progress",
+        "the next secret has not taken over yet; complete that rotation, or abandon it, before another one",
+      );
+    case "damaged":
+      return new WebhookdError(
+        "endpoint_damaged",
+        "a signing secret of this endpoint cannot be read; give it a new one with overlap_seconds 0, or abandon the next one if the current one is whole",
+      );
+    case "not_rotating":
+      return new WebhookdError(
+        "not_rotating",
+        "no rotation is under way: its secret took over already, or it was abandoned; GET secret shows what signs",
+      );
+  }
+}

@@ -1,0 +1,76 @@
+/** Sending a test event to one endpoint, and waiting for what comes back if the caller likes: `docs/interface.md` §3. */
+import * as v from "valibot";
+import type { Claim } from "../../domain/delivery.ts";
+import type { EventType } from "../../domain/event-type.ts";
+import { presentAttempt } from "../attempts/schemas.ts";
+import type { ApiParts } from "../parts.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
+import { endpointId } from "../pipeline/names.ts";
+import { damagedEndpoint, notFound } from "../pipeline/problem.ts";
+import { flagParameter } from "../pipeline/query.ts";
+import { json, type Call, type Reply, type Route } from "../pipeline/route.ts";
+import { described } from "../pipeline/shapes.ts";
+import { unknownType, readJson, validationFailed } from "../pipeline/validation.ts";
+import { publish } from "../publishing/routes.ts";
+import { presentPublication } from "../publishing/schemas.ts";
+import { sendTestEvent } from "./schemas.ts";
+
+/** What an attempt may take beyond its own time limit: its turn, the rest of the answer's body, the commit. */
+const SLACK_MS = 5000;
+const Wait = flagParameter("wait", "Answers with the attempt, once it was made.", false);
+
+const TestBody = v.strictObject({
+  type: v.optional(described(v.string(), "An event type; by default the first that the endpoint chose.")),
+});
+
+export function testEventRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
+  const { store, deliveries, clock, config } = parts;
+
+  async function sendTest(call: Call): Promise<Reply> {
+    const { principal, query, body, now } = call;
+    const given = body.length === 0 ? {} : readJson(body, TestBody);
+    const wait = Wait.read(query) ?? false;
+    const endpoint = await store.endpoints.get(
+      tenantToRead(principal, namedTenant(query)),
+      await endpointId(store, call),
+    );
+    if (endpoint === null) throw notFound();
+    if (endpoint.damaged !== null) throw damagedEndpoint(endpoint.damaged);
+    const type = types.get(given.type ?? endpoint.events[0]!);
+    if (type === undefined) {
+      // Where none is given it is one that the endpoint chose, and that was taken out of the configuration since.
+      const detail = unknownType(given.type ?? endpoint.events[0]!, types);
+      throw validationFailed([{ pointer: "/type", code: "unknown_event_type", detail }]);
+    }
+    const data = Buffer.from(JSON.stringify(type.sample));
+    const draft = { tenant: endpoint.tenant, type: type.name, createdAt: now, data, testFor: endpoint.id };
+    const [publication] = await publish(parts, [draft], now);
+    const { id: event, fresh } = publication!;
+    // Under the brake or in an outage it is made when that is over.
+    if (wait && fresh.length > 0 && deliveries.halts.length === 0) await ended(fresh[0]!, call);
+    const attempt = wait ? (await store.reads.getEvent(null, event))?.deliveries[0]?.lastAttempt : null;
+    return attempt ? json(200, presentAttempt(attempt)) : json(202, presentPublication(publication!));
+  }
+
+  /** Resolves when the attempt was recorded; also when nobody waits any more, or it takes longer than it may. */
+  async function ended(claim: Claim, { whenGone }: Call): Promise<void> {
+    const enough = new AbortController();
+    const giveUp = () => enough.abort();
+    const cancels = [whenGone(giveUp), clock.after(config.retry.timeout + SLACK_MS, giveUp)];
+    await deliveries.released(claim, enough.signal);
+    for (const cancel of cancels) cancel();
+  }
+
+  return [
+    {
+      method: "POST",
+      path: "/v1/webhooks/:id/test",
+      access: "manage",
+      query: [TenantParameter, Wait],
+      body: { maxBytes: 64 * 1024, schema: TestBody, optional: true },
+      audit: "endpoint.test",
+      operation: sendTestEvent,
+      handle: sendTest,
+    },
+  ];
+}

@@ -1,0 +1,50 @@
+/** The catalogue: which event types there are, and what their data looks like. */
+import * as v from "valibot";
+import { BUILT_IN_TYPES } from "../../domain/built-in-types.ts";
+import type { EventType as KnownType } from "../../domain/event-type.ts";
+import { json, type Route, type Operation } from "../pipeline/route.ts";
+import { AnyObject, described, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
+
+export const EventType = titled(
+  "EventType",
+  v.object({
+    name: v.string(),
+    description: v.string(),
+    schema: described(
+      AnyObject,
+      "JSON Schema 2020-12 of `data`. With `[events] validate` publishes are held against it.",
+    ),
+    sample: described(AnyObject, "The `data` of a test event."),
+    source: described(
+      v.picklist(["specified", "example"]),
+      "Whether the data is specified, or no more than an example of what it may be.",
+    ),
+  }),
+);
+
+export const EventTypePage = pageSchema(EventType);
+export const anEventType = BUILT_IN_TYPES[0]!;
+
+export const listEventTypes: Operation = {
+  id: "listEventTypes",
+  tag: "Events",
+  summary: "List the event types",
+  description: "The catalogue: six are built in, `[[event_types]]` in the configuration adds more. It is one page.",
+  replies: { 200: { description: "All of them.", schema: EventTypePage, example: aPageOf(anEventType) } },
+};
+
+export function eventTypeRoutes(types: ReadonlyMap<string, KnownType>): Route[] {
+  return [
+    {
+      method: "GET",
+      path: "/v1/webhooks/event-types",
+      access: "read",
+      operation: listEventTypes,
+      handle: () => json(200, { data: [...types.values()].map(presentType), next_cursor: null }),
+    },
+  ];
+}
+
+function presentType({ name, description, schema, sample, source }: KnownType) {
+  return { name, description, schema, sample, source };
+}

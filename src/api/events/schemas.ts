@@ -1,0 +1,199 @@
+/** Events as callers publish and see them: `docs/interface.md` §3 and §7. */
+import * as v from "valibot";
+import { formatInstant } from "../../domain/instant.ts";
+import type { EventView, EventSummary as StoredSummary } from "../../store/store.ts";
+import { anAttempt } from "../attempts/schemas.ts";
+import { aDelivery, Delivery, presentOwed } from "../deliveries/schemas.ts";
+import type { Operation } from "../pipeline/route.ts";
+import { AnyObject, Count, described, id, Instant, pageSchema, Tenant, titled, aPageOf } from "../pipeline/shapes.ts";
+
+export const EVENT_STATUSES = ["pending", "held", "delivered", "failed", "cancelled", "unmatched"] as const;
+
+const SUMMARY = {
+  id: id("evt"),
+  type: v.string(),
+  created_at: described(Instant, "When it happened, as the publisher says."),
+  received_at: described(Instant, "When webhookd committed it; orders lists and retention."),
+  tenant: Tenant,
+  test: v.boolean(),
+  status: described(
+    v.picklist(EVENT_STATUSES),
+    "`failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`; " +
+      "`unmatched` if no endpoint chose it.",
+  ),
+};
+
+const Data = described(v.nullable(AnyObject), "Byte for byte as it was published; null once it was erased.");
+const Deliveries = described(v.array(Delivery), "At most 100 of them.");
+const DeliveryCount = described(Count, "How many there are, shown here or not.");
+const MoreDeliveries = described(v.nullable(v.string()), "Where all of them are listed; null when all are shown here.");
+
+export const Event = titled(
+  "Event",
+  v.object({
+    ...SUMMARY,
+    data: Data,
+    deliveries: Deliveries,
+    delivery_count: DeliveryCount,
+    more_deliveries: MoreDeliveries,
+  }),
+);
+
+/** An event in a list. */
+export const EventSummary = titled(
+  "EventSummary",
+  v.object({
+    ...SUMMARY,
+    data: v.optional(Data),
+    deliveries: v.optional(Deliveries),
+    delivery_count: v.optional(DeliveryCount),
+    more_deliveries: v.optional(MoreDeliveries),
+  }),
+);
+
+export const EventPage = pageSchema(EventSummary);
+
+export const RetriedEvent = titled(
+  "RetriedEvent",
+  v.object({
+    ...Event.entries,
+    left_alone: described(
+      v.array(
+        v.object({
+          delivery: id("dlv"),
+          endpoint: id("ep"),
+          reason: v.picklist(["endpoint_disabled", "endpoint_deleted"]),
+        }),
+      ),
+      "Failed deliveries that were not sent again, and why.",
+    ),
+  }),
+);
+
+export const CancelledEvent = titled(
+  "CancelledEvent",
+  v.object({ ...SUMMARY, cancelled: described(Count, "How many of its deliveries were open.") }),
+);
+
+const summary = {
+  id: "evt_06fbqxw6v8s2d4f6g8h0j2k4m6",
+  type: "budget.exceeded",
+  created_at: "2026-11-20T09:55:00.123Z",
+  received_at: "2026-11-20T09:55:00.123Z",
+  tenant: "default",
+  test: false,
+  status: "pending",
+};
+
+export const anEventSummary = summary;
+
+export const anEvent = {
+  ...summary,
+  data: { budget_id: "bud_1", spent: 512.4 },
+  deliveries: [aDelivery],
+  delivery_count: 1,
+  more_deliveries: null,
+};
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+export interface EventParts {
+  readonly data: boolean;
+  readonly deliveries: boolean;
+}
+
+/** A JSON text, because `data` has to come out as the bytes it came in as: a round trip would change numbers. */
+export function eventText(event: StoredSummary | EventView, include: EventParts, more: object = {}): string {
+  const members = [
+    JSON.stringify({
+      id: event.id,
+      type: event.type,
+      created_at: formatInstant(event.createdAt),
+      received_at: formatInstant(event.receivedAt),
+      tenant: event.tenant,
+      test: event.test,
+      status: event.status,
+    }).slice(1, -1),
+  ];
+  if ("data" in event && include.data) members.push(`"data":${event.data === null ? "null" : utf8.decode(event.data)}`);
+  if ("deliveries" in event && include.deliveries) {
+    const isCut = event.deliveryCount > event.deliveries.length;
+    members.push(
+      `"deliveries":${JSON.stringify(event.deliveries.map(presentOwed))}`,
+      `"delivery_count":${event.deliveryCount}`,
+      `"more_deliveries":${isCut ? `"/v1/webhooks/deliveries?event=${event.id}"` : "null"}`,
+    );
+  }
+  const rest = JSON.stringify(more).slice(1, -1);
+  if (rest !== "") members.push(rest);
+  return `{${members.join(",")}}`;
+}
+
+/** `{data, next_cursor}` of items that are JSON texts already. */
+export function pageText(items: readonly string[], page: { readonly nextCursor: string | null }): string {
+  return `{"data":[${items.join(",")}],"next_cursor":${JSON.stringify(page.nextCursor)}}`;
+}
+
+const params = { id: "evt" };
+
+export const listEvents: Operation = {
+  id: "listEvents",
+  tag: "Events",
+  summary: "List events",
+  replies: {
+    200: { description: "A page of them.", schema: EventPage, example: aPageOf(anEventSummary), headers: ["link"] },
+  },
+};
+
+export const getEvent: Operation = {
+  id: "getEvent",
+  tag: "Events",
+  summary: "Look at one event and its deliveries",
+  params,
+  replies: { 200: { description: "The event.", schema: Event, example: anEvent } },
+};
+
+export const retryEvent: Operation = {
+  id: "retryEvent",
+  tag: "Events",
+  summary: "Send a failed event again",
+  description:
+    "Its failed deliveries go back to `pending`, due now, on a fresh ladder: the same id, the same bytes. What is " +
+    "pending elsewhere is not touched. `endpoint` narrows it to one endpoint, `force` sends delivered ones too. Twice " +
+    "in a row, the second is `event_not_failed`.",
+  params,
+  example: { endpoint: anAttempt.endpoint },
+  replies: {
+    202: { description: "They are due now.", schema: RetriedEvent, example: { ...anEvent, left_alone: [] } },
+  },
+  problems: ["event_not_failed", "endpoint_disabled", "gone"],
+};
+
+export const cancelEvent: Operation = {
+  id: "cancelEvent",
+  tag: "Events",
+  summary: "Send no more of an event",
+  description:
+    "Its open deliveries become `cancelled`, for good. What is on the wire is recorded, and a 2xx makes it `delivered` " +
+    "all the same. What was delivered or has failed stays as it is; with nothing open, nothing changes.",
+  params,
+  example: { endpoint: anAttempt.endpoint },
+  replies: {
+    200: {
+      description: "Nothing more of it is started.",
+      schema: CancelledEvent,
+      example: { ...anEventSummary, status: "cancelled", cancelled: 1 },
+    },
+  },
+};
+
+export const eraseEvent: Operation = {
+  id: "eraseEvent",
+  tag: "Events",
+  summary: "Erase an event's data",
+  description:
+    "Its data and everything that receivers answered are erased; the rows stay. Open deliveries become `cancelled`, and " +
+    "it cannot be sent again. What is on the wire ends within its time limit, and its answer is not kept.",
+  params,
+  replies: { 204: { description: "Nothing of it is kept." } },
+};

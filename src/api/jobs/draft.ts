@@ -1,0 +1,156 @@
+/** What a job is asked to do: `docs/interface.md` §3. */
+import * as v from "valibot";
+import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
+import { idPattern, isId } from "../../domain/id.ts";
+import { parseInstant } from "../../domain/instant.ts";
+import { JOB_ACTIONS, namedStatuses, statusesOf } from "../../domain/job.ts";
+import { DELIVERY_STATUSES } from "../deliveries/schemas.ts";
+import { line, rate, Count, described, titled } from "../pipeline/shapes.ts";
+
+const MAX_EVENTS = 1000;
+
+/** More than a step of the store takes in a second. */
+const MAX_RATE = 500;
+const DEFAULT_RATE = 20;
+
+const At = v.pipe(
+  v.string(),
+  v.metadata({ format: "date-time" }),
+  v.check((text) => parseInstant(text) !== null, "invalid_type: must be an RFC 3339 instant"),
+  v.transform((text) => parseInstant(text)!),
+);
+
+const idOf = (prefix: "ep" | "evt") =>
+  v.pipe(
+    v.string(),
+    v.check((text) => isId(prefix, text), `invalid_type: is no id of the form ${prefix}_…`),
+    v.metadata({ pattern: idPattern(prefix).source }),
+  );
+
+const Filter = v.pipe(
+  v.strictObject({
+    status: v.optional(
+      described(
+        v.picklist(DELIVERY_STATUSES),
+        "`replay` takes failed deliveries, or `delivered` ones when they are named; `attempt_now` pending ones, or " +
+          "`failed`; `cancel` pending and held ones, or one of the two.",
+      ),
+    ),
+    type: v.optional(v.string()),
+    endpoint: v.optional(idOf("ep")),
+    events: v.optional(
+      described(
+        v.pipe(
+          v.array(idOf("evt")),
+          v.minLength(1, "too_few: must name at least one event"),
+          v.maxLength(MAX_EVENTS, `too_long: must name at most ${MAX_EVENTS} events`),
+        ),
+        "Only deliveries of these events.",
+      ),
+    ),
+    error: v.optional(described(v.picklist(ATTEMPT_ERRORS), "Of the last attempt.")),
+    status_code: v.optional(
+      described(
+        v.pipe(v.string(), v.regex(/^[1-9](?:\d\d|xx)$/, "invalid_type: is a status code such as 503, or 5xx")),
+        "Of the last attempt: `503`, or `5xx` for all of 500 to 599.",
+      ),
+    ),
+    since: v.optional(described(At, "Only what was received at this instant or later.")),
+    until: v.optional(described(At, "Only what was received before this instant.")),
+    test: v.optional(described(v.boolean(), "Test events, which are left out else."), false),
+    missing: v.optional(
+      described(
+        v.boolean(),
+        "Back-fills one `endpoint`: events of the types that it chose, and of which it has no delivery. Goes with " +
+          "`replay`, `type`, `since` and `until`.",
+      ),
+      false,
+    ),
+  }),
+  v.forward(
+    v.partialCheck(
+      [["missing"], ["endpoint"]],
+      ({ missing, endpoint }) => !missing || endpoint !== undefined,
+      "missing_field: names the endpoint that missed them",
+    ),
+    ["endpoint"],
+  ),
+  v.forward(
+    v.check(
+      (filter) =>
+        !filter.missing ||
+        !(["status", "events", "error", "status_code"] as const).some((name) => filter[name] !== undefined),
+      "conflicting_fields: goes with type, endpoint, since and until alone",
+    ),
+    ["missing"],
+  ),
+);
+
+export const JobDraft = titled(
+  "JobDraft",
+  v.pipe(
+    v.strictObject({
+      action: described(
+        v.picklist(JOB_ACTIONS),
+        "`replay` begins a new round; `attempt_now` makes one attempt outside the ladder; `cancel` ends what is open.",
+      ),
+      filter: described(Filter, "As the lists' filter; `{}` takes all that the action can be done to."),
+      dry_run: v.optional(described(v.boolean(), "Only answers what the job would be about."), false),
+      expect: v.optional(described(Count, "Refuse, when the set holds another number of deliveries than this.")),
+      rate_per_second: v.optional(described(rate(MAX_RATE), "For each endpoint; at least 0.001."), DEFAULT_RATE),
+      canary: v.optional(
+        described(
+          v.boolean(),
+          "The first delivery to each endpoint is tried alone. A failure pauses the job, a success lets it go on.",
+        ),
+        false,
+      ),
+      reason: v.optional(line(256), ""),
+    }),
+    v.forward(
+      v.check(
+        ({ action, filter }) => filter.missing || statusesOf(action, filter.status) !== null,
+        `conflicting_fields: ${JOB_ACTIONS.map((action) => `${action} takes ${namedStatuses(action).join(" or ")}`).join(", ")}`,
+      ),
+      ["filter", "status"],
+    ),
+    v.forward(
+      v.check(
+        ({ action, filter }) => !filter.missing || action === "replay",
+        "conflicting_fields: goes with replay alone",
+      ),
+      ["filter", "missing"],
+    ),
+    v.forward(
+      v.check(
+        ({ action, canary }) => !canary || action !== "cancel",
+        "conflicting_fields: nothing is tried of a cancel",
+      ),
+      ["canary"],
+    ),
+  ),
+);
+
+export const ResumeRequest = titled(
+  "ResumeRequest",
+  v.pipe(
+    v.strictObject({
+      canary: v.optional(
+        described(v.literal(true), "The next delivery to each endpoint that none was delivered to is tried alone."),
+      ),
+      send_all: v.optional(described(v.literal(true), "All that is left is sent at the job's pace.")),
+    }),
+    v.forward(
+      v.check(({ canary, send_all: all }) => !(canary && all), "invalid_type: goes without canary"),
+      ["send_all"],
+    ),
+  ),
+);
+
+export const aJobDraft = {
+  action: "replay",
+  filter: { status: "failed", status_code: "5xx", since: "2026-11-20T07:55:00Z" },
+  expect: 441,
+  canary: true,
+  reason: "the receiver's database is back",
+};

@@ -1,0 +1,169 @@
+/** Jobs: acting on many deliveries at a pace. */
+import type * as v from "valibot";
+import { counted } from "../../domain/counted.ts";
+import { WebhookdError } from "../../domain/errors.ts";
+import { isId, newId } from "../../domain/id.ts";
+import { isNarrow, type AfterCanary, type Job, type JobAction, type JobFilter } from "../../domain/job.ts";
+import type { AddedJob, JobPlan } from "../../store/store.ts";
+import type { ApiParts } from "../parts.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
+import { statusCodes, linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
+import { unknownName } from "../pipeline/names.ts";
+import { notFound } from "../pipeline/problem.ts";
+import { json, type Call, type Reply, type Route } from "../pipeline/route.ts";
+import { readJson, validationFailed } from "../pipeline/validation.ts";
+import { JobDraft, ResumeRequest } from "./draft.ts";
+import { cancelJob, createJob, getJob, listJobs, pauseJob, resumeJob, presentJob } from "./schemas.ts";
+
+const PATH = "/v1/webhooks/jobs";
+
+type Draft = v.InferOutput<typeof JobDraft>;
+
+export function jobRoutes(parts: ApiParts): Route[] {
+  const { store, random } = parts;
+
+  async function create({ principal, query, body, now, request }: Call): Promise<Reply> {
+    const draft = readJson(body, JobDraft);
+    const filter = filterOf(draft);
+    const asked = tenantToRead(principal, namedTenant(query));
+    const unknown = await unknownName(parts, asked, { type: filter.type, endpoint: filter.endpoint });
+    if (unknown !== null) throw validationFailed([{ ...unknown, pointer: `/filter/${unknown.name}` }]);
+    const tenant = await tenantOf(filter, asked);
+    const { action, rate_per_second: ratePerSecond, canary, reason, expect = null } = draft;
+    if (draft.dry_run) {
+      const plan = await store.jobs.plan({ tenant, action, filter });
+      return { ...json(200, presentPlan(action, plan, ratePerSecond)), isAudited: false };
+    }
+    if (action === "cancel" && expect === null && !isNarrow({ tenant, filter })) throw unexpected(tenant);
+    const job = { id: newId("job", now, random(10)), tenant, action, filter, ratePerSecond, canary, reason };
+    const added = await store.jobs.add(job, expect, now, request && { ...request, answer: addedText });
+    if (added.result === "plan_changed") throw planChanged(added.matched, expect!);
+    return json(202, presentJob(added.job), [["location", `${PATH}/${job.id}`]]);
+  }
+
+  /** As the job is by now. */
+  async function createdBefore({ principal, query }: Call, id: string): Promise<Reply> {
+    const job = await store.jobs.get(tenantToRead(principal, namedTenant(query)), id);
+    if (job === null) throw notFound();
+    return json(202, presentJob(job), [["location", `${PATH}/${id}`]]);
+  }
+
+  /** What an endpoint missed is looked for among its own tenant's events. */
+  async function tenantOf({ missing, endpoint }: JobFilter, tenant: string | null): Promise<string | null> {
+    if (!missing) return tenant;
+    const found = await store.endpoints.get(tenant, endpoint!);
+    if (found !== null) return found.tenant;
+    throw validationFailed([{ pointer: "/filter/endpoint", code: "unknown_endpoint", detail: "was deleted" }]);
+  }
+
+  async function list({ principal, query }: Call): Promise<Reply> {
+    const page = await store.jobs.list(pageOf(query, tenantToRead(principal, namedTenant(query))));
+    const answer = { data: page.data.map(presentJob), next_cursor: page.nextCursor };
+    return json(200, answer, linkTo(PATH, query, page.nextCursor));
+  }
+
+  async function get({ principal, params, query }: Call): Promise<Reply> {
+    const job = await store.jobs.get(tenantToRead(principal, namedTenant(query)), jobId(params));
+    if (job === null) throw notFound();
+    return json(200, { ...presentJob(job), endpoints: job.endpoints });
+  }
+
+  function steer(to: "running" | "paused" | "cancelled"): Route["handle"] {
+    return async ({ principal, params, query, body, now }) => {
+      const tenant = tenantToRead(principal, namedTenant(query));
+      const job = await store.jobs.steer(tenant, jobId(params), to, now, afterCanary(body));
+      if (job === null) throw notFound();
+      if (job.status === "paused" && to === "running") throw canaryFailed(job);
+      if (job.status !== to) throw ended(job.status);
+      return json(200, presentJob(job));
+    };
+  }
+
+  const one = { query: [TenantParameter] };
+  const steering = { method: "POST", access: "manage", ...one } as const;
+  return [
+    {
+      method: "POST",
+      path: PATH,
+      access: "manage",
+      query: [TenantParameter],
+      body: { maxBytes: 64 * 1024, schema: JobDraft },
+      audit: "job.create",
+      operation: createJob,
+      again: createdBefore,
+      handle: create,
+    },
+    { method: "GET", path: PATH, access: "read", query: PAGE_PARAMETERS, operation: listJobs, handle: list },
+    { method: "GET", path: `${PATH}/:id`, access: "read", ...one, operation: getJob, handle: get },
+    { ...steering, path: `${PATH}/:id/pause`, audit: "job.pause", operation: pauseJob, handle: steer("paused") },
+    {
+      ...steering,
+      path: `${PATH}/:id/resume`,
+      body: { maxBytes: 64 * 1024, schema: ResumeRequest, optional: true },
+      audit: "job.resume",
+      operation: resumeJob,
+      handle: steer("running"),
+    },
+    { ...steering, path: `${PATH}/:id/cancel`, audit: "job.cancel", operation: cancelJob, handle: steer("cancelled") },
+  ];
+}
+
+function jobId({ id = "" }: Call["params"]): string {
+  if (!isId("job", id)) throw notFound();
+  return id;
+}
+
+function afterCanary(body: Uint8Array): AfterCanary | undefined {
+  const { canary = false, send_all: all = false } = body.length === 0 ? {} : readJson(body, ResumeRequest);
+  return canary ? "canary" : all ? "send_all" : undefined;
+}
+
+function filterOf({ filter }: Draft): JobFilter {
+  const { status_code: code, ...rest } = filter;
+  return { ...rest, ...(code !== undefined && { statusCode: statusCodes(code) }) };
+}
+
+function presentPlan(action: JobAction, { matched, endpoints, left }: JobPlan, ratePerSecond: number) {
+  const longest = Math.max(0, ...endpoints.map((endpoint) => endpoint.matched));
+  return {
+    action,
+    matched,
+    timed_out: endpoints.reduce((sum, { timedOut }) => sum + timedOut, 0),
+    // The first second's worth goes at once.
+    eta_seconds: action === "cancel" ? 0 : Math.max(0, Math.ceil(longest / ratePerSecond - 1)),
+    endpoints: endpoints.map(({ endpoint, matched: each, timedOut }) => ({
+      endpoint,
+      matched: each,
+      timed_out: timedOut,
+    })),
+    left_alone: left,
+  };
+}
+
+function addedText(added: AddedJob): string | null {
+  return added.result === "added" ? added.job.id : null;
+}
+
+function planChanged(matched: number, expected: number): WebhookdError {
+  return new WebhookdError(
+    "plan_changed",
+    `the set holds ${counted(matched, "delivery", "deliveries")} now, not ${expected}; look at the plan again with dry_run`,
+  );
+}
+
+function ended(status: string): WebhookdError {
+  return new WebhookdError("job_ended", `it is ${status}, so it cannot be changed any more; make a new job`);
+}
+
+function canaryFailed({ pausedReason }: Job): WebhookdError {
+  return new WebhookdError(
+    "canary_failed",
+    `${pausedReason}; say how the job goes on: {"canary": true} tries one more, {"send_all": true} sends all that is left`,
+  );
+}
+
+function unexpected(tenant: string | null): WebhookdError {
+  const whose = tenant === null ? "deliveries of every tenant" : "all that is open";
+  const detail = `must be the number of deliveries, because this job would cancel ${whose}; dry_run says it`;
+  return validationFailed([{ pointer: "/expect", code: "missing_field", detail }]);
+}

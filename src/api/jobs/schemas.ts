@@ -1,0 +1,212 @@
+/** Jobs as callers ask for and see them: `docs/interface.md` §3 and §7. */
+import * as v from "valibot";
+import { formatInstant, formatInstantOrNull } from "../../domain/instant.ts";
+import { JOB_ACTIONS, JOB_STATUSES, type JobFilter, type Job as StoredJob } from "../../domain/job.ts";
+import { EVERY_TENANT } from "../pipeline/access.ts";
+import { statusCodesText } from "../pipeline/lists.ts";
+import type { Operation } from "../pipeline/route.ts";
+import { Count, described, id, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
+import { aJobDraft } from "./draft.ts";
+
+export const Job = titled(
+  "Job",
+  v.object({
+    id: id("job"),
+    tenant: described(v.string(), "Whose deliveries it is over: a tenant's name, or `*` for every tenant's."),
+    action: v.picklist(JOB_ACTIONS),
+    status: v.picklist(JOB_STATUSES),
+    filter: described(v.looseObject({}), "As it was asked for."),
+    matched: described(Count, "What the set held when the job was made."),
+    done: described(Count, "Delivered, failed or cancelled; with `skipped` it comes to `matched` in the end."),
+    delivered: Count,
+    failed: described(Count, "By the first attempt the job made for it: of a replay, retries go on by the ladder."),
+    skipped: described(Count, "What no longer qualified when its turn came."),
+    rate_per_second: described(v.number(), "For each endpoint."),
+    canary: v.boolean(),
+    reason: v.string(),
+    paused_reason: described(v.nullable(v.string()), "Why it paused itself; null unless it did."),
+    created_at: Instant,
+    ended_at: described(v.nullable(Instant), "Null while it runs or is paused."),
+  }),
+);
+
+const JobResult = v.object({
+  endpoint: id("ep"),
+  matched: Count,
+  done: Count,
+  delivered: Count,
+  failed: Count,
+  skipped: Count,
+});
+
+/** A job by itself. */
+export const WholeJob = titled(
+  "WholeJob",
+  v.object({
+    ...Job.entries,
+    endpoints: described(v.array(JobResult), "What it came to at each: at most 100, the largest first."),
+  }),
+);
+
+export const JobPage = pageSchema(Job);
+
+export const JobPlan = titled(
+  "JobPlan",
+  v.object({
+    action: v.picklist(JOB_ACTIONS),
+    matched: described(Count, "What `expect` would have to be."),
+    timed_out: described(Count, "Of these, the last attempt had no answer in time: they may have been handled."),
+    eta_seconds: described(Count, "How long the pace makes it take."),
+    endpoints: v.array(v.object({ endpoint: id("ep"), matched: Count, timed_out: Count })),
+    left_alone: described(
+      v.array(
+        v.object({
+          endpoint: id("ep"),
+          deliveries: Count,
+          reason: v.picklist(["endpoint_disabled", "endpoint_deleted"]),
+        }),
+      ),
+      "What matches the filter and cannot be sent now.",
+    ),
+  }),
+);
+
+export const aJob = {
+  id: "job_06fbqxvy4r2s4t6v8w0x2y4z60",
+  tenant: "default",
+  action: "replay",
+  status: "running",
+  filter: { status: "failed", status_code: "5xx", since: "2026-11-20T07:55:00.000Z" },
+  matched: 441,
+  done: 120,
+  delivered: 118,
+  failed: 2,
+  skipped: 1,
+  rate_per_second: 20,
+  canary: true,
+  reason: "the receiver's database is back",
+  paused_reason: null,
+  created_at: "2026-11-20T09:55:00.123Z",
+  ended_at: null,
+};
+
+export const aWholeJob = {
+  ...aJob,
+  endpoints: [
+    { endpoint: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", matched: 390, done: 80, delivered: 78, failed: 2, skipped: 1 },
+    { endpoint: "ep_06fbqxvx9r4m8q2v6ng0c3kz7t", matched: 51, done: 40, delivered: 40, failed: 0, skipped: 0 },
+  ],
+};
+
+export const aJobPlan = {
+  action: "replay",
+  matched: 441,
+  timed_out: 38,
+  eta_seconds: 20,
+  endpoints: [
+    { endpoint: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", matched: 390, timed_out: 38 },
+    { endpoint: "ep_06fbqxvx9r4m8q2v6ng0c3kz7t", matched: 51, timed_out: 0 },
+  ],
+  left_alone: [],
+};
+
+export function presentJob(job: StoredJob) {
+  return {
+    id: job.id,
+    tenant: job.tenant ?? EVERY_TENANT,
+    action: job.action,
+    status: job.status,
+    filter: presentFilter(job.filter),
+    matched: job.matched,
+    done: job.done,
+    delivered: job.delivered,
+    failed: job.failed,
+    skipped: job.skipped,
+    rate_per_second: job.ratePerSecond,
+    canary: job.canary,
+    reason: job.reason,
+    paused_reason: job.pausedReason,
+    created_at: formatInstant(job.createdAt),
+    ended_at: formatInstantOrNull(job.endedAt),
+  };
+}
+
+/** As it was asked for; what was left out stays out. */
+function presentFilter({ statusCode, since, until, test, missing, ...rest }: JobFilter) {
+  return {
+    ...rest,
+    ...(statusCode !== undefined && { status_code: statusCodesText(statusCode) }),
+    ...(since !== undefined && { since: formatInstant(since) }),
+    ...(until !== undefined && { until: formatInstant(until) }),
+    ...(test && { test }),
+    ...(missing && { missing }),
+  };
+}
+
+const params = { id: "job" };
+const theJob = (description: string) => ({ description, schema: Job, example: aJob });
+
+export const createJob: Operation = {
+  id: "createJob",
+  tag: "Jobs",
+  summary: "Act on many deliveries",
+  description:
+    "The set is written down before the answer: what comes later is not in it, and what no longer qualifies when its " +
+    "turn comes is skipped. `dry_run` shows it first, `expect` refuses a set of another size. The pace is kept for each " +
+    "endpoint, and fresh events never wait behind a job. A job survives a restart and does nothing twice but what was " +
+    "on the wire.",
+  example: aJobDraft,
+  replies: {
+    200: { description: "What the job would be about: nothing was changed.", schema: JobPlan, example: aJobPlan },
+    202: { ...theJob("It runs."), headers: ["location"] },
+  },
+  problems: ["plan_changed"],
+};
+
+export const listJobs: Operation = {
+  id: "listJobs",
+  tag: "Jobs",
+  summary: "List jobs",
+  replies: { 200: { description: "A page of them.", schema: JobPage, example: aPageOf(aJob), headers: ["link"] } },
+};
+
+export const getJob: Operation = {
+  id: "getJob",
+  tag: "Jobs",
+  summary: "Look at one job",
+  params,
+  replies: { 200: { description: "The job.", schema: WholeJob, example: aWholeJob } },
+};
+
+export const pauseJob: Operation = {
+  id: "pauseJob",
+  tag: "Jobs",
+  summary: "Pause a job",
+  description: "It takes up no further delivery. What it has released is attempted.",
+  params,
+  replies: { 200: theJob("It is paused.") },
+  problems: ["job_ended"],
+};
+
+export const resumeJob: Operation = {
+  id: "resumeJob",
+  tag: "Jobs",
+  summary: "Let a paused job go on",
+  description:
+    "A job whose canary failed needs a body that says how it goes on: another canary, or all that is left. Of any other " +
+    "job the body changes nothing.",
+  params,
+  example: { canary: true },
+  replies: { 200: theJob("It runs.") },
+  problems: ["canary_failed", "job_ended"],
+};
+
+export const cancelJob: Operation = {
+  id: "cancelJob",
+  tag: "Jobs",
+  summary: "End a job",
+  description: "What it has not taken up stays as it is. Deliveries that it has replayed go on by their ladder.",
+  params,
+  replies: { 200: theJob("It is cancelled.") },
+  problems: ["job_ended"],
+};

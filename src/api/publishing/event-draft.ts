@@ -1,0 +1,169 @@
+/** From the bytes of a publish to drafts: one scan, no parsing of `data`, which goes on exactly as it came. */
+import { WebhookdError } from "../../domain/errors.ts";
+import type { EventDraft } from "../../domain/event.ts";
+import { eventFingerprint, isIdempotencyKey } from "../../domain/idempotency.ts";
+import { parseInstant } from "../../domain/instant.ts";
+import {
+  jsonLines,
+  parseSpan,
+  scanJson,
+  scanObject,
+  type JsonKind,
+  type JsonNode,
+  type Span,
+} from "../../domain/json.ts";
+import { isTenant } from "../../domain/tenant.ts";
+import type { TraceContext } from "../../domain/trace-context.ts";
+import type { DataCheck } from "../event-types/data-check.ts";
+import { inWords, unknownType, Faults, memberPointer, validationFailed } from "../pipeline/validation.ts";
+import { DRAFT_FIELDS, ITEM_FIELDS, MAX_BATCH } from "./schemas.ts";
+
+const MAX_AHEAD_MS = 5 * 60_000;
+
+type Members = ReadonlyMap<string, JsonNode>;
+
+export interface DraftRules {
+  readonly types: ReadonlyMap<string, unknown>;
+  readonly maxEventBytes: number;
+  /** The tenant for what an event names, or leaves out; throws `forbidden`, and for another than the query's. */
+  readonly tenantFor: (named: string | undefined, pointer: string) => string;
+  readonly checkData?: DataCheck | undefined;
+  readonly now: number;
+  /** When the idempotency keys expire that are used now. */
+  readonly expiresAt: number;
+  /** Of the request, and so of each of its events. */
+  readonly trace: TraceContext | undefined;
+}
+
+/** Where an event stands in a request. */
+interface Place {
+  readonly pointer: string;
+  readonly fields: ReadonlySet<string>;
+  /** Of the request, if the event is all of it. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** `{type, data, created_at?, tenant?}` */
+export function readEvent(body: Uint8Array, rules: DraftRules, idempotencyKey?: string): EventDraft {
+  const faults = new Faults();
+  const draft = draftOf(body, scanObject(body), { pointer: "", fields: DRAFT_FIELDS, idempotencyKey }, rules, faults);
+  faults.throwAny();
+  return draft!;
+}
+
+/** `{events: […]}`: all of them, or an error that names the indices at fault. */
+export function readBatch(body: Uint8Array, rules: DraftRules): EventDraft[] {
+  const { members } = scanJson(body, { outline: 3 });
+  if (members === null) {
+    throw validationFailed([{ pointer: "", code: "invalid_body", detail: "the body must be a JSON object" }]);
+  }
+  const faults = new Faults();
+  for (const name of members.keys()) if (name !== "events") faults.add(memberPointer("", name), "unknown_field");
+  const events = field(members, "events", "array", "", faults);
+  if (events?.items) countItems(events.items.length, "/events", faults);
+  faults.throwAny();
+  const drafts = events!.items!.map((item, index) => itemOf(body, item, `/events/${index}`, rules, faults));
+  faults.throwAny();
+  return drafts as EventDraft[];
+}
+
+/** One event a line (`application/x-ndjson`): faults are named as of a batch, `/events/3` is the fourth line. */
+export function readLines(body: Uint8Array, rules: DraftRules): EventDraft[] {
+  const faults = new Faults();
+  const lines = jsonLines(body, MAX_BATCH + 1);
+  countItems(lines.length, "/events", faults);
+  faults.throwAny();
+  const drafts = lines.map((span, index) => {
+    const pointer = `/events/${index}`;
+    checkSize(span, pointer, rules);
+    const line = body.subarray(span.start, span.end);
+    return draftOf(line, scanObject(line, { pointer }), { pointer, fields: ITEM_FIELDS }, rules, faults);
+  });
+  faults.throwAny();
+  return drafts as EventDraft[];
+}
+
+function countItems(count: number, pointer: string, faults: Faults): void {
+  if (count === 0) faults.add(pointer, "too_few", "there must be at least one event");
+  if (count > MAX_BATCH) faults.add(pointer, "too_long", `at most ${MAX_BATCH} events`);
+}
+
+function checkSize(span: Span, pointer: string, { maxEventBytes }: DraftRules): void {
+  if (span.end - span.start <= maxEventBytes) return;
+  const detail = `an event is larger than ${maxEventBytes} bytes`;
+  throw new WebhookdError("payload_too_large", detail, { errors: [{ pointer, code: "too_long", detail }] });
+}
+
+function itemOf(body: Uint8Array, item: JsonNode, pointer: string, rules: DraftRules, faults: Faults) {
+  checkSize(item, pointer, rules);
+  if (item.members !== null) return draftOf(body, item.members, { pointer, fields: ITEM_FIELDS }, rules, faults);
+  faults.add(pointer, "invalid_type", "an event must be an object");
+  return null;
+}
+
+function draftOf(
+  body: Uint8Array,
+  members: Members,
+  { pointer, fields, idempotencyKey }: Place,
+  rules: DraftRules,
+  faults: Faults,
+): EventDraft | null {
+  for (const name of members.keys()) if (!fields.has(name)) faults.add(memberPointer(pointer, name), "unknown_field");
+  const type = text(body, field(members, "type", "string", pointer, faults));
+  if (type !== undefined && !rules.types.has(type)) {
+    faults.add(`${pointer}/type`, "unknown_event_type", unknownType(type, rules.types));
+  }
+  const data = field(members, "data", "object", pointer, faults);
+  const createdAt = createdAtOf(body, members, pointer, rules.now, faults);
+  const tenant = text(body, optional(members, "tenant", "string", pointer, faults));
+  if (tenant !== undefined && !isTenant(tenant)) faults.add(`${pointer}/tenant`, "forbidden_char", "no tenant's name");
+  const key = members.has("idempotency_key") ? keyOf(body, members, pointer, faults) : idempotencyKey;
+  if (type === undefined || data === undefined || faults.some) return null;
+  const span = body.subarray(data.start, data.end);
+  const fault = rules.checkData?.(type, span) ?? null;
+  if (fault !== null) faults.add(`${pointer}/data${fault.pointer}`, fault.code, fault.detail);
+  // A view of the request's own buffer: the store copies it into the envelope, and nobody holds it longer.
+  const draft = {
+    tenant: rules.tenantFor(tenant, `${pointer}/tenant`),
+    type,
+    createdAt,
+    data: span,
+    trace: rules.trace,
+  };
+  if (key === undefined) return draft;
+  const fingerprint = eventFingerprint(type, members.has("created_at") ? createdAt : null, draft.data);
+  return { ...draft, idempotency: { key, fingerprint, expiresAt: rules.expiresAt } };
+}
+
+function keyOf(body: Uint8Array, members: Members, pointer: string, faults: Faults): string | undefined {
+  const key = text(body, optional(members, "idempotency_key", "string", pointer, faults));
+  if (key === undefined || isIdempotencyKey(key)) return key;
+  faults.add(`${pointer}/idempotency_key`, "invalid_idempotency_key", "takes 1 to 255 visible ASCII characters");
+  return undefined;
+}
+
+function createdAtOf(body: Uint8Array, members: Members, pointer: string, now: number, faults: Faults): number {
+  const given = text(body, optional(members, "created_at", "string", pointer, faults));
+  if (given === undefined) return now;
+  const instant = parseInstant(given);
+  const at = `${pointer}/created_at`;
+  if (instant === null) faults.add(at, "invalid_type", "must be an RFC 3339 instant such as 2026-11-20T09:55:00.123Z");
+  else if (instant > now + MAX_AHEAD_MS) faults.add(at, "out_of_range", "must not be more than 5 minutes ahead");
+  return instant ?? now;
+}
+
+function field(members: Members, name: string, kind: JsonKind, pointer: string, faults: Faults): JsonNode | undefined {
+  if (!members.has(name)) faults.add(`${pointer}/${name}`, "missing_field");
+  return optional(members, name, kind, pointer, faults);
+}
+
+function optional(members: Members, name: string, kind: JsonKind, at: string, faults: Faults): JsonNode | undefined {
+  const node = members.get(name);
+  if (node === undefined || node.kind === kind) return node;
+  faults.add(`${at}/${name}`, "invalid_type", `must be ${inWords(kind)}`);
+  return undefined;
+}
+
+function text(body: Uint8Array, node: JsonNode | undefined): string | undefined {
+  return node === undefined ? undefined : (parseSpan(body, node) as string);
+}

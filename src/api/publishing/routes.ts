@@ -1,0 +1,106 @@
+/** The way in for events. What this answers with 202 is durable. */
+import { WebhookdError } from "../../domain/errors.ts";
+import type { EventType } from "../../domain/event-type.ts";
+import type { EventDraft } from "../../domain/event.ts";
+import { IdempotencyMismatch, type Once } from "../../domain/idempotency.ts";
+import { traceContext, type TraceContext } from "../../domain/trace-context.ts";
+import type { Publication } from "../../store/store.ts";
+import type { ApiParts } from "../parts.ts";
+import { namedTenant, oneTenant, TenantParameter, tenantToWrite } from "../pipeline/access.ts";
+import { REPLAYED } from "../pipeline/repeats.ts";
+import { json, jsonText, type Call, type Reply, type Route } from "../pipeline/route.ts";
+import { readBatch, readEvent, readLines, type DraftRules } from "./event-draft.ts";
+import { publishBatch, publishEvent, eventBatch, eventDraft, presentPublication } from "./schemas.ts";
+
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+const LINES = "application/x-ndjson";
+
+export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
+  const { maxEventBytes, idempotency } = parts.config.server;
+
+  function rulesFor({ principal, query, headers, now }: Call): DraftRules {
+    const ofQuery = namedTenant(query);
+    const tenantFor: DraftRules["tenantFor"] = (named, pointer) =>
+      tenantToWrite(principal, oneTenant(ofQuery, named, pointer));
+    const expiresAt = now + idempotency;
+    const { checkData } = parts.catalogue;
+    return { types, maxEventBytes, tenantFor, checkData, now, expiresAt, trace: traceOf(headers) };
+  }
+
+  async function one(call: Call): Promise<Reply> {
+    const draft = readEvent(call.body, rulesFor(call), call.idempotencyKey);
+    const [publication] = await publish(parts, [draft], call.now);
+    return json(202, presentPublication(publication!), publication!.duplicate ? REPLAYED : undefined);
+  }
+
+  async function batch(call: Call): Promise<Reply> {
+    const drafts = call.type === LINES ? readLines(call.body, rulesFor(call)) : readBatch(call.body, rulesFor(call));
+    const once = call.request && { ...call.request, answer: batchText };
+    try {
+      return jsonText(202, batchText(await publish(parts, drafts, call.now, once)));
+    } catch (error) {
+      throw error instanceof IdempotencyMismatch ? mismatchOf(error) : error;
+    }
+  }
+
+  return [
+    {
+      method: "POST",
+      path: "/v1/webhooks/events",
+      access: "publish",
+      query: [TenantParameter],
+      body: { maxBytes: maxEventBytes, metered: true, schema: eventDraft(types) },
+      operation: publishEvent,
+      again: "itself",
+      handle: one,
+    },
+    {
+      method: "POST",
+      path: "/v1/webhooks/events/batch",
+      access: "publish",
+      query: [TenantParameter],
+      body: {
+        maxBytes: MAX_BATCH_BYTES,
+        metered: true,
+        schema: eventBatch(types),
+        types: ["application/json", LINES],
+      },
+      operation: publishBatch,
+      again: (_call, remembered) => jsonText(202, remembered),
+      handle: batch,
+    },
+  ];
+}
+
+/** Commits, and hands over in the same turn what nobody else would read again. */
+export async function publish(
+  { store, deliveries }: ApiParts,
+  drafts: readonly EventDraft[],
+  now: number,
+  once?: Once<readonly Publication[]>,
+): Promise<Publication[]> {
+  const publications = await store.events.publish(drafts, now, deliveries.hasRoom, once);
+  for (const publication of publications) deliveries.accept(publication);
+  return publications;
+}
+
+/** Node joins what was sent twice by commas: one list for the state, and no trace for the parent. */
+function traceOf({ traceparent, tracestate }: Call["headers"]): TraceContext | undefined {
+  if (traceparent === undefined) return undefined;
+  return traceContext(String(traceparent), tracestate === undefined ? undefined : String(tracestate));
+}
+
+function batchText(publications: readonly Publication[]): string {
+  const data = publications.map((publication) => {
+    const shown = presentPublication(publication);
+    return publication.duplicate ? { ...shown, duplicate: true } : shown;
+  });
+  return JSON.stringify({ data });
+}
+
+function mismatchOf(error: IdempotencyMismatch): WebhookdError {
+  if (error.index === null) return error;
+  const pointer = `/events/${error.index}/idempotency_key`;
+  const errors = [{ pointer, code: "invalid_idempotency_key" as const, detail: error.detail }];
+  return new WebhookdError(error.code, error.detail, { errors });
+}

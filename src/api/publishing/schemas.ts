@@ -1,0 +1,126 @@
+/**
+ * The bodies of a publish. event-draft.ts reads them with one scan and by the same field names, because `data` must not
+ * be parsed; `test/api/described-drafts.test.ts` holds the two together.
+ */
+import * as v from "valibot";
+import { IDEMPOTENCY_KEY } from "../../domain/idempotency.ts";
+import { formatInstant } from "../../domain/instant.ts";
+import type { Publication as StoredPublication } from "../../store/store.ts";
+import type { Operation } from "../pipeline/route.ts";
+import { AnyObject, described, Tenant, titled, typeName, id, Instant, Count } from "../pipeline/shapes.ts";
+
+export const MAX_BATCH = 1000;
+
+type Types = ReadonlyMap<string, unknown>;
+
+export function eventDraft(types: Types) {
+  return titled(
+    "EventDraft",
+    v.strictObject({
+      type: typeName(types),
+      data: described(
+        AnyObject,
+        "Delivered byte for byte as it is here. At most `[server] max_event_bytes` with the whole event.",
+      ),
+      created_at: v.optional(
+        described(
+          v.pipe(v.string(), v.metadata({ format: "date-time" })),
+          "When it happened: RFC 3339, not more than 5 minutes ahead. Without it, now.",
+        ),
+      ),
+      tenant: v.optional(described(Tenant, "For a key of every tenant, whose event it is.")),
+    }),
+  );
+}
+
+/** One of a batch, or a line of it. */
+export function batchItem(types: Types) {
+  const key = v.pipe(v.string(), v.regex(IDEMPOTENCY_KEY));
+  return titled(
+    "BatchItem",
+    v.strictObject({
+      ...eventDraft(types).entries,
+      idempotency_key: v.optional(described(key, "The same key and event again make no second event.")),
+    }),
+  );
+}
+
+export function eventBatch(types: Types) {
+  return titled(
+    "EventBatch",
+    v.strictObject({ events: v.pipe(v.array(batchItem(types)), v.minLength(1), v.maxLength(MAX_BATCH)) }),
+  );
+}
+
+export const DRAFT_FIELDS: ReadonlySet<string> = new Set(Object.keys(eventDraft(new Map()).entries));
+export const ITEM_FIELDS: ReadonlySet<string> = new Set(Object.keys(batchItem(new Map()).entries));
+
+export const Publication = titled(
+  "Publication",
+  v.object({
+    id: id("evt"),
+    type: v.string(),
+    created_at: Instant,
+    delivery_count: described(Count, "To how many endpoints it goes."),
+    deliveries: described(Count, "The same number, as it was called before. Deprecated: use `delivery_count`."),
+  }),
+);
+
+const BatchedPublication = titled(
+  "BatchedPublication",
+  v.object({
+    ...Publication.entries,
+    duplicate: v.optional(described(v.boolean(), "Published before under the same key: this is the first answer.")),
+  }),
+);
+
+export const BatchPublication = v.object({
+  data: described(v.array(BatchedPublication), "In the order of the request."),
+});
+
+export const aDraft = {
+  type: "budget.exceeded",
+  data: { budget_id: "bud_1", spent: { value: "512.40", currency: "EUR" } },
+};
+
+export const aPublication = {
+  id: "evt_06fbqxw6v8s2d4f6g8h0j2k4m6",
+  type: "budget.exceeded",
+  created_at: "2026-11-20T09:55:00.123Z",
+  delivery_count: 1,
+  deliveries: 1,
+};
+
+export function presentPublication({ id, type, createdAt, deliveries }: StoredPublication) {
+  return { id, type, created_at: formatInstant(createdAt), delivery_count: deliveries, deliveries };
+}
+
+const TRACE = {
+  traceparent: "W3C Trace Context: goes on to the receivers.",
+  tracestate: "Goes with `traceparent`.",
+};
+
+export const publishEvent: Operation = {
+  id: "publishEvent",
+  tag: "Publishing",
+  summary: "Publish an event",
+  description: "Answered once the event and its deliveries are on the disk (fsync'd); the attempts begin at once.",
+  headers: TRACE,
+  example: aDraft,
+  replies: { 202: { description: "It is durable.", schema: Publication, example: aPublication } },
+};
+
+export const publishBatch: Operation = {
+  id: "publishBatch",
+  tag: "Publishing",
+  summary: "Publish many events at once",
+  description:
+    "All or nothing: a bad event is named by its index and none is stored. At most 4 MiB, and at most 20,000 " +
+    "deliveries (`fan_out_too_large`). As `application/x-ndjson` it is one event a line, and `/events/3` the fourth line.",
+  headers: TRACE,
+  example: { events: [aDraft] },
+  line: aDraft,
+  replies: {
+    202: { description: "All are durable.", schema: BatchPublication, example: { data: [aPublication] } },
+  },
+};

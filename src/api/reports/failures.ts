@@ -1,0 +1,130 @@
+/** What does not arrive, grouped by endpoint and cause: the page for bad days. */
+import * as v from "valibot";
+import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
+import type { FailureGroup as StoredGroup } from "../../domain/failure.ts";
+import { formatInstant } from "../../domain/instant.ts";
+import { anAttempt } from "../attempts/schemas.ts";
+import type { ApiParts } from "../parts.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
+import { notFound } from "../pipeline/problem.ts";
+import { idParameter, instantParameter } from "../pipeline/query.ts";
+import { json, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
+
+const FailureGroup = titled(
+  "FailureGroup",
+  v.object({
+    endpoint: id("ep"),
+    error: v.picklist(ATTEMPT_ERRORS),
+    status_code: described(v.nullable(v.pipe(v.number(), v.integer())), "What the receiver answered, if it did."),
+    failed: described(Count, "Deliveries that are given up until they are replayed."),
+    pending: described(Count, "Deliveries that failed so, and are tried again."),
+    held: described(Count, "The same, of an endpoint that is disabled: kept, not sent."),
+    first_at: described(Instant, "When the first of them began to fail so."),
+    last_at: described(Instant, "When the latest of these attempts began."),
+    series: described(v.array(Count), "How many failed last in each step, oldest first."),
+    sample_attempt: described(id("att"), "The latest of these attempts."),
+  }),
+);
+
+export const Failures = titled(
+  "Failures",
+  v.object({
+    since: described(
+      Instant,
+      "Events received from then on were looked at: later than was asked for, where more has failed than can be counted.",
+    ),
+    series_since: described(Instant, "When the first step of each series begins."),
+    step_seconds: described(Count, "How long each step of a series is."),
+    total: described(Count, "How many groups there are; at most 500 are answered."),
+    data: described(v.array(FailureGroup), "Those first of whom most is missing."),
+  }),
+);
+
+export const someFailures = {
+  since: "2026-11-19T09:55:00.000Z",
+  series_since: "2026-11-19T09:55:00.000Z",
+  step_seconds: 3600,
+  total: 1,
+  data: [
+    {
+      endpoint: anAttempt.endpoint,
+      error: "http_status",
+      status_code: 503,
+      failed: 441,
+      pending: 1978,
+      held: 0,
+      first_at: "2026-11-20T08:24:10.004Z",
+      last_at: "2026-11-20T09:54:59.120Z",
+      series: [...Array<number>(22).fill(0), 419, 2000],
+      sample_attempt: anAttempt.id,
+    },
+  ],
+};
+
+export const listFailures: Operation = {
+  id: "listFailures",
+  tag: "Deliveries",
+  summary: "See what does not arrive, grouped by endpoint and cause",
+  description:
+    "Each delivery that has failed, or has failed and is tried again, counts in the group of its last attempt. What has " +
+    "arrived, was cancelled or was a test is left out.",
+  replies: { 200: { description: "The groups.", schema: Failures, example: someFailures } },
+  problems: ["not_found"],
+};
+
+const DEFAULT_PERIOD_MS = 7 * 86_400_000;
+const PARTS = 24;
+const MAX_GROUPS = 500;
+const Since = instantParameter("since", "Only events received at this instant or later; seven days ago by default.");
+const Endpoint = idParameter("endpoint", "ep", "Only what is owed to this endpoint.");
+
+export function failureRoutes({ store }: ApiParts): Route[] {
+  async function list({ principal, query, now }: Call): Promise<Reply> {
+    const since = Math.min(Since.read(query) ?? now - DEFAULT_PERIOD_MS, now);
+    const stepMs = Math.max(1000, Math.ceil((now - since) / PARTS / 1000) * 1000);
+    const endpoint = Endpoint.read(query);
+    const report = await store.statistics.failures({
+      tenant: tenantToRead(principal, namedTenant(query)),
+      ...(endpoint !== undefined && { endpoint }),
+      since,
+      stepMs,
+      parts: PARTS,
+      limit: MAX_GROUPS,
+    });
+    if (report === null) throw notFound();
+    return json(200, {
+      since: formatInstant(report.since),
+      series_since: formatInstant(since),
+      step_seconds: stepMs / 1000,
+      total: report.total,
+      data: report.groups.map(presentGroup),
+    });
+  }
+
+  return [
+    {
+      method: "GET",
+      path: "/v1/webhooks/failures",
+      access: "read",
+      query: [TenantParameter, Since, Endpoint],
+      operation: listFailures,
+      handle: list,
+    },
+  ];
+}
+
+function presentGroup(group: StoredGroup) {
+  return {
+    endpoint: group.endpoint,
+    error: group.error,
+    status_code: group.statusCode,
+    failed: group.failed,
+    pending: group.pending,
+    held: group.held,
+    first_at: formatInstant(group.firstAt),
+    last_at: formatInstant(group.lastAt),
+    series: group.series,
+    sample_attempt: group.sampleAttempt,
+  };
+}

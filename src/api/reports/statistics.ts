@@ -1,0 +1,183 @@
+/** How much there was to do, and how it went: from counters, whatever the size of the history. */
+import * as v from "valibot";
+import { formatInstant } from "../../domain/instant.ts";
+import { DELAY_BOUNDS, DURATION_BOUNDS, percentile, sum } from "../../domain/tally.ts";
+import type { Counted, Stats } from "../../store/store.ts";
+import type { ApiParts } from "../parts.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
+import { notFound } from "../pipeline/problem.ts";
+import { choiceParameter, idParameter } from "../pipeline/query.ts";
+import { json, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
+
+const Rate = v.pipe(v.number(), v.minValue(0));
+const Milliseconds = v.nullable(v.pipe(v.number(), v.minValue(0)));
+const Percentiles = v.object({ p50: Milliseconds, p95: Milliseconds, p99: Milliseconds });
+
+export const Statistics = titled(
+  "Statistics",
+  v.object({
+    window: v.string(),
+    since: Instant,
+    until: Instant,
+    step_seconds: described(Count, "How long each part of the series is; the last one is still going on."),
+    endpoint: v.nullable(id("ep")),
+    published: described(
+      v.nullable(v.object({ total: Count, per_second: Rate, by_type: v.record(v.string(), Count) })),
+      "Events; null for one endpoint, because events are published to a tenant.",
+    ),
+    attempts: v.object({
+      total: Count,
+      per_second: Rate,
+      succeeded: Count,
+      failed: Count,
+      interrupted: described(Count, "Ended by ourselves; they are made again."),
+      by_error: described(v.record(v.string(), Count), "What failed, by the attempt's `error`."),
+    }),
+    deliveries: described(v.object({ delivered: Count, failed: Count }), "Deliveries that ended so."),
+    duration_ms: described(
+      Percentiles,
+      "Of attempts, read off buckets, so off by a fifth at most; null when there were none. So are the next ones.",
+    ),
+    first_attempt_delay_ms: described(Percentiles, "From the publish to the start of the first attempt."),
+    series: v.array(
+      v.object({ at: Instant, published: Count, succeeded: Count, failed: Count, duration_p95_ms: Milliseconds }),
+    ),
+  }),
+);
+
+export const someStatistics = {
+  window: "1h",
+  since: "2026-11-20T08:56:00.000Z",
+  until: "2026-11-20T09:55:30.000Z",
+  step_seconds: 60,
+  endpoint: null,
+  published: { total: 3570, per_second: 1, by_type: { "budget.exceeded": 3570 } },
+  attempts: {
+    total: 3600,
+    per_second: 1.008,
+    succeeded: 3560,
+    failed: 40,
+    interrupted: 0,
+    by_error: { http_status: 30, timeout: 10 },
+  },
+  deliveries: { delivered: 3560, failed: 2 },
+  duration_ms: { p50: 41.2, p95: 180.5, p99: 1020.4 },
+  first_attempt_delay_ms: { p50: 3.1, p95: 7.5, p99: 18.2 },
+  series: [{ at: "2026-11-20T08:56:00.000Z", published: 60, succeeded: 59, failed: 1, duration_p95_ms: 172.4 }],
+};
+
+export const getStatistics: Operation = {
+  id: "getStatistics",
+  tag: "Deliveries",
+  summary: "Read counts, rates and latencies of the last minutes, hours or days",
+  description:
+    "By the minute in which something was recorded. Test events are not counted. A crash forgets what was counted in " +
+    "its last second.",
+  replies: { 200: { description: "What was counted.", schema: Statistics, example: someStatistics } },
+  problems: ["not_found"],
+};
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** How long each window is, and the parts of its series: milliseconds. */
+const WINDOWS = {
+  "5m": { length: 5 * MINUTE, step: MINUTE },
+  "1h": { length: HOUR, step: MINUTE },
+  "6h": { length: 6 * HOUR, step: 5 * MINUTE },
+  "24h": { length: 24 * HOUR, step: 15 * MINUTE },
+  "7d": { length: 168 * HOUR, step: 2 * HOUR },
+} as const;
+
+type WindowName = keyof typeof WINDOWS;
+
+const Window = choiceParameter(
+  "window",
+  Object.keys(WINDOWS) as WindowName[],
+  "How far back to look; the step under way is in it.",
+  "1h",
+);
+
+const Endpoint = idParameter("endpoint", "ep", "Only attempts to this endpoint.");
+
+export function statisticsRoutes({ store }: ApiParts): Route[] {
+  async function stats({ principal, query, now }: Call): Promise<Reply> {
+    const window = Window.read(query) ?? "1h";
+    const { length, step } = WINDOWS[window];
+    const until = Math.floor(now / MINUTE + 1) * MINUTE;
+    const since = Math.floor(now / step + 1) * step - length;
+    const endpoint = Endpoint.read(query);
+    const tenant = tenantToRead(principal, namedTenant(query));
+    const found = await store.statistics.period({ tenant, ...(endpoint && { endpoint }), since, until, stepMs: step });
+    if (found === null) throw notFound();
+    const seconds = (now - since) / 1000;
+    return json(200, {
+      window,
+      since: formatInstant(since),
+      until: formatInstant(now),
+      step_seconds: step / 1000,
+      endpoint: endpoint ?? null,
+      ...presentTotals(found, seconds, endpoint === undefined),
+      series: found.series.map((part, at) => presentPart(part, since + at * step)),
+    });
+  }
+
+  const query = [TenantParameter, Window, Endpoint];
+  return [
+    {
+      method: "GET",
+      path: "/v1/webhooks/stats",
+      access: "read",
+      query,
+      operation: getStatistics,
+      handle: stats,
+    },
+  ];
+}
+
+function presentTotals({ attempts, published }: Stats, seconds: number, ofTenant: boolean) {
+  const { succeeded, interrupted, failed, delivered, deliveriesFailed } = attempts;
+  const failures = sum(failed.values());
+  const events = sum(published.values());
+  return {
+    published: ofTenant
+      ? { total: events, per_second: rate(events, seconds), by_type: Object.fromEntries(published) }
+      : null,
+    attempts: {
+      total: succeeded + failures + interrupted,
+      per_second: rate(succeeded + failures + interrupted, seconds),
+      succeeded,
+      failed: failures,
+      interrupted,
+      by_error: Object.fromEntries(failed),
+    },
+    deliveries: { delivered, failed: sum(deliveriesFailed.values()) },
+    duration_ms: percentiles(DURATION_BOUNDS, attempts.durations),
+    first_attempt_delay_ms: percentiles(DELAY_BOUNDS, attempts.delays),
+  };
+}
+
+function presentPart({ attempts, published }: Counted, at: number) {
+  return {
+    at: formatInstant(at),
+    published: sum(published.values()),
+    succeeded: attempts.succeeded,
+    failed: sum(attempts.failed.values()),
+    duration_p95_ms: rounded(percentile(DURATION_BOUNDS, attempts.durations, 0.95)),
+  };
+}
+
+function percentiles(bounds: readonly number[], counts: readonly number[]) {
+  const at = (part: number) => rounded(percentile(bounds, counts, part));
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+}
+
+/** Three decimals: one event an hour is still a rate. */
+function rate(count: number, seconds: number): number {
+  return Math.round((count / seconds) * 1000) / 1000;
+}
+
+function rounded(value: number | null): number | null {
+  return value === null ? null : Math.round(value * 10) / 10;
+}

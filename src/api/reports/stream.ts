@@ -1,0 +1,136 @@
+/** Server-sent events: what happens to deliveries, as it happens. */
+import { Readable } from "node:stream";
+import * as v from "valibot";
+import { WebhookdError } from "../../domain/errors.ts";
+import type { Batch, Listener, Owned, Subscription } from "../../feed/feed.ts";
+import type { ApiParts } from "../parts.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
+import { requireNames } from "../pipeline/names.ts";
+import { choiceParameter, idParameter } from "../pipeline/query.ts";
+import type { Call, Reply, Route, Operation } from "../pipeline/route.ts";
+import { changeText, countsText, idText, messageText, parseLastId } from "./stream-text.ts";
+
+/** What streams tell of. */
+export const STREAMED_STATUSES = ["pending", "delivered", "failed", "cancelled"] as const;
+
+export const streamChanges: Operation = {
+  id: "streamChanges",
+  tag: "Deliveries",
+  summary: "Follow what happens to deliveries, as server-sent events",
+  description:
+    "`ready` comes first. `attempt` is an attempt that was recorded, with the `status` that it gave its delivery; " +
+    "`delivery` one that became pending (published or replayed; also where its endpoint is disabled) or was cancelled; " +
+    "`endpoint` says that one was changed or deleted. They come four times a second, and of more than 100 the rest comes " +
+    "as `counts`. After a cut send `Last-Event-ID`: what was missed comes then, or `reload` where that is not kept any " +
+    "more, and the lists have to be read anew. Tests are left out. A client that does not read is cut off; the stream " +
+    "ends when the daemon stops and when its key is revoked.",
+  headers: { "Last-Event-ID": "The last id that this client was given." },
+  replies: {
+    200: {
+      description: "Messages, without end; a comment every 15 s while nothing happens.",
+      schema: v.string(),
+      example:
+        'event: ready\ndata: {}\n\nid: mi7x0k3q-0\n\nevent: attempt\ndata: {"at":"2026-11-20T09:55:00.142Z","tenant":"default",' +
+        '"endpoint":"ep_06fbqxvx8r4m8q2v6ng0c3kz7t","event":"evt_06fbqxw6v8s2d4f6g8h0j2k4m6",' +
+        '"delivery":"dlv_06fbqxw6v8s2d4f6g8h0j2k4n0","status":"pending","number":1,"outcome":"failed",' +
+        '"error":"http_status","status_code":503,"duration_ms":12,"next_attempt_at":"2026-11-20T09:55:30.142Z"}\n\n' +
+        "id: mi7x0k3q-1\n\n",
+      type: "text/event-stream",
+    },
+  },
+  problems: ["overloaded"],
+};
+
+const HEARTBEAT_MS = 15_000;
+
+/** What may wait for a client that does not read, beyond what its socket holds. */
+const MAX_WAITING_BYTES = 256 * 1024;
+const GONE = "what happened since then is not kept any more";
+
+/** Half of the connections that the listener takes. */
+const MAX_STREAMS = 256;
+const Status = choiceParameter("status", STREAMED_STATUSES, "Only what became of this status.");
+const Endpoint = idParameter("endpoint", "ep", "Only what is owed to this endpoint.");
+
+export function streamRoutes(parts: ApiParts): Route[] {
+  const { feed, clock, phase } = parts;
+
+  async function open(call: Call): Promise<Reply> {
+    const { principal, query, headers } = call;
+    if (phase() !== "serving")
+      throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
+    if (feed.listeners >= MAX_STREAMS) {
+      throw new WebhookdError("overloaded", `${MAX_STREAMS} streams are open already`, { retryAfterSeconds: 15 });
+    }
+    const tenant = tenantToRead(principal, namedTenant(query));
+    const [status, endpoint] = [Status.read(query), Endpoint.read(query)];
+    await requireNames(parts, tenant, { endpoint });
+    const wants = ({ tenant: owner, what }: Owned<{ readonly endpoint: string; readonly status: string | null }>) =>
+      (tenant === null || owner === tenant) &&
+      (endpoint === undefined || what.endpoint === endpoint) &&
+      (status === undefined || what.status === status);
+    const textOf = ({ changes, counts, number }: Batch) => {
+      const texts = changes.filter(wants).map(changeText);
+      const counted = counts.filter(wants);
+      if (counted.length > 0) texts.push(countsText(counted));
+      // Only the last one has the id: a batch that was cut off is sent again whole.
+      return texts.length === 0 ? "" : `${texts.join("")}${idText(feed.life, number)}`;
+    };
+    const last = headers["last-event-id"];
+    const known = last === undefined ? null : parseLastId(feed.life, String(last));
+    const body = streamOf({ keyId: principal.keyId, textOf }, known);
+    return { status: 200, type: "text/event-stream", body, headers: [["x-accel-buffering", "no"]] };
+  }
+
+  function streamOf(
+    { keyId, textOf }: { keyId: string | null; textOf: (batch: Batch) => string },
+    last: number | null,
+  ) {
+    const stream = new Readable({ read: () => {} });
+    let seen = 0;
+    const write = (text: string) => {
+      if (text === "") return;
+      stream.push(text);
+      // It does not read: it comes back with the id of what it saw last, or is gone.
+      if (stream.readableLength > MAX_WAITING_BYTES) stream.destroy();
+    };
+    const listener: Listener = {
+      keyId,
+      take(batch) {
+        seen = batch.number;
+        write(textOf(batch));
+      },
+      end() {
+        cancel();
+        stream.push(null);
+      },
+    };
+    const subscription: Subscription = feed.subscribe(listener, last);
+    const beat = () => {
+      cancel = clock.after(HEARTBEAT_MS, beat);
+      write(`: still here\n${idText(feed.life, seen)}`);
+    };
+    let cancel = clock.after(HEARTBEAT_MS, beat);
+    stream.once("close", () => {
+      cancel();
+      subscription.stop();
+    });
+    const { missed, number } = subscription;
+    seen = number;
+    write(missed === null ? messageText("reload", { reason: GONE }) : messageText("ready", {}));
+    for (const batch of missed ?? []) write(textOf(batch));
+    write(idText(feed.life, number));
+    return stream;
+  }
+
+  return [
+    {
+      method: "GET",
+      path: "/v1/webhooks/stream",
+      access: "read",
+      query: [TenantParameter, Status, Endpoint],
+      operation: streamChanges,
+      handle: open,
+    },
+  ];
+}

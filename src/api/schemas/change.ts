@@ -1,2 +1,0 @@
-/** What streams tell of. */
-export const STREAMED_STATUSES = ["pending", "delivered", "failed", "cancelled"] as const;
