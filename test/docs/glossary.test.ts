@@ -20,13 +20,19 @@ const entries: Entry[] = WORDS.split("\n### ")
   .map((text) => ({ word: text.split("\n")[0]!, names: namesOf(text) }));
 
 function namesOf(text: string): [string, string][] {
-  const item = /^- (\*\*[^]+?)(?:\n\n|\n*$)/m.exec(text)?.[1] ?? "";
-  return item.split(/\s·\s/).flatMap((part) => {
+  const item = /\n- (\*\*[^]+?)(?:\n\n|\n*$)/.exec(text)?.[1] ?? "";
+  return item.split(/\s+·\s+/).flatMap((part) => {
     const [, place, list = ""] = /^\*\*(\w+)\*\*\s([^]+)$/.exec(part) ?? [];
     return place === undefined
       ? []
       : [...list.matchAll(/`([^`]+)`/g)].map(([, name]) => [place, name!] as [string, string]);
   });
+}
+
+/** Names in lists of names, counted another way. */
+function quotedIn(text: string): number {
+  const lists = text.split("\n\n").flatMap((part) => part.split("\n- ").slice(1));
+  return lists.reduce((sum, list) => sum + (list.match(/`[^`]+`/g)?.length ?? 0), 0);
 }
 
 interface Unused {
@@ -78,6 +84,10 @@ describe("docs/glossary.md", async () => {
     const words = entries.map(({ word }) => word);
     expect(words.length).toBeGreaterThan(30);
     expect(new Set(words).size).toBe(words.length);
+    // None is overlooked because of where its line breaks.
+    const places = new Set([...WORDS.matchAll(/\*\*(\w+)\*\*\s`/g)].map(([, place]) => place));
+    expect([...places].toSorted()).toEqual(Object.keys(names).toSorted());
+    expect(entries.flatMap((entry) => entry.names).length).toBe(quotedIn(WORDS));
   });
 
   it("finds names in every place", () => {
