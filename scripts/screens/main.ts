@@ -8,7 +8,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../root.ts";
 import { withKeys } from "./keys.ts";
-import { Stage, WEBHOOKD } from "./stage.ts";
+import { Stage } from "./stage.ts";
 import { picture } from "./svg.ts";
 import { Terminal, type Size } from "./terminal.ts";
 
@@ -41,8 +41,11 @@ const stage = new Stage();
 let terminal: Terminal | undefined;
 try {
   await stage.open();
-  terminal = new Terminal(WIDE, [WEBHOOKD, "tui", "--socket", stage.socket], { WEBHOOKD_UI_LABEL: "DEMO" });
-  await terminal.showing("live");
+  // In its folder the socket has a short name, which is what the dashboard shows.
+  const command = [join(root, "scripts/webhookd"), "tui", "--socket", "webhookd.sock"];
+  terminal = new Terminal(WIDE, stage.dir, command, { WEBHOOKD_UI_LABEL: "PROD" });
+  // With the counts of what is pending, which are taken every 30 s.
+  await terminal.showing(" now ");
   for (const { file, title, size, keys, shows } of SHOTS) {
     terminal.resize(size);
     for (const key of keys) {

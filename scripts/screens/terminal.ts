@@ -7,17 +7,22 @@ export interface Size {
   readonly rows: number;
 }
 
-/** Half a minute, on a machine that does other things too. */
-const PATIENCE_MS = 30_000;
+/** A minute, on a machine that does other things too. */
+const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 100;
 
 export class Terminal {
   readonly #server = `webhookd-screens-${process.pid}`;
 
-  constructor({ columns, rows }: Size, command: readonly string[], env: Readonly<Record<string, string>>) {
+  constructor(
+    { columns, rows }: Size,
+    folder: string,
+    command: readonly string[],
+    env: Readonly<Record<string, string>>,
+  ) {
     const variables = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
     const size = ["-x", String(columns), "-y", String(rows)];
-    this.#tmux("-f", "/dev/null", "-u", "new-session", "-d", ...size, ...variables, ...command);
+    this.#tmux("-f", "/dev/null", "-u", "new-session", "-d", "-c", folder, ...size, ...variables, ...command);
   }
 
   resize({ columns, rows }: Size): void {
