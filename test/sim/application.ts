@@ -9,6 +9,7 @@ import type { EventDraft } from "../../src/domain/event.ts";
 import { eventFingerprint } from "../../src/domain/idempotency.ts";
 import type { Page, Publication, Store } from "../../src/store/store.ts";
 import type { VirtualClock } from "./clock.ts";
+import type { Endpoints } from "./endpoints.ts";
 import type { Acked } from "./invariants.ts";
 import { DEADLY } from "./network.ts";
 import type { Process } from "./process.ts";
@@ -25,7 +26,8 @@ export interface ApplicationParts {
   readonly random: Random;
   /** The daemon's current life, if it has one. */
   readonly process: () => Process | null;
-  readonly subscribers: (draft: EventDraft) => readonly string[];
+  /** Who has chosen such an event for certain, and who may have. */
+  readonly endpoints: Pick<Endpoints, "subscribers" | "maybe">;
   readonly onAcked: (event: Acked) => void;
   readonly violations: string[];
 }
@@ -33,8 +35,10 @@ export interface ApplicationParts {
 /** One request: what it says, and which events its answers named. */
 interface Request {
   readonly drafts: readonly EventDraft[];
-  /** Who was subscribed when it was first sent: later it may be fewer. */
-  readonly recipients: readonly (readonly string[])[];
+  readonly sentAt: number;
+  /** When it was first sent: who was subscribed, and who may have been. */
+  readonly certain: readonly (readonly string[])[];
+  readonly maybe: readonly (readonly string[])[];
   readonly keyed: boolean;
   ids: readonly string[] | null;
 }
@@ -42,7 +46,10 @@ interface Request {
 export class Application {
   readonly acked: Acked[] = [];
   readonly #parts: ApplicationParts;
+  /** Over the tenant's share, and not sent again. */
+  readonly #refused = new Set<number>();
   #drafts = 0;
+  #hasGivenUp = false;
 
   constructor(parts: ApplicationParts) {
     this.#parts = parts;
@@ -67,11 +74,20 @@ export class Application {
       return { tenant, type, createdAt, data, ...(keyed && { idempotency }) };
     };
     const drafts = Array.from({ length: burst }, draft);
-    this.#send({ drafts, recipients: drafts.map(this.#parts.subscribers), keyed, ids: null });
+    const { endpoints } = this.#parts;
+    const certain = drafts.map((each) => endpoints.subscribers(each));
+    const maybe = drafts.map((each) => endpoints.maybe(each));
+    this.#send({ drafts, sentAt: clock.monotonic, certain, maybe, keyed, ids: null });
+  }
+
+  /** What has had no answer yet is not sent again: refused for so long, it would be too late to see what comes of it. */
+  giveUp(): void {
+    this.#hasGivenUp = true;
   }
 
   #send(request: Request): void {
     const { clock, random, violations } = this.#parts;
+    if (this.#hasGivenUp) return;
     if (request.keyed) {
       clock.at(clock.monotonic + random.between(500, 10_000), () => {
         if (request.ids === null || random.chance(0.2)) this.#send(request);
@@ -79,19 +95,20 @@ export class Application {
     }
     const process = this.#parts.process();
     if (process === null) return;
-    const recipients = request.drafts.map((draft) => this.#parts.subscribers(draft));
     const parts = { store: process.store, deliveries: process.dispatcher } as unknown as ApiParts;
     publish(parts, request.drafts, clock.now()).then(
-      (publications) => process.alive && this.#answered(request, recipients, publications),
+      (publications) => process.alive && this.#answered(request, publications),
       (error: unknown) => {
         // Refusals have a reason; anything else is an error of ours.
         if (!(error instanceof WebhookdError)) violations.push(`a publish failed: ${String(error)}`);
+        else if (error.code === "overloaded" && !request.keyed)
+          for (const each of request.drafts) this.#refused.add(placeOf(each.data));
       },
     );
   }
 
-  #answered(request: Request, recipients: readonly (readonly string[])[], publications: readonly Publication[]): void {
-    const { onAcked, violations } = this.#parts;
+  #answered(request: Request, publications: readonly Publication[]): void {
+    const { endpoints: all, onAcked, violations } = this.#parts;
     const ids = publications.map(({ id }) => id);
     if (request.ids !== null) {
       if (ids.join() !== request.ids.join()) violations.push(`V1: ${request.ids.join()} was answered as ${ids.join()}`);
@@ -101,10 +118,37 @@ export class Application {
     ids.forEach((id, at) => {
       const { tenant, type, data } = request.drafts[at]!;
       const deadly = Buffer.from(data).includes(DEADLY);
-      const acked = { id, tenant, type, endpoints: recipients[at]!, atMost: request.recipients[at]!, deadly };
+      // It was committed at some moment since it was first sent.
+      const still = new Set(all.subscribers(request.drafts[at]!));
+      const endpoints = request.certain[at]!.filter((endpoint) => still.has(endpoint));
+      const atMost = [...new Set([...request.maybe[at]!, ...all.maybe(request.drafts[at]!)])];
+      const acked = { id, tenant, type, sentAt: request.sentAt, endpoints, atMost, deadly };
       this.acked.push(acked);
       onAcked(acked);
     });
+  }
+
+  /** V9, once nothing is pending: a tenant may have all of its share, and no more. */
+  async checkShare(store: Store, share: number): Promise<void> {
+    const { clock, endpoints, violations } = this.#parts;
+    const now = clock.now();
+    const kinds = TENANTS.flatMap((tenant) => TYPES.map((type) => ({ tenant, type })));
+    for (const tenant of TENANTS) {
+      const kind = kinds.find((each) => each.tenant === tenant && endpoints.subscribers(each).length > 0);
+      if (kind === undefined) continue;
+      const draft: EventDraft = { ...kind, createdAt: now, data: Buffer.from('{"place":-1}') };
+      const fits = Math.floor(share / endpoints.subscribers(kind).length);
+      const isTaken = (count: number) => {
+        const drafts = Array.from({ length: count }, () => draft);
+        const isRefused = (error: unknown) => {
+          if (!(error instanceof WebhookdError) || error.code !== "overloaded") throw error;
+          return false;
+        };
+        return store.events.publish(drafts, now, () => false).then(() => true, isRefused);
+      };
+      if (await isTaken(fits + 1)) violations.push(`V9: ${tenant} may have more pending than its share`);
+      if (!(await isTaken(fits))) violations.push(`V9: ${tenant} has nothing pending, and is refused its share`);
+    }
   }
 
   /** V1: one event for each key, and for each answer, and none that nobody sent. */
@@ -115,7 +159,8 @@ export class Application {
       const { data } = (await store.reads.getEvent(null, id))!;
       // An erased one says nothing.
       if (data === null) continue;
-      const { place } = JSON.parse(Buffer.from(data).toString()) as { place: number };
+      const place = placeOf(data);
+      if (this.#refused.has(place)) violations.push(`V1: ${id} was refused and is there`);
       const other = byPlace.get(place);
       if (other !== undefined) violations.push(`V1: ${id} and ${other} are the same event`);
       byPlace.set(place, id);
@@ -138,4 +183,8 @@ export class Application {
     } while (cursor !== null);
     return ids;
   }
+}
+
+function placeOf(data: Uint8Array): number {
+  return (JSON.parse(Buffer.from(data).toString()) as { place: number }).place;
 }

@@ -44,6 +44,11 @@ export class Holds {
     return asked !== undefined && !asked.enabled && asked.answered ? asked.at : null;
   }
 
+  /** Whether it may ever have been disabled. */
+  wasDisabled(endpoint: string): boolean {
+    return this.#asked.has(endpoint);
+  }
+
   /** From when on nothing that is cancelled may be sent to it; null if nothing of it was cancelled. */
   cancelledAt(endpoint: string): number | null {
     return this.#cancelledAt.get(endpoint) ?? null;

@@ -1,17 +1,20 @@
 /** What must hold in every run; the names are those of the reliability plan. */
 import type { Attempt, EventView, Store } from "../../src/store/store.ts";
+import type { Bulk } from "./bulk.ts";
+import type { Endpoints } from "./endpoints.ts";
 import type { Hands } from "./hands.ts";
 import type { Holds } from "./holds.ts";
 import { LADDER } from "./ladder.ts";
-import type { Kinds } from "./plants.ts";
+import type { Kinds } from "./kinds.ts";
 import { DEADLY, type SeenAttempt } from "./network.ts";
-import type { SimReceiver } from "./receiver.ts";
 
 /** An event whose publish was answered, and the endpoints that had chosen its type. */
 export interface Acked {
   readonly id: string;
   readonly tenant: string;
   readonly type: string;
+  /** When its publish was first sent: monotonic. */
+  readonly sentAt: number;
   /** Those that had chosen it for certain, and those that may have. */
   readonly endpoints: readonly string[];
   readonly atMost: readonly string[];
@@ -21,16 +24,19 @@ export interface Acked {
 /** What is known of a run from outside of the code under test. */
 export interface Run {
   readonly acked: readonly Acked[];
-  readonly endpoints: ReadonlyMap<string, { readonly url: string }>;
-  readonly receivers: ReadonlyMap<string, SimReceiver>;
+  readonly endpoints: Pick<Endpoints, "all" | "receivers">;
   readonly attempts: readonly SeenAttempt[];
   readonly violations: string[];
   readonly crashes: number;
   readonly clockSteps: number;
   readonly diskWasFull: boolean;
-  readonly kinds: Pick<Kinds, "receivers" | "outages" | "holds" | "pauses" | "shortages">;
+  readonly kinds: Pick<
+    Kinds,
+    "receivers" | "outages" | "holds" | "pauses" | "shortages" | "prunes" | "jobs" | "restores"
+  >;
   readonly hands: Hands;
-  readonly holds: Pick<Holds, "cancelledAt">;
+  readonly bulk: Bulk;
+  readonly holds: Pick<Holds, "cancelledAt" | "wasDisabled">;
 }
 
 /** Retries may come this much later than their rung while nothing is wrong: a tick, and a turn. */
@@ -65,85 +71,142 @@ export class StatusWatch {
 
 /** V1, V2, V3, V5, once everything has had its time. */
 export async function checkEnd(run: Run, store: Store): Promise<void> {
-  const violation = (text: string) => run.violations.push(text);
-  for (const { id, tenant, type, endpoints, atMost } of run.acked) {
+  for (const acked of run.acked) {
+    const { id, tenant, type, endpoints, atMost } = acked;
     const event = await store.reads.getEvent(null, id);
     if (event === null) {
-      violation(`V1: ${id} was acked and is gone`);
+      checkGone(run, acked);
       continue;
     }
     if (event.type !== type || event.tenant !== tenant) {
-      violation(`V1: ${id} was acked as ${type} of ${tenant} and is ${event.type} of ${event.tenant}`);
+      run.violations.push(`V1: ${id} was acked as ${type} of ${tenant} and is ${event.type} of ${event.tenant}`);
     }
-    if (event.deliveries.some(({ endpoint }) => !atMost.includes(endpoint))) {
-      violation(`V1: ${id} is owed to others than its subscribers`);
+    if (
+      event.deliveries.some(({ endpoint }) => !atMost.includes(endpoint) && !run.bulk.mayHaveAdded(acked, endpoint))
+    ) {
+      run.violations.push(`V1: ${id} is owed to others than its subscribers`);
     }
     for (const endpoint of endpoints) {
-      const { url } = run.endpoints.get(endpoint)!;
       const delivery = event.deliveries.find((one) => one.endpoint === endpoint);
-      if (delivery === undefined) {
-        violation(`V1: ${id} is not owed to ${url}`);
-        continue;
-      }
-      const seen = run.receivers.get(url)!.processed.filter((request) => request.event === id);
-      if (new Set(seen.map(({ body }) => body)).size > 1) violation(`V3: ${id} reached ${url} with different bytes`);
-      const succeeded = seen.some(({ inTime }) => inTime);
-      if (delivery.status === "delivered" && !succeeded)
-        violation(`V2: ${delivery.id} is delivered and ${url} never said so`);
-      if (delivery.status === "cancelled" && !run.hands.tookBack(id)) {
-        const at = run.holds.cancelledAt(endpoint);
-        if (at === null) violation(`V1: nobody cancelled ${delivery.id}`);
-        else if (startsAfter(run.attempts, delivery.id, at)) violation(`V8: ${delivery.id} was sent after its cancel`);
-      }
-      if (Buffer.from(event.data ?? []).includes(DEADLY) && !["failed", "cancelled"].includes(delivery.status)) {
-        violation(`${delivery.id} kills the process and is ${delivery.status}`);
-      }
-      if (delivery.status === "pending")
-        violation(`V1: ${delivery.id} to ${url} is still pending at the end of its ladder`);
-      if (delivery.status === "failed") {
-        const attempts = (await attemptsOf(store, id, endpoint)).filter(({ retry }) => retry !== null);
-        const round = Math.max(...attempts.map((attempt) => attempt.round));
-        const counted = attempts.filter((attempt) => attempt.round === round && attempt.outcome === "failed").length;
-        if (counted !== LADDER.length + 1) violation(`V5: ${delivery.id} failed after ${counted} attempts`);
-      }
+      if (delivery === undefined) run.violations.push(`V1: ${id} is not owed to ${endpoint}`);
+      else await checkDelivery(run, store, acked, event, delivery);
+    }
+  }
+}
+
+/** Only what was over for everybody is pruned, and never what failed. */
+function checkGone(run: Run, acked: Acked): void {
+  const { id, endpoints } = acked;
+  if (!run.kinds.prunes) return void run.violations.push(`V1: ${id} was acked and is gone`);
+  for (const endpoint of endpoints) {
+    const { url, leaving } = run.endpoints.all.get(endpoint)!;
+    const { processed } = run.endpoints.receivers.get(url)!;
+    const succeeded = processed.some(({ event, inTime }) => event === id && inTime);
+    const cancelled = run.hands.tookBack(id) || run.holds.cancelledAt(endpoint) !== null || leaving;
+    if (!succeeded && !cancelled && !run.bulk.mayHaveCancelled(acked, endpoint)) {
+      run.violations.push(`V1: ${id} was pruned, and ${url} never had it`);
+    }
+  }
+}
+
+async function checkDelivery(run: Run, store: Store, acked: Acked, event: EventView, delivery: DeliveryView) {
+  const violation = (text: string) => run.violations.push(text);
+  const { endpoint, status } = delivery;
+  const { id } = event;
+  const { url, leaving } = run.endpoints.all.get(endpoint)!;
+  const seen = run.endpoints.receivers.get(url)!.processed.filter((request) => request.event === id);
+  if (new Set(seen.map(({ body }) => body)).size > 1) violation(`V3: ${id} reached ${url} with different bytes`);
+  if (status === "delivered" && !seen.some(({ inTime }) => inTime)) {
+    violation(`V2: ${delivery.id} is delivered and ${url} never said so`);
+  }
+  if (status === "cancelled" && !run.hands.tookBack(id) && !leaving && !run.bulk.mayHaveCancelled(acked, endpoint)) {
+    const at = run.holds.cancelledAt(endpoint);
+    if (at === null) violation(`V1: nobody cancelled ${delivery.id}`);
+    else if (startsAfter(run.attempts, delivery.id, at)) violation(`V8: ${delivery.id} was sent after its cancel`);
+  }
+  if (Buffer.from(event.data ?? []).includes(DEADLY) && !["failed", "cancelled"].includes(status)) {
+    violation(`${delivery.id} kills the process and is ${status}`);
+  }
+  if (status === "pending") violation(`V1: ${delivery.id} to ${url} is still pending at the end of its ladder`);
+  if (status !== "failed") return;
+  const attempts = (await attemptsOf(store, id, endpoint)).filter(({ retry }) => retry !== null);
+  if (attempts.at(-1)?.error === "held_expired") {
+    if (!run.holds.wasDisabled(endpoint)) violation(`V5: ${delivery.id} was held for too long, and nobody held it`);
+    return;
+  }
+  const round = Math.max(...attempts.map((attempt) => attempt.round));
+  const counted = attempts.filter((attempt) => attempt.round === round && attempt.outcome === "failed").length;
+  if (counted !== LADDER.length + 1) violation(`V5: ${delivery.id} failed after ${counted} attempts`);
+}
+
+type DeliveryView = EventView["deliveries"][number];
+
+/** V4 and V10, of each attempt. */
+export async function checkAttempts(run: Run, store: Store): Promise<void> {
+  const byNumber = new Map<string, SeenAttempt[]>();
+  const numbers = new Map<string, Set<number>>();
+  for (const seen of run.attempts) {
+    const key = `${seen.delivery} ${seen.number}`;
+    byNumber.set(key, [...(byNumber.get(key) ?? []), seen]);
+    numbers.set(seen.delivery, (numbers.get(seen.delivery) ?? new Set()).add(seen.number));
+  }
+  for (const acked of run.acked) {
+    const page = await store.reads.listAttempts({ tenant: null, event: acked.id, limit: 100, order: "oldest" });
+    if (page === null) continue;
+    checkGaps(run, page.data, byNumber);
+    if (page.nextCursor === null) await checkRecorded(run, store, acked, page.data, numbers);
+  }
+}
+
+/** V10: whatever was sent is recorded, once it has been sent again if the process died. */
+async function checkRecorded(
+  run: Run,
+  store: Store,
+  acked: Acked,
+  attempts: readonly Attempt[],
+  numbers: ReadonlyMap<string, ReadonlySet<number>>,
+): Promise<void> {
+  // What was taken back is not sent again, and what came before a backup's restore never was.
+  if (run.kinds.restores || run.hands.tookBack(acked.id)) return;
+  const recorded = new Set(attempts.map(({ delivery, number }) => `${delivery} ${number}`));
+  for (const { id, endpoint, status } of (await store.reads.getEvent(null, acked.id))?.deliveries ?? []) {
+    if (status === "cancelled" || run.endpoints.all.get(endpoint)!.leaving) continue;
+    for (const number of numbers.get(id) ?? []) {
+      if (!recorded.has(`${id} ${number}`)) run.violations.push(`V10: nothing is known of attempt ${number} of ${id}`);
     }
   }
 }
 
 /** V4: a retry comes no earlier than its rung after the attempt before it, and while nothing is wrong hardly later. */
-export async function checkGaps(run: Run, store: Store): Promise<void> {
-  // After a restart nobody knows by how much the clock was set before it.
-  if (run.clockSteps > 0 && run.crashes > 0) return;
+function checkGaps(
+  run: Run,
+  attempts: readonly Attempt[],
+  byNumber: ReadonlyMap<string, readonly SeenAttempt[]>,
+): void {
+  // After a restart nobody knows by how much the clock was set before it, nor after a restore what came after the backup.
+  if ((run.clockSteps > 0 && run.crashes > 0) || run.kinds.restores) return;
   // A receiver that lets attempts run into the limit may hold up its own deliveries.
-  const hindered =
-    run.kinds.receivers || run.kinds.outages || run.kinds.holds || run.kinds.pauses || run.kinds.shortages;
+  const { kinds } = run;
+  const hindered = kinds.receivers || kinds.outages || kinds.holds || kinds.pauses || kinds.shortages || kinds.jobs;
   const untroubled = run.crashes === 0 && !run.diskWasFull && !hindered;
-  const byNumber = new Map<string, { startedAt: number; endedAt: number | null }[]>();
-  for (const seen of run.attempts) {
-    const key = `${seen.delivery} ${seen.number}`;
-    byNumber.set(key, [...(byNumber.get(key) ?? []), seen]);
-  }
-  for (const { id } of run.acked) {
-    const attempts = await attemptsOf(store, id);
-    for (const attempt of attempts) {
-      if (attempt.retry === null || attempt.outcome !== "failed") continue;
-      const delay = LADDER[attempt.retry];
-      // A process that died before it could record made the attempt again: the last one is the recorded one.
-      const endedAt = byNumber.get(`${attempt.delivery} ${attempt.number}`)?.at(-1)?.endedAt;
-      const number = nextOnLadder(run, attempts, attempt);
-      const next = byNumber.get(`${attempt.delivery} ${number}`)?.[0];
-      if (delay === undefined || endedAt === null || endedAt === undefined || next === undefined) continue;
-      const gap = next.startedAt - endedAt;
-      if (gap < delay - ROUNDING_MS) run.violations.push(`V4: ${attempt.delivery} was retried ${delay - gap} ms early`);
-      if (untroubled && gap > delay + LATE_MS)
-        run.violations.push(`V4: ${attempt.delivery} was retried ${gap - delay} ms late`);
-    }
+  for (const attempt of attempts) {
+    if (attempt.retry === null || attempt.outcome !== "failed") continue;
+    const delay = LADDER[attempt.retry];
+    // A process that died before it could record made the attempt again: the last one is the recorded one.
+    const endedAt = byNumber.get(`${attempt.delivery} ${attempt.number}`)?.at(-1)?.endedAt;
+    const number = nextOnLadder(run, attempts, attempt);
+    const next = byNumber.get(`${attempt.delivery} ${number}`)?.[0];
+    if (delay === undefined || endedAt === null || endedAt === undefined || next === undefined) continue;
+    const gap = next.startedAt - endedAt;
+    if (gap < delay - ROUNDING_MS) run.violations.push(`V4: ${attempt.delivery} was retried ${delay - gap} ms early`);
+    if (untroubled && gap > delay + LATE_MS)
+      run.violations.push(`V4: ${attempt.delivery} was retried ${gap - delay} ms late`);
   }
 }
 
 /** Manual attempts come between; of one that was never recorded nobody knows whether it was one. */
 function nextOnLadder(run: Run, attempts: readonly Attempt[], { delivery, number, round }: Attempt): number | null {
-  if (!run.hands.attempted(delivery)) return number + 1;
+  if (!run.hands.attempted(delivery) && !run.bulk.any) return number + 1;
   const later = attempts.filter((attempt) => attempt.delivery === delivery && attempt.number > number);
   const next = later.sort((a, b) => a.number - b.number).find(({ retry }) => retry !== null);
   if (next === undefined || next.round !== round) return null;
@@ -164,9 +227,9 @@ export function checkOneAtATime(run: Run): void {
   }
 }
 
-async function attemptsOf(store: Store, event: string, endpoint?: string): Promise<Attempt[]> {
+async function attemptsOf(store: Store, event: string, endpoint: string): Promise<Attempt[]> {
   const page = await store.reads.listAttempts({ tenant: null, event, limit: 100, order: "oldest" });
-  return (page?.data ?? []).filter((attempt) => endpoint === undefined || attempt.endpoint === endpoint);
+  return (page?.data ?? []).filter((attempt) => attempt.endpoint === endpoint);
 }
 
 export function startsAfter(attempts: readonly SeenAttempt[], id: string, instant: number): boolean {

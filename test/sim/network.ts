@@ -7,6 +7,9 @@ import type { SimReceiver } from "./receiver.ts";
 
 /** A tenth of the specified limit. */
 export const TIMEOUT_MS = 1000;
+/** What one sender may have on the wire, and of it for one endpoint. */
+export const MAX_IN_FLIGHT = 64;
+export const ENDPOINT_MAX_IN_FLIGHT = 16;
 /** A payload that kills the process when it is sent. */
 export const DEADLY = '"deadly":true';
 
@@ -30,6 +33,7 @@ export interface SimNetworkParts {
   readonly receiverOf: (url: string) => SimReceiver;
   readonly onAttempt: (attempt: SeenAttempt) => void;
   readonly onDeadly: () => void;
+  readonly violations: string[];
 }
 
 /** The part of the network that one sender uses, for as long as it lives. */
@@ -54,6 +58,7 @@ export class SimNetwork {
       }
       const seen: SeenAttempt = { ...labels(request), url, startedAt: clock.monotonic, endedAt: null };
       this.#onWire.add(seen);
+      this.#checkBounds(url);
       onAttempt(seen);
       if (isCutOff()) {
         // No route, which this host knows by itself or from a router; or no answer.
@@ -74,6 +79,14 @@ export class SimNetwork {
   /** The sender died alone: what it had on the wire ends with it. */
   drop(): void {
     for (const seen of this.#onWire) seen.endedAt = this.#parts.clock.monotonic;
+  }
+
+  /** V9 */
+  #checkBounds(url: string): void {
+    const { violations } = this.#parts;
+    if (this.#onWire.size > MAX_IN_FLIGHT) violations.push(`V9: ${this.#onWire.size} attempts are on the wire`);
+    const alike = [...this.#onWire].filter((seen) => seen.url === url).length;
+    if (alike > ENDPOINT_MAX_IN_FLIGHT) violations.push(`V9: ${alike} attempts to ${url} are on the wire`);
   }
 
   #end(seen: SeenAttempt, afterMs: number, report: () => void): void {

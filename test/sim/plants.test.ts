@@ -30,6 +30,15 @@ describe("the simulation, with a bug in the program", () => {
     await violationsOf(plant, true, /^V1: .* was acked and is gone/);
   });
 
+  it.each([
+    ["deletion-unheard", /^V8: .* which is deleted/],
+    ["job-unheard", /^V1[34]: /],
+    ["attempt-unwritten", /^V10: /],
+    ["pruned-unsent", /^V1: .* was pruned, and .* never had it/],
+  ] as const)("sees what people ask for in bulk, or once and for all, go wrong: %s", async (plant, expected) => {
+    await violationsOf(plant, true, expected);
+  });
+
   it("sees that a cancelled event is sent all the same: cancel-unheard", async () => {
     await violationsOf("cancel-unheard", true, /^V8: .* after it was cancelled/);
   });

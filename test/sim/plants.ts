@@ -2,36 +2,11 @@
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { Executor } from "../../src/delivery/executor.ts";
 import { Window } from "../../src/delivery/memory/window.ts";
-import type { Recorded, Replay, Shifted } from "../../src/store/store.ts";
+import { Attempts } from "../../src/store/sqlite/attempts/attempts.ts";
+import { Prune } from "../../src/store/sqlite/events/prune.ts";
+import type { JobStep, Recorded, Replay, Shifted } from "../../src/store/store.ts";
+import type { Kinds } from "./kinds.ts";
 import { LADDER } from "./ladder.ts";
-
-export interface Kinds {
-  crash: boolean;
-  crashAtAwait: boolean;
-  disk: boolean;
-  /** Commits fail, before or after they took effect. */
-  commits: boolean;
-  clock: boolean;
-  receivers: boolean;
-  operators: boolean;
-  rotations: boolean;
-  /** Attempts by hand, cancels and erasures. */
-  hands: boolean;
-  deadly: boolean;
-  /** Endpoints are disabled and enabled. */
-  holds: boolean;
-  /** Senders on threads of their own, which die. */
-  threads: boolean;
-  threadDeaths: boolean;
-  /** Everything is paused and resumed. */
-  pauses: boolean;
-  /** Times without a file descriptor left. */
-  shortages: boolean;
-  /** Times in which nobody can be reached. */
-  outages: boolean;
-  /** Batches so large that memory must give some of them back. */
-  bursts: boolean;
-}
 
 export interface Plant {
   readonly ladder?: readonly number[];
@@ -147,6 +122,42 @@ const plants = {
       return () => void (Dispatcher.prototype.withdraw = withdraw);
     },
     kinds: { ...NO_CRASH, receivers: true, bursts: true, hands: true },
+  },
+  /** An endpoint was deleted, and whoever sends does not hear of it. */
+  "deletion-unheard": {
+    patch: () => {
+      const { drop } = Dispatcher.prototype;
+      Dispatcher.prototype.drop = async () => {};
+      return () => void (Dispatcher.prototype.drop = drop);
+    },
+    kinds: { ...NO_CRASH, receivers: true, bursts: true, deletions: true },
+  },
+  /** A job hands deliveries over, and nobody takes them. */
+  "job-unheard": {
+    answers: { "jobs.step": (step: JobStep) => ({ ...step, waiting: [], requested: [] }) },
+    kinds: { ...NO_CRASH, operators: false, jobs: true },
+  },
+  /** An attempt was made, and its row is not written. */
+  "attempt-unwritten": {
+    patch: () => {
+      const { add } = Attempts.prototype;
+      Attempts.prototype.add = function (this: Attempts, ...attempt) {
+        if (attempt[2].claim.number !== 2) add.apply(this, attempt);
+      };
+      return () => void (Attempts.prototype.add = add);
+    },
+    kinds: NO_CRASH,
+  },
+  /** What is over is taken for old, and what is not over for over. */
+  "pruned-unsent": {
+    patch: () => {
+      const { prune } = Prune.prototype;
+      Prune.prototype.prune = function (this: Prune, { delivered }, from) {
+        return prune.call(this, { delivered, failed: delivered }, from);
+      };
+      return () => void (Prune.prototype.prune = prune);
+    },
+    kinds: { ...NO_CRASH, clock: false, prunes: true },
   },
 } satisfies Record<string, Plant>;
 

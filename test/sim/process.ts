@@ -11,13 +11,15 @@ import type { StartThread } from "../../src/delivery/threads/thread-port.ts";
 import { SenderPool } from "../../src/delivery/threads/sender-pool.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Ladder } from "../../src/domain/ladder.ts";
+import { JobRunner } from "../../src/jobs/runner.ts";
 import { silentLog } from "../../src/log.ts";
 import { switchSecrets } from "../../src/upkeep/secret-switch.ts";
+import { Retention } from "../../src/upkeep/retention.ts";
 import { openStore } from "../../src/store/opening/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { VirtualClock } from "./clock.ts";
 import { SimDisk, type DiskFaults } from "./disk.ts";
-import { SimNetwork, TIMEOUT_MS, type SeenAttempt } from "./network.ts";
+import { ENDPOINT_MAX_IN_FLIGHT, MAX_IN_FLIGHT, SimNetwork, TIMEOUT_MS, type SeenAttempt } from "./network.ts";
 import type { Plant } from "./plants.ts";
 import type { Random } from "./random.ts";
 import type { SimReceiver } from "./receiver.ts";
@@ -48,16 +50,24 @@ export interface ProcessParts {
   /** Of senders; with none, the main thread sends. */
   readonly threads: number;
   readonly receiverOf: (url: string) => SimReceiver;
+  /** Of a tenant's deliveries that are pending; 0 for no limit. */
+  readonly maxPendingPerTenant: number;
+  readonly runsJobs: boolean;
+  /** How long what is over stays; 0 keeps it for ever. */
+  readonly retention: number;
+  readonly violations: string[];
   readonly onAttempt: (attempt: SeenAttempt) => void;
   readonly onCrash: () => void;
 }
 
 const SWEEP_MS = 60_000;
+const PRUNE_MS = 5000;
+const NEVER = { delivered: 0, failed: 0, held: 0, responseBodies: 0, audit: 0, statistics: 0 };
 export const SETTINGS: SenderSettings = {
   timeoutMs: TIMEOUT_MS,
-  maxInFlight: 64,
+  maxInFlight: MAX_IN_FLIGHT,
   senders: 1,
-  endpointMaxInFlight: 16,
+  endpointMaxInFlight: ENDPOINT_MAX_IN_FLIGHT,
   signature: { header: "X-Service-Signature", standardWebhooks: true, version: "0" },
   addresses: { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: false, ownPort: 0 },
   resolver: "c-ares",
@@ -78,6 +88,7 @@ export class Process {
   readonly #real: Store;
   readonly #disk: SimDisk;
   readonly #threads = new Set<SimThread>();
+  readonly #ending = new AbortController();
 
   private constructor(parts: ProcessParts, real: Store, disk: SimDisk, clock: Clock) {
     this.#parts = parts;
@@ -159,6 +170,7 @@ export class Process {
       dir,
       create: true,
       diskFloor: 0,
+      maxPendingPerTenant: parts.maxPendingPerTenant,
       clock,
       random: (length) => random.bytes(length),
       // The real one answers after a while of real time.
@@ -196,6 +208,17 @@ export class Process {
       clock.after(SWEEP_MS, sweep);
     };
     if (this.#parts.sweeps) clock.after(SWEEP_MS, sweep);
+    const signal = this.#ending.signal;
+    const { runsJobs, retention: period } = this.#parts;
+    const jobs = new JobRunner({ store, deliveries: dispatcher, clock, signal });
+    if (runsJobs) every(clock, 1000, () => jobs.run(), fault);
+    if (period > 0) {
+      const rules = { ...NEVER, delivered: period, held: period, responseBodies: period };
+      const retention = new Retention({ store, clock, signal, log: silentLog, rules: () => rules });
+      every(clock, PRUNE_MS, () => retention.pruneEvents(), fault);
+      every(clock, PRUNE_MS, () => retention.expireHeld(), fault);
+      every(clock, PRUNE_MS, () => retention.forgetResponses(), fault);
+    }
     endOverlaps()
       .then(() => dispatcher.start())
       .catch((error: unknown) => {
@@ -208,6 +231,7 @@ export class Process {
   /** Ends this life as kill -9 does, or as the power does, and leaves what the next one finds in `dir`. */
   async crash(dir: string): Promise<void> {
     this.alive = false;
+    this.#ending.abort();
     this.#disk.leave(dir, this.#parts.random.chance(0.5));
     this.#disk.detach();
     // It may have died in the middle of a commit, which must have returned.
@@ -218,6 +242,7 @@ export class Process {
 
   async stop(): Promise<void> {
     this.alive = false;
+    this.#ending.abort();
     this.#disk.detach();
     await this.#real.close();
   }
@@ -250,6 +275,17 @@ export class Process {
     if (now) onCrash();
     return new Promise(() => {});
   }
+}
+
+/** As the daemon's schedule does it: no run begins before the last one is over, and what a full disk refuses is left. */
+function every(clock: Clock, ms: number, run: () => Promise<void>, onFault: (error: unknown) => void): void {
+  const again = () => void clock.after(ms, once);
+  const once = () => {
+    run()
+      .catch((error: unknown) => (error instanceof WebhookdError ? undefined : onFault(error)))
+      .then(again, again);
+  };
+  again();
 }
 
 function senderOn(

@@ -1,0 +1,136 @@
+/** An operator who has jobs made and steers them, as the API does it, and remembers what was answered. */
+import { newId } from "../../src/domain/id.ts";
+import { JOB_ACTIONS, type NewJob } from "../../src/domain/job.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Acked } from "./invariants.ts";
+import type { Process } from "./process.ts";
+import type { Random } from "./random.ts";
+
+/** So fast that each is over before the run is. */
+const RATES = [2, 5, 20];
+
+interface Made {
+  readonly job: NewJob;
+  /** When it was answered; what was published after that is none of its business. */
+  answeredAt: number;
+  /** Whether it was written down, as far as anybody was told. */
+  isThere: boolean;
+  cancelled: boolean;
+}
+
+export class Bulk {
+  readonly #random: Random;
+  readonly #monotonic: () => number;
+  readonly #made: Made[] = [];
+
+  constructor(random: Random, monotonic: () => number) {
+    this.#random = random;
+    this.#monotonic = monotonic;
+  }
+
+  touch(process: Process, endpoints: readonly string[], acked: readonly Acked[]): void {
+    const there = this.#made.filter(({ isThere }) => isThere);
+    const done =
+      there.length === 0 || this.#random.chance(0.5)
+        ? this.#make(process, this.#random.pick(endpoints), acked)
+        : this.#steer(process, this.#random.pick(there), this.#random.pick(["running", "paused", "cancelled"]));
+    // Refused by a full disk: nobody knows.
+    done.catch(() => {});
+  }
+
+  /** What is paused, by an operator or by its canary, goes on: at its end no job is left open. */
+  async resumeAll(process: Process): Promise<void> {
+    for (const made of this.#made) {
+      if (made.isThere) await this.#steer(process, made, "running").catch(() => {});
+    }
+  }
+
+  get any(): boolean {
+    return this.#made.length > 0;
+  }
+
+  /** Whether a job may have taken this event back from the endpoint. */
+  mayHaveCancelled({ id, sentAt }: Acked, endpoint: string): boolean {
+    return this.#mayConcern("cancel", id, sentAt, endpoint);
+  }
+
+  /** Whether a job may have given this event to an endpoint that had not chosen it when it came. */
+  mayHaveAdded({ id, sentAt }: Acked, endpoint: string): boolean {
+    return this.#mayConcern("replay", id, sentAt, endpoint);
+  }
+
+  /** How many jobs there were that make an attempt outside the ladder, each one at most of a delivery. */
+  get attempting(): number {
+    return this.#made.filter(({ job }) => job.action === "attempt_now").length;
+  }
+
+  /** V14, once everything has had its time. */
+  async check(store: Store): Promise<string[]> {
+    const violations: string[] = [];
+    for (const { job, isThere, cancelled } of this.#made) {
+      const found = await store.jobs.get(null, job.id);
+      if (found === null) {
+        if (isThere) violations.push(`V14: ${job.id} was answered and is gone`);
+        continue;
+      }
+      const { status, matched, done, skipped } = found;
+      const isOver = status === "done" || (status === "cancelled" && cancelled);
+      if (isThere && !isOver) violations.push(`V14: ${job.id} (${job.action}) is ${status} at the end`);
+      if (status === "done" && done + skipped !== matched) {
+        violations.push(`V14: ${job.id} (${job.action}) is done with ${done} and ${skipped} of ${matched}`);
+      }
+    }
+    return violations;
+  }
+
+  async #make(process: Process, endpoint: string, acked: readonly Acked[]): Promise<void> {
+    const random = this.#random;
+    // Hardly anything has failed for good so far: what was delivered may be sent again.
+    const action = random.chance(0.5) ? "replay" : random.pick(JOB_ACTIONS);
+    const events = acked.length > 0 && random.chance(0.2) ? [random.pick(acked).id, random.pick(acked).id] : undefined;
+    const missing = action === "replay" && events === undefined && random.chance(0.3);
+    const job: NewJob = {
+      id: newId("job", process.clock.now(), random.bytes(10)),
+      tenant: null,
+      action,
+      filter: {
+        endpoint,
+        test: false,
+        missing,
+        ...(events !== undefined && { events }),
+        ...(action === "replay" && !missing && random.chance(0.7) && { status: "delivered" }),
+      },
+      ratePerSecond: random.pick(RATES),
+      canary: random.chance(0.3),
+      reason: "simulated",
+    };
+    const made: Made = { job, answeredAt: Number.POSITIVE_INFINITY, isThere: false, cancelled: false };
+    this.#made.push(made);
+    // What an endpoint missed is looked for among its own tenant's events.
+    const tenant = missing ? await process.store.endpoints.tenantOf(endpoint) : null;
+    await process.store.jobs.add({ ...job, tenant }, null, process.clock.now());
+    made.isThere = process.alive;
+    if (process.alive) made.answeredAt = this.#monotonic();
+  }
+
+  async #steer(process: Process, made: Made, to: "running" | "paused" | "cancelled"): Promise<void> {
+    if (to === "cancelled") made.cancelled = true;
+    await process.store.jobs.steer(
+      null,
+      made.job.id,
+      to,
+      process.clock.now(),
+      to === "running" ? "send_all" : undefined,
+    );
+  }
+
+  #mayConcern(action: NewJob["action"], id: string, sentAt: number, endpoint: string): boolean {
+    return this.#made.some(
+      ({ job, answeredAt }) =>
+        job.action === action &&
+        job.filter.endpoint === endpoint &&
+        (job.filter.events?.includes(id) ?? true) &&
+        sentAt <= answeredAt,
+    );
+  }
+}

@@ -1,0 +1,103 @@
+/** The endpoints of one run: an operator registers and deletes them, as the API does it, and remembers what was answered. */
+import { newId } from "../../src/domain/id.ts";
+import { newSigningSecret } from "../../src/domain/secret.ts";
+import { newEndpoint } from "../store/fixtures.ts";
+import { TENANTS, TYPES } from "./application.ts";
+import { TIMEOUT_MS } from "./network.ts";
+import type { Process } from "./process.ts";
+import type { Random } from "./random.ts";
+import { SimReceiver } from "./receiver.ts";
+
+const MOST = 8;
+
+export interface SimEndpoint {
+  readonly url: string;
+  readonly tenant: string;
+  readonly types: readonly string[];
+  /** Its registration was answered. */
+  added: boolean;
+  /** Its deletion was asked for, and may have happened. */
+  leaving: boolean;
+  /** When its deletion was answered; from then on nothing may be sent to it. */
+  goneAt: number | null;
+}
+
+export class Endpoints {
+  readonly all = new Map<string, SimEndpoint>();
+  /** By URL. */
+  readonly receivers = new Map<string, SimReceiver>();
+  readonly #monotonic: () => number;
+  readonly #setUp: (receiver: SimReceiver) => void;
+
+  constructor(monotonic: () => number, setUp: (receiver: SimReceiver) => void) {
+    this.#monotonic = monotonic;
+    this.#setUp = setUp;
+  }
+
+  /** A receiver that never answers 2xx, so that some deliveries fail for good. */
+  isDead(url: string): boolean {
+    return url.endsWith("dead");
+  }
+
+  /** Who has chosen this for certain. */
+  subscribers(event: Chosen): string[] {
+    return this.#which(event, ({ added, leaving }) => added && !leaving);
+  }
+
+  /** Who may have: of a request without an answer nobody knows what came. */
+  maybe(event: Chosen): string[] {
+    return this.#which(event, ({ goneAt }) => goneAt === null);
+  }
+
+  of(url: string): [id: string, endpoint: SimEndpoint] {
+    return [...this.all].find(([, endpoint]) => endpoint.url === url)!;
+  }
+
+  /** The first one may be dead. */
+  register(process: Process, random: Random): Promise<unknown> {
+    const at = this.all.size;
+    const url = `https://receiver-${at}.example.com/${at === 0 && random.chance(0.4) ? "dead" : "hook"}`;
+    const receiver = new SimReceiver(url, TIMEOUT_MS);
+    const signingSecret = newSigningSecret(random.bytes(32));
+    receiver.secrets.give(signingSecret, 0);
+    if (this.isDead(url)) receiver.behaviour = "error";
+    this.#setUp(receiver);
+    this.receivers.set(url, receiver);
+    const id = newId("ep", 0, random.bytes(10));
+    const types = TYPES.filter(() => random.chance(0.6));
+    const tenant = random.pick(TENANTS);
+    const endpoint: SimEndpoint = { url, tenant, types, added: false, leaving: false, goneAt: null };
+    this.all.set(id, endpoint);
+    const added = process.store.endpoints.add(newEndpoint({ id, tenant, url, events: types, signingSecret }), 100, 0);
+    return added.then(() => (endpoint.added = process.alive));
+  }
+
+  /** Registers one more, or deletes one. */
+  touch(process: Process, random: Random): void {
+    const there = [...this.all].filter(([, { goneAt }]) => goneAt === null);
+    const done =
+      this.all.size < MOST && (there.length < 2 || random.chance(0.5))
+        ? this.register(process, random)
+        : this.#delete(process, random.pick(there));
+    // Refused by a full disk: nobody knows.
+    done.catch(() => {});
+  }
+
+  async #delete(process: Process, [id, endpoint]: [string, SimEndpoint]): Promise<void> {
+    endpoint.leaving = true;
+    await process.store.endpoints.delete(null, id, process.clock.now());
+    await process.dispatcher.drop(id);
+    if (process.alive) endpoint.goneAt = this.#monotonic();
+  }
+
+  #which({ tenant, type }: Chosen, may: (endpoint: SimEndpoint) => boolean): string[] {
+    return [...this.all]
+      .filter(([, endpoint]) => may(endpoint) && endpoint.tenant === tenant && endpoint.types.includes(type))
+      .map(([id]) => id);
+  }
+}
+
+interface Chosen {
+  readonly tenant: string;
+  readonly type: string;
+}

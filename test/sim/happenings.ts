@@ -1,0 +1,91 @@
+/** What a moment of a run may bring: each kind of trouble that the seed has, at its chance. */
+import { DEADLY } from "./network.ts";
+import { BEHAVIOURS } from "./receiver.ts";
+import type { World } from "./world.ts";
+
+export function somethingHappens(world: World): void {
+  const { endpoints, faults, kinds, random } = world;
+  if (world.process === null) return;
+  if (random.chance(0.6)) publish(world);
+  if (kinds.crash && random.chance(0.03)) world.crash();
+  if (kinds.disk && random.chance(0.1)) fillDisk(world);
+  if (kinds.outages && random.chance(0.05)) {
+    faults.cutOff = true;
+    after(world, random.between(10, 20_000), () => (faults.cutOff = false));
+  }
+  if (kinds.shortages && random.chance(0.05)) {
+    faults.short = true;
+    after(world, random.between(10, 10_000), () => (faults.short = false));
+  }
+  if (kinds.pauses && world.process !== null && random.chance(0.1)) world.brake.toggle(world.process);
+  if (kinds.threadDeaths && random.chance(0.1)) world.process?.killThread();
+  if (kinds.clock && random.chance(0.03)) {
+    world.clockSteps++;
+    world.clock.step(random.pick([-1, 1]) * random.between(3000, 3_600_000));
+  }
+  if (kinds.receivers && random.chance(0.3)) {
+    const receiver = random.pick([...endpoints.receivers.values()]);
+    if (!endpoints.isDead(receiver.url)) receiver.behaviour = random.pick(BEHAVIOURS);
+  }
+  operate(world);
+}
+
+/** What people ask for. */
+function operate(world: World): void {
+  const { acked, endpoints, kinds, ofUpkeep, random } = world;
+  if (kinds.operators && random.chance(0.1) && world.process !== null) lookAndReplay(world);
+  if (kinds.holds && random.chance(0.1) && world.process !== null) {
+    world.holds.toggle(world.process, random.pick([...endpoints.all.keys()]));
+  }
+  if (kinds.hands && world.process !== null && acked.length > 0) world.hands.touch(world.process, acked);
+  if (kinds.rotations && random.chance(0.3) && world.process !== null) {
+    const [id, { url }] = random.pick([...endpoints.all]);
+    world.rotations.touch(world.process, id, endpoints.receivers.get(url)!.secrets);
+  }
+  if (kinds.deletions && world.process !== null && ofUpkeep.chance(0.05)) endpoints.touch(world.process, ofUpkeep);
+  if (kinds.jobs && world.process !== null && ofUpkeep.chance(0.15)) {
+    world.bulk.touch(world.process, [...endpoints.all.keys()], acked);
+  }
+}
+
+function fillDisk(world: World): void {
+  const { faults, random } = world;
+  faults.disk.full = true;
+  // Or there are worse troubles.
+  faults.unreadable = random.chance(0.5);
+  world.diskWasFull = true;
+  after(world, random.between(10, 5000), () => {
+    faults.disk.full = faults.unreadable = false;
+  });
+}
+
+function publish(world: World): void {
+  const { kinds, random } = world;
+  const burst = random.chance(0.2) ? random.between(2, kinds.bursts ? 100 : 20) : 1;
+  world.application.publish(burst, poison(world));
+}
+
+/** One event of a deadly run kills whatever process sends it. */
+function poison(world: World): string {
+  if (!world.kinds.deadly || world.poisoned || world.clock.monotonic < 5000) return "";
+  world.poisoned = true;
+  return `,${DEADLY}`;
+}
+
+function lookAndReplay(world: World): void {
+  const { acked, kinds, random, watch } = world;
+  if (acked.length === 0) return;
+  // Hardly anything has failed for good so far, but what was delivered may be sent again.
+  if (random.chance(0.8)) world.replay(random.pick(acked).id, { force: true });
+  const { id } = random.pick(acked);
+  // The replay may have been the end of it. A job replays too, and nobody says when.
+  if (kinds.jobs) return;
+  world.process?.store.reads.getEvent(null, id).then(
+    (event) => event !== null && watch.saw(event),
+    () => {},
+  );
+}
+
+function after(world: World, ms: number, run: () => void): void {
+  world.clock.at(world.clock.monotonic + ms, run);
+}
