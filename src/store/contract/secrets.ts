@@ -1,4 +1,4 @@
-/** Rotation of signing secrets: `interface.md` §5. */
+/** Rotation of signing secrets: `docs/interface.md` §5. */
 import type { NextSecret, SigningSecrets } from "../../domain/endpoint.ts";
 import type { Once } from "../../domain/idempotency.ts";
 

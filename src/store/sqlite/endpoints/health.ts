@@ -22,7 +22,7 @@ type StreakRow = [number, number | null, number | null, number, number | null];
 /** More fresh deliveries than memory holds. */
 const FRESH_LIMIT = 20_000;
 
-/** From when on an endpoint is failing: `interface.md` §6. */
+/** From when on an endpoint is failing: `docs/interface.md` §6. */
 const FAILING_ATTEMPTS = 20;
 const FAILING_MS = 300_000;
 

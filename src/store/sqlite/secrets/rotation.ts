@@ -1,6 +1,6 @@
 /**
- * The secrets of an endpoint, and how one takes over from another: `interface.md` §5. The switch is a commit of its own
- * that nothing takes back, so that signing needs no clock.
+ * The secrets of an endpoint, and how one takes over from another: `docs/interface.md` §5. The switch is a commit of its
+ * own that nothing takes back, so that signing needs no clock.
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { NextSecret, SigningSecrets } from "../../../domain/endpoint.ts";

@@ -1,4 +1,4 @@
-/** The verbs about counters: `stats.ts`. */
+/** What is asked of the counters: `store/contract/statistics.ts`. */
 import type { Clock } from "../../../clock.ts";
 import type { EventDraft } from "../../../domain/event.ts";
 import type { EndedAttempt, Publication, Recorded } from "../../store.ts";
