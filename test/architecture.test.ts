@@ -99,7 +99,7 @@ const RULES: Rule[] = [
   },
   {
     from: "src/delivery",
-    may: ["src/delivery", "src/domain", "src/alarm.ts", "src/clock.ts", "src/packed.ts", NODE, "undici"],
+    may: ["src/delivery", "src/domain", "src/alarm.ts", "src/clock.ts", NODE],
     types: ["src/store/store.ts", "src/log.ts"],
     why: "delivery knows neither the API nor which store there is",
   },

@@ -102,7 +102,7 @@ export const DELIVERY: readonly Mutant[] = [
   },
   {
     name: "a-connection-is-kept-after-an-error",
-    file: "src/delivery/http/kept-connections.ts",
+    file: "src/delivery/http/connections.ts",
     find: "const keeps = succeeded && !this.#closed",
     replace: "const keeps = !this.#closed",
     tests: ["test/delivery/http/stray-responses.test.ts"],

@@ -1,11 +1,10 @@
 import type { Dispatcher } from "undici";
 import { answered, type BodyError, noResponse, type Outcome, type Phases } from "../../domain/attempt.ts";
-import type { Connection } from "./connection.ts";
-import type { Opening } from "./egress-guard.ts";
+import type { Connection, Connections } from "./connections.ts";
 import { Timed } from "./deadline.ts";
+import type { Opening } from "./egress-guard.ts";
 import type { Egress } from "./egress.ts";
 import { bodyErrorOf, Fault, faultOf, isReset } from "./fault.ts";
-import type { KeptConnections } from "./kept-connections.ts";
 import { KeptBody, type Headers, type KeptHeaders } from "./response.ts";
 
 /** A signed request, in the shape that undici's `dispatch` takes. undici adds host, connection and content-length. */
@@ -37,7 +36,7 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
   /** Among its endpoint's attempts in flight. */
   place = 0;
   readonly #egress: Egress;
-  readonly #connections: KeptConnections;
+  readonly #connections: Connections;
   readonly #keptHeaders: KeptHeaders;
   readonly #request: SignedRequest;
   readonly #onEnd: (outcome: Outcome) => void;
@@ -56,7 +55,7 @@ export class Attempt extends Timed implements Dispatcher.DispatchHandler {
 
   constructor(
     egress: Egress,
-    connections: KeptConnections,
+    connections: Connections,
     keptHeaders: KeptHeaders,
     request: SignedRequest,
     onEnd: (outcome: Outcome) => void,

@@ -2,13 +2,13 @@ import type { Outcome } from "../../domain/attempt.ts";
 import { Attempt, type SignedRequest } from "./attempt.ts";
 import { Destination } from "./egress-guard.ts";
 import type { Egress } from "./egress.ts";
-import { KeptConnections } from "./kept-connections.ts";
+import { Connections } from "./connections.ts";
 import { KeptHeaders } from "./response.ts";
 
 /** The way to one endpoint, and what is on it. How much there may be at once is for the caller to say. */
 export class Exchange {
   readonly egress: Egress;
-  readonly #connections: KeptConnections;
+  readonly #connections: Connections;
   readonly #headers = new KeptHeaders();
   /** In no order; each knows its place. A Set that churns like this keeps its past members alive for the collector. */
   readonly #inFlight: Attempt[] = [];
@@ -16,7 +16,7 @@ export class Exchange {
 
   constructor(egress: Egress, url: string, tenant: string) {
     this.egress = egress;
-    this.#connections = new KeptConnections(egress, new Destination(new URL(url), tenant));
+    this.#connections = new Connections(egress, new Destination(new URL(url), tenant));
   }
 
   /** One attempt. Never rejects: what the receiver, the network or this host do wrong is the outcome. */

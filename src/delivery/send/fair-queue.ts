@@ -10,12 +10,11 @@
  * Times are monotonic milliseconds.
  */
 import type { Send } from "../../domain/delivery.ts";
+import { INITIAL_CAP } from "../../domain/endpoint.ts";
 import { Timetable, type Scheduled } from "../../domain/timetable.ts";
 import { EvenPace, TokenBucket } from "../../domain/token-bucket.ts";
-import { INITIAL_CAP } from "../../domain/endpoint.ts";
-import { EndpointQueue } from "./endpoint-queue.ts";
+import { EndpointQueue, type Speed } from "./endpoint-queue.ts";
 import { PacedJobs } from "./paced-jobs.ts";
-import type { Speed } from "./speed.ts";
 
 /**
  * Dead receivers hold at most this part of all that is in flight, between them; more only until what a receiver had in

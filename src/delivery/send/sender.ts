@@ -1,6 +1,6 @@
 /**
- * Sends what the dispatcher hands it: the fair queue says which delivery may start, the request is signed and posted, and what
- * came of it is reported. It knows no store and no ladder.
+ * Sends what the dispatcher hands it: the fair queue says which delivery may start, the request is signed and posted,
+ * and what came of it is reported. It knows no store and no ladder.
  */
 import type { Clock } from "../../clock.ts";
 import type { AddressRules } from "../../domain/address.ts";
@@ -8,11 +8,10 @@ import { noResponse, type Ended, type Outcome } from "../../domain/attempt.ts";
 import type { Send } from "../../domain/delivery.ts";
 import type { Target } from "../../domain/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { InFlightLimit } from "./in-flight-limit.ts";
-import type { Signer } from "./signer.ts";
-import { isResumed, type Sending } from "./sending.ts";
-import { Speedometer } from "./speed.ts";
+import { Speedometer } from "./endpoint-queue.ts";
 import { FairQueue } from "./fair-queue.ts";
+import { isResumed, type Sending } from "./sending.ts";
+import type { Signer } from "./signer.ts";
 
 /** The wire to one endpoint: an exchange, or a simulated one. */
 export type Wire = Pick<Exchange, "post" | "abort" | "close">;
@@ -184,5 +183,52 @@ export class Sender implements Sending {
     this.#parts.onEnded({ delivery, endpoint, url: receiver.target.url, startedAt, secretVersion, outcome }, send);
     if (this.#queue.inFlight === 0) for (const resolve of this.#onDrained.splice(0)) resolve();
     this.#pump();
+  }
+}
+
+const GROWS_MS = 1000;
+/** The room changes when this process's limits are changed. */
+const LOOK_MS = 10_000;
+
+/**
+ * How many attempts may be in flight: as many as are configured and as there is room for. After a shortage it is as many
+ * as got through then, and with each second twice as many. Times are monotonic milliseconds.
+ */
+export class InFlightLimit {
+  readonly #most: () => number;
+  #ceiling: number;
+  #lookedAt: number;
+  #limit = Number.POSITIVE_INFINITY;
+  #since = 0;
+
+  constructor(most: () => number, now: number) {
+    this.#most = most;
+    this.#ceiling = most();
+    this.#lookedAt = now;
+  }
+
+  at(now: number): number {
+    if (now - this.#lookedAt >= LOOK_MS) {
+      this.#lookedAt = now;
+      this.#ceiling = this.#most();
+    }
+    while (this.#limit < this.#ceiling && now - this.#since >= GROWS_MS) {
+      this.#limit = Math.max(1, 2 * this.#limit);
+      this.#since += GROWS_MS;
+    }
+    if (this.#limit < this.#ceiling) return this.#limit;
+    this.#limit = Number.POSITIVE_INFINITY;
+    return this.#ceiling;
+  }
+
+  /** When it will be more; Infinity if it will not. */
+  get growsAt(): number {
+    return this.#limit === Number.POSITIVE_INFINITY ? this.#limit : this.#since + GROWS_MS;
+  }
+
+  /** An attempt could not be made while so many others are in flight. */
+  short(inFlight: number, now: number): void {
+    this.#limit = Math.min(this.#limit, inFlight);
+    this.#since = now;
   }
 }

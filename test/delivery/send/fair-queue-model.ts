@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { FairQueue } from "../../../src/delivery/send/fair-queue.ts";
-import type { Speed } from "../../../src/delivery/send/speed.ts";
+import type { Speed } from "../../../src/delivery/send/endpoint-queue.ts";
 import type { Send } from "../../../src/domain/delivery.ts";
 
 let serial = 0;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FairQueue } from "../../../src/delivery/send/fair-queue.ts";
-import type { Speed } from "../../../src/delivery/send/speed.ts";
+import type { Speed } from "../../../src/delivery/send/endpoint-queue.ts";
 import { aSend, Model, takeAll } from "./fair-queue-model.ts";
 
 type Step = (model: Model) => void;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Speedometer } from "../../../src/delivery/send/speed.ts";
+import { Speedometer } from "../../../src/delivery/send/endpoint-queue.ts";
 import { noResponse, type Outcome } from "../../../src/domain/attempt.ts";
 
 const answered = (durationMs: number): Outcome => ({
