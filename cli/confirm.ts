@@ -3,10 +3,10 @@ import { Failure, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { note } from "./output/print.ts";
 
-/** Before anything is asked of the daemon. Throws when there is nobody to ask and no `--yes`. */
-export function requireSomebody(doing: string, { yes }: { readonly yes: boolean }, { stdin, stderr }: Io): void {
+/** Before anything is asked of the daemon. Throws if there is neither a terminal to ask on nor `--yes`. */
+export function requireConsent(doing: string, { yes }: { readonly yes: boolean }, { stdin, stderr }: Io): void {
   if (yes || (stdin.isTTY && stderr.isTTY)) return;
-  throw usage(`${doing} needs --yes where there is no terminal to ask at`);
+  throw usage(`${doing} needs --yes when there is no terminal to ask on`);
 }
 
 /** `facts` say what is about to happen; throws unless `word` is typed, or `--yes` was. */
@@ -17,7 +17,7 @@ export async function confirm(
 ): Promise<void> {
   for (const fact of facts) note(io, fact);
   if (yes) return;
-  const typed = await io.stdin.ask(`Type ${word} to go on: `);
+  const typed = await io.stdin.ask(`Type ${word} to continue: `);
   if (typed?.trim() === word) return;
   throw new Failure("refused", `${word} was not typed`, "Nothing was done.", "not_confirmed");
 }

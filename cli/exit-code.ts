@@ -32,16 +32,16 @@ interface End {
   readonly why: string;
 }
 
-/** How `serve` may end where nobody stopped it in the ordinary way: the systemd unit and the runbook hold to this. */
+/** How `serve` may end if it was not stopped in the ordinary way: the systemd unit and the runbook follow this. */
 export const ENDS_OF_SERVE = {
-  refused: { again: true, why: "another program may have had the port, and the key's file may come back" },
-  usage: { again: false, why: "somebody has to change the configuration" },
-  data_corrupt: { again: false, why: "somebody has to choose what is restored" },
+  refused: { again: true, why: "another program may hold the port, and a missing key file may come back" },
+  usage: { again: false, why: "the configuration has to be changed" },
+  data_corrupt: { again: false, why: "a person has to choose what to restore" },
   bug: { again: true, why: "what was acknowledged is on the disk" },
   storage_failed: { again: true, why: "space is freed, disks come back" },
   data_held: { again: true, why: "a backup, a restore or another daemon ends" },
-  sigint: { again: false, why: "somebody pressed twice" },
-  sigterm: { again: false, why: "somebody pressed twice" },
+  sigint: { again: false, why: "it was interrupted twice" },
+  sigterm: { again: false, why: "it was interrupted twice" },
 } as const satisfies Partial<Record<keyof typeof EXIT, End>>;
 
 export type EndOfServe = keyof typeof ENDS_OF_SERVE;

@@ -74,7 +74,7 @@ function understand(error: unknown): Understood {
   return {
     exit: EXIT.bug,
     code: "bug",
-    messages: [{ what, hints: ["Please report it with what WEBHOOKD_DEBUG=1 prints."] }],
+    messages: [{ what, hints: ["Please report it, with the output of WEBHOOKD_DEBUG=1."] }],
   };
 }
 

@@ -7,7 +7,7 @@ import type { Io } from "./io.ts";
 export function readFile(file: string, what: string, maxBytes: number): Buffer {
   try {
     const { size } = statSync(file);
-    if (size > maxBytes) throw usage(`${what}: ${file} has ${size} bytes, more than ${maxBytes}`);
+    if (size > maxBytes) throw usage(`${what}: ${file} has ${size} bytes, and the limit is ${maxBytes}`);
     return readFileSync(file);
   } catch (error) {
     if (error instanceof Failure) throw error;
@@ -24,7 +24,7 @@ export async function readInput(file: string, what: string, maxBytes: number, { 
 }
 
 /**
- * Makes a file that nobody else may read, before `make` has done what it is for, and writes what comes of it. Without a
+ * Creates a file that only its owner may read, before `make` has done what it is for, and writes what comes of it. Without a
  * name nothing is written. A file that is there already is never replaced.
  */
 export async function keepingIn<T>(
@@ -54,7 +54,7 @@ function create(file: string): number {
     return openSync(file, "wx", 0o600);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const what = code === "EEXIST" ? `there is a file ${file} already` : `${file} cannot be written (${code})`;
-    throw usage(what, "Name another one.");
+    const what = code === "EEXIST" ? `${file} already exists` : `${file} cannot be written (${code})`;
+    throw usage(what, "Name another file.");
   }
 }

@@ -9,7 +9,7 @@ export interface Output {
   readonly isTTY: boolean;
   /** How wide the terminal is; undefined where there is none. */
   readonly columns: number | undefined;
-  /** Calls `run` once a write has shown that nobody reads any more. */
+  /** Calls `run` once a write has shown that the reader is gone. */
   onClosed(run: () => void): void;
 }
 
@@ -48,7 +48,7 @@ export interface Io {
 export function processIo(): Io {
   const hadTerminal = isatty(0);
   let takesHangups = false;
-  /** A SIGHUP may say so; nobody could stop what goes on without it. */
+  /** A SIGHUP may say so; without a terminal there is no way left to stop what runs. */
   const terminalIsGone = () => hadTerminal && !opens("/dev/tty");
   return {
     stdin: processInput(),

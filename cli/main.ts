@@ -4,7 +4,7 @@ import { webhookd } from "./front/dispatch.ts";
 import { processIo } from "./io.ts";
 import { packed } from "../src/packed.ts";
 
-// Node would open its debugger: the flag against that is not there for whoever starts this file by hand.
+// Node would open its debugger: the flag against that is missing if this file is started by hand.
 if (process.platform !== "win32") process.on("SIGUSR1", () => {});
 // The executable heeds no NODE_OPTIONS, but a thread would read them out of the environment that it inherits.
 if (packed) delete process.env.NODE_OPTIONS;

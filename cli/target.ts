@@ -53,7 +53,7 @@ export function findTarget(args: TargetArgs, io: Io): Target {
   throw new Failure(
     "unreachable",
     `cannot find the daemon; tried ${[...sockets, adminKeyFile(config)].join(", ")}`,
-    "Start it with `webhookd serve`, or name it: --socket PATH, or --url URL --key-file FILE.",
+    "Start it with `webhookd serve`, or say where it is: --socket PATH, or --url URL --key-file FILE.",
   );
 }
 
@@ -85,7 +85,7 @@ function readUrl(text: string, where: string): URL {
   const url = URL.parse(text);
   const fits = url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
   if (fits) return url;
-  throw new Failure("usage", `${where} is not an address such as http://127.0.0.1:8420`, "Keys go into a --key-file.");
+  throw new Failure("usage", `${where} is not an address such as http://127.0.0.1:8420`, "Pass keys with --key-file.");
 }
 
 function listenUrl({ server: { listen, tls } }: Config): URL {
@@ -101,8 +101,8 @@ function staysHere(url: URL): boolean {
 function ownUrl(config: Config): URL {
   const url = listenUrl(config);
   if (staysHere(url)) return url;
-  const what = `[server] listen is ${url.host}, and ${adminKeyFile(config)} is sent to loopback addresses alone`;
-  throw new Failure("not_allowed", what, `Name both, if it is to go there: --url ${url.origin} --key-file FILE.`);
+  const what = `[server] listen is ${url.host}, and ${adminKeyFile(config)} is only sent to loopback addresses`;
+  throw new Failure("not_allowed", what, `To send it there, name both: --url ${url.origin} --key-file FILE.`);
 }
 
 function adminKeyFile({ data }: Config): string {
@@ -112,7 +112,7 @@ function adminKeyFile({ data }: Config): string {
 function withKey(url: URL, keyFile: string | undefined): Target {
   if (keyFile === undefined || !existsSync(keyFile)) {
     const tried = keyFile === undefined ? "" : `; there is no ${keyFile}`;
-    throw new Failure("not_allowed", `${url.href} needs a key${tried}`, "Name a file that holds one: --key-file FILE.");
+    throw new Failure("not_allowed", `${url.href} needs a key${tried}`, "Pass a file that holds one: --key-file FILE.");
   }
   let text: string;
   try {

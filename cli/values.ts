@@ -7,14 +7,14 @@ import { usage } from "./failure.ts";
 export function readCount(text: string, flag: string, { min, max }: { min: number; max: number }): number {
   const count = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
   if (count >= min && count <= max) return count;
-  throw usage(`${flag} is a number from ${min} to ${max}, not "${text}"`);
+  throw usage(`${flag} must be a number from ${min} to ${max}, not "${text}"`);
 }
 
 /** Milliseconds. */
 export function readDuration(text: string, flag: string): number {
   const duration = parseDuration(text);
   if (duration !== null) return duration;
-  throw usage(`${flag} ${text} is no duration such as 30s, 2h or 30d`);
+  throw usage(`${flag} must be a duration such as 30s, 2h or 30d, not "${text}"`);
 }
 
 /** `20/s`, `30/m` or `20`: how many a second, at most what a job takes. */
@@ -22,7 +22,7 @@ export function readPace(text: string, flag: string): number {
   const [, number, unit = "s"] = /^(\d{1,6}(?:\.\d{1,3})?)(?:\/([sm]))?$/.exec(text) ?? [];
   const perSecond = number === undefined ? 0 : Number(number) / (unit === "m" ? 60 : 1);
   if (perSecond > 0 && perSecond <= MAX_PER_SECOND) return perSecond;
-  throw usage(`${flag} ${text} is no pace such as 20/s or 30/m, at most ${MAX_PER_SECOND}/s`);
+  throw usage(`${flag} must be a pace such as 20/s or 30/m, at most ${MAX_PER_SECOND}/s, not "${text}"`);
 }
 
 const MAX_PER_SECOND = 500;
@@ -31,15 +31,15 @@ const MAX_PER_SECOND = 500;
 const SHOWN = { evt: "events", ep: "endpoints", dlv: "deliveries", att: "attempts", job: "jobs" } as const;
 const NOUNS = { evt: "an event", ep: "an endpoint", dlv: "a delivery", att: "an attempt", job: "a job" } as const;
 
-/** The word is not repeated where it might be a secret that was put in the wrong place. */
+/** The word is not repeated if it may be a secret in the wrong place. */
 export function readId(prefix: keyof typeof NOUNS, text: string): string {
   if (isId(prefix, text)) return text;
   const what = /^(?:evt|ep|dlv|att|job|key)_/.test(text) ? text : "that";
   const [is] = (Object.keys(NOUNS) as (keyof typeof NOUNS)[]).filter((other) => isId(other, text));
   const hint =
     is === undefined
-      ? `Ids of that kind are ${prefix}_ and 26 characters; see \`webhookd ${SHOWN[prefix]} list${prefix === "att" ? " evt_…" : ""}\`.`
-      : `It is that of ${NOUNS[is]}: \`webhookd ${SHOWN[is]} show ${text}\`.`;
+      ? `Such ids are ${prefix}_ and 26 characters; see \`webhookd ${SHOWN[prefix]} list${prefix === "att" ? " evt_…" : ""}\`.`
+      : `It is the id of ${NOUNS[is]}: \`webhookd ${SHOWN[is]} show ${text}\`.`;
   throw usage(`${what} is not the id of ${NOUNS[prefix]}`, hint);
 }
 
@@ -57,13 +57,13 @@ export function readFilterArgs(args: FilterArgs, taken: readonly FilterWord[] = 
     const flag = word.replace("_", "-") as FlagOf<FilterWord>;
     const value = args[flag];
     if (value !== undefined) {
-      if (all[word] !== undefined) throw usage(`--${flag} is also in --filter`, "Say it once.");
+      if (all[word] !== undefined) throw usage(`--${flag} is also in --filter`, "Give it once.");
       const fault = faultOf(word, value);
       if (fault !== null) throw usage(`--${flag} does not take "${value}"`, fault);
       all[word] = value;
     }
     if (all[word] !== undefined && !taken.includes(word)) {
-      const hint = taken.length === 0 ? "Nothing narrows it." : `What narrows it: ${taken.join(", ")}.`;
+      const hint = taken.length === 0 ? "No filter applies to it." : `These apply: ${taken.join(", ")}.`;
       throw usage(`${value === undefined ? `--filter: ${word}:` : `--${flag}`} does not apply here`, hint);
     }
   }

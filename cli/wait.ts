@@ -45,9 +45,9 @@ export async function waitForAttempts<T>(
   return { told, why: null };
 }
 
-/** What is said of an attempt that was waited for in vain. */
+/** What to say of an attempt that did not come while it was waited for. */
 export function inVain(why: string | null, waited: string): string {
   return why === null
-    ? `No answer within ${waited}; the daemon goes on without this command.`
+    ? `No answer within ${waited}; the daemon keeps trying without this command.`
     : `Not attempted yet: ${why}.`;
 }

@@ -21,7 +21,7 @@ export const attemptsShow = command({
 });
 
 function show(attempt: Attempt, io: Io): void {
-  const { trigger, round, retry, response_headers: headers, response_body: body } = attempt;
+  const { response_headers: headers, response_body: body } = attempt;
   say(io, `${attempt.id}  ${attempt.outcome}  ${resultOf(attempt)}`);
   sayFields(io, [
     ["detail", attempt.detail],
@@ -29,12 +29,9 @@ function show(attempt: Attempt, io: Io): void {
     ["delivery", attempt.delivery],
     ["endpoint", attempt.endpoint],
     ["url", attempt.url],
-    [
-      "number",
-      `${attempt.number}, by ${trigger}, round ${round}${retry === null ? "" : `, place ${retry} on the ladder`}`,
-    ],
+    ["number", `${attempt.number}, ${placeOf(attempt)}`],
     ["started", `${attempt.started_at}, ${ago(attempt.started_at, io.now())}`],
-    ["phases", phasesOf(attempt)],
+    ["timing", phasesOf(attempt)],
     ["address", attempt.remote_address],
     ["secret", attempt.secret],
     ["body error", attempt.body_error],
@@ -43,18 +40,26 @@ function show(attempt: Attempt, io: Io): void {
   if (names.length > 0) say(io, "answer headers");
   for (const [name, value] of names) say(io, `  ${name}: ${value}`);
   if (body === "") return;
-  say(io, attempt.response_truncated ? "answer body, its beginning" : "answer body");
+  say(io, attempt.response_truncated ? "answer body (beginning)" : "answer body");
   for (const line of printable(body, { keepNewlines: true }).split("\n")) say(io, `  ${line}`);
 }
 
-/** When each step was done, counted from the start. */
+/** What made it, in the words of an operator. */
+function placeOf({ trigger, round, retry }: Attempt): string {
+  if (trigger === "test") return "a test event";
+  if (retry === null) return "made by hand";
+  const what = retry === 0 ? "the first" : `retry ${retry}`;
+  return round === 1 ? what : `${what} of replay ${round - 1}`;
+}
+
+/** When each step was done, in milliseconds from the start. */
 function phasesOf({ phases, duration_ms }: Attempt): string {
   const steps = [
     ["dns", phases.dns_ms],
     ["connect", phases.connect_ms],
     ["tls", phases.tls_ms],
     ["first byte", phases.first_byte_ms],
-    ["decided", duration_ms],
+    ["done", duration_ms],
   ] as const;
   return steps.flatMap(([name, at]) => (at === null ? [] : [`${name} ${at} ms`])).join(", ");
 }

@@ -31,7 +31,7 @@ export function lastResultOf(
   if (last === null) return status;
   const what = `${hostOf(last.url)}  ${resultOf(last)}`;
   if (last.outcome === "succeeded") return what;
-  return next === null ? `${what}; no attempts are left` : `${what}; next attempt ${whenOf(next, now)}`;
+  return next === null ? `${what}; no attempts left` : `${what}; next attempt ${whenOf(next, now)}`;
 }
 
 /** `in 29m 12s`, or `now` for what is due. */

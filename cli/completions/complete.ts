@@ -1,6 +1,6 @@
 /**
  * `webhookd __complete WORD…`, which the scripts call: ids and names that only the daemon knows, one a line with a tab
- * and what it is. No help mentions it. Whatever goes wrong, it prints nothing: somebody is typing.
+ * and what it is. No help mentions it. If anything goes wrong, it prints nothing: a person is typing.
  */
 import { createClient, type Client } from "../../src/client/client.ts";
 import { printable } from "../../src/domain/printable.ts";

@@ -20,7 +20,7 @@ export const completions = command({
     const known = SHELLS.find((one) => one === shell);
     if (known === undefined) {
       const near = nearest(shell, SHELLS);
-      const hint = near === null ? `There are ${SHELLS.join(", ")}.` : `Did you mean ${near}?`;
+      const hint = near === null ? `The shells are ${SHELLS.join(", ")}.` : `Did you mean ${near}?`;
       throw usage(`there are no completions for "${shell}"`, hint);
     }
     io.stdout.write(SCRIPTS[known](await commandsTyped()));

@@ -54,14 +54,14 @@ function chosen(args: Args): Chosen {
   if (service && socket) {
     throw new Failure(
       "usage",
-      "--systemd and --systemd-socket are two units",
-      "Nothing was done; ask for one of them.",
+      "--systemd and --systemd-socket are two different units",
+      "Choose one. Nothing was done.",
     );
   }
   const reload = () => ["Next: systemctl daemon-reload"];
   if (socket) return { text: socketUnit(DEFAULTS["server.listen"]), path: args.path, next: reload };
   if (service) return { text: serviceUnit(program()), path: args.path, next: reload };
-  const next = (file: string) => ["Every line shows its default.", `Next: webhookd config check ${file}`];
+  const next = (file: string) => ["Every setting is at its default.", `Next: webhookd config check ${file}`];
   return { text: renderConfig(DEFAULTS), path: args.path ?? "webhookd.toml", next };
 }
 
@@ -77,8 +77,8 @@ function write(file: string, text: string, force: boolean): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") {
-      throw new Failure("conflict", `there is a file ${file} already`, "Nothing was written; --force replaces it.");
+      throw new Failure("conflict", `${file} already exists`, "Nothing was written; --force replaces it.");
     }
-    throw new Failure("refused", `${file} cannot be written (${code})`, "Name another place with --path.");
+    throw new Failure("refused", `${file} cannot be written (${code})`, "Choose another place with --path.");
   }
 }

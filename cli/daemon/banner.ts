@@ -28,12 +28,14 @@ export function banner(config: Config, daemon: Served, args: Named, place: Place
     `  data    ${config.data.dir}${daemon.created ? "   (new)" : ""}`,
     `  api     ${daemon.url}`,
     `  socket  ${socket ?? "none: commands need --url and --key-file"}`,
-    ...(daemon.adminKeyFile === null ? [] : [`  key     ${daemon.adminKeyFile}   (an admin's; the socket needs none)`]),
-    `  retry   ${delays.map(printDuration).join(" ")}, answer within ${printDuration(timeout)}`,
+    ...(daemon.adminKeyFile === null
+      ? []
+      : [`  key     ${daemon.adminKeyFile}   (the admin key; the socket needs none)`]),
+    `  retry   ${delays.map(printDuration).join(" ")}, timeout ${printDuration(timeout)}`,
     ...(daemon.created ? [`Copy ${config.data.secretKeyFile} off this host: ${WITHOUT_KEY}.`] : []),
     `Next, in another terminal${programAt(place).startsWith("scripts/") ? " and in this folder" : ""}:`,
     ...nextSteps(config, daemon, args, place).map((step) => `  ${step}`),
-    "Ctrl-C stops, after what is being sent.",
+    "Ctrl-C stops it, once attempts in flight are done.",
   ];
   return lines.map((line) => `${printable(line)}\n`).join("");
 }

@@ -25,8 +25,8 @@ export function readConditions(text: string): Condition[] {
     if (noun === "backlog") return backlog(name, readCount(limit!, "--fail-on backlog>", { min: 0, max: 999_999_999 }));
     if (noun === "oldest") return oldest(name, readDuration(limit!, "--fail-on oldest>"));
     const near = nearest(name, FORMS);
-    const hint = near === null ? `It knows ${FORMS.join(", ")}.` : `Did you mean ${near}?`;
-    throw usage(`--fail-on does not know "${name}"`, hint);
+    const hint = near === null ? `It takes ${FORMS.join(", ")}.` : `Did you mean ${near}?`;
+    throw usage(`--fail-on does not take "${name}"`, hint);
   });
 }
 

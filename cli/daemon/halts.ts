@@ -5,7 +5,7 @@ import { span } from "../output/words.ts";
 
 export type Halt = Status["not_sending"][number];
 
-/** The brake is somebody's will and told with `paused`; these are troubles. Daemons of before say nothing of them. */
+/** A pause is wanted, and told with `paused`; these are troubles. Older daemons do not report them. */
 export function troublesOf({ not_sending: halts = [] }: Partial<Pick<Status, "not_sending">>): readonly Halt[] {
   return halts.filter(({ reason }) => reason !== "operator" && reason !== "stopping");
 }
@@ -13,20 +13,20 @@ export function troublesOf({ not_sending: halts = [] }: Partial<Pick<Status, "no
 export function troubleText({ reason, since, detail }: Halt, now: number): string {
   const lasting = `for ${span(Math.max(0, (now - Date.parse(since)) / 1000))}`;
   const what = reason === "shortage" ? "not all attempts can be made" : "nothing can be sent";
-  return `${what} ${lasting}: ${detail}. No delivery loses an attempt by it`;
+  return `${what} ${lasting}: ${detail}. No delivery loses an attempt over it`;
 }
 
 const WHAT_TO_TYPE: Partial<Readonly<Record<Halt["reason"], string>>> = {
-  unreachable: "look at this host's network and DNS: ip route, resolvectl status",
+  unreachable: "check this host's network and DNS: ip route, resolvectl status",
   shortage: "raise LimitNOFILE in the unit, or ulimit -n, or lower [delivery] max_in_flight",
-  unrecorded: "webhookd doctor says what is the matter with the disk",
+  unrecorded: "run webhookd doctor to see what is wrong with the disk",
 };
 
 export function troubleTodo({ reason }: Halt): string {
   return WHAT_TO_TYPE[reason] ?? "webhookd doctor";
 }
 
-/** Troubles, for whoever looks at something else; nothing where the key may not see how the daemon is. */
+/** Troubles, for commands about something else; none if the key may not read the status. */
 export async function readTroubles(client: Client): Promise<readonly Halt[]> {
   try {
     return troublesOf(await client.call("getStatus"));
@@ -42,7 +42,7 @@ export async function whyNone(client: Client): Promise<string | null> {
     const { not_sending: halts = [] } = (await client.call("getStatus")) as Partial<Status>;
     const halt = halts.find(({ reason }) => reason !== "shortage");
     if (halt === undefined) return null;
-    return halt.reason === "operator" ? `${halt.detail}. To go on: webhookd resume` : halt.detail;
+    return halt.reason === "operator" ? `${halt.detail}. To resume: webhookd resume` : halt.detail;
   } catch (error) {
     if (error instanceof ClientError) return null;
     throw error;

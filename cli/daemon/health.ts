@@ -24,7 +24,7 @@ export interface FailingEndpoint extends Pick<FailureGroup, "endpoint" | "error"
 }
 export type Seen = Status & Health;
 
-/** Endpoints that are looked at, those of whom most is missing first. */
+/** Endpoints that are looked at, those with most failures first. */
 const LOOKED_AT = 20;
 const HOUR_MS = 3_600_000;
 

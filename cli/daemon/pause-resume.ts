@@ -13,13 +13,14 @@ export const pause = command({
     const { paused } = await connect(args, io).call("pauseDaemon", { body: { reason: args.reason } });
     if (args.json) sayJson(io, { paused });
     else {
-      say(io, `Paused since ${paused.at} by ${paused.by}: ${paused.reason}`);
-      if (paused.reason !== args.reason) note(io, "It was paused before, and what was said then stays.");
-      if (paused.saved !== false) say(io, "No attempt starts, publishes go on. It stays so until: webhookd resume");
+      say(io, `Sending is paused since ${paused.at} by ${paused.by}: ${paused.reason}`);
+      if (paused.reason !== args.reason) note(io, "It was already paused; the earlier reason is kept.");
+      if (paused.saved !== false)
+        say(io, "No attempt starts, even after a restart; events are still accepted. To resume: webhookd resume");
       else
         say(
           io,
-          "No attempt starts. The disk does not take this, so a RESTART FORGETS IT: free some space, and it is saved.",
+          "No attempt starts. The disk is too full to save this, so a RESTART FORGETS IT until you free some space.",
         );
     }
     return EXIT.ok;
@@ -32,7 +33,7 @@ export const resume = command({
   async run(args, io) {
     await connect(args, io).call("resumeDaemon");
     if (args.json) sayJson(io, { paused: null });
-    else say(io, "Attempts go on.");
+    else say(io, "Sending is resumed.");
     return EXIT.ok;
   },
 });

@@ -28,7 +28,7 @@ const DRAIN_MS = 15_000;
 const ABORT_MS = 1000;
 
 const AS_ROOT =
-  "running as root, which nothing here needs: give webhookd a user of its own, as the unit of `webhookd config init --systemd` does";
+  "running as root, which webhookd does not need: give it its own user, as the unit of `webhookd config init --systemd` does";
 
 /** Loads the daemon's modules only here: no other command needs them. */
 async function loadDaemon(): Promise<StartDaemon> {
@@ -94,7 +94,8 @@ export async function runServe(args: Args, io: Io, load: () => Promise<StartDaem
     const format = config.log.format === "auto" ? (io.stdout.isTTY ? "pretty" : "json") : config.log.format;
     const log = createLog({ format, level: config.log.level, write: (line) => io.stdout.write(line) });
     const settings = new Rereader(config, inputs, log);
-    let onHangup = () => log.warn({}, "SIGHUP: the daemon is still starting, so nothing was read again; send it later");
+    let onHangup = () =>
+      log.warn({}, "SIGHUP: the daemon is still starting, so the configuration was not reread; send it again later");
     // One listener for good: a signal that is on its way when a listener is replaced is lost.
     io.onHangup(() => onHangup());
     for (const sentence of departures(config)) log.warn({}, sentence);
@@ -105,16 +106,16 @@ export async function runServe(args: Args, io: Io, load: () => Promise<StartDaem
     onHangup = () => settings.reload(daemon);
     if (io.stdout.isTTY && format === "pretty") io.stdout.write(banner(config, daemon, args, inputs()));
     else if (daemon.created) {
-      log.info({ file: daemon.adminKeyFile }, "this file holds the first API key, an admin's");
+      log.info({ file: daemon.adminKeyFile }, "this file holds the first API key, an admin key");
       log.warn({ file: config.data.secretKeyFile }, `copy this file off the host: ${WITHOUT_KEY}`);
-      log.info({ next: nextSteps(config, daemon, args, inputs()) }, "what to type next");
+      log.info({ next: nextSteps(config, daemon, args, inputs()) }, "next steps");
     }
     for (;;) {
       const end = await untilItEnds(daemon, signals, io);
       if (typeof end === "number") return end;
       // A socket that was given is closed with its daemon: there only a new process can go on.
       if (listenFd !== null || !(await stopsInTime(daemon, io))) throw end;
-      log.error({ err: end }, "starting again within this process, to mend the database");
+      log.error({ err: end }, "restarting within this process to repair the database");
       const again = asBefore(settings.config, daemon);
       daemon = await mending(() => startDaemon(again, { log, listenFd }));
     }
@@ -247,6 +248,6 @@ function fatal(error: Error): Error {
   return new Failure(
     "storage_failed",
     `the daemon cannot go on: ${error.message}`,
-    "Nothing that was acknowledged is lost; see to the disk, then start it again.",
+    "Nothing that was acknowledged is lost. Check the disk, then start it again.",
   );
 }

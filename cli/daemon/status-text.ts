@@ -14,12 +14,12 @@ export function healthLines({ statistics, deliveries, failing }: Health, now: nu
     ...(statistics === null
       ? []
       : [
-          `  last hour ${grouped(statistics.published?.total ?? 0)} published, ${grouped(statistics.deliveries.delivered)} delivered, ${grouped(statistics.deliveries.failed)} failed for good; ${count(statistics.attempts.failed, "failed attempt", "failed attempts")} of ${grouped(statistics.attempts.total)}`,
+          `  last hour ${grouped(statistics.published?.total ?? 0)} published, ${grouped(statistics.deliveries.delivered)} delivered, ${grouped(statistics.deliveries.failed)} failed; ${grouped(statistics.attempts.failed)} of ${count(statistics.attempts.total, "attempt", "attempts")} failed`,
         ]),
     ...(deliveries === null
       ? []
       : [
-          `  waiting   ${grouped(deliveries.pending)} pending, ${grouped(deliveries.held)} held; ${grouped(deliveries.failed)} failed and kept (counted within 30 s)`,
+          `  waiting   ${grouped(deliveries.pending)} pending, ${grouped(deliveries.held)} held; ${grouped(deliveries.failed)} failed (up to 30 s old)`,
         ]),
     ...(failing ?? []).slice(0, NAMED).map((one) => `  FAILING   ${failingText(one, now)}`),
     ...((failing?.length ?? 0) > NAMED
@@ -59,11 +59,11 @@ export function statusLines(status: Status, now: number): string[] {
   const troubles = troublesOf(status);
   return [
     `webhookd ${status.version}: ${stateText(status)}, up ${span(status.uptime_seconds)}`,
-    ...(paused === null ? [] : [`  attempts  ${pauseText(paused)}`]),
+    ...(paused === null ? [] : [`  sending   ${pauseText(paused)}`]),
     ...troubles.map((one) => `  TROUBLE   ${troubleText(one, now)}`),
-    ...(paused === null && troubles.length === 0 ? ["  attempts  go on"] : []),
-    `  due       ${status.oldest_due_at === null ? "nothing waits" : `the oldest ${ago(status.oldest_due_at, now)}`}`,
-    `  disk      ${size(disk.free_bytes)} free, publishes are refused under ${size(disk.floor_bytes)}`,
+    ...(paused === null && troubles.length === 0 ? ["  sending   on"] : []),
+    `  due       ${status.oldest_due_at === null ? "nothing" : `the oldest ${ago(status.oldest_due_at, now)}`}`,
+    `  disk      ${size(disk.free_bytes)} free; publishes are refused below ${size(disk.floor_bytes)}`,
     `  database  ${size(database.bytes)}, log ${size(database.wal_bytes)}, schema ${status.schema}`,
     ...(database.wal_trouble === null ? [] : [`  LOG GROWS ${database.wal_trouble}`]),
     `  backup    ${last}`,
@@ -72,7 +72,7 @@ export function statusLines(status: Status, now: number): string[] {
     ...(status.damaged_database === null
       ? []
       : [
-          `  DAMAGED   at ${status.damaged_database.at}: ${damageText(status.damaged_database)}; kept: ${status.damaged_database.file}`,
+          `  DAMAGED   at ${status.damaged_database.at}: ${damageText(status.damaged_database)}; the damaged file is kept: ${status.damaged_database.file}`,
         ]),
     ...(status.careful ? ["  careful mode: the process died twice in quick succession"] : []),
     ...status.departures.map((sentence) => `  ${sentence}`),
@@ -84,7 +84,7 @@ function damagedLines({ damaged_endpoints: damaged }: Partial<Status>): string[]
   const { total, endpoints } = damaged ?? { total: 0, endpoints: [] };
   const lines = endpoints
     .slice(0, NAMED)
-    .map(({ endpoint, url, reason }) => `  DAMAGED   ${endpoint} ${hostOf(url)}: ${reason}; what it is owed waits`);
+    .map(({ endpoint, url, reason }) => `  DAMAGED   ${endpoint} ${hostOf(url)}: ${reason}; its deliveries wait`);
   return total > lines.length
     ? [...lines, `  DAMAGED   ${count(total - lines.length, "more endpoint", "more endpoints")}`]
     : lines;

@@ -88,7 +88,7 @@ interface Watching {
   readonly everyMs: number;
 }
 
-/** Until it is interrupted, nobody reads any more, or a condition of `--fail-on` is met. */
+/** Until it is interrupted, the reader is gone, or a condition of `--fail-on` is met. */
 async function watch(args: Args, { conditions, everyMs }: Watching, io: Io): Promise<number> {
   const draws = !args.json && io.stdout.isTTY && io.env.TERM !== "dumb";
   const client = connect(args, io);
@@ -105,7 +105,7 @@ async function watch(args: Args, { conditions, everyMs }: Watching, io: Io): Pro
       if (exit !== EXIT.ok && conditions.length > 0) return exit;
     } catch (error) {
       if (isFirst || !isAway(error)) throw error;
-      note(io, `-- ${(error as Error).message}; looking again --`);
+      note(io, `-- ${(error as Error).message}; trying again --`);
     }
     await io.sleep(everyMs);
     return null;
@@ -131,7 +131,7 @@ async function waitUntilReady(args: Args, io: Io): Promise<Status> {
       if (status.state === "ready" || isOver) return status;
     } catch (error) {
       if (!isAway(error)) throw error;
-      if (isOver) throw new Failure("wait_ran_out", `${(error as Error).message}; waited for 30s`);
+      if (isOver) throw new Failure("wait_ran_out", `${(error as Error).message}; waited 30s`);
     }
     await io.sleep(POLL_MS);
   }

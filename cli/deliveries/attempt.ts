@@ -28,7 +28,7 @@ export const deliveriesAttempt = command({
     const exit = args.wait ? exitOf(before, after) : EXIT.ok;
     if (args.json) sayJson(io, after);
     else if (exit === EXIT.wait_ran_out) say(io, `${after.id}  ${inVain(why, "15s")}`);
-    else say(io, `${after.id}  ${args.wait ? lastResultOf(after, io.now()) : "is attempted now"}`);
+    else say(io, `${after.id}  ${args.wait ? lastResultOf(after, io.now()) : "queued for an attempt now"}`);
     return exit;
   },
 });

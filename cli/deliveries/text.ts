@@ -24,14 +24,14 @@ function tocome({ id, endpoint, status, next_attempt_at: next }: Shown, event: s
   switch (status) {
     case "pending": {
       const when = next === null ? "soon" : `${whenOf(next, now)}, at ${next}`;
-      return [`next attempt ${when}; at once: webhookd deliveries attempt ${id}`];
+      return [`next attempt ${when}; to try now: webhookd deliveries attempt ${id}`];
     }
     case "held":
-      return [`kept while its endpoint is disabled; to send it: webhookd endpoints enable ${endpoint}`];
+      return [`held while its endpoint is disabled; to send it: webhookd endpoints enable ${endpoint}`];
     case "failed":
-      return [`no attempts are left; to begin anew: webhookd replay ${event} --endpoint ${endpoint}`];
+      return [`no attempts left; to start over: webhookd replay ${event} --endpoint ${endpoint}`];
     case "cancelled":
-      return ["cancelled: nothing more is sent"];
+      return ["cancelled: nothing more will be sent"];
     case "delivered":
       return [];
   }

@@ -4,7 +4,7 @@ import { fail, ok, warn, type Finding } from "./finding.ts";
 import { count } from "../output/words.ts";
 
 const DAY = 86_400_000;
-/** Whoever renews by hand needs so long. */
+/** Renewing by hand takes that long. */
 const SOON_DAYS = 21;
 
 export async function certificateFindings({ server }: Config, now: number): Promise<Finding[]> {

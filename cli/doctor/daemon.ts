@@ -3,7 +3,7 @@ import type { Status } from "../../src/client/answers.ts";
 import { damageText } from "../../src/domain/damage.ts";
 import { version } from "../../src/version.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
-import { mendOf } from "../endpoints/text.ts";
+import { repairOf } from "../endpoints/text.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 
 const DAY = 86_400_000;
@@ -24,39 +24,35 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
   if (paused !== null) {
     yield warn("attempts", `paused since ${paused.at} by ${paused.by}: ${paused.reason}`, "webhookd resume");
   } else if (troubles.length === 0 && oldest !== null && now - Date.parse(oldest) > LATE_MS) {
-    yield warn("attempts", `something is due since ${oldest}`, "webhookd failures, and the log");
+    yield warn("attempts", `a delivery is overdue since ${oldest}`, "look at webhookd failures and the log");
   }
   yield* damagedFindings(status);
   if (typeof status.database.wal_trouble === "string") {
-    yield fail(
-      "database",
-      status.database.wal_trouble,
-      "look at the disk (dmesg) and at who reads the database (fuser)",
-    );
+    yield fail("database", status.database.wal_trouble, "check the disk (dmesg) and what reads the database (fuser)");
   }
   if (status.damaged_database !== null) {
     const { at, file } = status.damaged_database;
-    const what = `the database was damaged, found at ${at}; ${damageText(status.damaged_database)}`;
-    yield fail("database", what, `look at the disk (smartctl, dmesg); then remove or move ${file}`);
+    const what = `damage to the database was found at ${at}; ${damageText(status.damaged_database)}`;
+    yield fail("database", what, `check the disk (smartctl, dmesg); then remove or move ${file}`);
   }
   if (status.careful) yield warn("attempts", "careful mode, after two deaths in quick succession", "look at the log");
   if (typeof status.socket_uid_trouble === "string") {
-    const what = `it does not say who called over the unix socket: ${status.socket_uid_trouble}`;
-    yield warn("audit log", what, "give each person a key, and let them use it over TCP");
+    const what = `it cannot tell who calls over the unix socket: ${status.socket_uid_trouble}`;
+    yield warn("audit log", what, "give each person a key to use over TCP");
   }
   if (backup.failure !== null) {
     yield fail("backup", `failed at ${backup.failure.at}: ${backup.failure.detail}`, "webhookd backup");
   } else if (backup.last === null) yield warn("backup", "there is none", "webhookd backup, or set [backup] every");
   else if (now - Date.parse(backup.last.at) > Math.max(7 * DAY, 2000 * backup.every_seconds)) {
-    yield warn("backup", `the last is of ${backup.last.at}`, "webhookd backup, or set [backup] every");
-  } else yield ok("backup", `${backup.last.file}, of ${backup.last.at}`);
+    yield warn("backup", `the last one is from ${backup.last.at}`, "webhookd backup, or set [backup] every");
+  } else yield ok("backup", `${backup.last.file}, from ${backup.last.at}`);
 }
 
 /** A daemon older than this command says nothing of them. */
 function* damagedFindings({ damaged_endpoints: damaged }: Partial<Status>): Generator<Finding> {
   const { total, endpoints } = damaged ?? { total: 0, endpoints: [] };
   for (const { endpoint, url, parts, reason } of endpoints) {
-    yield fail(endpoint, `${url} is damaged: ${reason}; nothing is sent to it`, mendOf(endpoint, parts));
+    yield fail(endpoint, `${url} is damaged: ${reason}; nothing is sent to it`, repairOf(endpoint, parts));
   }
   const more = total - endpoints.length;
   if (more > 0) yield fail("endpoints", `${more} more are damaged`, "webhookd endpoints list");

@@ -9,6 +9,7 @@ import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../output/print.ts";
+import { count } from "../output/words.ts";
 import { findTarget } from "../target.ts";
 import { directorySettings } from "../upkeep/data-directory.ts";
 import { readId } from "../values.ts";
@@ -45,7 +46,7 @@ export const doctor = command({
     if (damaged !== undefined) return repairSecret({ ...args, "repair-secret": damaged }, io);
     if (args.endpoint !== undefined) readId("ep", args.endpoint);
     if (args["data-dir"] !== undefined && !args.offline) {
-      throw usage("--data-dir goes with --offline", "A daemon that runs says itself where its data is.");
+      throw usage("--data-dir needs --offline", "A running daemon says where its data is.");
     }
     const findings: Finding[] = [];
     for await (const finding of examine(args, io)) {
@@ -54,7 +55,7 @@ export const doctor = command({
     }
     const failed = findings.filter(({ level }) => level === "FAIL").length;
     if (args.json) sayJson(io, { ok: failed === 0, findings });
-    else note(io, failed === 0 ? "Nothing is wrong." : `${failed} to see to.`);
+    else note(io, failed === 0 ? "Nothing is wrong." : `${count(failed, "problem", "problems")} found.`);
     return failed === 0 ? EXIT.ok : EXIT.answer_is_no;
   },
 });
@@ -72,12 +73,12 @@ async function* examine(args: Args, io: Io): AsyncGenerator<Finding> {
     }
     return;
   }
-  yield ok("configuration", loadSettings(inputs).file ?? "no file; defaults and variables");
+  yield ok("configuration", loadSettings(inputs).file ?? "no file; defaults and environment variables");
   for (const sentence of departures(config)) yield warn("configuration", sentence, "webhookd config show --origin");
   const daemon = args.offline ? null : await ask(args, io);
   if (daemon === null || "level" in daemon) {
     yield* hostFindings(io);
-    yield* dataFindings({ config, of: "by this command's configuration" }, io.now());
+    yield* dataFindings({ config, of: "in this command's configuration" }, io.now());
   } else yield* daemonsHost(daemon, config, io);
   yield* await certificateFindings(config, io.now());
   if (daemon === null) return;
@@ -104,17 +105,21 @@ async function ask(args: Args, io: Io): Promise<Daemon | Finding> {
     return { client, status: await client.call("getStatus"), isHere };
   } catch (error) {
     if (!(error instanceof ClientError) && !(error instanceof Failure)) throw error;
-    return fail("daemon", error.message, error.hint ?? "webhookd serve, or look at the rest with --offline");
+    return fail(
+      "daemon",
+      error.message,
+      error.hint ?? "start it with webhookd serve, or check the rest with --offline",
+    );
   }
 }
 
 /** This command may have another configuration than the daemon that it found. */
 function* daemonsHost({ status: { data, disk }, isHere }: Daemon, config: Config, io: Io): Generator<Finding> {
   yield* hostFindings(io);
-  if (!isHere) return yield warn("data", `${data.dir} is on the daemon's host`, "webhookd doctor --offline, there");
+  if (!isHere) return yield warn("data", `${data.dir} is on the daemon's host`, "run webhookd doctor --offline there");
   const { dir, secret_key_file: secretKeyFile } = data;
   const place = { ...config.data, dir, secretKeyFile, diskFloor: disk.floor_bytes };
-  yield* dataFindings({ config: { ...config, data: place }, of: "of the daemon that answers" }, io.now());
+  yield* dataFindings({ config: { ...config, data: place }, of: "of the running daemon" }, io.now());
 }
 
 function lineOf({ level, subject, what, todo }: Finding): string {

@@ -22,14 +22,14 @@ interface Patient {
 
 export async function* endpointFindings({ client, config, only, now }: Patient): AsyncGenerator<Finding> {
   const { hosts, more } = await hostsOf(client, config, only);
-  if (hosts.size === 0) return yield ok("endpoints", "none is enabled");
+  if (hosts.size === 0) return yield ok("endpoints", "none are enabled");
   const probe = await openProbe(config);
   const waiting = [...hosts];
   while (waiting.length > 0) {
     const findings = waiting.splice(0, AT_ONCE).map(([, endpoints]) => examine(probe, endpoints, now));
     yield* await Promise.all(findings);
   }
-  if (more) yield warn("endpoints", `only ${MAX_HOSTS} hosts were tried`, "webhookd doctor --endpoint ep_…");
+  if (more) yield warn("endpoints", `only ${MAX_HOSTS} hosts were checked`, "webhookd doctor --endpoint ep_…");
 }
 
 /** Endpoints by where they are: a host is asked once, or once for each tenant with networks of its own. */
@@ -70,12 +70,13 @@ function reached(subject: string, origin: string, { address, durationMs, certifi
   const what = `${origin} at ${address} in ${Math.round(durationMs)} ms`;
   if (certificateUntil === null) return ok(subject, `${what}, without TLS`);
   const finding = lifetime(subject, certificateUntil, now, SOON_DAYS);
-  return { ...finding, what: `${what}; ${finding.what}`, ...(finding.todo && { todo: "tell whoever runs it" }) };
+  return { ...finding, what: `${what}; ${finding.what}`, ...(finding.todo && { todo: "tell the people who run it" }) };
 }
 
 function todoOf(error: string, id: string): string {
-  if (error.startsWith("address_")) return "[egress] allow_cidrs or [[egress.tenant]], if they may go there";
-  if (error === "dns_failure") return "look at the name with dig, and at this host's DNS";
-  if (error === "tls_error") return "tell whoever runs it, or name their authority with [egress] ca_file";
-  return `webhookd endpoints show ${id}, and whoever runs it`;
+  if (error.startsWith("address_")) return "set [egress] allow_cidrs or [[egress.tenant]], if it may go there";
+  if (error === "dns_failure") return "check the name with dig, and this host's DNS";
+  if (error === "tls_error")
+    return "tell the people who run it, or name their certificate authority with [egress] ca_file";
+  return `look at webhookd endpoints show ${id}, and ask the people who run it`;
 }

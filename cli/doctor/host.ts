@@ -13,7 +13,7 @@ const MIB = 2 ** 20;
 
 export function* hostFindings(io: Io): Generator<Finding> {
   for (const name of TELLING) {
-    if (io.env[name]) yield warn("environment", `${name} is set`, `unset ${name}, unless you know what it does here`);
+    if (io.env[name]) yield warn("environment", `${name} is set`, `unset ${name}, unless you set it on purpose`);
   }
 }
 
@@ -27,7 +27,7 @@ export function* dataFindings({ config, of }: DataPlace, now: number): Generator
   const { dir } = config.data;
   if (!existsSync(dir)) {
     yield* clock(config, now);
-    yield warn("data", `there is no ${dir} yet, the directory ${of}`, "webhookd serve makes it");
+    yield warn("data", `${dir} does not exist yet, the directory ${of}`, "webhookd serve creates it");
     yield* space(config, dirname(dir));
     return;
   }
@@ -36,7 +36,7 @@ export function* dataFindings({ config, of }: DataPlace, now: number): Generator
   } catch {
     return yield warn(
       "data",
-      `this user may not look into ${dir}, the directory ${of}`,
+      `this user may not read ${dir}, the directory ${of}`,
       "run this as its owner, or as root",
     );
   }
@@ -57,12 +57,12 @@ function* modes({ data: { dir, secretKeyFile } }: Config): Generator<Finding> {
     if (mode === null || (mode & (file === dir ? 0o077 : others(file))) === 0) continue;
     open = true;
     const wanted = file === dir ? "700" : "600";
-    yield fail("files", `${file} is open to others (${mode.toString(8)})`, `chmod ${wanted} ${file}`);
+    yield fail("files", `${file} is open to other users (${mode.toString(8)})`, `chmod ${wanted} ${file}`);
   }
   if (existsSync(join(dir, "webhookd.db")) && !existsSync(secretKeyFile)) {
-    const todo = "put it back from your copy, or name it with [data] secret_key_file";
-    yield fail("files", `there is no ${secretKeyFile}, and without it no signing secret can be read`, todo);
-  } else if (!open) yield ok("files", `${dir} and its keys are the daemon's alone`);
+    const todo = "restore it from your copy, or name it with [data] secret_key_file";
+    yield fail("files", `${secretKeyFile} is missing, and without it no signing secret can be read`, todo);
+  } else if (!open) yield ok("files", `${dir} and its keys are private to the daemon`);
 }
 
 function modeOf(file: string): number | null {
@@ -79,20 +79,20 @@ function* space({ data: { diskFloor } }: Config, dir: string): Generator<Finding
   } catch {
     return;
   }
-  const shown = `${size(free)} free, the floor is ${size(diskFloor)}`;
-  if (free < diskFloor) yield fail("disk", `${shown}: publishes are refused`, "free some space; deliveries go on");
+  const shown = `${size(free)} free, ${size(diskFloor)} are needed`;
+  if (free < diskFloor) yield fail("disk", `${shown}: publishes are refused`, "free some space; deliveries continue");
   else if (free < 2 * diskFloor) yield warn("disk", shown, "free some space before publishes are refused");
   else yield ok("disk", shown);
 }
 
 function* database(dir: string): Generator<Finding> {
   const file = join(dir, "webhookd.db");
-  if (!existsSync(file)) return yield warn("database", `there is no ${file} yet`, "webhookd serve makes it");
+  if (!existsSync(file)) return yield warn("database", `${file} does not exist yet`, "webhookd serve creates it");
   const bytes = statSync(file).size;
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   const shown = `${size(bytes)}, write-ahead log ${size(log)}`;
   if (log > 256 * MIB && log > bytes / 4) {
-    yield warn("database", shown, "webhookd status; a log that keeps growing means that the disk is too slow");
+    yield warn("database", shown, "watch webhookd status: a log that keeps growing means that the disk is too slow");
   } else yield ok("database", shown);
 }
 
@@ -103,16 +103,17 @@ function* openFiles({ data: { dir }, delivery, server }: Config): Generator<Find
   if (limit === null) return;
   const wanted = openFilesFor(delivery.maxInFlight);
   const shown = `a limit of ${limit} open files${pid === null ? " in this shell" : ""}`;
-  const todo = `LimitNOFILE=${wanted} in the unit, ulimit -n ${wanted} in a shell, or a lower [delivery] max_in_flight`;
+  const todo = `set LimitNOFILE=${wanted} in the unit, or ulimit -n ${wanted} in a shell, or lower [delivery] max_in_flight`;
   const { inFlight } = roomWithin(limit);
   if (inFlight < delivery.maxInFlight)
     yield warn(
       "limits",
-      `${shown}: at most ${count(inFlight, "attempt", "attempts")} at once; for ${delivery.maxInFlight} it takes ${wanted}`,
+      `${shown}: enough for ${count(inFlight, "attempt", "attempts")} at once; ${delivery.maxInFlight} need ${wanted}`,
       todo,
     );
   else yield ok("limits", shown);
-  if (server.socket === "") yield warn("socket", "every path for the unix socket is too long", "set [server] socket");
+  if (server.socket === "")
+    yield warn("socket", "every possible path for the unix socket is too long", "set [server] socket");
 }
 
 function daemonPid(dir: string): number | null {
@@ -138,7 +139,7 @@ function* clock({ data: { dir } }: Config, now: number): Generator<Finding> {
   const shown = new Date(now).toISOString();
   const ahead = Math.round((written - now) / 1000);
   if (ahead > 60) {
-    yield fail("clock", `${shown} is ${ahead} s before the database was last written`, "timedatectl status");
+    yield fail("clock", `${shown} is ${ahead} s before the last write to the database`, "timedatectl status");
   } else if (existsSync("/run/systemd/timesync") && !existsSync("/run/systemd/timesync/synchronized")) {
     yield warn("clock", `${shown}, not synchronised`, "timedatectl status");
   } else yield ok("clock", shown);

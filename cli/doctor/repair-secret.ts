@@ -1,6 +1,6 @@
 /** A signing secret that the store cannot read: a new one in its place, and who has to hear of it. */
 import type { Endpoint } from "../../src/client/answers.ts";
-import { mendOf } from "../endpoints/text.ts";
+import { repairOf } from "../endpoints/text.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
@@ -18,8 +18,7 @@ interface RepairArgs extends TargetArgs {
 /** The secret itself is shown by nothing here. */
 export async function repairSecret(args: RepairArgs, io: Io): Promise<number> {
   const id = readId("ep", args["repair-secret"]);
-  if (args.offline || args.endpoint !== undefined)
-    throw usage("--repair-secret is asked of the daemon, and goes alone");
+  if (args.offline || args.endpoint !== undefined) throw usage("--repair-secret needs the daemon, and no other check");
   const client = connect(args, io);
   const endpoint = await client.call("getEndpoint", { id });
   const parts = endpoint.damaged?.parts ?? [];
@@ -27,30 +26,35 @@ export async function repairSecret(args: RepairArgs, io: Io): Promise<number> {
   if (isNew) await client.call("rotateSecret", { id, body: { overlap_seconds: 0 } });
   else if (parts.includes("next_signing_secret")) await client.call("abandonRotation", { id });
   else {
-    const hint = `For another one all the same: webhookd endpoints rotate-secret ${id}`;
-    throw new Failure("conflict", `the secrets of ${id} can be read: there is nothing to repair`, hint, "not_damaged");
+    const hint = `To replace them anyway: webhookd endpoints rotate-secret ${id}`;
+    throw new Failure(
+      "conflict",
+      `the secrets of ${id} can be read, so there is nothing to repair`,
+      hint,
+      "not_damaged",
+    );
   }
   const rest = parts.filter((part) => !part.endsWith("signing_secret"));
   const { tenant, uid, url, description } = endpoint;
   if (args.json) sayJson(io, { endpoint: id, made: isNew ? "new_secret" : "abandoned", tenant, uid, url, description });
   else for (const line of isNew ? newLines(endpoint) : abandonedLines(endpoint)) say(io, line);
-  if (!args.json && rest.length > 0) say(io, `Damaged as well: ${rest.join(", ")}; ${mendOf(id, rest)}`);
+  if (!args.json && rest.length > 0) say(io, `Also damaged: ${rest.join(", ")}. To repair: ${repairOf(id, rest)}`);
   return EXIT.ok;
 }
 
 function newLines(endpoint: Endpoint): string[] {
   return [
-    `${endpoint.id} has a new signing secret, which signs from now on. What waited for it goes out.`,
-    `Its receiver refuses that until it has the new secret. Tell ${whose(endpoint)}`,
+    `${endpoint.id} has a new signing secret, in use from now on. What was waiting for it is being sent.`,
+    `Its receiver rejects it until it has the new secret. Tell ${whose(endpoint)}`,
     `To see it: webhookd endpoints secret ${endpoint.id}`,
   ];
 }
 
 function abandonedLines(endpoint: Endpoint): string[] {
   return [
-    `${endpoint.id}: the next secret could not be read and is forgotten; the current one goes on signing.`,
-    `If the receiver was given that one, the rotation begins anew. Tell ${whose(endpoint)}`,
-    `To begin: webhookd endpoints rotate-secret ${endpoint.id}`,
+    `${endpoint.id}: the next secret could not be read and was discarded; the current one stays in use.`,
+    `If the receiver already has it, start the rotation over. Tell ${whose(endpoint)}`,
+    `To start: webhookd endpoints rotate-secret ${endpoint.id}`,
   ];
 }
 

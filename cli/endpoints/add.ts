@@ -52,7 +52,7 @@ export const endpointsAdd = command({
     note(io, `  types  ${rest.events.join(", ")}`);
     if (file !== undefined) note(io, `  secret in ${file}`);
     note(io, `  next   webhookd endpoints test ${rest.id}`);
-    if (isShown) note(io, "This is the signing secret. It is shown once; store it now.");
+    if (isShown) note(io, "This is the signing secret. It is shown only once, so store it now.");
     say(io, isShown ? secret : rest.id);
     return EXIT.ok;
   },
@@ -68,7 +68,7 @@ async function bringAlong(
     if (enable) await client.call("changeEndpoint", { id, body: { enabled: true } });
   } catch (error) {
     const { message, failure } = error as { readonly message: string; readonly failure?: "not_allowed" };
-    const hint = `It is there, disabled: webhookd endpoints rotate-secret ${id} --overlap 0s --secret-from FILE, then enable it.`;
-    throw new Failure(failure ?? "refused", `${id} was added, but not with that secret: ${message}`, hint);
+    const hint = `It exists, but is disabled. Run webhookd endpoints rotate-secret ${id} --overlap 0s --secret-from FILE, then enable it.`;
+    throw new Failure(failure ?? "refused", `${id} was added, but without that secret: ${message}`, hint);
   }
 }

@@ -26,12 +26,12 @@ export async function readBrought(args: SecretArgs, io: Io): Promise<string | un
   const { "secret-from": from, "secret-file": file } = args;
   if (from === undefined) return undefined;
   if (file !== undefined) {
-    throw usage("--secret-file keeps a new secret, --secret-from brings one along", "Give one of them.");
+    throw usage("--secret-file stores a new secret, --secret-from uses an existing one", "Use one of them.");
   }
   const secret = String(await readInput(from, "--secret-from", MAX_BYTES, io)).replace(/\r?\n$/, "");
   if (isSigningSecret(secret)) return secret;
   throw usage(
-    `what ${from} holds is no signing secret`,
-    "It is whsec_ and the base64 of 24 to 64 bytes, or 16 to 256 visible ASCII characters, on one line.",
+    `${from} does not hold a signing secret`,
+    "A secret is whsec_ and 24 to 64 bytes in base64, or 16 to 256 visible ASCII characters, on one line.",
   );
 }

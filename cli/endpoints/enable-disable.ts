@@ -1,5 +1,5 @@
 import { byId, CLIENT, command, YES } from "../command.ts";
-import { confirm, requireSomebody } from "../confirm.ts";
+import { confirm, requireConsent } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
 import { say, sayJson } from "../output/print.ts";
@@ -21,20 +21,29 @@ export const endpointsEnable = command({
   async run(args, io) {
     const id = readId("ep", args.endpoint);
     const cancels = args["cancel-held"];
-    if (cancels) requireSomebody("--cancel-held", args, io);
+    if (cancels) requireConsent("--cancel-held", args, io);
     const client = connect(args, io);
     const { url, enabled, health } = await client.call("getEndpoint", { id });
-    const held = count(health.held, "delivery", "deliveries");
     if (cancels)
-      await confirm({ facts: [`${id} ${url}: ${held} held for it will be cancelled.`], word: "yes" }, args, io);
+      await confirm(
+        {
+          facts: [`${id} ${url}: ${count(health.held, "held delivery", "held deliveries")} will be cancelled.`],
+          word: "yes",
+        },
+        args,
+        io,
+      );
     const after = await client.call("changeEndpoint", {
       id,
       body: { enabled: true, held: cancels ? "cancel" : "release" },
     });
     if (args.json) sayJson(io, after);
-    else if (enabled) say(io, `${id} was enabled already.`);
+    else if (enabled) say(io, `${id} was already enabled.`);
     else if (health.held === 0) say(io, `${id} is enabled.`);
-    else say(io, `${id} is enabled; ${held} held for it ${cancels ? "cancelled" : "sent now, slowly at first"}.`);
+    else {
+      const held = count(health.held, "held delivery is", "held deliveries are");
+      say(io, `${id} is enabled; ${held} ${cancels ? "cancelled" : "sent now, slowly at first"}.`);
+    }
     return EXIT.ok;
   },
 });
@@ -52,7 +61,7 @@ export const endpointsDisable = command({
   ],
   async run(args, io) {
     const id = readId("ep", args.endpoint);
-    if (args.hold && args.skip) throw usage("--hold and --skip exclude each other");
+    if (args.hold && args.skip) throw usage("--hold and --skip cannot be combined");
     const whenDisabled = args.hold ? "hold" : args.skip ? "skip" : undefined;
     const body = { enabled: false, when_disabled: whenDisabled };
     const after = await connect(args, io).call("changeEndpoint", { id, body });
@@ -62,10 +71,10 @@ export const endpointsDisable = command({
     }
     const fate =
       after.when_disabled === "skip"
-        ? "Its new events are skipped, and what waited for it is held."
-        : "What waits for it, and its new events, are held.";
+        ? "Its new events are skipped; what was already waiting for it is held."
+        : "What is waiting for it is held, and so are its new events.";
     say(io, `${id} is disabled: nothing more is sent to it.`);
-    say(io, `${fate} To go on: webhookd endpoints enable ${id}`);
+    say(io, `${fate} To enable it: webhookd endpoints enable ${id}`);
     return EXIT.ok;
   },
 });

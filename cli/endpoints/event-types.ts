@@ -19,7 +19,7 @@ export async function suggesting<T>(types: readonly string[], client: Client, ca
     const unknown = known === null ? undefined : types.find((type) => !known.includes(type));
     if (known === null || unknown === undefined) throw error;
     const near = nearest(unknown, known);
-    const hint = near === null ? `There are ${known.join(", ")}.` : `Did you mean ${near}?`;
+    const hint = near === null ? `The event types are ${known.join(", ")}.` : `Did you mean ${near}?`;
     throw new Failure(
       "usage",
       `there is no event type "${unknown}"`,

@@ -1,5 +1,5 @@
 import { byId, CLIENT, command, YES } from "../command.ts";
-import { confirm, requireSomebody } from "../confirm.ts";
+import { confirm, requireConsent } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
@@ -11,14 +11,14 @@ export const endpointsRm = command({
   examples: ["webhookd endpoints rm ep_01m7w8bx02jeyjr53r14y5rmma"],
   async run(args, io) {
     const id = readId("ep", args.endpoint);
-    requireSomebody("deleting an endpoint", args, io);
+    requireConsent("deleting an endpoint", args, io);
     const client = connect(args, io);
     const { url, health } = await client.call("getEndpoint", { id });
     const waiting = count(health.pending + health.held, "delivery waits", "deliveries wait");
     await confirm({ facts: [`${id} ${url}: ${waiting} for it and will be cancelled.`], word: id }, args, io);
     await client.call("deleteEndpoint", { id });
     if (args.json) sayJson(io, { id, deleted: true });
-    else say(io, `${id} is deleted; what was sent to it stays listed.`);
+    else say(io, `${id} is deleted; its past deliveries stay listed.`);
     return EXIT.ok;
   },
 });

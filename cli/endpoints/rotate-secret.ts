@@ -54,25 +54,28 @@ function readOverlap(args: Args): number | undefined {
   const { overlap, complete, abandon } = args;
   const isNew = overlap !== undefined || args["secret-file"] !== undefined || args["secret-from"] !== undefined;
   if ((complete && abandon) || ((complete || abandon) && isNew)) {
-    throw usage(`${complete ? "--complete" : "--abandon"} ends a rotation`, "It goes with no flag that begins one.");
+    throw usage(
+      `${complete ? "--complete" : "--abandon"} ends a rotation`,
+      "It cannot be combined with flags that begin one.",
+    );
   }
   if (overlap === undefined) return undefined;
   const milliseconds = readDuration(overlap, "--overlap");
   if (milliseconds <= MAX_OVERLAP_MS && milliseconds % 1000 === 0) return milliseconds / 1000;
-  throw usage(`--overlap ${overlap} is no whole number of seconds up to 7d`);
+  throw usage(`--overlap must be a whole number of seconds up to 7d, not "${overlap}"`);
 }
 
 async function complete(client: Client, id: string, { json }: { json: boolean }, io: Io): Promise<number> {
   await client.call("completeRotation", { id });
   if (json) sayJson(io, { id, completed: true });
-  else say(io, `${id}: the next secret has taken over; nothing is signed with the old one any more.`);
+  else say(io, `${id}: the next secret has taken over; the old one is no longer used.`);
   return EXIT.ok;
 }
 
 async function abandon(client: Client, id: string, { json }: { json: boolean }, io: Io): Promise<number> {
   await client.call("abandonRotation", { id });
   if (json) sayJson(io, { id, abandoned: true });
-  else say(io, `${id}: the next secret is forgotten; the current one goes on.`);
+  else say(io, `${id}: the next secret is discarded; the current one stays in use.`);
   return EXIT.ok;
 }
 
@@ -89,16 +92,16 @@ function tell(
   const at = secrets.switches_at;
   note(
     io,
-    at === undefined ? `${id}: the new secret signs from now on.` : `${id}: the next secret takes over at ${at}.`,
+    at === undefined ? `${id}: the new secret is in use from now on.` : `${id}: the next secret takes over at ${at}.`,
   );
   if (at !== undefined) {
-    note(io, "Until then the current one signs X-Service-Signature: let the receiver accept both.");
-    note(io, `When it does: webhookd endpoints rotate-secret ${id} --complete`);
+    note(io, "Until then X-Service-Signature is made with the current one, so the receiver should accept both.");
+    note(io, `Once it does: webhookd endpoints rotate-secret ${id} --complete`);
   }
   if (isBrought) return;
-  if (file !== undefined) note(io, `It is in ${file}.`);
+  if (file !== undefined) note(io, `The new secret is in ${file}.`);
   else {
-    note(io, "This is the new secret. It is shown once; store it now.");
+    note(io, "This is the new secret. It is shown only once, so store it now.");
     say(io, newest(secrets));
   }
 }

@@ -30,7 +30,7 @@ export const endpointsSecret = command({
       const hint = `To begin a rotation: webhookd endpoints rotate-secret ${id}`;
       throw new Failure(
         "conflict",
-        `no rotation of ${id} is under way, so there is no next secret`,
+        `no rotation of ${id} is in progress, so there is no next secret`,
         hint,
         "not_rotating",
       );
@@ -40,7 +40,7 @@ export const endpointsSecret = command({
     else if (file === undefined) say(io, secret);
     else say(io, `The secret of ${id} is in ${file}.`);
     if (!args.json && !args.next && secrets.switches_at !== undefined) {
-      note(io, `Another one takes over at ${secrets.switches_at}: add --next to see it.`);
+      note(io, `The next secret takes over at ${secrets.switches_at}. To see it, add --next.`);
     }
     return EXIT.ok;
   },

@@ -52,7 +52,7 @@ export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promi
 
 function readRate(text: string): number {
   if (/^\d{1,6}(?:\.\d{1,3})?$/.test(text) && Number(text) > 0) return Number(text);
-  throw usage(`--rate is a number of attempts in a second, or none, not "${text}"`);
+  throw usage(`--rate must be a number of attempts per second, or none, not "${text}"`);
 }
 
 /** What it holds is in no message: header values may be secrets. */
@@ -61,8 +61,8 @@ function readObject(text: string, flag: string): object {
   try {
     value = JSON.parse(text);
   } catch {
-    throw usage(`${flag} is no JSON`);
+    throw usage(`${flag} is not JSON`);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  throw usage(`${flag} is no JSON object`);
+  throw usage(`${flag} is not a JSON object`);
 }

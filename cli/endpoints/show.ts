@@ -8,7 +8,7 @@ import { sayTable } from "../output/table.ts";
 import { connect } from "../target.ts";
 import { readCount, readId } from "../values.ts";
 import { ago, grouped } from "../output/words.ts";
-import { fieldText, mendOf, stateOf } from "./text.ts";
+import { fieldText, repairOf, stateOf } from "./text.ts";
 
 export const endpointsShow = command({
   args: {
@@ -39,7 +39,7 @@ export const endpointsShow = command({
 
 function showAttempts(id: string, attempts: readonly Attempt[], io: Io): void {
   if (attempts.length === 0) {
-    say(io, `nothing was sent to it yet; to try: webhookd endpoints test ${id}`);
+    say(io, `nothing has been sent to it yet; to try it: webhookd endpoints test ${id}`);
     return;
   }
   say(io, "latest attempts");
@@ -58,16 +58,16 @@ function show(endpoint: EndpointWithHealth, io: Io): void {
   say(io, `${endpoint.id}  ${stateOf(endpoint)}  ${endpoint.url}`);
   const { damaged } = endpoint;
   sayFields(io, [
-    ["damaged", damaged ? `${damaged.reason}; nothing is sent, what it is owed waits` : null],
-    ["to mend it", damaged ? mendOf(endpoint.id, damaged.parts) : null],
+    ["damaged", damaged ? `${damaged.reason}; nothing is sent to it, and its deliveries wait` : null],
+    ["to repair", damaged ? repairOf(endpoint.id, damaged.parts) : null],
     ["types", fieldText(endpoint.events)],
     ["deliveries", waits],
     ["last success", last(health.last_success_at)],
     ["last failure", `${last(health.last_failure_at)}${inARow}`],
     ["description", endpoint.description],
     ["uid", endpoint.uid],
-    ["rate", endpoint.rate_per_second === null ? null : `${endpoint.rate_per_second} in a second`],
-    ["in flight", endpoint.max_in_flight === null ? null : `at most ${endpoint.max_in_flight}`],
+    ["rate", endpoint.rate_per_second === null ? null : `at most ${endpoint.rate_per_second} per second`],
+    ["in flight", endpoint.max_in_flight === null ? null : `at most ${endpoint.max_in_flight} at a time`],
     ["headers", Object.keys(endpoint.headers).join(", ")],
     ["metadata", fieldText(endpoint.metadata) === "-" ? null : fieldText(endpoint.metadata)],
     ["rotation", rotationText(endpoint.secret_switches_at)],

@@ -64,8 +64,9 @@ interface Published extends Args {
 /** Under the brake and in an outage, it waits until that is over. */
 function published({ id: event }: Publication, { id, why, wait, json }: Published, io: Io): number {
   if (!json) {
-    say(io, `${id}  on its way  ${event}`);
-    if (wait) say(io, `  Not attempted yet: ${why ?? "there is no answer"}. Look again: webhookd events show ${event}`);
+    say(io, `${id}  queued  ${event}`);
+    if (wait)
+      say(io, `  Not attempted yet: ${why ?? "no answer so far"}. To check again: webhookd events show ${event}`);
   }
   return wait ? EXIT.wait_ran_out : EXIT.ok;
 }

@@ -8,10 +8,10 @@ export function stateOf({ damaged, enabled, disabled_reason: reason, when_disabl
   return reason === null ? `disabled, ${then}` : `disabled, ${then} (${reason})`;
 }
 
-/** What to type about what cannot be read. */
-export function mendOf(id: string, parts: readonly EndpointPart[]): string {
+/** The command that repairs what cannot be read. */
+export function repairOf(id: string, parts: readonly EndpointPart[]): string {
   if (parts.some((part) => part.endsWith("signing_secret"))) return `webhookd doctor --repair-secret ${id}`;
-  if (parts.includes("tenant")) return `webhookd endpoints rm ${id}, and add it anew`;
+  if (parts.includes("tenant")) return `webhookd endpoints rm ${id}, then add it again`;
   const flags = parts.map((part) => FLAGS[part]).filter((flag) => flag !== undefined);
   return `webhookd endpoints update ${id} ${flags.join(" ")}`;
 }

@@ -33,10 +33,11 @@ export const endpointsUpdate = command({
     const added = args["add-event"];
     const removed = args["remove-event"];
     if (args.events !== undefined && added.length + removed.length > 0) {
-      throw usage("--events names all of them", "Leave out --add-event and --remove-event, or it.");
+      throw usage("--events replaces all event types", "Use either it, or --add-event and --remove-event.");
     }
     const named = args.to !== undefined || args.events !== undefined || added.length + removed.length > 0;
-    if (!named && Object.keys(settings).length === 0) throw usage("say what to change", "See the flags with --help.");
+    if (!named && Object.keys(settings).length === 0)
+      throw usage("nothing to change was given", "See the flags with --help.");
     const client = connect(args, io);
     const before = await client.call("getEndpoint", { id });
     const events = await eventsOf(before, args, client);
@@ -58,7 +59,7 @@ async function eventsOf(before: Endpoint, args: Args, client: Client) {
   if (added.length + removed.length === 0) return undefined;
   const missing = removed.find((type) => !before.events.includes(type));
   if (missing !== undefined)
-    throw usage(`${before.id} does not get ${missing}`, `It gets ${before.events.join(", ")}.`);
+    throw usage(`${before.id} did not choose ${missing}`, `It chose ${before.events.join(", ")}.`);
   return [...new Set([...before.events, ...added])].filter((type) => !removed.includes(type));
 }
 
@@ -70,5 +71,5 @@ function changes(before: Endpoint, after: Endpoint, headersGiven: boolean): stri
     .map((field) => `  ${field}: ${fieldText(before[field])} -> ${fieldText(after[field])}`);
   // Their values are masked, so whether one changed is not to be seen.
   if (headersGiven) lines.push(`  headers: now ${fieldText(Object.keys(after.headers))}`);
-  return lines.length === 0 ? [`${after.id} is as it was.`] : [`${after.id} changed:`, ...lines];
+  return lines.length === 0 ? [`${after.id} is unchanged.`] : [`${after.id} changed:`, ...lines];
 }

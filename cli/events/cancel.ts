@@ -1,5 +1,5 @@
 import { byId, CLIENT, command, YES } from "../command.ts";
-import { confirm, requireSomebody } from "../confirm.ts";
+import { confirm, requireConsent } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
@@ -17,7 +17,7 @@ export const eventsCancel = command({
   async run(args, io) {
     const id = readId("evt", args.event);
     const endpoint = args.endpoint === undefined ? undefined : readId("ep", args.endpoint);
-    requireSomebody("cancelling", args, io);
+    requireConsent("cancelling", args, io);
     const client = connect(args, io);
     const { type, deliveries, more_deliveries } = await client.call("getEvent", { id });
     const open = deliveries.filter(

@@ -14,7 +14,7 @@ export interface Sent {
  * runs; the secret is in a variable, and in no text.
  */
 export function curlScript({ event, endpoint, url, body, headers }: Sent): string {
-  const own = headers.map((name) => `#   this endpoint also gets ${name}; add -H with its value`);
+  const own = headers.map((name) => `#   this endpoint also gets the header ${name}; add it with -H`);
   return `${[
     `# ${event} to ${endpoint}, signed when this runs. First:`,
     `#   WEBHOOKD_SECRET=$(webhookd endpoints secret ${endpoint})`,

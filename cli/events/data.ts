@@ -17,11 +17,14 @@ export async function readData(given: string, io: Io): Promise<string> {
   try {
     const { kind, start, end } = scanJson(bytes);
     if (kind === "object") return bytes.toString("utf8", start, end);
-    throw usage(`${where} holds ${kind === "null" ? "null" : `a JSON ${kind}`}`, "An event's data is an object.");
+    throw usage(
+      `${where} holds ${kind === "null" ? "null" : `a JSON ${kind}`}`,
+      "The data of an event must be an object.",
+    );
   } catch (error) {
     if (!(error instanceof WebhookdError)) throw error;
     const isName = file === null && given !== "-" && /^[\w./~-]+$/.test(given);
-    const hint = isName ? `A file is meant with @: --data @${given}.` : "";
+    const hint = isName ? `To read a file, write --data @${given}.` : "";
     throw usage(`${where}${error.at === undefined ? "" : placeOf(bytes, error.at)}: ${error.detail}`, hint);
   }
 }

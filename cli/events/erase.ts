@@ -1,5 +1,5 @@
 import { byId, CLIENT, command, YES } from "../command.ts";
-import { confirm, requireSomebody } from "../confirm.ts";
+import { confirm, requireConsent } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
@@ -10,11 +10,11 @@ export const eventsErase = command({
   examples: ["webhookd events erase evt_01m7w8bx02jeyjr53r14y5rmma"],
   async run(args, io) {
     const id = readId("evt", args.event);
-    requireSomebody("erasing", args, io);
+    requireConsent("erasing", args, io);
     const client = connect(args, io);
     const { type, status } = await client.call("getEvent", { id });
     const facts = [
-      `${id} ${type}, ${status}: its data and what receivers answered are erased, and what is open is cancelled.`,
+      `${id} ${type}, ${status}: its data and what receivers answered will be erased, and open deliveries cancelled.`,
       "It can never be sent again.",
     ];
     await confirm({ facts, word: id }, args, io);

@@ -51,14 +51,11 @@ export const eventsShow = command({
 
 function checkFlags({ raw, curl, json, force, endpoint }: Args, io: Io): void {
   const [first, second] = [raw && "--raw", curl && "--curl", json && "--json"].filter((flag) => flag !== false);
-  if (second !== undefined) throw usage(`${first} and ${second} are two outputs`, "Give one of them.");
-  if (endpoint !== undefined && !curl) throw usage("--endpoint goes with --curl");
-  if (force && !raw) throw usage("--force goes with --raw");
+  if (second !== undefined) throw usage(`${first} and ${second} cannot be combined`, "Use one of them.");
+  if (endpoint !== undefined && !curl) throw usage("--endpoint needs --curl");
+  if (force && !raw) throw usage("--force needs --raw");
   if (raw && io.stdout.isTTY && !force) {
-    throw usage(
-      "--raw may hold what steers a terminal",
-      "Send it into a file or a pipe; --force writes it here all the same.",
-    );
+    throw usage("the body may hold sequences that control a terminal", "Write it to a file or a pipe, or add --force.");
   }
 }
 
@@ -67,10 +64,10 @@ async function curlOf(client: Client, answer: string, endpoint: string | undefin
   const [first, second] = deliveries;
   if (endpoint === undefined && second !== undefined) {
     const hint = `It went to ${deliveries.map((delivery) => delivery.endpoint).join(", ")}.`;
-    throw usage("say to which endpoint: --endpoint ep_…", hint);
+    throw usage("which endpoint? Use --endpoint ep_…", hint);
   }
   const target = endpoint ?? first?.endpoint;
-  if (target === undefined) throw usage("no endpoint chose it; say where to: --endpoint ep_…");
+  if (target === undefined) throw usage("no endpoint chose it: name one with --endpoint ep_…");
   const { url, headers } = await client.call("getEndpoint", { id: readId("ep", target) });
   return curlScript({ event: id, endpoint: target, url, body: bodyOf(answer), headers: Object.keys(headers) });
 }
@@ -83,7 +80,7 @@ function show(answer: string, attempts: readonly Attempt[], io: Io): void {
     ["received", `${event.received_at}, ${ago(event.received_at, now)}`],
     ["created", event.created_at === event.received_at ? null : event.created_at],
     ["tenant", event.tenant],
-    ["test", event.test ? "yes: outside of lists and statistics" : null],
+    ["test", event.test ? "yes: not in lists or statistics" : null],
   ]);
   for (const delivery of deliveries) {
     const own = attempts.filter((attempt) => attempt.delivery === delivery.id);
@@ -92,14 +89,14 @@ function show(answer: string, attempts: readonly Attempt[], io: Io): void {
   if (deliveries.length === 0) say(io, "no endpoint chose this type when it was published");
   if (event.more_deliveries) {
     const shown = `${deliveries.length} of ${grouped(event.delivery_count)} deliveries shown`;
-    say(io, `${shown}; all of them: webhookd deliveries list --event ${event.id}`);
+    say(io, `${shown}; for all: webhookd deliveries list --event ${event.id}`);
   }
   const data = dataOf(answer);
-  if (data === null) say(io, "data was erased");
+  if (data === null) say(io, "the data was erased");
   else {
     say(io, "data");
     const text = data.toString();
     for (const line of printable(text, { keepNewlines: true, max: MAX_DATA_CHARS }).split("\n")) say(io, `  ${line}`);
-    if (text.length > MAX_DATA_CHARS) say(io, `  all of it: webhookd events show ${event.id} --raw`);
+    if (text.length > MAX_DATA_CHARS) say(io, `  for all of it: webhookd events show ${event.id} --raw`);
   }
 }

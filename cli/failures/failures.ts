@@ -30,20 +30,20 @@ export const failures = command({
       sayJson(io, { ...failures, not_sending: troubles });
       return EXIT.ok;
     }
-    for (const one of troubles) say(io, `${troubleText(one, io.now())}. To do: ${troubleTodo(one)}`);
+    for (const one of troubles) say(io, `${troubleText(one, io.now())}. To fix it: ${troubleTodo(one)}`);
     const [worst] = failures.data;
     if (worst === undefined) {
       if (troubles.length > 0) say(io, `No receiver has failed since ${failures.since}.`);
-      else say(io, `Nothing has failed of what was received since ${failures.since}.`);
+      else say(io, `No event received since ${failures.since} has failed.`);
       return EXIT.ok;
     }
     const shown = failures.data.slice(0, limit);
     const hosts = await hostsOf(client, shown);
     const glyphs = glyphsOf(io);
     sayTable(io, [TITLES, ...shown.map((group) => cellsOf(group, hosts, glyphs, io.now()))]);
-    const step = `each sign of SERIES is ${span(failures.step_seconds)}`;
+    const step = `each mark of SERIES is ${span(failures.step_seconds)}`;
     const more = failures.total > shown.length ? `; ${shown.length} of ${failures.total} groups shown` : "";
-    note(io, `Received since ${failures.since}; ${step}${more}.`);
+    note(io, `Events received since ${failures.since}; ${step}${more}.`);
     for (const line of nextOf(worst, args.since)) say(io, line);
     return EXIT.ok;
   },
@@ -66,17 +66,17 @@ function cellsOf(group: FailureGroup, hosts: ReadonlyMap<string, string>, glyphs
   ];
 }
 
-/** About the group of whom most is missing. */
+/** About the largest group. */
 function nextOf(group: FailureGroup, since: string | undefined): string[] {
   const { endpoint, error, status_code: code, sample_attempt: sample, failed, held } = group;
   const words = { endpoint, error, ...(code !== null && { status_code: code }), ...(since !== undefined && { since }) };
   const filter = Object.entries(words).map(([word, value]) => `${word}:${value}`);
   const flags = Object.entries(words).map(([word, value]) => `--${word.replace("_", "-")} ${value}`);
   return [
-    `The first of them:`,
-    `  what came back  webhookd attempts show ${sample}`,
-    `  which they are  webhookd deliveries list --filter "${filter.join(" ")}"`,
-    ...(failed === 0 ? [] : [`  once it answers webhookd replay ${flags.join(" ")} --canary`]),
-    ...(held === 0 ? [] : [`  what is held    webhookd endpoints enable ${endpoint}`]),
+    `For the first group:`,
+    `  one attempt     webhookd attempts show ${sample}`,
+    `  its deliveries  webhookd deliveries list --filter "${filter.join(" ")}"`,
+    ...(failed === 0 ? [] : [`  when fixed      webhookd replay ${flags.join(" ")} --canary`]),
+    ...(held === 0 ? [] : [`  send the held   webhookd endpoints enable ${endpoint}`]),
   ];
 }

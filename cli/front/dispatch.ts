@@ -24,7 +24,7 @@ async function runCommand(name: CommandName, args: Parsed, io: Io): Promise<numb
 }
 
 async function dispatch(typed: readonly string[], io: Io, run: Run): Promise<number> {
-  // What completion scripts call; nobody types it.
+  // Called by completion scripts only.
   if (typed[0] === "__complete") return (await import("../completions/complete.ts")).complete(typed.slice(1), io);
   const words = typed[0] === "help" ? [...typed.slice(1), "--help"] : commandFirst(typed);
   const path = commandPath(words);

@@ -38,7 +38,7 @@ export function parse(name: string, args: Definitions, words: readonly string[])
       else if (definition.default !== undefined) values[key] = definition.default;
     }
   }
-  if (positionals.length > 0) throw usage(name, `"${positionals[0]}" is one argument too many`);
+  if (positionals.length > 0) throw usage(name, `unexpected argument "${positionals[0]}"`);
   return values;
 }
 
@@ -79,7 +79,7 @@ function readFlag(name: string, args: Definitions, word: string, rest: string[])
   if (given === undefined) {
     // More likely a forgotten value than one that begins with a dash; a dash alone is stdin.
     const isFlag = next !== "-" && next.startsWith("-");
-    if (isFlag) throw usage(name, `${typed} needs a value`, `If "${next}" is it, write ${typed}=${next}`);
+    if (isFlag) throw usage(name, `${typed} needs a value`, `If "${next}" is the value, write ${typed}=${next}`);
     rest.shift();
   }
   if (next === "") throw usage(name, `${typed} needs a value`);

@@ -38,7 +38,7 @@ export async function followJob(client: Client, job: Job, { timeoutMs, json }: F
     const end = await Promise.race([interrupted, untilOver(client, job, { look, progress, timeoutMs }, io)]);
     progress.end();
     if (typeof end !== "string") return over(end, json, io);
-    note(io, `${job.id} goes on without this command. ${howToSteer(job.id)}`);
+    note(io, `${job.id} continues without this command. ${howToSteer(job.id)}`);
     return end === "SIGINT" ? EXIT.sigint : EXIT.sigterm;
   } finally {
     stop();
@@ -47,7 +47,7 @@ export async function followJob(client: Client, job: Job, { timeoutMs, json }: F
 }
 
 export function howToSteer(id: string): string {
-  return `Watch it: webhookd jobs show ${id} --watch. Stop it: webhookd jobs cancel ${id}.`;
+  return `To watch it: webhookd jobs show ${id} --watch. To stop it: webhookd jobs cancel ${id}.`;
 }
 
 interface Looking {
@@ -56,7 +56,7 @@ interface Looking {
   readonly timeoutMs: number | null;
 }
 
-/** Until it ended, or paused itself, which needs somebody; or as it was when the time was over. */
+/** Until it ended, or paused itself and needs a person; or as it was when the time ran out. */
 async function untilOver(client: Client, first: Job, { look, progress, timeoutMs }: Looking, io: Io): Promise<Job> {
   const end = timeoutMs === null ? Number.POSITIVE_INFINITY : io.monotonic() + timeoutMs;
   let job = first;
@@ -71,7 +71,7 @@ async function untilOver(client: Client, first: Job, { look, progress, timeoutMs
     } catch (error) {
       if (!isAway(error)) throw error;
       if (awaySince === null) {
-        progress.say(`-- ${(error as Error).message}; ${job.id} goes on when it is back --`);
+        progress.say(`-- ${(error as Error).message}; ${job.id} continues once it is back --`);
         awaySince = io.monotonic();
       }
       if (io.monotonic() > awaySince + AWAY_MS) throw error;

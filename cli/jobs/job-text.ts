@@ -23,11 +23,13 @@ function countsOf({ delivered, failed, skipped }: Pick<Job, "delivered" | "faile
 /** What it came to, and what to type about what is left. */
 export function resultOf(job: Job): string[] {
   const { id, status, failed, paused_reason: pausedItself } = job;
-  const what = status === "paused" && pausedItself !== null ? `paused itself, because ${pausedItself}` : status;
+  const what = status === "paused" && pausedItself !== null ? `paused itself because ${pausedItself}` : status;
   return [
     `${id} ${what}: ${countsOf(job)} of ${grouped(job.matched)}.`,
-    ...(status === "paused" ? [pausedItself === null ? `Go on: webhookd jobs resume ${id}.` : howToResume(id)] : []),
-    ...(status === "paused" ? [`Give up: webhookd jobs cancel ${id}.`] : []),
+    ...(status === "paused"
+      ? [pausedItself === null ? `To resume it: webhookd jobs resume ${id}.` : howToResume(id)]
+      : []),
+    ...(status === "paused" ? [`To give up: webhookd jobs cancel ${id}.`] : []),
     ...(failed === 0 ? [] : [failedHint(job)]),
   ];
 }
@@ -39,14 +41,14 @@ export function jobLines(job: WholeJob, glyphs: Glyphs, now: number): string[] {
   const made = job.reason === "" ? "" : `: ${job.reason}`;
   return [
     `${id}  ${action}  ${status}`,
-    ...(job.paused_reason === null ? [] : [`  paused    it did so itself, because ${job.paused_reason}`]),
+    ...(job.paused_reason === null ? [] : [`  paused    by itself, because ${job.paused_reason}`]),
     `  progress  ${bar(glyphs, gone, matched, BAR)}  ${grouped(gone)} of ${count(matched, "delivery", "deliveries")}`,
     `  counts    ${countsOf(job)}`,
     ...job.endpoints.slice(0, NAMED).map((one) => `    ${one.endpoint}  ${countsOf(one)} of ${grouped(one.matched)}`),
-    ...(job.endpoints.length > NAMED ? ["    and more endpoints: --json has 100 of them"] : []),
+    ...(job.endpoints.length > NAMED ? ["    and more endpoints; --json shows 100 of them"] : []),
     `  filter    ${filterText(job.filter)}`,
-    `  pace      ${pace}/s for each endpoint${canary ? ", after a canary" : ""}`,
-    `  made      ${job.created_at}, ${ago(job.created_at, now)}${made}`,
+    `  pace      ${pace}/s per endpoint${canary ? ", after a canary" : ""}`,
+    `  created   ${job.created_at}, ${ago(job.created_at, now)}${made}`,
     ...(job.ended_at === null ? [] : [`  ended     ${job.ended_at}, after ${lasted(job)}`]),
     ...(job.failed === 0 ? [] : [`  failed    ${failedHint(job)}`]),
     ...nextOf(job),
@@ -66,7 +68,7 @@ function nextOf({ id, status, paused_reason: pausedItself }: Job): string[] {
 
 /** After a canary that failed. */
 export function howToResume(id: string): string {
-  return `Try one more: webhookd jobs resume ${id} --canary. Send all that is left: webhookd jobs resume ${id} --send-all.`;
+  return `To try one more: webhookd jobs resume ${id} --canary. To send everything that is left: webhookd jobs resume ${id} --send-all.`;
 }
 
 /** What failed once is pending again until the ladder ends, so its status does not find it. */
@@ -74,7 +76,7 @@ function failedHint({ filter }: Job): string {
   const flags = ["endpoint", "since"].flatMap((flag) =>
     filter[flag] === undefined ? [] : [`--${flag} ${String(filter[flag])}`],
   );
-  return `What failed is tried again by the ladder; why it fails: webhookd failures ${flags.join(" ")}`.trimEnd();
+  return `What failed is retried on the ladder. To see why: webhookd failures ${flags.join(" ")}`.trimEnd();
 }
 
 /** In the words of `--filter`. */

@@ -14,7 +14,7 @@ export const jobsPause = command({
     return steer(
       "pauseJob",
       args,
-      ({ id, done, matched }) => `is paused, ${done} of ${matched} done. Go on: webhookd jobs resume ${id}.`,
+      ({ id, done, matched }) => `is paused, ${done} of ${matched} done. To resume it: webhookd jobs resume ${id}`,
       io,
     );
   },
@@ -32,12 +32,12 @@ export const jobsResume = command({
     "webhookd jobs resume job_01m7w8bx02jeyjr53r14y5rmma --canary",
   ],
   run({ canary, "send-all": all, ...args }, io) {
-    if (canary && all)
-      throw usage("--canary and --send-all exclude each other", "One of them says how the job goes on.");
+    if (canary && all) throw usage("--canary and --send-all cannot be combined", "Use one of them.");
     return steer(
       "resumeJob",
       { ...args, ...(canary && { body: { canary } }), ...(all && { body: { send_all: all } }) },
-      ({ id, done, matched }) => `goes on, ${done} of ${matched} done. Watch it: webhookd jobs show ${id} --watch.`,
+      ({ id, done, matched }) =>
+        `is resumed, ${done} of ${matched} done. To watch it: webhookd jobs show ${id} --watch`,
       io,
     );
   },
@@ -50,7 +50,7 @@ export const jobsCancel = command({
     return steer(
       "cancelJob",
       args,
-      ({ done, matched }) => `is cancelled, ${done} of ${matched} done: the rest stays as it is.`,
+      ({ done, matched }) => `is cancelled, ${done} of ${matched} done; the rest stays as it is.`,
       io,
     );
   },

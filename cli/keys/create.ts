@@ -46,7 +46,7 @@ export const keysCreate = command({
     }
     const until = rest.expires_at === null ? "" : `, until ${rest.expires_at}`;
     note(io, `${rest.id} ${rest.name}: ${rest.scopes.join(", ")} for tenant ${rest.tenant}${until}`);
-    if (args.out === undefined) note(io, "This is the key. It is shown once; store it now.");
+    if (args.out === undefined) note(io, "This is the key. It is shown only once, so store it now.");
     say(io, args.out ?? key);
     return EXIT.ok;
   },
@@ -57,7 +57,7 @@ function readScopes(text: string): Scope[] {
     const scope = SCOPES.find((known) => known === given.trim());
     if (scope !== undefined) return scope;
     const near = nearest(given, SCOPES);
-    const hint = near === null ? `Scopes are ${SCOPES.join(", ")}.` : `Did you mean ${near}?`;
+    const hint = near === null ? `The scopes are ${SCOPES.join(", ")}.` : `Did you mean ${near}?`;
     throw usage(`there is no scope "${given}"`, hint);
   });
 }
@@ -67,5 +67,5 @@ function readExpiry(text: string, now: number): string {
   const instant = new Date(now + (duration ?? 0));
   // The last year that four digits can say.
   if (duration !== null && duration > 0 && instant.getTime() < Date.UTC(9999, 0)) return instant.toISOString();
-  throw usage(`--expires ${text} is no duration such as 30d or 2h`);
+  throw usage(`--expires must be a duration such as 30d or 2h, not "${text}"`);
 }

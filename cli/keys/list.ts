@@ -31,6 +31,6 @@ export const keysList = command({
 
 function state({ revoked_at, expires_at }: Key, now: number): string {
   if (revoked_at !== null) return `revoked ${revoked_at}`;
-  if (expires_at === null) return "works";
+  if (expires_at === null) return "valid";
   return Date.parse(expires_at) > now ? `until ${expires_at}` : `expired ${expires_at}`;
 }

@@ -16,13 +16,13 @@ export const keysRevoke = command({
       throw new Failure(
         "usage",
         "that is not the id of a key",
-        "Ids begin with key_; see `webhookd keys list`. Nothing was done.",
+        "Such ids begin with key_; see `webhookd keys list`. Nothing was done.",
       );
     }
     const last = await connect(args, io).call("revokeKey", { id: args.key });
     if (last !== null) note(io, last.note);
     if (args.json) sayJson(io, { id: args.key, revoked: true });
-    else say(io, `${args.key} is revoked: requests with it get 401 from now on.`);
+    else say(io, `${args.key} is revoked: requests with it now get 401.`);
     return EXIT.ok;
   },
 });

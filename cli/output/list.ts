@@ -82,8 +82,8 @@ function show<T>(
   }
   if (json) return;
   if (items.length === 0)
-    note(io, first === undefined ? "Nothing matches." : `There is none yet. The first one: ${first}`);
-  if (cursor !== null) note(io, `${items.length} shown; there is more: --cursor ${cursor}`);
+    note(io, first === undefined ? "Nothing matches." : `There are none yet. To make the first: ${first}`);
+  if (cursor !== null) note(io, `${items.length} shown. For more: --cursor ${cursor}`);
 }
 
 function chosen<T>(fields: readonly Field<T>[], names: string | undefined): readonly Field<T>[] {
@@ -93,7 +93,7 @@ function chosen<T>(fields: readonly Field<T>[], names: string | undefined): read
     const field = fields.find((one) => one.name === name.trim());
     if (field !== undefined) return field;
     const near = nearest(name, known);
-    const hint = near === null ? `Fields are ${known.join(", ")}.` : `Did you mean ${near}?`;
-    throw usage(`--fields does not know "${name}"`, hint);
+    const hint = near === null ? `The fields are ${known.join(", ")}.` : `Did you mean ${near}?`;
+    throw usage(`there is no field "${name}"`, hint);
   });
 }

@@ -96,7 +96,7 @@ async function openReceiver(
   return { name, url: server.url };
 }
 
-/** Neither a file nor a variable of whoever looks on is to change it. */
+/** Neither a file nor a variable of the user may change it. */
 function inputsFor(dir: string, io: Io): ConfigInputs {
   const settings = [
     { name: "data.dir", text: dir },

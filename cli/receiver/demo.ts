@@ -48,7 +48,7 @@ export const demo = command({
   },
 });
 
-const RECOVERED = "flaky has recovered. What it failed for good waits for a replay, as above.";
+const RECOVERED = "flaky has recovered. What failed there can be replayed, as above.";
 
 function introduce({ dir, target, receivers }: DemoSite, io: Io): void {
   const program = programAt(io.configInputs({}));
@@ -56,8 +56,8 @@ function introduce({ dir, target, receivers }: DemoSite, io: Io): void {
   for (const line of [
     `A daemon, two receivers and an event a second, in ${dir}; nothing leaves this machine.`,
     ...receivers.map(({ name, url }) => `  ${name.padEnd(5)} ${url}  ${answers[name]}`),
-    `Retries come after ${DELAYS.replaceAll(",", ", ")} here, not on the real ladder.`,
-    "Look at it, and replay what failed, from another terminal:",
+    `Retries come after ${DELAYS.replaceAll(",", ", ")} here, much sooner than by default.`,
+    "From another terminal, look at it and replay what failed:",
     `  ${program} tui ${target}`,
     `  ${program} failures ${target}`,
     `  ${program} replay --all-failed ${target}`,

@@ -59,7 +59,7 @@ export const trigger = command({
     const connected = () => connect(args, io);
     if (args.list) return listTypes(connected(), args.json, io);
     const { type } = args;
-    if (type === undefined) throw usage("TYPE is missing", "webhookd trigger --list shows them.");
+    if (type === undefined) throw usage("TYPE is missing", "To list them: webhookd trigger --list");
     const count = readCount(args.count, "--count", { min: 1, max: MAX_COUNT });
     const pauseMs = 1000 / readPace(args.pace, "--pace");
     checkTarget(args);
@@ -83,9 +83,12 @@ export const trigger = command({
 function checkTarget({ endpoint, all, data, set }: Args): void {
   if (endpoint === undefined) return;
   readId("ep", endpoint);
-  if (all) throw usage("--endpoint and --all exclude each other");
+  if (all) throw usage("--endpoint and --all cannot be combined");
   if (data === undefined && set.length === 0) return;
-  throw usage("a test event carries the sample of its type", "With data of your own publish a real one: --all.");
+  throw usage(
+    "a test event always carries the sample of its type",
+    "To send your own data, publish a real event with --all.",
+  );
 }
 
 /** On a daemon that is in use, an event that was made up goes to real customers. */
@@ -97,7 +100,7 @@ async function requireDev(client: Client, type: string): Promise<void> {
   }
   throw usage(
     "which endpoints should get it? This daemon does not run with --dev",
-    `--endpoint ep_… sends a test event to one; --all publishes to every endpoint that chose ${type}.`,
+    `Use --endpoint ep_… to send a test event to one, or --all to publish to every endpoint that chose ${type}.`,
   );
 }
 
@@ -135,7 +138,7 @@ async function publish(client: Client, body: string, json: boolean, io: Io): Pro
     exit: exitOf(waited.told),
     tell() {
       tellFirst(waited, json, io);
-      if (deliveries === 0) note(io, "To get it here: webhookd listen --register");
+      if (deliveries === 0) note(io, "To receive it here: webhookd listen --register");
     },
   };
 }
@@ -160,7 +163,7 @@ async function sendTest(
       }
       say(io, `${attempt?.event ?? answer.id}  ${type}  (test)`);
       if (attempt === null) {
-        say(io, `Not attempted yet: ${why ?? "the daemon is slow"}.`);
+        say(io, `Not attempted yet: ${why ?? "no answer so far"}.`);
         return;
       }
       say(io, `  ${endpoint}  ${hostOf(attempt.url)}  ${resultOf(attempt)}`);
@@ -175,8 +178,8 @@ function exitOfTest(attempt: Attempt | null): number {
   return attempt.outcome === "succeeded" ? EXIT.ok : EXIT.answer_is_no;
 }
 
-const SPECIFIED = "data as specified";
-const UNSPECIFIED = "shape not specified: the sample is ours";
+const SPECIFIED = "as specified";
+const UNSPECIFIED = "an example; the specification has none";
 
 async function listTypes(client: Client, json: boolean, io: Io): Promise<number> {
   const { data } = await client.call("listEventTypes");

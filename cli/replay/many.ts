@@ -1,4 +1,4 @@
-/** Many replays: a plan, somebody's word for it, and a job on the server over exactly what was planned. */
+/** Many replays: a plan, a person's consent to it, and a job on the server over exactly what was planned. */
 import type { Job, JobPlan } from "../../src/client/answers.ts";
 import type { Client } from "../../src/client/client.ts";
 import { confirm } from "../confirm.ts";
@@ -46,7 +46,7 @@ export async function replayMany(args: ManyArgs, set: ReplaySet, io: Io): Promis
   if (args.wait) return followJob(client, job, { timeoutMs, json: args.json }, io);
   if (args.json) sayJson(io, { kind: "result", ...job });
   else {
-    note(io, `It runs, also without this command. ${howToSteer(job.id)}`);
+    note(io, `It runs without this command. ${howToSteer(job.id)}`);
     say(io, job.id);
   }
   return EXIT.ok;
@@ -69,12 +69,12 @@ async function show(client: Client, { plan, set, ratePerSecond }: Planned, args:
   for (const line of planLines(plan, context, { ...set, ratePerSecond }, io.now())) say(shown, line);
 }
 
-/** Throws unless somebody types the number. */
+/** Throws unless the number is typed. */
 async function agree(matched: number, io: Io): Promise<void> {
   if (!io.stdin.isTTY || !io.stderr.isTTY) {
-    const hint = `Look at the plan, and add --yes, best with --expect ${matched}.`;
+    const hint = `Check the plan and add --yes, best with --expect ${matched}.`;
     const what = count(matched, "delivery needs", "deliveries need");
-    throw usage(`${what} a yes, and there is no terminal to ask at`, hint);
+    throw usage(`${what} a confirmation, and there is no terminal to ask on`, hint);
   }
   await confirm({ facts: [], word: String(matched) }, { yes: false }, io);
 }
@@ -93,8 +93,8 @@ function nothingToReplay({ left_alone: left }: JobPlan): Failure {
   const [first] = left;
   const hint =
     first === undefined
-      ? "Look at what is there: webhookd deliveries list --status failed."
-      : `What matches is owed to endpoints that nothing is sent to now, such as ${first.endpoint} (${first.reason}).`;
+      ? "To see what failed: webhookd deliveries list --status failed"
+      : `What matches belongs to endpoints that cannot be sent to now, such as ${first.endpoint} (${first.reason}).`;
   return new Failure(
     "conflict",
     "nothing that failed matches, so there is nothing to replay",

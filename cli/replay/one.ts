@@ -45,7 +45,7 @@ export async function replayOne(args: OneArgs, io: Io): Promise<number> {
     say(io, `${after.id}  ${after.type}`);
     for (const { delivery, attempt } of replayed)
       say(io, `  ${delivery.endpoint}  ${lastResultOf({ ...delivery, last_attempt: attempt }, io.now())}`);
-    for (const { endpoint, reason } of left) say(io, `  ${endpoint}  left alone: ${reason}`);
+    for (const { endpoint, reason } of left) say(io, `  ${endpoint}  not replayed: ${reason}`);
     say(io, summary);
   }
   return exit;
@@ -81,7 +81,7 @@ function waitForFirst(client: Client, { before, after, ids, waitMs }: Wait, io: 
 }
 
 /**
- * An attempt counts when its round is later than what the delivery had before: the failure that made somebody replay
+ * An attempt counts when its round is later than what the delivery had before: the failure that was the reason to replay
  * is still there to see until then. One that was interrupted is made again. A success counts in any round, because one
  * that comes late still wins.
  */

@@ -1,4 +1,4 @@
-/** What a replay would be about, for whoever has to agree to it. */
+/** What a replay would do, for the person who has to agree to it. */
 import type { EndpointWithHealth, JobPlan } from "../../src/client/answers.ts";
 import type { Client, Query } from "../../src/client/client.ts";
 import { ago, count, hostOf, span } from "../output/words.ts";
@@ -56,12 +56,14 @@ export function planLines(
           `  ${String(one.matched).padStart(width)}  ${one.endpoint}${healthOf(endpoints.get(one.endpoint), now)}`,
       ),
     ...(rest.length === 0 ? [] : [`  ${more}  to ${count(rest.length, "more endpoint", "more endpoints")}`]),
-    ...plan.left_alone.map(({ endpoint, deliveries, reason }) => `  ${deliveries}  ${endpoint}  left alone: ${reason}`),
+    ...plan.left_alone.map(
+      ({ endpoint, deliveries, reason }) => `  ${deliveries}  ${endpoint}  not replayed: ${reason}`,
+    ),
     ...(timedOut === 0
       ? []
-      : [`  ${timedOut} of them had no answer in time and may have been handled: the id is the same`]),
-    ...(absent === 0 ? [] : [`  at least ${absent} of the events named have nothing to replay`]),
-    ...(matched === 0 ? [] : [`  at ${ratePerSecond}/s for each endpoint, about ${span(eta)}`]),
+      : [`  ${timedOut} of them timed out, so the receiver may have handled them; the event id stays the same`]),
+    ...(absent === 0 ? [] : [`  at least ${absent} of the named events have nothing to replay`]),
+    ...(matched === 0 ? [] : [`  at ${ratePerSecond}/s per endpoint, about ${span(eta)}`]),
   ];
 }
 

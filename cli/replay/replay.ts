@@ -45,8 +45,8 @@ export const replay = command({
     const [event, ...more] = args.events;
     if (event === undefined || event === "-" || more.length > 0 || mayBeMany(args)) {
       if (args.force) {
-        const hint = "Many that were delivered are named by --status delivered.";
-        throw usage("--force is for one event", hint);
+        const hint = "To replay many that were delivered, use --status delivered.";
+        throw usage("--force needs exactly one event", hint);
       }
       return replayMany(args, await readSet(args, io), io);
     }

@@ -25,16 +25,16 @@ export async function readSet(args: SetArgs, io: Io): Promise<ReplaySet> {
   const typed = [...args.events, ...(event === undefined ? [] : [event])];
   const isFiltered = Object.keys(query).length > 0;
   if (args["all-failed"] && (isFiltered || typed.length > 0)) {
-    throw usage("--all-failed is everything that failed", "Leave it out, or leave out what narrows it.");
+    throw usage("--all-failed cannot be combined with ids or filters", "Use one or the other.");
   }
   if (!args["all-failed"] && !isFiltered && typed.length === 0) {
     throw usage(
-      "say which: ids, - for ids from stdin, or a filter",
-      "Such as `webhookd replay --status-code 5xx --since 2h`; everything that failed is --all-failed.",
+      "nothing was named: give event ids, - for ids from stdin, or a filter",
+      "For example `webhookd replay --status-code 5xx --since 2h`, or --all-failed for everything that failed.",
     );
   }
   if (status !== undefined && status !== "failed" && status !== "delivered") {
-    throw usage(`--status ${status} cannot be replayed`, "It takes failed, or delivered to send those again.");
+    throw usage(`--status ${status} cannot be replayed`, "Use failed, or delivered to send those again.");
   }
   const events = typed.length === 0 ? undefined : await readIds(typed, io);
   const filter = {
@@ -53,13 +53,13 @@ async function readIds(typed: readonly string[], io: Io): Promise<string[]> {
     else for (const id of await pipedIds(io)) ids.add(id);
   }
   if (ids.size === 0) {
-    throw new Failure("conflict", "no ids came on stdin", "There is nothing to replay.", "nothing_to_replay");
+    throw new Failure("conflict", "no ids on stdin", "There is nothing to replay.", "nothing_to_replay");
   }
   if (ids.size <= MAX_IDS) return [...ids];
   // Several jobs would each keep the pace and try a canary of their own, and no plan would be over all of them.
   throw usage(
-    `${ids.size} ids are more than the ${MAX_IDS} that one job takes`,
-    "Say what they have in common, as in `webhookd replay --type budget.exceeded --since 2h`, or cut them with `split -l 1000`.",
+    `one job takes ${MAX_IDS} ids, and there are ${ids.size}`,
+    "Use a filter that fits them, such as `webhookd replay --type budget.exceeded --since 2h`, or split them with `split -l 1000`.",
   );
 }
 

@@ -48,7 +48,7 @@ export class Following {
     const { signal } = this.#options;
     const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
     for (let isLost = false; !signal.aborted;) {
-      let reason = "it ended the stream";
+      let reason = "the daemon ended the stream";
       try {
         for await (const told of this.#connection()) {
           isLost = false;
@@ -59,7 +59,7 @@ export class Following {
         reason = (error as Error).message;
       }
       if (signal.aborted) return;
-      if (!isLost) yield note(`lost the daemon: ${reason}; trying again`, { kind: "lost" });
+      if (!isLost) yield note(`connection lost: ${reason}; reconnecting`, { kind: "lost" });
       isLost = true;
       await Promise.race([this.#io.sleep(RETRY_MS), aborted]);
     }
@@ -128,8 +128,8 @@ export class Following {
       if (++looked >= MOST_MISSED) break;
     }
     const whole = looked < MOST_MISSED;
-    const limit = whole ? "" : `, of the latest ${MOST_MISSED} deliveries alone`;
-    const text = `reconnected; what happened since ${new Date(seenAt).toISOString()} is not kept one by one. ${count(changed.length, "delivery", "deliveries")} changed, shown as they are now${limit}`;
+    const limit = whole ? "" : `, among the latest ${MOST_MISSED} deliveries`;
+    const text = `reconnected; what happened since ${new Date(seenAt).toISOString()} is no longer known one by one. ${count(changed.length, "delivery has", "deliveries have")} changed${limit}; they are shown as they are now`;
     yield note(text, { kind: "reload", since: new Date(seenAt).toISOString(), shown: changed.length, whole });
     yield* this.#list(changed);
   }
@@ -152,7 +152,7 @@ function reconnected(missed: readonly (Change | Counts)[]): Note {
     one.kind === "counts" ? one.data.data.reduce((sum, { count }) => sum + count, 0) : 1,
   );
   const number = counts.reduce((sum, count) => sum + count, 0);
-  return note(`reconnected, ${number} missed, shown`, { kind: "reconnected", missed: number });
+  return note(`reconnected; the ${number} missed follow`, { kind: "reconnected", missed: number });
 }
 
 function note(text: string, data: Note["data"]): Note {

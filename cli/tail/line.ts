@@ -24,5 +24,5 @@ function wordsOf(change: Change, glyphs: Glyphs): string {
 export function countLine({ kind, endpoint, status, outcome, error, count: number }: CountedChanges): string {
   const what = count(number, kind === "attempt" ? "attempt" : "change", kind === "attempt" ? "attempts" : "changes");
   const how = [outcome, error, status].filter((word) => word !== null).join(", ");
-  return `${what} more at ${endpoint}: ${how === "" ? kind : how}; too many at once to tell one by one`;
+  return `${what} more at ${endpoint}: ${how === "" ? kind : how}; too many at once to show each`;
 }

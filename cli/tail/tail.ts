@@ -46,7 +46,7 @@ export const eventsTail = command({
     "webhookd events tail --status failed --since 10m",
     "webhookd events tail --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --attempts -n 0 --exit-after 1 --json",
   ],
-  /** Runs until it is interrupted, nobody reads any more, or `--exit-after` lines were said. */
+  /** Runs until it is interrupted, the reader is gone, or `--exit-after` lines were said. */
   async run(args, io) {
     const words = readWords(args, io.now());
     const history =
@@ -129,8 +129,8 @@ function readWords(args: Args, now: number): { readonly [W in FilterWord]?: stri
   const words = readQuery(args, now, WORDS);
   if (words.status !== undefined && !STATUSES.includes(words.status)) {
     const near = nearest(words.status, STATUSES);
-    const hint = near === null ? `Changes are to ${STATUSES.join(", ")}.` : `Did you mean ${near}?`;
-    throw usage(`nothing becomes ${words.status}`, hint);
+    const hint = near === null ? `It takes ${STATUSES.join(", ")}.` : `Did you mean ${near}?`;
+    throw usage(`no delivery changes to ${words.status}`, hint);
   }
   return words;
 }

@@ -33,7 +33,7 @@ export class Wants {
     return type === undefined || type === (await this.#typeOf(data.delivery, data.event));
   }
 
-  /** Of those that were only counted, what may be meant: nobody knows their types. */
+  /** Of those that were only counted, what may be meant: their types are not known. */
   counted(counts: readonly CountedChanges[]): readonly CountedChanges[] {
     const { attempts, error } = this.#wanted;
     return counts.filter(
@@ -41,7 +41,7 @@ export class Wants {
     );
   }
 
-  /** Null when nobody knows it any more. */
+  /** Null when it is not known any more. */
   async #typeOf(delivery: string | null, event: string | null): Promise<string | null> {
     const key = event ?? delivery!;
     if (this.#types.size > REMEMBERED) this.#types.clear();

@@ -89,11 +89,11 @@ function refuseWithoutTerminal({ stdin, stdout, env }: Io): void {
     : !stdout.isTTY
       ? "stdout is not a terminal"
       : env.TERM === "dumb"
-        ? "TERM is dumb, and this terminal cannot move its cursor"
+        ? "TERM is dumb, so this terminal cannot move its cursor"
         : env.INK_SCREEN_READER === "true"
-          ? "a screen that is drawn again and again is nothing to be read aloud"
+          ? "a screen reader cannot follow a screen that is redrawn all the time"
           : null;
   if (what === null) return;
-  const hint = "These can do it in lines: `webhookd events tail` and `webhookd status`.";
+  const hint = "Use `webhookd events tail` and `webhookd status` instead.";
   throw new Failure("usage", `the dashboard needs a terminal: ${what}`, hint);
 }

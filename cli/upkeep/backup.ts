@@ -69,8 +69,8 @@ function linesOf({ events, endpoints, bytes, schema, sha256, sealed }: Backup): 
     `${count(events, "event", "events")} and ${count(endpoints, "endpoint", "endpoints")}, ${size(bytes)}, schema ${schema}, checked.`,
     `sha256 ${sha256}`,
     sealed
-      ? "secret.key is in it, sealed: this file and the passphrase are all that webhookd restore needs."
-      : "secret.key is not in it: keep a copy of that, or seal it in with --seal-with FILE.",
+      ? "It includes secret.key, sealed: to restore, you need only this file and the passphrase."
+      : "It does not include secret.key: keep a copy of that, or include it with --seal-with FILE.",
     "Copy it off this host.",
   ];
 }
@@ -78,10 +78,10 @@ function linesOf({ events, endpoints, bytes, schema, sha256, sealed }: Backup): 
 function requireOnePlace(args: Args): void {
   const named = (["url", "socket", "key-file"] as const).find((flag) => args[flag] !== undefined);
   if (args.offline && named !== undefined) {
-    throw usage(`--offline asks no daemon, and --${named} names one`, "Drop one.");
+    throw usage(`--offline asks no daemon, but --${named} names one`, "Drop one of them.");
   }
   if (args.offline || args["data-dir"] === undefined) return;
-  throw usage("--data-dir goes with --offline", "A daemon knows its own.");
+  throw usage("--data-dir needs --offline", "A running daemon knows its own.");
 }
 
 /** The passphrase goes to the daemon, which keeps it nowhere. */

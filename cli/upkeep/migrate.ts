@@ -20,7 +20,7 @@ export const migrate = command({
   ],
   async run(args, io) {
     if (args.status && args["dry-run"]) {
-      throw usage("--status and --dry-run are two questions", "Give one.");
+      throw usage("--status and --dry-run cannot be combined", "Use one of them.");
     }
     const config = configOf(args, io);
     const how = args.status ? "status" : args["dry-run"] ? "dry-run" : "migrate";
@@ -33,9 +33,9 @@ export const migrate = command({
 });
 
 function linesOf({ schema, wanted, steps, copy }: MigrationReport, how: MigrateOptions["how"]): string[] {
-  if (steps.length === 0) return [`The store has schema ${schema}, which is this version's.`];
+  if (steps.length === 0) return [`The store has schema ${schema}, as this version needs. Nothing to migrate.`];
   const list = steps.map(({ to, name }) => `  to ${to}: ${name}`);
   if (how === "status") return [`The store has schema ${schema}, and this version needs ${wanted}:`, ...list];
-  if (how === "dry-run") return [`These steps succeed on this data, and were undone:`, ...list];
+  if (how === "dry-run") return [`These steps work on this data, and were undone:`, ...list];
   return [`Migrated the store from schema ${schema} to ${wanted}:`, ...list, `To go back: webhookd restore ${copy}`];
 }

@@ -4,9 +4,9 @@ import { readPassphrase } from "../../src/passphrase.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 
-/** `twice` for one that nobody could read again if it was mistyped. */
+/** `twice` for a new one: if it was mistyped, it could not be recovered. */
 export async function sealingPassphrase(from: string, { stdin }: Io, { twice }: { twice: boolean }): Promise<string> {
-  const name = from === "-" ? "what was given" : from;
+  const name = from === "-" ? "the passphrase given" : from;
   let judged = from === "-" ? null : readPassphrase(from);
   if (judged === null && !stdin.isTTY) judged = judgePassphrase((await stdin.read()).toString());
   if (judged === null) {

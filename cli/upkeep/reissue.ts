@@ -1,6 +1,6 @@
 import type { Affected } from "../../src/offline.ts";
 import { command, CONFIG, JSON_FLAG } from "../command.ts";
-import { confirm, requireSomebody } from "../confirm.ts";
+import { confirm, requireConsent } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../output/print.ts";
@@ -18,7 +18,7 @@ export const secretsReissue = command({
   examples: ["webhookd secrets reissue", "webhookd secrets reissue --data-dir /var/lib/webhookd --yes --json"],
   /** The secrets themselves are shown by nothing here. */
   async run(args, io) {
-    requireSomebody("reissuing every secret", args, io);
+    requireConsent("reissuing every secret", args, io);
     const config = configOf(args, io);
     const { reissue } = await import("../../src/offline.ts");
     const reissued = await reissue(config, async (endpoints) => {
@@ -36,9 +36,9 @@ export const secretsReissue = command({
 
 function factsOf(endpoints: readonly Affected[]): string[] {
   return [
-    `${count(endpoints.length, "endpoint gets", "endpoints get")} a new signing secret, and the people of each must be given it.`,
-    "The store will be paused. Values of headers are lost: what their endpoints are owed waits until they are given anew.",
-    "If there is any copy of secret.key, or a backup that it is sealed in, stop here: webhookd restore --key-only",
+    `${count(endpoints.length, "endpoint gets", "endpoints get")} a new signing secret, which the people who run its receiver must be given.`,
+    "Sending will be paused. Values of custom headers are lost: deliveries to those endpoints wait until you set them again.",
+    "If you have any copy of secret.key, or a backup that includes it, stop here and run webhookd restore --key-only",
   ];
 }
 
@@ -46,21 +46,21 @@ function tell(io: Io, keyFile: string, endpoints: readonly Affected[]): void {
   const headed = endpoints.filter(({ lostHeaders }) => lostHeaders.length > 0);
   say(
     io,
-    `${count(endpoints.length, "endpoint has", "endpoints have")} a new signing secret. Tell the people of each:`,
+    `${count(endpoints.length, "endpoint has", "endpoints have")} a new signing secret. Tell the people who run:`,
   );
   table(endpoints, io);
-  say(io, `The new key is ${keyFile}: copy it off this host.`);
-  say(io, "The store is PAUSED. Next:");
+  say(io, `The new key is ${keyFile}. Copy it off this host.`);
+  say(io, "Sending is PAUSED. Next:");
   say(io, "  webhookd serve");
-  say(io, "  webhookd endpoints secret ep_…            shows the new secret of each");
+  say(io, "  webhookd endpoints secret ep_…            to see each new secret");
   if (headed.length > 0) {
     say(
       io,
-      "  webhookd endpoints update ep_… --headers-from FILE   for those with lost headers, which wait until then",
+      "  webhookd endpoints update ep_… --headers-from FILE   for each endpoint that lost headers, which waits until then",
     );
   }
-  say(io, "  webhookd resume                           once the receivers have them");
-  note(io, "Publishes that are repeated with an Idempotency-Key from before count as new.");
+  say(io, "  webhookd resume                           once the receivers have their secrets");
+  note(io, "A publish repeated with an earlier Idempotency-Key counts as new.");
 }
 
 function table(endpoints: readonly Affected[], io: Io): void {

@@ -36,7 +36,7 @@ export const secretsRekey = command({
 async function daemonOf(args: Args, io: Io): Promise<Client | null> {
   const flag = (["url", "socket", "key-file"] as const).find((name) => args[name] !== undefined);
   if (flag !== undefined && args["data-dir"] !== undefined) {
-    throw usage(`--data-dir names a directory, and --${flag} a daemon`, "Drop one.");
+    throw usage(`--data-dir names a directory, but --${flag} a daemon`, "Drop one of them.");
   }
   const isNamed = flag !== undefined || Boolean(io.env.WEBHOOKD_URL || io.env.WEBHOOKD_SOCKET);
   if (isNamed && args["data-dir"] === undefined) return connect(args, io);
@@ -67,11 +67,9 @@ async function offline(args: Args, io: Io): Promise<Rekeyed> {
 
 function linesOf({ resealed, secret_key_file, key_id, kept, damaged }: Rekeyed): string[] {
   return [
-    `${count(resealed, "endpoint is", "endpoints are")} sealed with a new key, id ${key_id}: ${secret_key_file}. No endpoint's secret changed.`,
-    "Copy it off this host, and make a backup: webhookd backup --seal-with FILE",
-    ...(kept === null
-      ? []
-      : [`Older backups that hold no key need the old one: ${kept}. Remove it when they are gone.`]),
-    ...(damaged.length === 0 ? [] : [`Did not open before either, and stay damaged: ${damaged.join(", ")}`]),
+    `${count(resealed, "endpoint is", "endpoints are")} now sealed with the new key ${key_id} in ${secret_key_file}. No signing secret changed.`,
+    "Copy that file off this host, and make a backup: webhookd backup --seal-with FILE",
+    ...(kept === null ? [] : [`Older backups without a key need the old one: ${kept}. Remove it once they are gone.`]),
+    ...(damaged.length === 0 ? [] : [`These could not be read before, and stay damaged: ${damaged.join(", ")}`]),
   ];
 }

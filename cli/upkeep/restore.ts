@@ -37,12 +37,13 @@ export const restore = command({
   ],
   async run(args, io) {
     if (args["seal-with"] !== undefined && args["secret-key"] !== undefined) {
-      throw usage("--seal-with and --secret-key are two ways to one key", "Give one.");
+      throw usage("--seal-with and --secret-key both name the key", "Use one of them.");
     }
     const config = configOf(args, io);
     const { dir } = config.data;
     const backup = resolve(args.file);
-    if (!existsSync(backup)) throw new Failure("not_found", `there is no file ${backup}`, "Look into [backup] dir.");
+    if (!existsSync(backup))
+      throw new Failure("not_found", `there is no file ${backup}`, "Backups are in [backup] dir.");
     if (args["key-only"]) return onlyKey(args, backup, io);
     if (!args.yes && !io.stdin.isTTY && existsSync(join(dir, "webhookd.db"))) {
       throw usage(`--yes is missing: the store in ${dir} would be replaced`);
@@ -62,14 +63,14 @@ export const restore = command({
 });
 
 async function onlyKey(args: Args, backup: string, io: Io): Promise<number> {
-  if (args["secret-key"] !== undefined) throw usage("--key-only takes the key out of the backup", "Drop --secret-key.");
+  if (args["secret-key"] !== undefined) throw usage("--key-only takes the key from the backup", "Drop --secret-key.");
   const { passphrase } = sealOf(args, io);
   const { restoreOnlyKey } = await import("../../src/offline.ts");
   const { keyFile, kept } = await restoreOnlyKey(configOf(args, io), { backup, passphrase });
   if (args.json) sayJson(io, { secret_key: { file: keyFile, from: "sealed" }, kept: kept === null ? [] : [kept] });
   else {
-    say(io, `secret.key was sealed in it: ${keyFile}. The store is as it was.`);
-    if (kept !== null) say(io, `What lay in its place is kept: ${kept}`);
+    say(io, `secret.key was sealed in the backup; it is now ${keyFile}. The store is unchanged.`);
+    if (kept !== null) say(io, `The file that was there is kept: ${kept}`);
     say(io, "Copy it off this host. Next: webhookd serve");
   }
   return EXIT.ok;
@@ -84,8 +85,8 @@ function sealOf(args: Args, io: Io) {
 
 async function isAgreed(found: FoundBackup, dir: string, io: Io): Promise<boolean> {
   const talk = { ...io, stdout: io.stderr };
-  say(talk, `${nameOf(found)} would take the place of the store in ${dir}, which is kept beside it.`);
-  return (await io.stdin.ask("Type yes to go on: ")) === "yes";
+  say(talk, `${nameOf(found)} would replace the store in ${dir}, which is kept beside it.`);
+  return (await io.stdin.ask("Type yes to continue: ")) === "yes";
 }
 
 interface Told {
@@ -98,7 +99,7 @@ function tell(io: Io, { restored, dir, args }: Told): void {
   const { due, kept, schema, migratedTo } = restored;
   say(io, `Restored ${nameOf(restored)} into ${dir}.`);
   if (schema !== migratedTo) say(io, `Its schema was migrated from ${schema} to ${migratedTo}.`);
-  if (kept.length > 0) say(io, `What was there is kept: ${kept.map((name) => join(dir, name)).join(", ")}`);
+  if (kept.length > 0) say(io, `The old files are kept: ${kept.map((name) => join(dir, name)).join(", ")}`);
   say(io, `${keyText(restored)} ${adminKeyText(restored)}`);
   if (due.oldestDueAt === null) say(io, "Nothing is pending.");
   else {
@@ -121,29 +122,30 @@ function tell(io: Io, { restored, dir, args }: Told): void {
   }
   const named = args["data-dir"] === undefined ? "" : ` --data-dir ${quote(args["data-dir"])}`;
   const socket = args["data-dir"] === undefined ? "" : ` --socket ${quote(join(dir, "webhookd.sock"))}`;
-  say(io, "The store is PAUSED. What was delivered after the backup was made would be sent again,");
-  say(io, "what was published after it is not in it, and keys revoked after it work again.");
+  say(io, "Sending is PAUSED. What was delivered after the backup was made would be sent again,");
+  say(io, "what was published after it is missing, and API keys revoked after it are valid again.");
   say(io, "Next:");
   say(io, `  webhookd serve${named}`);
   say(io, `  webhookd status${socket}`);
   say(io, `  webhookd resume${socket}`);
-  if (kept.length > 0) say(io, `Back: webhookd restore ${quote(join(dir, kept.find(isDatabase) ?? kept[0]!))}${named}`);
+  if (kept.length > 0)
+    say(io, `To undo: webhookd restore ${quote(join(dir, kept.find(isDatabase) ?? kept[0]!))}${named}`);
 }
 
 const isDatabase = (name: string) => name.startsWith("webhookd.db.before-restore-");
 
 function nameOf({ at, events, endpoints }: FoundBackup): string {
-  const made = at === null ? "a database that no backup made" : `the backup of ${instant(at)}`;
+  const made = at === null ? "a database that is not a backup" : `the backup of ${instant(at)}`;
   return `${made} (${count(events, "event", "events")}, ${count(endpoints, "endpoint", "endpoints")})`;
 }
 
 function keyText({ key, keyFile }: Restored): string {
-  const how = { sealed: "was sealed in it", given: "is your copy", there: "was there already" }[key];
+  const how = { sealed: "was sealed in it", given: "is your copy", there: "was already there" }[key];
   return `secret.key ${how}: ${keyFile}.`;
 }
 
 function adminKeyText({ newAdminKey, adminKeyFile }: Restored): string {
-  return newAdminKey ? `A new admin's key is in ${adminKeyFile}.` : `The admin's key in ${adminKeyFile} works.`;
+  return newAdminKey ? `A new admin key is in ${adminKeyFile}.` : `The admin key in ${adminKeyFile} is still valid.`;
 }
 
 function jsonOf({ at, due, ...restored }: Restored) {

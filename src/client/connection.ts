@@ -43,7 +43,7 @@ export function send(
         ? httpRequest({ ...common, socketPath: target.socket, path }, resolve)
         : (target.url.protocol === "https:" ? httpsRequest : httpRequest)(locate(target.url, path), common, resolve);
     request.on("error", reject);
-    request.on("timeout", () => request.destroy(new Error("it fell silent")));
+    request.on("timeout", () => request.destroy(new Error("it stopped answering")));
     request.end(body);
   });
 }

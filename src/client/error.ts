@@ -29,17 +29,17 @@ export class ClientError extends Error {
 /** `name` is how messages call the daemon. */
 export function notReached(name: string, error: NodeJS.ErrnoException, timedOut: boolean): ClientError {
   if (error.code === "EACCES" || error.code === "EPERM") {
-    const hint = "Run as its user or a member of its group, or name the daemon: --url URL --key-file FILE.";
+    const hint = "Run this as its user or a member of its group, or use --url URL --key-file FILE.";
     return new ClientError("not_allowed", "forbidden", `you may not open ${name} (permission denied)`, hint);
   }
   const reason = timedOut ? "no answer in time" : (REASONS[error.code ?? ""] ?? error.code ?? error.message);
-  const hint = "Is `webhookd serve` running there? Name another one: --socket PATH, or --url URL --key-file FILE.";
+  const hint = "Is `webhookd serve` running there? Name another daemon: --socket PATH, or --url URL --key-file FILE.";
   return new ClientError("unreachable", "unreachable", `cannot reach the daemon at ${name} (${reason})`, hint);
 }
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file",
-  ECONNREFUSED: "nothing listens there",
+  ECONNREFUSED: "nothing is listening there",
   ECONNRESET: "it closed the connection",
   ENOTFOUND: "no such host",
 };

@@ -47,9 +47,9 @@ export function readFilter(text: string): ReadFilter {
     const word = FILTER_WORDS.find((known) => known === name);
     const add = (what: string, hint: string) => mistakes.push({ at, what, hint });
     if (word === undefined)
-      add(`"${typed}" is no filter`, guess(name, FILTER_WORDS, `Words are ${list(FILTER_WORDS)}.`));
-    else if (value === "") add(`${word}: needs a value`, `Such as ${EXAMPLES[word]}.`);
-    else if (filter[word] !== undefined) add(`${word}: is given twice`, "One value each.");
+      add(`"${typed}" is not a filter`, guess(name, FILTER_WORDS, `The filters are ${list(FILTER_WORDS)}.`));
+    else if (value === "") add(`${word}: needs a value`, `For example ${EXAMPLES[word]}.`);
+    else if (filter[word] !== undefined) add(`${word}: is given twice`, "Give it once.");
     else {
       const fault = faultOf(word, value);
       if (fault === null) filter[word] = value;
@@ -81,14 +81,14 @@ export function faultOf(word: FilterWord, value: string): string | null {
     case "error":
       return someOf(value, ATTEMPT_ERRORS);
     case "status_code":
-      return /^[1-9](?:\d\d|xx)$/.test(value) ? null : "It is a status such as 503, or 5xx for all of 500 to 599.";
+      return /^[1-9](?:\d\d|xx)$/.test(value) ? null : "It must be a status such as 503, or 5xx for 500 to 599.";
     case "since":
     case "until":
-      return readInstant(value, 0) === null ? "It is a time such as 2h (ago) or 2026-11-20T09:00Z." : null;
+      return readInstant(value, 0) === null ? "It must be a time such as 2h (ago) or 2026-11-20T09:00Z." : null;
     case "endpoint":
-      return isId("ep", value) ? null : "It is an endpoint's id: ep_ and 26 characters.";
+      return isId("ep", value) ? null : "It must be the id of an endpoint: ep_ and 26 characters.";
     case "event":
-      return isId("evt", value) ? null : "It is an event's id: evt_ and 26 characters.";
+      return isId("evt", value) ? null : "It must be the id of an event: evt_ and 26 characters.";
     case "test":
       return oneOf(value, ["true", "false"]);
     case "type":
@@ -124,7 +124,7 @@ const EXAMPLES: { readonly [W in FilterWord]: string } = {
 };
 
 function oneOf(value: string, known: readonly string[]): string | null {
-  return known.includes(value) ? null : guess(value, known, `It is one of ${list(known)}.`);
+  return known.includes(value) ? null : guess(value, known, `It must be one of ${list(known)}.`);
 }
 
 /** Several with commas between them. */

@@ -47,7 +47,7 @@ it("webhookd attempts show lets nothing that a receiver said steer the terminal"
   };
   const { out } = await typed(["attempts", "show", anAttempt.id], { answers: { getAttempt: attempt } });
   expect(out).toMatch(/^[^\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]*$/);
-  expect(out).toContain("answer body, its beginning\n  one\n  <U+001B>[2J<U+0007><U+202E>  two\n");
+  expect(out).toContain("answer body (beginning)\n  one\n  <U+001B>[2J<U+0007><U+202E>  two\n");
 });
 
 describe("webhookd deliveries attempt", () => {
@@ -79,7 +79,7 @@ describe("webhookd deliveries attempt", () => {
   it.each([
     [
       { ...aHalt, reason: "operator" as const, detail: "the brake was put on by socket: bank maintenance" },
-      "Not attempted yet: the brake was put on by socket: bank maintenance. To go on: webhookd resume.",
+      "Not attempted yet: the brake was put on by socket: bank maintenance. To resume: webhookd resume.",
     ],
     [aHalt, `Not attempted yet: ${aHalt.detail}.`],
   ])("says at once why none is made: %j", async (halt, told) => {
@@ -92,6 +92,10 @@ describe("webhookd deliveries attempt", () => {
 
   it("--no-wait asks for it and no more", async () => {
     const { code, out, daemon } = await typed(["deliveries", "attempt", before.id, "--no-wait"]);
-    expect([code, out, daemon.asked()]).toEqual([EXIT.ok, `${before.id}  is attempted now\n`, ["attemptDelivery"]]);
+    expect([code, out, daemon.asked()]).toEqual([
+      EXIT.ok,
+      `${before.id}  queued for an attempt now\n`,
+      ["attemptDelivery"],
+    ]);
   });
 });

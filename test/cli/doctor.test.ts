@@ -135,7 +135,7 @@ describe("doctor", () => {
     expect(said.lines.at(-1)).toBe("FAIL daemon");
     expect(said.lines).toContain("ok files");
     expect(only(said, "data")).toEqual([
-      expect.objectContaining({ what: `${dir}, the directory by this command's configuration` }),
+      expect.objectContaining({ what: `${dir}, the directory in this command's configuration` }),
     ]);
   });
 
@@ -145,7 +145,7 @@ describe("doctor", () => {
     const words = ["--socket", join(daemon.dir, "webhookd.sock")];
     const said = await doctor(aDataDirectory(), words, { WEBHOOKD_DATA_SECRET_KEY_FILE: "/nonexistent/key" });
     expect(only(said, "data")).toEqual([
-      expect.objectContaining({ what: `${daemon.dir}, the directory of the daemon that answers` }),
+      expect.objectContaining({ what: `${daemon.dir}, the directory of the running daemon` }),
     ]);
     expect(only(said, "files")).toEqual([
       expect.objectContaining({ level: "FAIL", todo: `chmod 600 ${join(daemon.dir, "admin.key")}` }),

@@ -16,7 +16,7 @@ describe("webhookd endpoints rotate-secret and secret", () => {
     const switched = await endpoints(["rotate-secret", id, "--overlap=0s"], {
       answers: { rotateSecret: { signing_secret: SECRET } },
     });
-    expect([switched.out, switched.err]).toEqual([`${SECRET}\n`, expect.stringContaining("signs from now on")]);
+    expect([switched.out, switched.err]).toEqual([`${SECRET}\n`, expect.stringContaining("in use from now on")]);
   });
 
   it("bring one along without printing it", async () => {

@@ -74,7 +74,7 @@ describe("webhookd endpoints add", () => {
       refuse: (operation) => (operation === "rotateSecret" ? { status: 403 } : undefined),
     });
     expect([half.code, half.out]).toEqual([EXIT.not_allowed, ""]);
-    expect(half.err).toContain(`${id} was added, but not with that secret`);
+    expect(half.err).toContain(`${id} was added, but without that secret`);
   });
 
   it("takes all types of the catalogue", async () => {
@@ -85,7 +85,7 @@ describe("webhookd endpoints add", () => {
 
   it.each([
     ["transaction.enrichd", 'there is no event type "transaction.enrichd"', "Did you mean transaction.enriched?"],
-    ["nothing.like.it", 'there is no event type "nothing.like.it"', "There are transaction.enriched."],
+    ["nothing.like.it", 'there is no event type "nothing.like.it"', "The event types are transaction.enriched."],
   ])("of the unknown type %s it says what was meant", async (type, what, hint) => {
     const fault = { pointer: "/events/0", code: "unknown_event_type", detail: "is not a known event type" };
     const { code, err } = await endpoints([...words, type], { refuse: refusing(fault) });
@@ -103,14 +103,14 @@ describe("webhookd endpoints add", () => {
   });
 
   it.each([
-    [["--rate=fast"], "--rate is a number"],
-    [["--rate=0"], "--rate is a number"],
-    [["--max-in-flight=0"], "--max-in-flight is a number from 1"],
-    [["--metadata=[1]"], "--metadata is no JSON object"],
+    [["--rate=fast"], "--rate must be a number"],
+    [["--rate=0"], "--rate must be a number"],
+    [["--max-in-flight=0"], "--max-in-flight must be a number from 1"],
+    [["--metadata=[1]"], "--metadata is not a JSON object"],
     [["--headers-from={dir}/none"], "there is no such file"],
-    [["--headers-from={dir}/s"], "--headers-from is no JSON"],
-    [["--secret-from={dir}/s"], "is no signing secret"],
-    [["--secret-from={dir}/s", "--secret-file={dir}/t"], "Give one of them"],
+    [["--headers-from={dir}/s"], "--headers-from is not JSON"],
+    [["--secret-from={dir}/s"], "does not hold a signing secret"],
+    [["--secret-from={dir}/s", "--secret-file={dir}/t"], "Use one of them"],
   ])("refuses %j before it asks anybody, and repeats no secret", async (more, message) => {
     const { code, err, daemon } = await endpoints([...words, "goal.achieved", ...more], { files: { s: "hushhush" } });
     expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
@@ -144,12 +144,12 @@ describe("webhookd endpoints update", () => {
     const { out } = await endpoints(["update", id, "--headers-from={dir}/h"], { files });
     expect(out).toBe(`${id} changed:\n  headers: now authorization\n`);
     const { out: same } = await endpoints(["update", id, "--rate=none"]);
-    expect(same).toBe(`${id} is as it was.\n`);
+    expect(same).toBe(`${id} is unchanged.\n`);
   });
 
   it.each([
-    [[], "say what to change"],
-    [["--events=all", "--add-event=goal.achieved"], "--events names all of them"],
+    [[], "nothing to change was given"],
+    [["--events=all", "--add-event=goal.achieved"], "--events replaces all event types"],
   ])("refuses %j before it asks anybody", async (more, message) => {
     const { code, err, daemon } = await endpoints(["update", id, ...more]);
     expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
@@ -159,7 +159,7 @@ describe("webhookd endpoints update", () => {
   it("refuses to take away a type that was not chosen", async () => {
     const { code, err, daemon } = await endpoints(["update", id, "--remove-event=goal.achieved"]);
     expect([code, daemon.asked()]).toEqual([EXIT.usage, ["getEndpoint"]]);
-    expect(err).toContain("It gets budget.exceeded.");
+    expect(err).toContain("It chose budget.exceeded.");
   });
 });
 
@@ -168,14 +168,14 @@ describe("webhookd endpoints enable and disable", () => {
     const held = { ...anEndpoint, enabled: false, health: { ...aHealth, pending: 0, held: 806 } };
     const enabled = await endpoints(["enable", id], { answers: { getEndpoint: held } });
     expect(enabled.last!.body).toEqual({ enabled: true, held: "release" });
-    expect(enabled.out).toBe(`${id} is enabled; 806 deliveries held for it sent now, slowly at first.\n`);
+    expect(enabled.out).toBe(`${id} is enabled; 806 held deliveries are sent now, slowly at first.\n`);
     const cancelled = await endpoints(["enable", id, "--cancel-held"], {
       answers: { getEndpoint: held },
       isTTY: true,
       input: ["yes"],
     });
     expect(cancelled.last!.body).toEqual({ enabled: true, held: "cancel" });
-    expect(cancelled.io.asked).toEqual([{ question: "Type yes to go on: ", hidden: false }]);
+    expect(cancelled.io.asked).toEqual([{ question: "Type yes to continue: ", hidden: false }]);
   });
 
   it("change what becomes of its events only when they are told to", async () => {
@@ -184,7 +184,7 @@ describe("webhookd endpoints enable and disable", () => {
       answers: { changeEndpoint: { ...anEndpoint, enabled: false, when_disabled: "skip" } },
     });
     expect(skipping.last!.body).toEqual({ enabled: false, when_disabled: "skip" });
-    expect(skipping.out).toContain("Its new events are skipped, and what waited for it is held.");
+    expect(skipping.out).toContain("Its new events are skipped; what was already waiting for it is held.");
     expect((await endpoints(["disable", id, "--skip", "--hold"])).code).toBe(EXIT.usage);
   });
 });
@@ -234,12 +234,12 @@ describe("webhookd endpoints test", () => {
       getStatus: { ...aStatus, not_sending: [{ ...aHalt, reason: "operator", detail }] },
     };
     const waited = await endpoints(["test", id], { answers });
-    const why = `Not attempted yet: ${detail}. To go on: webhookd resume. Look again`;
+    const why = `Not attempted yet: ${detail}. To resume: webhookd resume. To check again`;
     expect([waited.code, waited.out]).toEqual([EXIT.wait_ran_out, expect.stringContaining(why)]);
     const sent = await endpoints(["test", id, "--no-wait"], { answers });
     expect([sent.code, sent.out, sent.daemon.seen[0]!.path]).toEqual([
       EXIT.ok,
-      `${id}  on its way  evt_1\n`,
+      `${id}  queued  evt_1\n`,
       `/v1/webhooks/${id}/test`,
     ]);
   });

@@ -52,7 +52,7 @@ describe("webhookd events show", () => {
     const large = ANSWER.replace(DATA, () => JSON.stringify({ s: "x".repeat(10_000) }));
     const { out } = await events(["show", id], { answers: { getEvent: large } });
     expect(out.length).toBeLessThan(5000);
-    expect(out).toMatch(/x…\n {2}all of it: webhookd events show evt_\S+ --raw\n$/);
+    expect(out).toMatch(/x…\n {2}for all of it: webhookd events show evt_\S+ --raw\n$/);
   });
 
   it("says of each delivery what was tried, what is to come and what to type", async () => {
@@ -74,10 +74,10 @@ describe("webhookd events show", () => {
       },
     });
     for (const line of [
-      "  next attempt in 30m 12s, at 2023-11-14T22:43:32.000Z; at once: webhookd deliveries attempt dlv_",
-      `  kept while its endpoint is disabled; to send it: webhookd endpoints enable ${endpoint}\n`,
-      `  no attempts are left; to begin anew: webhookd replay ${id} --endpoint ${endpoint}\n`,
-      "  cancelled: nothing more is sent\n",
+      "  next attempt in 30m 12s, at 2023-11-14T22:43:32.000Z; to try now: webhookd deliveries attempt dlv_",
+      `  held while its endpoint is disabled; to send it: webhookd endpoints enable ${endpoint}\n`,
+      `  no attempts left; to start over: webhookd replay ${id} --endpoint ${endpoint}\n`,
+      "  cancelled: nothing more will be sent\n",
     ]) {
       expect(out).toContain(line);
     }
@@ -87,22 +87,22 @@ describe("webhookd events show", () => {
   it("says how many deliveries there are, and where the rest is, when not all are shown", async () => {
     const many = { ...anEvent, delivery_count: 2345, more_deliveries: `/v1/webhooks/deliveries?event=${id}` };
     const { out } = await events(["show", id], { answers: { getEvent: many } });
-    expect(out).toContain(`\n1 of 2,345 deliveries shown; all of them: webhookd deliveries list --event ${id}\n`);
+    expect(out).toContain(`\n1 of 2,345 deliveries shown; for all: webhookd deliveries list --event ${id}\n`);
     expect((await events(["show", id], { answers })).out).not.toContain("deliveries shown");
   });
 
   it("says when its data was erased; then there is no body", async () => {
     const erased = { getEvent: { ...anEvent, data: null } };
-    expect((await events(["show", id], { answers: erased })).out).toMatch(/\ndata was erased\n$/);
+    expect((await events(["show", id], { answers: erased })).out).toMatch(/\nthe data was erased\n$/);
     const raw = await events(["show", id, "--raw"], { answers: erased });
     expect([raw.code, raw.out]).toEqual([EXIT.conflict, ""]);
   });
 
   it.each([
-    [["--raw", "--json"], "two outputs"],
-    [["--raw", "--curl"], "two outputs"],
-    [["--endpoint=ep_06fbqxvx8r4m8q2v6ng0c3kz7t"], "goes with --curl"],
-    [["--force"], "goes with --raw"],
+    [["--raw", "--json"], "cannot be combined"],
+    [["--raw", "--curl"], "cannot be combined"],
+    [["--endpoint=ep_06fbqxvx8r4m8q2v6ng0c3kz7t"], "needs --curl"],
+    [["--force"], "needs --raw"],
   ])("refuses %j before it asks anybody", async (flags, message) => {
     const { code, err, daemon } = await events(["show", id, ...flags]);
     expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
@@ -186,7 +186,7 @@ describe("webhookd events send", () => {
     ["-", '{"a": ', /^webhookd: stdin:2:1: the JSON text has an unexpected end/],
     ['{"a":1,"a":2}', "", /^webhookd: --data:1:8: an object has the same key twice, at \/a/],
     ['{"a":"\n"}', "", /^webhookd: --data:1:6: the string at byte 5 does not end/],
-    ["[1]", "", /^webhookd: --data holds a JSON array\n {2}An event's data is an object\./],
+    ["[1]", "", /^webhookd: --data holds a JSON array\n {2}The data of an event must be an object\./],
     ["@{dir}/none.json", "", /none\.json cannot be read \(there is no such file\)/],
     ["{} {}", "", /^webhookd: --data:1:4: /],
   ])("refuses %s %j, says where it is wrong, and publishes nothing", async (data, text, message) => {
@@ -268,7 +268,7 @@ describe("webhookd events list", () => {
     ["--filter=statsu:failed", "Did you mean status?"],
     ["--status=faild", "Did you mean failed?"],
     ["--fields=tyep", "Did you mean type?"],
-    ["--limit=0", "--limit is a number from 1"],
+    ["--limit=0", "--limit must be a number from 1"],
   ])("refuses %s before it asks anybody", async (flag, message) => {
     const { code, err, daemon } = await events(["list", flag]);
     expect([code, daemon.seen]).toEqual([EXIT.usage, []]);

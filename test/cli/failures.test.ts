@@ -22,13 +22,15 @@ it("does not say that all is well while nothing can be sent", async () => {
   );
   const io = new FakeIo();
   await webhookd(io, "failures", "--socket", daemon.socket);
-  expect(io.out).toContain("no DNS resolver could be reached. No delivery loses an attempt by it. To do: look at this");
+  expect(io.out).toContain(
+    "no DNS resolver could be reached. No delivery loses an attempt over it. To fix it: check this",
+  );
   expect(io.out).not.toContain("Nothing has failed");
 });
 
 it("says so when nothing has failed", async () => {
   const { code, io } = await failures({ ...someFailures, total: 0, data: [] });
-  expect([code, io.out]).toEqual([EXIT.ok, `Nothing has failed of what was received since ${someFailures.since}.\n`]);
+  expect([code, io.out]).toEqual([EXIT.ok, `No event received since ${someFailures.since} has failed.\n`]);
 });
 
 it("draws the hours in the signs that the terminal knows", async () => {

@@ -26,7 +26,7 @@ describe("webhookd keys create", () => {
     const words = ["--name", "billing", "--scope", "publish, read", "--socket", daemon.socket];
     expect(await webhookd(io, "keys", "create", ...words)).toBe(EXIT.ok);
     expect(io.out).toBe(`${TOKEN}\n`);
-    expect(io.err).toContain("shown once");
+    expect(io.err).toContain("shown only once");
     expect(io.err).not.toContain(TOKEN);
     expect(daemon.seen).toMatchObject([
       { method: "POST", path: "/v1/keys", body: { name: "billing", scopes: ["publish", "read"], tenant: "default" } },
@@ -59,9 +59,9 @@ describe("webhookd keys create", () => {
   it.each([
     ["--scope", "reed", "Did you mean read?"],
     ["--scope", "read,", 'there is no scope ""'],
-    ["--expires", "tomorrow", "--expires tomorrow is no duration"],
-    ["--expires", "0s", "is no duration"],
-    ["--expires", "99999999d", "is no duration"],
+    ["--expires", "tomorrow", 'must be a duration such as 30d or 2h, not "tomorrow"'],
+    ["--expires", "0s", "must be a duration"],
+    ["--expires", "99999999d", "must be a duration"],
   ])("refuses %s %s", async (flag, value, message) => {
     const [io, daemon] = [new FakeIo(), await created()];
     const scope = flag === "--scope" ? [] : ["--scope", "read"];
@@ -92,7 +92,7 @@ describe("webhookd keys list", () => {
     expect(lines[1]).toContain("a<U+001B>[2Jb<U+000A>c");
     expect(lines.map((line) => line.slice(lines[0]!.indexOf("STATE")))).toEqual([
       "STATE",
-      "works",
+      "valid",
       "until 2099-01-01T00:00:00.000Z",
       "expired 2020-01-01T00:00:00.000Z",
       "revoked 2021-01-01T00:00:00.000Z",

@@ -25,7 +25,11 @@ describe("an empty list", () => {
     ["jobs", "listJobs", "webhookd replay --all-failed"],
   ] as const)("of %s says what makes the first one", async (noun, operation, first) => {
     const { code, out, err } = await typed([noun, "list"], { answers: { [operation]: EMPTY } });
-    expect({ code, out, err }).toEqual({ code: EXIT.ok, out: "", err: `There is none yet. The first one: ${first}\n` });
+    expect({ code, out, err }).toEqual({
+      code: EXIT.ok,
+      out: "",
+      err: `There are none yet. To make the first: ${first}\n`,
+    });
   });
 
   it("that was narrowed says that nothing matches", async () => {
@@ -50,7 +54,7 @@ describe("an id", () => {
 
 describe("what is missing", () => {
   it.each([
-    ["attempts list", "an event (evt_…), a delivery (dlv_…) or an endpoint (ep_…)"],
+    ["attempts list", "Event (evt_…), delivery (dlv_…) or endpoint (ep_…)"],
     ["completions", "SHELL: bash, zsh or fish."],
     ["keys create --name n", "--scope: "],
   ])("from %s is described", async (line, description) => {
@@ -62,14 +66,14 @@ describe("what is missing", () => {
 
 it("the name of a file in place of data is told how a file is named", async () => {
   const send = (data: string) => typed(["events", "send", "--type", "budget.exceeded", "--data", data]);
-  expect((await send("event.json")).err).toContain("A file is meant with @: --data @event.json.");
+  expect((await send("event.json")).err).toContain("To read a file, write --data @event.json.");
   expect((await send('{"a":')).err).not.toContain("@");
 });
 
 it("a second pause says that the first one's reason stays", async () => {
   const paused = { at: "2026-11-20T09:00:00.000Z", by: "socket", reason: "the first" };
   const answers = { pauseDaemon: { paused } };
-  expect((await typed(["pause", "another"], { answers })).err).toContain("It was paused before");
+  expect((await typed(["pause", "another"], { answers })).err).toContain("It was already paused");
   expect((await typed(["pause", "the first"], { answers })).err).toBe("");
 });
 
@@ -84,7 +88,7 @@ it("doctor and status say sizes in the same words", async () => {
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const io = new FakeIo({ env: { WEBHOOKD_DATA_DIR: dir } });
   await webhookd(io, "doctor", "--offline");
-  expect(io.out).toMatch(/disk: [\d.]+ [KMGT]iB free, the floor is 512 MiB/);
+  expect(io.out).toMatch(/disk: [\d.]+ [KMGT]iB free, 512 MiB are needed/);
 });
 
 describe("a table that does not fit", () => {

@@ -31,9 +31,9 @@ describe("webhookd status", () => {
     const { code, io } = await status([{ oldest_due_at: "2023-11-14T22:11:50.000Z", departures: ["Delays are 1s."] }]);
     expect(code).toBe(EXIT.ok);
     expect(io.out).toMatch(
-      /^webhookd 1\.0\.0: ready, up 1h 50m\n {2}attempts {2}go on\n {2}due {7}the oldest 1m 30s ago\n/,
+      /^webhookd 1\.0\.0: ready, up 1h 50m\n {2}sending {3}on\n {2}due {7}the oldest 1m 30s ago\n/,
     );
-    expect(io.out).toContain("  disk      49 GiB free, publishes are refused under 512 MiB\n");
+    expect(io.out).toContain("  disk      49 GiB free; publishes are refused below 512 MiB\n");
     expect(io.out).toContain("  Delays are 1s.\n");
   });
 
@@ -76,9 +76,9 @@ describe("webhookd pause and resume", () => {
     }));
     const io = new FakeIo();
     expect(await webhookd(io, "pause", "a flood", "--socket", daemon.socket)).toBe(EXIT.ok);
-    expect(io.out).toContain(`Paused since ${aPause.at} by ${aPause.by}: ${aPause.reason}\n`);
+    expect(io.out).toContain(`Sending is paused since ${aPause.at} by ${aPause.by}: ${aPause.reason}\n`);
     expect(await webhookd(io, "resume", "--socket", daemon.socket)).toBe(EXIT.ok);
-    expect(io.out).toMatch(/Attempts go on\.\n$/);
+    expect(io.out).toMatch(/Sending is resumed\.\n$/);
     expect(daemon.seen.map(({ method, path, body }) => [method, path, body])).toEqual([
       ["POST", "/v1/pause", { reason: "a flood" }],
       ["POST", "/v1/resume", undefined],
@@ -97,7 +97,7 @@ describe("webhookd backup", () => {
     expect(await webhookd(io, "backup", "--socket", daemon.socket)).toBe(EXIT.ok);
     expect(io.out).toBe(`${aBackup.file}\n`);
     expect(io.err).toContain(`sha256 ${aBackup.sha256}`);
-    expect(io.err).toContain("secret.key is in it, sealed");
+    expect(io.err).toContain("It includes secret.key, sealed");
     expect(daemon.seen).toEqual([expect.objectContaining({ path: "/v1/backups", body: {} })]);
   });
 
@@ -105,7 +105,7 @@ describe("webhookd backup", () => {
     const daemon = await fakeDaemon(() => ({ status: 201, body: { ...aBackup, sealed: false } }));
     const io = new FakeIo();
     expect(await webhookd(io, "backup", "--socket", daemon.socket)).toBe(EXIT.ok);
-    expect(io.err).toContain("secret.key is not in it");
+    expect(io.err).toContain("It does not include secret.key");
   });
 
   const PASSPHRASE = "correct horse battery";

@@ -20,7 +20,7 @@ describe("webhookd doctor --repair-secret", () => {
     ]);
     expect(out).toContain(`Tell the people of ${anEndpoint.url} (tenant default, uid cus_7).\n`);
     expect(out).toContain(`webhookd endpoints secret ${id}\n`);
-    expect(out).toContain(`Damaged as well: headers; webhookd endpoints update ${id} --headers-from FILE\n`);
+    expect(out).toContain(`Also damaged: headers. To repair: webhookd endpoints update ${id} --headers-from FILE\n`);
     expect(out + err).not.toContain("whsec_");
     const json = await repair(["signing_secret"], "--json");
     expect(JSON.parse(json.out)).toMatchObject({ endpoint: id, made: "new_secret", uid: "cus_7" });
@@ -29,7 +29,7 @@ describe("webhookd doctor --repair-secret", () => {
   it("forgets a next secret that cannot be read, and leaves the current one", async () => {
     const { code, daemon, out } = await repair(["next_signing_secret"]);
     expect([code, daemon.asked()]).toEqual([EXIT.ok, ["getEndpoint", "abandonRotation"]]);
-    expect(out).toContain("the current one goes on signing");
+    expect(out).toContain("the current one stays in use");
   });
 
   it("rotates no secret that can be read", async () => {

@@ -38,7 +38,7 @@ describe("webhookd replay of many", () => {
   it("shows the plan, asks for the number, and has exactly what was planned done", async () => {
     const { code, io, drafts } = await replay({ io: person("441") }, "--status-code", "5xx", "--since", "2h");
     expect(code).toBe(EXIT.ok);
-    expect(io.asked).toEqual([{ question: "Type 441 to go on: ", hidden: false }]);
+    expect(io.asked).toEqual([{ question: "Type 441 to continue: ", hidden: false }]);
     const draft = { action: "replay", filter: { status_code: "5xx", since: "2023-11-14T20:13:20.000Z" } };
     const pace = { rate_per_second: 20, canary: false };
     expect(drafts).toEqual([
@@ -46,7 +46,7 @@ describe("webhookd replay of many", () => {
       { ...draft, ...pace, expect: 441 },
     ]);
     expect(io.err).toContain("441 deliveries to replay:\n  390  ep_06fbqxvx8r4m8q2v6ng0c3kz7t\n");
-    expect(io.err).toContain("38 of them had no answer in time");
+    expect(io.err).toContain("38 of them timed out");
     expect(io.err).toContain(`webhookd jobs cancel ${aJob.id}`);
     expect(io.out).toBe(`${aJob.id}\n`);
   });
@@ -75,7 +75,7 @@ describe("webhookd replay of many", () => {
   it("--dry-run shows the plan on stdout and stops", async () => {
     const { code, io, drafts } = await replay({}, "--endpoint", "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", "--dry-run");
     expect([code, drafts.length, io.err]).toEqual([EXIT.ok, 1, ""]);
-    expect(io.out).toContain("  at 20/s for each endpoint, about 20s\n");
+    expect(io.out).toContain("  at 20/s per endpoint, about 20s\n");
   });
 
   it("takes ids from arguments and from stdin, each once, up to what one job takes", async () => {
@@ -86,20 +86,18 @@ describe("webhookd replay of many", () => {
     expect(drafts[1]).toMatchObject({ filter: { events: ids }, rate_per_second: 0.5, canary: true });
     const tooMany = await replay(piped, EVENT, "-", "--yes");
     expect([tooMany.code, tooMany.drafts.length]).toEqual([EXIT.usage, 0]);
-    expect(tooMany.io.err).toContain(
-      "1001 ids are more than the 1000 that one job takes\n  Say what they have in common",
-    );
+    expect(tooMany.io.err).toContain("one job takes 1000 ids, and there are 1001\n  Use a filter that fits them");
   });
 
   it.each([
-    [[], [], EXIT.usage, "say which: ids, - for ids from stdin, or a filter"],
-    [["--all-failed", "--since", "2h"], [], EXIT.usage, "--all-failed is everything"],
+    [[], [], EXIT.usage, "nothing was named: give event ids, - for ids from stdin, or a filter"],
+    [["--all-failed", "--since", "2h"], [], EXIT.usage, "--all-failed cannot be combined with ids or filters"],
     [["--status", "pending"], [], EXIT.usage, "--status pending cannot be replayed"],
     [["--filter", "stats:failed"], [], EXIT.usage, "Did you mean status?"],
-    [["--all-failed", "--pace", "9000/s"], [], EXIT.usage, "no pace such as 20/s"],
-    [["--all-failed", "--force"], [], EXIT.usage, "--force is for one event"],
+    [["--all-failed", "--pace", "9000/s"], [], EXIT.usage, "must be a pace such as 20/s"],
+    [["--all-failed", "--force"], [], EXIT.usage, "--force needs exactly one event"],
     [["-"], [EVENT, "dlv_1"], EXIT.usage, "line 2 of stdin: dlv_1 is not the id of an event"],
-    [["-"], [""], EXIT.conflict, "no ids came on stdin"],
+    [["-"], [""], EXIT.conflict, "no ids on stdin"],
   ])("refuses %j with %j on stdin", async (words, input, exit, message) => {
     const { code, io, drafts } = await replay({ io: { input } }, ...words);
     expect([code, drafts.length, io.out]).toEqual([exit, 0, ""]);
@@ -129,12 +127,12 @@ describe("webhookd replay --wait", () => {
   });
 
   it.each([
-    [{ ...ended, delivered: 437, failed: 4 }, "why it fails: webhookd failures --since 2026-11-20T07:55:00.000Z\n"],
+    [{ ...ended, delivered: 437, failed: 4 }, "To see why: webhookd failures --since 2026-11-20T07:55:00.000Z\n"],
     [{ ...ended, delivered: 440, skipped: 1 }, "440 delivered, 0 failed, 1 skipped of 441"],
     [{ status: "cancelled", ended_at: "2026-11-20T09:56:00.000Z" }, "cancelled: 118 delivered"],
     [
       { status: "paused", paused_reason: "the canary to ep_1 failed" },
-      "paused itself, because the canary to ep_1 failed",
+      "paused itself because the canary to ep_1 failed",
     ],
   ])("exits 7 when it ends as %j", async (look, message) => {
     const { code, io } = await replay({ looks: [look] }, ...words);
@@ -145,13 +143,13 @@ describe("webhookd replay --wait", () => {
   it("exits 9 when --timeout is over, and waits for a job that somebody paused", async () => {
     const { code, io } = await replay({ looks: [{ status: "paused" }] }, ...words, "--timeout", "2m");
     expect([code, io.now()]).toEqual([EXIT.wait_ran_out, 1_700_000_120_000]);
-    expect(io.err).toContain(`${aJob.id} is not done yet: 120 of 441\n  Watch it: webhookd jobs show`);
+    expect(io.err).toContain(`${aJob.id} is not done yet: 120 of 441\n  To watch it: webhookd jobs show`);
   });
 
   it("waits through a restart of the daemon, and gives up on one that stays away", async () => {
     const { code, io } = await replay({ looks: ["shutting_down", "storage_unavailable", ended] }, ...words);
     expect(code).toBe(EXIT.ok);
-    expect(io.err).toMatch(/-- not now; job_\S+ goes on when it is back --\n-- the daemon is back --\n/);
+    expect(io.err).toMatch(/-- not now; job_\S+ continues once it is back --\n-- the daemon is back --\n/);
     const gone = await replay({ looks: ["storage_unavailable"] }, ...words);
     expect(gone.code).toBe(EXIT.refused);
     expect(gone.io.now()).toBeGreaterThan(1_700_000_300_000);
@@ -166,7 +164,7 @@ describe("webhookd replay --wait", () => {
     const code = await webhookd(io, "replay", "--json", ...words, "--socket", daemon.socket);
     expect(code).toBe(EXIT.sigint);
     expect(io.err).toContain(
-      `${aJob.id} goes on without this command. Watch it: webhookd jobs show ${aJob.id} --watch.`,
+      `${aJob.id} continues without this command. To watch it: webhookd jobs show ${aJob.id} --watch.`,
     );
     expect(io.watchesSignals).toBe(false);
     expect(daemon.seen.at(-1)).toMatchObject({ method: "GET" });

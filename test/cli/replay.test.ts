@@ -111,7 +111,7 @@ describe("webhookd replay", () => {
   it("exits 9 when nothing came back in 15 s", async () => {
     const { code, io } = await replay(await playing([[failed], [due]]));
     expect(code).toBe(EXIT.wait_ran_out);
-    expect(io.out).toContain("No answer within 15s; the daemon goes on");
+    expect(io.out).toContain("No answer within 15s; the daemon keeps trying");
     expect(io.now()).toBe(1_700_000_015_000);
   });
 
@@ -134,7 +134,7 @@ describe("webhookd replay", () => {
       ),
     );
     expect(code).toBe(EXIT.ok);
-    expect(io.out).toContain("  ep_2  left alone: endpoint_disabled\n");
+    expect(io.out).toContain("  ep_2  not replayed: endpoint_disabled\n");
   });
 
   it("sends its scope; --force waits for what was delivered before", async () => {

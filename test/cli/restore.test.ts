@@ -126,7 +126,7 @@ describe("webhookd restore", () => {
 
     const { code, out } = await restore([shared.plain, "--data-dir", crashed, "--yes"]);
     expect(code).toBe(EXIT.ok);
-    expect(out).toContain("The admin's key in");
+    expect(out).toContain("The admin key in");
     expect(readFileSync(join(crashed, "admin.key"), "utf8")).toBe(adminKey);
     const restored = await open({ dir: crashed });
     const events = [shared.first, shared.second, third].map((id) => restored.reads.getEvent(null, id));
@@ -148,7 +148,7 @@ describe("webhookd restore", () => {
       "--yes",
     ]);
     expect({ code: back.code, err: back.err }).toEqual({ code: EXIT.ok, err: "" });
-    expect(back.out).toContain("a database that no backup made");
+    expect(back.out).toContain("a database that is not a backup");
     const again = await open({ dir: crashed });
     expect(await again.reads.getEvent(null, third)).not.toBeNull();
     expect(await again.operations.getPause()).toMatchObject({ by: "restore" });
@@ -161,10 +161,10 @@ describe("webhookd restore", () => {
       isTTY: true,
       input: [PASSPHRASE, "yes"],
     });
-    expect([code, io.err]).toEqual([EXIT.ok, expect.stringContaining("would take the place of the store")]);
+    expect([code, io.err]).toEqual([EXIT.ok, expect.stringContaining("would replace the store")]);
     expect(io.asked).toEqual([
       { question: "Passphrase: ", hidden: true },
-      { question: "Type yes to go on: ", hidden: false },
+      { question: "Type yes to continue: ", hidden: false },
     ]);
     expect(io.out + io.err).not.toContain(PASSPHRASE);
     // The key of the store that was there is kept as well.
@@ -232,7 +232,7 @@ const REFUSALS: readonly Refusal[] = [
     "two ways to the key",
     () => [copy, "--data-dir", dir, "--seal-with", "f", "--secret-key", "f"],
     EXIT.usage,
-    "Give one",
+    "Use one",
   ],
   ["no --yes where a store would be replaced", () => [copy, "--data-dir", dir], EXIT.usage, "--yes is missing"],
   ["no such file", () => ["/nonexistent/b.db", "--data-dir", dir, "--yes"], EXIT.not_found, "/nonexistent/b.db"],
@@ -340,7 +340,7 @@ describe("webhookd migrate", () => {
     for (const words of [[], ["--status"], ["--dry-run"]]) {
       const io = new FakeIo();
       expect(await webhookd(io, "migrate", "--data-dir", dir, ...words)).toBe(EXIT.ok);
-      expect(io.out).toBe(`The store has schema ${SCHEMA_VERSION}, which is this version's.\n`);
+      expect(io.out).toBe(`The store has schema ${SCHEMA_VERSION}, as this version needs. Nothing to migrate.\n`);
     }
     expect(existsSync(join(dir, "backups"))).toBe(false);
   });

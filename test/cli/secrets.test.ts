@@ -54,7 +54,7 @@ describe("webhookd restore --key-only", () => {
     for (const damage of [() => rmSync(keyFile), () => writeFileSync(keyFile, "not a key\n", { mode: 0o600 })]) {
       damage();
       const { code, out } = await keyOnly(sealed);
-      expect([code, out]).toEqual([EXIT.ok, expect.stringContaining("The store is as it was.\n")]);
+      expect([code, out]).toEqual([EXIT.ok, expect.stringContaining("The store is unchanged.\n")]);
       expect(readFileSync(keyFile, "utf8")).toBe(key);
     }
     expect(readFileSync(join(dir, "webhookd.db")).equals(database)).toBe(true);
@@ -101,7 +101,7 @@ describe("webhookd secrets", () => {
     rmSync(keyFile);
     const { code, out } = await run(["secrets", "reissue", "--yes"]);
     expect(code).toBe(EXIT.ok);
-    expect(out).toMatch(/^1 endpoint has a new signing secret\. Tell the people of each:\n/);
+    expect(out).toMatch(/^1 endpoint has a new signing secret\. Tell the people who run:\n/);
     for (const next of ["PAUSED", "webhookd endpoints secret ep_…", "--headers-from FILE", "webhookd resume"]) {
       expect(out).toContain(next);
     }
@@ -113,7 +113,7 @@ describe("webhookd secrets", () => {
     const { kept, secret_key_file: file, ...rest } = JSON.parse(out);
     expect([code, file, readFileSync(kept, "utf8")]).toEqual([EXIT.ok, keyFile, old]);
     expect(rest).toEqual({ resealed: 1, key_id: expect.stringMatching(/^[0-9a-f]{8}$/), damaged: [] });
-    expect((await run(["secrets", "rekey"])).out).toContain("No endpoint's secret changed.\n");
+    expect((await run(["secrets", "rekey"])).out).toContain("No signing secret changed.\n");
   });
 
   it("rekey asks the daemon that runs on the directory, and prints the same", async () => {
@@ -126,7 +126,7 @@ describe("webhookd secrets", () => {
     const key_id = expect.stringMatching(/^[0-9a-f]{8}$/);
     expect(rest).toEqual({ resealed: 1, secret_key_file: keyFile, key_id, damaged: [] });
     expect((await run(["secrets", "rekey"], there)).out).toMatch(
-      /^1 endpoint is sealed with a new key, id [0-9a-f]{8}: .*\nCopy it off this host, and make a backup: .*\nOlder /,
+      /^1 endpoint is now sealed with the new key [0-9a-f]{8} in .*\nCopy that file off this host, and make a backup: .*\nOlder /,
     );
     const { body } = await daemon.request("GET", "/v1/audit?action=secret_key.rekey");
     expect(body.data.map(({ outcome }: { outcome: string }) => outcome)).toEqual(["ok", "ok"]);

@@ -217,7 +217,7 @@ describe("webhookd serve", () => {
       "Receivers have 1s to answer; specified are 10s.",
       "/d/admin.key",
       "/home/ana/.local/share/webhookd/secret.key",
-      "what to type next",
+      "next steps",
     ]);
   });
 

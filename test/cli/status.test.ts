@@ -56,8 +56,8 @@ describe("webhookd status", () => {
   it("says how deliveries fare, which endpoints fail, and what to type next", async () => {
     const { code, io } = await status({ health: failing });
     expect([code, io.err]).toEqual([EXIT.ok, ""]);
-    expect(io.out).toContain("3,570 published, 3,560 delivered, 2 failed for good; 40 failed attempts of 3,600\n");
-    expect(io.out).toContain("  waiting   1,978 pending, 5 held; 441 failed and kept (counted within 30 s)\n");
+    expect(io.out).toContain("3,570 published, 3,560 delivered, 2 failed; 40 of 3,600 attempts failed\n");
+    expect(io.out).toContain("  waiting   1,978 pending, 5 held; 441 failed (up to 30 s old)\n");
     const cause = "503 from the receiver, 1,204 in a row, last success 2h 10m ago";
     expect(io.out).toContain(`  FAILING   ${ENDPOINT} billing.example.com/hook: ${cause}\n`);
     expect(io.out).toMatch(/ {2}next {6}webhookd failures\n$/);
@@ -70,9 +70,9 @@ describe("webhookd status", () => {
     const cut = await status({ status: { not_sending: [halt] } });
     expect(cut.code).toBe(EXIT.answer_is_no);
     expect(cut.io.out).toMatch(/^webhookd \S+: CANNOT SEND, up /);
-    const why = "nothing can be sent for 12s: no DNS resolver could be reached. No delivery loses an attempt by it";
+    const why = "nothing can be sent for 12s: no DNS resolver could be reached. No delivery loses an attempt over it";
     expect(cut.io.out).toContain(`\n  TROUBLE   ${why}\n`);
-    expect(cut.io.out).not.toContain("attempts  go on");
+    expect(cut.io.out).not.toContain("sending   on");
     expect(cut.io.out).toMatch(/ {2}next {6}webhookd doctor\n$/);
     const short = { ...halt, reason: "shortage", detail: "this process has no file descriptor left" };
     const slow = await status({ status: { not_sending: [short] } });
@@ -111,9 +111,9 @@ describe("webhookd status", () => {
 
   it.each([
     ["failng", "Did you mean failing?"],
-    ["backlog>", "It knows failing, damaged, backlog>1000, oldest>10m"],
-    ["backlog>many", "--fail-on backlog> is a number"],
-    ["oldest>10", "--fail-on oldest> 10 is no duration"],
+    ["backlog>", "It takes failing, damaged, backlog>1000, oldest>10m"],
+    ["backlog>many", "--fail-on backlog> must be a number"],
+    ["oldest>10", '--fail-on oldest> must be a duration such as 30s, 2h or 30d, not "10"'],
   ])("--fail-on refuses %s", async (condition, said) => {
     const { code, io, daemon } = await status({}, "--fail-on", condition);
     expect([code, daemon.seen.length]).toEqual([EXIT.usage, 0]);
@@ -137,7 +137,7 @@ describe("webhookd status --watch", () => {
     const { code, io, looked } = await status({ looks: [undefined, away, undefined, interrupted] }, "--watch", "2s");
     expect([code, looked]).toEqual([EXIT.sigint, 4]);
     expect(io.out.match(/^webhookd 1\.0\.0: ready/gm)).toHaveLength(2);
-    expect(io.err).toBe("-- not now; looking again --\n");
+    expect(io.err).toBe("-- not now; trying again --\n");
     expect(io.out).not.toContain("\x1b");
     expect(io.watchesSignals).toBe(false);
   });

@@ -146,9 +146,9 @@ describe("webhookd events tail", () => {
     const { io, lines, streamed } = await tail({ streams }, "-n", "0", "--exit-after", "4");
     expect(streamed[1]!.headers["last-event-id"]).toBe("life-7");
     expect(io.err).toBe(
-      "-- lost the daemon: it ended the stream; trying again --\n-- reconnected, 42 missed, shown --\n",
+      "-- connection lost: the daemon ended the stream; reconnecting --\n-- reconnected; the 42 missed follow --\n",
     );
-    expect(lines[2]).toBe(`40 attempts more at ${ENDPOINT}: failed, timeout; too many at once to tell one by one`);
+    expect(lines[2]).toBe(`40 attempts more at ${ENDPOINT}: failed, timeout; too many at once to show each`);
     expect(lines).toHaveLength(4);
   });
 
@@ -166,7 +166,9 @@ describe("webhookd events tail", () => {
     ]);
     expect(io.err).toBe("");
     const human = await tail({ streams, lists }, "-n", "0", "--exit-after", "4");
-    expect(human.io.err).toContain("is not kept one by one. 2 deliveries changed, shown as they are now --\n");
+    expect(human.io.err).toContain(
+      "is no longer known one by one. 2 deliveries have changed; they are shown as they are now --\n",
+    );
   });
 
   it("ends quietly when it is interrupted, and when its reader goes away", async () => {
@@ -200,10 +202,10 @@ describe("webhookd events tail", () => {
   });
 
   it.each([
-    [["--status", "held"], "nothing becomes held"],
+    [["--status", "held"], "no delivery changes to held"],
     [["--filter", "until:2h"], "until: does not apply here"],
-    [["--lines", "1001"], "--lines is a number from 0 to 1000"],
-    [["--exit-after", "0"], "--exit-after is a number from 1"],
+    [["--lines", "1001"], "--lines must be a number from 0 to 1000"],
+    [["--exit-after", "0"], "--exit-after must be a number from 1"],
   ])("refuses %j", async (words, said) => {
     const { code, io, daemon } = await tail({ streams: [READY] }, ...words);
     expect([code, daemon.seen.length]).toEqual([EXIT.usage, 0]);

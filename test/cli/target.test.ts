@@ -161,7 +161,7 @@ describe("a daemon that does not answer", () => {
     const socket = join(dir, "nobody.sock");
     expect(await webhookd(io, "keys", "list", "--socket", socket)).toBe(EXIT.unreachable);
     expect(io.err).toBe(
-      `webhookd: cannot reach the daemon at ${socket} (no such file)\n  Is \`webhookd serve\` running there? Name another one: --socket PATH, or --url URL --key-file FILE.\n`,
+      `webhookd: cannot reach the daemon at ${socket} (no such file)\n  Is \`webhookd serve\` running there? Name another daemon: --socket PATH, or --url URL --key-file FILE.\n`,
     );
   });
 
@@ -172,7 +172,7 @@ describe("a daemon that does not answer", () => {
     for (const url of [`http://127.0.0.1:${await ownPort()}`, `${daemon.url}/html`, daemon.url]) {
       const io = new FakeIo();
       expect(await webhookd(io, "keys", "list", "--url", url, "--key-file", otherKey)).toBe(EXIT.unreachable);
-      expect(io.err).toMatch(/nothing listens there|is not webhookd \(status (200|502)\)/);
+      expect(io.err).toMatch(/nothing is listening there|is not webhookd \(status (200|502)\)/);
     }
   });
 

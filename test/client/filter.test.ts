@@ -19,15 +19,15 @@ describe("a filter", () => {
   });
 
   it.each([
-    ["statsu:failed", 0, '"statsu:failed" is no filter', "Did you mean status?"],
+    ["statsu:failed", 0, '"statsu:failed" is not a filter', "Did you mean status?"],
     ["type:a status:faild", 7, 'status: does not take "faild"', "Did you mean failed?"],
-    ["status:", 0, "status: needs a value", "Such as status:failed."],
-    ["failed", 0, '"failed" is no filter', /^Words are status, type,/],
-    ["status:failed status:held", 14, "status: is given twice", "One value each."],
+    ["status:", 0, "status: needs a value", "For example status:failed."],
+    ["failed", 0, '"failed" is not a filter', /^The filters are status, type,/],
+    ["status:failed status:held", 14, "status: is given twice", "Give it once."],
     ["status_code:5x", 0, 'status_code: does not take "5x"', /503, or 5xx/],
     ["since:yesterday", 0, 'since: does not take "yesterday"', /such as 2h/],
     ["endpoint:ep_1", 0, 'endpoint: does not take "ep_1"', /ep_ and 26/],
-    ["__proto__:1", 0, '"__proto__:1" is no filter', /^Words/],
+    ["__proto__:1", 0, '"__proto__:1" is not a filter', /^The filters are/],
   ])("says of %j where and what is wrong, and what to type", (text, at, what, hint) => {
     const [mistake] = readFilter(text).mistakes;
     expect(mistake).toMatchObject({ at, what });

@@ -106,7 +106,7 @@ it("a canary that fails pauses the job, and what was not sent waits for somebody
   const site = await Site.open(500);
   const { code, out } = await site.type("replay --all-failed --yes --canary --wait");
   expect(code).toBe(EXIT.partly_done);
-  expect(out).toContain("paused itself, because the canary to ep_");
+  expect(out).toContain("paused itself because the canary to ep_");
   expect(site.receiver.requests).toHaveLength(1);
   expect((await site.type(`jobs resume ${idOf(out)}`)).code).toBe(EXIT.conflict);
   expect((await site.type(`jobs resume ${idOf(out)} --send-all`)).code).toBe(EXIT.ok);
@@ -167,6 +167,6 @@ it("a thousand ids are piped from one command into the other", async () => {
   );
   const { code, err } = await site.type("replay - --yes --wait --expect 30", { input: [...failed, ...ghosts] });
   expect(code).toBe(EXIT.ok);
-  expect(err).toContain("at least 970 of the events named have nothing to replay");
+  expect(err).toContain("at least 970 of the named events have nothing to replay");
   expect(site.receiver.requests).toHaveLength(EVENTS);
 });

@@ -35,7 +35,7 @@ it("a tail shows every attempt once, also those made while the daemon was anothe
   const live = await publish(first);
   await said(live);
   await first.stop();
-  await said("-- lost the daemon");
+  await said("-- connection lost");
   const second = await TestDaemon.start({ clock, dir: first.dir });
   const between = await publish(second);
   goOn();

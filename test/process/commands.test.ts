@@ -65,7 +65,7 @@ describe.concurrent("webhookd replay", () => {
     await (await machine.serve()).kill9();
     const { code, stderr } = await machine.webhookd("replay", "evt_00000000000000000000000000");
     expect(code).toBe(5);
-    expect(stderr).toContain(`${join(machine.dir, "webhookd.sock")} (nothing listens there)`);
+    expect(stderr).toContain(`${join(machine.dir, "webhookd.sock")} (nothing is listening there)`);
   });
 
   it.for([[["replay"]], [["replay", "evt_1", "evt_2"]], [["replay", "ep_1"]], [["replay", "evt_1", "--dry-rnu"]]])(

@@ -61,5 +61,5 @@ export class FakeClient implements Client {
 }
 
 function gone(): ClientError {
-  return new ClientError("unreachable", "unreachable", "cannot reach the daemon (nothing listens there)");
+  return new ClientError("unreachable", "unreachable", "cannot reach the daemon (nothing is listening there)");
 }

@@ -18,7 +18,7 @@ function shown({ state }: Dashboard): string {
 }
 
 function lost(dashboard: Dashboard, problem: Partial<Problem> = {}): Dashboard {
-  const gone = { failure: "unreachable", code: "unreachable", message: "nothing listens there", hint: "" };
+  const gone = { failure: "unreachable", code: "unreachable", message: "nothing is listening there", hint: "" };
   return dashboard.say({ kind: "lost", problem: { ...gone, ...problem } } as never);
 }
 
@@ -75,7 +75,7 @@ describe.each(SIZES)("at $columns x $rows", (size) => {
 
   it("reconnecting keeps the rows and says what to type; r tries at once and replays nothing", () => {
     const dashboard = lost(open().connected());
-    for (const words of ["RECONNECTING", "nothing listens there", "systemctl status webhookd", "r  try now"]) {
+    for (const words of ["RECONNECTING", "nothing is listening there", "systemctl status webhookd", "r  try now"]) {
       expect(shown(dashboard)).toContain(words);
     }
     expect(shown(dashboard)).toContain("evt_…00000250");

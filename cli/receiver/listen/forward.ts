@@ -20,7 +20,7 @@ export interface Forwarded {
 export function readForwardUrl(text: string): URL {
   const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol)) return url;
-  const message = `--forward-to is not an address such as http://127.0.0.1:3000/hook`;
+  const message = `--forward-to must be an address such as http://127.0.0.1:3000/hook`;
   throw usage(message);
 }
 

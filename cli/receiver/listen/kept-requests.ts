@@ -1,4 +1,4 @@
-/** Requests kept in files: the raw body, and beside it the headers. Nobody else may read them. */
+/** Requests kept in files: the raw body, and beside it the headers. Only the owner may read them. */
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isId } from "../../../src/domain/id.ts";
@@ -20,8 +20,8 @@ export class KeptRequests {
       const { code } = error as NodeJS.ErrnoException;
       throw new Failure(
         "refused",
-        `--save: ${dir} cannot be made or read (${code})`,
-        "Name another folder. Nothing was done.",
+        `--save: ${dir} cannot be created or read (${code})`,
+        "Choose another directory. Nothing was done.",
       );
     }
   }

@@ -88,12 +88,12 @@ export const listen = command({
 
 function readOptions(args: Args) {
   const { register: registers, events, keep, "secret-file": file, "forward-to": target, status, save } = args;
-  if (registers && file !== undefined)
-    throw usage("--register takes the secret from the daemon: leave --secret-file out");
-  if (!registers && (keep || events !== undefined)) throw usage("--events and --keep go with --register");
-  if (target !== undefined && status !== undefined) throw usage("--forward-to and --status both decide the answer");
+  if (registers && file !== undefined) throw usage("--register takes the secret from the daemon: drop --secret-file");
+  if (!registers && (keep || events !== undefined)) throw usage("--events and --keep need --register");
+  if (target !== undefined && status !== undefined)
+    throw usage("--forward-to and --status both set the answer: drop one");
   if (!/^\/[\x21-\x7e]*$/.test(args.path) || new URL(args.path, "http://x/").pathname !== args.path) {
-    throw usage("--path is a path such as /hook");
+    throw usage("--path must be a path such as /hook");
   }
   return {
     port: readCount(args.port, "--port", { min: 0, max: 65_535 }),
@@ -125,9 +125,10 @@ function announce(url: string, registration: Registration | null, args: Args, io
     io,
     `Listening on ${url}, registered as ${endpoint} for ${count}. Ctrl-C stops${stays ? "" : " and removes it"}.`,
   );
-  if (origin === "left") say(io, `${endpoint} was left by an earlier run, and is used again.`);
-  if (origin === "foreign") say(io, `${endpoint} was registered by somebody else: it is used as it is, and stays.`);
-  if (!enabled) say(io, `It is disabled, so nothing comes: webhookd endpoints enable ${endpoint}`);
+  if (origin === "left") say(io, `${endpoint} was left by an earlier run and is reused.`);
+  if (origin === "foreign")
+    say(io, `${endpoint} was not registered by webhookd listen: it is used as it is, and stays.`);
+  if (!enabled) say(io, `It is disabled, so it gets nothing. To enable it: webhookd endpoints enable ${endpoint}`);
 }
 
 /** The first signal, or a reader of our output that went away, ends; the second does not wait. */

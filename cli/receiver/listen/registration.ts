@@ -3,13 +3,13 @@ import { ClientError, type Client } from "../../../src/client/client.ts";
 import type { Endpoint } from "../../../src/client/answers.ts";
 import { Failure } from "../../failure.ts";
 
-/** Marks what this program registered, so that it touches nobody else's endpoint. */
+/** Marks what this program registered, so that it touches no other endpoint. */
 const MARK = { made_by: "webhookd listen" };
 
 export interface Registration {
   readonly id: string;
   readonly types: number;
-  /** Whose it is: made now, left behind by an earlier run, or somebody else's, which stays as it is. */
+  /** Whose it is: made now, left behind by an earlier run, or not ours, which stays as it is. */
   readonly origin: "new" | "left" | "foreign";
   readonly enabled: boolean;
   readonly secrets: readonly string[];
@@ -37,7 +37,7 @@ export async function remove(client: Client, id: string): Promise<void> {
     throw new Failure(
       error.failure,
       `${id} is still registered: ${error.message}`,
-      `Remove it with webhookd endpoints rm ${id}, or listen there once more: it is found again.`,
+      `Remove it with webhookd endpoints rm ${id}, or listen there again: it will be reused.`,
     );
   }
 }
@@ -49,7 +49,7 @@ export async function currentSecrets(client: Client, id: string): Promise<string
 }
 
 async function registerNew(client: Client, url: string, events: readonly string[]): Promise<Registration> {
-  const body = { url, events, description: "webhookd listen, until it ends", metadata: MARK };
+  const body = { url, events, description: "webhookd listen, until it stops", metadata: MARK };
   try {
     const { id, signing_secret } = await client.call("registerEndpoint", { body });
     return { id, types: events.length, origin: "new", enabled: true, secrets: [signing_secret] };
@@ -59,7 +59,7 @@ async function registerNew(client: Client, url: string, events: readonly string[
     throw new Failure(
       error.failure,
       `the daemon does not deliver to this machine: ${error.message}`,
-      "Start it with `webhookd serve --dev`, which lets endpoints be plain http here; or listen without --register.",
+      "Start it with `webhookd serve --dev`, which allows plain http endpoints on this machine, or listen without --register.",
       error.code,
     );
   }

@@ -35,7 +35,7 @@ export function requestLine(reception: Reception, glyphs: Glyphs): string {
   const answered = `${status ?? "hung up"} in ${Math.round(durationMs)} ms`;
   const notes = [
     ...whyWrong(judgement),
-    ...(seenBefore ? ["seen before: same id, ignore it"] : []),
+    ...(seenBefore ? ["seen before: same id, so ignore it"] : []),
     ...(fault === null ? [] : [`not forwarded: ${fault}`]),
   ];
   const time = new Date(at).toISOString().slice(11, 19);
@@ -60,11 +60,11 @@ export function requestJson({ at, event, judgement, bytes, status, durationMs, s
 }
 
 function whyWrong({ verdict, wrong }: Judgement): string[] {
-  if (verdict === "missing") return ["neither X-Service-Signature nor webhook-signature is there"];
+  if (verdict === "missing") return ["there is neither X-Service-Signature nor webhook-signature"];
   if (wrong === undefined) return [];
   const { given, computed, miss } = wrong;
   const both = `header ${short(given)}, computed ${short(computed)}`;
-  return [both, ...(miss === null ? ["another body or another secret"] : reasonsOf(miss))];
+  return [both, ...(miss === null ? ["a different body or a different secret"] : reasonsOf(miss))];
 }
 
 /** Enough to tell two apart. */

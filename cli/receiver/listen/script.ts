@@ -34,12 +34,12 @@ export function statusFor({ statuses, failFirst }: Script, index: number): numbe
 
 function readStatus(text: string): number {
   if (/^[2-5]\d\d$/.test(text.trim())) return Number(text);
-  const message = `--status is a status from 200 to 599, or several with commas, not "${text}"`;
+  const message = `--status must be a status from 200 to 599, or several separated by commas, not "${text}"`;
   throw usage(message);
 }
 
 function readDelay(text: string): number {
   const delay = readDuration(text, "--delay");
   if (delay <= 60_000) return delay;
-  throw usage("--delay is at most 60s", "webhookd waits 10 s for an answer.");
+  throw usage("--delay may be at most 60s", "webhookd waits 10 s for an answer.");
 }

@@ -95,8 +95,9 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
 }
 
 function notOpened({ code, message }: NodeJS.ErrnoException, port: number): Failure {
-  const other = `Choose another: --port ${port < 65_535 ? port + 1 : port - 1}, or --port 0 for any that is free.`;
-  if (code === "EADDRINUSE") return new Failure("refused", `port ${port} of ${HOST} is taken`, other, "port_taken");
+  const other = `Choose another: --port ${port < 65_535 ? port + 1 : port - 1}, or --port 0 for a free one.`;
+  if (code === "EADDRINUSE")
+    return new Failure("refused", `port ${port} of ${HOST} is already in use`, other, "port_taken");
   if (code === "EACCES") return new Failure("not_allowed", `you may not listen on port ${port}`, other);
   return new Failure("refused", `cannot listen on port ${port}: ${code ?? message}`, other);
 }

@@ -51,7 +51,7 @@ function* jsonForms(bytes: Buffer): Generator<{ form: BodyForm; bytes: Buffer }>
     yield utf8("indented_json", JSON.stringify(value, null, 2));
     if (isObject(value) && isObject(value.data)) yield utf8("data_alone", JSON.stringify(value.data));
   } catch {
-    // No JSON, or nested deeper than anything we sent: then nobody parsed it either.
+    // No JSON, or nested deeper than anything we sent: then it was not parsed either.
   }
 }
 

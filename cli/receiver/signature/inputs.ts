@@ -40,14 +40,14 @@ export function readSecrets(file: string): string[] {
   const wrong = secrets.findIndex((secret) => !isSigningSecret(secret));
   if (wrong < 0) return secrets;
   throw usage(
-    `line ${wrong + 1} of ${file} is no signing secret`,
-    "They are whsec_ and base64, or at least 16 letters.",
+    `line ${wrong + 1} of ${file} is not a signing secret`,
+    "A secret is whsec_ and base64, or at least 16 characters.",
   );
 }
 
 export async function readBody(file: string | undefined, { stdin }: Io): Promise<Buffer> {
   if (file !== undefined && file !== "-") return readFile(file, "BODY", MAX_BODY_BYTES);
-  if (stdin.isTTY) throw usage("there is no body", "Name the file that holds it, or pipe it in.");
+  if (stdin.isTTY) throw usage("there is no body", "Name a file that holds it, or pipe it in.");
   return stdin.read();
 }
 
@@ -55,9 +55,9 @@ export async function readBody(file: string | undefined, { stdin }: Io): Promise
 export function readStamp({ id, timestamp }: { id: string | undefined; timestamp: string | undefined }): Stamp | null {
   if (id === undefined && timestamp === undefined) return null;
   if (id === undefined || timestamp === undefined) {
-    throw usage("a webhook-signature needs --id and --timestamp", "Give both as the headers hold them.");
+    throw usage("a webhook-signature needs both --id and --timestamp", "Copy them from the headers.");
   }
-  if (/^\d{13}$/.test(timestamp)) throw usage("--timestamp is in milliseconds; webhook-timestamp counts seconds");
+  if (/^\d{13}$/.test(timestamp)) throw usage("--timestamp is in milliseconds, but webhook-timestamp is in seconds");
   if (/^\d{1,12}$/.test(timestamp)) return { id, timestamp: Number(timestamp) };
   throw usage(`--timestamp is a number of seconds, not "${timestamp}"`);
 }

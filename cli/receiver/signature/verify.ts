@@ -67,10 +67,10 @@ async function present(args: Args, stamp: Stamp | null, client: Client | null, i
 /** One secret and one body, and ids that are some. */
 function checkSources({ event, endpoint, body, "secret-file": file }: Args): void {
   if ((file === undefined) === (endpoint === undefined)) {
-    throw usage("which secret is it?", "Give either --secret-file or --endpoint.");
+    throw usage("which secret?", "Use either --secret-file or --endpoint.");
   }
   if (event !== undefined && body !== undefined) {
-    throw usage("which body is it?", "Give either BODY or --event.");
+    throw usage("which body?", "Give either BODY or --event.");
   }
   if (event !== undefined) readId("evt", event);
   if (endpoint !== undefined) readId("ep", endpoint);
@@ -95,8 +95,8 @@ async function sayWhy(presented: Presented, client: Client | null, args: Args, i
   for (const reason of reasons) say(io, `  ${reason}`);
   if (reasons.length > 0) return;
   say(io, `  computed ${computed}`);
-  if (presented.body.length === 0) say(io, "  the body is empty: something read it before, or the file is not the one");
-  else say(io, "  no usual mistake explains it: it is another body, or another secret");
+  if (presented.body.length === 0) say(io, "  the body is empty: something consumed it first, or it is the wrong file");
+  else say(io, "  no common mistake explains it: the body or the secret is a different one");
 }
 
 async function amongOthers(presented: Presented, client: Client, endpoint: string | undefined) {
@@ -114,5 +114,5 @@ function staleness({ timestamp }: Stamp, now: number): string | null {
   const age = now - timestamp * 1000;
   if (Math.abs(age) <= TOLERANCE_MS) return null;
   const distance = printDuration(Math.round(Math.abs(age) / 1000) * 1000);
-  return `The timestamp lies ${distance} ${age < 0 ? "ahead" : "back"}: receivers that allow 5m refuse it.`;
+  return `The timestamp is ${distance} in the ${age < 0 ? "future" : "past"}: receivers that allow 5m reject it.`;
 }

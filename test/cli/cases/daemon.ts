@@ -12,10 +12,10 @@ export const DAEMON_CASES: Cases<"serve" | "status" | "pause" | "resume" | "vers
   pause: {
     words: ["a flood"],
     asks: ["pauseDaemon"],
-    out: /^Paused since \S+ by \S+: .+\nNo attempt starts, .+\n$/,
-    err: /^It was paused before/,
+    out: /^Sending is paused since \S+ by \S+: .+\nNo attempt starts, .+\n$/,
+    err: /^It was already paused/,
     json: { paused: { by: /^key_/ } },
   },
-  resume: { words: [], asks: ["resumeDaemon"], out: /Attempts go on\.\n$/, json: { paused: null } },
+  resume: { words: [], asks: ["resumeDaemon"], out: /Sending is resumed\.\n$/, json: { paused: null } },
   version: { words: [], asks: [], out: /^webhookd \d+\.\d+\.\d+\n$/, json: { packed: false } },
 };

@@ -8,7 +8,7 @@ export const ENDPOINTS_CASES: Cases<"endpoints"> = {
     words: ["https://example.com/hook", "--events=budget.exceeded", "--rate=20", "--description", "d", "--tenant=acme"],
     asks: ["registerEndpoint"],
     out: /^whsec_\S+\n$/,
-    err: /^ep_\S+ added: https:\/\/example\.com\/hook\n {2}types {2}budget\.exceeded\n[^]+shown once/,
+    err: /^ep_\S+ added: https:\/\/example\.com\/hook\n {2}types {2}budget\.exceeded\n[^]+shown only once/,
     json: { id, signing_secret: /^whsec_/ },
   },
   "endpoints list": {
@@ -42,14 +42,14 @@ export const ENDPOINTS_CASES: Cases<"endpoints"> = {
     words: [id, "--cancel-held", "--yes"],
     asks: ["getEndpoint", "changeEndpoint"],
     confirmedBy: "yes",
-    out: /^ep_\S+ was enabled already\.\n$/,
-    err: /0 deliveries held for it will be cancelled/,
+    out: /^ep_\S+ was already enabled\.\n$/,
+    err: /0 held deliveries will be cancelled/,
     json: { id, enabled: true },
   },
   "endpoints disable": {
     words: [id, "--hold"],
     asks: ["changeEndpoint"],
-    out: /^ep_\S+ is disabled: .+\nWhat waits for it, and its new events, are held\. .+\n$/,
+    out: /^ep_\S+ is disabled: .+\nWhat is waiting for it is held, and so are its new events\. .+\n$/,
     json: { id },
   },
   "endpoints test": {
@@ -63,7 +63,7 @@ export const ENDPOINTS_CASES: Cases<"endpoints"> = {
     words: [id, "--overlap=24h"],
     asks: ["rotateSecret"],
     out: /^whsec_C2\S+\n$/,
-    err: /takes over at 2026-\S+\.\n.+accept both\.\n.+--complete\n.+shown once/,
+    err: /takes over at 2026-\S+\.\n.+accept both\.\n.+--complete\n.+shown only once/,
     json: { next_signing_secret: /^whsec_C2/ },
   },
   "endpoints secret": {

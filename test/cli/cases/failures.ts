@@ -5,8 +5,8 @@ export const FAILURES_CASES: Cases<"failures"> = {
     words: ["--since", "2h"],
     asks: ["listFailures", "getStatus", "getEndpoint"],
     spares: ["getStatus", "getEndpoint"],
-    out: /^FAILED +RETRIED .+\n441 +1,978 +0 +ep_\S+ +\S+\/\S+ +503 from the receiver +.+ {20,}\.#\nThe first of them:\n(?: {2}.+\n){2}.+ --since 2h --canary\n$/,
-    err: /^Received since \S+; each sign of SERIES is 1h\.\n$/,
+    out: /^FAILED +RETRIED .+\n441 +1,978 +0 +ep_\S+ +\S+\/\S+ +503 from the receiver +.+ {20,}\.#\nFor the first group:\n(?: {2}.+\n){2}.+ --since 2h --canary\n$/,
+    err: /^Events received since \S+; each mark of SERIES is 1h\.\n$/,
     json: { total: 1 },
   },
 };

@@ -5,7 +5,7 @@ export const KEYS_CASES: Cases<"keys"> = {
     words: ["--name", "n", "--scope=read,publish", "--tenant", "acme", "--expires", "1h"],
     asks: ["createKey"],
     out: /^whk_\S+\n$/,
-    err: /^key_\S+ .+\nThis is the key\. It is shown once; store it now\.\n$/,
+    err: /^key_\S+ .+\nThis is the key\. It is shown only once, so store it now\.\n$/,
   },
   "keys list": { words: [], asks: ["listKeys"], out: /^ID +NAME .+\nkey_\S+ .+\n$/, json: { next_cursor: null } },
   "keys revoke": {

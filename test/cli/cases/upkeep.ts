@@ -5,7 +5,7 @@ export const UPKEEP_CASES: Cases<"backup" | "restore" | "migrate" | "secrets", C
     words: [],
     asks: ["createBackup"],
     out: /^\/\S+\n$/,
-    err: /secret\.key is in it, sealed/,
+    err: /It includes secret\.key, sealed/,
     json: { file: /./ },
   },
   restore: { words: ["/backups/one.db"], testedIn: "test/cli/restore.test.ts" },

@@ -33,9 +33,9 @@ describe("webhookd listen", () => {
     const size = BODY.length;
     const [genuine, again, wrong, missing] = listening.lines;
     expect(genuine).toBe(`22:13:20Z ✓ signature ok  ${EVENT} budget.exceeded ${size} B -> 200 in 0 ms`);
-    expect(again).toContain(`${size} B (test) attempt 2 -> 200 in 0 ms   seen before: same id, ignore it`);
+    expect(again).toContain(`${size} B (test) attempt 2 -> 200 in 0 ms   seen before: same id, so ignore it`);
     expect(wrong).toMatch(
-      /✗ WRONG SIGNATURE .* -> 401 in 0 ms {3}header [0-9a-f]{8}\.\.\., computed [0-9a-f]{8}\.\.\.; body ends with a newline/,
+      /✗ WRONG SIGNATURE .* -> 401 in 0 ms {3}header [0-9a-f]{8}\.\.\., computed [0-9a-f]{8}\.\.\.; the body ends with a newline/,
     );
     expect(missing).toContain("✗ NO SIGNATURE");
     expect(listening.io.out).not.toContain(SECRET);
@@ -166,7 +166,9 @@ describe("webhookd listen", () => {
     const { port } = other.address() as AddressInfo;
     const io = new FakeIo();
     expect(await webhookd(io, "listen", "--port", String(port))).toBe(EXIT.refused);
-    expect(io.err).toMatch(new RegExp(`port ${port} of 127\\.0\\.0\\.1 is taken\n  .*--port \\d+, or --port 0`));
+    expect(io.err).toMatch(
+      new RegExp(`port ${port} of 127\\.0\\.0\\.1 is already in use\n  .*--port \\d+, or --port 0`),
+    );
     expect(io.watchesSignals).toBe(false);
     other.close();
   });
@@ -179,16 +181,16 @@ describe("webhookd listen", () => {
   });
 
   it.each([
-    [["--port", "65536"], "--port is a number from 0 to 65535"],
-    [["--path", "hook"], "--path is a path"],
-    [["--path", "/a/../b"], "--path is a path"],
-    [["--status", "99"], "--status is a status"],
-    [["--status", "200,"], "--status is a status"],
-    [["--delay", "2h"], "--delay is at most 60s"],
-    [["--keep"], "go with --register"],
-    [["--register", "--secret-file", "x"], "leave --secret-file out"],
-    [["--forward-to", "ftp://x/"], "--forward-to is not an address"],
-    [["--forward-to", "http://x/", "--status", "200"], "both decide the answer"],
+    [["--port", "65536"], "--port must be a number from 0 to 65535"],
+    [["--path", "hook"], "--path must be a path"],
+    [["--path", "/a/../b"], "--path must be a path"],
+    [["--status", "99"], "--status must be a status"],
+    [["--status", "200,"], "--status must be a status"],
+    [["--delay", "2h"], "--delay may be at most 60s"],
+    [["--keep"], "need --register"],
+    [["--register", "--secret-file", "x"], "drop --secret-file"],
+    [["--forward-to", "ftp://x/"], "--forward-to must be an address"],
+    [["--forward-to", "http://x/", "--status", "200"], "both set the answer"],
   ])("refuses %j before anything is opened", async (words, message) => {
     const io = new FakeIo();
     expect(await webhookd(io, "listen", ...words, "--socket", "/nonexistent/s")).toBe(EXIT.usage);

@@ -46,7 +46,7 @@ describe("webhookd listen --register", () => {
     expect(await kept.stop()).toBe(EXIT.ok);
     expect(await endpoints(daemon)).toHaveLength(1);
     const again = await listen(daemon, "--once", "--port", port);
-    expect(again.io.out).toContain(`${before!.id} was left by an earlier run, and is used again.\n`);
+    expect(again.io.out).toContain(`${before!.id} was left by an earlier run and is reused.\n`);
     const [after] = await endpoints(daemon);
     expect(after).toMatchObject({ id: before!.id, events: { length: 6 } });
     await daemon.publish();
@@ -60,7 +60,9 @@ describe("webhookd listen --register", () => {
     const port = String(await ownPort());
     const theirs = await daemon.register(`http://127.0.0.1:${port}/`);
     const listening = await listen(daemon, "--port", port);
-    expect(listening.io.out).toContain(`${theirs.id} was registered by somebody else: it is used as it is, and stays.`);
+    expect(listening.io.out).toContain(
+      `${theirs.id} was not registered by webhookd listen: it is used as it is, and stays.`,
+    );
     await daemon.publish();
     await listening.until(/signature ok/);
     await listening.stop();

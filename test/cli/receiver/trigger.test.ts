@@ -75,7 +75,7 @@ describe("webhookd trigger", () => {
     const { trigger, receiver, endpoint } = await site({ dev: false });
     const { code, out, err } = await trigger("budget.exceeded");
     expect({ code, out }).toEqual({ code: EXIT.usage, out: "" });
-    expect(err).toMatch(/--endpoint ep_… sends a test event.*--all publishes.*Nothing was done/);
+    expect(err).toMatch(/--endpoint ep_… to send a test event.*--all to publish.*Nothing was done/);
     expect(receiver.requests).toEqual([]);
     expect((await trigger("budget.exceeded", "--all")).code).toBe(EXIT.ok);
     expect((await trigger("budget.exceeded", "--endpoint", endpoint)).code).toBe(EXIT.ok);
@@ -125,8 +125,8 @@ describe("webhookd trigger", () => {
     const { trigger } = await site({ register: false });
     const { code, out } = await trigger("--list");
     expect(code).toBe(EXIT.ok);
-    expect(out.match(/shape not specified/g)).toHaveLength(5);
-    expect(out).toMatch(/^transaction\.enriched +data as specified/m);
+    expect(out.match(/an example; the specification has none/g)).toHaveLength(5);
+    expect(out).toMatch(/^transaction\.enriched +as specified/m);
     expect(JSON.parse((await trigger("--list", "--json")).out).data).toHaveLength(6);
   });
 
@@ -136,12 +136,12 @@ describe("webhookd trigger", () => {
     [["budget.exceeded", "--set", "amount=1"], "--set takes data.field=value"],
     [["budget.exceeded", "--set", "data..a=1"], "--set takes data.field=value"],
     [["budget.exceeded", "--data", "[1]"], "--data holds a JSON array"],
-    [["budget.exceeded", "--count", "0"], "--count is a number from 1 to 1000"],
+    [["budget.exceeded", "--count", "0"], "--count must be a number from 1 to 1000"],
     [["budget.exceeded", "--endpoint", "evt_1"], "is not the id of an endpoint"],
-    [["budget.exceeded", "--endpoint", "ep_00000000000000000000000000", "--all"], "exclude each other"],
+    [["budget.exceeded", "--endpoint", "ep_00000000000000000000000000", "--all"], "cannot be combined"],
     [
       ["budget.exceeded", "--endpoint", "ep_00000000000000000000000000", "--set", "data.a=1"],
-      "publish a real one: --all",
+      "publish a real event with --all",
     ],
   ])("refuses %j and publishes nothing", async (words, message) => {
     const { trigger, receiver } = await site();

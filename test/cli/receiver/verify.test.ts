@@ -46,14 +46,14 @@ describe("webhookd verify", () => {
   it("exits 8 and says why it does not match", async () => {
     const { code, io } = await verify(`sha256=${signBody(SECRET, BODY)}`, BODY, "--secret-file", SECRETS, "-");
     expect(code).toBe(EXIT.answer_is_no);
-    expect(io.out).toMatch(/^MISMATCH\n {2}the signature has a prefix.*\n {2}body ends with a newline.*\n$/);
+    expect(io.out).toMatch(/^MISMATCH\n {2}the signature has a prefix.*\n {2}the body ends with a newline.*\n$/);
     expect((await verify(signBody(SECRET, BODY).toUpperCase(), null, "--secret-file", SECRETS)).io.out).toContain(
       "upper case",
     );
     const json = await verify(signBody(SECRET, BODY), BODY, "--secret-file", SECRETS, "--json");
     expect(JSON.parse(json.io.out)).toEqual({
       ok: false,
-      reasons: ["body ends with a newline that was not signed"],
+      reasons: ["the body ends with a newline that was not signed"],
       faults: ["without_last_newline"],
       computed: signBody(SECRET, `${BODY}\n`),
     });
@@ -74,14 +74,14 @@ describe("webhookd verify", () => {
     const fresh = await verify(signature, null, ...words, String(stamp.timestamp));
     expect([fresh.code, fresh.io.out, fresh.io.err]).toEqual([EXIT.ok, "OK\n", ""]);
     const wrong = await verify(signature, null, ...words, String(stamp.timestamp - 3600));
-    expect([wrong.code, wrong.io.err]).toEqual([EXIT.answer_is_no, expect.stringContaining("lies 1h back")]);
+    expect([wrong.code, wrong.io.err]).toEqual([EXIT.answer_is_no, expect.stringContaining("is 1h in the past")]);
     expect((await verify(signature, null, ...words, "1700000000000")).io.err).toContain("milliseconds");
     expect((await verify(signature, null, "--secret-file", SECRETS, "--id", "evt_1")).io.err).toContain("--timestamp");
   });
 
   it.each([
-    [[], "which secret is it?"],
-    [["--secret-file", SECRETS, "--endpoint", "ep_00000000000000000000000000"], "which secret is it?"],
+    [[], "which secret?"],
+    [["--secret-file", SECRETS, "--endpoint", "ep_00000000000000000000000000"], "which secret?"],
     [["--secret-file", "/nonexistent"], "there is no such file"],
     [["--secret-file", file("short", "short\n")], "line 1"],
     [["--secret-file", file("none", "\n")], "holds no secret"],
