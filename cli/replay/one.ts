@@ -29,7 +29,7 @@ export async function replayOne(args: OneArgs, io: Io): Promise<number> {
   const waitMs = args.timeoutMs ?? ATTEMPT_WAIT_MS;
   const client = connect(args, io);
   const before = await client.call("getEvent", { id: args.event });
-  const after = await client.call("retryEvent", {
+  const after = await client.call("replayEvent", {
     id: before.id,
     body: { endpoint: args.endpoint, ...(args.force && { force: true }) },
   });

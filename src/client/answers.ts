@@ -43,7 +43,7 @@ export type Key = Out<typeof key.Key>;
 export type Pause = Out<typeof pause.Pause>;
 export type Publication = Out<typeof publication.Publication>;
 export type Rekeyed = Out<typeof secretKey.Rekeyed>;
-export type RetriedEvent = Out<typeof event.RetriedEvent>;
+export type ReplayedEvent = Out<typeof event.ReplayedEvent>;
 export type SigningSecrets = Out<typeof secret.SigningSecrets>;
 export type Statistics = Out<typeof statistics.Statistics>;
 export type Status = Out<typeof status.Status>;
@@ -61,7 +61,7 @@ export interface Answers {
   listEvents: Page<EventSummary>;
   getEvent: Event;
   listEventAttempts: Page<Attempt>;
-  retryEvent: RetriedEvent;
+  replayEvent: ReplayedEvent;
   cancelEvent: Out<typeof event.CancelledEvent>;
   eraseEvent: null;
   listEventTypes: Page<EventType>;

@@ -5,7 +5,7 @@ export const OPERATIONS = {
   listEvents: "GET /v1/webhooks/events",
   getEvent: "GET /v1/webhooks/events/{id}",
   listEventAttempts: "GET /v1/webhooks/events/{id}/attempts",
-  retryEvent: "POST /v1/webhooks/events/{id}/retry",
+  replayEvent: "POST /v1/webhooks/events/{id}/retry",
   cancelEvent: "POST /v1/webhooks/events/{id}/cancel",
   eraseEvent: "DELETE /v1/webhooks/events/{id}/data",
   listEventTypes: "GET /v1/webhooks/event-types",

@@ -214,17 +214,17 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("listEventAttempts", { id });
     return { id };
   },
-  async retryEvent(walk) {
+  async replayEvent(walk) {
     const endpoint = await walk.endpoint();
     const id = await walk.event("failed");
-    await walk.call("retryEvent", { id, body: { endpoint } });
-    await walk.call("retryEvent", { id, body: { endpoint } });
+    await walk.call("replayEvent", { id, body: { endpoint } });
+    await walk.call("replayEvent", { id, body: { endpoint } });
     const gone = await walk.endpoint({ events: ["carbon.threshold"] });
     const owed = await walk.event("failed", "carbon.threshold");
     await walk.call("deleteEndpoint", { id: gone });
-    await walk.call("retryEvent", { id: owed });
+    await walk.call("replayEvent", { id: owed });
     await walk.call("eraseEvent", { id: owed });
-    await walk.call("retryEvent", { id: owed });
+    await walk.call("replayEvent", { id: owed });
     return { id };
   },
   async cancelEvent(walk) {

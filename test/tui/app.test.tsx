@@ -93,7 +93,7 @@ it("replays an event from the keyboard, and says how it went", async () => {
   } as const;
   client.tell({ kind: "attempt", data: { ...about, status: "delivered", ...result } });
   await until(terminal, "delivered, 200 in 143 ms");
-  expect(client.daemon.asked.filter(({ operation }) => operation === "retryEvent")).toHaveLength(1);
+  expect(client.daemon.asked.filter(({ operation }) => operation === "replayEvent")).toHaveLength(1);
 });
 
 it("writes a report that only its owner may read", async () => {

@@ -129,7 +129,7 @@ export class FakeDaemon {
         return { data: [attempt], next_cursor: null };
       case "getAttempt":
         return attempt;
-      case "retryEvent":
+      case "replayEvent":
         return { ...anEvent, id, left_alone: [] };
       case "listEventTypes":
         return { data: TYPES.map((name) => ({ ...anEventType, name })), next_cursor: null };

@@ -281,18 +281,18 @@ describe("a replay", () => {
   it("is asked for by name, and done by y alone", () => {
     for (const key of ["enter", "n", "esc"]) {
       const dashboard = new Dashboard().connected().press("r", key);
-      expect(asked(dashboard, "retryEvent")).toEqual([]);
+      expect(asked(dashboard, "replayEvent")).toEqual([]);
       expect(dashboard.state.modes).toEqual([]);
     }
     const dashboard = new Dashboard().connected().press("r");
     expect(shown(dashboard)).toContain(idOf("evt", 250));
-    expect(asked(dashboard.press("y"), "retryEvent")).toMatchObject([{ ask: { id: idOf("evt", 250), body: {} } }]);
+    expect(asked(dashboard.press("y"), "replayEvent")).toMatchObject([{ ask: { id: idOf("evt", 250), body: {} } }]);
   });
 
   it("acts on the row under the cursor when it was asked for, whatever came since", () => {
     const dashboard = new Dashboard().connected().press("r");
     dashboard.stream(published(251), published(252)).pass(1000).press("y");
-    expect(asked(dashboard, "retryEvent")[0]!.ask.id).toBe(idOf("evt", 250));
+    expect(asked(dashboard, "replayEvent")[0]!.ask.id).toBe(idOf("evt", 250));
   });
 
   it("tells what came of it when its first attempt is over", () => {

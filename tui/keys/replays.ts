@@ -64,7 +64,10 @@ function whyNoReplay(state: State): string | null {
 function replayDialog(state: State, { event, type, endpoint }: Subject): Dialog {
   const to =
     endpoint === null ? "every endpoint it failed for" : (state.known.endpoints.get(endpoint)?.url ?? endpoint);
-  const request: Request = { operation: "retryEvent", ask: { id: event, body: endpoint === null ? {} : { endpoint } } };
+  const request: Request = {
+    operation: "replayEvent",
+    ask: { id: event, body: endpoint === null ? {} : { endpoint } },
+  };
   return {
     kind: "confirm",
     title: "Replay event",

@@ -10,7 +10,7 @@ type Outcome = Pick<Toast, "text" | "tone">;
 type Said<O extends keyof Answers> = (answer: Answers[O], ask: Answered["call"]["ask"]) => string | Outcome;
 
 const SAYS: { readonly [O in keyof Answers]?: Said<O> } = {
-  retryEvent: ({ left_alone: left }) =>
+  replayEvent: ({ left_alone: left }) =>
     left === undefined || left.length === 0 ? "queued" : `queued, ${left.length} left alone (endpoint is off)`,
   registerEndpoint: ({ id }) => `added as ${id}`,
   changeEndpoint: ({ enabled, when_disabled: when }, { body }) => {

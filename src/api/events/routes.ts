@@ -14,7 +14,7 @@ import { idParameter, severalParameter, textParameter, type Query } from "../pip
 import { jsonText, type Call, type Reply, type Route } from "../pipeline/route.ts";
 import { described } from "../pipeline/shapes.ts";
 import { readJson } from "../pipeline/validation.ts";
-import { EVENT_STATUSES, getEvent, listEvents, retryEvent, eventText, pageText, type EventParts } from "./schemas.ts";
+import { EVENT_STATUSES, getEvent, listEvents, replayEvent, eventText, pageText, type EventParts } from "./schemas.ts";
 
 const PATH = "/v1/webhooks/events";
 const WHOLE: EventParts = { data: true, deliveries: true };
@@ -125,7 +125,7 @@ export function eventRoutes(parts: ApiParts): Route[] {
       query: [TenantParameter],
       body: { maxBytes: 64 * 1024, schema: RetryBody, optional: true },
       audit: "event.retry",
-      operation: retryEvent,
+      operation: replayEvent,
       again: retriedBefore,
       handle: retry,
     },

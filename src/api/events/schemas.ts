@@ -53,8 +53,8 @@ export const EventSummary = titled(
 
 export const EventPage = pageSchema(EventSummary);
 
-export const RetriedEvent = titled(
-  "RetriedEvent",
+export const ReplayedEvent = titled(
+  "ReplayedEvent",
   v.object({
     ...Event.entries,
     left_alone: described(
@@ -153,8 +153,8 @@ export const getEvent: Operation = {
   replies: { 200: { description: "The event.", schema: Event, example: anEvent } },
 };
 
-export const retryEvent: Operation = {
-  id: "retryEvent",
+export const replayEvent: Operation = {
+  id: "replayEvent",
   tag: "Events",
   summary: "Send a failed event again",
   description:
@@ -164,7 +164,7 @@ export const retryEvent: Operation = {
   params,
   example: { endpoint: anAttempt.endpoint },
   replies: {
-    202: { description: "They are due now.", schema: RetriedEvent, example: { ...anEvent, left_alone: [] } },
+    202: { description: "They are due now.", schema: ReplayedEvent, example: { ...anEvent, left_alone: [] } },
   },
   problems: ["event_not_failed", "endpoint_disabled", "gone"],
 };
