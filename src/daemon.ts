@@ -22,7 +22,6 @@ import type { Ended } from "./domain/attempt.ts";
 import type { Sending } from "./delivery/send/sending.ts";
 import type { StartThread } from "./delivery/threads/thread-port.ts";
 import { SenderPool } from "./delivery/threads/sender-pool.ts";
-import { both } from "./delivery/watcher.ts";
 import { roomWithin } from "./domain/open-files.ts";
 import { damageText } from "./domain/damage.ts";
 import { JobRunner } from "./jobs/runner.ts";
@@ -129,7 +128,7 @@ export async function startDaemon(
     maxRetryAfter: config.retry.maxRetryAfter,
     loadedBytes: config.limits.inFlightBytes,
     autoDisable: { onGone: config.endpoints.disableOnGone, afterMs: config.endpoints.disableAfter },
-    watcher: both(feed, alerts),
+    watchers: [feed, alerts],
     sending: (onEnded) => (sending = openSending(onEnded)),
   });
   const ending = new AbortController();

@@ -17,9 +17,7 @@ export interface AlertsParts {
   readonly deliveries: () => Pick<Deliveries, "hasRoom" | "accept" | "refresh">;
 }
 
-type Told = Pick<DeliveryWatcher, "attempted" | "disabled">;
-
-export class Alerts implements Told {
+export class Alerts implements DeliveryWatcher {
   readonly #parts: AlertsParts;
   readonly #folder = new AlertFolder();
   /** Where they go; null for nowhere. */

@@ -1,30 +1,24 @@
-/** One line of the log for each attempt, with all that is needed to find it and its like again. */
+/** The line of the log for an attempt, with all that is needed to find it and its like again. */
 import type { Claim, Verdict } from "../domain/delivery.ts";
-import type { Log } from "../log.ts";
 import type { EndedAttempt } from "../store/store.ts";
 
 /** `tenant` is null while the endpoint is not known. */
-export function logAttempt(log: Log, { claim, outcome, verdict }: EndedAttempt, tenant: string | null): void {
-  const level = outcome.outcome === "succeeded" ? "debug" : "info";
-  if (!log.isLevelEnabled(level)) return;
-  log[level](
-    {
-      event: claim.event,
-      delivery: claim.delivery,
-      endpoint: claim.endpoint,
-      tenant,
-      attempt: claim.number,
-      round: claim.round,
-      retry: claim.trigger === "manual" || claim.trigger === "test" ? null : claim.retry,
-      trigger: claim.trigger,
-      outcome: outcome.outcome,
-      error: outcome.error,
-      status_code: outcome.statusCode,
-      duration_ms: Math.round(outcome.durationMs),
-      ...stateOf(claim, verdict),
-    },
-    "delivery.attempted",
-  );
+export function attemptFields({ claim, outcome, verdict }: EndedAttempt, tenant: string | null): object {
+  return {
+    event: claim.event,
+    delivery: claim.delivery,
+    endpoint: claim.endpoint,
+    tenant,
+    attempt: claim.number,
+    round: claim.round,
+    retry: claim.trigger === "manual" || claim.trigger === "test" ? null : claim.retry,
+    trigger: claim.trigger,
+    outcome: outcome.outcome,
+    error: outcome.error,
+    status_code: outcome.statusCode,
+    duration_ms: Math.round(outcome.durationMs),
+    ...stateOf(claim, verdict),
+  };
 }
 
 function stateOf(claim: Claim, verdict: Verdict): { status: string; next_attempt_at: string | null } {

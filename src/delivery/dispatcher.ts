@@ -47,11 +47,12 @@ export interface DispatcherParts {
   readonly askResolvers?: () => Promise<string | null>;
   /** Called where an error is our bug: the daemon must end rather than go on wrongly. */
   readonly onFault: (error: unknown) => void;
-  readonly watcher?: DeliveryWatcher;
+  readonly watchers?: readonly DeliveryWatcher[];
 }
 
 export class Dispatcher implements Deliveries {
   readonly #parts: DispatcherParts;
+  readonly #watchers: readonly DeliveryWatcher[];
   readonly #memory: Memory;
   readonly #executor: Executor;
   /** Null while nothing is suspected. */
@@ -65,6 +66,7 @@ export class Dispatcher implements Deliveries {
   constructor(parts: DispatcherParts) {
     const { clock, ladder, maxRetryAfter = 0, onFault, store, timeoutMs, loadedBytes } = parts;
     this.#parts = parts;
+    this.#watchers = parts.watchers ?? [];
     this.#youngUntil = clock.monotonic() + YOUNG_MS;
     this.#executor = new Executor({
       ...parts,
@@ -81,7 +83,7 @@ export class Dispatcher implements Deliveries {
       },
       askResolvers: parts.askResolvers ?? (async () => null),
       onDisabled: (endpoint) => this.refresh(endpoint),
-      watcher: parts.watcher,
+      watchers: this.#watchers,
     });
     this.#memory = this.#executor.memory;
     this.#trial = new Trial(parts, this.#executor);
@@ -142,7 +144,7 @@ export class Dispatcher implements Deliveries {
   readonly hasRoom = (endpoint: string): boolean => hasRoom(this.#memory, endpoint);
 
   accept(handover: Handover): void {
-    this.#parts.watcher?.accepted(handover);
+    for (const watcher of this.#watchers) watcher.accepted?.(handover);
     this.#executor.do(published(this.#memory, handover, this.#executor.now()));
     this.#makeRoom();
   }
@@ -152,9 +154,9 @@ export class Dispatcher implements Deliveries {
   }
 
   async refresh(endpoint: string): Promise<void> {
-    const { store, watcher } = this.#parts;
+    const { store } = this.#parts;
     const { manual } = this.#memory;
-    watcher?.changed(endpoint);
+    for (const watcher of this.#watchers) watcher.changed?.(endpoint);
     const target = await this.#executor.lookUp(endpoint);
     if (target === null) return this.drop(endpoint);
     // What was asked for before it was disabled is owed no more; nor what was cancelled when it was enabled.
@@ -168,7 +170,7 @@ export class Dispatcher implements Deliveries {
   }
 
   async drop(endpoint: string): Promise<void> {
-    this.#parts.watcher?.changed(endpoint);
+    for (const watcher of this.#watchers) watcher.changed?.(endpoint);
     this.#executor.forgetEndpoint(endpoint);
     this.#executor.do(endpointDropped(this.#memory, endpoint, []));
     const given = await this.#executor.sending.forget(endpoint);
@@ -210,7 +212,7 @@ export class Dispatcher implements Deliveries {
 
   async withdraw(deliveries: readonly EventDelivery[]): Promise<void> {
     this.#trial.withdraw(deliveries);
-    this.#parts.watcher?.withdrawn(deliveries);
+    for (const watcher of this.#watchers) watcher.withdrawn?.(deliveries);
     await this.#withdraw(deliveries);
     this.#executor.wake();
   }

@@ -72,11 +72,11 @@ export class DueReader {
   async #moveDue(written: Promise<void>): Promise<void> {
     const { clock, store, memory } = this.#parts;
     const { dueMoves, windows } = memory;
-    if (dueMoves.first === undefined) return;
+    if (dueMoves.pending.length === 0) return;
     await written;
     // A process that dies half-way leaves word that the next one must clamp.
     await store.recovery.clockUnsettled();
-    for (let move = dueMoves.first; move !== undefined; move = dueMoves.first) {
+    for (let [move] = dueMoves.pending; move !== undefined; [move] = dueMoves.pending) {
       for (let endpoint = move.endpoints[0]; endpoint !== undefined; endpoint = move.endpoints[0]) {
         const shift = { ...move.shift, except: settledOf(move, endpoint) };
         const { moved, next } = await store.recovery.shiftDue(endpoint, shift, move.from);

@@ -9,11 +9,11 @@ import { Alarm } from "../alarm.ts";
 import type { Clock } from "../clock.ts";
 import type { Ended } from "../domain/attempt.ts";
 import type { Claim } from "../domain/delivery.ts";
-import { isDamaged } from "../domain/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { EventDelivery, Store } from "../store/store.ts";
-import { logAttempt } from "./attempt-log.ts";
+import { attemptFields } from "./attempt-log.ts";
+import { autoDisable } from "./auto-disable.ts";
 import { ClockSteps } from "./clock-steps.ts";
 import { clockSet } from "./core/clock-set.ts";
 import { endRead } from "./core/due.ts";
@@ -24,17 +24,17 @@ import { notRecorded, recordAgain, recorded } from "./core/recorded.ts";
 import { requestAnswered } from "./core/requested.ts";
 import { givenBack, notParked, parked } from "./core/withdrawn.ts";
 import { DueReader } from "./due-reader.ts";
+import { LookUps } from "./look-ups.ts";
 import type { KnownEndpoint } from "./memory/endpoints.ts";
 import type { DecidedAttempt, Now } from "./memory/ended.ts";
 import { Memory, type DeliveryRules } from "./memory/memory.ts";
+import { ResolverCheck } from "./resolver-check.ts";
 import type { Sending } from "./send/sending.ts";
 import type { DeliveryWatcher } from "./watcher.ts";
 import { Waker } from "./waker.ts";
 
 /** Deliveries that one commit writes back. */
 const PARKED_AT_ONCE = 500;
-/** However many resolvers there are, and however patient the one who asks them. */
-const RESOLVERS_MS = 3000;
 
 export interface ExecutorParts {
   readonly store: Store;
@@ -48,7 +48,7 @@ export interface ExecutorParts {
   readonly onFault: (error: unknown) => void;
   /** An endpoint was disabled by the daemon: nothing more may be started for it. */
   readonly onDisabled: (endpoint: string) => Promise<void>;
-  readonly watcher: DeliveryWatcher | undefined;
+  readonly watchers: readonly DeliveryWatcher[];
 }
 
 export class Executor {
@@ -59,8 +59,8 @@ export class Executor {
   readonly #dueReader: DueReader;
   readonly #waker: Waker;
   readonly #alarms: { readonly unreachable: Alarm; readonly shortage: Alarm };
-  /** The latest look-up of each endpoint that is being looked up: only its answer counts. */
-  readonly #lookUps = new Map<string, Promise<KnownEndpoint | null>>();
+  readonly #lookUps: LookUps;
+  readonly #resolvers: ResolverCheck;
   readonly #onReleased = new Map<string, () => void>();
   /** Commits come in the order of their calls, so the last one stands for all. */
   #written: Promise<void> = Promise.resolve();
@@ -68,15 +68,16 @@ export class Executor {
   #givesUp = false;
   #timerAt = Number.POSITIVE_INFINITY;
   #cancelTimer: (() => void) | null = null;
-  #cancelAsking: (() => void) | null = null;
   #onIdle: (() => void)[] = [];
 
   constructor(parts: ExecutorParts) {
     const { clock, log, rules } = parts;
     this.#parts = parts;
     this.sending = parts.sending((batch) => this.do(ended(this.memory, batch, this.now())));
+    this.#lookUps = new LookUps(parts.store, this.sending);
     this.memory = new Memory(rules, (endpoint) => this.sending.cap(endpoint));
     this.#clockSteps = new ClockSteps(clock);
+    this.#resolvers = new ResolverCheck(clock, parts.askResolvers);
     this.#alarms = { unreachable: new Alarm(clock, log), shortage: new Alarm(clock, log) };
     this.#dueReader = new DueReader({ ...parts, memory: this.memory });
     this.#waker = new Waker({
@@ -136,15 +137,13 @@ export class Executor {
   /** The endpoint as it is now, once the sender knows it; null when there is none. */
   async lookUp(endpoint: string): Promise<KnownEndpoint | null> {
     this.memory.endpoints.lookUp(endpoint);
-    const lookUp = this.#askEndpoint(endpoint, this.#lookUps.get(endpoint));
-    this.#lookUps.set(endpoint, lookUp);
-    const isLatest = () => this.#lookUps.get(endpoint) === lookUp && this.#lookUps.delete(endpoint);
+    const lookUp = this.#lookUps.begin(endpoint);
     try {
       const target = await lookUp;
-      if (isLatest()) this.do(endpointKnown(this.memory, endpoint, target));
+      if (this.#lookUps.end(endpoint, lookUp)) this.do(endpointKnown(this.memory, endpoint, target));
       return target;
     } catch (error) {
-      if (isLatest()) endpointUnknown(this.memory, endpoint);
+      if (this.#lookUps.end(endpoint, lookUp)) endpointUnknown(this.memory, endpoint);
       throw error;
     } finally {
       this.rest();
@@ -153,7 +152,7 @@ export class Executor {
 
   /** The endpoint was deleted: what a look-up says of it from now on does not count. */
   forgetEndpoint(endpoint: string): void {
-    this.#lookUps.delete(endpoint);
+    this.#lookUps.forget(endpoint);
   }
 
   /** Has the sender give back what it has not started of the endpoint. All of it is still loaded. */
@@ -211,7 +210,7 @@ export class Executor {
   stopTimers(): void {
     this.#waker.stop();
     this.#cancelTimer?.();
-    this.#cancelAsking?.();
+    this.#resolvers.cancel();
   }
 
   /** What cannot be recorded from now on is given up: it will be attempted again after the next start. */
@@ -235,8 +234,12 @@ export class Executor {
   // --- effects ---
 
   #record(attempts: readonly DecidedAttempt[]): void {
-    const { log, store, watcher } = this.#parts;
-    for (const attempt of attempts) logAttempt(log, attempt, this.memory.endpoints.tenantOf(attempt.claim.endpoint));
+    const { log, store, watchers } = this.#parts;
+    for (const attempt of attempts) {
+      const level = attempt.outcome.outcome === "succeeded" ? "debug" : "info";
+      if (!log.isLevelEnabled(level)) continue;
+      log[level](attemptFields(attempt, this.memory.endpoints.tenantOf(attempt.claim.endpoint)), "delivery.attempted");
+    }
     this.#recording++;
     this.#written = store.deliveries.record(attempts).then(
       (results) => {
@@ -244,7 +247,9 @@ export class Executor {
         const wasStuck = this.memory.halts.has("unrecorded");
         this.do(recorded(this.memory, attempts, results, this.now()));
         if (wasStuck && !this.memory.halts.has("unrecorded")) log.info({}, "results can be recorded again");
-        attempts.forEach((attempt, at) => watcher?.attempted(attempt, results[at]!));
+        for (const watcher of watchers) {
+          if (watcher.attempted) for (const [at, result] of results.entries()) watcher.attempted(attempts[at]!, result);
+        }
         this.#waker.arm();
         this.rest();
       },
@@ -259,14 +264,6 @@ export class Executor {
     );
   }
 
-  async #askEndpoint(endpoint: string, before: Promise<unknown> | undefined): Promise<KnownEndpoint | null> {
-    // The sender must hear the newest settings last.
-    await before?.catch(() => {});
-    const target = await this.#parts.store.endpoints.target(endpoint);
-    if (target !== null && !isDamaged(target)) await this.sending.setTarget(target);
-    return target;
-  }
-
   async #askFor(owed: EventDelivery): Promise<void> {
     let claim: Claim | null;
     try {
@@ -279,26 +276,15 @@ export class Executor {
     this.rest();
   }
 
-  async #disable({ endpoint, url, reason }: Disabling): Promise<void> {
-    const { store, clock, log, onDisabled, rules, watcher } = this.#parts;
-    if (reason === "failing") {
-      const since = await store.endpoints.failingSince(endpoint);
-      if (since === null || clock.now() - since < rules.autoDisable.afterMs) return;
-    }
-    if (!(await store.endpoints.disable(endpoint, url, reason, clock.now()))) return;
-    log.warn({ endpoint, reason }, "endpoint.disabled");
-    watcher?.disabled(endpoint, reason);
-    await onDisabled(endpoint);
+  async #disable(disabling: Disabling): Promise<void> {
+    const { clock, onDisabled, rules, watchers } = this.#parts;
+    if (!(await autoDisable(this.#parts, disabling, rules.autoDisable.afterMs, clock.now()))) return;
+    for (const watcher of watchers) watcher.disabled?.(disabling.endpoint, disabling.reason);
+    await onDisabled(disabling.endpoint);
   }
 
   async #askResolvers(): Promise<void> {
-    const { askResolvers, clock } = this.#parts;
-    const why = await new Promise<string | null>((resolve) => {
-      const late = () => resolve(`this host's DNS resolvers answer nothing within ${RESOLVERS_MS / 1000} s`);
-      this.#cancelAsking = clock.after(RESOLVERS_MS, late);
-      void askResolvers().then(resolve, () => resolve(null));
-    });
-    this.#cancelAsking?.();
+    const why = await this.#resolvers.run();
     this.do(resolversAsked(this.memory, why, this.now()));
   }
 
@@ -322,7 +308,8 @@ export class Executor {
   }
 
   #armTimer(): void {
-    const at = this.memory.wakeAt;
+    const { reachability, shortage } = this.memory;
+    const at = Math.min(reachability.wakeAt, shortage.wakeAt);
     if (at >= this.#timerAt) return;
     this.#cancelTimer?.();
     this.#timerAt = at;

@@ -145,10 +145,6 @@ export class Feed implements DeliveryWatcher {
     this.#add({ kind: "endpoint", at: this.#parts.clock.now(), endpoint, ...none });
   }
 
-  disabled(): void {
-    // `changed` says so.
-  }
-
   // --- internal ---
 
   #addDelivery(endpoint: string, event: string | null, delivery: string | null, status: "pending" | "cancelled"): void {

@@ -30,7 +30,7 @@ export function resolversAsked(memory: Memory, why: string | null, now: Now): Ef
   return effects;
 }
 
-/** The instant of `memory.wakeAt` has come. */
+/** An instant has come for which memory waits: `wakeAt` of the reachability, or of the shortage. */
 export function timePassed(memory: Memory, now: Now): Effects {
   const effects = new Effects();
   const { reachability, shortage } = memory;
@@ -65,7 +65,7 @@ export function decided(
   const verdict = settle(attempt.claim, attempt.outcome, ladder, at, maxRetryAfter);
   const { epoch } = dueMoves;
   // What stays as it was moves with the clock like all the rest.
-  if (verdict.status !== "unchanged") dueMoves.noteWrite(attempt.claim, epoch);
+  if (dueMoves.pending.length > 0 && verdict.status !== "unchanged") dueMoves.noteWrite(attempt.claim, epoch);
   return { ...attempt, verdict, epoch, endedAt };
 }
 

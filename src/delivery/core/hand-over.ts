@@ -23,7 +23,7 @@ export function release(memory: Memory, endpoint: string, delivery: string, effe
   windows.release(endpoint, delivery);
   if (withdrawn.size > 0) withdrawn.delete(delivery);
   if (watched.size > 0 && watched.delete(delivery)) effects.released.push(delivery);
-  for (const owed of manual.released(delivery)) effects.askFor.push(owed);
+  if (manual.owed.size > 0) effects.askFor.push(...manual.released(delivery));
 }
 
 /** A disabled endpoint is sent what was asked for all the same; a damaged one nothing. */

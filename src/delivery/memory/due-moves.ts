@@ -20,28 +20,24 @@ export interface Move {
 export class DueMoves {
   /** Counts the times that the clock was set: a due time belongs to the epoch in which it was reckoned. */
   epoch = 0;
-  readonly #pending: Move[] = [];
-
-  /** The move to be made first; undefined when none is. */
-  get first(): Move | undefined {
-    return this.#pending[0];
-  }
+  /** In the order in which they are to be made. */
+  readonly pending: Move[] = [];
 
   begin(shift: Omit<Shift, "except">, endpoints: Iterable<string>): void {
     this.epoch++;
-    this.#pending.push({ epoch: this.epoch, shift, settled: new Map(), endpoints: [...endpoints], from: null });
+    this.pending.push({ epoch: this.epoch, shift, settled: new Map(), endpoints: [...endpoints], from: null });
   }
 
   /** The first move, at the first of its endpoints, has come as far as `next`; null for the end. */
   advance(next: Position | null): void {
-    const move = this.#pending[0]!;
+    const move = this.pending[0]!;
     move.from = next;
     if (next === null) move.endpoints.shift();
   }
 
   /** The first move was made everywhere. */
   end(): void {
-    this.#pending.shift();
+    this.pending.shift();
   }
 
   /**
@@ -49,7 +45,7 @@ export class DueMoves {
    * before the write, because a move may share its commit.
    */
   noteWrite({ endpoint, event }: { endpoint: string; event: string }, epoch: number): void {
-    for (const move of this.#pending) if (move.epoch <= epoch) settledOf(move, endpoint).add(event);
+    for (const move of this.pending) if (move.epoch <= epoch) settledOf(move, endpoint).add(event);
   }
 }
 

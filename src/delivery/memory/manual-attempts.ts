@@ -21,7 +21,7 @@ export class ManualAttempts {
   readonly #endpoints: Endpoints;
   readonly #halts: Halts;
   /** What the store owes, as far as is known here, by delivery id. */
-  readonly #owed = new Map<string, EventDelivery>();
+  readonly owed = new Map<string, EventDelivery>();
   /** Those whose own claim is loaded. */
   readonly #taken = new Set<string>();
   /** Those the store is being asked about; true when the answer may be old. */
@@ -41,13 +41,13 @@ export class ManualAttempts {
   /** Those of the endpoint that were taken up and are loaded for it. */
   takenFor(endpoint: string): EventDelivery[] {
     return [...this.#taken]
-      .flatMap((delivery) => this.#owed.get(delivery) ?? [])
+      .flatMap((delivery) => this.owed.get(delivery) ?? [])
       .filter((owed) => owed.endpoint === endpoint);
   }
 
   /** The last process owed it; `retry` takes it up. */
   owe(owed: EventDelivery): void {
-    this.#owed.set(owed.delivery, owed);
+    this.owed.set(owed.delivery, owed);
   }
 
   /** The store owes this one from now on. */
@@ -58,10 +58,9 @@ export class ManualAttempts {
 
   /** Memory let go of a claim of this delivery, whatever it was loaded for. */
   released(delivery: string): readonly EventDelivery[] {
-    if (this.#owed.size === 0) return NONE;
     if (this.#asking.has(delivery)) this.#asking.set(delivery, true);
     const wasTaken = this.#taken.delete(delivery);
-    const owed = this.#owed.get(delivery);
+    const owed = this.owed.get(delivery);
     const asked = owed !== undefined && this.#consider(owed) ? [owed] : [];
     return wasTaken ? [...asked, ...this.#refill()] : asked;
   }
@@ -69,7 +68,7 @@ export class ManualAttempts {
   /** Looks at all that is owed again. */
   retry(): readonly EventDelivery[] {
     const asked: EventDelivery[] = [];
-    for (const owed of this.#owed.values()) {
+    for (const owed of this.owed.values()) {
       if (this.#isFull) break;
       if (this.#consider(owed)) asked.push(owed);
     }
@@ -87,7 +86,7 @@ export class ManualAttempts {
     }
     this.#asking.delete(owed.delivery);
     if (!isOwed) {
-      this.#owed.delete(owed.delivery);
+      this.owed.delete(owed.delivery);
       return { isMade: false, ask: this.#refill() };
     }
     // A read may have loaded it meanwhile: its release comes back here.
@@ -103,7 +102,7 @@ export class ManualAttempts {
 
   /** There is room for another. */
   #refill(): readonly EventDelivery[] {
-    return this.#owed.size > this.#taken.size + this.#asking.size ? this.retry() : NONE;
+    return this.owed.size > this.#taken.size + this.#asking.size ? this.retry() : NONE;
   }
 
   get #isFull(): boolean {

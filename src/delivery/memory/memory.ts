@@ -55,9 +55,4 @@ export class Memory {
     this.manual = new ManualAttempts(this.windows, this.endpoints, this.halts);
     this.reachability = new Reachability(rules.timeoutMs);
   }
-
-  /** When time itself is an input, in monotonic milliseconds. */
-  get wakeAt(): number {
-    return Math.min(this.reachability.wakeAt, this.shortage.wakeAt);
-  }
 }

@@ -14,20 +14,17 @@ export class Shortage {
   /** While it goes on. */
   halt: Halt | null = null;
   #waiting: Claim[] = [];
-  /** Monotonic; Infinity when nothing waits, or it is over. */
+  /** When `timePassed` has something to do, in monotonic milliseconds; Infinity when nothing waits and it is over. */
+  wakeAt = Number.POSITIVE_INFINITY;
   #againAt = Number.POSITIVE_INFINITY;
   #overAt = Number.POSITIVE_INFINITY;
-
-  /** When `timePassed` has something to do, in monotonic milliseconds. */
-  get wakeAt(): number {
-    return Math.min(this.#againAt, this.#overAt);
-  }
 
   /** The attempt was not the receiver's fault: the delivery waits to be sent again. */
   wait(claim: Claim, detail: string, now: Now): void {
     this.halt = { reason: "shortage", since: this.halt?.since ?? now.wall, detail };
     this.#againAt = Math.min(this.#againAt, now.monotonic + AGAIN_MS);
     this.#overAt = now.monotonic + QUIET_MS;
+    this.wakeAt = this.#againAt;
     this.#waiting.push(claim);
   }
 
@@ -40,11 +37,12 @@ export class Shortage {
       this.#overAt = Number.POSITIVE_INFINITY;
       this.halt = null;
     }
+    this.wakeAt = Math.min(this.#againAt, this.#overAt);
     return { again, isOver };
   }
 
   /** What waits is on the disk, too. */
   stop(): void {
-    this.#againAt = this.#overAt = Number.POSITIVE_INFINITY;
+    this.wakeAt = this.#againAt = this.#overAt = Number.POSITIVE_INFINITY;
   }
 }
