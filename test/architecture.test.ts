@@ -30,6 +30,27 @@ const RESOURCES: Record<string, string[]> = {
   reports: ["src/api/attempts/schemas.ts"],
   daemon: ["src/api/endpoints/schemas.ts"],
 };
+/** From the ground up. */
+const STORE_ROOMS = [
+  "src/store/files",
+  "src/store/sqlite/engine",
+  "src/store/sqlite/numbers",
+  "src/store/sqlite/callers",
+  "src/store/sqlite/claims",
+  "src/store/sqlite/attempts",
+  "src/store/sqlite/endpoints",
+  "src/store/sqlite/secrets",
+  "src/store/sqlite/statistics",
+  "src/store/sqlite/jobs",
+  "src/store/sqlite/deliveries",
+  "src/store/sqlite/events",
+  "src/store/sqlite/reads",
+  "src/store/sqlite/damage",
+  "src/store/backup",
+  "src/store/sqlite",
+  "src/store/opening",
+  "src/store/restore",
+];
 const RULES: Rule[] = [
   { from: "src/domain/address", may: ["src/domain", "ipaddr.js", "node:net"], why: "pure" },
   {
@@ -49,24 +70,12 @@ const RULES: Rule[] = [
     types: ["src/store/contract"],
     why: "what a store is, whichever it is",
   },
-  {
-    from: "src/store/sqlite",
-    may: ["src/store", "src/domain", "src/clock.ts", "src/passphrase.ts", NODE, "better-sqlite3"],
-    types: ["src/log.ts"],
-    why: "the embedded store",
-  },
-  {
-    from: "src/store/files",
-    may: ["src/store/files", "src/domain", NODE],
-    types: ["src/store/store.ts"],
-    why: "what lies on the disk beside the database",
-  },
-  {
-    from: "src/store",
-    may: ["src/store", "src/domain", "src/clock.ts", "src/passphrase.ts", NODE],
-    types: ["src/log.ts", "better-sqlite3"],
-    why: "opening a store, and its backups",
-  },
+  ...STORE_ROOMS.map((from, at) => ({
+    from,
+    may: [...STORE_ROOMS.slice(0, at + 1), "src/domain", "src/clock.ts", "src/passphrase.ts", NODE, "better-sqlite3"],
+    types: ["src/store/store.ts", "src/log.ts"],
+    why: "a room of the store, which stands on those before it alone",
+  })),
   {
     from: "src/delivery/http",
     may: ["src/delivery/http", "src/domain", "src/packed.ts", NODE, "undici"],

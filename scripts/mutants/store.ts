@@ -11,9 +11,9 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "synchronous-normal-after-opening",
-    file: "src/store/sqlite/sqlite-store.ts",
-    find: "    this.#db = db;\n",
-    replace: '    this.#db = db;\n    db.pragma("synchronous = NORMAL");\n',
+    file: "src/store/sqlite/store.ts",
+    find: "    this.#onClosed = onClosed;\n",
+    replace: '    this.#onClosed = onClosed;\n    db.pragma("synchronous = NORMAL");\n',
     tests: ["test/sim/sim.test.ts"],
   },
   {
@@ -39,9 +39,9 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "names-survive-a-rollback",
-    file: "src/store/sqlite/foundation.ts",
-    find: "[tenants, types, urls, index,",
-    replace: "[index,",
+    file: "src/store/sqlite/store.ts",
+    find: 'engine.mirror(new Interned(db, "tenant"))',
+    replace: 'new Interned(db, "tenant")',
     tests: ["test/store/sqlite/rollback.test.ts"],
   },
   {

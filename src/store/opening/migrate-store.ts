@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { copyBefore } from "../backup/copy-before.ts";
 import { StoreRefused } from "../files/refused.ts";
-import { finishRestore } from "../backup/restore-files.ts";
+import { finishRestore } from "./restore-files.ts";
 import type { StatFs } from "../sqlite/engine/condition.ts";
 import { takeLock } from "./lock.ts";
 import { applySteps, tryOut } from "../sqlite/engine/migrate.ts";

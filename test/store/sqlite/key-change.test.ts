@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { reissueSecrets, rekeyStore } from "../../../src/store/opening/change-key.ts";
-import { isKeyOf } from "../../../src/store/opening/key-change.ts";
+import { isKeyOf } from "../../../src/store/sqlite/secrets/key-change.ts";
 import { openStore } from "../../../src/store/opening/open.ts";
 import { readSecretKey } from "../../../src/store/files/secret-key.ts";
 import { Box } from "../../../src/store/sqlite/engine/box.ts";

@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it } from "vitest";
 import { migrateStore } from "../../../src/store/opening/migrate-store.ts";
 import { openStore } from "../../../src/store/opening/open.ts";
-import { restoreBackup } from "../../../src/store/backup/restore.ts";
+import { restoreBackup } from "../../../src/store/restore/restore.ts";
 import { MIGRATIONS, SCHEMA_VERSION, type Migration } from "../../../src/store/sqlite/engine/schema.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { addEndpoint, publishOne } from "../fixtures.ts";

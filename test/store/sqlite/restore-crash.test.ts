@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { openStore } from "../../../src/store/opening/open.ts";
-import { restoreBackup } from "../../../src/store/backup/restore.ts";
+import { restoreBackup } from "../../../src/store/restore/restore.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { addEndpoint, publishOne, START } from "../fixtures.ts";
 import { optionsOf } from "../stores.ts";

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/opening/open.ts";
-import { restoreBackup, type RestoreOptions } from "../../../src/store/backup/restore.ts";
+import { restoreBackup, type RestoreOptions } from "../../../src/store/restore/restore.ts";
 import { MIGRATIONS, SCHEMA_VERSION, type Migration } from "../../../src/store/sqlite/engine/schema.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { addEndpoint, publishOne, START } from "../fixtures.ts";

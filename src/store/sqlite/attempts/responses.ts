@@ -6,7 +6,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import { firstKeyAt, instantOf } from "../numbers/ids.ts";
 import type { Meta } from "../engine/meta.ts";
-import { CHUNK } from "../endpoints/sweep.ts";
+import { CHUNK } from "../engine/group-commit.ts";
 
 /** The first attempts are made by then, and few others: each later one costs a row. */
 const LATE_MS = 3_600_000;

@@ -1,10 +1,11 @@
 /** Who did what: rows that are only added, and removed when they are old. */
-import type { Database, Statement } from "better-sqlite3";
+import type { Statement } from "better-sqlite3";
 import type { AuditAction, AuditEntry, AuditRecord } from "../../../domain/audit.ts";
-import type { AuditQuery } from "../../store.ts";
+import type { AuditQuery, AuditStore, Page } from "../../store.ts";
 import { EventKeys, firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../numbers/ids.ts";
 import type { Walk } from "../engine/page.ts";
-import { CHUNK } from "../endpoints/sweep.ts";
+import type { Engine } from "../engine/engine.ts";
+import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 
 interface Row {
   readonly key: number;
@@ -20,8 +21,8 @@ interface Row {
 
 const UNKNOWN = "*";
 
-export class Audit {
-  readonly #db: Database;
+export class SqliteAudit implements AuditStore {
+  readonly #engine: Engine;
   readonly #keys: EventKeys;
   readonly #insert: Statement<unknown[]>;
   readonly #prune: Statement<[number, number]>;
@@ -29,8 +30,9 @@ export class Audit {
   readonly #owners: ReadonlyMap<string, (id: string) => string | undefined>;
   readonly #lists = new Map<string, Statement<unknown[], Row>>();
 
-  constructor(db: Database) {
-    this.#db = db;
+  constructor(engine: Engine) {
+    const { db } = engine;
+    this.#engine = engine;
     const last = db.prepare<[], number | null>("SELECT max(key) FROM audit").pluck().get() ?? 0;
     this.#keys = new EventKeys(last);
     this.#insert = db.prepare(
@@ -56,13 +58,25 @@ export class Audit {
     ]);
   }
 
-  add(entry: AuditEntry, now: number): void {
+  async add(entry: AuditEntry, now: number): Promise<void> {
+    await this.#engine.commit.run(() => this.#add(entry, now));
+  }
+
+  async list(query: AuditQuery): Promise<Page<AuditRecord>> {
+    return this.#engine.pages.ofAny(() => this.#walk(query), query);
+  }
+
+  async prune(before: number): Promise<number> {
+    return this.#engine.commit.run(() => this.#prune.run(firstKeyAt(before), CHUNK).changes, CHUNK_SIZE);
+  }
+
+  #add(entry: AuditEntry, now: number): void {
     const { actor, uid, user, action, object, requestId, outcome } = entry;
     const tenant = entry.tenant ?? (object === null ? undefined : this.#ownerOf(object)) ?? UNKNOWN;
     this.#insert.run(this.#keys.next(now), actor, uid, user, tenant, action, object, requestId, outcome);
   }
 
-  list(query: AuditQuery): Walk<Row, AuditRecord> {
+  #walk(query: AuditQuery): Walk<Row, AuditRecord> {
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
     const statement = this.#listStatement(query);
@@ -78,10 +92,6 @@ export class Audit {
     };
   }
 
-  prune(before: number): number {
-    return this.#prune.run(firstKeyAt(before), CHUNK).changes;
-  }
-
   #ownerOf(object: string): string | undefined {
     return this.#owners.get(object.slice(0, object.indexOf("_")))?.(object);
   }
@@ -92,7 +102,7 @@ export class Audit {
       WHERE ${oldest ? "key > @key AND key < @end" : "key < @key AND key > @end"}
       ${tenant === null ? "" : "AND tenant = @tenant"} ORDER BY key ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
     let statement = this.#lists.get(sql);
-    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#engine.db.prepare<unknown[], Row>(sql)));
     return statement;
   }
 }

@@ -1,19 +1,21 @@
 /** Idempotency keys, and what was answered under them. Only what carries a key comes here. */
-import type { Database, Statement } from "better-sqlite3";
+import type { Statement } from "better-sqlite3";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { EventDraft } from "../../../domain/event.ts";
-import { IdempotencyMismatch, type Idempotency, type Once } from "../../../domain/idempotency.ts";
-import type { Publication } from "../../store.ts";
+import { IdempotencyMismatch, type Idempotency, type KeyedRequest, type Once } from "../../../domain/idempotency.ts";
+import type { IdempotencyStore, Publication } from "../../store.ts";
 import type { Box } from "../engine/box.ts";
 import type { Interned } from "../numbers/interned.ts";
-import { CHUNK } from "../endpoints/sweep.ts";
+import type { Engine } from "../engine/engine.ts";
+import { CHUNK, CHUNK_SIZE, type WorkSize } from "../engine/group-commit.ts";
 
 type Row = [tenant: number, key: string, fingerprint: Uint8Array, expiresAt: number, answer: string];
 
 /** What a draft repeats: a publication of before, or the draft at that place of the same request. */
 export type Repeated = Publication | number | null;
 
-export class IdempotencyKeys {
+export class IdempotencyKeys implements IdempotencyStore {
+  readonly #engine: Engine;
   readonly #tenants: Interned;
   readonly #box: Box;
   readonly #select: Statement<[number, string, number], { fingerprint: Buffer; answer: string }>;
@@ -22,7 +24,9 @@ export class IdempotencyKeys {
   readonly #expired: Statement<[number]>;
   readonly #prune: Statement<[number]>;
 
-  constructor(db: Database, { tenants, box }: { tenants: Interned; box: Box }) {
+  constructor(engine: Engine, tenants: Interned) {
+    const { box, db } = engine;
+    this.#engine = engine;
     this.#box = box;
     this.#tenants = tenants;
     this.#select = db.prepare(
@@ -40,8 +44,31 @@ export class IdempotencyKeys {
     );
   }
 
+  async recall(request: KeyedRequest, now: number): Promise<string | null> {
+    const known = this.#engine.read(() => this.#find(request.tenant, request, now));
+    if (known instanceof WebhookdError) throw known;
+    return known;
+  }
+
+  async remember(request: KeyedRequest, answer: string): Promise<void> {
+    await this.#engine.commit.run(() => this.#remember(request.tenant, request, answer));
+  }
+
+  async prune(now: number): Promise<number> {
+    // Asked each minute: a commit, which writes, is only for when there is something to do.
+    if (!this.#engine.read(() => this.#expired.get(now) !== undefined)) return 0;
+    return this.#engine.commit.run(() => this.#prune.run(now).changes, CHUNK_SIZE);
+  }
+
+  /** A commit of what may be refused, and is done once under an idempotency key. */
+  async commit<T>(once: Once<T> | undefined, now: number, work: () => T | WebhookdError, size?: WorkSize): Promise<T> {
+    const result = await this.#engine.commit.run(() => this.#once(once, now, work), size);
+    if (result instanceof WebhookdError) throw result;
+    return result;
+  }
+
   /** The answer; null when the key is free, an error when it was used for something else. */
-  find(tenant: string, { key, fingerprint }: Idempotency, now: number): string | IdempotencyMismatch | null {
+  #find(tenant: string, { key, fingerprint }: Idempotency, now: number): string | IdempotencyMismatch | null {
     const number = this.#tenants.find(tenant);
     const row = number === undefined ? undefined : this.#select.get(number, key, now);
     if (row === undefined) return null;
@@ -49,7 +76,7 @@ export class IdempotencyKeys {
   }
 
   /** Inside a transaction. */
-  remember(tenant: string, { key, fingerprint, expiresAt }: Idempotency, answer: string): void {
+  #remember(tenant: string, { key, fingerprint, expiresAt }: Idempotency, answer: string): void {
     // A body may hold a weak secret, and its plain hash would let whoever reads the file or a backup guess it.
     const mark = this.#box.mark(fingerprint);
     const row: Row = [this.#tenants.number(tenant), key, mark, expiresAt, answer];
@@ -60,13 +87,13 @@ export class IdempotencyKeys {
   }
 
   /** Inside a transaction: does the work once. A refusal is answered, not thrown, as everywhere in a shared commit. */
-  once<T>(request: Once<T> | undefined, now: number, work: () => T | WebhookdError): T | WebhookdError {
+  #once<T>(request: Once<T> | undefined, now: number, work: () => T | WebhookdError): T | WebhookdError {
     if (request === undefined) return work();
-    const known = this.find(request.tenant, request, now);
+    const known = this.#find(request.tenant, request, now);
     if (known !== null) return typeof known === "string" ? underWay() : known;
     const result = work();
     const answer = result instanceof WebhookdError ? null : request.answer(result);
-    if (answer !== null) this.remember(request.tenant, request, answer);
+    if (answer !== null) this.#remember(request.tenant, request, answer);
     return result;
   }
 
@@ -86,7 +113,7 @@ export class IdempotencyKeys {
         repeats.push(before.at);
         continue;
       }
-      const known = this.find(tenant, idempotency, now);
+      const known = this.#find(tenant, idempotency, now);
       if (known instanceof IdempotencyMismatch) return new IdempotencyMismatch(at);
       if (known === null) seen.set(name, { at, fingerprint: idempotency.fingerprint });
       repeats.push(known === null ? null : publicationOf(known));
@@ -97,16 +124,7 @@ export class IdempotencyKeys {
   published(draft: EventDraft, publication: Publication): void {
     const { id, type, createdAt, deliveries } = publication;
     const answer = JSON.stringify([id, type, createdAt, deliveries]);
-    if (draft.idempotency !== undefined) this.remember(draft.tenant, draft.idempotency, answer);
-  }
-
-  hasExpired(now: number): boolean {
-    return this.#expired.get(now) !== undefined;
-  }
-
-  /** Inside a transaction; how many were forgotten, at most 500. */
-  prune(now: number): number {
-    return this.#prune.run(now).changes;
+    if (draft.idempotency !== undefined) this.#remember(draft.tenant, draft.idempotency, answer);
   }
 }
 

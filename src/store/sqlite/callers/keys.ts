@@ -1,8 +1,11 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { ApiKey, NewApiKey, Scope } from "../../../domain/key.ts";
-import type { PageQuery, Pruned } from "../../store.ts";
+import type { Once } from "../../../domain/idempotency.ts";
+import type { KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { Walk } from "../engine/page.ts";
-import { CHUNK } from "../endpoints/sweep.ts";
+import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
+import type { IdempotencyKeys } from "./idempotency.ts";
 
 interface Row {
   readonly number: number;
@@ -28,6 +31,7 @@ const TOUCH_EVERY_MS = 60_000;
 /** Keys that live for minutes come and go; past this many the memory of them, or of their use, starts anew. */
 const MAX_REMEMBERED = 10_000;
 
+/** Their rows. */
 export class Keys {
   readonly #db: Database;
   readonly #insert: Statement<unknown[]>;
@@ -151,4 +155,47 @@ function view(row: Row): ApiKey {
     lastUsedAt: row.last_used_at,
     revokedAt: row.revoked_at,
   };
+}
+
+export class SqliteKeys implements KeyStore {
+  readonly #engine: Engine;
+  readonly #keys: Keys;
+  readonly #idempotency: IdempotencyKeys;
+
+  constructor(engine: Engine, idempotency: IdempotencyKeys) {
+    this.#engine = engine;
+    this.#keys = engine.mirror(new Keys(engine.db));
+    this.#idempotency = idempotency;
+  }
+
+  async add(key: NewApiKey, now: number, once?: Once<void>): Promise<void> {
+    await this.#idempotency.commit(once, now, () => this.#keys.add(key, now));
+  }
+
+  async get(id: string): Promise<ApiKey | null> {
+    return this.#engine.read(() => this.#keys.get(id));
+  }
+
+  async list(query: PageQuery): Promise<Page<ApiKey>> {
+    return this.#engine.pages.ofAny(() => this.#keys.list(query), query);
+  }
+
+  async hasAdmin(now: number): Promise<boolean> {
+    return this.#engine.read(() => this.#keys.hasAdmin(now));
+  }
+
+  async revoke(id: string, now: number): Promise<boolean> {
+    return this.#engine.commit.run(() => this.#keys.revoke(id, now));
+  }
+
+  async prune(before: number, from: string | null): Promise<Pruned> {
+    return this.#engine.commit.run(() => this.#keys.prune(before, from), CHUNK_SIZE);
+  }
+
+  touch(id: string, now: number): void {
+    if (!this.#keys.isWorthNoting(id, now)) return;
+    const work = this.#engine.commit.run(() => this.#keys.touch(id, now), { events: 0, deliveries: 1, patient: true });
+    // Whoever published or recorded beside it hears of the fault.
+    work.catch(() => {});
+  }
 }

@@ -2,11 +2,12 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Position } from "../../../domain/delivery.ts";
 import type { DuePage, Owed } from "../../store.ts";
-import { bodyHash } from "./body-hash.ts";
+import { bodyHash } from "./event-columns.ts";
 import { FRESH, triggerOf, WAITING } from "../numbers/codes.ts";
+import { CHUNK } from "../engine/group-commit.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import { deliveryId, eventId, positionKey } from "../numbers/ids.ts";
-import { traceOf } from "./trace.ts";
+import { traceOf } from "./event-columns.ts";
 
 export interface ClaimRow {
   readonly event: number;
@@ -27,7 +28,6 @@ interface OwedRow {
   readonly random: string;
 }
 
-const CHUNK = 500;
 const NOTHING: DuePage = { claims: [], nextDueAt: null };
 const CANCELLING: DuePage = { ...NOTHING, cancelling: true };
 

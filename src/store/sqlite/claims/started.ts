@@ -9,7 +9,7 @@ import type { Due } from "./due.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { storageFull } from "../engine/faults.ts";
 import { keyOf } from "../numbers/ids.ts";
-import type { Manual } from "./manual.ts";
+import type { ManualAttempts } from "./manual-attempts.ts";
 import type { Meta } from "../engine/meta.ts";
 
 const QUICK_DEATHS = 2;
@@ -24,7 +24,7 @@ export class Started {
   readonly #meta: Meta;
   readonly #index: EndpointIndex;
   readonly #due: Due;
-  readonly #manual: Manual;
+  readonly #manual: ManualAttempts;
   readonly #mark: Statement<[number, number]>;
   readonly #clear: Statement<[number, number]>;
   readonly #all: Statement<[], Row>;
@@ -34,7 +34,7 @@ export class Started {
   #some: boolean;
   readonly careful: boolean;
 
-  constructor(db: Database, parts: { meta: Meta; index: EndpointIndex; due: Due; manual: Manual }) {
+  constructor(db: Database, parts: { meta: Meta; index: EndpointIndex; due: Due; manual: ManualAttempts }) {
     const { meta, index, due, manual } = parts;
     this.#meta = meta;
     this.#index = index;

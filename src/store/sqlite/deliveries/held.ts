@@ -3,7 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { noResponse } from "../../../domain/attempt.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import { FAILED, triggerCode, triggerOf, WAITING } from "../numbers/codes.ts";
-import { CHUNK } from "../endpoints/sweep.ts";
+import { CHUNK } from "../engine/group-commit.ts";
 
 interface Row {
   readonly event: number;

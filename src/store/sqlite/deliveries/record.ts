@@ -6,7 +6,7 @@ import type { Attempts } from "../attempts/attempts.ts";
 import { DELIVERED, FAILED, FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { keyOf } from "../numbers/ids.ts";
-import type { Manual } from "../claims/manual.ts";
+import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import type { Started } from "../claims/started.ts";
 
 type Move = [
@@ -35,7 +35,7 @@ export class RecordAttempts {
   readonly #index: EndpointIndex;
   readonly #attempts: Attempts;
   readonly #started: Started;
-  readonly #manual: Manual;
+  readonly #manual: ManualAttempts;
   readonly #move: Statement<Move>;
   readonly #current: Statement<[number, number], { status: number; due_at: number | null }>;
   readonly #win: Statement<[number, number, number]>;
@@ -43,7 +43,10 @@ export class RecordAttempts {
   readonly #isErased: Statement<[number], number>;
   readonly #park: Statement<[number, number, number]>;
 
-  constructor(db: Database, parts: { index: EndpointIndex; attempts: Attempts; started: Started; manual: Manual }) {
+  constructor(
+    db: Database,
+    parts: { index: EndpointIndex; attempts: Attempts; started: Started; manual: ManualAttempts },
+  ) {
     this.#index = parts.index;
     this.#attempts = parts.attempts;
     this.#started = parts.started;

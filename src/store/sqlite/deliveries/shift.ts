@@ -3,10 +3,9 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Position } from "../../../domain/delivery.ts";
 import type { Shift, Shifted, Waiting } from "../../store.ts";
 import { WAITING } from "../numbers/codes.ts";
+import { CHUNK } from "../engine/group-commit.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { eventId, positionKey } from "../numbers/ids.ts";
-
-const CHUNK = 500;
 
 interface Row {
   readonly event: number;

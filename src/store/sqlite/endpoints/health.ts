@@ -8,7 +8,7 @@ import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoin
 import type { EndedAttempt } from "../../store.ts";
 import { FAILED, FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
 import type { EndpointEntry } from "../numbers/endpoint-index.ts";
-import { CHUNK } from "./sweep.ts";
+import { CHUNK } from "../engine/group-commit.ts";
 
 interface Streak {
   lastSuccessAt: number | null;

@@ -2,9 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import { CANCELLED, FRESH, WAITING } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-
-/** Rows a transaction touches at most. */
-export const CHUNK = 500;
+import { CHUNK } from "../engine/group-commit.ts";
 
 /** Where a walk over what an endpoint has open stands, and the event up to which it goes. */
 export interface Walked {

@@ -41,6 +41,9 @@ interface Work extends WorkSize {
   reject(error: unknown): void;
 }
 
+/** Rows that a step of long work touches at most: it must not hold up the commits of others. */
+export const CHUNK = 500;
+export const CHUNK_SIZE: WorkSize = { events: 0, deliveries: CHUNK };
 const SMALL: WorkSize = { events: 0, deliveries: 1 };
 
 export class GroupCommit {

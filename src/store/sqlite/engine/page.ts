@@ -1,11 +1,10 @@
 /** Lists, a page at a time: rows are looked at in key order, a few at a turn of the event loop. */
+import { WebhookdError } from "../../../domain/errors.ts";
 import type { Page, PageQuery } from "../../store.ts";
-import type { Cursors } from "./cursor.ts";
+import { CHUNK } from "./group-commit.ts";
 
 /** A page ends after so many rows, wanted or not, so that no question takes long; the cursor goes on from there. */
 const MAX_ROWS = 5000;
-/** Rows looked at in one turn: others want to commit meanwhile. */
-const CHUNK = 500;
 
 /** What a row is sorted by: no two rows of a list have the same keys, and they never change. */
 export type Keys = readonly number[];
@@ -29,7 +28,7 @@ export interface Looked<T> {
   readonly rows: number;
 }
 
-export interface PagesOptions {
+interface PagesOptions {
   /** Runs a read, unless the storage has failed. */
   readonly read: <T>(work: () => T) => T;
   readonly defer: (run: () => void) => void;
@@ -50,6 +49,17 @@ export class Pages {
     this.#options = options;
   }
 
+  /** Empty when there is nothing to walk. */
+  async ofAny<Row, T>(walkOf: () => Walk<Row, T> | null, query: PageQuery): Promise<Page<T>> {
+    return (await this.ofSome(walkOf, query)) ?? NOTHING;
+  }
+
+  /** Null when there is nothing to walk. */
+  async ofSome<Row, T>(walkOf: () => Walk<Row, T> | null, query: PageQuery): Promise<Page<T> | null> {
+    const walk = this.#options.read(walkOf);
+    return walk === null ? null : this.of(walk, query);
+  }
+
   /** One row more than the page needs says whether there is another page. */
   async of<Row, T>(walk: Walk<Row, T>, query: PageQuery): Promise<Page<T>> {
     const { read, defer, cursors } = this.#options;
@@ -65,7 +75,7 @@ export class Pages {
 }
 
 /** A name that nothing has ever had: there is no row to look at. */
-export const NOTHING: Page<never> = { data: [], nextCursor: null };
+const NOTHING: Page<never> = { data: [], nextCursor: null };
 
 function advance<Row, T>(walk: Walk<Row, T>, progress: Progress<T>, limit: number, size: number): void {
   const rows = walk.rows(progress.after, size);
@@ -112,4 +122,37 @@ function startOf({ list, start }: Walk<unknown, unknown>, { cursor, order }: Pag
 function isBefore(a: Keys, b: Keys): boolean {
   const at = a.findIndex((key, index) => key !== b[index]);
   return at !== -1 && a[at]! < b[at]!;
+}
+
+/** Of the mark; enough that nobody guesses it, and short. */
+const MARK_BYTES = 9;
+
+/**
+ * Where a list goes on: the keys of the last row that was looked at, bound to the list and its order. Each carries a
+ * mark that only this store can make, or one that was cut short would be read as another place in the list.
+ */
+export class Cursors {
+  readonly #mark: (bytes: Uint8Array) => Uint8Array;
+
+  constructor(mark: (bytes: Uint8Array) => Uint8Array) {
+    this.#mark = mark;
+  }
+
+  encode(list: string, order: PageQuery["order"], keys: readonly number[]): string {
+    const text = [list, order, ...keys].join(":");
+    const mark = this.#mark(Buffer.from(`cursor:${text}`)).subarray(0, MARK_BYTES);
+    return `${Buffer.from(text).toString("base64url")}.${Buffer.from(mark).toString("base64url")}`;
+  }
+
+  /** Throws `invalid_query` for anything that `encode` did not give for this list in this order. */
+  decode(cursor: string, list: string, order: PageQuery["order"], count: number): number[] {
+    const [, , ...parts] = Buffer.from(cursor.split(".")[0]!, "base64url").toString().split(":");
+    const keys = parts.map(Number);
+    // Written again it must be the same text: there is one spelling only.
+    if (keys.length === count && this.encode(list, order, keys) === cursor) return keys;
+    const detail = "is not one that this list gave in this order; begin again without it";
+    throw new WebhookdError("invalid_query", `cursor ${detail}`, {
+      errors: [{ pointer: "?cursor", code: "invalid_type", detail }],
+    });
+  }
 }

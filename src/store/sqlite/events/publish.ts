@@ -1,19 +1,20 @@
 /** An event, and what it is owed to, in one transaction. */
-import type { Database, Statement } from "better-sqlite3";
+import type { Statement } from "better-sqlite3";
 import type { Trigger } from "../../../domain/attempt.ts";
 import type { Claim } from "../../../domain/delivery.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { envelope, type EventDraft } from "../../../domain/event.ts";
 import type { TraceContext } from "../../../domain/trace-context.ts";
 import type { HasRoom, Publication, Waiting } from "../../store.ts";
-import { bodyHash } from "../claims/body-hash.ts";
+import { bodyHash } from "../claims/event-columns.ts";
 import { FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { EndpointEntry, EndpointIndex, Route } from "../numbers/endpoint-index.ts";
 import type { IdempotencyKeys, Repeated } from "../callers/idempotency.ts";
-import { deliveryId, eventId, type EventKeys, type RandomChars } from "../numbers/ids.ts";
-import type { Manual } from "../claims/manual.ts";
-import type { Pending } from "./pending.ts";
-import { traceText } from "../claims/trace.ts";
+import { deliveryId, eventId, EventKeys, RandomChars } from "../numbers/ids.ts";
+import type { ManualAttempts } from "../claims/manual-attempts.ts";
+import { Pending } from "./pending.ts";
+import { traceText } from "../claims/event-columns.ts";
 
 type EventRow = [
   key: number,
@@ -32,31 +33,30 @@ type DeliveryRow = [event: number, endpoint: number, status: number, trigger: nu
 
 interface Parts {
   readonly index: EndpointIndex;
-  readonly keys: EventKeys;
-  readonly random: RandomChars;
   readonly idempotency: IdempotencyKeys;
-  readonly manual: Manual;
-  /** Null where no limit is set. */
-  readonly pending: Pending | null;
+  readonly manual: ManualAttempts;
+  /** 0: no limit. */
+  readonly maxPendingPerTenant: number;
 }
 
 export class Publish {
   readonly #index: EndpointIndex;
   readonly #idempotency: IdempotencyKeys;
+  /** Null where no limit is set. */
   readonly #pending: Pending | null;
-  readonly #manual: Manual;
+  readonly #manual: ManualAttempts;
   readonly #keys: EventKeys;
   readonly #random: RandomChars;
   readonly #insertEvent: Statement<EventRow>;
   readonly #insertDelivery: Statement<DeliveryRow>;
 
-  constructor(db: Database, parts: Parts) {
+  constructor({ db, random }: Engine, parts: Parts) {
     this.#index = parts.index;
     this.#idempotency = parts.idempotency;
-    this.#pending = parts.pending;
+    this.#pending = parts.maxPendingPerTenant > 0 ? new Pending(db, parts.maxPendingPerTenant) : null;
     this.#manual = parts.manual;
-    this.#keys = parts.keys;
-    this.#random = parts.random;
+    this.#keys = new EventKeys(db.prepare<[], number | null>("SELECT max(key) FROM event").pluck().get() ?? 0);
+    this.#random = new RandomChars(random);
     this.#insertEvent = db.prepare(
       `INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, trace, body_hash, body)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

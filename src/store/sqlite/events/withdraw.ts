@@ -1,23 +1,21 @@
 /** Taking an event back: nothing more of it is sent, and, when it is erased, nothing of what it said is kept. */
-import type { Database, Statement } from "better-sqlite3";
+import type { Statement } from "better-sqlite3";
 import type { EventDelivery, Withdrawal } from "../../store.ts";
 import { withoutAnswer } from "../attempts/attempt-way.ts";
 import type { AttemptRow } from "../attempts/attempts.ts";
 import { CANCELLED, WAITING } from "../numbers/codes.ts";
-import { CHUNK_SIZE } from "../engine/doors.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { FoundEvent } from "./events.ts";
-import type { GroupCommit } from "../engine/group-commit.ts";
 import { deliveryId } from "../numbers/ids.ts";
-import type { Manual } from "../claims/manual.ts";
-import { CHUNK } from "../endpoints/sweep.ts";
+import type { ManualAttempts } from "../claims/manual-attempts.ts";
+import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 
 type Withdrawn = Extract<Withdrawal, { result: "withdrawn" }>;
 
 interface Parts {
   readonly index: EndpointIndex;
-  readonly manual: Manual;
-  readonly commit: Pick<GroupCommit, "run">;
+  readonly manual: ManualAttempts;
 }
 
 type AnswerRow = Pick<AttemptRow, "endpoint" | "number" | "started_at" | "way">;
@@ -26,7 +24,7 @@ type Place = readonly [endpoint: number, number: number];
 const FIRST: Place = [-1, -1];
 
 export class Withdraw {
-  readonly #db: Database;
+  readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #page: Statement<[number, number, number], { endpoint: number; status: number }>;
   readonly #cancel: Statement<[number, number]>;
@@ -35,8 +33,9 @@ export class Withdraw {
   readonly #attempts: Statement<[number, number, number, number], AnswerRow>;
   readonly #eraseAnswer: Statement<[Buffer | null, number, number, number]>;
 
-  constructor(db: Database, parts: Parts) {
-    this.#db = db;
+  constructor(engine: Engine, parts: Parts) {
+    const { db } = engine;
+    this.#engine = engine;
     this.#parts = parts;
     this.#page = db.prepare(
       "SELECT endpoint, status FROM delivery WHERE event = ? AND endpoint > ? ORDER BY endpoint LIMIT ?",
@@ -65,7 +64,7 @@ export class Withdraw {
     let cancelled = 0;
     for (let after: number | null = -1; after !== null;) {
       const from: number = after;
-      const some = await this.#parts.commit.run(() => this.#cancelSome(event, from, only), CHUNK_SIZE);
+      const some = await this.#engine.commit.run(() => this.#cancelSome(event, from, only), CHUNK_SIZE);
       deliveries.push(...some.deliveries);
       cancelled += some.cancelled;
       after = some.next;
@@ -74,7 +73,7 @@ export class Withdraw {
   }
 
   async erase(event: FoundEvent): Promise<Withdrawn> {
-    const { commit } = this.#parts;
+    const { commit } = this.#engine;
     const deliveries: EventDelivery[] = [];
     let cancelled = 0;
     do {
@@ -128,11 +127,11 @@ export class Withdraw {
 
   /** Else the bytes would stay in the file until something else needs the room. */
   #overwriting(work: () => void): void {
-    this.#db.pragma("secure_delete = ON");
+    this.#engine.db.pragma("secure_delete = ON");
     try {
       work();
     } finally {
-      this.#db.pragma("secure_delete = OFF");
+      this.#engine.db.pragma("secure_delete = OFF");
     }
   }
 }

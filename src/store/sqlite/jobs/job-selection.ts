@@ -1,15 +1,14 @@
 /** Which deliveries a job would be over, found a page at a time by the narrowest index there is. */
 import type { Database, Statement } from "better-sqlite3";
 import { statusesOf } from "../../../domain/job.ts";
-import type { JobSet } from "../../store.ts";
-import type { LeftAlone } from "../../store.ts";
+import type { JobSet, LeftAlone } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import { FAILED, FRESH, WAITING } from "../numbers/codes.ts";
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { keysWithin, parseEventId } from "../numbers/ids.ts";
 import type { Interned } from "../numbers/interned.ts";
 import { seeksResult } from "../attempts/sources.ts";
-import { CHUNK } from "../endpoints/sweep.ts";
+import { CHUNK } from "../engine/group-commit.ts";
 
 export interface Selected {
   readonly event: number;

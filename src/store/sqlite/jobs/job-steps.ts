@@ -9,18 +9,17 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, JobPace } from "../../../domain/delivery.ts";
 import { statusesOf, type JobFilter } from "../../../domain/job.ts";
-import type { JobStep, JobTake } from "../../store.ts";
-import type { EndedAttempt, EventDelivery, Recorded, Waiting } from "../../store.ts";
+import type { EndedAttempt, EventDelivery, JobStep, JobTake, Recorded, Waiting } from "../../store.ts";
 import { CANCELLED, FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
 import { shownStatus, type EndpointEntry, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { deliveryId, eventId, keyOf } from "../numbers/ids.ts";
 import type { JobRow } from "./job-rows.ts";
-import type { Manual } from "../claims/manual.ts";
-import { CHUNK } from "../endpoints/sweep.ts";
+import type { ManualAttempts } from "../claims/manual-attempts.ts";
+import { CHUNK } from "../engine/group-commit.ts";
 
 interface Parts {
   readonly index: EndpointIndex;
-  readonly manual: Manual;
+  readonly manual: ManualAttempts;
 }
 
 interface Current {

@@ -1,45 +1,26 @@
 /**
- * Another `secret.key` under a store in use, by the steps of `../key-change.ts`. Whatever is asked of the store between
+ * Another `secret.key` under a store in use, by the steps of `key-change.ts`. Whatever is asked of the store between
  * two steps is sealed and opened with the key of before; between the transaction and the change of the box there is no
  * turn in which anything could be asked.
  */
 import { existsSync } from "node:fs";
-import type { Database } from "better-sqlite3";
 import { WebhookdError } from "../../../domain/errors.ts";
-import {
-  finishKeyChange,
-  isKeyOf,
-  requireWithin,
-  requireWritable,
-  stageKey,
-  type KeyPlace,
-} from "../../opening/key-change.ts";
+import { finishKeyChange, isKeyOf, requireWithin, requireWritable, stageKey, type KeyPlace } from "./key-change.ts";
 import { StoreRefused } from "../../files/refused.ts";
 import { readSecretKey } from "../../files/secret-key.ts";
 import type { Rekeyed } from "../../store.ts";
-import type { Box } from "../engine/box.ts";
-import type { GroupCommit } from "../engine/group-commit.ts";
-import type { Meta } from "../engine/meta.ts";
+import type { Engine } from "../engine/engine.ts";
 import { Resealing } from "./resealing.ts";
 
-interface RekeyParts extends KeyPlace {
-  readonly box: Box;
-  readonly commit: GroupCommit;
-  readonly meta: Meta;
-  readonly read: <T>(work: () => T) => T;
-  readonly defer: (run: () => void) => void;
-  readonly random: (bytes: number) => Uint8Array;
-}
-
 export class Rekey {
-  readonly #db: Database;
-  readonly #parts: RekeyParts;
+  readonly #engine: Engine;
+  readonly #place: KeyPlace;
   #running: Promise<Rekeyed> | null = null;
   #closed = false;
 
-  constructor(db: Database, parts: RekeyParts) {
-    this.#db = db;
-    this.#parts = parts;
+  constructor(engine: Engine, place: KeyPlace) {
+    this.#engine = engine;
+    this.#place = place;
   }
 
   run(): Promise<Rekeyed> {
@@ -57,19 +38,20 @@ export class Rekey {
   }
 
   async #change(): Promise<Rekeyed> {
-    const { secretKeyFile: file, box, commit, read, random, defer } = this.#parts;
+    const { box, commit, db, random, read } = this.#engine;
+    const { secretKeyFile: file } = this.#place;
     refusing("key_not_changeable", () => this.#requireChangeable());
     // One that failed after its commit left the store's only key beside the file.
     this.#takeName();
     refusing("key_not_changeable", () => this.#requireOwnKey());
     const key = Buffer.from(random(32));
     const next = box.successor(key);
-    const resealing = read(() => new Resealing(this.#db, box, next));
+    const resealing = read(() => new Resealing(db, box, next));
     while (read(() => resealing.step())) {
-      await new Promise<void>((resolve) => defer(resolve));
+      await this.#engine.turn();
       if (this.#closed) throw new WebhookdError("shutting_down", "the daemon is stopping; nothing was changed");
     }
-    refusing("rekey_failed", () => stageKey(this.#parts, key));
+    refusing("rekey_failed", () => stageKey(this.#place, key));
     // What is staged stays if this fails: the next change, or start, knows whether it is needed.
     const done = commit.runNow(() => resealing.write());
     box.become(next);
@@ -77,22 +59,24 @@ export class Rekey {
   }
 
   #requireChangeable(): void {
-    const { secretKeyFile: file } = this.#parts;
-    requireWithin(this.#parts);
+    const { secretKeyFile: file } = this.#place;
+    requireWithin(this.#place);
     if (existsSync(file)) requireWritable(file);
   }
 
   #requireOwnKey(): void {
-    const { secretKeyFile: file, meta } = this.#parts;
+    const { meta } = this.#engine;
+    const { secretKeyFile: file } = this.#place;
     if (!existsSync(file) || isKeyOf(meta.keyCheck, readSecretKey(file))) return;
     const hint = "put the right one back from your copy, or move this one away. Nothing was changed";
     throw new StoreRefused(1, `${file} is not the key that this store is sealed with`, hint);
   }
 
   #takeName(): string | null {
-    const { secretKeyFile: file, meta, read } = this.#parts;
+    const { meta, read } = this.#engine;
+    const { secretKeyFile: file } = this.#place;
     try {
-      return finishKeyChange(this.#parts, () => read(() => meta.keyCheck))?.kept ?? null;
+      return finishKeyChange(this.#place, () => read(() => meta.keyCheck))?.kept ?? null;
     } catch (error) {
       if (error instanceof WebhookdError) throw error;
       const { message } = error as Error;

@@ -1,47 +1,163 @@
-/** The verbs about rotation of signing secrets: `../../rotation.ts`. */
+/**
+ * The secrets of an endpoint, and how one takes over from another: `docs/interface.md` §5. The switch is a commit of its own
+ * that nothing takes back, so that signing needs no clock.
+ */
+import type { Statement } from "better-sqlite3";
 import type { NextSecret, SigningSecrets } from "../../../domain/endpoint.ts";
 import type { Once } from "../../../domain/idempotency.ts";
-import type { Rotation as Rotated } from "../../store.ts";
-import type { Doors } from "../engine/doors.ts";
-import type { Rotation } from "./rotation.ts";
-import { CHUNK } from "../endpoints/sweep.ts";
+import type { Rotation, SecretStore } from "../../store.ts";
+import type { IdempotencyKeys } from "../callers/idempotency.ts";
+import type { Box } from "../engine/box.ts";
+import type { Engine } from "../engine/engine.ts";
+import { CHUNK } from "../engine/group-commit.ts";
+import type { EndpointIndex } from "../numbers/endpoint-index.ts";
+import { nextSecretPlace, secretOf, secretPlace } from "../endpoints/endpoint-row.ts";
+import type { Interned } from "../numbers/interned.ts";
 
-interface Parts extends Doors {
-  readonly rotation: Rotation;
+interface Row {
+  readonly id: string;
+  readonly tenant: number;
+  readonly secret: string;
+  readonly next_secret: string | null;
+  readonly switches_at: number | null;
 }
 
-export class RotationVerbs {
-  readonly #parts: Parts;
+interface Parts {
+  readonly tenants: Interned;
+  readonly index: EndpointIndex;
+  readonly idempotency: IdempotencyKeys;
+}
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+export class SqliteSecrets implements SecretStore {
+  readonly #engine: Engine;
+  readonly #idempotency: IdempotencyKeys;
+  readonly #tenants: Interned;
+  readonly #index: EndpointIndex;
+  readonly #box: Box;
+  readonly #select: Statement<[string], Row>;
+  readonly #due: Statement<[number, number], Row>;
+  readonly #setNext: Statement<[string | null, number | null, string]>;
+  readonly #switch: Statement<[string, string]>;
+
+  constructor(engine: Engine, parts: Parts) {
+    const { db } = engine;
+    this.#engine = engine;
+    this.#idempotency = parts.idempotency;
+    this.#tenants = parts.tenants;
+    this.#index = parts.index;
+    this.#box = engine.box;
+    const select = "SELECT id, tenant, secret, next_secret, switches_at FROM endpoint";
+    this.#select = db.prepare(`${select} WHERE id = ? AND deleted_at IS NULL`);
+    this.#due = db.prepare(`${select} WHERE switches_at <= ? ORDER BY switches_at LIMIT ?`);
+    this.#setNext = db.prepare("UPDATE endpoint SET next_secret = ?, switches_at = ? WHERE id = ?");
+    this.#switch = db.prepare(
+      `UPDATE endpoint SET secret = ?, secret_version = secret_version + 1, next_secret = NULL, switches_at = NULL
+       WHERE id = ?`,
+    );
   }
 
-  async signingSecrets(tenant: string | null, id: string): Promise<SigningSecrets | "damaged" | null> {
-    return this.#parts.read(() => this.#parts.rotation.secrets(tenant, id));
+  async get(tenant: string | null, id: string): Promise<SigningSecrets | "damaged" | null> {
+    return this.#engine.read(() => this.#secrets(tenant, id));
   }
 
-  rotateSecret(
-    tenant: string | null,
-    id: string,
-    next: NextSecret,
-    now: number,
-    once?: Once<Rotated>,
-  ): Promise<Rotated> {
-    return this.#parts.once(once, now, () => this.#parts.rotation.begin(tenant, id, next, now));
+  rotate(tenant: string | null, id: string, next: NextSecret, now: number, once?: Once<Rotation>): Promise<Rotation> {
+    return this.#idempotency.commit(once, now, () => this.#begin(tenant, id, next, now));
   }
 
-  completeRotation(tenant: string | null, id: string, now: number, once?: Once<Rotated>): Promise<Rotated> {
-    return this.#parts.once(once, now, () => this.#parts.rotation.complete(tenant, id));
+  complete(tenant: string | null, id: string, now: number, once?: Once<Rotation>): Promise<Rotation> {
+    const work = () =>
+      this.#end(tenant, id, (row) => {
+        const next = this.#next(row);
+        if (next !== null) this.#takeOver(row, next);
+        return next !== null;
+      });
+    return this.#idempotency.commit(once, now, work);
   }
 
-  async abandonRotation(tenant: string | null, id: string): Promise<Rotated> {
-    return this.#parts.commit.run(() => this.#parts.rotation.abandon(tenant, id));
+  async abandon(tenant: string | null, id: string): Promise<Rotation> {
+    const work = () =>
+      this.#end(tenant, id, (row) => {
+        const isReadable = this.#current(row) !== null;
+        if (isReadable) this.#setNext.run(null, null, id);
+        return isReadable;
+      });
+    return this.#engine.commit.run(work);
   }
 
-  async switchSecrets(now: number): Promise<readonly string[]> {
+  async switchDue(now: number): Promise<readonly string[]> {
     // Asked each second: a commit, which writes, is only for when there is something to do.
-    if (!this.#parts.read(() => this.#parts.rotation.isDue(now, CHUNK))) return [];
-    return this.#parts.commit.run(() => this.#parts.rotation.switchDue(now, CHUNK));
+    if (this.#engine.read(() => this.#dueBy(now)).length === 0) return [];
+    return this.#engine.commit.run(() => {
+      const due = this.#dueBy(now);
+      for (const { row, next } of due) this.#takeOver(row, next);
+      return due.map(({ row }) => row.id);
+    });
+  }
+
+  #secrets(tenant: string | null, id: string): SigningSecrets | "damaged" | null {
+    const row = this.#find(tenant, id);
+    return row === null ? null : this.#read(row);
+  }
+
+  #begin(tenant: string | null, id: string, next: NextSecret, now: number): Rotation {
+    const row = this.#find(tenant, id);
+    if (row === null) return { result: "not_found" };
+    const atOnce = next.switchesAt <= now;
+    // Nothing signs beside the next one, so only a change at once takes the place of what cannot be read.
+    const isDamaged = this.#read(row) === "damaged";
+    if (isDamaged && !atOnce) return { result: "damaged" };
+    if (!isDamaged && row.next_secret !== null) return { result: "rotation_in_progress" };
+    if (atOnce) this.#takeOver(row, next.secret);
+    else this.#setNext.run(this.#box.seal(next.secret, nextSecretPlace(id)), next.switchesAt, id);
+    return this.#done(id);
+  }
+
+  /** One that cannot be read takes over from nothing: its endpoint is damaged, and waits. */
+  #dueBy(now: number) {
+    return this.#due.all(now, CHUNK).flatMap((row) => {
+      const next = this.#next(row);
+      return next === null ? [] : [{ row, next }];
+    });
+  }
+
+  #find(tenant: string | null, id: string): Row | null {
+    const row = this.#select.get(id);
+    if (row === undefined) return null;
+    return tenant === null || this.#tenants.nameIfAny(row.tenant) === tenant ? row : null;
+  }
+
+  #read(row: Row): SigningSecrets | "damaged" {
+    const current = this.#current(row);
+    if (current === null) return "damaged";
+    if (row.next_secret === null || row.switches_at === null) return { current, next: null };
+    const secret = this.#next(row);
+    return secret === null ? "damaged" : { current, next: { secret, switchesAt: row.switches_at } };
+  }
+
+  #current({ id, secret }: Row): string | null {
+    return secretOf(secret, secretPlace(id), this.#box);
+  }
+
+  /** Null too when it cannot be read. */
+  #next({ id, next_secret }: Row): string | null {
+    return secretOf(next_secret, nextSecretPlace(id), this.#box);
+  }
+
+  /** `end` answers false for what it cannot do with secrets that cannot be read. */
+  #end(tenant: string | null, id: string, end: (row: Row) => boolean): Rotation {
+    const row = this.#find(tenant, id);
+    if (row === null) return { result: "not_found" };
+    if (row.next_secret === null) return { result: "not_rotating" };
+    return end(row) ? this.#done(id) : { result: "damaged" };
+  }
+
+  #takeOver({ id, tenant }: Row, secret: string): void {
+    this.#switch.run(this.#box.seal(secret, secretPlace(id)), id);
+    this.#index.changed(this.#tenants.nameIfAny(tenant) ?? "", id);
+  }
+
+  #done(id: string): Rotation {
+    const secrets = this.#secrets(null, id);
+    return secrets === null || secrets === "damaged" ? { result: "damaged" } : { result: "done", secrets };
   }
 }

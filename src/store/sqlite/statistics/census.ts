@@ -3,7 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Census as Counts, CensusStep } from "../../store.ts";
 import { FAILED, FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import { CHUNK } from "../endpoints/sweep.ts";
+import { CHUNK } from "../engine/group-commit.ts";
 
 type Counting = { -readonly [K in keyof Counts]: Counts[K] };
 

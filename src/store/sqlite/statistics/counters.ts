@@ -5,9 +5,8 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { AttemptError } from "../../../domain/attempt.ts";
 import { marksOf, Tally } from "../../../domain/tally.ts";
-import type { EndedAttempt, Recorded } from "../../store.ts";
-import type { Counted } from "../../store.ts";
-import { CHUNK } from "../endpoints/sweep.ts";
+import type { Counted, EndedAttempt, Recorded } from "../../store.ts";
+import { CHUNK } from "../engine/group-commit.ts";
 
 export const MINUTE_MS = 60_000;
 const SECOND_MS = 1000;

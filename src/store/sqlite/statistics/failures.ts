@@ -1,5 +1,5 @@
 /** What does not arrive, by endpoint and cause: a walk over failed attempts, newest first, a few at a turn. */
-import type { Database, Statement } from "better-sqlite3";
+import type { Statement } from "better-sqlite3";
 import type { AttemptError } from "../../../domain/attempt.ts";
 import { FailureGroups } from "../../../domain/failure.ts";
 import type { FailureQuery, FailureReport } from "../../store.ts";
@@ -8,7 +8,7 @@ import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import { attemptId, eventId, firstKeyAt, instantOf } from "../numbers/ids.ts";
 import type { Interned } from "../numbers/interned.ts";
-import type { PagesOptions } from "../engine/page.ts";
+import type { Engine } from "../engine/engine.ts";
 
 /** Deliveries looked at in one turn, and in all; passing by one that is another tenant's counts a tenth. */
 const CHUNK = 250;
@@ -37,7 +37,7 @@ interface Row extends Pair {
   readonly lastAt: number;
 }
 
-interface Parts extends PagesOptions {
+interface Parts {
   readonly index: EndpointIndex;
   readonly endpoints: Endpoints;
   readonly tenants: Interned;
@@ -56,11 +56,14 @@ interface Progress {
 }
 
 export class Failures {
+  readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #all: Statement<unknown[], Row>;
   readonly #ofEndpoint: Statement<unknown[], Row>;
 
-  constructor(db: Database, parts: Parts) {
+  constructor(engine: Engine, parts: Parts) {
+    const { db } = engine;
+    this.#engine = engine;
     this.#parts = parts;
     this.#all = db.prepare(
       rowsOf(`SELECT event, endpoint FROM attempt INDEXED BY attempt_failed
@@ -75,13 +78,13 @@ export class Failures {
   }
 
   async report(query: FailureQuery): Promise<FailureReport | null> {
-    const { read, defer } = this.#parts;
+    const { read } = this.#engine;
     const progress = read(() => this.#begin(query));
     if (progress === null) return null;
     for (;;) {
       read(() => this.#advance(progress));
       if (progress.end || progress.looked >= MAX_LOOKED) break;
-      await new Promise<void>((resolve) => defer(resolve));
+      await this.#engine.turn();
     }
     const { groups, after, end } = progress;
     const since = end ? query.since : instantOf(after.event);

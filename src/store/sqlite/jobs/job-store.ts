@@ -1,10 +1,10 @@
 /** Jobs: their verbs, each in transactions of at most 500 rows. */
-import type { Database } from "better-sqlite3";
 import type { Claim } from "../../../domain/delivery.ts";
 import type { Once } from "../../../domain/idempotency.ts";
-import type { Job, NewJob } from "../../../domain/job.ts";
+import type { AfterCanary, Job, NewJob } from "../../../domain/job.ts";
 import type {
   AddedJob,
+  EndedAttempt,
   JobEndpoint,
   JobPlan,
   JobSet,
@@ -13,29 +13,30 @@ import type {
   JobTake,
   LeftOfEndpoint,
   OpenJob,
+  Page,
+  PageQuery,
+  Pruned,
+  Recorded,
   WholeJob,
 } from "../../store.ts";
-import type { EndedAttempt, Page, PageQuery, Pruned, Recorded } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
-import type { Cursors } from "../engine/cursor.ts";
-import { CHUNK_SIZE, type Doors } from "../engine/doors.ts";
+import type { IdempotencyKeys } from "../callers/idempotency.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Interned } from "../numbers/interned.ts";
-import { JobRows } from "./job-rows.ts";
+import { JobRows, OldJobs } from "./job-rows.ts";
 import { JobSelection, type Selected, type Selection } from "./job-selection.ts";
 import { JobSteps } from "./job-steps.ts";
-import type { Manual } from "../claims/manual.ts";
-import { OldJobs } from "./old-jobs.ts";
-import { Pages } from "../engine/page.ts";
-import { CHUNK } from "../endpoints/sweep.ts";
+import type { ManualAttempts } from "../claims/manual-attempts.ts";
+import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 
-export interface JobsParts extends Doors {
+interface Parts {
   readonly tenants: Interned;
   readonly types: Interned;
   readonly index: EndpointIndex;
   readonly attempts: Attempts;
-  readonly manual: Manual;
-  readonly cursors: Cursors;
+  readonly manual: ManualAttempts;
+  readonly idempotency: IdempotencyKeys;
 }
 
 interface Tally {
@@ -46,25 +47,27 @@ interface Tally {
 
 const NOTHING: JobStep = { waiting: [], requested: [], withdrawn: [] };
 
-export class Jobs {
-  readonly #parts: JobsParts;
+export class SqliteJobs implements JobStore {
+  readonly #engine: Engine;
+  readonly #parts: Parts;
   readonly #rows: JobRows;
   readonly #selection: JobSelection;
   readonly #steps: JobSteps;
-  readonly #pages: Pages;
   readonly #old: OldJobs;
 
-  constructor(db: Database, parts: JobsParts) {
+  constructor(engine: Engine, parts: Parts) {
+    const { db } = engine;
+    this.#engine = engine;
     this.#parts = parts;
     this.#rows = new JobRows(db, parts.index);
     this.#selection = new JobSelection(db, parts);
-    this.#steps = new JobSteps(db, parts);
-    this.#pages = new Pages(parts);
+    this.#steps = engine.mirror(new JobSteps(db, parts));
     this.#old = new OldJobs(db);
   }
 
   async plan(set: JobSet): Promise<JobPlan> {
-    const { attempts, defer, index, read } = this.#parts;
+    const { attempts, index } = this.#parts;
+    const { read } = this.#engine;
     const tallies = new Map<number, Tally>();
     const pages = this.#selection.of(set);
     for (let some = read(() => nextOf(pages)); some !== null; some = read(() => nextOf(pages))) {
@@ -82,7 +85,7 @@ export class Jobs {
         tally.matched++;
         if (read(() => attempts.lastMatches(event, endpoint, { error: "timeout" }))) tally.timedOut++;
       }
-      await new Promise<void>((resolve) => defer(resolve));
+      await this.#engine.turn();
     }
     const all = [...tallies];
     return {
@@ -95,7 +98,7 @@ export class Jobs {
   }
 
   async add(job: NewJob, expect: number | null, now: number, once?: Once<AddedJob>): Promise<AddedJob> {
-    const { commit, read } = this.#parts;
+    const { commit, read } = this.#engine;
     const num = await commit.run(() => this.#rows.plan(job, now));
     try {
       const pages = this.#selection.of(job);
@@ -105,7 +108,7 @@ export class Jobs {
       }
       const matched = read(() => this.#rows.matched(num));
       if (expect === null || expect === matched)
-        return await this.#parts.once(once, now, () => this.#begin(num, job.id));
+        return await this.#parts.idempotency.commit(once, now, () => this.#begin(num, job.id));
       await this.#undo(num);
       return { result: "plan_changed", matched };
     } catch (error) {
@@ -116,18 +119,24 @@ export class Jobs {
   }
 
   async get(tenant: string | null, id: string): Promise<WholeJob | null> {
-    return this.#parts.read(() => {
+    return this.#engine.read(() => {
       const row = this.#rows.find(tenant, id);
       return row === null ? null : { ...this.#rows.view(row), endpoints: this.#rows.results(row.num) };
     });
   }
 
   list(query: PageQuery): Promise<Page<Job>> {
-    return this.#pages.of(this.#rows.list(query), query);
+    return this.#engine.pages.of(this.#rows.list(query), query);
   }
 
-  readonly steer: JobStore["steer"] = (tenant, id, to, now, after) => {
-    return this.#parts.commit.run(() => {
+  steer(
+    tenant: string | null,
+    id: string,
+    to: "running" | "paused" | "cancelled",
+    now: number,
+    after?: AfterCanary,
+  ): Promise<Job | null> {
+    return this.#engine.commit.run(() => {
       const row = this.#rows.find(tenant, id);
       if (row === null) return null;
       const isOver = row.status === "done" || row.status === "cancelled";
@@ -138,28 +147,28 @@ export class Jobs {
       }
       return this.#rows.view(this.#rows.find(tenant, id)!);
     });
-  };
+  }
 
   async open(): Promise<readonly OpenJob[]> {
-    return this.#parts.read(() => this.#rows.open());
+    return this.#engine.read(() => this.#rows.open());
   }
 
   async endpoints(id: string, after: string | null): Promise<readonly JobEndpoint[]> {
-    return this.#parts.read(() => {
+    return this.#engine.read(() => {
       const row = this.#rows.find(null, id);
       return row === null ? [] : this.#rows.endpoints(row.num, after);
     });
   }
 
   step(id: string, takes: readonly JobTake[], now: number): Promise<JobStep> {
-    return this.#parts.commit.run(() => {
+    return this.#engine.commit.run(() => {
       const row = this.#rows.find(null, id);
       return row === null ? NOTHING : this.#steps.step(row, takes, now);
     }, CHUNK_SIZE);
   }
 
   async close(id: string, now: number): Promise<boolean> {
-    return this.#parts.commit.run(() => {
+    return this.#engine.commit.run(() => {
       const row = this.#rows.find(null, id);
       if (row === null || row.status === "paused") return true;
       if (row.status === "cancelled" ? !this.#steps.drop(row.num) : this.#rows.hasLeft(row.num)) return false;
@@ -170,7 +179,7 @@ export class Jobs {
   }
 
   async prune(before: number, from: string | null): Promise<Pruned> {
-    return this.#parts.commit.run(() => this.#old.prune(before, from), CHUNK_SIZE);
+    return this.#engine.commit.run(() => this.#old.prune(before, from), CHUNK_SIZE);
   }
 
   /** With the pace of the job that it is made for, if it is. */
@@ -183,14 +192,9 @@ export class Jobs {
     this.#steps.attempted(ended, recorded);
   }
 
-  /** What was read may have been undone. */
-  forget(): void {
-    this.#steps.forget();
-  }
-
   /** Sets that a stop of the process left half written. */
   async dropUnplanned(): Promise<void> {
-    for (const num of this.#parts.read(() => this.#rows.unplanned())) await this.#undo(num);
+    for (const num of this.#engine.read(() => this.#rows.unplanned())) await this.#undo(num);
   }
 
   #begin(num: number, id: string): AddedJob {
@@ -199,7 +203,7 @@ export class Jobs {
   }
 
   async #undo(num: number): Promise<void> {
-    const { commit } = this.#parts;
+    const { commit } = this.#engine;
     while (!(await commit.run(() => this.#steps.drop(num), CHUNK_SIZE)));
     await commit.run(() => this.#rows.forget(num));
   }

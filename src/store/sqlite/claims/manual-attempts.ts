@@ -6,7 +6,6 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Claim } from "../../../domain/delivery.ts";
 import type { AttemptRequest, EventDelivery } from "../../store.ts";
 import { CANCELLED, DELIVERED, FAILED, WAITING } from "../numbers/codes.ts";
-import type { FoundDelivery } from "../deliveries/deliveries.ts";
 import { claimOf, type ClaimRow } from "./due.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import { deliveryId, eventId, parseDeliveryId } from "../numbers/ids.ts";
@@ -18,7 +17,12 @@ interface Row extends Omit<ClaimRow, "due_at"> {
   readonly urgent: number;
 }
 
-export class Manual {
+interface Wanted {
+  readonly id: string;
+  readonly row: { readonly event: number; readonly endpoint: number; readonly status: number };
+}
+
+export class ManualAttempts {
   readonly #index: EndpointIndex;
   readonly #add: Statement<[number, number, number]>;
   readonly #isOwed: Statement<[number, number], number>;
@@ -62,7 +66,7 @@ export class Manual {
     );
   }
 
-  request({ id, row: { event, endpoint, status } }: FoundDelivery): AttemptRequest {
+  request({ id, row: { event, endpoint, status } }: Wanted): AttemptRequest {
     if (this.#isErased.get(event) === 1) return { result: "gone" };
     if (status === DELIVERED || status === CANCELLED) return { result: "settled" };
     const entry = this.#index.byNumber(endpoint);

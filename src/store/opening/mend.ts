@@ -6,18 +6,18 @@ import { closeSync, fsyncSync, openSync, readdirSync, rmSync, statSync } from "n
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
-import type { OpeningLog } from "../../opening/open.ts";
-import { syncDirectory } from "../../files/durable-file.ts";
-import { StoreRefused } from "../../files/refused.ts";
-import { commitReplacement, finishRestore, stagedFile } from "../../backup/restore-files.ts";
-import type { SetAside } from "../../files/set-aside.ts";
-import { lookForDamage, type Looked } from "./pages.ts";
-import { salvage } from "./salvage.ts";
-import { Meta } from "../engine/meta.ts";
-import { openFile, type NativeBinding } from "../engine/open-file.ts";
-import { MIGRATIONS, type Migration } from "../engine/schema.ts";
-import type { StatFs } from "../engine/condition.ts";
-import type { Damage } from "../../store.ts";
+import type { OpeningLog } from "./open.ts";
+import { syncDirectory } from "../files/durable-file.ts";
+import { StoreRefused } from "../files/refused.ts";
+import { commitReplacement, finishRestore, stagedFile } from "./restore-files.ts";
+import type { SetAside } from "../files/set-aside.ts";
+import { lookForDamage, type Looked } from "../sqlite/damage/pages.ts";
+import { salvage } from "../sqlite/damage/salvage.ts";
+import { Meta } from "../sqlite/engine/meta.ts";
+import { openFile, type NativeBinding } from "../sqlite/engine/open-file.ts";
+import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
+import type { StatFs } from "../sqlite/engine/condition.ts";
+import type { Damage } from "../store.ts";
 
 export interface Opened {
   readonly dir: string;

@@ -14,13 +14,13 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { syncDirectory, writeDurably } from "../files/durable-file.ts";
-import { StoreRefused } from "../files/refused.ts";
-import { readSecretKey, writeSecretKey } from "../files/secret-key.ts";
-import { Box } from "../sqlite/engine/box.ts";
-import { Meta } from "../sqlite/engine/meta.ts";
-import { openingRefusal } from "../sqlite/engine/open-database.ts";
-import { openFile, type NativeBinding } from "../sqlite/engine/open-file.ts";
+import { syncDirectory, writeDurably } from "../../files/durable-file.ts";
+import { StoreRefused } from "../../files/refused.ts";
+import { readSecretKey, writeSecretKey } from "../../files/secret-key.ts";
+import { Box } from "../engine/box.ts";
+import { Meta } from "../engine/meta.ts";
+import { openingRefusal } from "../engine/open-database.ts";
+import { openFile, type NativeBinding } from "../engine/open-file.ts";
 
 export interface KeyPlace {
   readonly dir: string;

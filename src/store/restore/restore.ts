@@ -24,7 +24,7 @@ import { SetAside } from "../files/set-aside.ts";
 import { syncDirectory } from "../files/durable-file.ts";
 import { makeDataDirectory } from "../opening/open.ts";
 import { StoreRefused } from "../files/refused.ts";
-import { commitRestore, finishRestore, isBegun, removeStaged, stagedFile } from "./restore-files.ts";
+import { commitRestore, finishRestore, isBegun, removeStaged, stagedFile } from "../opening/restore-files.ts";
 import { findKey, type FoundKey, type KeySources } from "./restore-key.ts";
 import { writeSecretKey } from "../files/secret-key.ts";
 import type { StatFs } from "../sqlite/engine/condition.ts";

@@ -1,89 +1,77 @@
-/** The verbs that are about the store as a whole. */
+/** What an operator asks of the store as a whole. */
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Database } from "better-sqlite3";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { Pause } from "../../domain/pause.ts";
-import type { OperationsStore, ReadStore, StoreSize } from "../store.ts";
 import { Backup, type StartBackup } from "../backup/backup.ts";
-import type { Box } from "./engine/box.ts";
+import type { BackupFile, BackupPlace, Damage, OperationsStore, Rekeyed, StoreSize } from "../store.ts";
+import type { Engine } from "./engine/engine.ts";
 import type { StatFs } from "./engine/condition.ts";
-import type { Cursors } from "./engine/cursor.ts";
-import type { GroupCommit } from "./engine/group-commit.ts";
-import type { Meta } from "./engine/meta.ts";
 import type { NativeBinding } from "./engine/open-file.ts";
-import { Pages } from "./engine/page.ts";
 import { Rekey } from "./secrets/rekey.ts";
-import { Tenants } from "./reads/tenants.ts";
 
-export interface OperationsParts {
-  readonly dir: string;
-  readonly secretKeyFile: string;
-  readonly random: (bytes: number) => Uint8Array;
-  readonly box: Box;
+interface Options {
+  readonly diskFloor: number;
   readonly nativeBinding: NativeBinding | undefined;
+  readonly secretKeyFile: string;
   readonly startBackup: StartBackup;
   readonly statfs: StatFs;
-  readonly floorBytes: number;
-  readonly commit: GroupCommit;
-  readonly meta: Meta;
-  readonly read: <T>(work: () => T) => T;
-  readonly defer: (run: () => void) => void;
-  readonly cursors: Cursors;
 }
 
-export class Operations implements OperationsStore {
+export class SqliteOperations implements OperationsStore {
   readonly schemaVersion: number;
-  readonly #parts: OperationsParts;
-  readonly #tenants: Tenants;
-  readonly #pages: Pages;
+  readonly #engine: Engine;
   readonly #backup: Backup;
   readonly #rekey: Rekey;
   #unsaved: Pause | null = null;
 
-  constructor(db: Database, parts: OperationsParts) {
-    this.#parts = parts;
+  constructor(engine: Engine, options: Options) {
+    const { box, db, dir, meta } = engine;
+    const { diskFloor: floorBytes, nativeBinding, secretKeyFile, startBackup: start, statfs } = options;
+    this.#engine = engine;
     this.schemaVersion = db.pragma("user_version", { simple: true }) as number;
-    this.#tenants = new Tenants(db);
-    this.#pages = new Pages(parts);
     this.#backup = new Backup({
-      ...parts,
-      start: parts.startBackup,
-      size: this.size,
-      sealKey: (passphrase) => parts.box.sealKey(passphrase, parts.meta.keyCheck),
+      dir,
+      floorBytes,
+      nativeBinding,
+      start,
+      statfs,
+      size: () => this.size(),
+      sealKey: (passphrase) => box.sealKey(passphrase, meta.keyCheck),
     });
-    this.#rekey = new Rekey(db, parts);
+    this.#rekey = new Rekey(engine, { dir, secretKeyFile, nativeBinding });
   }
 
-  readonly getPause: OperationsStore["getPause"] = async () =>
-    this.#unsaved ?? this.#parts.read(() => this.#parts.meta.pause);
+  async getPause(): Promise<Pause | null> {
+    return this.#unsaved ?? this.#engine.read(() => this.#engine.meta.pause);
+  }
 
   /** The brake must work when nothing else does: what the disk does not take holds until a restart. */
-  readonly pause: OperationsStore["pause"] = async (pause) => {
-    const { commit, meta } = this.#parts;
+  async pause(pause: Pause): Promise<Pause> {
+    const { commit, meta } = this.#engine;
     try {
       return await commit.run(() => meta.pause ?? (meta.pause = pause));
     } catch (error) {
       if (!(error instanceof WebhookdError)) throw error;
       return (await this.getPause()) ?? (this.#unsaved = { ...pause, saved: false });
     }
-  };
+  }
 
   /** To be called when there may be space again. */
   async savePause(): Promise<void> {
     const unsaved = this.#unsaved;
     if (unsaved === null) return;
     const { saved: _, ...pause } = unsaved;
-    const { commit, meta } = this.#parts;
+    const { commit, meta } = this.#engine;
     await commit.run(() => meta.pause ?? (meta.pause = pause));
     if (this.#unsaved === unsaved) this.#unsaved = null;
     // Taken off while it was being written.
     else await commit.run(() => (meta.pause = null));
   }
 
-  readonly resume: OperationsStore["resume"] = async () => {
-    const { commit, meta } = this.#parts;
+  async resume(): Promise<boolean> {
+    const { commit, meta } = this.#engine;
     const wasUnsaved = this.#unsaved !== null;
     this.#unsaved = null;
     // Nothing is on the disk that would have to go.
@@ -93,41 +81,41 @@ export class Operations implements OperationsStore {
       meta.pause = null;
       return true;
     });
-  };
+  }
 
-  readonly backup: OperationsStore["backup"] = async (place, now) => {
-    const { commit, meta } = this.#parts;
+  async backup(place: BackupPlace, now: number): Promise<BackupFile> {
+    const { commit, meta } = this.#engine;
     // Rows and the key that is sealed beside them must fit together. No turn may pass between this and the start.
     while (this.#rekey.running !== null) await this.#rekey.running.catch(() => {});
     const backup = await this.#backup.make(place, now);
     await commit.run(() => (meta.lastBackup = backup));
     return backup;
-  };
+  }
 
-  readonly rekey: OperationsStore["rekey"] = async () => {
+  async rekey(): Promise<Rekeyed> {
     this.#backup.requireNone();
     return this.#rekey.run();
-  };
+  }
 
-  readonly lastBackup: OperationsStore["lastBackup"] = async () => this.#parts.read(() => this.#parts.meta.lastBackup);
+  async lastBackup(): Promise<BackupFile | null> {
+    return this.#engine.read(() => this.#engine.meta.lastBackup);
+  }
 
-  readonly damage: OperationsStore["damage"] = async () => {
-    const damage = this.#parts.read(() => this.#parts.meta.damage);
+  async damage(): Promise<Damage | null> {
+    const damage = this.#engine.read(() => this.#engine.meta.damage);
     return damage !== null && existsSync(damage.file) ? damage : null;
-  };
-
-  readonly listTenants: ReadStore["listTenants"] = (query) => this.#pages.of(this.#tenants.list(query), query);
+  }
 
   /** By the files' names: opening the database would drop the locks on it. */
-  readonly size = async (): Promise<StoreSize> => {
-    const bytes = (name: string) => stat(join(this.#parts.dir, name)).then(({ size }) => size);
+  async size(): Promise<StoreSize> {
+    const bytes = (name: string) => stat(join(this.#engine.dir, name)).then(({ size }) => size);
     // There is no WAL before the first write, and none for a moment after the last.
     const [databaseBytes, logBytes] = await Promise.all([
       bytes("webhookd.db"),
       bytes("webhookd.db-wal").catch(() => 0),
     ]);
     return { databaseBytes, logBytes };
-  };
+  }
 
   close(): void {
     this.#rekey.close();

@@ -1,7 +1,7 @@
 /** Takes `secret.key` out of a backup that it is sealed in, and leaves the store as it is. */
 import { existsSync, statSync } from "node:fs";
 import type { Clock } from "../../clock.ts";
-import { finishKeyChange, isKeyOf, keepKey, keyCheckOf, type KeyPlace } from "../opening/key-change.ts";
+import { finishKeyChange, isKeyOf, keepKey, keyCheckOf, type KeyPlace } from "../sqlite/secrets/key-change.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { unsealKey } from "./restore-key.ts";
 import { readSecretKey, writeSecretKey } from "../files/secret-key.ts";

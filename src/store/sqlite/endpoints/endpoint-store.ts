@@ -1,0 +1,196 @@
+/** Endpoints: what changes them and tells how they fare, with what follows from a change. */
+import type {
+  DamagedTarget,
+  DisabledReason,
+  Endpoint,
+  EndpointHealth,
+  EndpointSettings,
+  NamedEndpoint,
+  NewEndpoint,
+  Target,
+} from "../../../domain/endpoint.ts";
+import { WebhookdError } from "../../../domain/errors.ts";
+import type { Once } from "../../../domain/idempotency.ts";
+import type { ChangeSettings, EndedAttempt, EndpointQuery, EndpointStore, Page, TypeInUse } from "../../store.ts";
+import type { IdempotencyKeys } from "../callers/idempotency.ts";
+import type { ManualAttempts } from "../claims/manual-attempts.ts";
+import type { Engine } from "../engine/engine.ts";
+import { CHUNK_SIZE } from "../engine/group-commit.ts";
+import type { EndpointIndex } from "../numbers/endpoint-index.ts";
+import { attempt, type Endpoints } from "./endpoints.ts";
+import type { Health } from "./health.ts";
+import type { Sweep, Walked } from "./sweep.ts";
+
+const CANCEL_AGAIN_MS = 1000;
+
+interface Parts {
+  readonly endpoints: Endpoints;
+  readonly index: EndpointIndex;
+  readonly health: Health;
+  readonly sweep: Sweep;
+  readonly manual: ManualAttempts;
+  readonly idempotency: IdempotencyKeys;
+}
+
+export class SqliteEndpoints implements EndpointStore {
+  readonly #engine: Engine;
+  readonly #parts: Parts;
+  #closed = false;
+
+  constructor(engine: Engine, parts: Parts) {
+    this.#engine = engine;
+    this.#parts = parts;
+  }
+
+  /** Takes up the sweeps that a stop of the process cut short. */
+  start(): void {
+    for (const endpoint of this.#parts.sweep.unswept()) this.#cancelBehind(endpoint);
+  }
+
+  add(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint> {
+    const { endpoints, idempotency } = this.#parts;
+    return idempotency.commit(once, now, () => endpoints.add(endpoint, maxPerTenant, now));
+  }
+
+  async get(tenant: string | null, id: string): Promise<Endpoint | null> {
+    return this.#engine.read(() => this.#parts.endpoints.get(tenant, id));
+  }
+
+  async idOf(tenant: string, uid: string): Promise<string | null> {
+    return this.#engine.read(() => this.#parts.endpoints.idOf(tenant, uid));
+  }
+
+  async tenantOf(endpoint: string): Promise<string | null> {
+    return this.#engine.read(() => this.#parts.endpoints.tenantOf(endpoint));
+  }
+
+  async list(query: EndpointQuery): Promise<Page<Endpoint>> {
+    return this.#engine.pages.ofAny(() => this.#parts.endpoints.list(query), query);
+  }
+
+  async typesInUse(known: readonly string[]): Promise<TypeInUse[]> {
+    return this.#engine.read(() => this.#parts.endpoints.typesInUse(known));
+  }
+
+  async target(endpoint: string): Promise<Target | DamagedTarget | null> {
+    return this.#engine.read(() => this.#parts.endpoints.target(endpoint));
+  }
+
+  async update(
+    tenant: string | null,
+    id: string,
+    change: ChangeSettings,
+    now: number,
+    held: "release" | "cancel" = "release",
+  ): Promise<Endpoint | null> {
+    const { endpoints, index, health } = this.#parts;
+    const updated = await this.#engine.commit.run(() =>
+      this.#heeding(id, () => endpoints.update(tenant, id, change, held, now)),
+    );
+    if (updated instanceof WebhookdError) throw updated;
+    if (updated === null) return null;
+    const { number } = index.byId(id)!;
+    if (updated.resumed) health.restart(number);
+    if (held === "cancel") this.#cancelBehind(number);
+    return updated.endpoint;
+  }
+
+  async put(
+    named: NamedEndpoint,
+    settingsOf: (before: Endpoint | null) => EndpointSettings,
+    maxPerTenant: number,
+    now: number,
+  ): Promise<{ readonly endpoint: Endpoint; readonly isNew: boolean }> {
+    const { endpoints, index, health } = this.#parts;
+    const put = await this.#engine.commit.run(() => {
+      const id = endpoints.idOf(named.tenant, named.uid);
+      const change: ChangeSettings = (_, endpoint) => settingsOf(endpoint);
+      if (id !== null) return this.#heeding(id, () => endpoints.update(null, id, change, "release", now)!);
+      const settings = attempt(() => settingsOf(null));
+      return settings instanceof WebhookdError ? settings : endpoints.add({ ...settings, ...named }, maxPerTenant, now);
+    });
+    if (put instanceof WebhookdError) throw put;
+    if (!("resumed" in put)) return { endpoint: put, isNew: true };
+    if (put.resumed) health.restart(index.byId(put.endpoint.id)!.number);
+    return { endpoint: put.endpoint, isNew: false };
+  }
+
+  async disable(id: string, url: string, reason: DisabledReason, now: number): Promise<boolean> {
+    const { endpoints } = this.#parts;
+    return this.#engine.commit.run(() => this.#heeding(id, () => endpoints.disable(id, url, reason, now)));
+  }
+
+  async delete(tenant: string | null, id: string, now: number): Promise<boolean> {
+    const number = await this.#engine.commit.run(() => this.#parts.endpoints.softDelete(tenant, id, now));
+    if (number === null) return false;
+    await this.#cancelOpen(number);
+    return true;
+  }
+
+  async health(tenant: string | null, id: string): Promise<EndpointHealth | null> {
+    const { endpoints, index, health } = this.#parts;
+    return this.#engine.read(() => (endpoints.get(tenant, id) === null ? null : health.of(index.byId(id)!)));
+  }
+
+  async failingSince(id: string): Promise<number | null> {
+    const { index, health } = this.#parts;
+    return this.#engine.read(() => {
+      const endpoint = index.byId(id);
+      return endpoint === undefined ? null : health.streak(endpoint.number).failingSince;
+    });
+  }
+
+  /** Writes down how at most 500 endpoints fare, if there is news of any. */
+  async saveHealth(): Promise<void> {
+    const { health } = this.#parts;
+    if (!health.hasNews) return;
+    const endpoints = health.takeNews();
+    try {
+      await this.#engine.commit.run(() => health.write(endpoints), { ...CHUNK_SIZE, patient: true });
+    } catch (error) {
+      health.giveBack(endpoints);
+      throw error;
+    }
+  }
+
+  /** After their commit. */
+  noteAttempts(attempts: readonly EndedAttempt[]): void {
+    const { index, health } = this.#parts;
+    for (const attempt of attempts) {
+      const endpoint = index.byId(attempt.claim.endpoint);
+      if (endpoint !== undefined) health.note(endpoint.number, attempt);
+    }
+  }
+
+  /** Leaves what is still to be written to the last commit. */
+  close(): void {
+    this.#closed = true;
+    while (this.#parts.health.hasNews) this.saveHealth().catch(() => {});
+  }
+
+  /** What was asked for before an endpoint was disabled is owed no more. */
+  #heeding<T>(id: string, change: () => T): T {
+    const { index, manual } = this.#parts;
+    const before = index.byId(id);
+    const result = change();
+    if (before?.enabled === true && index.byId(id)?.enabled === false) manual.dropOf(before.number);
+    return result;
+  }
+
+  /** A chunk a turn, so that a million deliveries delay nobody else's commit. */
+  async #cancelOpen(endpoint: number): Promise<void> {
+    const { sweep } = this.#parts;
+    let walked: Walked | null = null;
+    do {
+      const from: Walked | null = walked;
+      walked = await this.#engine.commit.run(() => sweep.cancelOpen(endpoint, from), CHUNK_SIZE);
+    } while (walked !== null);
+  }
+
+  /** While nobody waits for it. A full disk stops it for a moment, a stop of the process until the next start. */
+  #cancelBehind(endpoint: number): void {
+    this.#cancelOpen(endpoint).catch(() => {
+      if (!this.#closed) this.#engine.clock.after(CANCEL_AGAIN_MS, () => this.#cancelBehind(endpoint));
+    });
+  }
+}

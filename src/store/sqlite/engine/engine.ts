@@ -1,0 +1,100 @@
+/**
+ * What the rooms of the store stand on: one connection to one file, what condition that is in, and the two ways to it.
+ * A read sees what is committed; a write rides in the commit that all writes of a turn share. It knows of no noun.
+ */
+import type { Database } from "better-sqlite3";
+import type { Clock } from "../../../clock.ts";
+import type { Box } from "./box.ts";
+import { Condition, type StatFs } from "./condition.ts";
+import { GroupCommit } from "./group-commit.ts";
+import { Meta } from "./meta.ts";
+import { Cursors, Pages } from "./page.ts";
+
+export interface EngineOptions {
+  readonly dir: string;
+  /** Bytes of free space under which nothing new is stored. */
+  readonly diskFloor: number;
+  readonly box: Box;
+  readonly clock: Clock;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly statfs: StatFs;
+  /** Runs something in a later turn of the event loop, after the I/O that is ready. */
+  readonly defer: (run: () => void) => void;
+  /** Called once, for an error after which the process must end. */
+  readonly onFault: (error: Error) => void;
+}
+
+/** Memory of rows, which is thrown away when a commit is undone. */
+interface Mirror {
+  forget(): void;
+}
+
+export class Engine {
+  readonly db: Database;
+  readonly dir: string;
+  readonly box: Box;
+  readonly clock: Clock;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly statfs: StatFs;
+  readonly defer: (run: () => void) => void;
+  readonly condition: Condition;
+  readonly commit: GroupCommit;
+  readonly meta: Meta;
+  readonly pages: Pages;
+  /** The latest instant that was known before this process wrote anything. */
+  readonly lastInstant: number;
+  readonly #mirrors: Mirror[] = [];
+  readonly #beginnings: (() => void)[] = [];
+
+  constructor(db: Database, options: EngineOptions) {
+    const { dir, diskFloor: floorBytes, box, clock, random, statfs, defer, onFault } = options;
+    this.db = db;
+    this.dir = dir;
+    this.box = box;
+    this.clock = clock;
+    this.random = random;
+    this.statfs = statfs;
+    this.defer = defer;
+    this.condition = new Condition(db, { dir, floorBytes, statfs, onFault });
+    this.meta = this.mirror(new Meta(db));
+    this.lastInstant = this.meta.lastInstant;
+    this.commit = new GroupCommit(db, {
+      clock,
+      defer,
+      condition: this.condition,
+      onBegin: () => {
+        this.meta.noteInstant(clock.now());
+        for (const begin of this.#beginnings) begin();
+      },
+      onRollback: () => {
+        for (const mirror of this.#mirrors) mirror.forget();
+      },
+    });
+    this.pages = new Pages({ read: this.read, defer, cursors: new Cursors((bytes) => box.mark(bytes)) });
+  }
+
+  /** Runs a read, unless the storage has failed. */
+  readonly read = <T>(work: () => T): T => {
+    this.condition.requireUsable();
+    try {
+      return work();
+    } catch (error) {
+      throw this.condition.failed(error) ?? error;
+    }
+  };
+
+  mirror<M extends Mirror>(memory: M): M {
+    this.#mirrors.push(memory);
+    return memory;
+  }
+
+  /** Runs inside each transaction, before its work. */
+  atBegin(run: () => void): void {
+    this.#beginnings.push(run);
+  }
+
+  /** The rest of what is asked comes in a later turn: others want to commit meanwhile. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => this.defer(resolve));
+  }
+}

@@ -1,0 +1,173 @@
+/** The store on one SQLite file: its rooms put together, from the ground up. */
+import type { Database } from "better-sqlite3";
+import type { StartBackup } from "../backup/backup.ts";
+import type { Reserve } from "../files/reserve.ts";
+import type { SetAside } from "../files/set-aside.ts";
+import type { OwnershipStore, Store } from "../store.ts";
+import { Attempts } from "./attempts/attempts.ts";
+import { Responses } from "./attempts/responses.ts";
+import { Sources } from "./attempts/sources.ts";
+import { SqliteAudit } from "./callers/audit.ts";
+import { IdempotencyKeys } from "./callers/idempotency.ts";
+import { SqliteKeys } from "./callers/keys.ts";
+import { Due } from "./claims/due.ts";
+import { ManualAttempts } from "./claims/manual-attempts.ts";
+import { Started } from "./claims/started.ts";
+import { Deliveries } from "./deliveries/deliveries.ts";
+import { SqliteDeliveries } from "./deliveries/delivery-store.ts";
+import { RecordAttempts } from "./deliveries/record.ts";
+import { SqliteRecovery } from "./deliveries/recovery-store.ts";
+import { SqliteEndpoints } from "./endpoints/endpoint-store.ts";
+import { Endpoints } from "./endpoints/endpoints.ts";
+import { Health } from "./endpoints/health.ts";
+import { Sweep } from "./endpoints/sweep.ts";
+import { Engine, type EngineOptions } from "./engine/engine.ts";
+import type { NativeBinding } from "./engine/open-file.ts";
+import { emptyLogAtStop } from "./engine/write-ahead-log.ts";
+import { SqliteEvents } from "./events/event-store.ts";
+import { Events } from "./events/events.ts";
+import { Publish } from "./events/publish.ts";
+import { SqliteJobs } from "./jobs/job-store.ts";
+import { EndpointIndex } from "./numbers/endpoint-index.ts";
+import { Interned } from "./numbers/interned.ts";
+import { SqliteOperations } from "./operation-store.ts";
+import { SqliteReads } from "./reads/read-store.ts";
+import { SqliteSecrets } from "./secrets/secret-store.ts";
+import { SqliteStatistics } from "./statistics/statistics-store.ts";
+import { SqliteUpkeep } from "./upkeep-store.ts";
+
+export interface SqliteStoreOptions extends EngineOptions {
+  /** 0: no limit. */
+  readonly maxPendingPerTenant: number;
+  /** Where the box's key is. */
+  readonly secretKeyFile: string;
+  readonly nativeBinding: NativeBinding | undefined;
+  readonly startBackup: StartBackup;
+  /** Over it the write-ahead log is said to grow. */
+  readonly walLimitBytes?: number | undefined;
+  /** Takes what cannot be recorded in a damaged database. */
+  readonly setAside: SetAside;
+  readonly reserve: Reserve;
+  /** Runs when the database is closed. */
+  readonly onClosed: () => void;
+}
+
+const EVERYTHING = { endpoints: "everything", holdsForMs: Number.POSITIVE_INFINITY } as const;
+
+/** Nobody else can open the file. */
+const ONE_PROCESS: OwnershipStore = {
+  renew: async () => EVERYTHING,
+  arrived: async () => [],
+  release: async () => {},
+};
+
+export class SqliteStore implements Store {
+  readonly events: SqliteEvents;
+  readonly deliveries: SqliteDeliveries;
+  readonly endpoints: SqliteEndpoints;
+  readonly secrets: SqliteSecrets;
+  readonly keys: SqliteKeys;
+  readonly jobs: SqliteJobs;
+  readonly reads: SqliteReads;
+  readonly statistics: SqliteStatistics;
+  readonly audit: SqliteAudit;
+  readonly idempotency: IdempotencyKeys;
+  readonly recovery: SqliteRecovery;
+  readonly upkeep: SqliteUpkeep;
+  readonly operations: SqliteOperations;
+  readonly ownership = ONE_PROCESS;
+  readonly #engine: Engine;
+  readonly #onClosed: () => void;
+  #closed = false;
+
+  constructor(db: Database, options: SqliteStoreOptions) {
+    const { maxPendingPerTenant, onClosed, reserve, setAside, walLimitBytes } = options;
+    const engine = (this.#engine = new Engine(db, options));
+    this.#onClosed = onClosed;
+
+    const tenants = engine.mirror(new Interned(db, "tenant"));
+    const types = engine.mirror(new Interned(db, "event_type"));
+    const urls = engine.mirror(new Interned(db, "url"));
+    const index = engine.mirror(new EndpointIndex(db, tenants, types));
+    const names = { index, tenants, types, urls };
+
+    const idempotency = (this.idempotency = new IdempotencyKeys(engine, tenants));
+    this.keys = new SqliteKeys(engine, idempotency);
+    this.audit = new SqliteAudit(engine);
+
+    const due = new Due(db, index);
+    const manual = engine.mirror(new ManualAttempts(db, index));
+    const started = new Started(db, { meta: engine.meta, index, due, manual });
+    const responses = new Responses(db, engine.meta);
+    const attempts = new Attempts(db, { index, urls, responses });
+
+    const rows = new Endpoints(db, { ...names, box: engine.box });
+    const health = new Health(db);
+    const sweep = new Sweep(db, index);
+    const endpoints = (this.endpoints = new SqliteEndpoints(engine, {
+      endpoints: rows,
+      index,
+      health,
+      sweep,
+      manual,
+      idempotency,
+    }));
+    this.secrets = new SqliteSecrets(engine, { ...names, idempotency });
+    const statistics = (this.statistics = new SqliteStatistics(engine, { ...names, endpoints: rows, health }));
+    const jobs = (this.jobs = new SqliteJobs(engine, { ...names, attempts, manual, idempotency }));
+
+    const lists = { ...names, attempts, sources: new Sources(db) };
+    const deliveries = new Deliveries(db, lists);
+    const record = new RecordAttempts(db, { index, attempts, started, manual });
+    const shared = { idempotency, manual, statistics };
+    this.deliveries = new SqliteDeliveries(engine, { ...shared, deliveries, due, endpoints, jobs, record, setAside });
+    this.recovery = new SqliteRecovery(engine, { index, manual, reserve, started, sweep });
+
+    const events = new Events(db, { ...lists, deliveries });
+    const publish = new Publish(engine, { index, idempotency, manual, maxPendingPerTenant });
+    this.events = new SqliteEvents(engine, { ...shared, events, index, publish });
+    this.reads = new SqliteReads(engine, { types, endpoints: rows, events, deliveries, attempts });
+
+    const operations = (this.operations = new SqliteOperations(engine, options));
+    this.upkeep = new SqliteUpkeep(engine, {
+      attempts,
+      endpoints,
+      operations,
+      reserve,
+      responses,
+      statistics,
+      walLimitBytes,
+    });
+  }
+
+  /** Takes up what the last process left; nothing here grows with the backlog. */
+  async start(): Promise<void> {
+    await this.recovery.takeUp();
+    await this.#engine.condition.look();
+    this.endpoints.start();
+    // A stop meanwhile is no loss: the next start goes on.
+    this.jobs.dropUnplanned().catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    const { commit, condition, db } = this.#engine;
+    // A death from here on was no sign of a deadly delivery.
+    this.recovery.outlived().catch(() => {});
+    this.endpoints.close();
+    this.operations.close();
+    this.statistics.close();
+    this.#closed = true;
+    commit.flush();
+    const wasFull = condition.state === "disk_full";
+    const usable = condition.close();
+    try {
+      if (usable) emptyLogAtStop(db);
+    } finally {
+      db.close();
+      // At once, of what the write-ahead log gives back: there is no other room.
+      if (wasFull) this.upkeep.makeReserve();
+      this.#onClosed();
+    }
+  }
+}
