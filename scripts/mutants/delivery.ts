@@ -105,7 +105,7 @@ export const DELIVERY: readonly Mutant[] = [
     file: "src/delivery/http/connections.ts",
     find: "const keeps = succeeded && !this.#closed",
     replace: "const keeps = !this.#closed",
-    tests: ["test/delivery/http/stray-responses.test.ts"],
+    tests: ["test/delivery/http/connections.test.ts"],
   },
   {
     name: "a-redirect-counts-as-success",
@@ -113,5 +113,39 @@ export const DELIVERY: readonly Mutant[] = [
     find: "return this.#status !== null && this.#status < 300;",
     replace: "return this.#status !== null && this.#status < 400;",
     tests: ["test/delivery/http/exchange.test.ts", "test/delivery/http/hostile.test.ts"],
+  },
+  {
+    name: "a-request-goes-again-after-an-answer-began",
+    file: "src/delivery/http/attempt.ts",
+    find: "this.#connection.opening === this.#kept && this.#firstByteAt === null && isReset(error)",
+    replace: "this.#connection.opening === this.#kept && isReset(error)",
+    tests: ["test/delivery/http/exchange-reset.test.ts"],
+  },
+  {
+    name: "endpoints-of-one-origin-share-connections",
+    file: "src/delivery/http/exchange.ts",
+    find: "    this.#connections = new Connections(egress, new Destination(new URL(url), tenant));\n",
+    replace: `    const { pools } = egress as unknown as { pools?: Map<string, Connections> };
+    const byOrigin = pools ?? new Map<string, Connections>();
+    Object.assign(egress, { pools: byOrigin });
+    const { origin } = new URL(url);
+    this.#connections = byOrigin.get(origin) ?? new Connections(egress, new Destination(new URL(url), tenant));
+    byOrigin.set(origin, this.#connections);
+`,
+    tests: ["test/delivery/http/exchange.test.ts"],
+  },
+  {
+    name: "a-success-waits-for-its-body",
+    file: "src/delivery/http/attempt.ts",
+    find: "    if (this.#status !== null) this.#answer(bodyErrorOf(error));\n    else if",
+    replace: "    if (this.#status !== null && !this.#succeeded) this.#answer(bodyErrorOf(error));\n    else if",
+    tests: ["test/delivery/http/exchange.test.ts"],
+  },
+  {
+    name: "the-limit-ends-with-the-first-byte",
+    file: "src/delivery/http/attempt.ts",
+    find: "    this.#firstByteAt ??= this.#egress.clock.monotonic();\n",
+    replace: "    this.#firstByteAt ??= this.#egress.clock.monotonic();\n    this.#egress.attempts.remove(this);\n",
+    tests: ["test/delivery/http/hostile.test.ts"],
   },
 ];

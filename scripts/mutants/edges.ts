@@ -57,7 +57,7 @@ export const EDGES: readonly Mutant[] = [
     file: "src/jobs/runner.ts",
     find: "      if (page.length < STEP_ROWS) return left;",
     replace: "      if (page.length <= STEP_ROWS) return left;",
-    tests: ["test/jobs/jobs.test.ts"],
+    tests: ["test/jobs/runner.test.ts"],
   },
   {
     name: "the-second-daemon-starts-too",

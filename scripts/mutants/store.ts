@@ -142,4 +142,18 @@ export const STORE: readonly Mutant[] = [
     replace: "const results = batch.map((run) => (run(), run()));",
     tests: ["test/store/sqlite/group-commit.test.ts"],
   },
+  {
+    name: "a-due-time-is-a-transaction-of-its-own",
+    file: "src/store/sqlite/deliveries/record.ts",
+    find: "    const moved = this.#move.run(status, claim.number, retry, trigger, dueAt, event, endpoint.number, before);\n",
+    replace: `    const later = dueAt === null ? null : dueAt + 86_400_000;
+    const moved = this.#move.run(status, claim.number, retry, trigger, later, event, endpoint.number, before);
+    setImmediate(() => {
+      try {
+        this.#move.run(status, claim.number, retry, trigger, dueAt, event, endpoint.number, claim.number);
+      } catch {}
+    });
+`,
+    tests: ["test/sim/sim.test.ts"],
+  },
 ];
