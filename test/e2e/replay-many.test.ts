@@ -153,7 +153,7 @@ it("the command waits through a restart of the daemon, and nothing is sent twice
     site.isAway = true;
   };
   const { code, out, err } = await site.type("replay --all-failed --yes --pace 10/s --wait");
-  expect(err).toMatch(/-- cannot reach the daemon at \S+ .+ goes on when it is back --\n-- the daemon is back --\n/);
+  expect(err).toMatch(/-- cannot reach the daemon at \S+ .+ continues once it is back --\n-- the daemon is back --\n/);
   expect({ code, out }).toEqual({ code: EXIT.ok, out: `${idOf(out)} done: 30 delivered, 0 failed of 30.\n` });
   expect(site.receiver.requests).toHaveLength(EVENTS);
 });

@@ -41,6 +41,6 @@ it("a tail shows every attempt once, also those made while the daemon was anothe
   goOn();
   expect(await ended).toBe(EXIT.ok);
   expect(io.out.split("\n").map((line) => /evt_\w+/.exec(line)?.[0])).toEqual([before, live, between, undefined]);
-  expect(io.err).toContain("1 delivery changed, shown as they are now --");
+  expect(io.err).toContain("1 delivery has changed; ");
   await receiver.close();
 });

@@ -101,7 +101,7 @@ describe.concurrent("webhookd keys", () => {
     const { code, stdout } = await machine.webhookd("keys", "list");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^key_\S+ +admin +admin +\* /m);
-    expect(stdout).toMatch(/^key_\S+ +app +read,publish +default .* never +works$/m);
+    expect(stdout).toMatch(/^key_\S+ +app +read,publish +default .* never +valid$/m);
     for (const key of [token.trim(), daemon.key]) expect(stdout).not.toContain(key.slice(-40));
   });
 
