@@ -105,18 +105,19 @@ export function departures(config: Config): string[] {
   const sentences: string[] = [];
   const { delays, timeout, maxRetryAfter } = config.retry;
   if (ladder(delays) !== ladder(SPECIFIED_LADDER)) {
-    sentences.push(`Retry delays are ${ladder(delays)}; specified are ${ladder(SPECIFIED_LADDER)}.`);
+    sentences.push(`Retry delays are ${ladder(delays)}; the specification says ${ladder(SPECIFIED_LADDER)}.`);
   }
   if (maxRetryAfter > 0) {
     sentences.push(
-      `A Retry-After may put a retry off by up to ${printDuration(maxRetryAfter)}; specified is the ladder.`,
+      `Retry-After may delay a retry by up to ${printDuration(maxRetryAfter)}; the specification keeps to the ladder.`,
     );
   }
-  if (timeout !== 10_000) sentences.push(`Receivers have ${printDuration(timeout)} to answer; specified are 10s.`);
+  if (timeout !== 10_000)
+    sentences.push(`Receivers have ${printDuration(timeout)} to answer; the specification says 10s.`);
   if (config.signature.header.toLowerCase() !== "x-service-signature") {
-    sentences.push(`The signature header is ${config.signature.header}; specified is X-Service-Signature.`);
+    sentences.push(`The signature header is ${config.signature.header}; the specification says X-Service-Signature.`);
   }
-  if (config.egress.allowHttp) sentences.push("Endpoints may be plain http; specified is https only.");
+  if (config.egress.allowHttp) sentences.push("Endpoints may be plain http; the specification says https only.");
   return sentences;
 }
 

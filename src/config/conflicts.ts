@@ -1,4 +1,4 @@
-/** Mistakes of which no single value is to blame. */
+/** Mistakes in how values go together. */
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { isLoopback } from "../domain/address.ts";
@@ -20,15 +20,15 @@ export function* conflicts(
     if (config.dev) {
       yield {
         where,
-        what: `--dev and the address ${listen.host} exclude each other.`,
-        why: "With --dev endpoints may be services of this machine; whoever reaches the API could make webhookd call them.",
+        what: `--dev cannot be combined with the address ${listen.host}.`,
+        why: "With --dev endpoints may be services on this machine, so anyone who reaches the API could make webhookd call them.",
         todo: "Drop --dev, or listen on 127.0.0.1.",
       };
     } else if (tls === null && !behindProxy) {
       yield {
         where,
-        what: `${listen.host} can be reached from other machines, and keys and secrets would cross the network in the clear.`,
-        todo: "Set [server] tls_cert and tls_key, or put a proxy that speaks TLS in front and set behind_proxy = true, or listen on 127.0.0.1.",
+        what: `${listen.host} can be reached from other machines, so keys and secrets would cross the network in the clear.`,
+        todo: "Set [server] tls_cert and tls_key, or put a TLS proxy in front and set behind_proxy = true, or listen on 127.0.0.1.",
       };
     }
   }
@@ -36,23 +36,23 @@ export function* conflicts(
   if (half !== undefined && TLS_PAIR.some((name) => settings[name] === "")) {
     yield {
       where: origins.get(half)!(),
-      what: "[server] tls_cert and tls_key belong together, and only one of them is given.",
-      todo: "Name the other file as well.",
+      what: "[server] tls_cert and tls_key belong together, but only one is set.",
+      todo: "Set the other one as well.",
     };
   }
   const socket = settings["server.socket"];
   if (socket !== "" && !fitsSocket(socket, inputs.platform)) {
     yield {
       where: origins.get("server.socket")!(),
-      what: `${socket} is longer than the path of a socket can be.`,
-      todo: `Choose a shorter one, such as ${join("/run/webhookd", "webhookd.sock")}.`,
+      what: `${socket} is too long for the path of a socket.`,
+      todo: `Choose a shorter path, such as ${join("/run/webhookd", "webhookd.sock")}.`,
     };
   }
   if (config.limits.inFlightBytes < maxEventBytes) {
     yield {
       where: (origins.get("limits.in_flight_bytes") ?? origins.get("server.max_event_bytes")!)(),
-      what: "[limits] in_flight_bytes is smaller than [server] max_event_bytes, so the largest events could never be taken.",
-      todo: "Raise the one or lower the other.",
+      what: "[limits] in_flight_bytes is smaller than [server] max_event_bytes, so the largest events could never be accepted.",
+      todo: "Raise the first or lower the second.",
     };
   }
 }

@@ -1,4 +1,4 @@
-/** `[[egress.tenant]]`: networks that the endpoints of some tenants alone may be in. */
+/** `[[egress.tenant]]`: networks that only endpoints of some tenants may be in. */
 import type { TenantNetworks } from "../domain/address.ts";
 import { isTenant } from "../domain/tenant.ts";
 import type { Mistake } from "./error.ts";
@@ -17,8 +17,11 @@ export function readEgressTenants(
 ): { tenants: readonly TenantNetworks[]; mistakes: readonly Mistake[] } {
   const path = EGRESS_TENANTS.split(".");
   if (!Array.isArray(raw) || !raw.every(isTable)) {
-    const todo = `Write [[${EGRESS_TENANTS}]], in two brackets, once for each.`;
-    return { tenants: [], mistakes: [{ where: where(path), what: `${EGRESS_TENANTS} is a list of sections.`, todo }] };
+    const todo = `Write [[${EGRESS_TENANTS}]], with double brackets, once for each.`;
+    return {
+      tenants: [],
+      mistakes: [{ where: where(path), what: `${EGRESS_TENANTS} must be a list of sections.`, todo }],
+    };
   }
   const tenants: TenantNetworks[] = [];
   const mistakes: Mistake[] = [];
@@ -44,13 +47,13 @@ export function readEgressTenants(
 
 function unknown(key: string, place: (key: string) => string): Mistake {
   const near = nearest(key, FIELDS);
-  const todo = near === null ? `It has ${FIELDS.join(" and ")}.` : `Did you mean ${near}?`;
-  return { where: place(key), what: `[[${EGRESS_TENANTS}]] ${key} is not known.`, todo };
+  const todo = near === null ? `Its fields are ${FIELDS.join(" and ")}.` : `Did you mean ${near}?`;
+  return { where: place(key), what: `[[${EGRESS_TENANTS}]] ${key} is unknown.`, todo };
 }
 
 function readNames(raw: unknown): readonly string[] {
   const fits = Array.isArray(raw) && raw.length > 0 && raw.every((name) => typeof name === "string" && isTenant(name));
-  if (!fits) throw new ValueFault('a list of tenants\' names such as ["acme"]');
+  if (!fits) throw new ValueFault('a list of tenant names such as ["acme"]');
   return raw as string[];
 }
 

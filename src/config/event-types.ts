@@ -21,8 +21,11 @@ export function readEventTypes(
   const types: EventType[] = [];
   const mistakes: Mistake[] = [];
   if (!Array.isArray(raw) || !raw.every(isTable)) {
-    const todo = `Write [[${EVENT_TYPES}]], in two brackets, once for each.`;
-    return { types, mistakes: [{ where: where([EVENT_TYPES]), what: `${EVENT_TYPES} is a list of sections.`, todo }] };
+    const todo = `Write [[${EVENT_TYPES}]], with double brackets, once for each.`;
+    return {
+      types,
+      mistakes: [{ where: where([EVENT_TYPES]), what: `${EVENT_TYPES} must be a list of sections.`, todo }],
+    };
   }
   raw.forEach((table, index) => {
     const faults = faultsOf(table, types);
@@ -46,21 +49,21 @@ function faultsOf(table: Table, before: readonly EventType[]): Fault[] {
   for (const key of Object.keys(table)) {
     if (FIELDS.some((field) => field === key)) continue;
     const near = nearest(key, FIELDS);
-    const todo = near === null ? `It has ${FIELDS.join(", ")}.` : `Did you mean ${near}?`;
-    faults.push({ key, what: `${key} is not known`, todo });
+    const todo = near === null ? `Its fields are ${FIELDS.join(", ")}.` : `Did you mean ${near}?`;
+    faults.push({ key, what: `${key} is unknown`, todo });
   }
   const { name, description = "", sample = {}, schema = {} } = table;
   if (typeof name !== "string") faults.push({ key: "name", what: 'needs a name, such as "order.created"' });
   else {
-    const fault = nameFault(name) ?? (before.some((type) => type.name === name) ? "is there twice" : null);
+    const fault = nameFault(name) ?? (before.some((type) => type.name === name) ? "is defined twice" : null);
     if (fault !== null) faults.push({ key: "name", what: `name = ${JSON.stringify(name)} ${fault}` });
   }
   if (typeof description !== "string" || description.length > MAX_DESCRIPTION || /\p{Cc}/u.test(description)) {
-    faults.push({ key: "description", what: `description is not one line of at most ${MAX_DESCRIPTION} characters` });
+    faults.push({ key: "description", what: `description must be one line of at most ${MAX_DESCRIPTION} characters` });
   }
   for (const [key, value] of Object.entries({ sample, schema })) {
-    if (!isTable(value)) faults.push({ key, what: `${key} is not a table, such as { id = 1 }` });
-    else if (!isJson(value)) faults.push({ key, what: `${key} holds a number that JSON does not know (inf or nan)` });
+    if (!isTable(value)) faults.push({ key, what: `${key} must be a table, such as { id = 1 }` });
+    else if (!isJson(value)) faults.push({ key, what: `${key} holds a number that JSON does not have (inf or nan)` });
   }
   return faults;
 }

@@ -2,18 +2,19 @@ import { isLive, nameOf, SETTINGS, writeSetting, type Settings } from "./schema.
 
 const WIDTH = 112;
 
-const HEAD = `# webhookd. Every line shows its default. Flags win over WEBHOOKD_<SECTION>_<KEY> variables (lists with commas), those
-# over this file. Unknown keys are errors. Durations: 100ms 30s 2m 1h. Sizes: 256KiB 64MiB. Relative paths start here.
+const HEAD = `# webhookd. Every setting is at its default. Flags override WEBHOOKD_<SECTION>_<KEY> variables (lists with commas), and
+# those override this file. Unknown keys are errors. Durations: 100ms 30s 2m 1h. Sizes: 256KiB 64MiB. Relative paths
+# start in the directory of this file.
 `;
 
 const TAIL = `
-# Networks for the endpoints of some tenants alone, as many as you like. Re-read at SIGHUP.
+# Networks that only the endpoints of some tenants may be in; as many sections as you like. Re-read at SIGHUP.
 # [[egress.tenant]]
 # names = ["acme"]
 # allow_cidrs = ["10.20.0.0/16"]
 
-# More event types, as many as you like, each under its own [[event_types]]. An endpoint can be sent the sample as a test
-# event; schema (JSON Schema 2020-12) is what data is held against with [events] validate.
+# More event types, as many as you like, each in its own [[event_types]]. The sample is sent as a test event; schema
+# (JSON Schema 2020-12) is what [events] validate checks data against.
 # [[event_types]]
 # name = "order.created"
 # description = "An order was placed."

@@ -77,8 +77,8 @@ export function unknownKey(where: string, section: string, key: string): Mistake
       ? `Did you mean ${near}?`
       : elsewhere !== undefined
         ? `It belongs to [${elsewhere.section}].`
-        : `[${section}] has ${keys.join(", ")}.`;
-  return { where, what: `[${section}] ${key} is not known.`, todo };
+        : `The settings of [${section}] are ${keys.join(", ")}.`;
+  return { where, what: `[${section}] ${key} is unknown.`, todo };
 }
 
 function unknownSection(where: string, section: string): Mistake {
@@ -86,13 +86,13 @@ function unknownSection(where: string, section: string): Mistake {
   const near = nearest(section, sections);
   const meant = near === EVENT_TYPES ? `[[${near}]]` : `[${near}]`;
   const todo = near === null ? `The sections are ${sections.join(", ")}.` : `Did you mean ${meant}?`;
-  return { where, what: `[${section}] is not known.`, todo };
+  return { where, what: `[${section}] is unknown.`, todo };
 }
 
 function outsideSections(where: string, key: string): Mistake {
   const owner = SETTINGS.find((setting) => setting.key === key);
   const todo = owner && `It belongs to [${owner.section}].`;
-  return { where, what: `${key} stands outside the sections.`, ...(todo && { todo }) };
+  return { where, what: `${key} is outside of any section.`, ...(todo && { todo }) };
 }
 
 /**

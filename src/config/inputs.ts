@@ -57,7 +57,7 @@ export class ForeignFile extends Error {}
 
 function readIfThere(path: string, onlyOwn = false): string | null {
   try {
-    // Before it is opened: a pipe of somebody else's would hold us up.
+    // Before it is opened: another user's pipe would block us.
     if (onlyOwn) for (const stats of [lstatSync(path), statSync(path)]) requireOwn(stats);
     const file = openSync(path, "r");
     try {

@@ -79,7 +79,7 @@ export const KINDS: { readonly [K in KindName]: Kind<Values[K]> } = {
     read(raw) {
       const name = text(raw);
       if (!TOKEN.test(name)) return fault("a header name (RFC 9110: letters, digits and !#$%&'*+.^_`|~-)");
-      return TAKEN_HEADERS.test(name.toLowerCase()) ? fault("free: every request has that header already") : name;
+      return TAKEN_HEADERS.test(name.toLowerCase()) ? fault("available: every request already has that header") : name;
     },
     write: quote,
   },
@@ -98,8 +98,8 @@ export const KINDS: { readonly [K in KindName]: Kind<Values[K]> } = {
     read(raw) {
       if (!/^0?[0-7]{3}$/.test(text(raw))) return fault('a file mode such as "0600" or "0660"');
       const mode = Number.parseInt(text(raw), 8);
-      // Whoever can open the socket needs no key.
-      return (mode & 0o007) === 0 ? mode : fault("closed to other users; give it a group and 0660 instead");
+      // Anyone who can open the socket needs no key.
+      return (mode & 0o007) === 0 ? mode : fault("closed to other users; use a group and 0660 instead");
     },
     write: (mode) => quote(`0${mode.toString(8).padStart(3, "0")}`),
   },
@@ -145,11 +145,13 @@ function fault(wanted: string): never {
 }
 
 function text(raw: unknown): string {
-  return typeof raw === "string" ? raw : fault("text in quotes");
+  return typeof raw === "string" ? raw : fault("a string in quotes");
 }
 
 function list(raw: unknown): string[] {
-  return Array.isArray(raw) && raw.every((item) => typeof item === "string") ? raw : fault("a list of texts in quotes");
+  return Array.isArray(raw) && raw.every((item) => typeof item === "string")
+    ? raw
+    : fault("a list of strings in quotes");
 }
 
 /** Such text gets into file names, headers and messages, where a control character ends something. */

@@ -3,7 +3,7 @@ import { addEndpoint } from "../store/fixtures.ts";
 import { aConfig, ApiServer } from "./server.ts";
 import { anEvent, aStore } from "./sqlite.ts";
 
-const departures = ["Retry delays are 1s; specified are others."];
+const departures = ["Retry delays are 1s; the specification says others."];
 const config = aConfig({ DELIVERY_THREADS: "2" });
 const api = await ApiServer.start(await aStore(), { config, departures: () => departures });
 

@@ -133,17 +133,17 @@ describe("config check", () => {
     const { io } = aMachine({ file: file.join("\n"), env: { WEBHOOKD_LOG_LEVL: "debug" } });
     expect(await webhookd(io, "config", "check")).toBe(EXIT.answer_is_no);
     expect(io.err).toBe("");
-    expect(io.out).toContain("webhookd.toml:2: [server] listne is not known.\n  Did you mean listen?\n");
+    expect(io.out).toContain("webhookd.toml:2: [server] listne is unknown.\n  Did you mean listen?\n");
     expect(io.out).toContain('webhookd.toml:4: [retry] timeout = "soon" is not a duration');
-    expect(io.out).toContain("webhookd.toml:5: [sever] is not known.\n  Did you mean [server]?\n");
-    expect(io.out).toContain("WEBHOOKD_LOG_LEVL: [log] levl is not known.\n  Did you mean level?\n");
+    expect(io.out).toContain("webhookd.toml:5: [sever] is unknown.\n  Did you mean [server]?\n");
+    expect(io.out).toContain("WEBHOOKD_LOG_LEVL: [log] levl is unknown.\n  Did you mean level?\n");
   });
 
   it("checks the file that it is given, and says so when there is none", async () => {
     const { cwd, io } = aMachine({ file: "broken" });
     writeFileSync(join(cwd, "other.toml"), '[retry]\ntimeout = "5s"\n');
     expect(await webhookd(io, "config", "check", "other.toml")).toBe(EXIT.ok);
-    expect(io.out).toContain("Receivers have 5s to answer; specified are 10s.");
+    expect(io.out).toContain("Receivers have 5s to answer; the specification says 10s.");
     expect(await webhookd(io, "config", "check", "none.toml")).toBe(EXIT.answer_is_no);
     expect(io.out).toContain("there is no file");
   });

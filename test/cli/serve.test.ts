@@ -214,7 +214,7 @@ describe("webhookd serve", () => {
       .split("\n")
       .map((line) => JSON.parse(line) as { msg: string; level: string; file?: string });
     expect(lines.map(({ msg, file }) => file ?? msg)).toEqual([
-      "Receivers have 1s to answer; specified are 10s.",
+      "Receivers have 1s to answer; the specification says 10s.",
       "/d/admin.key",
       "/home/ana/.local/share/webhookd/secret.key",
       "next steps",
@@ -290,7 +290,7 @@ describe("webhookd serve", () => {
       files["/srv/app/webhookd.toml"] = "[egress]\nallow_http = true\n";
       io.hangUp();
       expect(lines(io)).toMatchObject([
-        { level: "warn", msg: "Endpoints may be plain http; specified is https only." },
+        { level: "warn", msg: "Endpoints may be plain http; the specification says https only." },
       ]);
       await end();
     });

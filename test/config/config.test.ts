@@ -179,18 +179,18 @@ describe("departures", () => {
       WEBHOOKD_EGRESS_ALLOW_HTTP: "true",
     };
     expect(departures(loadConfig(env(variables)))).toEqual([
-      "Retry delays are 100ms, 1s; specified are 30s, 2m, 10m, 1h, 6h, 24h.",
-      "A Retry-After may put a retry off by up to 1h; specified is the ladder.",
-      "Receivers have 2s to answer; specified are 10s.",
-      "The signature header is X-Mine; specified is X-Service-Signature.",
-      "Endpoints may be plain http; specified is https only.",
+      "Retry delays are 100ms, 1s; the specification says 30s, 2m, 10m, 1h, 6h, 24h.",
+      "Retry-After may delay a retry by up to 1h; the specification keeps to the ladder.",
+      "Receivers have 2s to answer; the specification says 10s.",
+      "The signature header is X-Mine; the specification says X-Service-Signature.",
+      "Endpoints may be plain http; the specification says https only.",
     ]);
   });
 });
 
 it("an event must fit in the memory for bodies", () => {
   const variables = { WEBHOOKD_LIMITS_IN_FLIGHT_BYTES: "1MiB", WEBHOOKD_SERVER_MAX_EVENT_BYTES: "2MiB" };
-  expect(() => loadConfig(env(variables))).toThrow("could never be taken");
+  expect(() => loadConfig(env(variables))).toThrow("could never be accepted");
 });
 
 it("--no-create refuses a new store", () => {

@@ -161,30 +161,30 @@ describe("mistakes", () => {
     [
       "an unknown key",
       '# one\n[server]\n\nlistn = "x"\n',
-      "webhookd.toml:4: [server] listn is not known.\n  Did you mean listen?",
+      "webhookd.toml:4: [server] listn is unknown.\n  Did you mean listen?",
     ],
     [
       "a key after a list over several lines",
       '[retry]\ndelays = [\n "1s",\n]\n# x\ntimout = "1s"',
-      "webhookd.toml:6: [retry] timout is not known.\n  Did you mean timeout?",
+      "webhookd.toml:6: [retry] timout is unknown.\n  Did you mean timeout?",
     ],
     ["a list over several lines", '[retry]\n\ndelays = [\n "1s",\n "2x",\n]\n', "webhookd.toml:3: [retry] delays"],
     ["a dotted key", 'server.listn = "x"', "webhookd.toml:1: [server] listn"],
     [
       "an inline table",
       '\nlog = { level = "info", leevl = "x" }',
-      "webhookd.toml:2: [log] leevl is not known.\n  Did you mean level?",
+      "webhookd.toml:2: [log] leevl is unknown.\n  Did you mean level?",
     ],
     ["a key of another section", '[server]\ntimeout = "1s"', "It belongs to [retry]."],
     [
       "an unknown section",
       '[egres]\nresolver = "system"',
-      "webhookd.toml:1: [egres] is not known.\n  Did you mean [egress]?",
+      "webhookd.toml:1: [egres] is unknown.\n  Did you mean [egress]?",
     ],
     [
       "a key outside the sections",
       'listen = "127.0.0.1:1"',
-      "webhookd.toml:1: listen stands outside the sections.\n  It belongs to [server].",
+      "webhookd.toml:1: listen is outside of any section.\n  It belongs to [server].",
     ],
     ["a section given as a value", "server = 1", "webhookd.toml:1: server is a section, not a value."],
     [
@@ -195,7 +195,7 @@ describe("mistakes", () => {
     [
       "an unknown key of an event type",
       '[[event_types]]\nname = "a"\n[[event_types]]\nname = "b"\nsampel = {}',
-      "webhookd.toml:5: [[event_types]] sampel is not known.\n  Did you mean sample?",
+      "webhookd.toml:5: [[event_types]] sampel is unknown.\n  Did you mean sample?",
     ],
     [
       "an event type that is built in",
@@ -203,21 +203,21 @@ describe("mistakes", () => {
       'webhookd.toml:3: [[event_types]] name = "budget.exceeded" is built in and cannot be redefined.',
     ],
     [
-      "an event type that is there twice",
+      "an event type that is defined twice",
       '[[event_types]]\nname = "a"\n[[event_types]]\nname = "a"',
-      'webhookd.toml:4: [[event_types]] name = "a" is there twice.',
+      'webhookd.toml:4: [[event_types]] name = "a" is defined twice.',
     ],
     [
       "a sample that JSON cannot hold",
       '[[event_types]]\nname = "a"\n[event_types.sample]\nn = { x = [inf] }',
-      "webhookd.toml:3: [[event_types]] sample holds a number that JSON does not know",
+      "webhookd.toml:3: [[event_types]] sample holds a number that JSON does not have",
     ],
-    ["a single event type", '[event_types]\nname = "a"', "webhookd.toml:1: event_types is a list of sections."],
+    ["a single event type", '[event_types]\nname = "a"', "webhookd.toml:1: event_types must be a list of sections."],
     ["a misspelt list", '[[event_type]]\nname = "a"', "Did you mean [[event_types]]?"],
     ["a list of tables", "[[server]]\n", "webhookd.toml:1: server is a section"],
     ["broken TOML", "[server]\nlisten = \n", "webhookd.toml:2: is not valid TOML"],
     ["a key given twice", '[log]\nlevel = "info"\nlevel = "warn"\n', "webhookd.toml:3: is not valid TOML"],
-    ["a name of Object's", "[constructor]\nx = 1\n[server]\n__proto__ = 1\n", "[server] __proto__ is not known"],
+    ["a name of Object's", "[constructor]\nx = 1\n[server]\n__proto__ = 1\n", "[server] __proto__ is unknown"],
   ];
   it.each(where)("%s is named with its line", (_, text, message) => {
     expect(mistakesOf(() => loadSettings(withFile(text)))).toContain(message);
@@ -241,7 +241,7 @@ describe("mistakes", () => {
     ['[retry]\ndelays = "30s"', "a list"],
     ["[limits]\ncommit_queue = 1.5", "a whole number from 1 to 100000"],
     ['[egress]\nports = ["any", "443"]', "a list of ports"],
-    ["[egress]\nports = [443]", "a list of texts"],
+    ["[egress]\nports = [443]", "a list of strings"],
     ["[egress]\nports = []", "a list of ports"],
     ['[egress]\nallow_cidrs = ["10.0.0.0"]', "a list of networks"],
     ['[egress]\nallow_cidrs = ["10.0.0.0/33"]', "a list of networks"],
@@ -257,10 +257,10 @@ describe("mistakes", () => {
   });
 
   it.each([
-    ["allow_cidrs = []", 2, 'names is not a list of tenants\' names such as ["acme"].'],
-    ['names = ["a b"]\nallow_cidrs = []', 3, "names is not a list of tenants' names"],
+    ["allow_cidrs = []", 2, 'names is not a list of tenant names such as ["acme"].'],
+    ['names = ["a b"]\nallow_cidrs = []', 3, "names is not a list of tenant names"],
     ['names = ["acme"]\nallow_cidrs = ["10.0.0.0"]', 4, "allow_cidrs is not a list of networks"],
-    ['names = ["acme"]\nallow_cidrs = []\nallow_cidr = []', 5, "allow_cidr is not known.\n  Did you mean allow_cidrs?"],
+    ['names = ["acme"]\nallow_cidrs = []\nallow_cidr = []', 5, "allow_cidr is unknown.\n  Did you mean allow_cidrs?"],
   ])("of [[egress.tenant]] are told with their line: %j", (text, line, wanted) => {
     const message = mistakesOf(() => loadSettings(withFile(`[egress]\n[[egress.tenant]]\n${text}\n`)));
     expect(message).toContain(wanted);
@@ -270,7 +270,7 @@ describe("mistakes", () => {
   it("are [egress.tenant] in one bracket, too", () => {
     const message = mistakesOf(() => loadSettings(withFile('[egress.tenant]\nnames = ["acme"]\n')));
     expect(message).toBe(
-      "webhookd.toml:1: egress.tenant is a list of sections.\n  Write [[egress.tenant]], in two brackets, once for each.",
+      "webhookd.toml:1: egress.tenant must be a list of sections.\n  Write [[egress.tenant]], with double brackets, once for each.",
     );
   });
 
@@ -293,7 +293,7 @@ describe("mistakes", () => {
 
   it("include variables that name a section and no setting, but not what Kubernetes or the client set", () => {
     expect(mistakesOf(() => loadSettings(inputs({ env: { WEBHOOKD_RETRY_TIMEOT: "1s" } })))).toBe(
-      "WEBHOOKD_RETRY_TIMEOT: [retry] timeot is not known.\n  Did you mean timeout?",
+      "WEBHOOKD_RETRY_TIMEOT: [retry] timeot is unknown.\n  Did you mean timeout?",
     );
     const env = {
       WEBHOOKD_URL: "x",

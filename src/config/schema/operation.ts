@@ -7,7 +7,7 @@ export const OPERATION = [
     key: "public",
     kind: "bool",
     default: false,
-    sentence: "Whether /metrics is answered without a key; otherwise it needs one of scope metrics and tenant *.",
+    sentence: "Whether /metrics needs no key; otherwise it needs one with the scope metrics and tenant *.",
   },
   {
     section: "alerts",
@@ -15,7 +15,7 @@ export const OPERATION = [
     kind: "text",
     default: "",
     sentence:
-      "Where the daemon posts events of its own (webhookd.endpoint_failing and the like), signed like any other. Empty: nowhere.",
+      "Where the daemon posts its own alerts (such as webhookd.endpoint_failing), signed like any event. Empty: no alerts.",
     live: true,
     holdsSecret: true,
   },
@@ -24,7 +24,7 @@ export const OPERATION = [
     key: "secret_file",
     kind: "path",
     default: "",
-    sentence: "The file with the secret that signs them (whsec_…).",
+    sentence: "File with the secret that signs alerts (whsec_…).",
     live: true,
   },
   {
@@ -42,7 +42,7 @@ export const OPERATION = [
     default: "info",
     options: ["debug", "info", "warn", "error"],
     sentence:
-      "The least important lines to show: debug, info, warn or error. Each attempt is a line delivery.attempted: info where it failed, debug where it succeeded.",
+      "Least important level to log: debug, info, warn or error. Each attempt is one line, delivery.attempted: info if it failed, debug if it succeeded.",
     live: true,
   },
   {
@@ -50,14 +50,14 @@ export const OPERATION = [
     key: "label",
     kind: "text",
     default: "",
-    sentence: 'Shown in red at the top of the dashboard, such as "PROD". Empty: nothing.',
+    sentence: 'Text in red at the top of the dashboard, such as "PROD". Empty: none.',
   },
   {
     section: "ui",
     key: "read_only",
     kind: "bool",
     default: false,
-    sentence: "In the dashboard every key that changes something is off.",
+    sentence: "Turns off every key in the dashboard that changes something.",
   },
   {
     section: "ui",
@@ -66,7 +66,7 @@ export const OPERATION = [
     default: "250ms",
     min: 100,
     max: 60_000,
-    sentence: "How often the dashboard draws what happened.",
+    sentence: "How often the dashboard redraws.",
   },
   {
     section: "ui",
@@ -74,6 +74,6 @@ export const OPERATION = [
     kind: "choice",
     default: "auto",
     options: ["auto", "always", "never"],
-    sentence: '"auto": the dashboard draws in ASCII alone where the locale is not UTF-8.',
+    sentence: '"auto": the dashboard uses ASCII only if the locale is not UTF-8.',
   },
 ] as const satisfies readonly SettingShape[];

@@ -11,7 +11,7 @@ export const SENDING = [
     default: ["30s", "2m", "10m", "1h", "6h", "24h"],
     max: 30 * DAY,
     sentence:
-      "The ladder: how long after each failed attempt the next one starts. These delays are the specified ones.",
+      "The ladder: how long after each failed attempt the next one is made. The default is what the specification says.",
   },
   {
     section: "retry",
@@ -20,7 +20,7 @@ export const SENDING = [
     default: "10s",
     min: 1,
     max: DAY,
-    sentence: "How long a receiver may take to answer. Ten seconds are specified.",
+    sentence: "How long a receiver may take to answer. The specification says 10s.",
   },
   {
     section: "retry",
@@ -29,7 +29,7 @@ export const SENDING = [
     default: "0s",
     max: 30 * DAY,
     sentence:
-      "How far a receiver's Retry-After (on 429 and 503) may put off the next attempt. It never brings one forward; 0s keeps exactly to the ladder.",
+      "How far a receiver's Retry-After (on 429 and 503) may delay the next attempt. It never makes one earlier; 0s keeps exactly to the ladder.",
   },
   {
     section: "delivery",
@@ -38,7 +38,7 @@ export const SENDING = [
     default: 1,
     min: 0,
     max: 64,
-    sentence: "Threads that send, each for its share of the endpoints; 0 sends on the main thread.",
+    sentence: "Threads that send, each for its share of the endpoints. 0: send on the main thread.",
   },
   {
     section: "delivery",
@@ -47,7 +47,7 @@ export const SENDING = [
     default: 4096,
     min: 1,
     max: 65_536,
-    sentence: "Attempts at once, in all; fewer where the limit of open files has no room for them.",
+    sentence: "Attempts at the same time, in total; fewer if the limit of open files is too low for them.",
   },
   {
     section: "delivery",
@@ -56,14 +56,14 @@ export const SENDING = [
     default: 256,
     min: 1,
     max: 65_536,
-    sentence: "Attempts at once to one endpoint: the ceiling of a cap that adapts to the receiver.",
+    sentence: "Attempts at the same time to one endpoint: the ceiling of a limit that adapts to the receiver.",
   },
   {
     section: "egress",
     key: "allow_http",
     kind: "bool",
     default: false,
-    sentence: "Lets endpoints be plain http. For development.",
+    sentence: "Allows endpoints with plain http. For development.",
     live: true,
   },
   {
@@ -72,7 +72,7 @@ export const SENDING = [
     kind: "cidrs",
     default: [],
     sentence:
-      'Networks that are not public and may be called by every tenant all the same, such as "10.0.0.0/8"; for one tenant see [[egress.tenant]] below. Metadata services and this machine\'s own addresses need an exact /32 or /128, and an IPv4 address in NAT64, 6to4 or Teredo form must be open itself.',
+      'Networks that are not public but may be called for every tenant, such as "10.0.0.0/8"; for single tenants see [[egress.tenant]] below. Metadata services and the addresses of this machine need an exact /32 or /128. For an IPv4 address in NAT64, 6to4 or Teredo form, allow the IPv4 address itself.',
     live: true,
   },
   {
@@ -80,7 +80,7 @@ export const SENDING = [
     key: "deny_cidrs",
     kind: "cidrs",
     default: [],
-    sentence: "Networks that may never be called.",
+    sentence: "Networks that are never called.",
     live: true,
   },
   {
@@ -88,7 +88,7 @@ export const SENDING = [
     key: "ports",
     kind: "ports",
     default: ["443", "8443"],
-    sentence: 'Ports that endpoints may have, or ["any"].',
+    sentence: 'Ports that endpoints may use, or ["any"].',
     live: true,
   },
   {
@@ -96,7 +96,7 @@ export const SENDING = [
     key: "allow_ip_hosts",
     kind: "bool",
     default: true,
-    sentence: "Lets an endpoint's URL have an IP address in place of a name.",
+    sentence: "Allows endpoint URLs with an IP address instead of a host name.",
     live: true,
   },
   {
@@ -105,7 +105,8 @@ export const SENDING = [
     kind: "choice",
     default: "c-ares",
     options: ["c-ares", "system"],
-    sentence: 'How names are looked up: "c-ares" asks the DNS servers, "system" also reads /etc/hosts and is slower.',
+    sentence:
+      'How host names are looked up: "c-ares" asks the DNS servers; "system" also reads /etc/hosts, and is slower.',
   },
   {
     section: "egress",
@@ -113,14 +114,14 @@ export const SENDING = [
     kind: "path",
     default: "",
     sentence:
-      "PEM file with more certificate authorities that receivers' certificates may come from. NODE_EXTRA_CA_CERTS adds none to the executable.",
+      "PEM file with additional certificate authorities for receivers. The executable ignores NODE_EXTRA_CA_CERTS.",
   },
   {
     section: "signature",
     key: "header",
     kind: "header",
     default: "X-Service-Signature",
-    sentence: "The header with the hex HMAC-SHA256 of the body. This name is the specified one.",
+    sentence: "The header with the hex HMAC-SHA256 of the body. The default is what the specification says.",
   },
   {
     section: "signature",

@@ -1,4 +1,4 @@
-/** Who may come in, and by which door. [server]. */
+/** How the API is reached, and by whom. [server]. */
 import type { SettingShape } from "./setting.ts";
 
 const DAY = 86_400_000;
@@ -12,7 +12,7 @@ export const SERVER = [
     kind: "address",
     default: "127.0.0.1:8420",
     sentence:
-      "Where the API listens; port 0 takes any free one. An address that is not loopback needs tls_cert and tls_key, or behind_proxy = true.",
+      "Address of the API; port 0 picks a free one. An address that is not loopback needs tls_cert and tls_key, or behind_proxy = true.",
   },
   {
     section: "server",
@@ -20,22 +20,22 @@ export const SERVER = [
     kind: "path",
     default: "",
     sentence:
-      "The unix socket: whoever can open it needs no key. Empty: $RUNTIME_DIRECTORY/webhookd.sock, else webhookd.sock in the data directory.",
+      "Path of the unix socket; anyone who can open it needs no key. Empty: $RUNTIME_DIRECTORY/webhookd.sock, else webhookd.sock in the data directory.",
   },
-  { section: "server", key: "socket_mode", kind: "mode", default: "0600", sentence: "Its file mode." },
+  { section: "server", key: "socket_mode", kind: "mode", default: "0600", sentence: "File mode of the socket." },
   {
     section: "server",
     key: "socket_group",
     kind: "text",
     default: "",
-    sentence: "Its group. Empty: the daemon's own.",
+    sentence: "Group of the socket. Empty: the daemon's own.",
   },
   {
     section: "server",
     key: "tls_cert",
     kind: "path",
     default: "",
-    sentence: "PEM file with the API's certificate, and its chain after it. Empty: the API is plain HTTP.",
+    sentence: "PEM file with the certificate of the API, followed by its chain. Empty: the API is plain HTTP.",
     live: true,
   },
   {
@@ -43,7 +43,7 @@ export const SERVER = [
     key: "tls_key",
     kind: "path",
     default: "",
-    sentence: "PEM file with the certificate's key.",
+    sentence: "PEM file with the key of that certificate.",
     live: true,
   },
   {
@@ -52,14 +52,14 @@ export const SERVER = [
     kind: "bool",
     default: false,
     sentence:
-      "Says that a proxy in front of the daemon speaks TLS, because keys must not cross a network in the clear.",
+      "Set this if a proxy in front of the daemon speaks TLS; without TLS, keys would cross the network in the clear.",
   },
   {
     section: "server",
     key: "allowed_hosts",
     kind: "hosts",
     default: [],
-    sentence: "More names by which clients may call a loopback address, besides localhost.",
+    sentence: "Host names that clients may use for a loopback address, besides localhost.",
   },
   {
     section: "server",
@@ -67,7 +67,7 @@ export const SERVER = [
     kind: "origins",
     default: [],
     sentence:
-      "Web pages that may call the API from a browser, such as https://console.example.com: with a key, never with cookies (CORS). Any other page is refused.",
+      "Web pages that may call the API from a browser (CORS), such as https://console.example.com; with a key, never with cookies. Any other page is refused.",
   },
   {
     section: "server",
@@ -75,7 +75,7 @@ export const SERVER = [
     kind: "cidrs",
     default: [],
     sentence:
-      "Networks of proxies whose X-Forwarded-For and X-Forwarded-Host are believed. Empty: these headers are ignored.",
+      "Networks of proxies whose X-Forwarded-For and X-Forwarded-Host are trusted. Empty: these headers are ignored.",
   },
   {
     section: "server",
@@ -84,7 +84,7 @@ export const SERVER = [
     default: "256KiB",
     min: KIB,
     max: 16 * MIB,
-    sentence: "The largest body of one event.",
+    sentence: "Largest body of one event.",
   },
   {
     section: "server",
@@ -93,7 +93,7 @@ export const SERVER = [
     default: "24h",
     min: 1,
     max: 30 * DAY,
-    sentence: "How long an idempotency key is known: a request repeated later is done again.",
+    sentence: "How long an idempotency key is remembered; a request repeated later is carried out again.",
   },
   {
     section: "server",
@@ -103,6 +103,6 @@ export const SERVER = [
     min: 0,
     max: 1_000_000,
     sentence:
-      "Requests that each key may make a second; what is over gets 429, and answers say in RateLimit what is left. 0 sets no limit.",
+      "Requests per second for each key; more get 429, and the RateLimit header says how many are left. 0: no limit.",
   },
 ] as const satisfies readonly SettingShape[];

@@ -10,6 +10,6 @@ export interface SettingShape extends Bounds {
   readonly sentence: string;
   /** Whether a running daemon takes up a change of it at SIGHUP. */
   readonly live?: true;
-  /** Who knows the whole value may do something with it. */
+  /** Anyone who knows the whole value can do something with it. */
   readonly holdsSecret?: true;
 }

@@ -11,7 +11,7 @@ export const STORAGE = [
     kind: "path",
     default: "",
     sentence:
-      "Where everything is kept. Empty: ./data in a checkout, else $STATE_DIRECTORY, /var/lib/webhookd for root, $XDG_DATA_HOME/webhookd for others.",
+      "Directory that holds all data. Empty: ./data in a checkout, else $STATE_DIRECTORY, else /var/lib/webhookd for root and $XDG_DATA_HOME/webhookd for other users.",
   },
   {
     section: "data",
@@ -19,21 +19,21 @@ export const STORAGE = [
     kind: "path",
     default: "",
     sentence:
-      "The key that seals signing secrets. Empty: $CREDENTIALS_DIRECTORY/secret.key if there is one, else secret.key in the data directory.",
+      "File with the key that seals signing secrets. Empty: $CREDENTIALS_DIRECTORY/secret.key if there is one, else secret.key in the data directory.",
   },
   {
     section: "data",
     key: "disk_floor",
     kind: "size",
     default: "512MiB",
-    sentence: "With less free space than this, publishes are refused (507) and deliveries go on.",
+    sentence: "With less free space than this, publishes are refused (507) while deliveries continue.",
   },
   {
     section: "events",
     key: "validate",
     kind: "bool",
     default: false,
-    sentence: "Refuses a publish whose data does not fit the schema of its type: see GET /v1/webhooks/event-types.",
+    sentence: "Refuses a publish whose data does not match the schema of its type; see GET /v1/webhooks/event-types.",
     live: true,
   },
   {
@@ -42,7 +42,7 @@ export const STORAGE = [
     kind: "size",
     default: "64MiB",
     min: 64 * KIB,
-    sentence: "Request bodies held in memory at once; beyond it callers get 503.",
+    sentence: "Request bodies in memory at the same time, in total; beyond that callers get 503.",
   },
   {
     section: "limits",
@@ -51,7 +51,7 @@ export const STORAGE = [
     default: 2000,
     min: 1,
     max: 100_000,
-    sentence: "Publishes waiting for their commit; beyond it callers get 503.",
+    sentence: "Publishes that may wait for their commit; beyond that callers get 503.",
   },
   {
     section: "limits",
@@ -61,7 +61,7 @@ export const STORAGE = [
     min: 0,
     max: 1_000_000_000,
     sentence:
-      "Deliveries that one tenant may have pending or held; publishes that would make more get 503. 0 sets no limit.",
+      "Deliveries that one tenant may have pending or held; publishes that would exceed it get 503. 0: no limit.",
   },
   {
     section: "backup",
@@ -69,7 +69,7 @@ export const STORAGE = [
     kind: "duration",
     default: "0s",
     max: 365 * DAY,
-    sentence: "How often a backup is made, to the minute. 0s: only on demand.",
+    sentence: "How often to make a backup, to the minute. 0s: only on demand.",
     live: true,
   },
   {
@@ -78,7 +78,7 @@ export const STORAGE = [
     kind: "path",
     default: "",
     sentence:
-      "Where backups are kept; it has to be there, and better on another disk. Empty: backups in the data directory, which is made.",
+      "Directory for backups. It must exist, and is best on another disk. Empty: backups in the data directory, which is created.",
     live: true,
   },
   {
@@ -88,7 +88,7 @@ export const STORAGE = [
     default: 7,
     min: 0,
     max: 100_000,
-    sentence: "How many backups are kept; older ones are removed once a new one is whole and checked. 0 keeps all.",
+    sentence: "How many backups to keep; older ones are removed once a new one is complete and checked. 0: keep all.",
     live: true,
   },
   {
@@ -97,7 +97,7 @@ export const STORAGE = [
     kind: "path",
     default: "",
     sentence:
-      "File with a passphrase of 12 characters or more that seals secret.key into each backup; keep a copy of it elsewhere. Empty: secret.key is in none of them, so keep a copy of that.",
+      "File with a passphrase (12 characters or more) that seals secret.key into each backup; keep a copy of it elsewhere. Empty: backups do not include secret.key, so keep a copy of that.",
     live: true,
   },
 ] as const satisfies readonly SettingShape[];

@@ -19,7 +19,7 @@ export const UPKEEP = [
     kind: "bool",
     default: false,
     sentence:
-      "Disables an endpoint whose receiver answers 410 Gone; what it is owed is held. Off, because the specification retries every failure.",
+      "Disables an endpoint whose receiver answers 410 Gone; its deliveries are held. Off by default, because the specification retries every failure.",
   },
   {
     section: "endpoints",
@@ -28,7 +28,7 @@ export const UPKEEP = [
     default: "0s",
     max: 365 * DAY,
     sentence:
-      "Disables an endpoint whose attempts have failed for so long without a success; what it is owed is held. 0s: never.",
+      "Disables an endpoint after its attempts have failed for this long without a success; its deliveries are held. 0s: never.",
   },
   {
     section: "retention",
@@ -37,7 +37,7 @@ export const UPKEEP = [
     default: "30d",
     max: 3650 * DAY,
     sentence:
-      "How long an event is kept after its last attempt, once nothing is owed any more. 0s here and below: for ever.",
+      "How long to keep an event after its last attempt, once nothing is left to deliver. 0s here and below: for ever.",
     live: true,
   },
   {
@@ -46,7 +46,7 @@ export const UPKEEP = [
     kind: "duration",
     default: "90d",
     max: 3650 * DAY,
-    sentence: "The same for an event of which a delivery failed, and for a job that is over.",
+    sentence: "The same for an event with a failed delivery, and for a finished job.",
     live: true,
   },
   {
@@ -56,7 +56,7 @@ export const UPKEEP = [
     default: "7d",
     max: 3650 * DAY,
     sentence:
-      "How long deliveries wait for a disabled endpoint before they fail (held_expired); they can be replayed then.",
+      "How long deliveries are held for a disabled endpoint before they fail (held_expired); they can still be replayed.",
     live: true,
   },
   {
@@ -65,7 +65,7 @@ export const UPKEEP = [
     kind: "duration",
     default: "7d",
     max: 3650 * DAY,
-    sentence: "How long the bodies of receivers' answers are kept.",
+    sentence: "How long to keep the bodies of receivers' answers.",
     live: true,
   },
   {
@@ -74,7 +74,7 @@ export const UPKEEP = [
     kind: "duration",
     default: "365d",
     max: 3650 * DAY,
-    sentence: "How long the audit log is kept, and keys that were revoked or have expired.",
+    sentence: "How long to keep the audit log, and keys that were revoked or have expired.",
     live: true,
   },
   {
@@ -83,7 +83,7 @@ export const UPKEEP = [
     kind: "duration",
     default: "8d",
     max: 3650 * DAY,
-    sentence: "How long the counters of each minute are kept, which /v1/webhooks/stats answers from.",
+    sentence: "How long to keep the per-minute counters behind /v1/webhooks/stats.",
     live: true,
   },
 ] as const satisfies readonly SettingShape[];
