@@ -83,7 +83,7 @@ export class Metrics {
       },
       {
         name: "webhookd_event_loop_delay_seconds",
-        help: "How late the main thread got to what was ready, since the last scrape.",
+        help: "How late the main thread ran what was ready, since the last scrape.",
         type: "summary",
         samples: () => {
           const { quantiles, sum, count } = this.loopDelay.read();
@@ -103,14 +103,14 @@ function countersOf({ store }: MetricsParts): Family[] {
   return [
     {
       name: "webhookd_events_published_total",
-      help: "Events that were published, by type.",
+      help: "Published events by type.",
       type: "counter",
       samples: async () =>
         [...(await store.statistics.sinceStart()).published].map(([type, value]) => ({ labels: { type }, value })),
     },
     {
       name: "webhookd_attempts_total",
-      help: "Attempts that were recorded, by what they came to; error is empty for a success.",
+      help: "Recorded attempts by outcome; error is empty for a success.",
       type: "counter",
       samples: async () => {
         const { succeeded, interrupted, failed } = await attempts();
@@ -130,7 +130,7 @@ function countersOf({ store }: MetricsParts): Family[] {
     },
     {
       name: "webhookd_attempt_duration_seconds",
-      help: "How long attempts took, from their start to their decision.",
+      help: "How long attempts took, from their start until they were decided.",
       type: "histogram",
       samples: async () => {
         const { durations: counts, durationMs: sum } = await attempts();
@@ -168,8 +168,8 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
     gauge("webhookd_endpoints", "Endpoints, enabled or disabled, as counted within the last 30 s.", () =>
       counted("state", "enabled", "disabled"),
     ),
-    gauge("webhookd_damaged_endpoints", "Endpoints of which something cannot be read.", () => one(damaged().length)),
-    gauge("webhookd_oldest_due_age_seconds", "How long the delivery has been due that has waited longest.", () => {
+    gauge("webhookd_damaged_endpoints", "Endpoints with data that cannot be read.", () => one(damaged().length)),
+    gauge("webhookd_oldest_due_age_seconds", "How long the oldest due delivery has been due.", () => {
       const now = clock.now();
       return one(Math.max(0, now - (deliveries.oldestDueAt(now) ?? now)) / 1000);
     }),
@@ -178,8 +178,8 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
       const reasons = new Set(deliveries.halts.map(({ reason }) => reason));
       return HALT_REASONS.map((reason) => ({ labels: { reason }, value: reasons.has(reason) ? 1 : 0 }));
     }),
-    gauge("webhookd_paused", "Whether the brake is on.", () => one(deliveries.paused ? 1 : 0)),
-    gauge("webhookd_store_bytes", "The store's files.", async () => {
+    gauge("webhookd_paused", "Whether all sending is paused.", () => one(deliveries.paused ? 1 : 0)),
+    gauge("webhookd_store_bytes", "Size of the store's files.", async () => {
       const { databaseBytes, logBytes } = await store.operations.size();
       return [
         { labels: { file: "database" }, value: databaseBytes },
@@ -189,20 +189,22 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
     gauge("webhookd_store_log_growing", "Whether the write-ahead log is too large and cannot be emptied.", async () =>
       one((await store.upkeep.condition()).trouble === null ? 0 : 1),
     ),
-    gauge("webhookd_disk_free_bytes", "What [data] disk_floor is compared with.", async () =>
+    gauge("webhookd_disk_free_bytes", "Free disk space, which is compared with [data] disk_floor.", async () =>
       one((await store.upkeep.checkSpace()).freeBytes),
     ),
     failingOf(parts, null),
-    gauge("webhookd_backup_last_success_timestamp_seconds", "When the last backup was made, if one was.", async () => {
+    gauge("webhookd_backup_last_success_timestamp_seconds", "When the last backup was made.", async () => {
       const last = await store.operations.lastBackup();
       return last === null ? [] : one(last.at / 1000);
     }),
     gauge(
       "webhookd_store_damaged",
-      "Whether the database was damaged and is mended, and the damaged file is still kept.",
+      "Whether the database was damaged and repaired, and the damaged file is still there.",
       async () => one((await store.operations.damage()) === null ? 0 : 1),
     ),
-    gauge("webhookd_build_info", "What runs.", () => [{ labels: { version, node: process.version }, value: 1 }]),
+    gauge("webhookd_build_info", "The version of webhookd and Node.", () => [
+      { labels: { version, node: process.version }, value: 1 },
+    ]),
   ];
 }
 
@@ -210,7 +212,7 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
 function failingOf({ store, clock }: MetricsParts, tenant: string | null): Family {
   return {
     name: "webhookd_endpoint_consecutive_failures",
-    help: `Of failing endpoints, the ${FAILING_LIMIT} that failed most.`,
+    help: `Failures in a row, for the ${FAILING_LIMIT} failing endpoints with most of them.`,
     type: "gauge",
     samples: async () =>
       (await store.statistics.failing(tenant, clock.now(), FAILING_LIMIT)).map(({ endpoint, consecutiveFailures }) => {

@@ -4,6 +4,9 @@ import { resolve } from "node:path";
 import Database from "better-sqlite3";
 import { COMMANDS, GROUPS, type CommandName } from "../../cli/commands.ts";
 import { SETTINGS } from "../../src/config/schema.ts";
+import { attemptFields } from "../../src/delivery/attempt-log.ts";
+import { plainSuccess } from "../../src/domain/attempt.ts";
+import type { EndedAttempt } from "../../src/store/store.ts";
 import { BINDINGS } from "../../tui/keys/table.ts";
 import { TABS } from "../../tui/model/list.ts";
 import { LOADED } from "../cli/loaded.ts";
@@ -28,7 +31,7 @@ export async function allNames(): Promise<Names> {
       ...Object.values(LOADED).flatMap(({ args }) => Object.keys(args).map((key) => `--${key}`)),
     ]),
     dashboard: new Set(TABS.map((tab) => tab[0]!.toUpperCase() + tab.slice(1))),
-    log: new Set(logCalls().flatMap(({ fields, message }) => [...fields, message])),
+    log: new Set([...attemptLine(), ...logCalls().flatMap(({ fields, message }) => [...fields, message])]),
     metric: found(sources("src/metrics"), /"(webhookd_\w+)"/g),
     setting: new Set(SETTINGS.map(({ section, key }) => `${section}.${key}`)),
   };
@@ -88,6 +91,12 @@ function* words(node: unknown, keys?: readonly string[]): Generator<string> {
     else if (key === "enum") yield* (value as readonly unknown[]).filter((one) => typeof one === "string");
     yield* words(value, keys);
   }
+}
+
+/** The fields of the one line that is put together elsewhere. */
+function attemptLine(): string[] {
+  const ended = { claim: {}, outcome: plainSuccess(200, 1, {}), verdict: { status: "delivered" } };
+  return Object.keys(attemptFields(ended as unknown as EndedAttempt, null));
 }
 
 interface LogCall {

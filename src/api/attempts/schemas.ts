@@ -16,7 +16,7 @@ export const Attempt = titled(
     event: id("evt"),
     delivery: id("dlv"),
     endpoint: id("ep"),
-    url: described(v.string(), "Where it went, as the endpoint's URL was then."),
+    url: described(v.string(), "Where it went: the endpoint's URL at that time."),
     number: described(Count, "Counts the delivery's attempts from 1 and never restarts."),
     trigger: v.picklist(["ladder", "replay", "manual", "test"]),
     started_at: Instant,
@@ -27,27 +27,27 @@ export const Attempt = titled(
       "The place on the ladder, 0 for the first attempt of a round; null outside it.",
     ),
     outcome: v.picklist(OUTCOMES),
-    status_code: described(v.nullable(v.pipe(v.number(), v.integer())), "What the receiver answered, if it did."),
+    status_code: described(v.nullable(v.pipe(v.number(), v.integer())), "What the receiver answered, if anything."),
     error: described(v.nullable(v.picklist(ATTEMPT_ERRORS)), "Why it failed; null when it succeeded."),
     body_error: described(
       v.nullable(v.picklist(["timeout", "connection_closed", "bad_response"])),
-      "What happened to the answer's body after its status had decided the attempt; it changes nothing.",
+      "Trouble with the response body after the status had decided the attempt. It changes nothing.",
     ),
     detail: described(v.string(), "One sentence for people."),
     remote_address: v.nullable(v.string()),
     secret: described(
       v.nullable(v.picklist(["current", "previous"])),
-      "Whether the secret that signed it is still the one that signs.",
+      "Whether the secret that signed it is still in use.",
     ),
     phases: described(
       v.object({ dns_ms: Phase, connect_ms: Phase, tls_ms: Phase, first_byte_ms: Phase }),
-      "Milliseconds since the attempt began at which each step was done; null where it did not happen.",
+      "When each step was done, in milliseconds since the attempt began; null if it did not happen.",
     ),
     response_headers: described(
       v.record(v.string(), v.string()),
-      "A few of the answer's headers, each cut to 256 bytes.",
+      "Some of the response headers, each cut to 256 bytes.",
     ),
-    response_body: described(v.string(), "The beginning of what the receiver answered, read as UTF-8. Outside text."),
+    response_body: described(v.string(), "The beginning of the response body, read as UTF-8. It is untrusted text."),
     response_truncated: v.boolean(),
   }),
 );
@@ -145,8 +145,8 @@ export const listEndpointAttempts: Operation = {
   tag: "Deliveries",
   summary: "List the attempts made to an endpoint",
   description:
-    "In the order in which their events were received, then by number: an attempt made late stands beside the first " +
-    "one of its delivery. Those of a deleted endpoint stay.",
+    "In the order in which their events were received, then by number: a late attempt stands next to the first " +
+    "one of its delivery. Attempts to a deleted endpoint stay.",
   params: { id: "ep" },
   replies: { 200: aPageOfAttempts },
 };

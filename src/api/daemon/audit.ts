@@ -13,20 +13,17 @@ export const AuditRecord = titled(
   "AuditRecord",
   v.object({
     at: Instant,
-    actor: described(v.string(), "The key that was used, or `socket` for whoever opened the unix socket."),
+    actor: described(v.string(), "The key that was used, or `socket` for a call over the unix socket."),
     uid: described(
       v.nullable(Count),
-      "Of a caller over the unix socket, as the kernel says it; null of a key, and where the kernel cannot be asked.",
+      "The caller over the unix socket, as the kernel reports it; null for a key, or if the kernel cannot be asked.",
     ),
-    user: described(v.nullable(v.string()), "The login name of that uid in /etc/passwd; null without one."),
-    tenant: described(v.string(), "Whose data it was about, a name or `*`."),
+    user: described(v.nullable(v.string()), "The login name of that uid in /etc/passwd; null if there is none."),
+    tenant: described(v.string(), "The tenant whose data it was about, or `*`."),
     action: v.picklist(AUDIT_ACTIONS),
-    object: described(v.nullable(v.string()), "The id of what it was done to; null for the daemon as a whole."),
+    object: described(v.nullable(v.string()), "The id of the object; null for the daemon as a whole."),
     request_id: id("req"),
-    outcome: described(
-      v.string(),
-      "`ok`, `repeated` for an idempotency key that had been used before, or the code of the refusal.",
-    ),
+    outcome: described(v.string(), "`ok`, `repeated` if the idempotency key had been used before, or the error code."),
   }),
 );
 
@@ -48,16 +45,16 @@ export const listAudit: Operation = {
   id: "listAudit",
   tag: "Daemon",
   summary: "List who did what",
-  description: "Every change and every look at a secret, refused ones too; never what the change held.",
+  description: "Every change and every look at a secret, including refused ones; never the contents.",
   replies: {
     200: { description: "A page of it.", schema: AuditPage, example: aPageOf(anAuditRecord), headers: ["link"] },
   },
 };
 
 const PATH = "/v1/audit";
-const Action = choiceParameter("action", AUDIT_ACTIONS, "Calls of this kind alone.");
-const Since = instantParameter("since", "Calls at or after this instant.");
-const Until = instantParameter("until", "Calls before this instant.");
+const Action = choiceParameter("action", AUDIT_ACTIONS, "Only calls of this kind.");
+const Since = instantParameter("since", "Only calls at or after this instant.");
+const Until = instantParameter("until", "Only calls before this instant.");
 
 export function auditRoutes({ store }: ApiParts): Route[] {
   async function list({ principal, query }: Call): Promise<Reply> {

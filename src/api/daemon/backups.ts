@@ -19,7 +19,7 @@ export const BackupDraft = titled(
           v.minLength(MIN_PASSPHRASE, `too_few: must be at least ${MIN_PASSPHRASE} characters`),
           v.maxLength(MAX_PASSPHRASE, `too_long: must be at most ${MAX_PASSPHRASE} characters`),
         ),
-        "Seals `secret.key` into the copy, which can then be restored with nothing but this. It is kept nowhere. Left out: `[backup] seal_with_file` is used, if there is one.",
+        "Seals `secret.key` into the backup, which can then be restored with this alone. It is not stored. By default `[backup] seal_with_file` is used, if it is set.",
       ),
     ),
   }),
@@ -28,11 +28,11 @@ export const BackupDraft = titled(
 export const Backup = titled(
   "Backup",
   v.object({
-    file: described(v.string(), "Its path on the daemon's host, named by its instant."),
+    file: described(v.string(), "Its path on the daemon's host; its name has the time."),
     at: Instant,
     bytes: Count,
     schema: Count,
-    endpoints: described(Count, "How many it holds; deleted ones do not count."),
+    endpoints: described(Count, "How many it holds, without deleted ones."),
     events: described(Count, "How many it holds."),
     sha256: described(v.string(), "Of the whole file, in hexadecimal."),
     sealed: described(v.boolean(), "Whether `secret.key` is in it, sealed with a passphrase."),
@@ -55,7 +55,7 @@ export const createBackup: Operation = {
   tag: "Daemon",
   summary: "Make a backup",
   description:
-    "Into `[backup] dir`, while publishes go on: all that was answered before this request is in it. Answered once the file is whole, checked and durable; older ones beyond `[backup] keep` are gone then. It holds signing secrets sealed, and the key to them only where a passphrase seals that: else it cannot be used without a copy of `secret.key`.",
+    "Into `[backup] dir`, while publishes go on. Everything that was answered before this request is in it. The answer comes once the file is complete, checked and durable, and older ones beyond `[backup] keep` are removed. Signing secrets in it are sealed. `secret.key` is in it only if a passphrase seals it; otherwise you need a copy of `secret.key` to use the backup.",
   example: { passphrase: "correct horse battery staple" },
   replies: { 201: { description: "It is made.", schema: Backup, example: aBackup } },
   problems: ["backup_running", "backup_failed"],

@@ -11,16 +11,16 @@ function aWord(description: string, ...words: [string, ...string[]]): ReplyShape
 export const getHealth: Operation = {
   id: "getHealth",
   tag: "Daemon",
-  summary: "Ask whether the process answers",
+  summary: "Check that the process answers",
   replies: { 200: aWord("It does.", "ok") },
 };
 
 export const getReadiness: Operation = {
   id: "getReadiness",
   tag: "Daemon",
-  summary: "Ask whether publishes are taken",
+  summary: "Check that publishes are taken",
   description:
-    "It says nothing of sending: a node that cannot reach receivers takes publishes, keeps them and stays `ready`. The header `X-Webhookd-Not-Sending` then names the reasons, as `not_sending` of `GET /v1/status` does; it is absent while all goes on. The header `X-Webhookd-Storage` is there while something is the matter with the store that refuses no publish yet: `damaged` after the database was mended, `log_growing` while the write-ahead log cannot be emptied and takes the disk.",
+    "It is not about sending: a daemon that cannot reach receivers takes publishes, keeps them and stays `ready`. Then the header `X-Webhookd-Not-Sending` names the reasons, as `not_sending` of `GET /v1/status` does; otherwise it is absent. The header `X-Webhookd-Storage` names trouble with the store that does not stop publishes yet: `damaged` after the database was repaired, `log_growing` while the write-ahead log cannot be emptied and fills the disk.",
   replies: {
     200: aWord("They are.", "ready"),
     503: aWord("They are not, and why.", "draining", "disk_full", "store_unavailable"),

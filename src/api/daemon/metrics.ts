@@ -11,12 +11,13 @@ export const getMetrics: Operation = {
   tag: "Daemon",
   summary: "Read the metrics in Prometheus's text format",
   description:
-    "All of them take a key of every tenant (`*`). A key of one tenant gets the series of that tenant's endpoints alone.",
+    "A key for every tenant (`*`) gets all of them. A key for one tenant gets only the series of that tenant's endpoints.",
   replies: {
     200: {
       description: "The metrics.",
       schema: v.string(),
-      example: "# HELP webhookd_paused Whether the brake is on.\n# TYPE webhookd_paused gauge\nwebhookd_paused 0\n",
+      example:
+        "# HELP webhookd_paused Whether all sending is paused.\n# TYPE webhookd_paused gauge\nwebhookd_paused 0\n",
       type: "text/plain; version=0.0.4; charset=utf-8",
     },
   },

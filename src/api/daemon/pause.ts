@@ -12,7 +12,7 @@ export const PauseRequest = titled(
   "PauseRequest",
   v.strictObject({
     reason: v.pipe(
-      described(line(256), "What for; whoever comes next will want to know."),
+      described(line(256), "Why, for the next person who looks."),
       v.check((text) => text.trim() !== "", "invalid_type: must say why"),
       v.metadata({ minLength: 1 }),
     ),
@@ -25,7 +25,7 @@ export const Pause = titled(
     reason: v.string(),
     by: described(v.string(), "The key that was used, `socket`, `serve --paused`, or `restore`."),
     at: Instant,
-    saved: described(v.boolean(), "False when the disk did not take it: a restart forgets it, until there is space."),
+    saved: described(v.boolean(), "False if the disk is full: a restart forgets it until there is space."),
   }),
 );
 
@@ -34,14 +34,17 @@ export const Halt = titled(
   v.object({
     reason: described(
       v.picklist(HALT_REASONS),
-      "`operator`: the brake is on. `unrecorded`: results of attempts cannot be written down. `unreachable`: nothing can be reached, or this host has no route or no DNS. `shortage`: attempts cannot be made for want of file descriptors, memory or the like. `stopping`: the daemon stops.",
+      "`operator`: all sending is paused. `unrecorded`: results of attempts cannot be recorded. `unreachable`: nothing can be reached, or this host has no route or no DNS. `shortage`: there are not enough file descriptors, memory or the like for attempts. `stopping`: the daemon is stopping.",
     ),
     since: Instant,
     detail: described(v.string(), "Why, in a sentence."),
   }),
 );
 
-export const Paused = described(v.nullable(Pause), "While the brake is on, since when and why; null while it is off.");
+export const Paused = described(
+  v.nullable(Pause),
+  "While all sending is paused: since when, by whom and why. Otherwise null.",
+);
 export const PauseAnswer = titled("PauseAnswer", v.object({ paused: Paused }));
 
 export const aPause = {
@@ -62,17 +65,17 @@ export const pauseDaemon: Operation = {
   tag: "Daemon",
   summary: "Stop all attempts",
   description:
-    "The brake: no attempt starts after this answer, tests and those that were asked for included, through any restart, until somebody resumes. What is on the wire is recorded, and publishes go on. Once it is on, it stays as it was put on.",
+    "After this answer no attempt starts, including tests and attempts by hand, through any restart, until somebody resumes. What is on the wire is recorded, and publishes go on. If sending is paused already, the first reason stays.",
   example: { reason: aPause.reason },
-  replies: { 200: { description: "It is on.", schema: PauseAnswer, example: { paused: aPause } } },
+  replies: { 200: { description: "All sending is paused.", schema: PauseAnswer, example: { paused: aPause } } },
 };
 
 export const resumeDaemon: Operation = {
   id: "resumeDaemon",
   tag: "Daemon",
-  summary: "Let attempts go on",
-  description: "What fell due meanwhile is attempted now, at the pace that each endpoint takes.",
-  replies: { 200: { description: "The brake is off.", schema: PauseAnswer, example: { paused: null } } },
+  summary: "Resume all sending",
+  description: "What fell due meanwhile is attempted now, at a pace that each endpoint can take.",
+  replies: { 200: { description: "Attempts go on.", schema: PauseAnswer, example: { paused: null } } },
 };
 
 export function brakeRoutes({ store, deliveries, log }: ApiParts): Route[] {

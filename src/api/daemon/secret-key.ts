@@ -8,17 +8,17 @@ import { Count, described, id, titled } from "../pipeline/shapes.ts";
 export const Rekeyed = titled(
   "Rekeyed",
   v.object({
-    resealed: described(Count, "How many endpoints are sealed with the new key now, that of the alerts included."),
-    secret_key_file: described(v.string(), "Where the new key is: a path on the daemon's host. Copy it off that host."),
-    key_id: described(v.string(), "Names the new key, and tells nothing of it."),
+    resealed: described(Count, "How many endpoints are now sealed with the new key, including that of the alerts."),
+    secret_key_file: described(
+      v.string(),
+      "Where the new key is: a path on the daemon's host. Copy it to another host.",
+    ),
+    key_id: described(v.string(), "Names the new key without revealing it."),
     kept: described(
       v.nullable(v.string()),
-      "Where the key of before is: backups made before that do not have it sealed in need it. Null when its file was gone.",
+      "Where the old key is. Older backups need it, unless it is sealed into them. Null if its file was gone.",
     ),
-    damaged: described(
-      v.array(id("ep")),
-      "Endpoints of which something did not open before either: they stay as they are.",
-    ),
+    damaged: described(v.array(id("ep")), "Endpoints that could not be unsealed before either. They are unchanged."),
   }),
 );
 
@@ -35,7 +35,7 @@ export const rekey: Operation = {
   tag: "Daemon",
   summary: "Change secret.key",
   description:
-    "Seals everything that is secret in the store with a new key, while publishes and deliveries go on; no endpoint's secret changes. Killed at any step, the next start finishes it, or goes on with the key of before. Asked again while it is being done, it is the same change; a backup that is asked for meanwhile waits. Make a backup afterwards: one that was made before opens with the key that was sealed into it, or with the file `kept`.",
+    "Seals all secrets in the store with a new key, while publishes and deliveries go on. No endpoint's secret changes. If the process is killed at any step, the next start finishes the change or goes on with the old key. A second request meanwhile joins the same change, and a backup waits for it. Make a backup afterwards: an older one opens with the key that was sealed into it, or with the file `kept`.",
   replies: { 200: { description: "It is changed.", schema: Rekeyed, example: aRekeying } },
   problems: ["backup_running", "key_not_changeable", "rekey_failed"],
 };

@@ -16,7 +16,7 @@ export const Damage = titled(
   "Damage",
   v.object({
     at: described(Instant, "When it was found."),
-    file: described(v.string(), "The damaged database, which is kept; once it is removed or moved, this is null."),
+    file: described(v.string(), "The damaged database, which is kept. Null once you have removed or moved it."),
     pages: described(
       v.array(v.object({ name: v.string(), pages: v.array(Count) })),
       "Damaged pages by table or index, as far as they were looked for.",
@@ -25,12 +25,12 @@ export const Damage = titled(
       v.array(
         v.object({
           table: v.string(),
-          rows: described(v.nullable(Count), "How many rows could not be read; null when nothing says so."),
-          from: described(v.nullable(Instant), "The events that they are about were received from then,"),
+          rows: described(v.nullable(Count), "How many rows could not be read; null if unknown."),
+          from: described(v.nullable(Instant), "Their events were received from then,"),
           until: described(v.nullable(Instant), "until then; null when that is not known."),
         }),
       ),
-      "What could not be read and is gone; empty when nothing is.",
+      "What could not be read and is lost; empty if nothing is.",
     ),
   }),
 );
@@ -39,53 +39,53 @@ export const Status = titled(
   "Status",
   v.object({
     version: v.string(),
-    schema: described(Count, "The number of the store's schema."),
+    schema: described(Count, "The version of the store's schema."),
     state: described(
       v.picklist(["ready", "draining", "disk_full", "store_unavailable"]),
-      "As `/readyz` says it: whether publishes are taken. The brake does not change it.",
+      "Whether publishes are taken, as `/readyz` says it. A pause does not change it.",
     ),
     started_at: Instant,
     uptime_seconds: Count,
     paused: Paused,
     not_sending: described(
       v.array(Halt),
-      "Every reason why nothing is sent now, or less than could be; empty while all goes on. No delivery loses an attempt by any of them.",
+      "Every reason why nothing is sent now, or less than could be; empty if all is well. No delivery loses an attempt because of them.",
     ),
     oldest_due_at: described(
       v.nullable(Instant),
-      "When the oldest delivery fell due that is due, and neither held nor attempted since; null when none is.",
+      "When the delivery that has been due longest fell due; null if none is due. Held deliveries do not count.",
     ),
     deliveries: described(
       v.nullable(v.object({ pending: Count, held: Count, failed: Count })),
-      "Deliveries that are pending, held or failed now, whenever that began, as counted within the last 30 s; null while they are not counted yet.",
+      "Deliveries that are pending, held or failed now, counted within the last 30 s; null until the first count.",
     ),
     data: described(
       v.object({ dir: v.string(), secret_key_file: v.string() }),
-      "Where its store is, and the key that opens what is sealed in it: paths on the daemon's host.",
+      "Where the store and its `secret.key` are: paths on the daemon's host.",
     ),
     disk: v.object({
-      free_bytes: described(Count, "What may still be written, with what is free inside the database."),
-      floor_bytes: described(Count, "With less, publishes are refused (507)."),
+      free_bytes: described(Count, "Space that can still be written, including free space inside the database."),
+      floor_bytes: described(Count, "With less free space, publishes are refused (507)."),
     }),
     database: v.object({
       bytes: Count,
       wal_bytes: Count,
       wal_trouble: described(
         v.nullable(v.string()),
-        "Why the write-ahead log grows, in a sentence; null while it does not. It takes disk until that is mended.",
+        "Why the write-ahead log grows, in a sentence; null while it does not. It fills the disk until that is fixed.",
       ),
     }),
     damaged_database: described(
       v.nullable(Damage),
-      "When the database was found damaged: what could be read is in a new one, which is in use. Null while there is no such damage to look into.",
+      "Set if the database was found damaged: what could be read is in a new one, which is in use. Null if there is no damage to look into.",
     ),
     backup: v.object({
-      every_seconds: described(Count, "0: only on demand."),
+      every_seconds: described(Count, "0: only on request."),
       dir: v.string(),
-      last: described(v.nullable(Backup), "The latest that is whole; null when there is none."),
+      last: described(v.nullable(Backup), "The latest complete one; null if there is none."),
       failure: described(
         v.nullable(v.object({ at: Instant, detail: v.string() })),
-        "Why the last try failed; null once one succeeded.",
+        "Why the last backup failed; null once one succeeds.",
       ),
     }),
     damaged_endpoints: described(
@@ -95,22 +95,22 @@ export const Status = titled(
           v.object({ endpoint: id("ep"), tenant: Tenant, url: v.string(), parts: DamagedParts, reason: DamagedReason }),
         ),
       }),
-      "Endpoints of which something cannot be read, twenty of them by name: nothing is sent to them until that is mended.",
+      "Endpoints of which something cannot be read, up to twenty of them by id. Nothing is sent to them until that is repaired.",
     ),
     departures: described(
       v.array(v.string()),
-      "A sentence for each constant of the specification that the configuration changes.",
+      "A sentence for each specified constant that the configuration changes.",
     ),
-    retry_delays_seconds: described(v.array(v.number()), "The ladder: what is waited after each failure, in turn."),
-    dev: described(v.boolean(), "Whether it runs with `--dev`: endpoints may be plain http on this machine."),
-    sender_threads: described(Count, "Threads that send; 0: the main one does."),
+    retry_delays_seconds: described(v.array(v.number()), "The ladder: the wait after each failure, in order."),
+    dev: described(v.boolean(), "Whether it runs with `--dev`, so that endpoints may be plain http on this machine."),
+    sender_threads: described(Count, "Threads that send; 0 means the main thread does."),
     careful: described(
       v.boolean(),
-      "Whether deliveries are marked before they are dialled, after deaths in quick succession.",
+      "Whether deliveries are marked on the disk before they are attempted, because the process has died repeatedly.",
     ),
     socket_uid_trouble: described(
       v.nullable(v.string()),
-      "Why the audit log has no uid of callers over the unix socket; null when it has, as far as is known.",
+      "Why the audit log cannot name callers over the unix socket; null if it can, as far as is known.",
     ),
   }),
 );
@@ -143,7 +143,7 @@ export const getStatus: Operation = {
   id: "getStatus",
   tag: "Daemon",
   summary: "Look at the daemon as a whole",
-  replies: { 200: { description: "How it is.", schema: Status, example: aStatus } },
+  replies: { 200: { description: "The status.", schema: Status, example: aStatus } },
 };
 
 /** Probes ask often: a count of millions is not waited for, but there for the next one that asks. */

@@ -8,7 +8,7 @@ import { titled, Tenant, described, Count, pageSchema, aPageOf } from "../pipeli
 
 export const TenantSummary = titled(
   "TenantSummary",
-  v.object({ name: Tenant, endpoints: described(Count, "How many it has; deleted ones do not count.") }),
+  v.object({ name: Tenant, endpoints: described(Count, "How many it has, without deleted ones.") }),
 );
 
 export const TenantPage = pageSchema(TenantSummary);
@@ -18,7 +18,7 @@ export const listTenants: Operation = {
   id: "listTenants",
   tag: "Daemon",
   summary: "List tenants",
-  description: "Everyone for whom something was ever registered or published.",
+  description: "Every tenant for which something was ever registered or published.",
   replies: {
     200: { description: "A page of them.", schema: TenantPage, example: aPageOf(aTenant), headers: ["link"] },
   },

@@ -12,7 +12,7 @@ import { json, type Call, type Reply, type Route } from "../pipeline/route.ts";
 import { attemptDelivery, getDelivery, listDeliveries, presentDelivery, DELIVERY_STATUSES } from "./schemas.ts";
 
 const PATH = "/v1/webhooks/deliveries";
-const Status = severalParameter("status", DELIVERY_STATUSES, "Only deliveries of this status.");
+const Status = severalParameter("status", DELIVERY_STATUSES, "Only deliveries with this status.");
 const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint.");
 const Event = idParameter("event", "evt", "Only deliveries of this event.");
 

@@ -19,7 +19,7 @@ export const Delivery = titled(
     id: id("dlv"),
     endpoint: id("ep"),
     status: DeliveryStatus,
-    attempts: described(Count, "How many were made."),
+    attempts: described(Count, "How many attempts were made."),
     next_attempt_at: described(v.nullable(Instant), "Null unless it is pending."),
     last_attempt: v.nullable(Attempt),
   }),
@@ -32,13 +32,13 @@ export const WholeDelivery = titled(
     ...Delivery.entries,
     event: id("evt"),
     type: v.string(),
-    received_at: described(Instant, "When its event was committed; orders lists."),
+    received_at: described(Instant, "When its event was committed. Lists go by it."),
     tenant: Tenant,
     test: v.boolean(),
     round: described(Count, "1, and one more at each replay."),
     retry: described(
       v.nullable(Count),
-      "The place on the ladder of the attempt to come, 0 for the first of a round; null if none is to come.",
+      "The place of the next attempt on the ladder, 0 for the first of a round; null if there is none.",
     ),
   }),
 );
@@ -117,10 +117,10 @@ export const attemptDelivery: Operation = {
   tag: "Deliveries",
   summary: "Make one attempt now",
   description:
-    "Outside the ladder: a 2xx makes the delivery `delivered`, a failure leaves its rung, its due time and its status as " +
-    "they were. It is owed from now on, through a restart too, and asking again before it was made makes no second one. " +
-    "If an attempt is on the wire it comes after that, unless that one delivers. A delivery that is `held` may be " +
-    "attempted too, to see whether its receiver is back.",
+    "Outside the ladder: a 2xx makes the delivery `delivered`; a failure leaves its rung, its due time and its status as " +
+    "they were. It will be made even after a restart, and asking again before then makes no second one. " +
+    "If an attempt is on the wire, it comes after that, unless that one delivers. A `held` delivery may be " +
+    "attempted too, to see if its receiver is back.",
   params,
   replies: { 202: { description: "It will be made now.", schema: WholeDelivery, example: aWholeDelivery } },
   problems: ["delivery_settled", "endpoint_disabled", "endpoint_damaged", "gone"],

@@ -12,13 +12,10 @@ export const EventType = titled(
     description: v.string(),
     schema: described(
       AnyObject,
-      "JSON Schema 2020-12 of `data`. With `[events] validate` publishes are held against it.",
+      "JSON Schema 2020-12 of `data`. With `[events] validate`, publishes are checked against it.",
     ),
     sample: described(AnyObject, "The `data` of a test event."),
-    source: described(
-      v.picklist(["specified", "example"]),
-      "Whether the data is specified, or no more than an example of what it may be.",
-    ),
+    source: described(v.picklist(["specified", "example"]), "Whether the data is specified, or only an example."),
   }),
 );
 
@@ -29,7 +26,7 @@ export const listEventTypes: Operation = {
   id: "listEventTypes",
   tag: "Events",
   summary: "List the event types",
-  description: "The catalogue: six are built in, `[[event_types]]` in the configuration adds more. It is one page.",
+  description: "The catalogue, all in one page: six are built in, `[[event_types]]` in the configuration adds more.",
   replies: { 200: { description: "All of them.", schema: EventTypePage, example: aPageOf(anEventType) } },
 };
 

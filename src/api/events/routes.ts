@@ -22,12 +22,12 @@ const WHOLE: EventParts = { data: true, deliveries: true };
 const Status = severalParameter(
   "status",
   EVENT_STATUSES,
-  "Only events of this status; with `endpoint`, of that delivery's.",
+  "Only events with this status; with `endpoint`, the status of that delivery.",
 );
 const DeliveredTo = idParameter("endpoint", "ep", "Only events with a delivery to this endpoint.");
 const Include = textParameter(
   "include",
-  "What each event carries beside its summary: `data`, `deliveries` or `data,deliveries`.",
+  "What to add to the summary of each event: `data`, `deliveries` or `data,deliveries`.",
   /^(?:data|deliveries)(?:,(?:data|deliveries))*$/,
   "is data, deliveries or data,deliveries",
 );
@@ -35,7 +35,7 @@ const FILTERS = [Status, Type, DeliveredTo, ...RESULT, ...PERIOD, Test, Include]
 
 const RetryBody = v.strictObject({
   endpoint: v.optional(described(OwedTo, "Only the delivery to this endpoint.")),
-  force: v.optional(described(v.boolean(), "Send delivered ones again too.")),
+  force: v.optional(described(v.boolean(), "Also send those again that were delivered.")),
 });
 
 export function eventRoutes(parts: ApiParts): Route[] {

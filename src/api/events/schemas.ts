@@ -13,7 +13,7 @@ const SUMMARY = {
   id: id("evt"),
   type: v.string(),
   created_at: described(Instant, "When it happened, as the publisher says."),
-  received_at: described(Instant, "When webhookd committed it; orders lists and retention."),
+  received_at: described(Instant, "When webhookd committed it. Lists and retention go by it."),
   tenant: Tenant,
   test: v.boolean(),
   status: described(
@@ -26,7 +26,7 @@ const SUMMARY = {
 const Data = described(v.nullable(AnyObject), "Byte for byte as it was published; null once it was erased.");
 const Deliveries = described(v.array(Delivery), "At most 100 of them.");
 const DeliveryCount = described(Count, "How many there are, shown here or not.");
-const MoreDeliveries = described(v.nullable(v.string()), "Where all of them are listed; null when all are shown here.");
+const MoreDeliveries = described(v.nullable(v.string()), "Where all of them are listed; null if all are shown here.");
 
 export const Event = titled(
   "Event",
@@ -65,7 +65,7 @@ export const ReplayedEvent = titled(
           reason: v.picklist(["endpoint_disabled", "endpoint_deleted"]),
         }),
       ),
-      "Failed deliveries that were not sent again, and why.",
+      "Failed deliveries that are not sent again, and why.",
     ),
   }),
 );
@@ -156,11 +156,11 @@ export const getEvent: Operation = {
 export const replayEvent: Operation = {
   id: "replayEvent",
   tag: "Events",
-  summary: "Send a failed event again",
+  summary: "Replay a failed event",
   description:
     "Its failed deliveries go back to `pending`, due now, on a fresh ladder: the same id, the same bytes. What is " +
-    "pending elsewhere is not touched. `endpoint` narrows it to one endpoint, `force` sends delivered ones too. Twice " +
-    "in a row, the second is `event_not_failed`.",
+    "pending elsewhere is not touched. `endpoint` narrows it to one endpoint, `force` also sends delivered ones. If you call it twice " +
+    "in a row, the second answer is `event_not_failed`.",
   params,
   example: { endpoint: anAttempt.endpoint },
   replies: {
@@ -174,13 +174,13 @@ export const cancelEvent: Operation = {
   tag: "Events",
   summary: "Send no more of an event",
   description:
-    "Its open deliveries become `cancelled`, for good. What is on the wire is recorded, and a 2xx makes it `delivered` " +
-    "all the same. What was delivered or has failed stays as it is; with nothing open, nothing changes.",
+    "Its open deliveries become `cancelled`, for good. What is on the wire is recorded, and a 2xx still makes it `delivered`" +
+    ". What was delivered or has failed stays as it is; if nothing is open, nothing changes.",
   params,
   example: { endpoint: anAttempt.endpoint },
   replies: {
     200: {
-      description: "Nothing more of it is started.",
+      description: "Nothing more of it is sent.",
       schema: CancelledEvent,
       example: { ...anEventSummary, status: "cancelled", cancelled: 1 },
     },
@@ -192,8 +192,8 @@ export const eraseEvent: Operation = {
   tag: "Events",
   summary: "Erase an event's data",
   description:
-    "Its data and everything that receivers answered are erased; the rows stay. Open deliveries become `cancelled`, and " +
-    "it cannot be sent again. What is on the wire ends within its time limit, and its answer is not kept.",
+    "Its data and everything that receivers answered are erased; the history stays. Open deliveries become `cancelled`, and " +
+    "it cannot be replayed. What is on the wire ends within its time limit, and its answer is not kept.",
   params,
   replies: { 204: { description: "Nothing of it is kept." } },
 };

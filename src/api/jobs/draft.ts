@@ -57,11 +57,11 @@ const Filter = v.pipe(
     ),
     since: v.optional(described(At, "Only what was received at this instant or later.")),
     until: v.optional(described(At, "Only what was received before this instant.")),
-    test: v.optional(described(v.boolean(), "Test events, which are left out else."), false),
+    test: v.optional(described(v.boolean(), "Test events, which are otherwise left out."), false),
     missing: v.optional(
       described(
         v.boolean(),
-        "Back-fills one `endpoint`: events of the types that it chose, and of which it has no delivery. Goes with " +
+        "Back-fills one `endpoint` with events of the types that it chose and of which it has no delivery. Goes with " +
           "`replay`, `type`, `since` and `until`.",
       ),
       false,
@@ -94,9 +94,9 @@ export const JobDraft = titled(
         v.picklist(JOB_ACTIONS),
         "`replay` begins a new round; `attempt_now` makes one attempt outside the ladder; `cancel` ends what is open.",
       ),
-      filter: described(Filter, "As the lists' filter; `{}` takes all that the action can be done to."),
-      dry_run: v.optional(described(v.boolean(), "Only answers what the job would be about."), false),
-      expect: v.optional(described(Count, "Refuse, when the set holds another number of deliveries than this.")),
+      filter: described(Filter, "The filter of the lists; `{}` takes everything that the action applies to."),
+      dry_run: v.optional(described(v.boolean(), "Only return what the job would work on."), false),
+      expect: v.optional(described(Count, "Refuse the job unless the set has exactly this many deliveries.")),
       rate_per_second: v.optional(described(rate(MAX_RATE), "For each endpoint; at least 0.001."), DEFAULT_RATE),
       canary: v.optional(
         described(
@@ -136,9 +136,9 @@ export const ResumeRequest = titled(
   v.pipe(
     v.strictObject({
       canary: v.optional(
-        described(v.literal(true), "The next delivery to each endpoint that none was delivered to is tried alone."),
+        described(v.literal(true), "Try one more delivery alone, for each endpoint that has not taken one yet."),
       ),
-      send_all: v.optional(described(v.literal(true), "All that is left is sent at the job's pace.")),
+      send_all: v.optional(described(v.literal(true), "Send all that is left, at the job's pace.")),
     }),
     v.forward(
       v.check(({ canary, send_all: all }) => !(canary && all), "invalid_type: goes without canary"),

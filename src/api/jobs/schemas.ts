@@ -12,15 +12,15 @@ export const Job = titled(
   "Job",
   v.object({
     id: id("job"),
-    tenant: described(v.string(), "Whose deliveries it is over: a tenant's name, or `*` for every tenant's."),
+    tenant: described(v.string(), "The tenant whose deliveries it works on, or `*` for every tenant."),
     action: v.picklist(JOB_ACTIONS),
     status: v.picklist(JOB_STATUSES),
-    filter: described(v.looseObject({}), "As it was asked for."),
-    matched: described(Count, "What the set held when the job was made."),
-    done: described(Count, "Delivered, failed or cancelled; with `skipped` it comes to `matched` in the end."),
+    filter: described(v.looseObject({}), "As it was requested."),
+    matched: described(Count, "How many deliveries the set had when the job was made."),
+    done: described(Count, "Delivered, failed or cancelled. In the end `done` and `skipped` add up to `matched`."),
     delivered: Count,
-    failed: described(Count, "By the first attempt the job made for it: of a replay, retries go on by the ladder."),
-    skipped: described(Count, "What no longer qualified when its turn came."),
+    failed: described(Count, "Counted by the first attempt of the job; the retries of a replay go on by the ladder."),
+    skipped: described(Count, "Deliveries that no longer qualified when their turn came."),
     rate_per_second: described(v.number(), "For each endpoint."),
     canary: v.boolean(),
     reason: v.string(),
@@ -44,7 +44,7 @@ export const WholeJob = titled(
   "WholeJob",
   v.object({
     ...Job.entries,
-    endpoints: described(v.array(JobResult), "What it came to at each: at most 100, the largest first."),
+    endpoints: described(v.array(JobResult), "The counts for each endpoint: at most 100, the largest first."),
   }),
 );
 
@@ -54,9 +54,12 @@ export const JobPlan = titled(
   "JobPlan",
   v.object({
     action: v.picklist(JOB_ACTIONS),
-    matched: described(Count, "What `expect` would have to be."),
-    timed_out: described(Count, "Of these, the last attempt had no answer in time: they may have been handled."),
-    eta_seconds: described(Count, "How long the pace makes it take."),
+    matched: described(Count, "The number to pass as `expect`."),
+    timed_out: described(
+      Count,
+      "How many of them had no answer in time at their last attempt, so they may have been handled.",
+    ),
+    eta_seconds: described(Count, "How long it takes at this pace."),
     endpoints: v.array(v.object({ endpoint: id("ep"), matched: Count, timed_out: Count })),
     left_alone: described(
       v.array(
@@ -66,7 +69,7 @@ export const JobPlan = titled(
           reason: v.picklist(["endpoint_disabled", "endpoint_deleted"]),
         }),
       ),
-      "What matches the filter and cannot be sent now.",
+      "What matches the filter but cannot be sent now.",
     ),
   }),
 );
@@ -151,13 +154,13 @@ export const createJob: Operation = {
   tag: "Jobs",
   summary: "Act on many deliveries",
   description:
-    "The set is written down before the answer: what comes later is not in it, and what no longer qualifies when its " +
-    "turn comes is skipped. `dry_run` shows it first, `expect` refuses a set of another size. The pace is kept for each " +
-    "endpoint, and fresh events never wait behind a job. A job survives a restart and does nothing twice but what was " +
+    "The set is fixed before the answer: what comes later is not in it, and what no longer qualifies when its " +
+    "turn comes is skipped. `dry_run` shows it first, `expect` refuses a set of another size. The pace holds for each " +
+    "endpoint, and fresh events never wait behind a job. A job survives a restart and repeats only what was " +
     "on the wire.",
   example: aJobDraft,
   replies: {
-    200: { description: "What the job would be about: nothing was changed.", schema: JobPlan, example: aJobPlan },
+    200: { description: "What the job would work on. Nothing was changed.", schema: JobPlan, example: aJobPlan },
     202: { ...theJob("It runs."), headers: ["location"] },
   },
   problems: ["plan_changed"],
@@ -182,7 +185,7 @@ export const pauseJob: Operation = {
   id: "pauseJob",
   tag: "Jobs",
   summary: "Pause a job",
-  description: "It takes up no further delivery. What it has released is attempted.",
+  description: "It starts no further delivery. What it has already released is still attempted.",
   params,
   replies: { 200: theJob("It is paused.") },
   problems: ["job_ended"],
@@ -191,10 +194,10 @@ export const pauseJob: Operation = {
 export const resumeJob: Operation = {
   id: "resumeJob",
   tag: "Jobs",
-  summary: "Let a paused job go on",
+  summary: "Resume a paused job",
   description:
-    "A job whose canary failed needs a body that says how it goes on: another canary, or all that is left. Of any other " +
-    "job the body changes nothing.",
+    "If its canary failed, the body must say how to go on: another canary, or all that is left. For any other " +
+    "job the body makes no difference.",
   params,
   example: { canary: true },
   replies: { 200: theJob("It runs.") },
@@ -204,8 +207,8 @@ export const resumeJob: Operation = {
 export const cancelJob: Operation = {
   id: "cancelJob",
   tag: "Jobs",
-  summary: "End a job",
-  description: "What it has not taken up stays as it is. Deliveries that it has replayed go on by their ladder.",
+  summary: "Cancel a job",
+  description: "What it has not started stays as it is. Deliveries that it has replayed go on by their ladder.",
   params,
   replies: { 200: theJob("It is cancelled.") },
   problems: ["job_ended"],

@@ -21,7 +21,7 @@ export const KeyDraft = titled(
       v.pipe(
         described(
           v.string(),
-          "Whose data it opens, `*` for every tenant's; without it, that of the key that asks, or `default`.",
+          "The tenant whose data it opens, `*` for every tenant. By default that of the calling key, or `default`.",
         ),
         v.check((name) => name === EVERY_TENANT || isTenant(name), "forbidden_char: must be a tenant's name or *"),
       ),
@@ -47,7 +47,7 @@ const SHOWN = {
   tenant: described(v.string(), "A tenant's name, or `*` for every tenant."),
   created_at: Instant,
   expires_at: v.nullable(Instant),
-  last_used_at: described(v.nullable(Instant), "To the minute."),
+  last_used_at: described(v.nullable(Instant), "Accurate to the minute."),
   revoked_at: v.nullable(Instant),
 };
 
@@ -64,7 +64,7 @@ export const LastAdminKey = titled(
   "LastAdminKey",
   v.object({
     id: id("key"),
-    note: described(v.string(), "That no admin key for every tenant is left, and what the way in is now."),
+    note: described(v.string(), "Says that no admin key for every tenant is left, and how to get in now."),
   }),
 );
 
@@ -105,7 +105,7 @@ export const listKeys: Operation = {
   summary: "List keys",
   replies: {
     200: {
-      description: "A page of them, without the keys themselves.",
+      description: "A page of keys, without the secret part.",
       schema: KeyPage,
       example: aPageOf(aKey),
       headers: ["link"],
@@ -117,7 +117,7 @@ export const createKey: Operation = {
   id: "createKey",
   tag: "Keys",
   summary: "Create a key",
-  description: "The answer is the only one that holds `key`, which is stored as a hash.",
+  description: "Only this answer has `key`; it is stored as a hash.",
   example: { name: aKey.name, scopes: aKey.scopes },
   replies: {
     201: {
@@ -135,17 +135,21 @@ export const getKey: Operation = {
   tag: "Keys",
   summary: "Look at one key",
   params,
-  replies: { 200: { description: "The key, without the key itself.", schema: Key, example: aKey } },
+  replies: { 200: { description: "The key, without its secret part.", schema: Key, example: aKey } },
 };
 
 export const revokeKey: Operation = {
   id: "revokeKey",
   tag: "Keys",
   summary: "Revoke a key",
-  description: "It opens nothing from this answer on. Nobody is locked out by it: the unix socket needs no key.",
+  description: "It stops working with this answer. Nobody is locked out: the unix socket needs no key.",
   params,
   replies: {
-    200: { description: "It is revoked, and was the last of its kind.", schema: LastAdminKey, example: aLastAdminKey },
+    200: {
+      description: "It is revoked, and was the last admin key for every tenant.",
+      schema: LastAdminKey,
+      example: aLastAdminKey,
+    },
     204: { description: "It is revoked." },
   },
 };

@@ -16,7 +16,7 @@ export const readDocs: Operation = {
   id: "readDocs",
   tag: "Daemon",
   summary: "Read this description as a page",
-  description: "One HTML page that loads nothing and runs nothing: save it and open it anywhere.",
+  description: "One HTML page without scripts or external resources: save it and open it anywhere.",
   replies: {
     200: {
       description: "The page.",

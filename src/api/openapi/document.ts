@@ -18,15 +18,15 @@ export interface Described {
 
 const ABOUT = `A webhook delivery daemon: events come in once, signed requests go out until each endpoint has taken them.
 
-Send a key as \`Authorization: Bearer whk_…\`. Its scopes say what it may do, its tenant whose data it sees: what belongs to another tenant is 404. \`manage\` includes \`read\`, \`admin\` is everything.
+Send a key as \`Authorization: Bearer whk_…\`. Its scopes say what it may do, and its tenant whose data it sees: what belongs to another tenant is 404. \`manage\` includes \`read\`, and \`admin\` includes everything.
 
-Every error is a problem document (RFC 9457). Programs look at \`code\`, people read \`detail\`, and \`errors\` names the fields. A path that there is not is \`not_found\`, a method that a path does not take \`method_not_allowed\`; a request that is too slow is \`request_timeout\`, one with more than 16 KiB of headers \`headers_too_large\`.
+Every error is a problem document (RFC 9457). Programs look at \`code\`, people read \`detail\`, and \`errors\` names the fields. An unknown path is \`not_found\`, a method that the path does not take is \`method_not_allowed\`, a request that is too slow is \`request_timeout\`, and one with more than 16 KiB of headers is \`headers_too_large\`.
 
 Unknown fields and parameters are refused, never ignored. Answers may gain fields and values: ignore what you do not know.
 
 Lists answer \`{data, next_cursor}\`. They stay stable while rows arrive; a page may hold fewer rows than \`limit\`, even none, and the list ends when \`next_cursor\` is null.
 
-Ids sort by the time they were made, instants are ISO 8601 UTC with milliseconds.`;
+Ids sort by the time they were made. Instants are ISO 8601 UTC with milliseconds.`;
 
 const TEXT = { type: "string" };
 
@@ -34,9 +34,9 @@ const IDEMPOTENCY_KEY_HEADER = {
   name: "Idempotency-Key",
   in: "header",
   description:
-    "For requests that may have to be sent again: the same key and request within 24 h (`[server] idempotency`) get " +
-    "the first 2xx answer again and nothing is done twice; with another request it is `idempotency_mismatch`. Keys " +
-    "belong to the tenant.",
+    "For requests that you may have to repeat: the same key and request within 24 h (`[server] idempotency`) get " +
+    "the first 2xx answer again, and nothing is done twice. With another request the answer is `idempotency_mismatch`. Keys " +
+    "belong to a tenant.",
   schema: { type: "string", pattern: IDEMPOTENCY_KEY.source },
 };
 
@@ -81,7 +81,8 @@ export function openapi({ routes, types, version, signature }: Described): JsonO
 }
 
 const ENDPOINT_ADDRESS = {
-  description: "Its id, or `uid:` and its `uid`, percent-encoded. A key of every tenant names the tenant of a `uid`.",
+  description:
+    "Its id, or `uid:` and its `uid`, percent-encoded. With a key for every tenant, also name the tenant of the `uid`.",
   schema: TEXT,
 };
 
@@ -131,7 +132,7 @@ function operationOf(route: Route, { schemas, responses, shared }: Parts): JsonO
 function contentOf({ body, operation }: Route, schema: JsonObject): JsonObject {
   const { example, line } = operation;
   const lines = {
-    schema: { type: "string", description: "One a line, at most 1,000." },
+    schema: { type: "string", description: "One per line, at most 1,000." },
     example: JSON.stringify(line),
   };
   const types = body?.types ?? ["application/json"];

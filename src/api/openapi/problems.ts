@@ -26,8 +26,8 @@ export const Problem = titled(
     title: v.string(),
     status: v.pipe(v.number(), v.integer()),
     detail: described(v.string(), "What happened and what to do next, for people."),
-    code: described(v.picklist(CODES), "Stable: what a program should look at."),
-    errors: v.optional(described(v.array(FieldProblem), "Which fields are at fault; at most 20.")),
+    code: described(v.picklist(CODES), "Stable, for programs to check."),
+    errors: v.optional(described(v.array(FieldProblem), "The fields that are wrong, at most 20.")),
     request_id: described(id("req"), "The same as in `X-Request-Id`; the daemon's log has it too."),
   }),
 );

@@ -11,9 +11,9 @@ export const HEADERS = {
   "Retry-After": header("Seconds after which it is worth trying again.", 5, { type: "integer", minimum: 0 }),
   "WWW-Authenticate": header("The way to authenticate.", "Bearer"),
   Allow: header("The methods that this path takes.", "POST, GET, HEAD"),
-  Location: header("Where what was made can be read.", "/v1/webhooks/ep_06fbqxvx8r4m8q2v6ng0c3kz7t"),
+  Location: header("Where the new resource can be read.", "/v1/webhooks/ep_06fbqxvx8r4m8q2v6ng0c3kz7t"),
   Link: header('The next page, if there is one, as `rel="next"`.', '</v1/webhooks?cursor=Zm9v>; rel="next"'),
-  ETag: header("Another one after every change: for `If-Match`. Health is not in it.", '"mX3vP0qLz8Kd2YtA"'),
+  ETag: header("Different after every change, for `If-Match`. Health is not part of it.", '"mX3vP0qLz8Kd2YtA"'),
   "RateLimit-Policy": header(
     "With `[server] rate_limit`: how many requests (`q`) a key may make in `w` seconds (draft-ietf-httpapi-ratelimit-headers).",
     '"key";q=100;w=1',

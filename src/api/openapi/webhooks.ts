@@ -42,10 +42,10 @@ function delivery({ name, description, source, schema, sample }: EventType, para
       },
     },
     responses: {
-      "2XX": { description: "Taken. Answer within 10 s, before the work begins; the body of the answer is not used." },
+      "2XX": { description: "Taken. Answer within 10 s, before you process the event. The response body is not used." },
       default: {
         description:
-          "Any other status (a redirect too, which is not followed), or none within 10 s: a failure. The same bytes " +
+          "Any other status is a failure, including a redirect (which is not followed) and no answer within 10 s. The same bytes " +
           "come again on the ladder, by default after 30 s, 2 min, 10 min, 1 h, 6 h and 24 h.",
       },
     },
@@ -70,14 +70,14 @@ export function receivedHeaders({ header, standardWebhooks }: Signature): JsonOb
   const signature = given(
     header,
     "Hex HMAC-SHA256 over the exact bytes of the body; the key is the UTF-8 bytes of `signing_secret` as shown. " +
-      "Verify it before parsing, in constant time. While a rotation overlaps it is made with the current secret.",
+      "Verify it before parsing, in constant time. During a rotation it is made with the current secret.",
     { type: "string", pattern: "^[0-9a-f]{64}$" },
     "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
   );
   const standard = {
     "webhook-id": given(
       "webhook-id",
-      "The event's id: keep it, deliveries come at least once.",
+      "The event's id. Keep it, because an event may arrive more than once.",
       { type: "string" },
       EVENT,
     ),
@@ -85,7 +85,7 @@ export function receivedHeaders({ header, standardWebhooks }: Signature): JsonOb
     "webhook-signature": given(
       "webhook-signature",
       "Standard Webhooks: `v1,` and base64 HMAC-SHA256 over `id.timestamp.body`; the key is base64-decoded from what " +
-        "follows `whsec_`. While a rotation overlaps there are two, parted by a space.",
+        "follows `whsec_`. During a rotation there are two, separated by a space.",
       { type: "string" },
       "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
     ),

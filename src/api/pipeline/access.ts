@@ -89,7 +89,7 @@ export const EVERY_TENANT = "*";
 
 export const TenantParameter = textParameter(
   "tenant",
-  "For a key of every tenant, the one it acts for; another key may only name its own.",
+  "With a key for every tenant: the tenant to act for. Any other key may only name its own.",
   TENANT,
   "is no tenant's name",
 );

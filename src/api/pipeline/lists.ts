@@ -15,11 +15,11 @@ import {
 } from "./query.ts";
 import type { Header } from "./route.ts";
 
-const Limit = numberParameter("limit", [1, 100], "The most that one page may hold.", 20);
+const Limit = numberParameter("limit", [1, 100], "The largest number of rows in a page.", 20);
 const Order = choiceParameter("order", ["newest", "oldest"], "Which end of the list comes first.", "newest");
 const Cursor = textParameter(
   "cursor",
-  "Where to go on: `next_cursor` of the page before, with the other parameters unchanged.",
+  "`next_cursor` of the page before, with the other parameters unchanged.",
   /^[\w.~-]{1,512}$/,
   "is not one we gave out",
 );
@@ -45,18 +45,18 @@ export function linkTo(path: string, query: Query, nextCursor: string | null): H
   return [["link", `<${path}?${next}>; rel="next"`]];
 }
 
-export const Type = namesParameter("type", "Only what belongs to an event of this type.");
+export const Type = namesParameter("type", "Only what belongs to events of this type.");
 export const Since = instantParameter("since", "Only what was received at this instant or later.");
 export const Until = instantParameter("until", "Only what was received before this instant.");
-export const Test = flagParameter("test", "Test events, which other lists leave out, and nothing else.", false);
+export const Test = flagParameter("test", "Only test events, which are otherwise left out.", false);
 const LastError = severalParameter(
   "error",
   ATTEMPT_ERRORS,
-  "Only attempts that ended with this error; events and deliveries by the last one.",
+  "Only attempts with this error; events and deliveries by their last attempt.",
 );
 const StatusCode = statusCodeParameter(
   "status_code",
-  "Only attempts that were answered so; events and deliveries by the last one.",
+  "Only attempts with this status code; events and deliveries by their last attempt.",
 );
 
 export const PERIOD = [Since, Until];

@@ -145,10 +145,10 @@ export type ReplyHeader = "location" | "link" | "etag";
 /** The chapters of the description, in this order. */
 export const TAGS = {
   Endpoints: "Where events go: registered URLs, the event types they chose and how they are called.",
-  Publishing: "The way in for events. What is answered with 202 is durable.",
-  Events: "What was published, what became of it, and sending it again.",
+  Publishing: "How events come in. What is answered with 202 is durable.",
+  Events: "What was published, what became of it, and replaying it.",
   Deliveries: "One event owed to one endpoint, and the attempts made for it.",
-  Jobs: "Acting on many deliveries: a set that is written down first, and walked at a pace.",
+  Jobs: "Acting on many deliveries: a set that is fixed first, and worked through at a pace.",
   Keys: "API keys: a scope, a tenant and an optional expiry each. The key itself is shown once.",
   Daemon: "The process itself.",
 } as const;

@@ -47,7 +47,7 @@ export function pageSchema<const S extends v.GenericSchema>(item: S) {
     data: v.array(item),
     next_cursor: described(
       v.nullable(v.string()),
-      "Where the next page begins; null at the end of the list. A page may be short, even empty, while it is set.",
+      "Pass it as `cursor` to get the next page; null at the end of the list. A page may be short, even empty, while it is set.",
     ),
   });
 }

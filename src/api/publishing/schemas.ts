@@ -20,15 +20,15 @@ export function eventDraft(types: Types) {
       type: typeName(types),
       data: described(
         AnyObject,
-        "Delivered byte for byte as it is here. At most `[server] max_event_bytes` with the whole event.",
+        "Delivered byte for byte as it is here. The whole event is at most `[server] max_event_bytes`.",
       ),
       created_at: v.optional(
         described(
           v.pipe(v.string(), v.metadata({ format: "date-time" })),
-          "When it happened: RFC 3339, not more than 5 minutes ahead. Without it, now.",
+          "When it happened: RFC 3339, at most 5 minutes ahead. By default, now.",
         ),
       ),
-      tenant: v.optional(described(Tenant, "For a key of every tenant, whose event it is.")),
+      tenant: v.optional(described(Tenant, "With a key for every tenant: the tenant of the event.")),
     }),
   );
 }
@@ -40,7 +40,9 @@ export function batchItem(types: Types) {
     "BatchItem",
     v.strictObject({
       ...eventDraft(types).entries,
-      idempotency_key: v.optional(described(key, "The same key and event again make no second event.")),
+      idempotency_key: v.optional(
+        described(key, "Publishing the same event again with this key makes no second event."),
+      ),
     }),
   );
 }
@@ -61,8 +63,8 @@ export const Publication = titled(
     id: id("evt"),
     type: v.string(),
     created_at: Instant,
-    delivery_count: described(Count, "To how many endpoints it goes."),
-    deliveries: described(Count, "The same number, as it was called before. Deprecated: use `delivery_count`."),
+    delivery_count: described(Count, "How many endpoints it goes to."),
+    deliveries: described(Count, "The same number under its old name. Deprecated: use `delivery_count`."),
   }),
 );
 
@@ -70,7 +72,9 @@ const BatchedPublication = titled(
   "BatchedPublication",
   v.object({
     ...Publication.entries,
-    duplicate: v.optional(described(v.boolean(), "Published before under the same key: this is the first answer.")),
+    duplicate: v.optional(
+      described(v.boolean(), "It was published before with the same key; this is the first answer."),
+    ),
   }),
 );
 
@@ -96,7 +100,7 @@ export function presentPublication({ id, type, createdAt, deliveries }: StoredPu
 }
 
 const TRACE = {
-  traceparent: "W3C Trace Context: goes on to the receivers.",
+  traceparent: "W3C Trace Context, passed on to the receivers.",
   tracestate: "Goes with `traceparent`.",
 };
 
@@ -115,8 +119,8 @@ export const publishBatch: Operation = {
   tag: "Publishing",
   summary: "Publish many events at once",
   description:
-    "All or nothing: a bad event is named by its index and none is stored. At most 4 MiB, and at most 20,000 " +
-    "deliveries (`fan_out_too_large`). As `application/x-ndjson` it is one event a line, and `/events/3` the fourth line.",
+    "All or nothing: if one event is bad, its index is named and none is stored. At most 4 MiB, and at most 20,000 " +
+    "deliveries (`fan_out_too_large`). As `application/x-ndjson` it is one event per line, and `/events/3` is the fourth line.",
   headers: TRACE,
   example: { events: [aDraft] },
   line: aDraft,

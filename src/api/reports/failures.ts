@@ -16,13 +16,13 @@ const FailureGroup = titled(
   v.object({
     endpoint: id("ep"),
     error: v.picklist(ATTEMPT_ERRORS),
-    status_code: described(v.nullable(v.pipe(v.number(), v.integer())), "What the receiver answered, if it did."),
-    failed: described(Count, "Deliveries that are given up until they are replayed."),
-    pending: described(Count, "Deliveries that failed so, and are tried again."),
-    held: described(Count, "The same, of an endpoint that is disabled: kept, not sent."),
-    first_at: described(Instant, "When the first of them began to fail so."),
+    status_code: described(v.nullable(v.pipe(v.number(), v.integer())), "What the receiver answered, if anything."),
+    failed: described(Count, "Deliveries that have failed for good, until they are replayed."),
+    pending: described(Count, "Deliveries that failed this way and will be retried."),
+    held: described(Count, "The same, for a disabled endpoint: kept, not sent."),
+    first_at: described(Instant, "When the first of them began to fail this way."),
     last_at: described(Instant, "When the latest of these attempts began."),
-    series: described(v.array(Count), "How many failed last in each step, oldest first."),
+    series: described(v.array(Count), "How many last failed in each step, oldest first."),
     sample_attempt: described(id("att"), "The latest of these attempts."),
   }),
 );
@@ -32,12 +32,12 @@ export const Failures = titled(
   v.object({
     since: described(
       Instant,
-      "Events received from then on were looked at: later than was asked for, where more has failed than can be counted.",
+      "Only events received from then on were counted. It is later than you asked for if more has failed than can be counted.",
     ),
     series_since: described(Instant, "When the first step of each series begins."),
     step_seconds: described(Count, "How long each step of a series is."),
-    total: described(Count, "How many groups there are; at most 500 are answered."),
-    data: described(v.array(FailureGroup), "Those first of whom most is missing."),
+    total: described(Count, "How many groups there are; at most 500 are returned."),
+    data: described(v.array(FailureGroup), "The groups with the most deliveries first."),
   }),
 );
 
@@ -67,7 +67,7 @@ export const listFailures: Operation = {
   tag: "Deliveries",
   summary: "See what does not arrive, grouped by endpoint and cause",
   description:
-    "Each delivery that has failed, or has failed and is tried again, counts in the group of its last attempt. What has " +
+    "Each delivery that has failed, or whose last attempt failed, counts in the group of that attempt. What has " +
     "arrived, was cancelled or was a test is left out.",
   replies: { 200: { description: "The groups.", schema: Failures, example: someFailures } },
   problems: ["not_found"],
@@ -77,7 +77,7 @@ const DEFAULT_PERIOD_MS = 7 * 86_400_000;
 const PARTS = 24;
 const MAX_GROUPS = 500;
 const Since = instantParameter("since", "Only events received at this instant or later; seven days ago by default.");
-const Endpoint = idParameter("endpoint", "ep", "Only what is owed to this endpoint.");
+const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint.");
 
 export function failureRoutes({ store }: ApiParts): Route[] {
   async function list({ principal, query, now }: Call): Promise<Reply> {

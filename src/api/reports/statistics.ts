@@ -20,7 +20,7 @@ export const Statistics = titled(
     window: v.string(),
     since: Instant,
     until: Instant,
-    step_seconds: described(Count, "How long each part of the series is; the last one is still going on."),
+    step_seconds: described(Count, "How long each step of the series is; the last one is still going on."),
     endpoint: v.nullable(id("ep")),
     published: described(
       v.nullable(v.object({ total: Count, per_second: Rate, by_type: v.record(v.string(), Count) })),
@@ -31,13 +31,13 @@ export const Statistics = titled(
       per_second: Rate,
       succeeded: Count,
       failed: Count,
-      interrupted: described(Count, "Ended by ourselves; they are made again."),
-      by_error: described(v.record(v.string(), Count), "What failed, by the attempt's `error`."),
+      interrupted: described(Count, "Ended by the daemon; they are made again."),
+      by_error: described(v.record(v.string(), Count), "Failed attempts, by their `error`."),
     }),
-    deliveries: described(v.object({ delivered: Count, failed: Count }), "Deliveries that ended so."),
+    deliveries: described(v.object({ delivered: Count, failed: Count }), "Deliveries that ended this way."),
     duration_ms: described(
       Percentiles,
-      "Of attempts, read off buckets, so off by a fifth at most; null when there were none. So are the next ones.",
+      "Of attempts. Estimated from buckets, so up to a fifth off; null if there were none. The same holds for the next two.",
     ),
     first_attempt_delay_ms: described(Percentiles, "From the publish to the start of the first attempt."),
     series: v.array(
@@ -95,7 +95,7 @@ type WindowName = keyof typeof WINDOWS;
 const Window = choiceParameter(
   "window",
   Object.keys(WINDOWS) as WindowName[],
-  "How far back to look; the step under way is in it.",
+  "How far back to look, including the current step.",
   "1h",
 );
 

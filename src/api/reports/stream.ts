@@ -19,15 +19,15 @@ export const streamChanges: Operation = {
   summary: "Follow what happens to deliveries, as server-sent events",
   description:
     "`ready` comes first. `attempt` is an attempt that was recorded, with the `status` that it gave its delivery; " +
-    "`delivery` one that became pending (published or replayed; also where its endpoint is disabled) or was cancelled; " +
-    "`endpoint` says that one was changed or deleted. They come four times a second, and of more than 100 the rest comes " +
-    "as `counts`. After a cut send `Last-Event-ID`: what was missed comes then, or `reload` where that is not kept any " +
-    "more, and the lists have to be read anew. Tests are left out. A client that does not read is cut off; the stream " +
-    "ends when the daemon stops and when its key is revoked.",
+    "`delivery` one that became pending (published or replayed, even if its endpoint is disabled) or was cancelled; " +
+    "`endpoint` one that was changed or deleted. They come four times a second; beyond 100, the rest comes " +
+    "as `counts`. After a disconnect, send `Last-Event-ID`: then comes what you missed, or `reload` if that is no " +
+    "longer kept and you must read the lists again. Tests are left out. A client that does not read is cut off; the stream " +
+    "ends when the daemon stops or its key is revoked.",
   headers: { "Last-Event-ID": "The last id that this client was given." },
   replies: {
     200: {
-      description: "Messages, without end; a comment every 15 s while nothing happens.",
+      description: "Messages without end, and a comment every 15 s while nothing happens.",
       schema: v.string(),
       example:
         'event: ready\ndata: {}\n\nid: mi7x0k3q-0\n\nevent: attempt\ndata: {"at":"2026-11-20T09:55:00.142Z","tenant":"default",' +
@@ -49,8 +49,8 @@ const GONE = "what happened since then is not kept any more";
 
 /** Half of the connections that the listener takes. */
 const MAX_STREAMS = 256;
-const Status = choiceParameter("status", STREAMED_STATUSES, "Only what became of this status.");
-const Endpoint = idParameter("endpoint", "ep", "Only what is owed to this endpoint.");
+const Status = choiceParameter("status", STREAMED_STATUSES, "Only what changed to this status.");
+const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint.");
 
 export function streamRoutes(parts: ApiParts): Route[] {
   const { feed, clock, phase } = parts;
