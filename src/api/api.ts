@@ -1,6 +1,6 @@
 /** The API: its resources as one table of routes, and the pipeline that every request passes. */
 import { randomFillSync } from "node:crypto";
-import { catalogue } from "../domain/event-type.ts";
+import { catalogue } from "../domain/built-in-types.ts";
 import { attemptRoutes } from "./attempts/routes.ts";
 import { auditRoutes } from "./daemon/audit.ts";
 import { backupRoutes } from "./daemon/backups.ts";

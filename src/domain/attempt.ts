@@ -1,5 +1,4 @@
 /** What one HTTP request to a receiver came to. A receiver's fault is a value here, never an exception. */
-import { evidenceOf, type Evidence } from "./evidence.ts";
 
 /** Why an attempt failed; `docs/interface.md` §6 calls this the attempt's `error`. */
 export const ATTEMPT_ERRORS = [
@@ -24,6 +23,40 @@ export const ATTEMPT_ERRORS = [
 ] as const;
 
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
+
+/**
+ * What the end of an attempt says of this host's own way out, beside what it says of the receiver.
+ *
+ * - `answer`: someone out there said something, if only no, so the way out works.
+ * - `silence`: there was no word. The receiver's fault, unless there is no word from any other either.
+ * - `no_look_up`: no DNS had a word on the name. The receiver's fault, unless this host's resolvers say nothing at all.
+ * - `cut_off`: this host itself knows no way out. Our fault, even where there is one receiver.
+ * - `shortage`: this process or host ran out of something. Our fault.
+ * - `none`: no receiver was asked.
+ */
+export type Evidence = "answer" | "silence" | "no_look_up" | "cut_off" | "shortage" | "none";
+
+/** Where an attempt's error is all that is known. What a system's or a resolver's code says in particular goes before. */
+const OF_ERROR: Partial<Readonly<Record<AttemptError, Evidence>>> = {
+  timeout: "silence",
+  unreachable: "silence",
+  address_not_public: "none",
+  address_metadata: "none",
+  address_denied: "none",
+  address_self: "none",
+  payload_corrupt: "none",
+  held_expired: "none",
+  interrupted: "none",
+};
+
+export function evidenceOf(error: AttemptError | null): Evidence {
+  return (error === null ? undefined : OF_ERROR[error]) ?? "answer";
+}
+
+/** Whether an attempt that ended so may be no fault of its receiver's. */
+export function isUnheard(evidence: Evidence): boolean {
+  return evidence === "silence" || evidence === "no_look_up" || evidence === "cut_off";
+}
 
 /** What happened to the response body after a final header block had decided the attempt; it changes nothing. */
 export type BodyError = "timeout" | "connection_closed" | "bad_response";

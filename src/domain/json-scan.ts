@@ -3,7 +3,37 @@ import { isUtf8 } from "node:buffer";
 import { WebhookdError, type FieldCode } from "./errors.ts";
 import { JsonKeys, keyName } from "./json-keys.ts";
 import { endOfLiteral, endOfNumber, endOfString, LONE_SURROGATE, skipSpace } from "./json-token.ts";
-import type { JsonKind, JsonNode, JsonOptions } from "./json.ts";
+
+/** Bytes `start` to `end` (exclusive) of the scanned text, without the white space around. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null";
+
+export interface JsonNode extends Span {
+  readonly kind: JsonKind;
+  /** Of an object inside the outline; null for everything else. Keys are unescaped, in the order of the text. */
+  readonly members: ReadonlyMap<string, JsonNode> | null;
+  /** Of an array inside the outline. */
+  readonly items: readonly JsonNode[] | null;
+}
+
+export interface JsonLimits {
+  readonly maxDepth: number;
+  readonly maxValues: number;
+}
+
+export interface JsonOptions extends Partial<JsonLimits> {
+  /**
+   * How many levels are outlined: 0 gives the top value alone, 1 its members, 3 the members of each event of
+   * `{"events":[{…}]}`. The limits count anew within each value at this level, as they hold for each event's `data`.
+   */
+  readonly outline?: number;
+  /** Where the text stands in the request, put before the pointers of errors: `/events/3` for the fourth NDJSON line. */
+  readonly pointer?: string;
+}
 
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;

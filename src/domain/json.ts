@@ -3,39 +3,8 @@
  * number of values. Numbers keep their text: who needs the caller's bytes takes the spans, not the parsed values.
  */
 import { WebhookdError } from "./errors.ts";
-import { JsonScan } from "./json-scan.ts";
+import { JsonScan, type JsonLimits, type JsonNode, type JsonOptions, type Span } from "./json-scan.ts";
 import { skipSpace } from "./json-token.ts";
-
-/** Bytes `start` to `end` (exclusive) of the scanned text, without the white space around. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
-export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null";
-
-export interface JsonNode extends Span {
-  readonly kind: JsonKind;
-  /** Of an object inside the outline; null for everything else. Keys are unescaped, in the order of the text. */
-  readonly members: ReadonlyMap<string, JsonNode> | null;
-  /** Of an array inside the outline. */
-  readonly items: readonly JsonNode[] | null;
-}
-
-export interface JsonLimits {
-  readonly maxDepth: number;
-  readonly maxValues: number;
-}
-
-export interface JsonOptions extends Partial<JsonLimits> {
-  /**
-   * How many levels are outlined: 0 gives the top value alone, 1 its members, 3 the members of each event of
-   * `{"events":[{…}]}`. The limits count anew within each value at this level, as they hold for each event's `data`.
-   */
-  readonly outline?: number;
-  /** Where the text stands in the request, put before the pointers of errors: `/events/3` for the fourth NDJSON line. */
-  readonly pointer?: string;
-}
 
 export const JSON_LIMITS: JsonLimits = { maxDepth: 64, maxValues: 50_000 };
 

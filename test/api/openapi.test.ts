@@ -4,7 +4,7 @@ import { page, PAGE_POLICY } from "../../src/api/openapi/page.ts";
 import { openapi } from "../../src/api/openapi/document.ts";
 import { Signer } from "../../src/delivery/send/signer.ts";
 import { envelope } from "../../src/domain/event.ts";
-import { catalogue } from "../../src/domain/event-type.ts";
+import { catalogue } from "../../src/domain/built-in-types.ts";
 import { PROBLEMS } from "../../src/domain/errors.ts";
 import { Description, token } from "./described.ts";
 import { FakeStore } from "./fake-store.ts";

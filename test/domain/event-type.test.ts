@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BUILT_IN_TYPES } from "../../src/domain/built-in-types.ts";
-import { catalogue, nameFault, type EventType } from "../../src/domain/event-type.ts";
+import { catalogue, nameFault } from "../../src/domain/built-in-types.ts";
+import type { EventType } from "../../src/domain/event-type.ts";
 
 const ORDER: EventType = {
   name: "order.created",

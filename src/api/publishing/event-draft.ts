@@ -3,15 +3,8 @@ import { WebhookdError } from "../../domain/errors.ts";
 import type { EventDraft } from "../../domain/event.ts";
 import { eventFingerprint, isIdempotencyKey } from "../../domain/idempotency.ts";
 import { parseInstant } from "../../domain/instant.ts";
-import {
-  jsonLines,
-  parseSpan,
-  scanJson,
-  scanObject,
-  type JsonKind,
-  type JsonNode,
-  type Span,
-} from "../../domain/json.ts";
+import { jsonLines, parseSpan, scanJson, scanObject } from "../../domain/json.ts";
+import type { JsonKind, JsonNode, Span } from "../../domain/json-scan.ts";
 import { isTenant } from "../../domain/tenant.ts";
 import type { TraceContext } from "../../domain/trace-context.ts";
 import type { DataCheck } from "../event-types/data-check.ts";

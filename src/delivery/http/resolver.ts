@@ -1,7 +1,6 @@
 /** From a name to addresses, in one lookup: one A and one AAAA query. */
 import { promises as dns } from "node:dns";
-import type { AttemptError } from "../../domain/attempt.ts";
-import { isUnheard, type Evidence } from "../../domain/evidence.ts";
+import { isUnheard, type AttemptError, type Evidence } from "../../domain/attempt.ts";
 import { codeOf, Fault, faultOf } from "./fault.ts";
 
 /** All addresses of a name, at least one; rejects with a `Fault`. Answers are not vetted here. */
