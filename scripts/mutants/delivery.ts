@@ -95,8 +95,8 @@ export const DELIVERY: readonly Mutant[] = [
   },
   {
     name: "due-times-are-not-clamped",
-    file: "src/delivery/core/clock-set.ts",
-    find: "Math.min(dueAt, now + delayBefore(ladder, retry))",
+    file: "src/domain/clock-change.ts",
+    find: "Math.min(dueAt, at + delay)",
     replace: "dueAt",
     tests: ["test/sim/sim.test.ts", "test/e2e/retries.test.ts"],
   },

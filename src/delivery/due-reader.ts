@@ -78,7 +78,7 @@ export class DueReader {
     await store.recovery.clockUnsettled();
     for (let [move] = dueMoves.pending; move !== undefined; [move] = dueMoves.pending) {
       for (let endpoint = move.endpoints[0]; endpoint !== undefined; endpoint = move.endpoints[0]) {
-        const shift = { ...move.shift, except: settledOf(move, endpoint) };
+        const shift = { ...move.change, except: settledOf(move, endpoint) };
         const { moved, next } = await store.recovery.shiftDue(endpoint, shift, move.from);
         for (const waiting of moved) windows.noteWaiting(waiting);
         dueMoves.advance(next);

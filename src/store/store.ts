@@ -9,13 +9,11 @@
  * - `tenant` null means any tenant. What belongs to another tenant is as if it were not there.
  * - Event ids sort as text in the order in which their events were committed.
  */
-import type { AuditStore } from "./contract/audit.ts";
+import type { AuditStore, IdempotencyStore, KeyStore } from "./contract/callers.ts";
 import type { DeliveryStore } from "./contract/deliveries.ts";
 import type { EndpointStore } from "./contract/endpoints.ts";
 import type { EventStore } from "./contract/events.ts";
-import type { IdempotencyStore } from "./contract/idempotency.ts";
 import type { JobStore } from "./contract/jobs.ts";
-import type { KeyStore } from "./contract/keys.ts";
 import type { OperationsStore } from "./contract/operations.ts";
 import type { OwnershipStore } from "./contract/ownership.ts";
 import type { ReadStore } from "./contract/reads.ts";
@@ -24,13 +22,11 @@ import type { SecretStore } from "./contract/secrets.ts";
 import type { StatisticsStore } from "./contract/statistics.ts";
 import type { UpkeepStore } from "./contract/upkeep.ts";
 
-export type * from "./contract/audit.ts";
+export type * from "./contract/callers.ts";
 export type * from "./contract/deliveries.ts";
 export type * from "./contract/endpoints.ts";
 export type * from "./contract/events.ts";
-export type * from "./contract/idempotency.ts";
 export type * from "./contract/jobs.ts";
-export type * from "./contract/keys.ts";
 export type * from "./contract/lists.ts";
 export type * from "./contract/operations.ts";
 export type * from "./contract/ownership.ts";

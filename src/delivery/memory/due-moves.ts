@@ -3,13 +3,13 @@
  * never early, never later. Until an endpoint's deliveries are moved, nothing of it is read. A longer wait that a
  * receiver asked for may be cut to its rung by this: no row says which of the two it waits for.
  */
+import type { ClockChange } from "../../domain/clock-change.ts";
 import type { Position } from "../../domain/delivery.ts";
-import type { Shift } from "../../store/store.ts";
 
 /** One setting of the clock, for every endpoint that memory knew then. */
 export interface Move {
   readonly epoch: number;
-  readonly shift: Omit<Shift, "except">;
+  readonly change: ClockChange;
   /** By endpoint, the events whose due times were reckoned by the new clock already. */
   readonly settled: Map<string, Set<string>>;
   /** Still to be moved; `from` is how far the first of them has come. */
@@ -23,9 +23,9 @@ export class DueMoves {
   /** In the order in which they are to be made. */
   readonly pending: Move[] = [];
 
-  begin(shift: Omit<Shift, "except">, endpoints: Iterable<string>): void {
+  begin(change: ClockChange, endpoints: Iterable<string>): void {
     this.epoch++;
-    this.pending.push({ epoch: this.epoch, shift, settled: new Map(), endpoints: [...endpoints], from: null });
+    this.pending.push({ epoch: this.epoch, change, settled: new Map(), endpoints: [...endpoints], from: null });
   }
 
   /** The first move, at the first of its endpoints, has come as far as `next`; null for the end. */

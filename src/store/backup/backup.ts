@@ -5,7 +5,7 @@ import type { Worker } from "node:worker_threads";
 import { WebhookdError } from "../../domain/errors.ts";
 import { BackupDirectory } from "./backup-directory.ts";
 import type { BackupFile, BackupPlace, StoreSize } from "../store.ts";
-import { systemCode } from "../files/system-code.ts";
+import { systemCode } from "../files/disk-errors.ts";
 import { readPassphrase } from "../../passphrase.ts";
 import type { BackupThreadData, FromBackup } from "./backup-thread.ts";
 import type { StatFs } from "../sqlite/engine/condition.ts";

@@ -1,4 +1,5 @@
 /** What must be set right after a death of the process, and after the clock was set. */
+import type { ClockChange } from "../../domain/clock-change.ts";
 import type { Claim, Position, Send } from "../../domain/delivery.ts";
 import type { Waiting } from "./deliveries.ts";
 
@@ -42,13 +43,7 @@ export interface Suspect {
   readonly interruptions: number;
 }
 
-/** A change of due times that moves all of them the same way. */
-export interface Shift {
-  readonly later: boolean;
-  /** What is due by this instant stays where it is. */
-  readonly after: number;
-  /** Where a delivery at this place of the ladder goes. */
-  readonly move: (dueAt: number, retry: number) => number;
+export interface Shift extends ClockChange {
   /** Ids of events whose deliveries to this endpoint are right already. */
   readonly except: ReadonlySet<string>;
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { writeDurably } from "./durable-file.ts";
 import { refusedFull, StoreRefused } from "./refused.ts";
-import { isFull } from "./probe.ts";
+import { isFull } from "./disk-errors.ts";
 
 export interface SecretKeySource {
   readonly file: string;

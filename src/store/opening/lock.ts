@@ -10,7 +10,7 @@ import { writeDurably } from "../files/durable-file.ts";
 import { refusedFull, StoreRefused } from "../files/refused.ts";
 import { openFile, type NativeBinding } from "../sqlite/engine/open-file.ts";
 import { isDamage } from "../sqlite/engine/faults.ts";
-import { isFull } from "../files/probe.ts";
+import { isFull } from "../files/disk-errors.ts";
 
 export interface Lock {
   /** The disk had no room for a small file. */

@@ -33,7 +33,7 @@ import { Meta } from "../sqlite/engine/meta.ts";
 import { applySteps } from "../sqlite/engine/migrate.ts";
 import { openDatabase, openingRefusal, requireDurable } from "../sqlite/engine/open-database.ts";
 import type { NativeBinding } from "../sqlite/engine/open-file.ts";
-import { isFull } from "../files/probe.ts";
+import { isFull } from "../files/disk-errors.ts";
 import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
 import { SqliteStore } from "../sqlite/store.ts";
 import type { Store } from "../store.ts";

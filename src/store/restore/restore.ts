@@ -33,7 +33,7 @@ import { openingRefusal } from "../sqlite/engine/open-database.ts";
 import type { NativeBinding } from "../sqlite/engine/open-file.ts";
 import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
 import { copiedAt, StagedBackup, type BackupContents } from "./staged-backup.ts";
-import { systemCode } from "../files/system-code.ts";
+import { systemCode } from "../files/disk-errors.ts";
 
 export interface RestoreOptions extends KeySources {
   readonly dir: string;

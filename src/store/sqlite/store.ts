@@ -27,6 +27,7 @@ import { emptyLogAtStop } from "./engine/write-ahead-log.ts";
 import { SqliteEvents } from "./events/event-store.ts";
 import { Events } from "./events/events.ts";
 import { Publish } from "./events/publish.ts";
+import { JobSteps } from "./jobs/job-steps.ts";
 import { SqliteJobs } from "./jobs/job-store.ts";
 import { EndpointIndex } from "./numbers/endpoint-index.ts";
 import { Interned } from "./numbers/interned.ts";
@@ -102,7 +103,7 @@ export class SqliteStore implements Store {
     const attempts = new Attempts(db, { index, urls, responses });
 
     const rows = new Endpoints(db, { ...names, box: engine.box });
-    const health = new Health(db);
+    const health = new Health(db, index);
     const sweep = new Sweep(db, index);
     const endpoints = (this.endpoints = new SqliteEndpoints(engine, {
       endpoints: rows,
@@ -114,13 +115,14 @@ export class SqliteStore implements Store {
     }));
     this.secrets = new SqliteSecrets(engine, { ...names, idempotency });
     const statistics = (this.statistics = new SqliteStatistics(engine, { ...names, endpoints: rows, health }));
-    const jobs = (this.jobs = new SqliteJobs(engine, { ...names, attempts, manual, idempotency }));
+    const jobs = engine.mirror(new JobSteps(db, { index, manual }));
+    this.jobs = new SqliteJobs(engine, { ...names, attempts, idempotency, steps: jobs });
 
     const lists = { ...names, attempts, sources: new Sources(db) };
     const deliveries = new Deliveries(db, lists);
     const record = new RecordAttempts(db, { index, attempts, started, manual });
     const shared = { idempotency, manual, statistics };
-    this.deliveries = new SqliteDeliveries(engine, { ...shared, deliveries, due, endpoints, jobs, record, setAside });
+    this.deliveries = new SqliteDeliveries(engine, { ...shared, deliveries, due, health, jobs, record, setAside });
     this.recovery = new SqliteRecovery(engine, { index, manual, reserve, started, sweep });
 
     const events = new Events(db, { ...lists, deliveries });

@@ -13,9 +13,12 @@ export function clockSet(openFresh: OpenFresh): void {
         const endpoint = await addEndpoint(store);
         const other = await addEndpoint(store, { events: ["goal.achieved"] });
         await store.events.publish([draft({ type: "goal.achieved" })], START + 5, noRoom);
-        for (let at = 0; at < 12; at++) await store.events.publish(Array(100).fill(draft()), START + at, noRoom);
+        for (let at = 0; at < 12; at++) {
+          const published = await store.events.publish(Array(100).fill(draft()), START - RUNG, room);
+          await store.deliveries.record(published.map(({ fresh }) => again(fresh[0]!, START + at)));
+        }
         const before = await store.deliveries.due(endpoint, { dueAt: 0, event: "" }, Infinity, 5000);
-        const moved = await shiftAll(store, endpoint, shiftBy(by, START + 3));
+        const moved = await shiftAll(store, endpoint, shiftBy(by, START + 3 + Math.max(by, 0)));
         const after = await store.deliveries.due(endpoint, { dueAt: 0, event: "" }, Infinity, 5000);
         const expected = before.claims.map(({ event, dueAt }) => [
           event,
@@ -44,12 +47,7 @@ export function clockSet(openFresh: OpenFresh): void {
       const endpoint = await addEndpoint(store);
       const [a, b] = (await store.events.publish([draft(), draft()], START, room)).flatMap(({ fresh }) => fresh);
       await store.deliveries.record([again(a!, START + 5000), again({ ...b!, retry: 4 }, START + 5000)]);
-      const shift: Shift = {
-        later: false,
-        after: START,
-        move: (dueAt, retry) => (retry === 1 ? START + 30 : dueAt),
-        except: new Set(),
-      };
+      const shift: Shift = { by: null, at: START, ladder: [30, 1, 1, 1, 6000], except: new Set() };
       const { moved } = await store.recovery.shiftDue(endpoint, shift, null);
       expect(moved).toEqual([{ endpoint, event: a!.event, dueAt: START + 30 }]);
       expect(await dueNow(store, endpoint)).toMatchObject([
@@ -89,12 +87,8 @@ export function clockSet(openFresh: OpenFresh): void {
   });
 }
 
-const shiftBy = (by: number, after: number): Shift => ({
-  later: by > 0,
-  after,
-  move: (dueAt) => Math.ceil(dueAt + by),
-  except: new Set(),
-});
+const RUNG = 60_000;
+const shiftBy = (by: number, at: number): Shift => ({ by, at, ladder: [RUNG], except: new Set() });
 
 async function shiftAll(store: Store, endpoint: string, shift: Shift): Promise<number> {
   let moved = 0;

@@ -2,12 +2,10 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Position } from "../../../domain/delivery.ts";
 import type { DuePage, Owed } from "../../store.ts";
-import { bodyHash } from "./event-columns.ts";
-import { FRESH, triggerOf, WAITING } from "../numbers/codes.ts";
+import { bodyHash, FRESH, traceOf, triggerOf, WAITING } from "../numbers/codes.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import { deliveryId, eventId, positionKey } from "../numbers/ids.ts";
-import { traceOf } from "./event-columns.ts";
 
 export interface ClaimRow {
   readonly event: number;

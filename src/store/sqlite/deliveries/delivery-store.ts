@@ -15,9 +15,9 @@ import type {
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { Due } from "../claims/due.ts";
 import type { ManualAttempts } from "../claims/manual-attempts.ts";
-import type { SqliteEndpoints } from "../endpoints/endpoint-store.ts";
+import type { Health } from "../endpoints/health.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { SqliteJobs } from "../jobs/job-store.ts";
+import type { JobSteps } from "../jobs/job-steps.ts";
 import type { SqliteStatistics } from "../statistics/statistics-store.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { RecordAttempts } from "./record.ts";
@@ -29,8 +29,8 @@ interface Parts {
   readonly due: Due;
   readonly manual: ManualAttempts;
   readonly record: RecordAttempts;
-  readonly jobs: SqliteJobs;
-  readonly endpoints: SqliteEndpoints;
+  readonly jobs: JobSteps;
+  readonly health: Health;
   readonly statistics: SqliteStatistics;
   readonly idempotency: IdempotencyKeys;
 }
@@ -68,7 +68,7 @@ export class SqliteDeliveries implements DeliveryStore {
     const recorded = await this.#engine.commit
       .run(() => attempts.map((attempt) => this.#recordOne(attempt)), size)
       .catch((error: unknown) => this.#setAside(attempts, error));
-    this.#parts.endpoints.noteAttempts(attempts);
+    this.#parts.health.note(attempts);
     this.#parts.statistics.noteAttempts(attempts, recorded);
     return recorded;
   }

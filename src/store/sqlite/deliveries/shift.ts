@@ -1,5 +1,6 @@
 /** Moves due times when the wall clock was set. */
 import type { Database, Statement } from "better-sqlite3";
+import { movedDue, movesLater, staysUntil } from "../../../domain/clock-change.ts";
 import type { Position } from "../../../domain/delivery.ts";
 import type { Shift, Shifted, Waiting } from "../../store.ts";
 import { WAITING } from "../numbers/codes.ts";
@@ -38,9 +39,10 @@ export class ShiftDue {
   }
 
   /** Walks against the direction of the shift, so that no row is met again where it was moved to. */
-  shift(endpointId: string, { later, after, except, move }: Shift, from: Position | null): Shifted {
+  shift(endpointId: string, shift: Shift, from: Position | null): Shifted {
     const endpoint = this.#index.byId(endpointId);
     if (endpoint === undefined) return { moved: [], next: null };
+    const [later, after] = [movesLater(shift), staysUntil(shift)];
     const edge = later ? Number.MAX_SAFE_INTEGER : after;
     const dueAt = from?.dueAt ?? edge;
     const event = from === null ? Number.MAX_SAFE_INTEGER : positionKey(from.event);
@@ -51,8 +53,8 @@ export class ShiftDue {
       const id = eventId(row.event, row.random);
       last = { dueAt: row.due_at, event: id };
       // What is about to be cancelled must not get behind the walk that cancels it.
-      if (except.has(id) || row.event <= (endpoint.cancelTo ?? -1)) continue;
-      const movedTo = Math.ceil(move(row.due_at, row.retry));
+      if (shift.except.has(id) || row.event <= (endpoint.cancelTo ?? -1)) continue;
+      const movedTo = movedDue(shift, row.due_at, row.retry);
       if (movedTo === row.due_at) continue;
       this.#move.run(movedTo, row.event, endpoint.number);
       moved.push({ endpoint: endpointId, event: id, dueAt: movedTo });

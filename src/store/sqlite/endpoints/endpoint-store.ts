@@ -11,7 +11,7 @@ import type {
 } from "../../../domain/endpoint.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { Once } from "../../../domain/idempotency.ts";
-import type { ChangeSettings, EndedAttempt, EndpointQuery, EndpointStore, Page, TypeInUse } from "../../store.ts";
+import type { ChangeSettings, EndpointQuery, EndpointStore, Page, TypeInUse } from "../../store.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -150,15 +150,6 @@ export class SqliteEndpoints implements EndpointStore {
     } catch (error) {
       health.giveBack(endpoints);
       throw error;
-    }
-  }
-
-  /** After their commit. */
-  noteAttempts(attempts: readonly EndedAttempt[]): void {
-    const { index, health } = this.#parts;
-    for (const attempt of attempts) {
-      const endpoint = index.byId(attempt.claim.endpoint);
-      if (endpoint !== undefined) health.note(endpoint.number, attempt);
     }
   }
 

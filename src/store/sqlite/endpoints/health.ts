@@ -7,7 +7,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoint.ts";
 import type { EndedAttempt } from "../../store.ts";
 import { FAILED, FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
-import type { EndpointEntry } from "../numbers/endpoint-index.ts";
+import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 
 interface Streak {
@@ -27,6 +27,7 @@ const FAILING_ATTEMPTS = 20;
 const FAILING_MS = 300_000;
 
 export class Health {
+  readonly #index: EndpointIndex;
   readonly #streaks = new Map<number, Streak>();
   /** Endpoints of whom there is news. */
   readonly #news = new Set<number>();
@@ -36,7 +37,8 @@ export class Health {
   readonly #fresh: Statement<[number, number], number>;
   readonly #failed: Statement<[{ endpoint: number }], number>;
 
-  constructor(db: Database) {
+  constructor(db: Database, index: EndpointIndex) {
+    this.#index = index;
     this.#select = db.prepare(
       `SELECT last_success_at AS lastSuccessAt, last_failure_at AS lastFailureAt,
          consecutive_failures AS consecutiveFailures, failing_since AS failingSince FROM health WHERE endpoint = ?`,
@@ -69,8 +71,15 @@ export class Health {
     );
   }
 
-  /** After its commit: what was undone is no news. */
-  note(endpoint: number, { claim, startedAt, outcome }: EndedAttempt): void {
+  /** After their commit: what was undone is no news. */
+  note(attempts: readonly EndedAttempt[]): void {
+    for (const attempt of attempts) {
+      const endpoint = this.#index.byId(attempt.claim.endpoint);
+      if (endpoint !== undefined) this.#note(endpoint.number, attempt);
+    }
+  }
+
+  #note(endpoint: number, { claim, startedAt, outcome }: EndedAttempt): void {
     if (claim.trigger === "test" || outcome.outcome === "interrupted") return;
     const endedAt = Math.round(startedAt + outcome.durationMs);
     const streak = this.streak(endpoint);

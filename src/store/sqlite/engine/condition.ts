@@ -4,7 +4,7 @@ import { WebhookdError } from "../../../domain/errors.ts";
 import { StoreRefused } from "../../files/refused.ts";
 import type { Space } from "../../store.ts";
 import { storageFault, storageFull, storageUnavailable, type StorageFault } from "./faults.ts";
-import { isFull } from "../../files/probe.ts";
+import { isFull } from "../../files/disk-errors.ts";
 
 /** `PRAGMA synchronous`. */
 const FULL = 2;

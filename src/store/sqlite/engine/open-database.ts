@@ -3,11 +3,10 @@ import { chmodSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import { refusedFull, StoreRefused } from "../../files/refused.ts";
-import { systemCode } from "../../files/system-code.ts";
+import { isFull, systemCode } from "../../files/disk-errors.ts";
 import { notDurable } from "./condition.ts";
 import { isDamage, storageFault } from "./faults.ts";
 import { openFile, type NativeBinding } from "./open-file.ts";
-import { isFull } from "../../files/probe.ts";
 import { APPLICATION_ID } from "./schema.ts";
 
 const RESTORE = "restore a backup with: webhookd restore <file>";

@@ -6,15 +6,13 @@ import { WebhookdError } from "../../../domain/errors.ts";
 import { envelope, type EventDraft } from "../../../domain/event.ts";
 import type { TraceContext } from "../../../domain/trace-context.ts";
 import type { HasRoom, Publication, Waiting } from "../../store.ts";
-import { bodyHash } from "../claims/event-columns.ts";
-import { FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
+import { bodyHash, FRESH, traceText, triggerCode, WAITING } from "../numbers/codes.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EndpointEntry, EndpointIndex, Route } from "../numbers/endpoint-index.ts";
 import type { IdempotencyKeys, Repeated } from "../callers/idempotency.ts";
 import { deliveryId, eventId, EventKeys, RandomChars } from "../numbers/ids.ts";
 import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import { Pending } from "./pending.ts";
-import { traceText } from "../claims/event-columns.ts";
 
 type EventRow = [
   key: number,

@@ -1,10 +1,8 @@
 /** Jobs: their verbs, each in transactions of at most 500 rows. */
-import type { Claim } from "../../../domain/delivery.ts";
 import type { Once } from "../../../domain/idempotency.ts";
 import type { AfterCanary, Job, NewJob } from "../../../domain/job.ts";
 import type {
   AddedJob,
-  EndedAttempt,
   JobEndpoint,
   JobPlan,
   JobSet,
@@ -16,7 +14,6 @@ import type {
   Page,
   PageQuery,
   Pruned,
-  Recorded,
   WholeJob,
 } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
@@ -26,8 +23,7 @@ import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Interned } from "../numbers/interned.ts";
 import { JobRows, OldJobs } from "./job-rows.ts";
 import { JobSelection, type Selected, type Selection } from "./job-selection.ts";
-import { JobSteps } from "./job-steps.ts";
-import type { ManualAttempts } from "../claims/manual-attempts.ts";
+import type { JobSteps } from "./job-steps.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 
 interface Parts {
@@ -35,8 +31,8 @@ interface Parts {
   readonly types: Interned;
   readonly index: EndpointIndex;
   readonly attempts: Attempts;
-  readonly manual: ManualAttempts;
   readonly idempotency: IdempotencyKeys;
+  readonly steps: JobSteps;
 }
 
 interface Tally {
@@ -61,7 +57,7 @@ export class SqliteJobs implements JobStore {
     this.#parts = parts;
     this.#rows = new JobRows(db, parts.index);
     this.#selection = new JobSelection(db, parts);
-    this.#steps = engine.mirror(new JobSteps(db, parts));
+    this.#steps = parts.steps;
     this.#old = new OldJobs(db);
   }
 
@@ -180,16 +176,6 @@ export class SqliteJobs implements JobStore {
 
   async prune(before: number, from: string | null): Promise<Pruned> {
     return this.#engine.commit.run(() => this.#old.prune(before, from), CHUNK_SIZE);
-  }
-
-  /** With the pace of the job that it is made for, if it is. */
-  paced(claim: Claim): Claim {
-    return this.#steps.paced(claim);
-  }
-
-  /** Inside the transaction that recorded it. */
-  attempted(ended: EndedAttempt, recorded: Recorded): void {
-    this.#steps.attempted(ended, recorded);
   }
 
   /** Sets that a stop of the process left half written. */

@@ -1,4 +1,5 @@
 /** What may be asked of events and of what became of them, without changing it. */
+import type { Database, Statement } from "better-sqlite3";
 import type {
   Attempt,
   AttemptQuery,
@@ -18,10 +19,10 @@ import type { Attempts } from "../attempts/attempts.ts";
 import type { Deliveries } from "../deliveries/deliveries.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { Walk } from "../engine/page.ts";
 import type { Events } from "../events/events.ts";
 import type { Interned } from "../numbers/interned.ts";
 import { AttemptLists } from "./attempt-lists.ts";
-import { Tenants } from "./tenants.ts";
 
 interface Parts {
   readonly endpoints: Endpoints;
@@ -104,5 +105,53 @@ export class SqliteReads implements ReadStore {
 
   async listTenants(query: PageQuery): Promise<Page<TenantSummary>> {
     return this.#engine.pages.ofAny(() => this.#tenants.list(query), query);
+  }
+}
+
+interface TenantRow {
+  readonly num: number;
+  readonly name: string;
+}
+
+/** Names that somebody has published or registered under. */
+class Tenants {
+  readonly #db: Database;
+  readonly #endpoints: Statement<[number], number>;
+  readonly #lists = new Map<string, Statement<unknown[], TenantRow>>();
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#endpoints = db
+      .prepare<[number], number>(
+        "SELECT count(*) FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = ? AND deleted_at IS NULL",
+      )
+      .pluck();
+  }
+
+  list(query: PageQuery): Walk<TenantRow, TenantSummary> {
+    const statement = this.#listStatement(query.order);
+    return {
+      list: "tenants",
+      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
+      rows: ([num], limit) => statement.all({ num, limit, tenant: query.tenant }),
+      keysOf: ({ num }) => [num],
+      look: ({ num, name }) => {
+        const endpoints = this.#endpoints.get(num)!;
+        return { item: { name, endpoints }, rows: endpoints };
+      },
+    };
+  }
+
+  #listStatement(order: PageQuery["order"]): Statement<unknown[], TenantRow> {
+    let statement = this.#lists.get(order);
+    if (statement === undefined) {
+      const [beyond, direction] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+      statement = this.#db.prepare<unknown[], TenantRow>(
+        `SELECT num, name FROM tenant WHERE num ${beyond} @num AND (@tenant IS NULL OR name = @tenant)
+         ORDER BY num ${direction} LIMIT @limit`,
+      );
+      this.#lists.set(order, statement);
+    }
+    return statement;
   }
 }

@@ -1,7 +1,7 @@
-/** Whether there is no room: SQLite says the same of a full disk, a quota, a limit for files and a broken disk. */
+/** What errors of the disk mean. Whether there is no room is asked of the system: SQLite says the same of a full disk, a quota, a limit for files and a broken disk. */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
-import { systemCode } from "./system-code.ts";
 
 /** Of these nothing is on the disk; a failed fsync is another matter. */
 const WRITES = /^SQLITE_(IOERR_(WRITE|TRUNCATE|SHMSIZE|SHMOPEN)|CANTOPEN)/;
@@ -32,4 +32,14 @@ export function refusedToWrite(dir: string): string | null {
   } finally {
     rmSync(path, { force: true });
   }
+}
+
+/** Those that libuv has no name for: Node calls each of them UNKNOWN. */
+const UNNAMED = new Map([[constants.errno.EDQUOT, "EDQUOT"]]);
+
+/** The code of an error of the system or of SQLite; empty where it has none. */
+export function systemCode(error: unknown): string {
+  if (!(error instanceof Error) || !("code" in error)) return "";
+  const { code, errno } = error as NodeJS.ErrnoException;
+  return (code === "UNKNOWN" && UNNAMED.get(Math.abs(errno ?? 0))) || String(code);
 }

@@ -1,0 +1,46 @@
+/** Who asks, what was asked, and what was asked before. */
+import type { AuditAction, AuditEntry, AuditRecord } from "../../domain/audit.ts";
+import type { KeyedRequest, Once } from "../../domain/idempotency.ts";
+import type { ApiKey, NewApiKey } from "../../domain/key.ts";
+import type { Page, PageQuery, Period } from "./lists.ts";
+import type { Pruned } from "./upkeep.ts";
+
+/** API keys. */
+export interface KeyStore {
+  add(key: NewApiKey, now: number, once?: Once<void>): Promise<void>;
+  get(id: string): Promise<ApiKey | null>;
+  /** In the order in which they were made. A tenant's page leaves out keys of `*`. */
+  list(query: PageQuery): Promise<Page<ApiKey>>;
+  /** Whether a key works that has scope `admin` for every tenant. */
+  hasAdmin(now: number): Promise<boolean>;
+  /** False when there is no such key. */
+  revoke(id: string, now: number): Promise<boolean>;
+  /** Removes keys that expired or were revoked before that instant. Begins after `from`, and looks at no more than 500. */
+  prune(before: number, from: string | null): Promise<Pruned>;
+  /** Notes that the key was used; written at most once a minute for each key. */
+  touch(id: string, now: number): void;
+}
+
+/** The audit trail. */
+export interface AuditStore {
+  /** A tenant left open becomes that of the object, if it is or was in the store, else `*`. */
+  add(entry: AuditEntry, now: number): Promise<void>;
+  /** In the order in which they were written down. A tenant's page leaves out those of `*`. */
+  list(query: AuditQuery): Promise<Page<AuditRecord>>;
+  /** Removes at most 500 of the entries from before that instant, oldest first; how many. Fewer: there are no more. */
+  prune(before: number): Promise<number>;
+}
+
+export interface AuditQuery extends PageQuery, Period {
+  readonly action?: AuditAction;
+}
+
+/** Requests that come again. */
+export interface IdempotencyStore {
+  /** The answer remembered for the request, or null; rejects with `idempotency_mismatch` if it was another request's. */
+  recall(request: KeyedRequest, now: number): Promise<string | null>;
+  /** For what was done by verbs that take no `once`. */
+  remember(request: KeyedRequest, answer: string): Promise<void>;
+  /** Forgets at most 500 keys that have expired; how many. Fewer: there are no more. */
+  prune(now: number): Promise<number>;
+}
