@@ -28,7 +28,7 @@ const RESOURCES: Record<string, string[]> = {
   endpoints: ["src/api/attempts/schemas.ts", "src/api/publishing/"],
   keys: [],
   reports: ["src/api/attempts/schemas.ts"],
-  daemon: ["src/api/endpoints/schemas.ts"],
+  daemon: ["src/api/endpoints/fields.ts"],
 };
 /** From the ground up. */
 const STORE_ROOMS = [

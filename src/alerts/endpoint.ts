@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config/error.ts";
 import { ALERT_TENANT, ALERT_TYPES } from "../domain/alert.ts";
+import { DEFAULT_SETTINGS } from "../domain/endpoint.ts";
 import { newId } from "../domain/id.ts";
 import { isSigningSecret } from "../domain/secret.ts";
 import { checkEndpointUrl, type UrlPolicy } from "../domain/url.ts";
@@ -32,9 +33,8 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
   const secret = usableSecret(secretFile);
   if (known === undefined) {
     const id = newId("ep", now, random(10));
-    const rest = { uid: null, description: "", whenDisabled: "hold", headers: {}, metadata: {} } as const;
-    const added = { id, tenant: ALERT_TENANT, ratePerSecond: null, maxInFlight: null, signingSecret: secret };
-    await store.endpoints.add({ ...rest, ...added, ...wanted }, 1, now);
+    const added = { ...DEFAULT_SETTINGS, ...wanted, id, tenant: ALERT_TENANT, signingSecret: secret };
+    await store.endpoints.add(added, 1, now);
     return id;
   }
   if (

@@ -71,6 +71,18 @@ export interface EndpointSettings {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
+/** What a registration may leave out. */
+export const DEFAULT_SETTINGS: Omit<EndpointSettings, "url" | "events"> = {
+  uid: null,
+  description: "",
+  enabled: true,
+  whenDisabled: "hold",
+  headers: {},
+  ratePerSecond: null,
+  maxInFlight: null,
+  metadata: {},
+};
+
 /** A registration; the store adds the number, the instants and the row. */
 export interface NewEndpoint extends EndpointSettings {
   readonly id: string;

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { daemonFindings } from "../../cli/doctor/daemon.ts";
 import type { Finding } from "../../cli/doctor/finding.ts";
 import { EXIT } from "../../cli/exit-code.ts";
-import { anEndpoint } from "../../src/api/endpoints/schemas.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import type { Status } from "../../src/client/answers.ts";
 import { version } from "../../src/version.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";

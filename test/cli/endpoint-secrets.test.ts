@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
-import { anEndpoint } from "../../src/api/endpoints/schemas.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { typed, type Typing } from "./typed.ts";
 
 const { id } = anEndpoint;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
-import { aHealth, anEndpoint } from "../../src/api/endpoints/schemas.ts";
+import { aHealth } from "../../src/api/endpoints/schemas.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { typed } from "./typed.ts";
 
 const { id } = anEndpoint;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
-import { anEndpoint } from "../../src/api/endpoints/schemas.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
 import { someStatistics } from "../../src/api/reports/statistics.ts";
 import { aHalt, aPause } from "../../src/api/daemon/pause.ts";

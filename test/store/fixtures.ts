@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { NO_PHASES, noResponse, type Outcome } from "../../src/domain/attempt.ts";
 import type { Claim, Verdict } from "../../src/domain/delivery.ts";
-import type { NewEndpoint } from "../../src/domain/endpoint.ts";
+import { DEFAULT_SETTINGS, type NewEndpoint } from "../../src/domain/endpoint.ts";
 import type { EventDraft } from "../../src/domain/event.ts";
 import { newId } from "../../src/domain/id.ts";
 import type { EndedAttempt, Publication, Store } from "../../src/store/store.ts";
@@ -18,16 +18,9 @@ export function newEndpoint(more: Partial<NewEndpoint> = {}): NewEndpoint {
   return {
     id: newId("ep", START, randomBytes(10)),
     tenant: "default",
-    uid: null,
+    ...DEFAULT_SETTINGS,
     url: "https://receiver.example/hook",
     events: ["budget.exceeded"],
-    description: "",
-    enabled: true,
-    whenDisabled: "hold",
-    headers: {},
-    ratePerSecond: null,
-    maxInFlight: null,
-    metadata: {},
     signingSecret: "whsec_c2VjcmV0",
     ...more,
   };

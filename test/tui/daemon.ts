@@ -2,7 +2,8 @@
 import { anAttempt } from "../../src/api/attempts/schemas.ts";
 import { anAuditRecord } from "../../src/api/daemon/audit.ts";
 import { aWholeDelivery } from "../../src/api/deliveries/schemas.ts";
-import { aHealth, anEndpoint } from "../../src/api/endpoints/schemas.ts";
+import { aHealth } from "../../src/api/endpoints/schemas.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { anEventType } from "../../src/api/event-types/event-types.ts";
 import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";

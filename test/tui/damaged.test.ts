@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { aHealth, anEndpoint } from "../../src/api/endpoints/schemas.ts";
+import { aHealth } from "../../src/api/endpoints/schemas.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import type { Endpoint } from "../../src/client/answers.ts";
 import { stateOf } from "../../tui/screens/endpoints.ts";
 

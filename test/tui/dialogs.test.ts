@@ -1,7 +1,8 @@
 /** Every dialog there is, at the widths people have, with names as long and as wide as they may be. */
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
-import { aHealth, anEndpoint } from "../../src/api/endpoints/schemas.ts";
+import { aHealth } from "../../src/api/endpoints/schemas.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import type { Dialog, Purpose } from "../../tui/model/dialog.ts";
 import type { State } from "../../tui/model/state.ts";
 import { dialogRows } from "../../tui/screens/dialogs.ts";

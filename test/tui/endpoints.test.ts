@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { anAttempt } from "../../src/api/attempts/schemas.ts";
-import { aHealth, anEndpoint } from "../../src/api/endpoints/schemas.ts";
+import { aHealth } from "../../src/api/endpoints/schemas.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
 import { frameOf } from "../../tui/frame.ts";
 import type { Call } from "../../tui/model/call.ts";

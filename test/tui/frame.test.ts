@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
-import { anEndpoint } from "../../src/api/endpoints/schemas.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { frameOf } from "../../tui/frame.ts";
 import { TABS } from "../../tui/model/list.ts";
 import type { Size } from "../../tui/model/state.ts";

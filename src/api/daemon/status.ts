@@ -3,7 +3,7 @@ import * as v from "valibot";
 import type { Endpoint } from "../../domain/endpoint.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/instant.ts";
 import type { Damage as StoredDamage } from "../../store/store.ts";
-import { DamagedParts, DamagedReason } from "../endpoints/schemas.ts";
+import { DamagedParts, DamagedReason } from "../endpoints/fields.ts";
 import type { ApiParts } from "../parts.ts";
 import { requireEveryTenant } from "../pipeline/access.ts";
 import { json, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";

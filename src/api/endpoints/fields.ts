@@ -1,11 +1,35 @@
-/** The bodies of a registration and of a change to it. */
+/**
+ * The fields of an endpoint, each in one place: its name on the wire, how it is read, how a change merges it, and how it
+ * is shown. The schemas of requests and answers, the answers themselves and the example are made from this table.
+ *
+ * To add a field that callers set: its type and its default in `domain/endpoint.ts`, its row here, its column in
+ * `store/sqlite` (a migration, and `endpoint-row.ts`), a test, and `docs/openapi.json` by `--update`.
+ */
 import * as v from "valibot";
+import { DISABLED_REASONS, ENDPOINT_PARTS, type Endpoint, type EndpointSettings } from "../../domain/endpoint.ts";
 import type { EventType } from "../../domain/event-type.ts";
+import { formatInstant, formatInstantOrNull } from "../../domain/instant.ts";
+import { mergePatch, type JsonObject } from "../../domain/merge-patch.ts";
 import { checkEndpointUrl, MAX_URL_BYTES, type UrlPolicy } from "../../domain/url.ts";
-import { described, titled, typeName, isSeenWhole, line, rate } from "../pipeline/shapes.ts";
-import { headerFaults, MAX_HEADER_BYTES, MAX_HEADERS } from "./headers.ts";
+import {
+  anObject,
+  AnyObject,
+  Count,
+  described,
+  id,
+  Instant,
+  isSeenWhole,
+  line,
+  rate,
+  Tenant,
+  typeName,
+} from "../pipeline/shapes.ts";
+import { headers, mergeHeaders } from "./headers.ts";
 
 const MAX_METADATA_BYTES = 4096;
+const MASKED = "***";
+
+/** What a registration is held against. */
 export interface RegistrationRules {
   readonly types: ReadonlyMap<string, EventType>;
   readonly signatureHeader: string;
@@ -13,115 +37,26 @@ export interface RegistrationRules {
   readonly urlPolicy: UrlPolicy;
 }
 
-export function registrationSchema(rules: RegistrationRules) {
-  const field = fields(rules);
-  return titled(
-    "Registration",
-    v.strictObject({
-      url: field.url,
-      events: field.events,
-      description: v.optional(field.description, ""),
-      headers: v.optional(headers(rules.signatureHeader), {}),
-      rate_per_second: v.optional(field.rate_per_second, null),
-      max_in_flight: v.optional(field.max_in_flight, null),
-      enabled: v.optional(field.enabled, true),
-      when_disabled: v.optional(field.when_disabled, "hold"),
-      uid: v.optional(field.uid, null),
-      metadata: v.optional(metadata(), {}),
-    }),
-  );
+/** How a field is shown, whoever sets it. */
+export interface Shown<Wire extends string, Shape extends v.GenericSchema> {
+  readonly wire: Wire;
+  readonly shape: Shape;
+  readonly show: (endpoint: Endpoint) => unknown;
+  readonly example: v.InferInput<Shape>;
 }
 
-/** As a registration, but that `enabled` may be left as it is. */
-export function replacementSchema(rules: RegistrationRules) {
-  const { enabled: _, uid: __, ...entries } = registrationSchema(rules).entries;
-  const field = fields(rules);
-  return titled(
-    "EndpointReplacement",
-    v.strictObject({
-      ...entries,
-      enabled: v.optional(described(field.enabled, "Left out it stays as it is; a new endpoint is enabled.")),
-      uid: v.optional(described(field.uid, "Only needed where the path holds an id: left out, it has none then.")),
-    }),
-  );
+/** A field that callers set; without a default in `DEFAULT_SETTINGS` it has to be given. */
+export interface Asked<Wire extends string, Value, Shape extends v.GenericSchema> extends Shown<Wire, Shape> {
+  readonly reads: (rules: RegistrationRules) => v.GenericSchema<unknown, Value>;
+  /** For objects: what a change makes of the value before. `reads` judges what comes of it. */
+  merges?(before: Value, patch: JsonObject): JsonObject;
+  /** False: null in a change does not give it its default back, and a replacement that leaves it out lets it be. */
+  readonly resets?: false;
 }
 
-/** A merge-patch (RFC 7396) of a registration. `headers` and `metadata` are judged once they are merged. */
-export function changeSchema(rules: RegistrationRules) {
-  const field = fields(rules);
-  const orDefault = <S extends v.GenericSchema>(schema: S) => v.optional(v.nullable(schema));
-  const Change = titled(
-    "EndpointChange",
-    v.strictObject({
-      url: v.optional(field.url),
-      events: v.optional(field.events),
-      description: orDefault(field.description),
-      headers: orDefault(object()),
-      rate_per_second: v.optional(field.rate_per_second),
-      max_in_flight: v.optional(field.max_in_flight),
-      enabled: v.optional(field.enabled),
-      when_disabled: orDefault(field.when_disabled),
-      uid: v.optional(field.uid),
-      metadata: orDefault(object()),
-      held: v.optional(
-        described(
-          v.picklist(["release", "cancel"]),
-          "With `enabled: true`: whether what was held is sent, the default, or becomes `cancelled`.",
-        ),
-      ),
-    }),
-  );
-  return v.pipe(
-    Change,
-    v.forward(
-      v.partialCheck(
-        [["enabled"], ["held"]],
-        ({ enabled, held }) => held === undefined || enabled === true,
-        "conflicting_fields: goes with enabled: true alone",
-      ),
-      ["held"],
-    ),
-  );
-}
-
-function fields({ types, urlPolicy }: RegistrationRules) {
-  return {
-    url: v.pipe(
-      described(v.string(), "Public https, without user or fragment, port 443 or 8443 unless the daemon allows more."),
-      v.metadata({ format: "uri", maxLength: MAX_URL_BYTES }),
-      v.rawTransform(({ dataset, addIssue, NEVER }) => {
-        const checked = checkEndpointUrl(dataset.value, urlPolicy);
-        if ("url" in checked) return checked.url;
-        addIssue({ message: `${checked.code}: ${checked.detail}` });
-        return NEVER;
-      }),
-    ),
-    events: v.pipe(
-      v.array(typeName(types)),
-      v.minLength(1, "too_few: must name at least one event type"),
-      v.maxLength(100, "too_long: must name at most 100 event types"),
-      v.check((events) => new Set(events).size === events.length, "invalid_events: must name each event type once"),
-      v.metadata({ uniqueItems: true }),
-    ),
-    description: line(256),
-    rate_per_second: described(
-      v.nullable(rate(100_000)),
-      "At most so many attempts begin in a second. At least 0.001: one in a quarter of an hour.",
-    ),
-    max_in_flight: described(
-      v.nullable(
-        v.pipe(v.number(), v.integer("invalid_type: must be a whole number"), v.minValue(1), v.maxValue(10_000)),
-      ),
-      "A ceiling for the adaptive cap.",
-    ),
-    enabled: v.boolean(),
-    when_disabled: described(
-      v.picklist(["hold", "skip"]),
-      "Whether its events are kept while it is disabled, or never become deliveries.",
-    ),
-    uid: described(v.nullable(uidSchema.entries.uid), "Your own name for it, unique within the tenant."),
-  };
-}
+const shown = <const Wire extends string, Shape extends v.GenericSchema>(field: Shown<Wire, Shape>) => field;
+const asked = <const Wire extends string, Value, Shape extends v.GenericSchema>(field: Asked<Wire, Value, Shape>) =>
+  field;
 
 export const uidSchema = v.object({
   uid: v.pipe(
@@ -131,30 +66,195 @@ export const uidSchema = v.object({
   ),
 });
 
-export function headers(signatureHeader: string) {
+/** What callers set. */
+const ASKED = {
+  url: asked({
+    wire: "url",
+    reads: ({ urlPolicy }) => address(urlPolicy),
+    shape: described(v.string(), "In the form that the WHATWG URL standard gives it."),
+    show: ({ url }) => url,
+    example: "https://example.com/hook",
+  }),
+  events: asked({
+    wire: "events",
+    reads: ({ types }) =>
+      v.pipe(
+        v.array(typeName(types)),
+        v.minLength(1, "too_few: must name at least one event type"),
+        v.maxLength(100, "too_long: must name at most 100 event types"),
+        v.check((events) => new Set(events).size === events.length, "invalid_events: must name each event type once"),
+        v.metadata({ uniqueItems: true }),
+      ),
+    shape: v.array(v.string()),
+    show: ({ events }) => events,
+    example: ["budget.exceeded"],
+  }),
+  description: asked({
+    wire: "description",
+    reads: () => line(256),
+    shape: v.string(),
+    show: ({ description }) => description,
+    example: "",
+  }),
+  headers: asked({
+    wire: "headers",
+    reads: ({ signatureHeader }) => headers(signatureHeader),
+    merges: mergeHeaders,
+    shape: described(v.record(v.string(), v.string()), "Sent with each attempt; the values are masked."),
+    show: ({ headerNames }) => Object.fromEntries(headerNames.map((name) => [name, MASKED])),
+    example: { authorization: MASKED },
+  }),
+  ratePerSecond: asked({
+    wire: "rate_per_second",
+    reads: () =>
+      described(
+        v.nullable(rate(100_000)),
+        "At most so many attempts begin in a second. At least 0.001: one in a quarter of an hour.",
+      ),
+    shape: v.nullable(v.number()),
+    show: ({ ratePerSecond }) => ratePerSecond,
+    example: null,
+  }),
+  maxInFlight: asked({
+    wire: "max_in_flight",
+    reads: () =>
+      described(
+        v.nullable(
+          v.pipe(v.number(), v.integer("invalid_type: must be a whole number"), v.minValue(1), v.maxValue(10_000)),
+        ),
+        "A ceiling for the adaptive cap.",
+      ),
+    shape: v.nullable(Count),
+    show: ({ maxInFlight }) => maxInFlight,
+    example: null,
+  }),
+  enabled: asked({
+    wire: "enabled",
+    reads: () => v.boolean(),
+    resets: false,
+    shape: v.boolean(),
+    show: ({ enabled }) => enabled,
+    example: true,
+  }),
+  whenDisabled: asked({
+    wire: "when_disabled",
+    reads: () =>
+      described(
+        v.picklist(["hold", "skip"]),
+        "Whether its events are kept while it is disabled, or never become deliveries.",
+      ),
+    shape: v.picklist(["hold", "skip"]),
+    show: ({ whenDisabled }) => whenDisabled,
+    example: "hold",
+  }),
+  uid: asked({
+    wire: "uid",
+    reads: () => described(v.nullable(uidSchema.entries.uid), "Your own name for it, unique within the tenant."),
+    shape: described(v.nullable(v.string()), "The registrant's own name for it, unique within the tenant."),
+    show: ({ uid }) => uid,
+    example: null,
+  }),
+  metadata: asked({
+    wire: "metadata",
+    reads: () => metadata(),
+    merges: mergePatch,
+    shape: AnyObject,
+    show: (endpoint) => endpoint.metadata,
+    example: {},
+  }),
+} satisfies { readonly [Setting in keyof EndpointSettings]: Asked<string, EndpointSettings[Setting], v.GenericSchema> };
+
+export const DamagedParts = described(
+  v.array(v.picklist(ENDPOINT_PARTS)),
+  "What cannot be read. A secret is mended by a rotation with `overlap_seconds` 0, anything else by a change that gives it anew.",
+);
+export const DamagedReason = described(v.string(), "In what way; for people.");
+
+/** What callers cannot set, by whether it is shown before or after what they can. */
+const FIRST = [
+  shown({ wire: "id", shape: id("ep"), show: (endpoint) => endpoint.id, example: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t" }),
+  shown({ wire: "tenant", shape: Tenant, show: ({ tenant }) => tenant, example: "default" }),
+] as const;
+const LAST = [
+  shown({
+    wire: "disabled_reason",
+    shape: described(
+      v.nullable(v.picklist(DISABLED_REASONS)),
+      "Why the daemon disabled it by itself: its receiver answered 410 (`gone`), or nothing succeeded for long (`failing`).",
+    ),
+    show: ({ disabledReason }) => disabledReason,
+    example: null,
+  }),
+  shown({
+    wire: "secret_switches_at",
+    shape: described(v.nullable(Instant), "While a rotation is under way: when the next signing secret takes over."),
+    show: ({ secretSwitchesAt }) => formatInstantOrNull(secretSwitchesAt),
+    example: null,
+  }),
+  shown({
+    wire: "damaged",
+    shape: described(
+      v.nullable(v.object({ parts: DamagedParts, reason: DamagedReason })),
+      "What of the endpoint the store cannot read any more; null when all is well. Nothing is sent meanwhile, and what it is owed waits.",
+    ),
+    show: ({ damaged }) => damaged,
+    example: null,
+  }),
+  shown({
+    wire: "created_at",
+    shape: Instant,
+    show: ({ createdAt }) => formatInstant(createdAt),
+    example: "2026-11-20T09:50:00.000Z",
+  }),
+  shown({
+    wire: "updated_at",
+    shape: Instant,
+    show: ({ updatedAt }) => formatInstant(updatedAt),
+    example: "2026-11-20T09:50:00.000Z",
+  }),
+] as const;
+
+type Row = (typeof FIRST)[number] | (typeof ASKED)[keyof typeof ASKED] | (typeof LAST)[number];
+type Of<Wire, Member extends keyof Row> = Extract<Row, { readonly wire: Wire }>[Member];
+
+const ROWS: readonly Row[] = [...FIRST, ...Object.values(ASKED), ...LAST];
+
+/** What callers set, by its name among the settings. */
+export const FIELDS = Object.entries(ASKED) as readonly [
+  keyof EndpointSettings,
+  Asked<string, unknown, v.GenericSchema>,
+][];
+
+/** The shapes of all fields. */
+export const SHOWN = Object.fromEntries(ROWS.map(({ wire, shape }) => [wire, shape])) as {
+  [Wire in Row["wire"]]: Of<Wire, "shape">;
+};
+
+export const anEndpoint = Object.fromEntries(ROWS.map(({ wire, example }) => [wire, example])) as {
+  [Wire in Row["wire"]]: Of<Wire, "example">;
+};
+
+export function presentEndpoint(endpoint: Endpoint): Record<string, unknown> {
+  return Object.fromEntries(ROWS.map(({ wire, show }) => [wire, show(endpoint)]));
+}
+
+function address(urlPolicy: UrlPolicy) {
   return v.pipe(
-    object(),
-    v.rawCheck(({ dataset, addIssue }) => {
-      if (!dataset.typed) return;
-      for (const { name, detail } of headerFaults(dataset.value, signatureHeader)) {
-        const message = `invalid_header: ${detail}`;
-        if (name === undefined) addIssue({ message });
-        else addIssue({ message, path: [item(dataset.value, name)] });
-      }
+    described(v.string(), "Public https, without user or fragment, port 443 or 8443 unless the daemon allows more."),
+    v.metadata({ format: "uri", maxLength: MAX_URL_BYTES }),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const checked = checkEndpointUrl(dataset.value, urlPolicy);
+      if ("url" in checked) return checked.url;
+      addIssue({ message: `${checked.code}: ${checked.detail}` });
+      return NEVER;
     }),
-    v.metadata({
-      additionalProperties: { type: "string", maxLength: MAX_HEADER_BYTES },
-      maxProperties: MAX_HEADERS,
-      description: "Sent with each attempt: names of RFC 9110, visible ASCII values, none that webhookd sets itself.",
-    }),
-    v.transform((checked) => checked as Record<string, string>),
   );
 }
 
-export function metadata() {
+function metadata() {
   const fits = (value: Record<string, unknown>) => Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES;
   return v.pipe(
-    object(),
+    anObject(),
     v.check(
       (value) => keepsNumbers(value),
       "invalid_type: holds a number that would not come out as it came in; give it as a string",
@@ -168,17 +268,4 @@ export function metadata() {
 function keepsNumbers(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).every(keepsNumbers);
   return typeof value !== "number" || Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-}
-
-/** Not `v.record`: that one drops keys such as `constructor` without a word. */
-function object() {
-  const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
-  return v.pipe(
-    v.custom<Record<string, unknown>>(isObject, "invalid_type: must be an object"),
-    v.metadata({ type: "object" }),
-  );
-}
-
-function item(input: Record<string, unknown>, key: string): v.ObjectPathItem {
-  return { type: "object", origin: "value", input, key, value: input[key] };
 }

@@ -1,6 +1,10 @@
-/** What a registration may say beyond its types: the rules of `docs/interface.md` §3, pure. */
-export const MAX_HEADERS = 16;
-export const MAX_HEADER_BYTES = 4096;
+/** The headers that an endpoint's attempts carry: which may be registered (`docs/interface.md` §3), and how they merge. */
+import * as v from "valibot";
+import type { JsonObject } from "../../domain/merge-patch.ts";
+import { anObject } from "../pipeline/shapes.ts";
+
+const MAX_HEADERS = 16;
+const MAX_HEADER_BYTES = 4096;
 
 /** RFC 9110 5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
@@ -72,4 +76,36 @@ function headerFault(name: string, value: unknown, signatureHeader: string): str
   }
   if (typeof value !== "string" || !HEADER_VALUE.test(value)) return "must be a string of visible ASCII characters";
   return value.length > MAX_HEADER_BYTES ? `is longer than ${MAX_HEADER_BYTES} bytes` : null;
+}
+
+export function headers(signatureHeader: string) {
+  return v.pipe(
+    anObject(),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed) return;
+      for (const { name, detail } of headerFaults(dataset.value, signatureHeader)) {
+        const message = `invalid_header: ${detail}`;
+        if (name === undefined) addIssue({ message });
+        else addIssue({ message, path: [item(dataset.value, name)] });
+      }
+    }),
+    v.metadata({
+      additionalProperties: { type: "string", maxLength: MAX_HEADER_BYTES },
+      maxProperties: MAX_HEADERS,
+      description: "Sent with each attempt: names of RFC 9110, visible ASCII values, none that webhookd sets itself.",
+    }),
+    v.transform((checked) => checked as Record<string, string>),
+  );
+}
+
+function item(input: Record<string, unknown>, key: string): v.ObjectPathItem {
+  return { type: "object", origin: "value", input, key, value: input[key] };
+}
+
+/** Case does not tell headers apart: one that is named takes the place of the one that was there. */
+export function mergeHeaders(before: Readonly<Record<string, string>>, patch: JsonObject): JsonObject {
+  const named = new Set(Object.keys(patch).map((name) => name.toLowerCase()));
+  const others = Object.entries(before).filter(([name]) => !named.has(name.toLowerCase()));
+  const values = Object.entries(patch).filter(([, value]) => value !== null);
+  return Object.fromEntries([...others, ...values]);
 }

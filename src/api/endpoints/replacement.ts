@@ -1,6 +1,5 @@
 /** Making an endpoint be what a body says: replaced if it is there, made if its uid names none yet. */
-import * as v from "valibot";
-import type { Endpoint, EndpointSettings } from "../../domain/endpoint.ts";
+import { DEFAULT_SETTINGS, type Endpoint, type EndpointSettings } from "../../domain/endpoint.ts";
 import type { EventType } from "../../domain/event-type.ts";
 import { newId } from "../../domain/id.ts";
 import { newSigningSecret } from "../../domain/secret.ts";
@@ -9,19 +8,17 @@ import { namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "../pi
 import { endpointId, uidOf } from "../pipeline/names.ts";
 import { notFound } from "../pipeline/problem.ts";
 import { json, type Call, type Reply, type Route } from "../pipeline/route.ts";
-import { checked, readJson, validationFailed } from "../pipeline/validation.ts";
+import { checked, validationFailed } from "../pipeline/validation.ts";
 import { etagOf, requireMatch } from "./etag.ts";
-import { replacementSchema, uidSchema } from "./fields.ts";
+import { uidSchema, presentEndpoint } from "./fields.ts";
+import { replacementSchema, type Replacement, readReplacement } from "./requests.ts";
 import { registered, requireForValues } from "./routes.ts";
-import { putEndpoint, presentEndpoint } from "./schemas.ts";
-
-type Replacement = v.InferOutput<ReturnType<typeof replacementSchema>>;
+import { putEndpoint } from "./schemas.ts";
 
 export function replacementRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
   const { store, deliveries, config, random } = parts;
   const signatureHeader = config.signature.header;
-  const schemaFor = (tenant: string) =>
-    replacementSchema({ types, signatureHeader, urlPolicy: parts.urlPolicy(tenant) });
+  const rulesFor = (tenant: string) => ({ types, signatureHeader, urlPolicy: parts.urlPolicy(tenant) });
 
   async function put(call: Call): Promise<Reply> {
     const uid = uidOf(call);
@@ -61,7 +58,7 @@ export function replacementRoutes(parts: ApiParts, types: ReadonlyMap<string, Ev
   }
 
   function read({ principal, body }: Call, tenant: string): Replacement {
-    const given = readJson(body, schemaFor(tenant));
+    const given = readReplacement(body, rulesFor(tenant));
     requireForValues(principal, given.headers);
     return given;
   }
@@ -77,7 +74,7 @@ export function replacementRoutes(parts: ApiParts, types: ReadonlyMap<string, Ev
       path: "/v1/webhooks/:id",
       access: "manage",
       query: [TenantParameter],
-      body: { maxBytes: 64 * 1024, schema: schemaFor("") },
+      body: { maxBytes: 64 * 1024, schema: replacementSchema(rulesFor("")) },
       audit: "endpoint.put",
       operation: putEndpoint,
       handle: put,
@@ -88,16 +85,5 @@ export function replacementRoutes(parts: ApiParts, types: ReadonlyMap<string, Ev
 /** What the body leaves out has its default, but for `enabled`: a deploy must not undo what an operator disabled. */
 function settingsOf(call: Call, given: Replacement, before: Endpoint | null, uid: string | null): EndpointSettings {
   requireMatch(call, before);
-  return {
-    uid,
-    url: given.url,
-    events: given.events,
-    description: given.description,
-    enabled: given.enabled ?? before?.enabled ?? true,
-    whenDisabled: given.when_disabled,
-    headers: given.headers,
-    ratePerSecond: given.rate_per_second,
-    maxInFlight: given.max_in_flight,
-    metadata: given.metadata,
-  };
+  return { ...given, uid, enabled: given.enabled ?? before?.enabled ?? DEFAULT_SETTINGS.enabled };
 }

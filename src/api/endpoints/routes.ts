@@ -18,17 +18,15 @@ import { unknownName, endpointId } from "../pipeline/names.ts";
 import { damagedEndpoint, notFound } from "../pipeline/problem.ts";
 import { deprecated, flagParameter, invalidQuery, textParameter, type Query } from "../pipeline/query.ts";
 import { json, NO_CONTENT, type Call, type Reply, type Route } from "../pipeline/route.ts";
-import { readJson } from "../pipeline/validation.ts";
-import { changed, requireWhole } from "./change.ts";
 import { etagOf, requireMatch } from "./etag.ts";
-import { changeSchema, registrationSchema } from "./fields.ts";
+import { presentEndpoint } from "./fields.ts";
+import { changed, requireWhole, changeSchema, registrationSchema, readRegistration, readChange } from "./requests.ts";
 import {
   changeEndpoint,
   deleteEndpoint,
   getEndpoint,
   listEndpoints,
   registerEndpoint,
-  presentEndpoint,
   presentHealth,
 } from "./schemas.ts";
 
@@ -49,25 +47,11 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
 
   async function register({ principal, query, body, now, request }: Call): Promise<Reply> {
     const tenant = tenantToWrite(principal, namedTenant(query));
-    const given = readJson(body, registrationSchema(rulesFor(tenant)));
-    requireForValues(principal, given.headers);
+    const settings = readRegistration(body, rulesFor(tenant));
+    requireForValues(principal, settings.headers);
     const signingSecret = newSigningSecret(random(32));
     const endpoint = await store.endpoints.add(
-      {
-        id: newId("ep", now, random(10)),
-        tenant,
-        uid: given.uid,
-        url: given.url,
-        events: given.events,
-        description: given.description,
-        enabled: given.enabled,
-        whenDisabled: given.when_disabled,
-        headers: given.headers,
-        ratePerSecond: given.rate_per_second,
-        maxInFlight: given.max_in_flight,
-        metadata: given.metadata,
-        signingSecret,
-      },
+      { ...settings, id: newId("ep", now, random(10)), tenant, signingSecret },
       config.endpoints.maxPerTenant,
       now,
       request && { ...request, answer: ({ id }) => JSON.stringify([id, principal.keyId]) },
@@ -97,12 +81,13 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
     const tenant = tenantToRead(principal, namedTenant(query));
     const owner = tenant ?? (await store.endpoints.tenantOf(id));
     if (owner === null) throw notFound();
-    const patch = readJson(body, changeSchema(rulesFor(owner)));
+    const rules = rulesFor(owner);
+    const patch = readChange(body, rules);
     requireForValues(principal, patch.headers ?? {});
     const settings = (before: EndpointSettings, endpoint: Endpoint) => {
       requireMatch(call, endpoint);
       requireWhole(patch, endpoint);
-      const after = changed(before, patch, signatureHeader);
+      const after = changed(before, patch, rules);
       requireForMove(principal, before, after);
       return after;
     };

@@ -1,53 +1,12 @@
 /** Endpoints as callers see them: `docs/interface.md` §7. */
 import * as v from "valibot";
-import {
-  DISABLED_REASONS,
-  ENDPOINT_PARTS,
-  HEALTH_COUNT_LIMIT,
-  type Endpoint as StoredEndpoint,
-  type EndpointHealth,
-} from "../../domain/endpoint.ts";
-import { formatInstantOrNull, formatInstant } from "../../domain/instant.ts";
+import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../domain/endpoint.ts";
+import { formatInstantOrNull } from "../../domain/instant.ts";
 import { anAttempt, Attempt } from "../attempts/schemas.ts";
 import type { Operation } from "../pipeline/route.ts";
-import { Count, described, id, Instant, pageSchema, Tenant, titled, AnyObject, aPageOf } from "../pipeline/shapes.ts";
+import { Count, described, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
 import { aPublication, Publication } from "../publishing/schemas.ts";
-
-export const DamagedParts = described(
-  v.array(v.picklist(ENDPOINT_PARTS)),
-  "What cannot be read. A secret is mended by a rotation with `overlap_seconds` 0, anything else by a change that gives it anew.",
-);
-
-export const DamagedReason = described(v.string(), "In what way; for people.");
-
-const SHOWN = {
-  id: id("ep"),
-  tenant: Tenant,
-  uid: described(v.nullable(v.string()), "The registrant's own name for it, unique within the tenant."),
-  url: described(v.string(), "In the form that the WHATWG URL standard gives it."),
-  events: v.array(v.string()),
-  description: v.string(),
-  enabled: v.boolean(),
-  disabled_reason: described(
-    v.nullable(v.picklist(DISABLED_REASONS)),
-    "Why the daemon disabled it by itself: its receiver answered 410 (`gone`), or nothing succeeded for long (`failing`).",
-  ),
-  when_disabled: v.picklist(["hold", "skip"]),
-  headers: described(v.record(v.string(), v.string()), "Sent with each attempt; the values are masked."),
-  rate_per_second: v.nullable(v.number()),
-  max_in_flight: v.nullable(Count),
-  metadata: AnyObject,
-  secret_switches_at: described(
-    v.nullable(Instant),
-    "While a rotation is under way: when the next signing secret takes over.",
-  ),
-  damaged: described(
-    v.nullable(v.object({ parts: DamagedParts, reason: DamagedReason })),
-    "What of the endpoint the store cannot read any more; null when all is well. Nothing is sent meanwhile, and what it is owed waits.",
-  ),
-  created_at: Instant,
-  updated_at: Instant,
-};
+import { SHOWN, anEndpoint } from "./fields.ts";
 
 export const Endpoint = titled("Endpoint", v.object(SHOWN));
 const Some = v.pipe(Count, v.maxValue(HEALTH_COUNT_LIMIT));
@@ -75,50 +34,6 @@ export const RegisteredEndpoint = titled(
 );
 
 export const EndpointPage = pageSchema(Endpoint);
-
-export const anEndpoint = {
-  id: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
-  tenant: "default",
-  uid: null,
-  url: "https://example.com/hook",
-  events: ["budget.exceeded"],
-  description: "",
-  enabled: true,
-  disabled_reason: null,
-  when_disabled: "hold",
-  headers: { authorization: "***" },
-  rate_per_second: null,
-  max_in_flight: null,
-  metadata: {},
-  secret_switches_at: null,
-  damaged: null,
-  created_at: "2026-11-20T09:50:00.000Z",
-  updated_at: "2026-11-20T09:50:00.000Z",
-};
-
-const MASKED = "***";
-
-export function presentEndpoint(endpoint: StoredEndpoint) {
-  return {
-    id: endpoint.id,
-    tenant: endpoint.tenant,
-    uid: endpoint.uid,
-    url: endpoint.url,
-    events: endpoint.events,
-    description: endpoint.description,
-    enabled: endpoint.enabled,
-    disabled_reason: endpoint.disabledReason,
-    when_disabled: endpoint.whenDisabled,
-    headers: Object.fromEntries(endpoint.headerNames.map((name) => [name, MASKED])),
-    rate_per_second: endpoint.ratePerSecond,
-    max_in_flight: endpoint.maxInFlight,
-    metadata: endpoint.metadata,
-    secret_switches_at: formatInstantOrNull(endpoint.secretSwitchesAt),
-    damaged: endpoint.damaged,
-    created_at: formatInstant(endpoint.createdAt),
-    updated_at: formatInstant(endpoint.updatedAt),
-  };
-}
 
 export const aHealth = {
   last_success_at: "2026-11-20T09:54:58.120Z",

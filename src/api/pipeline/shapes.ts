@@ -30,6 +30,15 @@ export function typeName(types: ReadonlyMap<string, unknown>) {
 /** Any JSON object. `v.record` would drop keys such as `constructor`. */
 export const AnyObject = v.looseObject({});
 
+/** Any object in a request. Not `v.record`: that one drops keys such as `constructor` without a word. */
+export function anObject() {
+  const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+  return v.pipe(
+    v.custom<Record<string, unknown>>(isObject, "invalid_type: must be an object"),
+    v.metadata({ type: "object" }),
+  );
+}
+
 export function described<const S extends v.GenericSchema>(schema: S, description: string) {
   return v.pipe(schema, v.description(description));
 }

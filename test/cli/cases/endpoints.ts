@@ -1,4 +1,4 @@
-import { anEndpoint } from "../../../src/api/endpoints/schemas.ts";
+import { anEndpoint } from "../../../src/api/endpoints/fields.ts";
 import type { Cases } from "./case.ts";
 
 const { id } = anEndpoint;

@@ -1,0 +1,138 @@
+/** What callers say of an endpoint (a registration, a replacement, a change), and the settings that come of it. */
+import * as v from "valibot";
+import { DEFAULT_SETTINGS, type Endpoint, type EndpointPart, type EndpointSettings } from "../../domain/endpoint.ts";
+import { WebhookdError } from "../../domain/errors.ts";
+import type { JsonObject } from "../../domain/merge-patch.ts";
+import { anObject, described, titled } from "../pipeline/shapes.ts";
+import { checked, readJson } from "../pipeline/validation.ts";
+import { FIELDS, type RegistrationRules } from "./fields.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const DEFAULTS: Partial<EndpointSettings> = DEFAULT_SETTINGS;
+
+export function registrationSchema(rules: RegistrationRules) {
+  return titled("Registration", v.strictObject(registered(rules)));
+}
+
+export function readRegistration(body: Uint8Array, rules: RegistrationRules): EndpointSettings {
+  return settingsOf(readJson(body, registrationSchema(rules)));
+}
+
+function registered(rules: RegistrationRules): Record<string, v.GenericSchema> {
+  const entries = FIELDS.map(([setting, { wire, reads }]): [string, v.GenericSchema] => {
+    const schema = reads(rules);
+    return [wire, setting in DEFAULTS ? v.optional(schema, DEFAULTS[setting]) : schema];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** As a registration, but that `enabled` may be left as it is, and the path may say the `uid`. */
+export type Replacement = Omit<EndpointSettings, "enabled" | "uid"> &
+  Partial<Pick<EndpointSettings, "enabled" | "uid">>;
+
+export function replacementSchema(rules: RegistrationRules) {
+  const { enabled: _, uid: __, ...entries } = registered(rules);
+  const bare = Object.fromEntries(FIELDS.map(([setting, { reads }]) => [setting, reads(rules)]));
+  return titled(
+    "EndpointReplacement",
+    v.strictObject({
+      ...entries,
+      enabled: v.optional(described(bare.enabled!, "Left out it stays as it is; a new endpoint is enabled.")),
+      uid: v.optional(described(bare.uid!, "Only needed where the path holds an id: left out, it has none then.")),
+    }),
+  );
+}
+
+export function readReplacement(body: Uint8Array, rules: RegistrationRules): Replacement {
+  return settingsOf(readJson(body, replacementSchema(rules)));
+}
+
+/** As on the wire; what is left out is not in it. */
+export type EndpointPatch = Fields & {
+  readonly headers?: JsonObject | null;
+  readonly held?: "release" | "cancel";
+};
+
+/** A merge-patch (RFC 7396) of a registration. What is merged is judged once it is. */
+export function changeSchema(rules: RegistrationRules) {
+  const entries = FIELDS.map(([setting, { wire, reads, merges, resets }]): [string, v.GenericSchema] => {
+    const schema = merges === undefined ? reads(rules) : anObject();
+    const isNullable = resets !== false && (DEFAULTS[setting] ?? null) !== null;
+    return [wire, v.optional(isNullable ? v.nullable(schema) : schema)];
+  });
+  const Change = titled(
+    "EndpointChange",
+    v.strictObject({
+      ...(Object.fromEntries(entries) as { enabled: v.OptionalSchema<v.GenericSchema<boolean>, undefined> }),
+      held: v.optional(
+        described(
+          v.picklist(["release", "cancel"]),
+          "With `enabled: true`: whether what was held is sent, the default, or becomes `cancelled`.",
+        ),
+      ),
+    }),
+  );
+  return v.pipe(
+    Change,
+    v.forward(
+      v.partialCheck(
+        [["enabled"], ["held"]],
+        ({ enabled, held }) => held === undefined || enabled === true,
+        "conflicting_fields: goes with enabled: true alone",
+      ),
+      ["held"],
+    ),
+  );
+}
+
+export function readChange(body: Uint8Array, rules: RegistrationRules): EndpointPatch {
+  return readJson(body, changeSchema(rules)) as EndpointPatch;
+}
+
+/** Null gives a field its default back. Throws `validation_failed` when what comes of a merge is refused. */
+export function changed(before: EndpointSettings, patch: EndpointPatch, rules: RegistrationRules): EndpointSettings {
+  const after = FIELDS.map(([setting, field]) => {
+    const given = patch[field.wire];
+    if (given === undefined) return [setting, before[setting]];
+    if (given === null) return [setting, DEFAULTS[setting]];
+    return [setting, field.merges?.(before[setting], given as JsonObject) ?? given];
+  });
+  const settings = Object.fromEntries(after) as unknown as EndpointSettings;
+  const merged = FIELDS.filter(([, { merges }]) => merges !== undefined);
+  const schema = v.object(Object.fromEntries(merged.map(([, { wire, reads }]) => [wire, reads(rules)])));
+  const judged = checked(schema, Object.fromEntries(merged.map(([setting, { wire }]) => [wire, settings[setting]])));
+  return { ...settings, ...Object.fromEntries(merged.map(([setting, { wire }]) => [setting, judged[wire]])) };
+}
+
+/** What cannot be read any more may not be taken for what holds: a change has to say it anew. */
+export function requireWhole(patch: EndpointPatch, { damaged, headerNames }: Endpoint): void {
+  const missing = (damaged?.parts ?? []).filter((part) => !isMended(part, patch, headerNames));
+  if (missing.length === 0) return;
+  const detail = missing.includes("headers")
+    ? `headers cannot be read; give each of them anew, or null: ${headerNames.join(", ")}`
+    : `${missing.join(", ")} cannot be read; give ${missing.length === 1 ? "it" : "them"} anew in the same change`;
+  throw new WebhookdError("endpoint_damaged", detail);
+}
+
+function isMended(part: EndpointPart, patch: EndpointPatch, headerNames: readonly string[]): boolean {
+  switch (part) {
+    case "signing_secret":
+    case "next_signing_secret":
+      // No change touches them, nor makes them worse.
+      return true;
+    case "headers": {
+      if (patch.headers === null) return true;
+      const named = Object.keys(patch.headers ?? {}).map((name) => name.toLowerCase());
+      return patch.headers !== undefined && headerNames.every((name) => named.includes(name.toLowerCase()));
+    }
+    case "tenant":
+      return false;
+    default:
+      return patch[part] !== undefined;
+  }
+}
+
+function settingsOf(given: Fields): EndpointSettings {
+  return Object.fromEntries(FIELDS.map(([setting, { wire }]) => [setting, given[wire]])) as unknown as EndpointSettings;
+}
