@@ -234,7 +234,7 @@ const RULES: Rule[] = [
     why: "a client of the HTTP API, which shares no more with the daemon than the types of its answers",
   },
   { from: "src/offline.ts", may: ["src", NODE], why: "what commands do to a data directory that no daemon has" },
-  { from: "src/daemon.ts", may: ["src", NODE], why: "the only place where parts are joined" },
+  { from: "src/daemon", may: ["src", NODE], why: "the only place where parts are joined" },
   { from: "src/log.ts", may: ["src/domain", "pino"], why: "logs" },
   {
     from: "src/native.ts",

@@ -3,6 +3,7 @@
  * and answers with effects; the executor does them.
  */
 import type { Clock } from "../clock.ts";
+import type { AddressRules } from "../domain/address.ts";
 import type { Ended } from "../domain/attempt.ts";
 import type { Claim } from "../domain/delivery.ts";
 import type { Ladder } from "../domain/ladder.ts";
@@ -137,6 +138,11 @@ export class Dispatcher implements Deliveries {
   /** How many deliveries sweeps found lost since the start: anything but 0 is a bug of ours. */
   get lost(): number {
     return this.#sweep.found;
+  }
+
+  /** Every connection that is opened after it, and every request but those on the wire, keeps to these rules. */
+  setEgress(rules: AddressRules): void {
+    this.#executor.sending.setEgress(rules);
   }
 
   // --- Deliveries ---

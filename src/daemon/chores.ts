@@ -1,0 +1,64 @@
+/** What the daemon does again and again, and when: all of it, one line each. */
+import type { Alerts } from "../alerts/alerts.ts";
+import type { Clock } from "../clock.ts";
+import type { Dispatcher } from "../delivery/dispatcher.ts";
+import { JobRunner } from "../jobs/runner.ts";
+import type { Log } from "../log.ts";
+import type { Chore } from "../schedule.ts";
+import type { Store } from "../store/store.ts";
+import type { Backups } from "../upkeep/backups.ts";
+import { saveCounters } from "../upkeep/counters.ts";
+import type { DamagedEndpoints } from "../upkeep/damaged-endpoints.ts";
+import { forgetIdempotencyKeys } from "../upkeep/idempotency.ts";
+import { Retention } from "../upkeep/retention.ts";
+import { switchSecrets } from "../upkeep/secret-switch.ts";
+import { SpaceWatch } from "../upkeep/space.ts";
+import type { Reloaded } from "./reloaded.ts";
+
+export interface ChoresParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Aborted when the daemon stops. */
+  readonly signal: AbortSignal;
+  readonly dispatcher: Dispatcher;
+  readonly alerts: Alerts;
+  readonly backups: Backups;
+  readonly damagedEndpoints: DamagedEndpoints;
+  readonly reloaded: Reloaded;
+}
+
+export function choresOf(parts: ChoresParts): readonly Chore[] {
+  const { alerts, backups, damagedEndpoints, dispatcher, reloaded, store } = parts;
+  const jobs = new JobRunner({ ...parts, deliveries: dispatcher });
+  const retention = new Retention({ ...parts, rules: () => reloaded.retention });
+  const space = new SpaceWatch({
+    ...parts,
+    onSpace: (left) => alerts.space(left),
+    onTrouble: (detail) => alerts.storageFault(detail),
+  });
+  const refresh = (endpoint: string) => dispatcher.refresh(endpoint);
+  return [
+    { name: "tick", pattern: "* * * * * *", run: () => dispatcher.tick() },
+    { name: "secret switch", pattern: "* * * * * *", run: () => switchSecrets({ ...parts, refresh }) },
+    { name: "damaged endpoints", pattern: "* * * * * *", run: () => damagedEndpoints.run() },
+    { name: "alerts", pattern: "* * * * * *", run: () => alerts.run() },
+    { name: "jobs", pattern: "* * * * * *", run: () => jobs.run() },
+    { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
+    { name: "health", pattern: "* * * * * *", run: () => store.upkeep.saveHealth() },
+    { name: "free space", pattern: "*/2 * * * * *", run: () => space.run() },
+    { name: "idempotency keys", pattern: "30 * * * * *", run: () => forgetIdempotencyKeys(store, parts) },
+    { name: "old events", pattern: "0 * * * * *", run: () => retention.pruneEvents() },
+    { name: "held deliveries", pattern: "0 5-59/10 * * * *", run: () => retention.expireHeld() },
+    { name: "old responses", pattern: "0 2-59/10 * * * *", run: () => retention.forgetResponses() },
+    { name: "counters", pattern: "* * * * * *", run: () => saveCounters(store) },
+    { name: "old counters", pattern: "0 12 * * * *", run: () => retention.pruneCounters() },
+    { name: "backup", pattern: "15 * * * * *", run: () => backups.pass() },
+    { name: "old audit entries", pattern: "0 7 * * * *", run: () => retention.pruneAudit() },
+    { name: "old keys", pattern: "0 17 * * * *", run: () => retention.pruneKeys() },
+    { name: "old jobs", pattern: "0 22 * * * *", run: () => retention.pruneJobs() },
+  ];
+}
+
+/** In `daemon.tick` these run one after the other, for a test that drives the time. */
+export const TICK = ["tick", "secret switch", "damaged endpoints", "alerts", "jobs"];

@@ -1,0 +1,42 @@
+/** What a SIGHUP changes of the configuration while the daemon runs, and where endpoints may be by it. */
+import type { Clock } from "../clock.ts";
+import { departures, type Config } from "../config.ts";
+import { addressRules, urlPolicies } from "../config/endpoint-rules.ts";
+import { addressPolicies } from "../delivery/http/this-host.ts";
+import type { AddressRules } from "../domain/address.ts";
+import type { UrlPolicy } from "../domain/url.ts";
+
+export class Reloaded {
+  #current: Config;
+  /** The one that the API listens on, which no endpoint may have. */
+  #ownPort: number;
+  readonly #policyOf: ReturnType<typeof addressPolicies>;
+  #urlPolicy: (tenant: string) => UrlPolicy;
+
+  constructor(config: Config, clock: Clock) {
+    this.#current = config;
+    this.#ownPort = config.server.listen.port;
+    this.#policyOf = addressPolicies(clock);
+    this.#urlPolicy = urlPolicies(config, this.#ownPort, this.#policyOf);
+  }
+
+  get retention(): Config["retention"] {
+    return this.#current.retention;
+  }
+
+  get backup(): Config["backup"] {
+    return this.#current.backup;
+  }
+
+  readonly urlPolicy = (tenant: string): UrlPolicy => this.#urlPolicy(tenant);
+
+  readonly departures = (): string[] => departures(this.#current);
+
+  /** The answer is what senders must keep to from now on. */
+  use(config: Config, ownPort: number = this.#ownPort): AddressRules {
+    this.#current = config;
+    this.#ownPort = ownPort;
+    this.#urlPolicy = urlPolicies(config, ownPort, this.#policyOf);
+    return addressRules(config, ownPort);
+  }
+}

@@ -1,0 +1,52 @@
+/** What makes the attempts: a sender on this thread, or threads of them. */
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { egressSettings } from "../config/endpoint-rules.ts";
+import type { Network } from "../delivery/http/egress.ts";
+import { openFilesLimit } from "../delivery/http/this-host.ts";
+import type { SenderSettings } from "../delivery/send/open-sender.ts";
+import type { Sending } from "../delivery/send/sending.ts";
+import type { SenderThreadData } from "../delivery/threads/messages.ts";
+import { SenderPool } from "../delivery/threads/sender-pool.ts";
+import type { StartThread } from "../delivery/threads/thread-port.ts";
+import type { Ended } from "../domain/attempt.ts";
+import { roomWithin } from "../domain/open-files.ts";
+import type { Log } from "../log.ts";
+import { startThread } from "../thread.ts";
+import { version } from "../version.ts";
+
+export interface SendersParts {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly network?: Network;
+  readonly startSender?: StartThread;
+}
+
+/** The answer makes them, once it is known who hears of ended attempts. */
+export async function loadSenders(
+  config: Config,
+  { clock, log, network, startSender }: SendersParts,
+): Promise<(onEnded: (batch: readonly Ended[]) => void) => Sending> {
+  const { threads, maxInFlight, endpointMaxInFlight } = config.delivery;
+  const settings: SenderSettings = {
+    ...egressSettings(config, config.server.listen.port),
+    maxInFlight,
+    senders: Math.max(1, threads),
+    endpointMaxInFlight,
+    signature: { ...config.signature, version },
+  };
+  const openFiles = openFilesLimit();
+  const { inFlight } = roomWithin(openFiles);
+  if (inFlight < maxInFlight) {
+    const fields = { open_files: openFiles, max_in_flight: maxInFlight };
+    log.warn(fields, `at most ${inFlight} attempts are made at once: this process may open no more files`);
+  }
+  if (threads === 0) {
+    // Only here does the main thread load the HTTP client.
+    const { openSender } = await import("../delivery/send/open-sender.ts");
+    return (onEnded) => openSender(settings, clock, { onEnded: (ended) => onEnded([ended]) }, network);
+  }
+  const start = startSender ?? ((data: SenderThreadData) => startThread("sender", data));
+  return (onEnded) =>
+    new SenderPool({ threads, start, settings, log, onEnded, now: clock.now, nextTurn: clock.nextTurn });
+}
