@@ -106,3 +106,13 @@ it("an endpoint is forgotten by the thread that takes a dead one's place, too", 
   threads[1]!.answer([send.delivery]);
   expect(await forgotten).toEqual([send.delivery]);
 });
+
+it("what a thread that dies in a pause had waiting goes to the one in its place, which is paused too", async () => {
+  const { sending, threads } = aSending();
+  void sending.setTarget(TARGET);
+  sending.send([claim()]);
+  void sending.pause();
+  threads[0]!.emit("exit");
+  await new Promise(setImmediate);
+  expect(threads[1]!.messages.map(({ kind }) => kind)).toEqual(["pause", "target", "sends"]);
+});
