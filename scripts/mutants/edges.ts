@@ -64,6 +64,6 @@ export const EDGES: readonly Mutant[] = [
     file: "src/store/opening/lock.ts",
     find: '    db.exec("BEGIN EXCLUSIVE");\n',
     replace: "",
-    tests: ["test/store/sqlite/lock.test.ts"],
+    tests: ["test/store/opening/lock.test.ts"],
   },
 ];

@@ -34,7 +34,7 @@ const WAITS = [
   "test/tui/hostile.test.ts",
   "test/process/descriptors.test.ts",
   "test/tui/outage.test.ts",
-  "test/store/sqlite/damage.test.ts",
+  "test/store/opening/damage.test.ts",
   "test/tui/live.test.tsx",
   "test/process/stop.test.ts",
   "test/delivery/hold.test.ts",

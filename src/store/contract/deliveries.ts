@@ -22,7 +22,7 @@ export interface DeliveryStore {
   /**
    * Adds the attempts and moves their deliveries. An attempt that its delivery has moved on from (`superseded`) is
    * kept and changes nothing, except that a success always wins; where its delivery waits now is said all the same,
-   * because whoever held it for this attempt holds it no more.
+   * because the caller that held it for this attempt holds it no more.
    */
   record(attempts: readonly EndedAttempt[]): Promise<Recorded[]>;
   /**
@@ -44,15 +44,15 @@ export interface DeliveryStore {
     once?: Once<AttemptRequest>,
   ): Promise<AttemptRequest>;
   /**
-   * What to make that attempt from; null when none is owed any more. Nothing is claimed: whoever holds another claim of
-   * this delivery lets it end first. Fresh deliveries are held by whoever they were handed to, so null for them too.
+   * What to make that attempt from; null when none is owed any more. Nothing is claimed: a caller that holds another
+   * claim of this delivery lets it end first. Null for fresh deliveries too: memory holds them.
    */
   requestedAttempt(delivery: string): Promise<Claim | null>;
   /** All that are owed, in the store's own order: at most `limit` after the last one of the page before. */
   requestedAttempts(after: EventDelivery | null, limit: number): Promise<readonly EventDelivery[]>;
 }
 
-/** A committed delivery that waits on disk: whoever keeps the horizon must hear of it in the same turn. */
+/** A committed delivery that waits on disk: the horizon must be lowered to it in the same turn. */
 export interface Waiting extends Position {
   readonly endpoint: string;
 }

@@ -30,7 +30,7 @@ export interface JobStore {
     after?: AfterCanary,
   ): Promise<Job | null>;
 
-  // --- for whoever walks them ---
+  // --- for the runner ---
 
   /** Those that run, and cancelled ones whose rows are not all gone; at most 500. */
   open(): Promise<readonly OpenJob[]>;

@@ -4,7 +4,7 @@
  * begin in a second is kept in that one's memory.
  *
  * What was committed for an endpoint that is not owned is the owner's to send: the `fresh` and `waiting` of a verb's
- * answer name it all the same, and whoever called the verb lets it be. An outcome that comes after the endpoint was lost
+ * answer name it all the same, and the caller lets it be. An outcome that comes after the endpoint was lost
  * is `superseded` once the new owner has moved the delivery: it adds its attempt, and only a success changes anything.
  */
 import type { Waiting } from "./deliveries.ts";

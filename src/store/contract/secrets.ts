@@ -14,7 +14,7 @@ export interface SecretStore {
   /** The next secret is forgotten. */
   abandon(tenant: string | null, id: string): Promise<Rotation>;
   /**
-   * Lets the next secrets take over that are due by `now`, at most 500, and names their endpoints: whoever signs must
+   * Lets the next secrets take over that are due by `now`, at most 500, and names their endpoints: the sender must
    * hear of it. A later `now` that lies behind takes nothing back.
    */
   switchDue(now: number): Promise<readonly string[]>;

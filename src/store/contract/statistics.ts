@@ -83,6 +83,6 @@ export interface FailureReport {
   readonly since: number;
   /** How many groups there are. */
   readonly total: number;
-  /** Those of whom most is missing, at most `limit`. */
+  /** Those with the most missing, at most `limit`. */
   readonly groups: readonly FailureGroup[];
 }

@@ -13,7 +13,7 @@ export interface UpkeepStore {
   expireHeld(before: number, now: number): Promise<number>;
   /** Forgets what receivers answered to attempts from before that instant. Fewer than 500: there are no more. */
   forgetResponses(before: number): Promise<number>;
-  /** Writes down how at most 500 endpoints fare of whom that is news: what was not written, a crash forgets. */
+  /** Writes down how endpoints fare, at most 500 of those that have news. A crash forgets what was not written. */
   saveHealth(): Promise<void>;
   /** Looks at the free space again; publishes are refused under the floor, deliveries go on. */
   checkSpace(): Promise<Space>;

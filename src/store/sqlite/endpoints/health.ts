@@ -29,7 +29,7 @@ const FAILING_MS = 300_000;
 export class Health {
   readonly #index: EndpointIndex;
   readonly #streaks = new Map<number, Streak>();
-  /** Endpoints of whom there is news. */
+  /** Endpoints with news. */
   readonly #news = new Set<number>();
   readonly #select: Statement<[number], Streak>;
   readonly #upsert: Statement<StreakRow>;
@@ -132,7 +132,7 @@ export class Health {
     return this.#news.size > 0;
   }
 
-  /** Takes at most 500 of those of whom there is news. */
+  /** Takes at most 500 of those with news. */
   takeNews(): number[] {
     const some = [...this.#news].slice(0, CHUNK);
     for (const endpoint of some) this.#news.delete(endpoint);

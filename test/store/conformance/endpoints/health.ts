@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import {
+  addEndpoint,
+  again,
+  answered,
+  delivered,
+  draft,
+  dueNow,
+  ended,
+  EVERYTHING,
+  failed,
+  noRoom,
+  publishOne,
+  START,
+} from "../../fixtures.ts";
+import type { OpenFresh } from "../../stores.ts";
+
+const MINUTE = 60_000;
+
+export function health(openFresh: OpenFresh): void {
+  describe("the health of an endpoint", () => {
+    it("tells how the latest attempts went, and since when they fail", async () => {
+      const harness = await openFresh();
+      const { store } = harness;
+      const id = await addEndpoint(store);
+      const attempt = async (succeeds: boolean, startedAt: number) => {
+        const claim = (await publishOne(store)).fresh[0]!;
+        await store.deliveries.record([
+          { ...(succeeds ? delivered(claim) : again(claim, startedAt + MINUTE)), startedAt },
+        ]);
+      };
+      const none = { lastSuccessAt: null, lastFailureAt: null, consecutiveFailures: 0 };
+      expect(await store.endpoints.health("default", id)).toEqual({ ...none, pending: 0, held: 0, failed: 0 });
+      await attempt(false, START);
+      await attempt(false, START + 1000);
+      expect(await store.endpoints.failingSince(id)).toBe(START + 12);
+      expect(await store.endpoints.health(null, id)).toMatchObject({
+        lastFailureAt: START + 1012,
+        consecutiveFailures: 2,
+        pending: 2,
+      });
+      await attempt(true, START + 2000);
+      expect(await store.endpoints.failingSince(id)).toBeNull();
+      await attempt(false, START + 3000);
+      await store.upkeep.saveHealth();
+      const after = { lastSuccessAt: START + 2012, lastFailureAt: START + 3012, consecutiveFailures: 1 };
+      expect(await store.endpoints.health(null, id)).toMatchObject(after);
+      const crashed = await harness.crash();
+      expect(await crashed.endpoints.health(null, id)).toMatchObject(after);
+      expect(await crashed.endpoints.failingSince(id)).toBe(START + 3012);
+    });
+
+    it("is written when the store is closed", async () => {
+      const harness = await openFresh();
+      const id = await addEndpoint(harness.store);
+      await harness.store.deliveries.record([failed((await publishOne(harness.store)).fresh[0]!)]);
+      const store = await harness.reopen();
+      expect(await store.endpoints.health(null, id)).toMatchObject({ consecutiveFailures: 1, failed: 1 });
+    });
+
+    it("counts what is pending, held and failed, tests and interruptions left out", async () => {
+      const { store } = await openFresh();
+      const id = await addEndpoint(store);
+      await addEndpoint(store);
+      await store.events.publish(Array(3).fill(draft()), START, noRoom);
+      const fresh = (await publishOne(store)).fresh.find(({ endpoint }) => endpoint === id)!;
+      const gone = (await publishOne(store)).fresh.find(({ endpoint }) => endpoint === id)!;
+      const test = (await publishOne(store, { testFor: id })).fresh[0]!;
+      const interrupted = { ...answered(503), outcome: "interrupted", error: "interrupted" } as const;
+      const verdict = { status: "pending", retry: 0, dueAt: START } as const;
+      await store.deliveries.record([failed(gone), failed(test), ended(fresh, verdict, { outcome: interrupted })]);
+      const counts = { pending: 4, held: 0, failed: 1, consecutiveFailures: 1 };
+      expect(await store.endpoints.health(null, id)).toMatchObject(counts);
+      await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
+      expect(await store.endpoints.health(null, id)).toMatchObject({ ...counts, pending: 0, held: 4 });
+    });
+
+    it("counts to ten thousand and no further", async () => {
+      const { store } = await openFresh();
+      const id = await addEndpoint(store);
+      for (let batch = 0; batch < 11; batch++) await store.events.publish(Array(1000).fill(draft()), START, noRoom);
+      expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 10_000 });
+    });
+
+    it("is nobody's but the tenant's", async () => {
+      const { store } = await openFresh();
+      const id = await addEndpoint(store);
+      expect(await store.endpoints.health("other", id)).toBeNull();
+      await store.endpoints.delete(null, id, START);
+      expect(await store.endpoints.health(null, id)).toBeNull();
+    });
+  });
+
+  describe("an endpoint that is disabled by itself", () => {
+    it("says why, once, and only if it still has the URL that failed", async () => {
+      const { store } = await openFresh();
+      const id = await addEndpoint(store);
+      const url = "https://receiver.example/hook";
+      expect(await store.endpoints.disable(id, "https://other.example/", "gone", START + 1)).toBe(false);
+      expect(await store.endpoints.disable(id, url, "gone", START + 1)).toBe(true);
+      expect(await store.endpoints.disable(id, url, "failing", START + 2)).toBe(false);
+      const shown = { enabled: false, disabledReason: "gone", updatedAt: START + 1 };
+      expect(await store.endpoints.get(null, id)).toMatchObject(shown);
+      expect((await publishOne(store)).fresh).toEqual([]);
+      const other = await store.endpoints.update(
+        null,
+        id,
+        (settings) => ({ ...settings, description: "d" }),
+        START + 3,
+      );
+      expect(other).toMatchObject({ enabled: false, disabledReason: "gone" });
+    });
+
+    it("begins anew when it is enabled", async () => {
+      const { store } = await openFresh();
+      const id = await addEndpoint(store);
+      await store.deliveries.record([failed((await publishOne(store)).fresh[0]!)]);
+      await store.endpoints.disable(id, "https://receiver.example/hook", "failing", START);
+      const enabled = await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: true }), START);
+      expect(enabled).toMatchObject({ enabled: true, disabledReason: null });
+      expect(await store.endpoints.failingSince(id)).toBeNull();
+      expect(await store.endpoints.health(null, id)).toMatchObject({ consecutiveFailures: 0 });
+    });
+  });
+
+  describe("cancelling what was held", () => {
+    it("is so at once, however much it is, and touches nothing that comes later", async () => {
+      const { store } = await openFresh();
+      const id = await addEndpoint(store);
+      const onWire = (await publishOne(store)).fresh[0]!;
+      const held = await store.events.publish(Array(1203).fill(draft()), START, noRoom);
+      await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
+      // Nothing was enabled by it, so nothing is cancelled.
+      await store.endpoints.update(null, id, (settings) => settings, START, "cancel");
+      expect(await store.endpoints.health(null, id)).toMatchObject({ held: 1204 });
+      await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: true }), START, "cancel");
+      const status = async (event: string) => (await store.reads.getEvent(null, event))!.deliveries[0]!.status;
+      expect([await status(onWire.event), await status(held[1202]!.id)]).toEqual(["cancelled", "cancelled"]);
+      expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 0, held: 0 });
+      const later = await store.events.publish([draft(), draft()], START, noRoom);
+      expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 2 });
+      // Until all is rewritten, nothing is read and nothing is replayed.
+      expect(await store.deliveries.due(id, { dueAt: 0, event: "" }, START, 10)).toMatchObject({
+        claims: [],
+        cancelling: true,
+      });
+      expect(await store.deliveries.waiting(id, { dueAt: 0, event: "" }, 10)).toEqual([]);
+      await whenCancelled(store, id);
+      expect((await dueNow(store, id)).map(({ event }) => event)).toEqual(later.map((each) => each.id));
+      expect((await store.reads.listEvents({ ...EVERYTHING, status: "pending" })).data).toHaveLength(2);
+      expect(await store.deliveries.record([again(onWire, START + MINUTE)])).toMatchObject([
+        { result: "superseded", waiting: null },
+      ]);
+      expect(await store.deliveries.record([delivered(onWire)])).toMatchObject([{ result: "applied" }]);
+      expect(await status(onWire.event)).toBe("delivered");
+      expect(await status(held[600]!.id)).toBe("cancelled");
+    });
+
+    it("leaves the failed ones alone, and refuses to replay them until it is done", async () => {
+      const { store } = await openFresh();
+      const id = await addEndpoint(store);
+      const failure = (await publishOne(store)).fresh[0]!;
+      await store.deliveries.record([failed(failure)]);
+      await store.events.publish(Array(700).fill(draft()), START, noRoom);
+      await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
+      const cancelling = store.endpoints.update(
+        null,
+        id,
+        (settings) => ({ ...settings, enabled: true }),
+        START,
+        "cancel",
+      );
+      const early = store.events.replay(null, failure.event, {}, START);
+      await cancelling;
+      expect((await early).result).toBe("endpoint_disabled");
+      await whenCancelled(store, id);
+      expect((await store.events.replay(null, failure.event, {}, START)).result).toBe("replayed");
+      expect(await dueNow(store, id)).toHaveLength(1);
+    });
+
+    it("goes on after a crash", async () => {
+      const harness = await openFresh();
+      const id = await addEndpoint(harness.store);
+      await harness.store.events.publish(Array(1203).fill(draft()), START, noRoom);
+      await harness.store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
+      await harness.store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: true }), START, "cancel");
+      const store = await harness.crash();
+      await whenCancelled(store, id);
+      expect(await dueNow(store, id)).toEqual([]);
+      expect(await store.deliveries.earliestDue(null, 9)).toEqual(new Map());
+    });
+  });
+}
+
+async function whenCancelled(store: Awaited<ReturnType<OpenFresh>>["store"], id: string): Promise<void> {
+  await expect
+    .poll(async () => (await store.deliveries.due(id, { dueAt: 0, event: "" }, 0, 1)).cancelling, { interval: 5 })
+    .toBeUndefined();
+}

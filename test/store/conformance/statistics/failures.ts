@@ -1,0 +1,201 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { noResponse } from "../../../../src/domain/attempt.ts";
+import type { DeliveryView, FailureQuery, FailureReport, Store } from "../../../../src/store/store.ts";
+import { addEndpoint, answered, delivered, draft, dueNow, ended, EVERYTHING, room, START } from "../../fixtures.ts";
+import type { OpenFresh } from "../../stores.ts";
+
+const STEP = 1000;
+const SINCE = START + 2 * STEP;
+const query: FailureQuery = { tenant: null, since: SINCE, stepMs: 2 * STEP, parts: 5, limit: 100 };
+
+const deeds = fc.array(
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({ deed: fc.constant("publish" as const), tenant: fc.boolean(), test: fc.nat(9) }),
+    },
+    {
+      weight: 12,
+      arbitrary: fc.record({
+        deed: fc.constant("attempt" as const),
+        which: fc.nat(),
+        comes: fc.constantFrom("delivered", "failed", "again", "timeout", "interrupted"),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ deed: fc.constant("replay" as const), which: fc.nat(), force: fc.boolean() }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ deed: fc.constantFrom("cancel" as const, "erase" as const), which: fc.nat() }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ deed: fc.constantFrom("disable" as const, "enable" as const, "delete" as const) }),
+    },
+    { weight: 1, arbitrary: fc.record({ deed: fc.constant("prune" as const) }) },
+  ),
+  { minLength: 10, maxLength: 40 },
+);
+
+type Deed = (typeof deeds extends fc.Arbitrary<infer T> ? T : never)[number];
+
+export function failures(openFresh: OpenFresh): void {
+  describe("failures", () => {
+    it("are grouped as the lists of deliveries and attempts have them, whatever was done to them", async () => {
+      let grouped = 0;
+      await fc.assert(
+        fc.asyncProperty(deeds, async (all) => {
+          const { store } = await openFresh();
+          const endpoints = [
+            await addEndpoint(store),
+            await addEndpoint(store),
+            await addEndpoint(store, { tenant: "other" }),
+          ];
+          const events: string[] = [];
+          for (const [at, deed] of all.entries()) await doIt(store, endpoints, events, deed, START + at * STEP * 0.3);
+          for (const more of [{}, { tenant: "default" }, { tenant: "other" }, { endpoint: endpoints[0]! }]) {
+            const report = await store.statistics.failures({ ...query, ...more });
+            expect(sorted(report!)).toEqual(await modelled(store, { ...query, ...more }));
+            grouped += report!.total;
+          }
+        }),
+        { numRuns: 12 },
+      );
+      expect(grouped).toBeGreaterThan(20);
+    });
+
+    it("answers the largest groups, and how many there are", async () => {
+      const { store } = await openFresh();
+      for (let count = 0; count < 3; count++) await addEndpoint(store);
+      const [one, two] = await store.events.publish([draft(), draft()], SINCE, room);
+      await store.deliveries.record(
+        [...one!.fresh, ...two!.fresh.slice(1, 2)].map((claim) => ended(claim, { status: "failed" })),
+      );
+      const report = await store.statistics.failures({ ...query, limit: 1 });
+      expect(report).toMatchObject({
+        total: 3,
+        since: SINCE,
+        groups: [{ endpoint: one!.fresh[1]!.endpoint, failed: 2 }],
+      });
+    });
+
+    it("counts from the replay on what fails as it did before it", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const [one] = await store.events.publish([draft()], SINCE, room);
+      await store.deliveries.record([ended(one!.fresh[0]!, { status: "failed" }, { startedAt: SINCE })]);
+      await store.events.replay(null, one!.id, {}, SINCE + STEP);
+      expect(await store.statistics.failures(query)).toMatchObject({
+        groups: [{ failed: 0, pending: 1, firstAt: SINCE }],
+      });
+      const [claim] = await dueNow(store, endpoint);
+      await store.deliveries.record([ended(claim!, { status: "failed" }, { startedAt: SINCE + STEP })]);
+      expect(await store.statistics.failures(query)).toMatchObject({
+        groups: [{ failed: 1, pending: 0, firstAt: SINCE + STEP }],
+      });
+    });
+
+    it("knows no endpoint of another tenant", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      expect(await store.statistics.failures({ ...query, tenant: "other", endpoint })).toBeNull();
+    });
+  });
+}
+
+async function doIt(store: Store, endpoints: readonly string[], events: string[], deed: Deed, now: number) {
+  const [first] = endpoints;
+  const event = "which" in deed ? events[deed.which % Math.max(events.length, 1)] : undefined;
+  if (deed.deed === "publish") {
+    const tenant = deed.tenant ? "default" : "other";
+    const [publication] = await store.events.publish(
+      [draft({ tenant, ...(deed.test === 0 && { testFor: deed.tenant ? first! : endpoints[2]! }) })],
+      now,
+      () => false,
+    );
+    // Tests are handed over whether there is room or not.
+    for (const claim of publication!.fresh)
+      await store.deliveries.record([ended(claim, { status: "failed" }, { startedAt: now })]);
+    events.push(publication!.id);
+  } else if (deed.deed === "attempt") {
+    const claims = (await Promise.all(endpoints.map((endpoint) => dueNow(store, endpoint)))).flat();
+    const claim = claims[deed.which % Math.max(claims.length, 1)];
+    if (claim === undefined) return;
+    const later = { status: "pending", retry: claim.retry + 1, dueAt: now + STEP } as const;
+    const end = {
+      delivered: () => delivered(claim),
+      failed: () => ended(claim, { status: "failed" }),
+      again: () => ended(claim, later),
+      timeout: () => ended(claim, later, { outcome: noResponse("timeout", "", 10) }),
+      interrupted: () => ended(claim, { ...later, retry: claim.retry }, { outcome: noResponse("interrupted", "", 1) }),
+    }[deed.comes as "failed"]();
+    const outcome = deed.which % 3 === 0 && deed.comes === "again" ? answered(500) : end.outcome;
+    await store.deliveries.record([{ ...end, outcome, startedAt: now }]);
+  } else if (deed.deed === "replay" && event) await store.events.replay(null, event, { force: deed.force }, now);
+  else if (deed.deed === "cancel" && event) await store.events.cancel(null, event, null);
+  else if (deed.deed === "erase" && event) await store.events.erase(null, event);
+  else if (deed.deed === "delete") await store.endpoints.delete(null, endpoints[1]!, now);
+  else if (deed.deed === "prune")
+    await store.upkeep.pruneEvents({ delivered: now - 2 * STEP, failed: now - 4 * STEP }, null);
+  else if (deed.deed === "disable" || deed.deed === "enable") {
+    const enabled = deed.deed === "enable";
+    await store.endpoints.update(null, first!, (settings) => ({ ...settings, enabled }), now);
+  }
+}
+
+/** What the lists say, grouped by hand. */
+async function modelled(store: Store, { tenant, endpoint, since, stepMs, parts }: FailureQuery) {
+  const groups = new Map<string, any>();
+  for (const delivery of await everyDelivery(store, tenant)) {
+    const { status, test, receivedAt } = delivery;
+    if (test || receivedAt < since || (endpoint !== undefined && delivery.endpoint !== endpoint)) continue;
+    if (status !== "failed" && status !== "pending" && status !== "held") continue;
+    const attempts = (await store.reads.listAttempts({ ...EVERYTHING, delivery: delivery.id }))!.data;
+    const last = attempts.findLast(({ outcome }) => outcome !== "interrupted");
+    if (last?.outcome !== "failed") continue;
+    const { error, statusCode, round, startedAt } = last;
+    const first = attempts.find(
+      (each) =>
+        each.round === round && each.outcome === "failed" && each.error === error && each.statusCode === statusCode,
+    )!;
+    const key = `${delivery.endpoint} ${error} ${statusCode}`;
+    const group = groups.get(key) ?? { failed: 0, pending: 0, held: 0, series: Array(parts).fill(0), all: [] };
+    group[status]++;
+    group.series[Math.min(Math.max(Math.floor((startedAt - since) / stepMs), 0), parts - 1)]++;
+    group.all.push({ first: first.startedAt, last: startedAt, id: last.id });
+    groups.set(key, { ...group, endpoint: delivery.endpoint, error, statusCode });
+  }
+  return [...groups.values()]
+    .map(({ all, ...group }) => {
+      const lastAt = Math.max(...all.map((one: any) => one.last));
+      const latest = all.filter((one: any) => one.last === lastAt).map((one: any) => one.id);
+      return [
+        `${group.endpoint} ${group.error} ${group.statusCode}`,
+        {
+          ...group,
+          firstAt: Math.min(...all.map((one: any) => one.first)),
+          lastAt,
+          sampleAttempt: latest.length === 1 ? latest[0] : expect.toBeOneOf(latest),
+        },
+      ];
+    })
+    .sort(byKey);
+}
+
+function sorted({ groups }: FailureReport) {
+  return groups.map((group) => [`${group.endpoint} ${group.error} ${group.statusCode}`, group]).sort(byKey);
+}
+
+function byKey(a: readonly unknown[], b: readonly unknown[]): number {
+  return String(a[0]) < String(b[0]) ? -1 : 1;
+}
+
+async function everyDelivery(store: Store, tenant: string | null): Promise<DeliveryView[]> {
+  const found: DeliveryView[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await store.reads.listDeliveries({ ...EVERYTHING, tenant, ...(cursor !== undefined && { cursor }) });
+    found.push(...page.data);
+    if (page.nextCursor === null) return found;
+    cursor = page.nextCursor;
+  }
+}

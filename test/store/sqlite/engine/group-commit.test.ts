@@ -1,0 +1,292 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import type { Clock } from "../../../../src/clock.ts";
+import { Condition } from "../../../../src/store/sqlite/engine/condition.ts";
+import { GroupCommit } from "../../../../src/store/sqlite/engine/group-commit.ts";
+import { onPrepare, sqliteError } from "../../../harness/prepared.ts";
+import { temporaryDirectory } from "../../stores.ts";
+
+/** Turns and timers that happen when the test says so. */
+class Stage implements Clock {
+  time = 1000;
+  turns: (() => void)[] = [];
+  timers: { at: number; run: () => void }[] = [];
+  now = () => this.time;
+  monotonic = () => this.time;
+  uptime = () => this.time;
+  nextTurn = (run: () => void) => void this.turns.push(run);
+  after = (delayMs: number, run: () => void) => {
+    const timer = { at: this.time + delayMs, run };
+    this.timers.push(timer);
+    return () => void (this.timers = this.timers.filter((other) => other !== timer));
+  };
+
+  turn(): void {
+    for (const run of this.turns.splice(0)) run();
+  }
+
+  pass(ms: number): void {
+    this.time += ms;
+    const due = this.timers.filter((timer) => timer.at <= this.time);
+    this.timers = this.timers.filter((timer) => timer.at > this.time);
+    for (const timer of due) timer.run();
+  }
+}
+
+const plenty = async () => ({ bavail: 1e6, bsize: 4096 });
+
+function failToSync(): never {
+  throw Object.assign(new Error("disk I/O error"), { code: "SQLITE_IOERR_FSYNC" });
+}
+
+let db: Database.Database;
+let file: string;
+let stage: Stage;
+let commit: GroupCommit;
+let condition: Condition;
+let faults: Error[];
+/** What COMMIT does instead. */
+let failing: ((commit: () => void) => void) | null;
+let begun: number;
+let undone: number;
+
+beforeEach(() => {
+  file = join(temporaryDirectory(), "x.db");
+  failing = null;
+  const detach = onPrepare(file, (sql, make) => {
+    const made = make() as Database.Statement<[]>;
+    if (sql !== "COMMIT") return made;
+    const commit = () => void made.run();
+    return { run: () => (failing ?? ((real) => real()))(commit) } as never;
+  });
+  db = new Database(file);
+  onTestFinished(() => void db.close());
+  onTestFinished(detach);
+  db.exec("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT) STRICT");
+  stage = new Stage();
+  faults = [];
+  begun = undone = 0;
+  condition = new Condition(db, { dir: ".", floorBytes: 0, statfs: plenty, onFault: (error) => faults.push(error) });
+  commit = new GroupCommit(db, {
+    clock: stage,
+    condition,
+    defer: stage.nextTurn,
+    onBegin: () => begun++,
+    onRollback: () => undone++,
+  });
+});
+
+const add = (a: number) => () => Number(db.prepare("INSERT INTO t (a) VALUES (?)").run(a).lastInsertRowid);
+const rows = () => db.prepare("SELECT a FROM t ORDER BY a").pluck().all();
+const event = { events: 1, deliveries: 1 };
+const result = { events: 0, deliveries: 1, patient: true };
+
+describe("group commit", () => {
+  it("commits all of a turn in one transaction and answers each with its own result", async () => {
+    const answers = Promise.all([commit.run(add(1)), commit.run(add(2)), commit.run(add(3))]);
+    expect(rows()).toEqual([]);
+    stage.turn();
+    expect(await answers).toEqual([1, 2, 3]);
+    expect(begun).toBe(1);
+  });
+
+  it("answers nothing before the commit", async () => {
+    let answered = false;
+    const writing = commit.run(() => void expect(answered).toBe(false)).then(() => (answered = true));
+    await Promise.resolve();
+    expect(answered).toBe(false);
+    stage.turn();
+    await writing;
+    expect(db.inTransaction).toBe(false);
+  });
+
+  it("waits a moment for company only right after a commit", async () => {
+    const first = commit.run(add(1), event);
+    stage.turn();
+    await first;
+    stage.pass(0.5);
+    const second = commit.run(add(2), event);
+    expect({ turns: stage.turns.length, timers: stage.timers.map(({ at }) => at - stage.time) }).toEqual({
+      turns: 0,
+      timers: [1.5],
+    });
+    stage.pass(1.5);
+    await second;
+    stage.pass(2);
+    const third = commit.run(add(3), event);
+    expect(stage.turns).toHaveLength(1);
+    stage.turn();
+    await third;
+  });
+
+  it("lets results wait 5 ms for an event to ride with", async () => {
+    const alone = commit.run(add(1), result);
+    stage.pass(4.9);
+    expect({ turns: stage.turns.length, begun }).toEqual({ turns: 0, begun: 0 });
+    stage.pass(0.1);
+    await alone;
+    stage.pass(10);
+    const riding = [commit.run(add(2), result), commit.run(add(3), event)];
+    stage.turn();
+    await Promise.all(riding);
+    expect({ begun, timers: stage.timers }).toEqual({ begun: 2, timers: [] });
+  });
+
+  it("holds at most 256 events or 5,000 deliveries, but takes one larger request whole", async () => {
+    const sizes = [
+      { events: 200, deliveries: 1 },
+      { events: 57, deliveries: 1 },
+      { events: 1, deliveries: 5001 },
+      { events: 1, deliveries: 1 },
+    ];
+    const order: number[] = [];
+    const all = Promise.all(sizes.map((size, index) => commit.run(() => order.push(index), size)));
+    const transactions: number[] = [];
+    while (stage.turns.length > 0) {
+      stage.turn();
+      transactions.push(order.length);
+    }
+    await all;
+    expect(transactions).toEqual([1, 2, 3, 4]);
+    expect(order).toEqual([0, 1, 2, 3]);
+  });
+
+  it("does not wait for company when it has enough", async () => {
+    const first = commit.run(add(1), event);
+    stage.turn();
+    await first;
+    const many = commit.run(add(2), { events: 256, deliveries: 256 });
+    expect(stage.turns).toHaveLength(1);
+    stage.turn();
+    await many;
+  });
+
+  it("refuses only the one that threw, and the others are committed", async () => {
+    const faulty = () => {
+      add(2)();
+      throw new Error("a bug");
+    };
+    const answers = Promise.allSettled([commit.run(add(1)), commit.run(faulty), commit.run(add(3))]);
+    stage.turn();
+    expect(await answers).toMatchObject([{ value: 1 }, { reason: { message: "a bug" } }, { value: 3 }]);
+    expect(rows()).toEqual([1, 3]);
+    expect({ undone, state: condition.state }).toEqual({ undone: 2, state: "ready" });
+  });
+
+  it("refuses all of a transaction when the disk is full, until there is space again", async () => {
+    db.pragma(`max_page_count = ${Math.ceil(statSync(file).size / 4096) + 2}`);
+    const large = () => db.prepare("INSERT INTO t VALUES (?, ?)").run(5, "x".repeat(100_000));
+    const answers = Promise.allSettled([commit.run(add(1)), commit.run(large)]);
+    stage.turn();
+    expect(await answers).toMatchObject([{ reason: { code: "storage_full" } }, { reason: { code: "storage_full" } }]);
+    expect({ rows: rows(), state: condition.state, faults }).toEqual({ rows: [], state: "disk_full", faults: [] });
+    expect(() => condition.requireSpace()).toThrow("storage_full");
+    await condition.look();
+    expect(condition.state).toBe("ready");
+    stage.pass(10);
+    const small = commit.run(add(1));
+    stage.turn();
+    await small;
+  });
+
+  it("ends with the first error after which nothing is known of the disk", async () => {
+    const answers = Promise.allSettled([commit.run(add(1)), commit.run(failToSync)]);
+    stage.turn();
+    expect(await answers).toMatchObject([
+      { reason: { code: "storage_unavailable" } },
+      { reason: { code: "storage_unavailable" } },
+    ]);
+    expect(faults).toMatchObject([{ code: "SQLITE_IOERR_FSYNC" }]);
+    stage.pass(10);
+    const later = commit.run(add(2));
+    stage.turn();
+    await expect(later).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect({ faults: faults.length, state: condition.state, rows: rows() }).toEqual({
+      faults: 1,
+      state: "store_unavailable",
+      rows: [],
+    });
+  });
+
+  it.each(["SQLITE_FULL", "SQLITE_BUSY", "SQLITE_IOERR_WRITE"])(
+    "answers nobody with success, and undoes everything, when the COMMIT itself fails: %s",
+    async (code) => {
+      failing = () => {
+        throw sqliteError(code);
+      };
+      const answers = Promise.allSettled([commit.run(add(1)), commit.run(add(2)), commit.run(add(3))]);
+      stage.turn();
+      const expected = code === "SQLITE_FULL" ? "storage_full" : "storage_unavailable";
+      const refused = { status: "rejected", reason: { code: expected } };
+      expect(await answers).toMatchObject([refused, refused, refused]);
+      expect({ undone, rows: rows(), open: db.inTransaction }).toEqual({ undone: 1, rows: [], open: false });
+      if (code === "SQLITE_IOERR_WRITE") return;
+      failing = null;
+      stage.pass(10);
+      const later = commit.run(add(1));
+      stage.turn();
+      expect(await later).toBe(1);
+    },
+  );
+
+  it("answers nobody with success when the COMMIT says that it failed after it took effect", async () => {
+    failing = (commit) => {
+      commit();
+      throw sqliteError("SQLITE_IOERR_FSYNC");
+    };
+    const answers = Promise.allSettled([commit.run(add(1)), commit.run(add(2))]);
+    stage.turn();
+    const refused = { reason: { code: "storage_unavailable" } };
+    expect(await answers).toMatchObject([refused, refused]);
+    expect({ undone, rows: rows(), faults: faults.length }).toEqual({ undone: 1, rows: [1, 2], faults: 1 });
+  });
+
+  it.each(["EDQUOT", "ENOSPC", "EFBIG"])(
+    "takes a write that fails for a full disk, where the system then refuses more with %s",
+    (code) => {
+      const options = { dir: ".", floorBytes: 0, statfs: plenty, onFault: (error: Error) => faults.push(error) };
+      const probed = new Condition(db, { ...options, probe: () => code });
+      expect(probed.failed(sqliteError("SQLITE_IOERR_WRITE"))).toMatchObject({ code: "storage_full" });
+      expect({ state: probed.state, faults }).toEqual({ state: "disk_full", faults: [] });
+      // Of a sync that failed nothing is known, quota or not.
+      expect(probed.failed(sqliteError("SQLITE_IOERR_FSYNC"))).toMatchObject({ code: "storage_unavailable" });
+      expect(faults).toMatchObject([{ code: "SQLITE_IOERR_FSYNC" }]);
+    },
+  );
+
+  it("takes a write that fails for a broken disk, where the system takes more", () => {
+    expect(condition.failed(sqliteError("SQLITE_IOERR_WRITE"))).toMatchObject({ code: "storage_unavailable" });
+    expect(faults).toMatchObject([{ code: "SQLITE_IOERR_WRITE" }]);
+  });
+
+  it("acknowledges nothing that it would not sync, should anything weaken the database after it was opened", async () => {
+    const before = commit.run(add(1));
+    stage.turn();
+    await before;
+    db.pragma("synchronous = NORMAL");
+    stage.pass(10);
+    const refused = commit.run(add(2));
+    stage.turn();
+    await expect(refused).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect(rows()).toEqual([1]);
+    expect(faults).toMatchObject([{ exitCode: 74, message: expect.stringContaining("synchronous=FULL") }]);
+  });
+
+  it("outlasts another program's write lock", async () => {
+    db.pragma("busy_timeout = 0");
+    const other = new Database(file);
+    other.exec("BEGIN IMMEDIATE");
+    const refused = commit.run(add(1));
+    stage.turn();
+    await expect(refused).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect(condition.state).toBe("store_unavailable");
+    other.close();
+    stage.pass(10);
+    const taken = commit.run(add(1));
+    stage.turn();
+    await taken;
+    expect({ state: condition.state, faults }).toEqual({ state: "ready", faults: [] });
+  });
+});
