@@ -117,10 +117,10 @@ export const attemptDelivery: Operation = {
   tag: "Deliveries",
   summary: "Make one attempt now",
   description:
-    "Outside the ladder: a 2xx makes the delivery `delivered`; a failure leaves its rung, its due time and its status as " +
-    "they were. It will be made even after a restart, and asking again before then makes no second one. " +
-    "If an attempt is on the wire, it comes after that, unless that one delivers. A `held` delivery may be " +
-    "attempted too, to see if its receiver is back.",
+    "Outside the ladder: a 2xx makes the delivery `delivered`; a failure leaves its rung, its due time and its " +
+    "status as they were. It will be made even after a restart, and asking again before then makes no second one. If " +
+    "an attempt is on the wire, it comes after that, unless that one delivers. A `held` delivery may be attempted " +
+    "too, to see if its receiver is back.",
   params,
   replies: { 202: { description: "It will be made now.", schema: WholeDelivery, example: aWholeDelivery } },
   problems: ["delivery_settled", "endpoint_disabled", "endpoint_damaged", "gone"],

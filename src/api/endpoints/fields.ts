@@ -71,7 +71,7 @@ const ASKED = {
   url: asked({
     wire: "url",
     reads: ({ urlPolicy }) => address(urlPolicy),
-    shape: described(v.string(), "In the form that the WHATWG URL standard gives it."),
+    shape: described(v.string(), "As the WHATWG URL standard writes it."),
     show: ({ url }) => url,
     example: "https://example.com/hook",
   }),
@@ -109,7 +109,7 @@ const ASKED = {
     reads: () =>
       described(
         v.nullable(rate(100_000)),
-        "At most so many attempts begin in a second. At least 0.001: one in a quarter of an hour.",
+        "The most attempts that begin in a second. At least 0.001, which is about one in a quarter of an hour.",
       ),
     shape: v.nullable(v.number()),
     show: ({ ratePerSecond }) => ratePerSecond,
@@ -122,7 +122,7 @@ const ASKED = {
         v.nullable(
           v.pipe(v.number(), v.integer("invalid_type: must be a whole number"), v.minValue(1), v.maxValue(10_000)),
         ),
-        "A ceiling for the adaptive cap.",
+        "The most attempts at once: the ceiling of the adaptive cap.",
       ),
     shape: v.nullable(Count),
     show: ({ maxInFlight }) => maxInFlight,
@@ -141,7 +141,7 @@ const ASKED = {
     reads: () =>
       described(
         v.picklist(["hold", "skip"]),
-        "Whether its events are kept while it is disabled, or never become deliveries.",
+        "While it is disabled: `hold` keeps its events, `skip` makes no deliveries of them.",
       ),
     shape: v.picklist(["hold", "skip"]),
     show: ({ whenDisabled }) => whenDisabled,
@@ -150,7 +150,7 @@ const ASKED = {
   uid: asked({
     wire: "uid",
     reads: () => described(v.nullable(uidSchema.entries.uid), "Your own name for it, unique within the tenant."),
-    shape: described(v.nullable(v.string()), "The registrant's own name for it, unique within the tenant."),
+    shape: described(v.nullable(v.string()), "The name it was registered under, unique within the tenant."),
     show: ({ uid }) => uid,
     example: null,
   }),
@@ -166,9 +166,9 @@ const ASKED = {
 
 export const DamagedParts = described(
   v.array(v.picklist(ENDPOINT_PARTS)),
-  "What cannot be read. A secret is mended by a rotation with `overlap_seconds` 0, anything else by a change that gives it anew.",
+  "What cannot be read. A rotation with `overlap_seconds` 0 repairs a secret; a change that sets it again repairs anything else.",
 );
-export const DamagedReason = described(v.string(), "In what way; for people.");
+export const DamagedReason = described(v.string(), "How it is damaged, for people.");
 
 /** What callers cannot set, by whether it is shown before or after what they can. */
 const FIRST = [
@@ -180,14 +180,14 @@ const LAST = [
     wire: "disabled_reason",
     shape: described(
       v.nullable(v.picklist(DISABLED_REASONS)),
-      "Why the daemon disabled it by itself: its receiver answered 410 (`gone`), or nothing succeeded for long (`failing`).",
+      "Why the daemon disabled it by itself: its receiver answered 410 (`gone`), or nothing has succeeded for a long time (`failing`).",
     ),
     show: ({ disabledReason }) => disabledReason,
     example: null,
   }),
   shown({
     wire: "secret_switches_at",
-    shape: described(v.nullable(Instant), "While a rotation is under way: when the next signing secret takes over."),
+    shape: described(v.nullable(Instant), "During a rotation: when the next signing secret takes over."),
     show: ({ secretSwitchesAt }) => formatInstantOrNull(secretSwitchesAt),
     example: null,
   }),
@@ -195,7 +195,7 @@ const LAST = [
     wire: "damaged",
     shape: described(
       v.nullable(v.object({ parts: DamagedParts, reason: DamagedReason })),
-      "What of the endpoint the store cannot read any more; null when all is well. Nothing is sent meanwhile, and what it is owed waits.",
+      "What of the endpoint the store can no longer read; null if all is well. Until it is repaired nothing is sent, and its deliveries wait.",
     ),
     show: ({ damaged }) => damaged,
     example: null,
@@ -240,7 +240,7 @@ export function presentEndpoint(endpoint: Endpoint): Record<string, unknown> {
 
 function address(urlPolicy: UrlPolicy) {
   return v.pipe(
-    described(v.string(), "Public https, without user or fragment, port 443 or 8443 unless the daemon allows more."),
+    described(v.string(), "Public https, without user or fragment, on port 443 or 8443 unless the daemon allows more."),
     v.metadata({ format: "uri", maxLength: MAX_URL_BYTES }),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
       const checked = checkEndpointUrl(dataset.value, urlPolicy);
@@ -260,7 +260,7 @@ function metadata() {
       "invalid_type: holds a number that would not come out as it came in; give it as a string",
     ),
     v.check(fits, `too_long: must be at most ${MAX_METADATA_BYTES} bytes of JSON`),
-    v.metadata({ description: `Yours; at most ${MAX_METADATA_BYTES} bytes of JSON.` }),
+    v.metadata({ description: `For your own use: at most ${MAX_METADATA_BYTES} bytes of JSON.` }),
   );
 }
 

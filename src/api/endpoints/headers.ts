@@ -92,7 +92,8 @@ export function headers(signatureHeader: string) {
     v.metadata({
       additionalProperties: { type: "string", maxLength: MAX_HEADER_BYTES },
       maxProperties: MAX_HEADERS,
-      description: "Sent with each attempt: names of RFC 9110, visible ASCII values, none that webhookd sets itself.",
+      description:
+        "Sent with each attempt. Names as in RFC 9110, values of visible ASCII; none that webhookd sets itself.",
     }),
     v.transform((checked) => checked as Record<string, string>),
   );

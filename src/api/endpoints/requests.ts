@@ -38,8 +38,10 @@ export function replacementSchema(rules: RegistrationRules) {
     "EndpointReplacement",
     v.strictObject({
       ...entries,
-      enabled: v.optional(described(bare.enabled!, "Left out it stays as it is; a new endpoint is enabled.")),
-      uid: v.optional(described(bare.uid!, "Only needed where the path holds an id: left out, it has none then.")),
+      enabled: v.optional(described(bare.enabled!, "By default it stays as it is; a new endpoint is enabled.")),
+      uid: v.optional(
+        described(bare.uid!, "Only needed if the path holds an id. Without it the endpoint then has no `uid`."),
+      ),
     }),
   );
 }
@@ -68,7 +70,7 @@ export function changeSchema(rules: RegistrationRules) {
       held: v.optional(
         described(
           v.picklist(["release", "cancel"]),
-          "With `enabled: true`: whether what was held is sent, the default, or becomes `cancelled`.",
+          "With `enabled: true`: what was held is sent (`release`, the default) or becomes `cancelled`.",
         ),
       ),
     }),

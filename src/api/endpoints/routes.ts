@@ -32,9 +32,9 @@ import {
 
 const PATH = "/v1/webhooks";
 const SMALL_BODY = { maxBytes: 64 * 1024 };
-const Enabled = flagParameter("enabled", "Only endpoints that are enabled, or that are not.");
+const Enabled = flagParameter("enabled", "Only endpoints that are enabled, or only those that are not.");
 const ChosenType = textParameter("type", "Only endpoints that chose this event type.");
-const ChosenTypeBefore = deprecated(textParameter("event_type", "What `type` was called before: use that."));
+const ChosenTypeBefore = deprecated(textParameter("event_type", "The old name of `type`; use that."));
 const Url = textParameter("url", "Only endpoints with this URL.");
 const Uid = textParameter("uid", "Only the endpoint with this `uid`.");
 

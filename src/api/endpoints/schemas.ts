@@ -17,7 +17,10 @@ export const Health = titled(
     last_success_at: v.nullable(Instant),
     last_failure_at: v.nullable(Instant),
     consecutive_failures: described(Count, "Failed attempts since the last success, or since it was enabled."),
-    pending: described(Some, "Deliveries that are so now, counted up to the maximum; so are the next two."),
+    pending: described(
+      Some,
+      "Deliveries that are pending now, counted up to the maximum. The same holds for the next two.",
+    ),
     held: Some,
     failed: Some,
   }),
@@ -56,7 +59,7 @@ export function presentHealth(health: EndpointHealth) {
 }
 
 const params = { id: "ep" };
-const IF_MATCH = "The `ETag` that was read: only if nothing has changed the endpoint since.";
+const IF_MATCH = "The `ETag` that you read: the change is made only if nobody has changed the endpoint since.";
 
 const CHANGED = {
   description: "The endpoint as it is now.",
@@ -77,8 +80,8 @@ export const registerEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Register an endpoint",
   description:
-    "From now on events of its types go to this URL. The answer is the only one that holds `signing_secret` without " +
-    "scope `secrets`: give it to whoever verifies what arrives.",
+    "From now on events of its types go to this URL. Only this answer has `signing_secret` without the " +
+    "scope `secrets`: give it to the people who verify what arrives.",
   example: { url: "https://example.com/hook", events: ["budget.exceeded"] },
   replies: {
     201: REGISTERED,
@@ -102,7 +105,7 @@ export const getEndpoint: Operation = {
   params,
   replies: {
     200: {
-      description: "The endpoint, and how it fares.",
+      description: "The endpoint, with its health.",
       schema: EndpointWithHealth,
       example: { ...anEndpoint, health: aHealth },
       headers: ["etag"],
@@ -115,12 +118,12 @@ export const changeEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Change, disable or enable an endpoint",
   description:
-    "A merge-patch (RFC 7396) of what it was registered with: what is left out stays, null gives a field its default " +
-    "back, `headers` and `metadata` are merged. Deliveries that wait are made with the settings of the moment of the " +
-    "attempt; changed `events` touch later events only. With `enabled: false` it is answered once nothing more is " +
-    'started for the endpoint, and what it is owed from then on is held, or with `when_disabled: "skip"` never made. ' +
-    "With `enabled: true` what was held is sent, slowly at first, unless `held` is `cancel`. What is `damaged` has to be " +
-    "given anew in the same change, each of its `headers` by name, or with null.",
+    "A merge-patch (RFC 7396) of the registration: what is left out stays, null gives a field its default " +
+    "back, `headers` and `metadata` are merged. Waiting deliveries use the settings at the moment of the " +
+    "attempt; changed `events` touch only later events. With `enabled: false` the answer comes once nothing more " +
+    'starts for the endpoint. From then on its deliveries are held or, with `when_disabled: "skip"`, not made. ' +
+    "With `enabled: true`, what was held is sent, slowly at first, unless `held` is `cancel`. What is `damaged` must be " +
+    "set again in the same change: each of its `headers` by name, or `headers` to null.",
   params,
   headers: { "If-Match": IF_MATCH },
   example: { enabled: true, held: "release" },
@@ -131,17 +134,17 @@ export const changeEndpoint: Operation = {
 export const putEndpoint: Operation = {
   id: "putEndpoint",
   tag: "Endpoints",
-  summary: "Make an endpoint be exactly this",
+  summary: "Register or replace an endpoint",
   description:
-    "At `uid:` and your own name for it, an endpoint is made if there is none of that name, and replaced if there is: " +
-    "safe to send again and from several places at once, as at each deploy. At an id it is replaced. What is left out " +
-    "has its default, but for `enabled`, which then stays as it is. The signing secret stays, and is shown only when the " +
-    "endpoint is made.",
+    "With `uid:` and your own name for it, an endpoint is registered if there is none with that name, and replaced " +
+    "if there is: safe to repeat, and from several places at once, for example at each deploy. With an id it is " +
+    "replaced. What is left out gets its default, except `enabled`, which stays as it is. The signing secret stays, " +
+    "and is shown only when the endpoint is registered.",
   params,
   headers: { "If-Match": IF_MATCH, "If-None-Match": "`*`: only if there is no such endpoint yet." },
   example: { url: "https://example.com/hook", events: ["budget.exceeded"] },
   replies: {
-    200: { ...CHANGED, description: "It was there, and is this now." },
+    200: { ...CHANGED, description: "It was there and is replaced." },
     201: { ...REGISTERED, description: "It is registered." },
   },
   problems: ["already_created", "endpoint_limit", "precondition_failed"],
@@ -152,10 +155,10 @@ export const deleteEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Delete an endpoint",
   description:
-    "Answered once nothing more is started for it. Its open deliveries become `cancelled`; its history stays until " +
-    "retention takes it.",
+    "The answer comes once nothing more starts for it. Its open deliveries become `cancelled`; its history stays " +
+    "until retention removes it.",
   params,
-  replies: { 204: { description: "It is gone." } },
+  replies: { 204: { description: "It is deleted." } },
 };
 
 export const sendTestEvent: Operation = {
@@ -163,17 +166,17 @@ export const sendTestEvent: Operation = {
   tag: "Endpoints",
   summary: "Send a test event",
   description:
-    "The sample of an event type, by default the first that the endpoint chose, goes to this endpoint alone: one " +
-    "attempt, outside the ladder, on a disabled endpoint too. Lists and statistics leave it out. With `wait=true` the " +
-    "answer comes when the attempt was made and holds all of what the receiver said, up to 16 KiB (names and values of " +
-    "headers are held to 16 KiB too, the separators between them not counted). When no attempt was made within 15 s, " +
-    "because nothing can be sent now, the answer is 202 and the attempt follows later. While the " +
-    "daemon is paused the attempt waits for somebody to resume, and the answer is 202 at once.",
+    "Sends the sample of an event type, by default the first that the endpoint chose, to this endpoint alone: one " +
+    "attempt, outside the ladder, even if the endpoint is disabled. Lists and statistics leave it out. With " +
+    "`wait=true` the answer comes after the attempt and has everything that the receiver answered, up to 16 KiB (and " +
+    "up to 16 KiB of names and values of headers, without the separators between them). If no attempt was made " +
+    "within 15 s, because nothing can be sent now, the answer is 202 and the attempt follows later. While all " +
+    "sending is paused, the answer is 202 at once and the attempt waits until somebody resumes.",
   params,
   example: { type: "budget.exceeded" },
   replies: {
     200: {
-      description: "It was made, successful or not.",
+      description: "The attempt was made, successful or not.",
       schema: Attempt,
       example: { ...anAttempt, trigger: "test", retry: null },
     },

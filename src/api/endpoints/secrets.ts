@@ -23,7 +23,7 @@ const RotateBody = v.strictObject({
   overlap_seconds: v.optional(
     described(
       v.pipe(v.number(), v.integer("invalid_type: must be a whole number"), v.minValue(0), v.maxValue(7 * DAY_SECONDS)),
-      "How long the current secret goes on signing, so that receivers can be given the next one; 0 switches at once.",
+      "How long the current secret goes on signing, so that you can give receivers the next one. 0 switches at once.",
     ),
     DAY_SECONDS,
   ),
@@ -36,7 +36,7 @@ const RotateBody = v.strictObject({
           "invalid_secret: must be whsec_ and the base64 of 24 to 64 bytes, or 16 to 256 visible ASCII characters",
         ),
       ),
-      "One brought along from another provider; a new one is made if there is none.",
+      "A secret that you bring from another provider. By default a new one is made.",
     ),
   ),
 });
@@ -44,9 +44,12 @@ const RotateBody = v.strictObject({
 export const SigningSecrets = titled(
   "SigningSecrets",
   v.object({
-    signing_secret: described(v.string(), "Signs `X-Service-Signature`, and `webhook-signature` beside the next one."),
+    signing_secret: described(
+      v.string(),
+      "Signs `X-Service-Signature` and, together with the next one, `webhook-signature`.",
+    ),
     next_signing_secret: v.optional(
-      described(v.string(), "Only during a rotation: signs `webhook-signature` already, and takes over afterwards."),
+      described(v.string(), "Only during a rotation: already signs `webhook-signature`, and takes over afterwards."),
     ),
     switches_at: v.optional(described(Instant, "Only during a rotation: when the next secret takes over.")),
   }),
@@ -67,7 +70,13 @@ export const getSecret: Operation = {
   tag: "Endpoints",
   summary: "Look at an endpoint's signing secrets",
   params,
-  replies: { 200: { description: "What signs, and what will.", schema: SigningSecrets, example: { signing_secret } } },
+  replies: {
+    200: {
+      description: "The current secret, and the next one during a rotation.",
+      schema: SigningSecrets,
+      example: { signing_secret },
+    },
+  },
   problems: ["endpoint_damaged"],
 };
 
@@ -76,10 +85,11 @@ export const rotateSecret: Operation = {
   tag: "Endpoints",
   summary: "Rotate the signing secret",
   description:
-    "Receivers that verify `X-Service-Signature` must accept **a list of secrets**: add the next one from this answer " +
-    "before `switches_at`, and take the old one off afterwards. Until then the current secret signs that header, and " +
-    "both sign `webhook-signature`; then the next one takes over by itself. Answered once everything that is sent is " +
-    "signed so. A secret that cannot be read (`damaged`) is replaced by a rotation with `overlap_seconds` 0.",
+    "Receivers that verify `X-Service-Signature` must accept **a list of secrets**: add the next one from this " +
+    "answer before `switches_at`, and remove the old one afterwards. Until then the current secret signs that " +
+    "header, and both sign `webhook-signature`; then the next one takes over by itself. The answer comes once " +
+    "everything that is sent is signed that way. A rotation with `overlap_seconds` 0 replaces a secret that cannot " +
+    "be read (`damaged`).",
   params,
   example: { overlap_seconds: 86_400 },
   replies: { 200: { description: "Both are in use.", schema: SigningSecrets, example: someSecrets } },
@@ -89,8 +99,9 @@ export const rotateSecret: Operation = {
 export const completeRotation: Operation = {
   id: "completeRotation",
   tag: "Endpoints",
-  summary: "Let the next secret take over now",
-  description: "For when all receivers have it. Answered once nothing more is signed with the old one.",
+  summary: "Complete a rotation now",
+  description:
+    "Use it once all receivers have the next secret. The answer comes once nothing more is signed with the old one.",
   params,
   replies: {
     200: {
@@ -106,7 +117,7 @@ export const abandonRotation: Operation = {
   id: "abandonRotation",
   tag: "Endpoints",
   summary: "Abandon the next secret",
-  description: "The current one goes on signing alone. Answered once nothing more is signed with the next one.",
+  description: "The current one goes on signing alone. The answer comes once nothing more is signed with the next one.",
   params,
   replies: { 204: { description: "The next secret is forgotten." } },
   problems: ["not_rotating", "endpoint_damaged"],

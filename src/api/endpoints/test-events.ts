@@ -17,7 +17,7 @@ import { sendTestEvent } from "./schemas.ts";
 
 /** What an attempt may take beyond its own time limit: its turn, the rest of the answer's body, the commit. */
 const SLACK_MS = 5000;
-const Wait = flagParameter("wait", "Answers with the attempt, once it was made.", false);
+const Wait = flagParameter("wait", "Wait for the attempt, and answer with it.", false);
 
 const TestBody = v.strictObject({
   type: v.optional(described(v.string(), "An event type; by default the first that the endpoint chose.")),

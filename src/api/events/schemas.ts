@@ -159,8 +159,8 @@ export const replayEvent: Operation = {
   summary: "Replay a failed event",
   description:
     "Its failed deliveries go back to `pending`, due now, on a fresh ladder: the same id, the same bytes. What is " +
-    "pending elsewhere is not touched. `endpoint` narrows it to one endpoint, `force` also sends delivered ones. If you call it twice " +
-    "in a row, the second answer is `event_not_failed`.",
+    "pending elsewhere is not touched. `endpoint` narrows it to one endpoint, `force` also sends delivered ones. If " +
+    "you call it twice in a row, the second answer is `event_not_failed`.",
   params,
   example: { endpoint: anAttempt.endpoint },
   replies: {
@@ -174,8 +174,8 @@ export const cancelEvent: Operation = {
   tag: "Events",
   summary: "Send no more of an event",
   description:
-    "Its open deliveries become `cancelled`, for good. What is on the wire is recorded, and a 2xx still makes it `delivered`" +
-    ". What was delivered or has failed stays as it is; if nothing is open, nothing changes.",
+    "Its open deliveries become `cancelled`, for good. What is on the wire is recorded, and a 2xx still makes it " +
+    "`delivered`. What was delivered or has failed stays as it is; if nothing is open, nothing changes.",
   params,
   example: { endpoint: anAttempt.endpoint },
   replies: {
@@ -192,8 +192,9 @@ export const eraseEvent: Operation = {
   tag: "Events",
   summary: "Erase an event's data",
   description:
-    "Its data and everything that receivers answered are erased; the history stays. Open deliveries become `cancelled`, and " +
-    "it cannot be replayed. What is on the wire ends within its time limit, and its answer is not kept.",
+    "Its data and everything that receivers answered are erased; the history stays. Open deliveries become " +
+    "`cancelled`, and it cannot be replayed. What is on the wire ends within its time limit, and its answer is not " +
+    "kept.",
   params,
   replies: { 204: { description: "Nothing of it is kept." } },
 };

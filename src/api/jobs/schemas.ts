@@ -154,10 +154,10 @@ export const createJob: Operation = {
   tag: "Jobs",
   summary: "Act on many deliveries",
   description:
-    "The set is fixed before the answer: what comes later is not in it, and what no longer qualifies when its " +
-    "turn comes is skipped. `dry_run` shows it first, `expect` refuses a set of another size. The pace holds for each " +
-    "endpoint, and fresh events never wait behind a job. A job survives a restart and repeats only what was " +
-    "on the wire.",
+    "The set is fixed before the answer: what comes later is not in it, and what no longer qualifies when its turn " +
+    "comes is skipped. `dry_run` shows it first, `expect` refuses a set of another size. The pace holds for each " +
+    "endpoint, and fresh events never wait behind a job. A job survives a restart and repeats only what was on the " +
+    "wire.",
   example: aJobDraft,
   replies: {
     200: { description: "What the job would work on. Nothing was changed.", schema: JobPlan, example: aJobPlan },

@@ -34,9 +34,9 @@ const IDEMPOTENCY_KEY_HEADER = {
   name: "Idempotency-Key",
   in: "header",
   description:
-    "For requests that you may have to repeat: the same key and request within 24 h (`[server] idempotency`) get " +
-    "the first 2xx answer again, and nothing is done twice. With another request the answer is `idempotency_mismatch`. Keys " +
-    "belong to a tenant.",
+    "For requests that you may have to repeat: the same key and request within 24 h (`[server] idempotency`) get the " +
+    "first 2xx answer again, and nothing is done twice. With another request the answer is `idempotency_mismatch`. " +
+    "Keys belong to a tenant.",
   schema: { type: "string", pattern: IDEMPOTENCY_KEY.source },
 };
 

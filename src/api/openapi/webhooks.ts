@@ -45,8 +45,8 @@ function delivery({ name, description, source, schema, sample }: EventType, para
       "2XX": { description: "Taken. Answer within 10 s, before you process the event. The response body is not used." },
       default: {
         description:
-          "Any other status is a failure, including a redirect (which is not followed) and no answer within 10 s. The same bytes " +
-          "come again on the ladder, by default after 30 s, 2 min, 10 min, 1 h, 6 h and 24 h.",
+          "Any other status is a failure, including a redirect (which is not followed) and no answer within 10 s. " +
+          "The same bytes come again on the ladder, by default after 30 s, 2 min, 10 min, 1 h, 6 h and 24 h.",
       },
     },
   };

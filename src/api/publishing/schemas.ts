@@ -120,7 +120,8 @@ export const publishBatch: Operation = {
   summary: "Publish many events at once",
   description:
     "All or nothing: if one event is bad, its index is named and none is stored. At most 4 MiB, and at most 20,000 " +
-    "deliveries (`fan_out_too_large`). As `application/x-ndjson` it is one event per line, and `/events/3` is the fourth line.",
+    "deliveries (`fan_out_too_large`). As `application/x-ndjson` it is one event per line, and `/events/3` is the " +
+    "fourth line.",
   headers: TRACE,
   example: { events: [aDraft] },
   line: aDraft,

@@ -20,10 +20,10 @@ export const streamChanges: Operation = {
   description:
     "`ready` comes first. `attempt` is an attempt that was recorded, with the `status` that it gave its delivery; " +
     "`delivery` one that became pending (published or replayed, even if its endpoint is disabled) or was cancelled; " +
-    "`endpoint` one that was changed or deleted. They come four times a second; beyond 100, the rest comes " +
-    "as `counts`. After a disconnect, send `Last-Event-ID`: then comes what you missed, or `reload` if that is no " +
-    "longer kept and you must read the lists again. Tests are left out. A client that does not read is cut off; the stream " +
-    "ends when the daemon stops or its key is revoked.",
+    "`endpoint` one that was changed or deleted. They come four times a second; beyond 100, the rest comes as " +
+    "`counts`. After a disconnect, send `Last-Event-ID`: then comes what you missed, or `reload` if that is no " +
+    "longer kept and you must read the lists again. Tests are left out. A client that does not read is cut off; the " +
+    "stream ends when the daemon stops or its key is revoked.",
   headers: { "Last-Event-ID": "The last id that this client was given." },
   replies: {
     200: {
