@@ -1,5 +1,4 @@
 /** The API: its resources as one table of routes, and the pipeline that every request passes. */
-import { randomFillSync } from "node:crypto";
 import { catalogue } from "../domain/built-in-types.ts";
 import { attemptRoutes } from "./attempts/routes.ts";
 import { auditRoutes } from "./daemon/audit.ts";
@@ -22,7 +21,7 @@ import { jobRoutes } from "./jobs/routes.ts";
 import { keyRoutes } from "./keys/routes.ts";
 import { descriptionRoutes } from "./openapi/description.ts";
 import type { ApiParts } from "./parts.ts";
-import { Pipeline } from "./pipeline/pipeline.ts";
+import { Pipeline, pooledRandom } from "./pipeline/pipeline.ts";
 import { rejection } from "./pipeline/problem.ts";
 import type { Route } from "./pipeline/route.ts";
 import { publishRoutes } from "./publishing/routes.ts";
@@ -49,13 +48,12 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     catalogue: { types: catalogue(given.config.eventTypes), checkData: undefined },
     ...given,
   };
-  const { types } = parts.catalogue;
   const routes: Route[] = [
     ...healthRoutes(parts),
     ...metricsRoutes(parts),
-    ...publishRoutes(parts, types),
+    ...publishRoutes(parts),
     ...eventRoutes(parts),
-    ...eventTypeRoutes(types),
+    ...eventTypeRoutes(parts),
     ...withdrawalRoutes(parts),
     ...deliveryRoutes(parts),
     ...attemptRoutes(parts),
@@ -63,10 +61,10 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...failureRoutes(parts),
     ...statisticsRoutes(parts),
     ...streamRoutes(parts),
-    ...endpointRoutes(parts, types),
-    ...replacementRoutes(parts, types),
+    ...endpointRoutes(parts),
+    ...replacementRoutes(parts),
     ...secretRoutes(parts),
-    ...testEventRoutes(parts, types),
+    ...testEventRoutes(parts),
     ...keyRoutes(parts),
     ...auditRoutes(parts),
     ...statusRoutes(parts),
@@ -74,26 +72,12 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...backupRoutes(parts),
     ...secretKeyRoutes(parts),
     ...tenantRoutes(parts),
-    ...descriptionRoutes(parts, types, () => routes),
+    ...descriptionRoutes(parts, () => routes),
   ];
   const pipeline = new Pipeline(routes, parts);
   return {
     routes,
     reject: rejection(() => pipeline.newRequestId()),
     handler: (trusted) => pipeline.handler(trusted),
-  };
-}
-
-/** One call of the generator for many small draws. */
-function pooledRandom(): (length: number) => Uint8Array {
-  let pool = Buffer.alloc(0);
-  let used = 0;
-  return (length) => {
-    if (used + length > pool.length) {
-      pool = randomFillSync(Buffer.allocUnsafeSlow(Math.max(4096, length)));
-      used = 0;
-    }
-    used += length;
-    return pool.subarray(used - length, used);
   };
 }

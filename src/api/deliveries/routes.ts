@@ -17,45 +17,6 @@ const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint
 const Event = idParameter("event", "evt", "Only deliveries of this event.");
 
 export function deliveryRoutes(parts: ApiParts): Route[] {
-  const { store, deliveries } = parts;
-
-  async function list({ principal, query }: Call): Promise<Reply> {
-    const tenant = tenantToRead(principal, namedTenant(query));
-    const names = { type: Type.read(query), endpoint: Endpoint.read(query), event: Event.read(query) };
-    await requireNames(parts, tenant, names);
-    const page = await store.reads.listDeliveries({
-      ...pageOf(query, tenant),
-      ...periodOf(query),
-      ...resultOf(query),
-      ...names,
-      status: Status.read(query),
-      test: Test.read(query) ?? false,
-    });
-    const answer = { data: page.data.map(presentDelivery), next_cursor: page.nextCursor };
-    return json(200, answer, linkTo(PATH, query, page.nextCursor));
-  }
-
-  async function shown(status: number, { principal, params, query }: Call): Promise<Reply> {
-    const tenant = tenantToRead(principal, namedTenant(query));
-    const delivery = await store.reads.getDelivery(tenant, idOf(params));
-    if (delivery === null) throw notFound();
-    return json(status, presentDelivery(delivery));
-  }
-
-  async function attemptNow(call: Call): Promise<Reply> {
-    const { principal, params, query, now, request } = call;
-    const tenant = tenantToRead(principal, namedTenant(query));
-    const once = request && { ...request, answer: requestedText };
-    const id = idOf(params);
-    const delivery = await store.reads.getDelivery(tenant, id);
-    const endpoint = delivery && (await store.endpoints.get(tenant, delivery.endpoint));
-    if (endpoint?.damaged) throw damagedEndpoint(endpoint.damaged);
-    const requested = await store.deliveries.requestAttempt(tenant, id, now, once);
-    if (requested.result !== "requested") throw refusal(requested.result);
-    deliveries.attempt(requested);
-    return shown(202, call);
-  }
-
   const one = [TenantParameter];
   return [
     {
@@ -64,7 +25,7 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
       access: "read",
       query: [...PAGE_PARAMETERS, Status, Type, Endpoint, Event, ...RESULT, ...PERIOD, Test],
       operation: listDeliveries,
-      handle: list,
+      handle: (call) => list(parts, call),
     },
     {
       method: "GET",
@@ -72,7 +33,7 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
       access: "read",
       query: one,
       operation: getDelivery,
-      handle: (call) => shown(200, call),
+      handle: (call) => shown(parts, 200, call),
     },
     {
       method: "POST",
@@ -82,10 +43,49 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
       audit: "delivery.attempt",
       operation: attemptDelivery,
       // As the delivery is by now: what its receiver answered is kept in one place, where it can be erased.
-      again: (call) => shown(202, call),
-      handle: attemptNow,
+      again: (call) => shown(parts, 202, call),
+      handle: (call) => attemptNow(parts, call),
     },
   ];
+}
+
+async function list(parts: ApiParts, { principal, query }: Call): Promise<Reply> {
+  const { store } = parts;
+  const tenant = tenantToRead(principal, namedTenant(query));
+  const names = { type: Type.read(query), endpoint: Endpoint.read(query), event: Event.read(query) };
+  await requireNames(parts, tenant, names);
+  const page = await store.reads.listDeliveries({
+    ...pageOf(query, tenant),
+    ...periodOf(query),
+    ...resultOf(query),
+    ...names,
+    status: Status.read(query),
+    test: Test.read(query) ?? false,
+  });
+  const answer = { data: page.data.map(presentDelivery), next_cursor: page.nextCursor };
+  return json(200, answer, linkTo(PATH, query, page.nextCursor));
+}
+
+async function shown({ store }: ApiParts, status: number, { principal, params, query }: Call): Promise<Reply> {
+  const tenant = tenantToRead(principal, namedTenant(query));
+  const delivery = await store.reads.getDelivery(tenant, idOf(params));
+  if (delivery === null) throw notFound();
+  return json(status, presentDelivery(delivery));
+}
+
+async function attemptNow(parts: ApiParts, call: Call): Promise<Reply> {
+  const { store, deliveries } = parts;
+  const { principal, params, query, now, request } = call;
+  const tenant = tenantToRead(principal, namedTenant(query));
+  const once = request && { ...request, answer: requestedText };
+  const id = idOf(params);
+  const delivery = await store.reads.getDelivery(tenant, id);
+  const endpoint = delivery && (await store.endpoints.get(tenant, delivery.endpoint));
+  if (endpoint?.damaged) throw damagedEndpoint(endpoint.damaged);
+  const requested = await store.deliveries.requestAttempt(tenant, id, now, once);
+  if (requested.result !== "requested") throw refusal(requested.result);
+  deliveries.attempt(requested);
+  return shown(parts, 202, call);
 }
 
 function idOf({ id = "" }: Call["params"]): string {

@@ -1,6 +1,5 @@
 /** Making an endpoint be what a body says: replaced if it is there, made if its uid names none yet. */
 import { DEFAULT_SETTINGS, type Endpoint, type EndpointSettings } from "../../domain/endpoint.ts";
-import type { EventType } from "../../domain/event-type.ts";
 import { newId } from "../../domain/id.ts";
 import { newSigningSecret } from "../../domain/secret.ts";
 import type { ApiParts } from "../parts.ts";
@@ -11,75 +10,73 @@ import { json, type Call, type Reply, type Route } from "../pipeline/route.ts";
 import { checked, validationFailed } from "../pipeline/validation.ts";
 import { etagOf, requireMatch } from "./etag.ts";
 import { uidSchema, presentEndpoint } from "./fields.ts";
-import { replacementSchema, type Replacement, readReplacement } from "./requests.ts";
+import { replacementSchema, type Replacement, readReplacement, rulesFor } from "./requests.ts";
 import { registered, requireForValues } from "./routes.ts";
 import { putEndpoint } from "./schemas.ts";
 
-export function replacementRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
-  const { store, deliveries, config, random } = parts;
-  const signatureHeader = config.signature.header;
-  const rulesFor = (tenant: string) => ({ types, signatureHeader, urlPolicy: parts.urlPolicy(tenant) });
-
-  async function put(call: Call): Promise<Reply> {
-    const uid = uidOf(call);
-    return uid === null ? replace(call) : replaceOrMake(call, uid);
-  }
-
-  async function replace(call: Call): Promise<Reply> {
-    const id = await endpointId(store, call);
-    const tenant = tenantToRead(call.principal, namedTenant(call.query));
-    const owner = tenant ?? (await store.endpoints.tenantOf(id));
-    if (owner === null) throw notFound();
-    const given = read(call, owner);
-    const settings = (_: EndpointSettings, endpoint: Endpoint) => settingsOf(call, given, endpoint, given.uid ?? null);
-    const endpoint = await store.endpoints.update(tenant, id, settings, call.now);
-    if (endpoint === null) throw notFound();
-    return replaced(endpoint);
-  }
-
-  async function replaceOrMake(call: Call, name: string): Promise<Reply> {
-    const { principal, query, now } = call;
-    const tenant = tenantToWrite(principal, namedTenant(query));
-    const given = read(call, tenant);
-    const { uid } = checked(uidSchema, { uid: name });
-    if (given.uid !== undefined && given.uid !== uid) {
-      const detail = "is another one than the path names: leave it out";
-      throw validationFailed([{ pointer: "/uid", code: "conflicting_fields", detail }]);
-    }
-    const signingSecret = newSigningSecret(random(32));
-    const { endpoint, isNew } = await store.endpoints.put(
-      { id: newId("ep", now, random(10)), tenant, uid, signingSecret },
-      (before) => settingsOf(call, given, before, uid),
-      config.endpoints.maxPerTenant,
-      now,
-    );
-    call.isAbout(endpoint.id);
-    return isNew ? registered(endpoint, signingSecret) : replaced(endpoint);
-  }
-
-  function read({ principal, body }: Call, tenant: string): Replacement {
-    const given = readReplacement(body, rulesFor(tenant));
-    requireForValues(principal, given.headers);
-    return given;
-  }
-
-  async function replaced(endpoint: Endpoint): Promise<Reply> {
-    await deliveries.refresh(endpoint.id);
-    return json(200, presentEndpoint(endpoint), [etagOf(endpoint)]);
-  }
-
+export function replacementRoutes(parts: ApiParts): Route[] {
   return [
     {
       method: "PUT",
       path: "/v1/webhooks/:id",
       access: "manage",
       query: [TenantParameter],
-      body: { maxBytes: 64 * 1024, schema: replacementSchema(rulesFor("")) },
+      body: { maxBytes: 64 * 1024, schema: replacementSchema(rulesFor(parts, "")) },
       audit: "endpoint.put",
       operation: putEndpoint,
-      handle: put,
+      handle: (call) => put(parts, call),
     },
   ];
+}
+
+async function put(parts: ApiParts, call: Call): Promise<Reply> {
+  const uid = uidOf(call);
+  return uid === null ? replace(parts, call) : replaceOrMake(parts, call, uid);
+}
+
+async function replace(parts: ApiParts, call: Call): Promise<Reply> {
+  const { store } = parts;
+  const id = await endpointId(store, call);
+  const tenant = tenantToRead(call.principal, namedTenant(call.query));
+  const owner = tenant ?? (await store.endpoints.tenantOf(id));
+  if (owner === null) throw notFound();
+  const given = read(parts, call, owner);
+  const settings = (_: EndpointSettings, endpoint: Endpoint) => settingsOf(call, given, endpoint, given.uid ?? null);
+  const endpoint = await store.endpoints.update(tenant, id, settings, call.now);
+  if (endpoint === null) throw notFound();
+  return replaced(parts, endpoint);
+}
+
+async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise<Reply> {
+  const { store, config, random } = parts;
+  const { principal, query, now } = call;
+  const tenant = tenantToWrite(principal, namedTenant(query));
+  const given = read(parts, call, tenant);
+  const { uid } = checked(uidSchema, { uid: name });
+  if (given.uid !== undefined && given.uid !== uid) {
+    const detail = "is another one than the path names: leave it out";
+    throw validationFailed([{ pointer: "/uid", code: "conflicting_fields", detail }]);
+  }
+  const signingSecret = newSigningSecret(random(32));
+  const { endpoint, isNew } = await store.endpoints.put(
+    { id: newId("ep", now, random(10)), tenant, uid, signingSecret },
+    (before) => settingsOf(call, given, before, uid),
+    config.endpoints.maxPerTenant,
+    now,
+  );
+  call.isAbout(endpoint.id);
+  return isNew ? registered(endpoint, signingSecret) : replaced(parts, endpoint);
+}
+
+function read(parts: ApiParts, { principal, body }: Call, tenant: string): Replacement {
+  const given = readReplacement(body, rulesFor(parts, tenant));
+  requireForValues(principal, given.headers);
+  return given;
+}
+
+async function replaced({ deliveries }: ApiParts, endpoint: Endpoint): Promise<Reply> {
+  await deliveries.refresh(endpoint.id);
+  return json(200, presentEndpoint(endpoint), [etagOf(endpoint)]);
 }
 
 /** What the body leaves out has its default, but for `enabled`: a deploy must not undo what an operator disabled. */

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { DEFAULT_SETTINGS, type Endpoint, type EndpointPart, type EndpointSettings } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { JsonObject } from "../../domain/merge-patch.ts";
+import type { ApiParts } from "../parts.ts";
 import { anObject, described, titled } from "../pipeline/shapes.ts";
 import { checked, readJson } from "../pipeline/validation.ts";
 import { FIELDS, type RegistrationRules } from "./fields.ts";
@@ -10,6 +11,11 @@ import { FIELDS, type RegistrationRules } from "./fields.ts";
 type Fields = Readonly<Record<string, unknown>>;
 
 const DEFAULTS: Partial<EndpointSettings> = DEFAULT_SETTINGS;
+
+/** For an endpoint of this tenant. */
+export function rulesFor({ catalogue, config, urlPolicy }: ApiParts, tenant: string): RegistrationRules {
+  return { types: catalogue.types, signatureHeader: config.signature.header, urlPolicy: urlPolicy(tenant) };
+}
 
 export function registrationSchema(rules: RegistrationRules) {
   return titled("Registration", v.strictObject(registered(rules)));

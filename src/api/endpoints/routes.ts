@@ -1,7 +1,6 @@
 /** Registering endpoints, looking at them, changing and deleting them. */
 import { isDamaged, type Endpoint, type EndpointSettings } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { EventType } from "../../domain/event-type.ts";
 import { newId } from "../../domain/id.ts";
 import { newSigningSecret } from "../../domain/secret.ts";
 import type { ApiParts } from "../parts.ts";
@@ -20,7 +19,15 @@ import { deprecated, flagParameter, invalidQuery, textParameter, type Query } fr
 import { json, NO_CONTENT, type Call, type Reply, type Route } from "../pipeline/route.ts";
 import { etagOf, requireMatch } from "./etag.ts";
 import { presentEndpoint } from "./fields.ts";
-import { changed, requireWhole, changeSchema, registrationSchema, readRegistration, readChange } from "./requests.ts";
+import {
+  changed,
+  requireWhole,
+  changeSchema,
+  registrationSchema,
+  readRegistration,
+  readChange,
+  rulesFor,
+} from "./requests.ts";
 import {
   changeEndpoint,
   deleteEndpoint,
@@ -38,117 +45,18 @@ const ChosenTypeBefore = deprecated(textParameter("event_type", "The old name of
 const Url = textParameter("url", "Only endpoints with this URL.");
 const Uid = textParameter("uid", "Only the endpoint with this `uid`.");
 
-export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
-  const { store, deliveries, config, random } = parts;
-  const signatureHeader = config.signature.header;
-  const rulesFor = (tenant: string) => ({ types, signatureHeader, urlPolicy: parts.urlPolicy(tenant) });
-  const Registration = registrationSchema(rulesFor(""));
-  const Change = changeSchema(rulesFor(""));
-
-  async function register({ principal, query, body, now, request }: Call): Promise<Reply> {
-    const tenant = tenantToWrite(principal, namedTenant(query));
-    const settings = readRegistration(body, rulesFor(tenant));
-    requireForValues(principal, settings.headers);
-    const signingSecret = newSigningSecret(random(32));
-    const endpoint = await store.endpoints.add(
-      { ...settings, id: newId("ep", now, random(10)), tenant, signingSecret },
-      config.endpoints.maxPerTenant,
-      now,
-      request && { ...request, answer: ({ id }) => JSON.stringify([id, principal.keyId]) },
-    );
-    return registered(endpoint, signingSecret);
-  }
-
-  /** Rebuilt from the row, where the secret is sealed; for whoever was shown that before, or may read it. */
-  async function registeredBefore({ principal, query }: Call, remembered: string): Promise<Reply> {
-    const [id, keyId] = JSON.parse(remembered) as [string, string | null];
-    const endpoint = await store.endpoints.get(tenantToRead(principal, namedTenant(query)), id);
-    const target = await store.endpoints.target(id);
-    if (endpoint === null || target === null) throw new WebhookdError("gone", `${id} was deleted since`);
-    if (isDamaged(target)) throw damagedEndpoint(target.damaged);
-    // The secret that the first answer showed, to whoever it was shown to; any other takes the scope.
-    const shown = principal.keyId === keyId && target.secretVersion === 1;
-    if (!shown && !allows(principal, "secrets")) {
-      const detail = `${id} is registered, but its secret was rotated since or shown to another key: see GET secret`;
-      throw new WebhookdError("already_created", detail);
-    }
-    return registered(endpoint, target.signingSecret);
-  }
-
-  async function change(call: Call): Promise<Reply> {
-    const { principal, query, body, now } = call;
-    const id = await endpointId(store, call);
-    const tenant = tenantToRead(principal, namedTenant(query));
-    const owner = tenant ?? (await store.endpoints.tenantOf(id));
-    if (owner === null) throw notFound();
-    const rules = rulesFor(owner);
-    const patch = readChange(body, rules);
-    requireForValues(principal, patch.headers ?? {});
-    const settings = (before: EndpointSettings, endpoint: Endpoint) => {
-      requireMatch(call, endpoint);
-      requireWhole(patch, endpoint);
-      const after = changed(before, patch, rules);
-      requireForMove(principal, before, after);
-      return after;
-    };
-    const endpoint = await store.endpoints.update(tenant, id, settings, now, patch.held);
-    if (endpoint === null) throw notFound();
-    await deliveries.refresh(id);
-    return json(200, presentEndpoint(endpoint), [etagOf(endpoint)]);
-  }
-
-  async function list({ principal, query }: Call): Promise<Reply> {
-    const tenant = tenantToRead(principal, namedTenant(query));
-    const page = await store.endpoints.list({
-      ...pageOf(query, tenant),
-      enabled: Enabled.read(query),
-      eventType: await chosenType(query, tenant),
-      url: normalUrl(Url.read(query)),
-      uid: Uid.read(query),
-    });
-    const answer = { data: page.data.map(presentEndpoint), next_cursor: page.nextCursor };
-    return json(200, answer, linkTo(PATH, query, page.nextCursor));
-  }
-
-  async function chosenType(query: Query, tenant: string | null): Promise<string | undefined> {
-    const parameter = query.has("event_type") ? ChosenTypeBefore : ChosenType;
-    const type = parameter.read(query);
-    if (type !== (ChosenType.read(query) ?? type)) {
-      throw invalidQuery(parameter.name, "is another one than type says: give type alone", "conflicting_fields");
-    }
-    const unknown = await unknownName(parts, tenant, { type });
-    if (unknown !== null) throw invalidQuery(parameter.name, unknown.detail, unknown.code);
-    return type;
-  }
-
-  async function show(call: Call): Promise<Reply> {
-    const { principal, query } = call;
-    const id = await endpointId(store, call);
-    const tenant = tenantToRead(principal, namedTenant(query));
-    const [endpoint, health] = await Promise.all([store.endpoints.get(tenant, id), store.endpoints.health(tenant, id)]);
-    if (endpoint === null || health === null) throw notFound();
-    return json(200, { ...presentEndpoint(endpoint), health: presentHealth(health) }, [etagOf(endpoint)]);
-  }
-
-  async function remove(call: Call): Promise<Reply> {
-    const { principal, query, now } = call;
-    const id = await endpointId(store, call);
-    if (!(await store.endpoints.delete(tenantToRead(principal, namedTenant(query)), id, now))) throw notFound();
-    await deliveries.drop(id);
-    return NO_CONTENT;
-  }
-
+export function endpointRoutes(parts: ApiParts): Route[] {
   return [
     {
       method: "POST",
       path: PATH,
       access: "manage",
       query: [TenantParameter],
-      body: { ...SMALL_BODY, schema: Registration },
+      body: { ...SMALL_BODY, schema: registrationSchema(rulesFor(parts, "")) },
       audit: "endpoint.register",
       operation: registerEndpoint,
-      again: registeredBefore,
-      handle: register,
+      again: (call, remembered) => registeredBefore(parts, call, remembered),
+      handle: (call) => register(parts, call),
     },
     {
       method: "GET",
@@ -156,7 +64,7 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       access: "read",
       query: [...PAGE_PARAMETERS, Enabled, ChosenType, ChosenTypeBefore, Url, Uid],
       operation: listEndpoints,
-      handle: list,
+      handle: (call) => list(parts, call),
     },
     {
       method: "GET",
@@ -164,17 +72,21 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       access: "read",
       query: [TenantParameter],
       operation: getEndpoint,
-      handle: show,
+      handle: (call) => show(parts, call),
     },
     {
       method: "PATCH",
       path: `${PATH}/:id`,
       access: "manage",
       query: [TenantParameter],
-      body: { ...SMALL_BODY, schema: Change, types: ["application/json", "application/merge-patch+json"] },
+      body: {
+        ...SMALL_BODY,
+        schema: changeSchema(rulesFor(parts, "")),
+        types: ["application/json", "application/merge-patch+json"],
+      },
       audit: "endpoint.update",
       operation: changeEndpoint,
-      handle: change,
+      handle: (call) => change(parts, call),
     },
     {
       method: "DELETE",
@@ -183,9 +95,105 @@ export function endpointRoutes(parts: ApiParts, types: ReadonlyMap<string, Event
       query: [TenantParameter],
       audit: "endpoint.delete",
       operation: deleteEndpoint,
-      handle: remove,
+      handle: (call) => remove(parts, call),
     },
   ];
+}
+
+async function register(parts: ApiParts, { principal, query, body, now, request }: Call): Promise<Reply> {
+  const { store, config, random } = parts;
+  const tenant = tenantToWrite(principal, namedTenant(query));
+  const settings = readRegistration(body, rulesFor(parts, tenant));
+  requireForValues(principal, settings.headers);
+  const signingSecret = newSigningSecret(random(32));
+  const endpoint = await store.endpoints.add(
+    { ...settings, id: newId("ep", now, random(10)), tenant, signingSecret },
+    config.endpoints.maxPerTenant,
+    now,
+    request && { ...request, answer: ({ id }) => JSON.stringify([id, principal.keyId]) },
+  );
+  return registered(endpoint, signingSecret);
+}
+
+/** Rebuilt from the row, where the secret is sealed; for whoever was shown that before, or may read it. */
+async function registeredBefore({ store }: ApiParts, { principal, query }: Call, remembered: string): Promise<Reply> {
+  const [id, keyId] = JSON.parse(remembered) as [string, string | null];
+  const endpoint = await store.endpoints.get(tenantToRead(principal, namedTenant(query)), id);
+  const target = await store.endpoints.target(id);
+  if (endpoint === null || target === null) throw new WebhookdError("gone", `${id} was deleted since`);
+  if (isDamaged(target)) throw damagedEndpoint(target.damaged);
+  // The secret that the first answer showed, to whoever it was shown to; any other takes the scope.
+  const shown = principal.keyId === keyId && target.secretVersion === 1;
+  if (!shown && !allows(principal, "secrets")) {
+    const detail = `${id} is registered, but its secret was rotated since or shown to another key: see GET secret`;
+    throw new WebhookdError("already_created", detail);
+  }
+  return registered(endpoint, target.signingSecret);
+}
+
+async function change(parts: ApiParts, call: Call): Promise<Reply> {
+  const { store, deliveries } = parts;
+  const { principal, query, body, now } = call;
+  const id = await endpointId(store, call);
+  const tenant = tenantToRead(principal, namedTenant(query));
+  const owner = tenant ?? (await store.endpoints.tenantOf(id));
+  if (owner === null) throw notFound();
+  const rules = rulesFor(parts, owner);
+  const patch = readChange(body, rules);
+  requireForValues(principal, patch.headers ?? {});
+  const settings = (before: EndpointSettings, endpoint: Endpoint) => {
+    requireMatch(call, endpoint);
+    requireWhole(patch, endpoint);
+    const after = changed(before, patch, rules);
+    requireForMove(principal, before, after);
+    return after;
+  };
+  const endpoint = await store.endpoints.update(tenant, id, settings, now, patch.held);
+  if (endpoint === null) throw notFound();
+  await deliveries.refresh(id);
+  return json(200, presentEndpoint(endpoint), [etagOf(endpoint)]);
+}
+
+async function list(parts: ApiParts, { principal, query }: Call): Promise<Reply> {
+  const { store } = parts;
+  const tenant = tenantToRead(principal, namedTenant(query));
+  const page = await store.endpoints.list({
+    ...pageOf(query, tenant),
+    enabled: Enabled.read(query),
+    eventType: await chosenType(parts, query, tenant),
+    url: normalUrl(Url.read(query)),
+    uid: Uid.read(query),
+  });
+  const answer = { data: page.data.map(presentEndpoint), next_cursor: page.nextCursor };
+  return json(200, answer, linkTo(PATH, query, page.nextCursor));
+}
+
+async function chosenType(parts: ApiParts, query: Query, tenant: string | null): Promise<string | undefined> {
+  const parameter = query.has("event_type") ? ChosenTypeBefore : ChosenType;
+  const type = parameter.read(query);
+  if (type !== (ChosenType.read(query) ?? type)) {
+    throw invalidQuery(parameter.name, "is another one than type says: give type alone", "conflicting_fields");
+  }
+  const unknown = await unknownName(parts, tenant, { type });
+  if (unknown !== null) throw invalidQuery(parameter.name, unknown.detail, unknown.code);
+  return type;
+}
+
+async function show({ store }: ApiParts, call: Call): Promise<Reply> {
+  const { principal, query } = call;
+  const id = await endpointId(store, call);
+  const tenant = tenantToRead(principal, namedTenant(query));
+  const [endpoint, health] = await Promise.all([store.endpoints.get(tenant, id), store.endpoints.health(tenant, id)]);
+  if (endpoint === null || health === null) throw notFound();
+  return json(200, { ...presentEndpoint(endpoint), health: presentHealth(health) }, [etagOf(endpoint)]);
+}
+
+async function remove({ store, deliveries }: ApiParts, call: Call): Promise<Reply> {
+  const { principal, query, now } = call;
+  const id = await endpointId(store, call);
+  if (!(await store.endpoints.delete(tenantToRead(principal, namedTenant(query)), id, now))) throw notFound();
+  await deliveries.drop(id);
+  return NO_CONTENT;
 }
 
 export function registered(endpoint: Endpoint, signingSecret: string): Reply {

@@ -123,51 +123,18 @@ export const abandonRotation: Operation = {
   problems: ["not_rotating", "endpoint_damaged"],
 };
 
-export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
-  async function show(call: Call): Promise<Reply> {
-    const secrets = await store.secrets.get(...(await whose(call)));
-    if (secrets === null) throw notFound();
-    if (secrets === "damaged") throw refusal("damaged");
-    return json(200, presentSecrets(secrets));
-  }
-
-  async function rotate(call: Call): Promise<Reply> {
-    const { now } = call;
-    const given = readJson(call.body.length === 0 ? NOTHING : call.body, RotateBody);
-    const secret = given.secret ?? newSigningSecret(random(32));
-    const next = { secret, switchesAt: now + given.overlap_seconds * 1000 };
-    const [tenant, id] = await whose(call);
-    return json(200, presentSecrets(await changed(id, store.secrets.rotate(tenant, id, next, now, onceOf(call)))));
-  }
-
-  async function complete(call: Call): Promise<Reply> {
-    const [tenant, id] = await whose(call);
-    return json(200, presentSecrets(await changed(id, store.secrets.complete(tenant, id, call.now, onceOf(call)))));
-  }
-
-  async function abandon(call: Call): Promise<Reply> {
-    const [tenant, id] = await whose(call);
-    await changed(id, store.secrets.abandon(tenant, id));
-    return NO_CONTENT;
-  }
-
-  async function whose(call: Call): Promise<[tenant: string | null, id: string]> {
-    const { principal, query } = call;
-    return [tenantToRead(principal, namedTenant(query)), await endpointId(store, call)];
-  }
-
-  /** Answers only once nothing is signed without the secrets that the answer shows. */
-  async function changed(endpoint: string, done: Promise<Rotation>): Promise<StoredSecrets> {
-    const rotation = await done;
-    if (rotation.result !== "done") throw refusal(rotation.result);
-    await deliveries.refresh(endpoint);
-    return rotation.secrets;
-  }
-
+export function secretRoutes(parts: ApiParts): Route[] {
   const rules = { access: "secrets", query: [TenantParameter] } as const;
   const body = { maxBytes: 64 * 1024, schema: RotateBody, optional: true };
   return [
-    { ...rules, method: "GET", path: `${PATH}/secret`, audit: "secret.read", operation: getSecret, handle: show },
+    {
+      ...rules,
+      method: "GET",
+      path: `${PATH}/secret`,
+      audit: "secret.read",
+      operation: getSecret,
+      handle: (call) => show(parts, call),
+    },
     {
       ...rules,
       method: "POST",
@@ -175,8 +142,8 @@ export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
       body,
       audit: "secret.rotate",
       operation: rotateSecret,
-      again: show,
-      handle: rotate,
+      again: (call) => show(parts, call),
+      handle: (call) => rotate(parts, call),
     },
     {
       ...rules,
@@ -184,8 +151,8 @@ export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
       path: `${ROTATION}/complete`,
       audit: "secret.complete",
       operation: completeRotation,
-      again: show,
-      handle: complete,
+      again: (call) => show(parts, call),
+      handle: (call) => complete(parts, call),
     },
     {
       ...rules,
@@ -193,9 +160,56 @@ export function secretRoutes({ store, deliveries, random }: ApiParts): Route[] {
       path: ROTATION,
       audit: "secret.abandon",
       operation: abandonRotation,
-      handle: abandon,
+      handle: (call) => abandon(parts, call),
     },
   ];
+}
+
+async function show(parts: ApiParts, call: Call): Promise<Reply> {
+  const { store } = parts;
+  const secrets = await store.secrets.get(...(await whose(parts, call)));
+  if (secrets === null) throw notFound();
+  if (secrets === "damaged") throw refusal("damaged");
+  return json(200, presentSecrets(secrets));
+}
+
+async function rotate(parts: ApiParts, call: Call): Promise<Reply> {
+  const { store, random } = parts;
+  const { now } = call;
+  const given = readJson(call.body.length === 0 ? NOTHING : call.body, RotateBody);
+  const secret = given.secret ?? newSigningSecret(random(32));
+  const next = { secret, switchesAt: now + given.overlap_seconds * 1000 };
+  const [tenant, id] = await whose(parts, call);
+  return json(200, presentSecrets(await changed(parts, id, store.secrets.rotate(tenant, id, next, now, onceOf(call)))));
+}
+
+async function complete(parts: ApiParts, call: Call): Promise<Reply> {
+  const { store } = parts;
+  const [tenant, id] = await whose(parts, call);
+  return json(
+    200,
+    presentSecrets(await changed(parts, id, store.secrets.complete(tenant, id, call.now, onceOf(call)))),
+  );
+}
+
+async function abandon(parts: ApiParts, call: Call): Promise<Reply> {
+  const { store } = parts;
+  const [tenant, id] = await whose(parts, call);
+  await changed(parts, id, store.secrets.abandon(tenant, id));
+  return NO_CONTENT;
+}
+
+async function whose({ store }: ApiParts, call: Call): Promise<[tenant: string | null, id: string]> {
+  const { principal, query } = call;
+  return [tenantToRead(principal, namedTenant(query)), await endpointId(store, call)];
+}
+
+/** Answers only once nothing is signed without the secrets that the answer shows. */
+async function changed({ deliveries }: ApiParts, endpoint: string, done: Promise<Rotation>): Promise<StoredSecrets> {
+  const rotation = await done;
+  if (rotation.result !== "done") throw refusal(rotation.result);
+  await deliveries.refresh(endpoint);
+  return rotation.secrets;
 }
 
 /** The answer is made anew from the row, because nothing secret is kept for it. */

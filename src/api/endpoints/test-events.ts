@@ -1,7 +1,6 @@
 /** Sending a test event to one endpoint, and waiting for what comes back if the caller likes: `docs/interface.md` §3. */
 import * as v from "valibot";
 import type { Claim } from "../../domain/delivery.ts";
-import type { EventType } from "../../domain/event-type.ts";
 import { presentAttempt } from "../attempts/schemas.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
@@ -11,8 +10,7 @@ import { flagParameter } from "../pipeline/query.ts";
 import { json, type Call, type Reply, type Route } from "../pipeline/route.ts";
 import { described } from "../pipeline/shapes.ts";
 import { unknownType, readJson, validationFailed } from "../pipeline/validation.ts";
-import { publish } from "../publishing/routes.ts";
-import { presentPublication } from "../publishing/schemas.ts";
+import { publish, presentPublication } from "../publishing/routes.ts";
 import { sendTestEvent } from "./schemas.ts";
 
 /** What an attempt may take beyond its own time limit: its turn, the rest of the answer's body, the commit. */
@@ -23,7 +21,8 @@ const TestBody = v.strictObject({
   type: v.optional(described(v.string(), "An event type; by default the first that the endpoint chose.")),
 });
 
-export function testEventRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
+export function testEventRoutes(parts: ApiParts): Route[] {
+  const { types } = parts.catalogue;
   const { store, deliveries, clock, config } = parts;
 
   async function sendTest(call: Call): Promise<Reply> {

@@ -17,8 +17,10 @@ type Wanted = Pick<Config, "eventTypes" | "events">;
 
 export class Catalogue {
   readonly #store: Endpoints;
-  readonly #types = new Map<string, EventType>();
-  #checkData: DataCheck | undefined;
+  /** Always the same map, whose entries change. */
+  readonly types = new Map<string, EventType>();
+  /** Undefined unless `[events] validate`. */
+  checkData: DataCheck | undefined;
 
   private constructor(store: Endpoints) {
     this.#store = store;
@@ -31,16 +33,6 @@ export class Catalogue {
     return opened;
   }
 
-  /** Always the same map, whose entries change. */
-  get types(): ReadonlyMap<string, EventType> {
-    return this.#types;
-  }
-
-  /** Undefined unless `[events] validate`. */
-  get checkData(): DataCheck | undefined {
-    return this.#checkData;
-  }
-
   /** All of it, or a ConfigError and nothing. */
   async change({ eventTypes, events }: Wanted): Promise<void> {
     const types = catalogue(eventTypes);
@@ -48,9 +40,9 @@ export class Catalogue {
     const check = events.validate || eventTypes.length > 0 ? await checkOf(types.values()) : undefined;
     const removed = await this.#store.endpoints.typesInUse([...types.keys(), ...ALERT_TYPES]);
     if (removed.length > 0) throw new ConfigError(removed.map(stillChosen));
-    this.#types.clear();
-    for (const [name, type] of types) this.#types.set(name, type);
-    this.#checkData = events.validate ? check : undefined;
+    this.types.clear();
+    for (const [name, type] of types) this.types.set(name, type);
+    this.checkData = events.validate ? check : undefined;
   }
 }
 

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { BUILT_IN_TYPES } from "../../domain/built-in-types.ts";
 import type { EventType as KnownType } from "../../domain/event-type.ts";
+import type { ApiParts } from "../parts.ts";
 import { json, type Route, type Operation } from "../pipeline/route.ts";
 import { AnyObject, described, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
 
@@ -30,14 +31,14 @@ export const listEventTypes: Operation = {
   replies: { 200: { description: "All of them.", schema: EventTypePage, example: aPageOf(anEventType) } },
 };
 
-export function eventTypeRoutes(types: ReadonlyMap<string, KnownType>): Route[] {
+export function eventTypeRoutes({ catalogue }: ApiParts): Route[] {
   return [
     {
       method: "GET",
       path: "/v1/webhooks/event-types",
       access: "read",
       operation: listEventTypes,
-      handle: () => json(200, { data: [...types.values()].map(presentType), next_cursor: null }),
+      handle: () => json(200, { data: [...catalogue.types.values()].map(presentType), next_cursor: null }),
     },
   ];
 }

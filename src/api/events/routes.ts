@@ -39,57 +39,6 @@ const RetryBody = v.strictObject({
 });
 
 export function eventRoutes(parts: ApiParts): Route[] {
-  const { store, deliveries } = parts;
-
-  async function list({ principal, query }: Call): Promise<Reply> {
-    const include = included(query);
-    const asked = eventQuery(query, tenantToRead(principal, namedTenant(query)));
-    await requireNames(parts, asked.tenant, { type: asked.type, endpoint: asked.endpoint });
-    const page = await store.reads.listEvents(asked);
-    const whole = (event: EventSummary) => store.reads.getEvent(event.tenant, event.id);
-    const events = include === null ? page.data : await Promise.all(page.data.map(whole));
-    // An event may have been removed since the page was read.
-    const texts = events.flatMap((event) => (event === null ? [] : eventText(event, include ?? WHOLE)));
-    return jsonText(200, pageText(texts, page), linkTo(PATH, query, page.nextCursor));
-  }
-
-  async function attempts({ principal, params, query }: Call): Promise<Reply> {
-    const event = eventId(params);
-    const tenant = tenantToRead(principal, namedTenant(query));
-    const page = await store.reads.listAttempts({ ...pageOf(query, tenant), event });
-    return attemptsReply(`${PATH}/${event}/attempts`, query, page);
-  }
-
-  async function retry({ principal, params, query, body, now, request }: Call): Promise<Reply> {
-    const id = eventId(params);
-    const scope = body.length === 0 ? {} : readJson(body, RetryBody);
-    const tenant = tenantToRead(principal, namedTenant(query));
-    const once = request && { ...request, answer: leftAloneText };
-    const replay = await store.events.replay(tenant, id, scope, now, once);
-    if (replay.result === "endpoint_disabled") throw onlyDisabled(replay.left);
-    if (replay.result === "gone") throw erased();
-    if (replay.result === "not_found") throw notFound();
-    if (replay.result !== "replayed") {
-      await requireOwed(store, tenant, id, scope.endpoint);
-      throw notFailed(await found(tenant, id));
-    }
-    deliveries.accept({ fresh: [], waiting: replay.waiting });
-    const event = await found(tenant, id);
-    return jsonText(202, eventText(event, WHOLE, { left_alone: replay.left }));
-  }
-
-  /** As the event is by now: its data is kept in one place, where it can be erased. */
-  async function retriedBefore({ principal, params, query }: Call, leftAlone: string): Promise<Reply> {
-    const event = await found(tenantToRead(principal, namedTenant(query)), eventId(params));
-    return jsonText(202, eventText(event, WHOLE, { left_alone: JSON.parse(leftAlone) as LeftAlone[] }));
-  }
-
-  async function found(tenant: string | null, id: string): Promise<EventView> {
-    const event = await store.reads.getEvent(tenant, id);
-    if (event === null) throw notFound();
-    return event;
-  }
-
   return [
     {
       method: "GET",
@@ -97,7 +46,7 @@ export function eventRoutes(parts: ApiParts): Route[] {
       access: "read",
       query: [...PAGE_PARAMETERS, ...FILTERS],
       operation: listEvents,
-      handle: list,
+      handle: (call) => list(parts, call),
     },
     {
       method: "GET",
@@ -105,10 +54,7 @@ export function eventRoutes(parts: ApiParts): Route[] {
       access: "read",
       query: [TenantParameter],
       operation: getEvent,
-      async handle({ principal, params, query }) {
-        const event = await found(tenantToRead(principal, namedTenant(query)), eventId(params));
-        return jsonText(200, eventText(event, WHOLE));
-      },
+      handle: (call) => show(parts, call),
     },
     {
       method: "GET",
@@ -116,7 +62,7 @@ export function eventRoutes(parts: ApiParts): Route[] {
       access: "read",
       query: PAGE_PARAMETERS,
       operation: listEventAttempts,
-      handle: attempts,
+      handle: (call) => attempts(parts, call),
     },
     {
       method: "POST",
@@ -126,10 +72,66 @@ export function eventRoutes(parts: ApiParts): Route[] {
       body: { maxBytes: 64 * 1024, schema: RetryBody, optional: true },
       audit: "event.retry",
       operation: replayEvent,
-      again: retriedBefore,
-      handle: retry,
+      again: (call, remembered) => retriedBefore(parts, call, remembered),
+      handle: (call) => retry(parts, call),
     },
   ];
+}
+
+async function list(parts: ApiParts, { principal, query }: Call): Promise<Reply> {
+  const { store } = parts;
+  const include = included(query);
+  const asked = eventQuery(query, tenantToRead(principal, namedTenant(query)));
+  await requireNames(parts, asked.tenant, { type: asked.type, endpoint: asked.endpoint });
+  const page = await store.reads.listEvents(asked);
+  const whole = (event: EventSummary) => store.reads.getEvent(event.tenant, event.id);
+  const events = include === null ? page.data : await Promise.all(page.data.map(whole));
+  // An event may have been removed since the page was read.
+  const texts = events.flatMap((event) => (event === null ? [] : eventText(event, include ?? WHOLE)));
+  return jsonText(200, pageText(texts, page), linkTo(PATH, query, page.nextCursor));
+}
+
+async function show(parts: ApiParts, { principal, params, query }: Call): Promise<Reply> {
+  const event = await found(parts, tenantToRead(principal, namedTenant(query)), eventId(params));
+  return jsonText(200, eventText(event, WHOLE));
+}
+
+async function attempts({ store }: ApiParts, { principal, params, query }: Call): Promise<Reply> {
+  const event = eventId(params);
+  const tenant = tenantToRead(principal, namedTenant(query));
+  const page = await store.reads.listAttempts({ ...pageOf(query, tenant), event });
+  return attemptsReply(`${PATH}/${event}/attempts`, query, page);
+}
+
+async function retry(parts: ApiParts, { principal, params, query, body, now, request }: Call): Promise<Reply> {
+  const { store, deliveries } = parts;
+  const id = eventId(params);
+  const scope = body.length === 0 ? {} : readJson(body, RetryBody);
+  const tenant = tenantToRead(principal, namedTenant(query));
+  const once = request && { ...request, answer: leftAloneText };
+  const replay = await store.events.replay(tenant, id, scope, now, once);
+  if (replay.result === "endpoint_disabled") throw onlyDisabled(replay.left);
+  if (replay.result === "gone") throw erased();
+  if (replay.result === "not_found") throw notFound();
+  if (replay.result !== "replayed") {
+    await requireOwed(store, tenant, id, scope.endpoint);
+    throw notFailed(await found(parts, tenant, id));
+  }
+  deliveries.accept({ fresh: [], waiting: replay.waiting });
+  const event = await found(parts, tenant, id);
+  return jsonText(202, eventText(event, WHOLE, { left_alone: replay.left }));
+}
+
+/** As the event is by now: its data is kept in one place, where it can be erased. */
+async function retriedBefore(parts: ApiParts, { principal, params, query }: Call, leftAlone: string): Promise<Reply> {
+  const event = await found(parts, tenantToRead(principal, namedTenant(query)), eventId(params));
+  return jsonText(202, eventText(event, WHOLE, { left_alone: JSON.parse(leftAlone) as LeftAlone[] }));
+}
+
+async function found({ store }: ApiParts, tenant: string | null, id: string): Promise<EventView> {
+  const event = await store.reads.getEvent(tenant, id);
+  if (event === null) throw notFound();
+  return event;
 }
 
 function eventId({ id = "" }: Call["params"]): string {

@@ -20,65 +20,6 @@ const PATH = "/v1/webhooks/jobs";
 type Draft = v.InferOutput<typeof JobDraft>;
 
 export function jobRoutes(parts: ApiParts): Route[] {
-  const { store, random } = parts;
-
-  async function create({ principal, query, body, now, request }: Call): Promise<Reply> {
-    const draft = readJson(body, JobDraft);
-    const filter = filterOf(draft);
-    const asked = tenantToRead(principal, namedTenant(query));
-    const unknown = await unknownName(parts, asked, { type: filter.type, endpoint: filter.endpoint });
-    if (unknown !== null) throw validationFailed([{ ...unknown, pointer: `/filter/${unknown.name}` }]);
-    const tenant = await tenantOf(filter, asked);
-    const { action, rate_per_second: ratePerSecond, canary, reason, expect = null } = draft;
-    if (draft.dry_run) {
-      const plan = await store.jobs.plan({ tenant, action, filter });
-      return { ...json(200, presentPlan(action, plan, ratePerSecond)), isAudited: false };
-    }
-    if (action === "cancel" && expect === null && !isNarrow({ tenant, filter })) throw unexpected(tenant);
-    const job = { id: newId("job", now, random(10)), tenant, action, filter, ratePerSecond, canary, reason };
-    const added = await store.jobs.add(job, expect, now, request && { ...request, answer: addedText });
-    if (added.result === "plan_changed") throw planChanged(added.matched, expect!);
-    return json(202, presentJob(added.job), [["location", `${PATH}/${job.id}`]]);
-  }
-
-  /** As the job is by now. */
-  async function createdBefore({ principal, query }: Call, id: string): Promise<Reply> {
-    const job = await store.jobs.get(tenantToRead(principal, namedTenant(query)), id);
-    if (job === null) throw notFound();
-    return json(202, presentJob(job), [["location", `${PATH}/${id}`]]);
-  }
-
-  /** What an endpoint missed is looked for among its own tenant's events. */
-  async function tenantOf({ missing, endpoint }: JobFilter, tenant: string | null): Promise<string | null> {
-    if (!missing) return tenant;
-    const found = await store.endpoints.get(tenant, endpoint!);
-    if (found !== null) return found.tenant;
-    throw validationFailed([{ pointer: "/filter/endpoint", code: "unknown_endpoint", detail: "was deleted" }]);
-  }
-
-  async function list({ principal, query }: Call): Promise<Reply> {
-    const page = await store.jobs.list(pageOf(query, tenantToRead(principal, namedTenant(query))));
-    const answer = { data: page.data.map(presentJob), next_cursor: page.nextCursor };
-    return json(200, answer, linkTo(PATH, query, page.nextCursor));
-  }
-
-  async function get({ principal, params, query }: Call): Promise<Reply> {
-    const job = await store.jobs.get(tenantToRead(principal, namedTenant(query)), jobId(params));
-    if (job === null) throw notFound();
-    return json(200, { ...presentJob(job), endpoints: job.endpoints });
-  }
-
-  function steer(to: "running" | "paused" | "cancelled"): Route["handle"] {
-    return async ({ principal, params, query, body, now }) => {
-      const tenant = tenantToRead(principal, namedTenant(query));
-      const job = await store.jobs.steer(tenant, jobId(params), to, now, afterCanary(body));
-      if (job === null) throw notFound();
-      if (job.status === "paused" && to === "running") throw canaryFailed(job);
-      if (job.status !== to) throw ended(job.status);
-      return json(200, presentJob(job));
-    };
-  }
-
   const one = { query: [TenantParameter] };
   const steering = { method: "POST", access: "manage", ...one } as const;
   return [
@@ -90,22 +31,104 @@ export function jobRoutes(parts: ApiParts): Route[] {
       body: { maxBytes: 64 * 1024, schema: JobDraft },
       audit: "job.create",
       operation: createJob,
-      again: createdBefore,
-      handle: create,
+      again: (call, remembered) => createdBefore(parts, call, remembered),
+      handle: (call) => create(parts, call),
     },
-    { method: "GET", path: PATH, access: "read", query: PAGE_PARAMETERS, operation: listJobs, handle: list },
-    { method: "GET", path: `${PATH}/:id`, access: "read", ...one, operation: getJob, handle: get },
-    { ...steering, path: `${PATH}/:id/pause`, audit: "job.pause", operation: pauseJob, handle: steer("paused") },
+    {
+      method: "GET",
+      path: PATH,
+      access: "read",
+      query: PAGE_PARAMETERS,
+      operation: listJobs,
+      handle: (call) => list(parts, call),
+    },
+    {
+      method: "GET",
+      path: `${PATH}/:id`,
+      access: "read",
+      ...one,
+      operation: getJob,
+      handle: (call) => get(parts, call),
+    },
+    { ...steering, path: `${PATH}/:id/pause`, audit: "job.pause", operation: pauseJob, handle: steer(parts, "paused") },
     {
       ...steering,
       path: `${PATH}/:id/resume`,
       body: { maxBytes: 64 * 1024, schema: ResumeRequest, optional: true },
       audit: "job.resume",
       operation: resumeJob,
-      handle: steer("running"),
+      handle: steer(parts, "running"),
     },
-    { ...steering, path: `${PATH}/:id/cancel`, audit: "job.cancel", operation: cancelJob, handle: steer("cancelled") },
+    {
+      ...steering,
+      path: `${PATH}/:id/cancel`,
+      audit: "job.cancel",
+      operation: cancelJob,
+      handle: steer(parts, "cancelled"),
+    },
   ];
+}
+
+async function create(parts: ApiParts, { principal, query, body, now, request }: Call): Promise<Reply> {
+  const { store, random } = parts;
+  const draft = readJson(body, JobDraft);
+  const filter = filterOf(draft);
+  const asked = tenantToRead(principal, namedTenant(query));
+  const unknown = await unknownName(parts, asked, { type: filter.type, endpoint: filter.endpoint });
+  if (unknown !== null) throw validationFailed([{ ...unknown, pointer: `/filter/${unknown.name}` }]);
+  const tenant = await tenantOf(parts, filter, asked);
+  const { action, rate_per_second: ratePerSecond, canary, reason, expect = null } = draft;
+  if (draft.dry_run) {
+    const plan = await store.jobs.plan({ tenant, action, filter });
+    return { ...json(200, presentPlan(action, plan, ratePerSecond)), isAudited: false };
+  }
+  if (action === "cancel" && expect === null && !isNarrow({ tenant, filter })) throw unexpected(tenant);
+  const job = { id: newId("job", now, random(10)), tenant, action, filter, ratePerSecond, canary, reason };
+  const added = await store.jobs.add(job, expect, now, request && { ...request, answer: addedText });
+  if (added.result === "plan_changed") throw planChanged(added.matched, expect!);
+  return json(202, presentJob(added.job), [["location", `${PATH}/${job.id}`]]);
+}
+
+/** As the job is by now. */
+async function createdBefore({ store }: ApiParts, { principal, query }: Call, id: string): Promise<Reply> {
+  const job = await store.jobs.get(tenantToRead(principal, namedTenant(query)), id);
+  if (job === null) throw notFound();
+  return json(202, presentJob(job), [["location", `${PATH}/${id}`]]);
+}
+
+/** What an endpoint missed is looked for among its own tenant's events. */
+async function tenantOf(
+  { store }: ApiParts,
+  { missing, endpoint }: JobFilter,
+  tenant: string | null,
+): Promise<string | null> {
+  if (!missing) return tenant;
+  const found = await store.endpoints.get(tenant, endpoint!);
+  if (found !== null) return found.tenant;
+  throw validationFailed([{ pointer: "/filter/endpoint", code: "unknown_endpoint", detail: "was deleted" }]);
+}
+
+async function list({ store }: ApiParts, { principal, query }: Call): Promise<Reply> {
+  const page = await store.jobs.list(pageOf(query, tenantToRead(principal, namedTenant(query))));
+  const answer = { data: page.data.map(presentJob), next_cursor: page.nextCursor };
+  return json(200, answer, linkTo(PATH, query, page.nextCursor));
+}
+
+async function get({ store }: ApiParts, { principal, params, query }: Call): Promise<Reply> {
+  const job = await store.jobs.get(tenantToRead(principal, namedTenant(query)), jobId(params));
+  if (job === null) throw notFound();
+  return json(200, { ...presentJob(job), endpoints: job.endpoints });
+}
+
+function steer({ store }: ApiParts, to: "running" | "paused" | "cancelled"): Route["handle"] {
+  return async ({ principal, params, query, body, now }) => {
+    const tenant = tenantToRead(principal, namedTenant(query));
+    const job = await store.jobs.steer(tenant, jobId(params), to, now, afterCanary(body));
+    if (job === null) throw notFound();
+    if (job.status === "paused" && to === "running") throw canaryFailed(job);
+    if (job.status !== to) throw ended(job.status);
+    return json(200, presentJob(job));
+  };
 }
 
 function jobId({ id = "" }: Call["params"]): string {

@@ -26,50 +26,7 @@ function createdBefore(_call: Call, id: string): never {
   throw new WebhookdError("already_created", `this request made ${id} before; revoke it if its token was lost`);
 }
 
-export function keyRoutes({ store, feed, config, random }: ApiParts): Route[] {
-  async function create({ principal, query, body, now, request }: Call): Promise<Reply> {
-    const given = readJson(body, KeyDraft);
-    if (given.expires_at !== null && given.expires_at <= now) {
-      throw validationFailed([{ pointer: "/expires_at", code: "out_of_range", detail: "must be in the future" }]);
-    }
-    const id = newId("key", now, random(10));
-    const token = createToken(id.slice("key_".length), random(32));
-    const key = {
-      id,
-      name: given.name,
-      hash: hashSecret(parseToken(token)!.secret),
-      scopes: given.scopes,
-      tenant: tenantToWrite(principal, oneTenant(namedTenant(query), given.tenant, "/tenant")),
-      expiresAt: given.expires_at,
-    };
-    await store.keys.add(key, now, request && { ...request, answer: () => id });
-    const shown = presentKey({ ...key, createdAt: now, lastUsedAt: null, revokedAt: null });
-    return json(201, { ...shown, key: token }, [["location", `${PATH}/${id}`]]);
-  }
-
-  async function list({ principal, query }: Call): Promise<Reply> {
-    const page = await store.keys.list(pageOf(query, tenantToRead(principal, namedTenant(query))));
-    const answer = { data: page.data.map(presentKey), next_cursor: page.nextCursor };
-    return json(200, answer, linkTo(PATH, query, page.nextCursor));
-  }
-
-  async function revoke(call: Call): Promise<Reply> {
-    const key = await found(call);
-    if (!(await store.keys.revoke(key.id, call.now))) throw notFound();
-    feed.revoked(key.id);
-    const mattered = key.tenant === EVERY_TENANT && key.scopes.includes("admin");
-    if (!mattered || (await store.keys.hasAdmin(call.now))) return NO_CONTENT;
-    return json(200, { id: key.id, note: lastAdminNote(config) });
-  }
-
-  /** An admin of one tenant sees that tenant's keys alone. */
-  async function found({ principal, query, params: { id = "" } }: Call): Promise<ApiKey> {
-    const tenant = tenantToRead(principal, namedTenant(query));
-    const key = isId("key", id) ? await store.keys.get(id) : null;
-    if (key === null || (tenant !== null && tenant !== key.tenant)) throw notFound();
-    return key;
-  }
-
+export function keyRoutes(parts: ApiParts): Route[] {
   return [
     {
       method: "GET",
@@ -77,7 +34,7 @@ export function keyRoutes({ store, feed, config, random }: ApiParts): Route[] {
       access: "admin",
       query: PAGE_PARAMETERS,
       operation: listKeys,
-      handle: list,
+      handle: (call) => list(parts, call),
     },
     {
       method: "POST",
@@ -88,7 +45,7 @@ export function keyRoutes({ store, feed, config, random }: ApiParts): Route[] {
       audit: "key.create",
       operation: createKey,
       again: createdBefore,
-      handle: create,
+      handle: (call) => create(parts, call),
     },
     {
       method: "GET",
@@ -96,7 +53,7 @@ export function keyRoutes({ store, feed, config, random }: ApiParts): Route[] {
       access: "admin",
       query: [TenantParameter],
       operation: getKey,
-      handle: async (call) => json(200, presentKey(await found(call))),
+      handle: async (call) => json(200, presentKey(await found(parts, call))),
     },
     {
       method: "DELETE",
@@ -105,9 +62,53 @@ export function keyRoutes({ store, feed, config, random }: ApiParts): Route[] {
       query: [TenantParameter],
       audit: "key.revoke",
       operation: revokeKey,
-      handle: revoke,
+      handle: (call) => revoke(parts, call),
     },
   ];
+}
+
+async function create({ store, random }: ApiParts, { principal, query, body, now, request }: Call): Promise<Reply> {
+  const given = readJson(body, KeyDraft);
+  if (given.expires_at !== null && given.expires_at <= now) {
+    throw validationFailed([{ pointer: "/expires_at", code: "out_of_range", detail: "must be in the future" }]);
+  }
+  const id = newId("key", now, random(10));
+  const token = createToken(id.slice("key_".length), random(32));
+  const key = {
+    id,
+    name: given.name,
+    hash: hashSecret(parseToken(token)!.secret),
+    scopes: given.scopes,
+    tenant: tenantToWrite(principal, oneTenant(namedTenant(query), given.tenant, "/tenant")),
+    expiresAt: given.expires_at,
+  };
+  await store.keys.add(key, now, request && { ...request, answer: () => id });
+  const shown = presentKey({ ...key, createdAt: now, lastUsedAt: null, revokedAt: null });
+  return json(201, { ...shown, key: token }, [["location", `${PATH}/${id}`]]);
+}
+
+async function list({ store }: ApiParts, { principal, query }: Call): Promise<Reply> {
+  const page = await store.keys.list(pageOf(query, tenantToRead(principal, namedTenant(query))));
+  const answer = { data: page.data.map(presentKey), next_cursor: page.nextCursor };
+  return json(200, answer, linkTo(PATH, query, page.nextCursor));
+}
+
+async function revoke(parts: ApiParts, call: Call): Promise<Reply> {
+  const { store, feed, config } = parts;
+  const key = await found(parts, call);
+  if (!(await store.keys.revoke(key.id, call.now))) throw notFound();
+  feed.revoked(key.id);
+  const mattered = key.tenant === EVERY_TENANT && key.scopes.includes("admin");
+  if (!mattered || (await store.keys.hasAdmin(call.now))) return NO_CONTENT;
+  return json(200, { id: key.id, note: lastAdminNote(config) });
+}
+
+/** An admin of one tenant sees that tenant's keys alone. */
+async function found({ store }: ApiParts, { principal, query, params: { id = "" } }: Call): Promise<ApiKey> {
+  const tenant = tenantToRead(principal, namedTenant(query));
+  const key = isId("key", id) ? await store.keys.get(id) : null;
+  if (key === null || (tenant !== null && tenant !== key.tenant)) throw notFound();
+  return key;
 }
 
 /** Nobody is locked out: the file system says who may open the socket. */

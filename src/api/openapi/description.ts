@@ -28,16 +28,12 @@ export const readDocs: Operation = {
 };
 
 /** `routes` is asked for once all of them are known, these two included. */
-export function descriptionRoutes(
-  { config, version }: Pick<ApiParts, "config" | "version">,
-  types: ReadonlyMap<string, EventType>,
-  routes: () => readonly Route[],
-): Route[] {
+export function descriptionRoutes({ catalogue, config, version }: ApiParts, routes: () => readonly Route[]): Route[] {
   let made: { of: readonly EventType[]; answers: Promise<{ document: Reply; page: Reply }> } | undefined;
 
   /** Made anew when the catalogue has changed; the rest of it does not while the daemon runs. */
   const answers = () => {
-    const of = [...types.values()];
+    const of = [...catalogue.types.values()];
     if (made?.of.length !== of.length || of.some((type, index) => type !== made!.of[index])) {
       made = { of, answers: make() };
     }
@@ -48,7 +44,12 @@ export function descriptionRoutes(
   const make = async () => {
     const [{ openapi }, { page, PAGE_POLICY }] = await Promise.all([import("./document.ts"), import("./page.ts")]);
 
-    const document = openapi({ routes: routes(), types: types.values(), version, signature: config.signature });
+    const document = openapi({
+      routes: routes(),
+      types: catalogue.types.values(),
+      version,
+      signature: config.signature,
+    });
     return {
       document: jsonText(200, JSON.stringify(document)),
       page: {

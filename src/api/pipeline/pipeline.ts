@@ -2,6 +2,7 @@
  * The one way that every request takes, whatever it is about: `#answer` is the order of checks (`docs/interface.md` §2), and
  * every error, wherever it is thrown, becomes one problem document.
  */
+import { randomFillSync } from "node:crypto";
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { H3, type H3Event, HTTPError } from "h3";
@@ -244,4 +245,18 @@ function byPath(routes: readonly Route[]): Map<string, Map<string, Served>> {
     resources.set(path, resource.set(method, { route, name: `${method} ${path}`, parameters }));
   }
   return resources;
+}
+
+/** One call of the generator for many small draws. */
+export function pooledRandom(): (length: number) => Uint8Array {
+  let pool = Buffer.alloc(0);
+  let used = 0;
+  return (length) => {
+    if (used + length > pool.length) {
+      pool = randomFillSync(Buffer.allocUnsafeSlow(Math.max(4096, length)));
+      used = 0;
+    }
+    used += length;
+    return pool.subarray(used - length, used);
+  };
 }

@@ -1,8 +1,8 @@
 /** The way in for events. What this answers with 202 is durable. */
 import { WebhookdError } from "../../domain/errors.ts";
-import type { EventType } from "../../domain/event-type.ts";
 import type { EventDraft } from "../../domain/event.ts";
 import { IdempotencyMismatch, type Once } from "../../domain/idempotency.ts";
+import { formatInstant } from "../../domain/instant.ts";
 import { traceContext, type TraceContext } from "../../domain/trace-context.ts";
 import type { Publication } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
@@ -10,12 +10,13 @@ import { namedTenant, oneTenant, TenantParameter, tenantToWrite } from "../pipel
 import { REPLAYED } from "../pipeline/repeats.ts";
 import { json, jsonText, type Call, type Reply, type Route } from "../pipeline/route.ts";
 import { readBatch, readEvent, readLines, type DraftRules } from "./event-draft.ts";
-import { publishBatch, publishEvent, eventBatch, eventDraft, presentPublication } from "./schemas.ts";
+import { publishBatch, publishEvent, eventBatch, eventDraft } from "./schemas.ts";
 
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const LINES = "application/x-ndjson";
 
-export function publishRoutes(parts: ApiParts, types: ReadonlyMap<string, EventType>): Route[] {
+export function publishRoutes(parts: ApiParts): Route[] {
+  const { types } = parts.catalogue;
   const { maxEventBytes, idempotency } = parts.config.server;
 
   function rulesFor({ principal, query, headers, now }: Call): DraftRules {
@@ -82,6 +83,10 @@ export async function publish(
   const publications = await store.events.publish(drafts, now, deliveries.hasRoom, once);
   for (const publication of publications) deliveries.accept(publication);
   return publications;
+}
+
+export function presentPublication({ id, type, createdAt, deliveries }: Publication) {
+  return { id, type, created_at: formatInstant(createdAt), delivery_count: deliveries, deliveries };
 }
 
 /** Node joins what was sent twice by commas: one list for the state, and no trace for the parent. */

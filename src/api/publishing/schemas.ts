@@ -4,8 +4,6 @@
  */
 import * as v from "valibot";
 import { IDEMPOTENCY_KEY } from "../../domain/idempotency.ts";
-import { formatInstant } from "../../domain/instant.ts";
-import type { Publication as StoredPublication } from "../../store/store.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { AnyObject, described, Tenant, titled, typeName, id, Instant, Count } from "../pipeline/shapes.ts";
 
@@ -94,10 +92,6 @@ export const aPublication = {
   delivery_count: 1,
   deliveries: 1,
 };
-
-export function presentPublication({ id, type, createdAt, deliveries }: StoredPublication) {
-  return { id, type, created_at: formatInstant(createdAt), delivery_count: deliveries, deliveries };
-}
 
 const TRACE = {
   traceparent: "W3C Trace Context, passed on to the receivers.",
