@@ -9,7 +9,7 @@ import type { EventDraft } from "../../src/domain/event.ts";
 import { eventFingerprint } from "../../src/domain/idempotency.ts";
 import type { Page, Publication, Store } from "../../src/store/store.ts";
 import type { VirtualClock } from "./clock.ts";
-import type { Endpoints } from "./endpoints.ts";
+import type { Chosen, Endpoints } from "./endpoints.ts";
 import type { Acked } from "./invariants.ts";
 import { DEADLY } from "./network.ts";
 import type { Process } from "./process.ts";
@@ -41,11 +41,13 @@ interface Request {
   readonly maybe: readonly (readonly string[])[];
   readonly keyed: boolean;
   ids: readonly string[] | null;
+  answeredAt: number;
 }
 
 export class Application {
-  readonly acked: Acked[] = [];
+  acked: Acked[] = [];
   readonly #parts: ApplicationParts;
+  readonly #requests: Request[] = [];
   /** Over the tenant's share, and not sent again. */
   readonly #refused = new Set<number>();
   #drafts = 0;
@@ -77,7 +79,17 @@ export class Application {
     const { endpoints } = this.#parts;
     const certain = drafts.map((each) => endpoints.subscribers(each));
     const maybe = drafts.map((each) => endpoints.maybe(each));
-    this.#send({ drafts, sentAt: clock.monotonic, certain, maybe, keyed, ids: null });
+    const request: Request = { drafts, sentAt: clock.monotonic, certain, maybe, keyed, ids: null, answeredAt: 0 };
+    this.#requests.push(request);
+    this.#send(request);
+  }
+
+  /** The store is as it was then: whatever was answered since may be gone, and has another id when it is sent again. */
+  restored(then: number): void {
+    const lost = this.#requests.filter(({ ids, answeredAt }) => ids !== null && answeredAt >= then);
+    const ids = new Set(lost.flatMap((request) => request.ids!));
+    for (const request of lost) request.ids = null;
+    this.acked = this.acked.filter(({ id }) => !ids.has(id));
   }
 
   /** What has had no answer yet is not sent again: refused for so long, it would be too late to see what comes of it. */
@@ -115,6 +127,7 @@ export class Application {
       return;
     }
     request.ids = ids;
+    request.answeredAt = this.#parts.clock.monotonic;
     ids.forEach((id, at) => {
       const { tenant, type, data } = request.drafts[at]!;
       const deadly = Buffer.from(data).includes(DEADLY);
@@ -134,7 +147,11 @@ export class Application {
     const now = clock.now();
     const kinds = TENANTS.flatMap((tenant) => TYPES.map((type) => ({ tenant, type })));
     for (const tenant of TENANTS) {
-      const kind = kinds.find((each) => each.tenant === tenant && endpoints.subscribers(each).length > 0);
+      // Of a deletion that was refused nobody knows.
+      const isKnown = (each: Chosen) => endpoints.maybe(each).length === endpoints.subscribers(each).length;
+      const kind = kinds.find(
+        (each) => each.tenant === tenant && endpoints.subscribers(each).length > 0 && isKnown(each),
+      );
       if (kind === undefined) continue;
       const draft: EventDraft = { ...kind, createdAt: now, data: Buffer.from('{"place":-1}') };
       const fits = Math.floor(share / endpoints.subscribers(kind).length);

@@ -31,6 +31,11 @@ export class Brake {
     if (!this.#asked.saved) this.#asked.answered = false;
   }
 
+  /** A restored store sends nothing before somebody says so. */
+  restored(): void {
+    this.#asked = { paused: true, answered: true, saved: true };
+  }
+
   toggle(process: Process): void {
     void (this.#asked.paused ? this.resume(process) : this.#pause(process));
   }

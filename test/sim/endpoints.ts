@@ -97,7 +97,7 @@ export class Endpoints {
   }
 }
 
-interface Chosen {
+export interface Chosen {
   readonly tenant: string;
   readonly type: string;
 }

@@ -5,6 +5,8 @@ import { DEADLY } from "./network.ts";
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
 
+const AGAIN_MS = 1000;
+
 /** What was asked for, of a delivery or an event, and when it was first answered: monotonic, null if it never was. */
 interface Asked {
   count: number;
@@ -70,15 +72,18 @@ export class Hands {
   }
 
   async #cancel(process: Process, { id }: EventView): Promise<void> {
-    await this.#takeBack(process, this.#ask(this.#cancelled, id), process.store.events.cancel(null, id, null));
+    await this.#takeBack(process, this.#ask(this.#cancelled, id), () => process.store.events.cancel(null, id, null));
   }
 
   async #erase(process: Process, { id }: EventView): Promise<void> {
-    await this.#takeBack(process, this.#ask(this.#erased, id), process.store.events.erase(null, id));
+    await this.#takeBack(process, this.#ask(this.#erased, id), () => process.store.events.erase(null, id));
   }
 
-  async #takeBack(process: Process, asked: Asked, done: Promise<Withdrawal>): Promise<void> {
-    const withdrawal = await done;
+  /** Refused by a full disk, perhaps in the middle, it is asked for again. */
+  async #takeBack(process: Process, asked: Asked, ask: () => Promise<Withdrawal>): Promise<void> {
+    const again = () => void process.clock.after(AGAIN_MS, () => void this.#takeBack(process, asked, ask));
+    const withdrawal = await ask().catch(again);
+    if (withdrawal === undefined) return;
     if (withdrawal.result !== "withdrawn") return;
     await process.dispatcher.withdraw(withdrawal.deliveries);
     if (!process.alive) return;

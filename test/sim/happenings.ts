@@ -43,9 +43,38 @@ function operate(world: World): void {
     world.rotations.touch(world.process, id, endpoints.receivers.get(url)!.secrets);
   }
   if (kinds.deletions && world.process !== null && ofUpkeep.chance(0.05)) endpoints.touch(world.process, ofUpkeep);
+  if (kinds.restores && world.process !== null && ofUpkeep.chance(0.1)) world.backups.make(world.process);
   if (kinds.jobs && world.process !== null && ofUpkeep.chance(0.15)) {
     world.bulk.touch(world.process, [...endpoints.all.keys()], acked);
   }
+}
+
+/** The troubles are over, and what was switched off is switched on. */
+export function heal(world: World): void {
+  const { application, endpoints, faults, kinds } = world;
+  faults.crashAtAwait = 0;
+  Object.assign(faults.disk, { full: false, commits: 0, deaths: 0 });
+  faults.unreadable = faults.cutOff = faults.short = false;
+  for (const receiver of endpoints.receivers.values()) if (!endpoints.isDead(receiver.url)) receiver.behaviour = "ok";
+  if (kinds.shares) application.giveUp();
+  enableAll(world);
+  if (kinds.jobs) resumeJobs(world, 5);
+}
+
+/** Again, because the first may be refused, and a canary may fail in the meantime. */
+function resumeJobs(world: World, times: number): void {
+  if (world.process !== null) void world.bulk.resumeAll(world.process);
+  if (times > 1) after(world, 2000, () => resumeJobs(world, times - 1));
+}
+
+/** Again and again, because a process that dies answers nothing. */
+function enableAll(world: World): void {
+  const { brake, endpoints, holds, process } = world;
+  const disabled = [...endpoints.all.keys()].filter((endpoint) => !holds.isOpen(endpoint));
+  if (disabled.length === 0 && brake.isOff) return;
+  if (process !== null && !brake.isOff) void brake.resume(process);
+  if (process !== null) for (const endpoint of disabled) holds.enable(process, endpoint);
+  after(world, 1000, () => enableAll(world));
 }
 
 function fillDisk(world: World): void {

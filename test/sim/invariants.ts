@@ -58,6 +58,11 @@ export class StatusWatch {
     for (const key of this.#last.keys()) if (key.startsWith(event)) this.#last.delete(key);
   }
 
+  /** Nothing of what was seen holds any more. */
+  forget(): void {
+    this.#last.clear();
+  }
+
   saw(event: EventView): void {
     for (const { id, endpoint, status } of event.deliveries) {
       const key = `${event.id} ${endpoint}`;

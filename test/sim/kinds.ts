@@ -39,6 +39,8 @@ export interface Kinds {
   bursts: boolean;
 }
 
+const UNDONE = ["rotations", "hands", "deadly", "holds", "deletions", "jobs", "prunes"] as const;
+
 /** Each kind that came later has its chance from another source, so that old seeds go on as they did. */
 export interface KindSources {
   readonly random: Random;
@@ -71,10 +73,12 @@ export function drawKinds({ random, ofHands, ofUpkeep }: KindSources, planted: P
     jobs: planted === null && ofUpkeep.chance(0.3),
     prunes: planted === null && ofUpkeep.chance(0.3),
     shares: planted === null && ofUpkeep.chance(0.2),
-    restores: false,
+    restores: planted === null && ofUpkeep.chance(0.15),
     ...planted,
   };
   // A job would make the same deadly event anew again and again.
   if (kinds.deadly) kinds.jobs = false;
+  // What an operator was answered after the backup is undone by its restore.
+  if (kinds.restores) for (const kind of UNDONE) kinds[kind] = false;
   return kinds;
 }

@@ -34,6 +34,7 @@ describe("the simulation, with a bug in the program", () => {
     ["deletion-unheard", /^V8: .* which is deleted/],
     ["job-unheard", /^V1[34]: /],
     ["attempt-unwritten", /^V10: /],
+    ["restore-unpaused", /^V8: .* while everything was paused/],
     ["pruned-unsent", /^V1: .* was pruned, and .* never had it/],
   ] as const)("sees what people ask for in bulk, or once and for all, go wrong: %s", async (plant, expected) => {
     await violationsOf(plant, true, expected);

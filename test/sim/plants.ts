@@ -159,6 +159,11 @@ const plants = {
     },
     kinds: { ...NO_CRASH, clock: false, prunes: true },
   },
+  /** A restored store sends what was delivered since its backup, before anybody has said so. */
+  "restore-unpaused": {
+    answers: { "operations.getPause": () => null },
+    kinds: { ...NO_CRASH, crash: true, restores: true, pauses: false, receivers: true },
+  },
 } satisfies Record<string, Plant>;
 
 export type PlantName = keyof typeof plants;

@@ -11,13 +11,13 @@ import type { StartThread } from "../../src/delivery/threads/thread-port.ts";
 import { SenderPool } from "../../src/delivery/threads/sender-pool.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Ladder } from "../../src/domain/ladder.ts";
-import { JobRunner } from "../../src/jobs/runner.ts";
 import { silentLog } from "../../src/log.ts";
 import { switchSecrets } from "../../src/upkeep/secret-switch.ts";
-import { Retention } from "../../src/upkeep/retention.ts";
 import { openStore } from "../../src/store/opening/open.ts";
+import type { StartBackup } from "../../src/store/backup/backup.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { VirtualClock } from "./clock.ts";
+import { startChores, type ChoresToDo } from "./chores.ts";
 import { SimDisk, type DiskFaults } from "./disk.ts";
 import { ENDPOINT_MAX_IN_FLIGHT, MAX_IN_FLIGHT, SimNetwork, TIMEOUT_MS, type SeenAttempt } from "./network.ts";
 import type { Plant } from "./plants.ts";
@@ -38,31 +38,24 @@ export interface Faults {
   short: boolean;
 }
 
-export interface ProcessParts {
+export interface ProcessParts extends ChoresToDo {
   readonly dir: string;
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly ladder: Ladder;
   readonly faults: Faults;
   readonly plant: Plant;
-  /** Whether the dispatcher looks each minute for what it has lost. */
-  readonly sweeps: boolean;
   /** Of senders; with none, the main thread sends. */
   readonly threads: number;
   readonly receiverOf: (url: string) => SimReceiver;
   /** Of a tenant's deliveries that are pending; 0 for no limit. */
   readonly maxPendingPerTenant: number;
-  readonly runsJobs: boolean;
-  /** How long what is over stays; 0 keeps it for ever. */
-  readonly retention: number;
+  readonly startBackup: StartBackup;
   readonly violations: string[];
   readonly onAttempt: (attempt: SeenAttempt) => void;
   readonly onCrash: () => void;
 }
 
-const SWEEP_MS = 60_000;
-const PRUNE_MS = 5000;
-const NEVER = { delivered: 0, failed: 0, held: 0, responseBodies: 0, audit: 0, statistics: 0 };
 export const SETTINGS: SenderSettings = {
   timeoutMs: TIMEOUT_MS,
   maxInFlight: MAX_IN_FLIGHT,
@@ -85,14 +78,15 @@ export class Process {
   /** Stands still for it once it is dead. */
   readonly clock: Clock;
   readonly #parts: ProcessParts;
-  readonly #real: Store;
+  /** Without the faults in front of it. */
+  readonly real: Store;
   readonly #disk: SimDisk;
   readonly #threads = new Set<SimThread>();
   readonly #ending = new AbortController();
 
   private constructor(parts: ProcessParts, real: Store, disk: SimDisk, clock: Clock) {
     this.#parts = parts;
-    this.#real = real;
+    this.real = real;
     this.#disk = disk;
     this.clock = clock;
     this.store = this.#faulty(real);
@@ -177,6 +171,7 @@ export class Process {
       statfs: async () => ({ bavail: 2 ** 30, bsize: 4096 }),
       // It ends at once, with nothing said.
       onFault: onCrash,
+      startBackup: parts.startBackup,
     });
     const process = new Process(parts, store, disk, clock);
     alive = () => process.alive;
@@ -191,34 +186,8 @@ export class Process {
     };
     const refresh = (endpoint: string) => dispatcher.refresh(endpoint);
     const endOverlaps = () => switchSecrets({ store, clock, refresh });
-    const lookAtSpace = async (isTime: boolean) => {
-      if (isTime || (await store.upkeep.condition()).state !== "ready") await store.upkeep.checkSpace();
-    };
-    let ticks = 0;
-    const tick = () => {
-      dispatcher.tick();
-      // A real look at a real file: seldom, where it would find what the last one did.
-      void lookAtSpace(ticks++ % 60 === 0).catch(() => {});
-      endOverlaps().catch(fault);
-      clock.after(1000, tick);
-    };
-    clock.after(1000, tick);
-    const sweep = () => {
-      void dispatcher.sweep();
-      clock.after(SWEEP_MS, sweep);
-    };
-    if (this.#parts.sweeps) clock.after(SWEEP_MS, sweep);
-    const signal = this.#ending.signal;
-    const { runsJobs, retention: period } = this.#parts;
-    const jobs = new JobRunner({ store, deliveries: dispatcher, clock, signal });
-    if (runsJobs) every(clock, 1000, () => jobs.run(), fault);
-    if (period > 0) {
-      const rules = { ...NEVER, delivered: period, held: period, responseBodies: period };
-      const retention = new Retention({ store, clock, signal, log: silentLog, rules: () => rules });
-      every(clock, PRUNE_MS, () => retention.pruneEvents(), fault);
-      every(clock, PRUNE_MS, () => retention.expireHeld(), fault);
-      every(clock, PRUNE_MS, () => retention.forgetResponses(), fault);
-    }
+    const { signal } = this.#ending;
+    startChores({ store, dispatcher, clock, signal, endOverlaps, onFault: fault }, this.#parts);
     endOverlaps()
       .then(() => dispatcher.start())
       .catch((error: unknown) => {
@@ -237,14 +206,14 @@ export class Process {
     // It may have died in the middle of a commit, which must have returned.
     await new Promise(setImmediate);
     // Nobody cares what it makes of the files that it leaves.
-    await this.#real.close().catch(() => {});
+    await this.real.close().catch(() => {});
   }
 
   async stop(): Promise<void> {
     this.alive = false;
     this.#ending.abort();
     this.#disk.detach();
-    await this.#real.close();
+    await this.real.close();
   }
 
   /** The store with this seed's faults in front of it: an await is where a process can die or a disk be full. */
@@ -275,17 +244,6 @@ export class Process {
     if (now) onCrash();
     return new Promise(() => {});
   }
-}
-
-/** As the daemon's schedule does it: no run begins before the last one is over, and what a full disk refuses is left. */
-function every(clock: Clock, ms: number, run: () => Promise<void>, onFault: (error: unknown) => void): void {
-  const again = () => void clock.after(ms, once);
-  const once = () => {
-    run()
-      .catch((error: unknown) => (error instanceof WebhookdError ? undefined : onFault(error)))
-      .then(again, again);
-  };
-  again();
 }
 
 function senderOn(

@@ -9,12 +9,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ReplayScope } from "../../src/store/store.ts";
 import { Application } from "./application.ts";
+import { Backups } from "./backups.ts";
 import { Brake } from "./brake.ts";
 import { Bulk } from "./bulk.ts";
 import { VirtualClock } from "./clock.ts";
 import { Endpoints } from "./endpoints.ts";
 import { Hands } from "./hands.ts";
-import { somethingHappens } from "./happenings.ts";
+import { heal, somethingHappens } from "./happenings.ts";
 import { Holds } from "./holds.ts";
 import { checkAttempts, checkEnd, checkOneAtATime, StatusWatch, type Acked, type Run } from "./invariants.ts";
 import { LADDER } from "./ladder.ts";
@@ -89,6 +90,7 @@ export class World implements Run {
   readonly holds: Holds;
   readonly hands: Hands;
   readonly bulk: Bulk;
+  readonly backups: Backups;
   readonly brake = new Brake(() => this.clock.now());
   /** For the kinds that came last: old seeds go on as they did. */
   readonly ofUpkeep: Random;
@@ -121,6 +123,7 @@ export class World implements Run {
     this.hands = new Hands(ofHands, monotonic);
     this.ofUpkeep = new Random(seed + 2_000_003);
     this.bulk = new Bulk(this.ofUpkeep, monotonic);
+    this.backups = new Backups(join(this.#root, "backups"), clock, this.ofUpkeep);
     const planted = plant === PLANTS.none ? null : (plant.kinds ?? {});
     this.kinds = drawKinds({ random: this.random, ofHands, ofUpkeep: this.ofUpkeep }, planted);
   }
@@ -141,7 +144,7 @@ export class World implements Run {
     const lasts = this.#plant.lasts ?? FAULTY_MS;
     for (let at = 0; at < lasts; at += this.random.between(100, 3000)) this.clock.at(at, () => somethingHappens(this));
     await this.#runUntil(lasts);
-    this.#heal();
+    heal(this);
     await this.#runUntil(lasts + LADDER_MS + (this.kinds.deadly ? 300_000 : 60_000));
     await this.#checkAll();
     if (this.kinds.operators) await this.#replayWhatFailed();
@@ -185,6 +188,7 @@ export class World implements Run {
       maxPendingPerTenant: this.kinds.shares ? SHARE : 0,
       runsJobs: this.kinds.jobs,
       retention: this.kinds.prunes ? RETENTION_MS : 0,
+      startBackup: this.backups.start,
       violations: this.violations,
       receiverOf: (url) => this.endpoints.receivers.get(url)!,
       onCrash: () => this.crash(),
@@ -207,9 +211,21 @@ export class World implements Run {
     this.crashes++;
     const dir = join(this.#root, String(this.crashes));
     this.#ending = process.crash(dir);
+    if (this.kinds.restores && this.ofUpkeep.chance(0.5)) this.#ending = this.#ending.then(() => this.#restore(dir));
     // Back after a while, as a supervisor does it; opening the store takes no virtual time.
     this.clock.at(this.clock.monotonic + this.random.between(0, 3000), () => {
       this.#ending = this.#ending.then(() => this.#boot());
+    });
+  }
+
+  async #restore(dir: string): Promise<void> {
+    const then = await this.backups.restore(dir);
+    if (then === null) return;
+    this.application.restored(then);
+    this.watch.forget();
+    this.brake.restored();
+    this.clock.at(this.clock.monotonic + this.ofUpkeep.between(2000, 10_000), () => {
+      if (this.process !== null && this.brake.holds) void this.brake.resume(this.process);
     });
   }
 
@@ -258,6 +274,7 @@ export class World implements Run {
   async #runUntil(instant: number): Promise<void> {
     while (this.clock.runNext(instant)) {
       await this.#ending;
+      await this.backups.rest;
       await new Promise(setImmediate);
     }
   }
@@ -269,33 +286,6 @@ export class World implements Run {
       await this.#runUntil(this.clock.monotonic + 20);
       await added;
     }
-  }
-
-  #heal(): void {
-    this.faults.crashAtAwait = 0;
-    Object.assign(this.faults.disk, { full: false, commits: 0, deaths: 0 });
-    this.faults.unreadable = this.faults.cutOff = this.faults.short = false;
-    for (const receiver of this.endpoints.receivers.values())
-      if (!this.endpoints.isDead(receiver.url)) receiver.behaviour = "ok";
-    if (this.kinds.shares) this.application.giveUp();
-    this.#enableAll();
-    this.#resumeJobs();
-  }
-
-  /** Again, because the first may be refused, and a canary may fail in the meantime. */
-  #resumeJobs(times = 5): void {
-    if (!this.kinds.jobs || times === 0) return;
-    if (this.process !== null) void this.bulk.resumeAll(this.process);
-    this.clock.at(this.clock.monotonic + 2000, () => this.#resumeJobs(times - 1));
-  }
-
-  /** Again and again, because a process that dies answers nothing. */
-  #enableAll(): void {
-    const disabled = [...this.endpoints.all.keys()].filter((endpoint) => !this.holds.isOpen(endpoint));
-    if (disabled.length === 0 && this.brake.isOff) return;
-    if (this.process !== null && !this.brake.isOff) void this.brake.resume(this.process);
-    if (this.process !== null) for (const endpoint of disabled) this.holds.enable(this.process, endpoint);
-    this.clock.at(this.clock.monotonic + 1000, () => this.#enableAll());
   }
 
   replay(id: string, scope: ReplayScope): void {
