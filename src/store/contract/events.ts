@@ -68,7 +68,10 @@ export type Withdrawal =
   | { readonly result: "not_found" }
   | {
       readonly result: "withdrawn";
-      /** Of which nothing more may be started: the caller tells the dispatcher, which may hold them. */
+      /**
+       * Of which nothing more may be started, those that were cancelled before included: the caller tells the dispatcher,
+       * which may hold them.
+       */
       readonly deliveries: readonly EventDelivery[];
       /** How many of them were open. */
       readonly cancelled: number;

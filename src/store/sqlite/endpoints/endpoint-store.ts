@@ -123,7 +123,8 @@ export class SqliteEndpoints implements EndpointStore {
   async delete(tenant: string | null, id: string, now: number): Promise<boolean> {
     const number = await this.#engine.commit.run(() => this.#parts.endpoints.softDelete(tenant, id, now));
     if (number === null) return false;
-    await this.#cancelOpen(number);
+    // It is deleted: that its deliveries cannot be rewritten now is no reason to say otherwise.
+    await this.#cancelOpen(number).catch(() => this.#cancelLater(number));
     return true;
   }
 
@@ -178,10 +179,13 @@ export class SqliteEndpoints implements EndpointStore {
     } while (walked !== null);
   }
 
-  /** While nobody waits for it. A full disk stops it for a moment, a stop of the process until the next start. */
+  /** While nobody waits for it. */
   #cancelBehind(endpoint: number): void {
-    this.#cancelOpen(endpoint).catch(() => {
-      if (!this.#closed) this.#engine.clock.after(CANCEL_AGAIN_MS, () => this.#cancelBehind(endpoint));
-    });
+    this.#cancelOpen(endpoint).catch(() => this.#cancelLater(endpoint));
+  }
+
+  /** A full disk stops it for a moment, a stop of the process until the next start. */
+  #cancelLater(endpoint: number): void {
+    if (!this.#closed) this.#engine.clock.after(CANCEL_AGAIN_MS, () => this.#cancelBehind(endpoint));
   }
 }

@@ -99,7 +99,8 @@ export class Withdraw {
       const open = status <= WAITING;
       if (open) this.#cancel.run(key, endpoint);
       if (open) cancelled++;
-      if (manual.drop(key, endpoint) || open) {
+      // What was cancelled before is named again: of a call that was cut short after its commit nobody has heard.
+      if (manual.drop(key, endpoint) || open || status === CANCELLED) {
         deliveries.push({ delivery: deliveryId(id, endpoint), endpoint: index.byNumber(endpoint).id });
       }
     }
