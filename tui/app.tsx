@@ -15,7 +15,7 @@ export function App({ program, onReady }: AppProps) {
   const { suspendTerminal } = useApp();
   useEffect(() => onReady(suspendTerminal), [onReady, suspendTerminal]);
   const isSeen = useRef(false);
-  // What was typed before is read in the turn after this one: nobody saw what it would act on.
+  // What was typed before is read in the turn after this one: it was typed without seeing what it acts on.
   useEffect(() => void setImmediate(() => setImmediate(() => (isSeen.current = true))), []);
   useInput((input, key) => {
     const keys = keysOf(input, key);

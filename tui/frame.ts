@@ -28,7 +28,7 @@ export function frameOf(state: State): string[] {
   }
   if (link.kind === "differs") {
     return message(state, [
-      `The daemon is webhookd ${link.daemon}, this is ${settings.version}: they do not fit.`,
+      `The daemon is webhookd ${link.daemon}, but this is ${settings.version}: they are not compatible.`,
       "Any key quits.",
     ]);
   }

@@ -1,6 +1,6 @@
 /**
  * The key layer: what a terminal sends in one chunk, as named keys. Over a slow line several keys come in one chunk, and
- * so does text that somebody pastes into a terminal without bracketed paste: what is done with a chunk is decided here.
+ * so does text that is pasted into a terminal without bracketed paste: what is done with a chunk is decided here.
  */
 import type { Key } from "ink";
 

@@ -70,7 +70,7 @@ export async function openDashboard({
   const now = around.now();
   const program = new Program(initialState({ now, size: sizeOf(stdout), settings, tab, filter }), client, around);
   const onReady = (suspend: SuspendTerminal) => void (suspendTerminal = suspend);
-  // Until Ink reads keys the terminal would go on to write them.
+  // Until Ink reads keys the terminal would echo them.
   stdin.setRawMode(true);
   stdout.write(EMPTY_LINE);
   const app = render(<App program={program} onReady={onReady} />, {
@@ -131,7 +131,7 @@ interface Watch {
 function watchProcess({ end, crash, resize, wake, stdout }: Watch): () => void {
   const signals = Object.entries(SIGNALS).map(([name, code]) => [name, () => end(code)] as const);
   for (const [name, run] of signals) process.on(name, run);
-  // Before whoever prints it: on the alternate screen it would be lost.
+  // Before it is printed: on the alternate screen it would be lost.
   process.prependListener("uncaughtException", crash);
   process.on("SIGCONT", wake);
   stdout.on("resize", resize);

@@ -231,7 +231,7 @@ export class Program {
   }
 }
 
-/** What the daemon refused, or that nobody answered; anything else is a bug and not to be swallowed. */
+/** What the daemon refused, or that it did not answer; anything else is a bug and not to be swallowed. */
 function problemOf(error: unknown): Problem {
   if (!(error instanceof ClientError)) throw error;
   const { failure, code, message, hint = "", faults } = error;

@@ -46,11 +46,11 @@ describe("trying now", () => {
   it("is not done twice", () => {
     const dashboard = on("deliveries").press("n", "n");
     expect(asked(dashboard, "attemptDelivery")).toHaveLength(1);
-    expect(shown(dashboard)).toContain("n is off: it was asked already");
+    expect(shown(dashboard)).toContain("n is off: it was already asked for");
   });
 
   it.each([
-    ["of what does not wait", { status: "delivered" }, "n is off: nothing of it waits; it is delivered"],
+    ["of what does not wait", { status: "delivered" }, "n is off: it has no waiting delivery; it is delivered"],
     ["read-only", { settings: { readOnly: true } }, "n is off: this dashboard is read-only"],
   ])("is off %s", (_, setup, why) => {
     expect(shown(on("deliveries", setup).press("n"))).toContain(why);
@@ -61,7 +61,7 @@ describe("cancelling", () => {
   it("names what it acts on, and is done by y alone", () => {
     const dashboard = on("deliveries").press("x");
     expect(shown(dashboard)).toContain(idOf("evt", 250));
-    expect(shown(dashboard)).toContain("What was sent already cannot be taken back");
+    expect(shown(dashboard)).toContain("What was already sent cannot be undone");
     expect(asked(dashboard.press("enter"), "cancelEvent")).toEqual([]);
     dashboard.press("x", "y");
     expect(asked(dashboard, "cancelEvent")).toMatchObject([
@@ -71,9 +71,7 @@ describe("cancelling", () => {
   });
 
   it("is off where nothing is left to cancel", () => {
-    expect(shown(on("events", { status: "failed" }).press("x"))).toContain(
-      "x is off: nothing of it is to be delivered",
-    );
+    expect(shown(on("events", { status: "failed" }).press("x"))).toContain("x is off: it has no open delivery");
   });
 });
 
@@ -102,5 +100,5 @@ it("does not wait for ever for an attempt that nobody sees", () => {
   expect(dashboard.state.acts).toHaveLength(1);
   dashboard.pass(1000);
   expect(dashboard.state.acts).toEqual([]);
-  expect(shown(dashboard)).toContain("no attempt was seen in a minute; look at the event");
+  expect(shown(dashboard)).toContain("no attempt within a minute; look at the event");
 });

@@ -66,7 +66,7 @@ it("hears keys, arrows and what is pasted", async () => {
   terminal.type("\x1b[B");
   await until(terminal, "4 of");
   terminal.type("\x1b[200~rq\x1b[201~");
-  await until(terminal, "what is pasted is taken on a line alone");
+  await until(terminal, "text can only be pasted into a line");
   terminal.type("/status:failed\r");
   await until(terminal, "/ status:failed");
   expect(client.daemon.asked.findLast(({ operation }) => operation === "listEvents")!.ask.query).toMatchObject({
@@ -110,7 +110,7 @@ it("writes a report that only its owner may read", async () => {
   const [name = ""] = readdirSync(folder);
   expect(name).toMatch(/^webhookd-report-.*\.md$/);
   expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
-  expect(readFileSync(join(folder, name), "utf8")).toContain("# Webhooks that do not arrive");
+  expect(readFileSync(join(folder, name), "utf8")).toContain("# Webhooks that are not delivered");
 });
 
 it("says that the daemon is gone, keeps the rows, and comes back by itself", async () => {

@@ -34,7 +34,7 @@ const WAYS: Record<Kind, Readonly<Record<string, Way>>> = {
   rotate: { "a secret to rotate": (d) => d.press("3", "S").press("tab", "enter") },
   delete: { "an endpoint to delete": (d) => d.press("3", "D").type("no").press("enter") },
   resume: { "a job whose canary failed": (d) => d.press("5", "z") },
-  brake: { "the brake": (d) => d.press("B").type("why ".repeat(30)) },
+  pause: { sending: (d) => d.press("B").type("why ".repeat(30)) },
   test: {
     "a test event to one endpoint": (d) => d.press("3", "t"),
     "a test event to one of several": (d) => d.press("t"),

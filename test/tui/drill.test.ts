@@ -87,12 +87,12 @@ inTerminal("a bad night", () => {
       .toBe("done");
     expect(receiver.requests.length).toBe(body.data[0].matched);
 
-    await press("B", /brake/i);
+    await press("B", /pause sending/i);
     await terminal.type("a drill");
     await terminal.until("a drill");
-    await press("Enter", "BRAKE ON");
-    await press("B", "Release the brake");
-    await press("y", (screen) => !screen.includes("BRAKE ON"));
+    await press("Enter", "SENDING PAUSED");
+    await press("B", "Resume sending");
+    await press("y", (screen) => !screen.includes("SENDING PAUSED"));
     process.stderr.write(
       `the drill: ${JSON.stringify({ opened, openedCpuMs, named, canary, half, of: body.data[0].matched })}\n`,
     );

@@ -110,11 +110,11 @@ describe("adding an endpoint", () => {
 
   it("says at its field what is missing and what there is not, and sends nothing", () => {
     const dashboard = onEndpoints().press("a", "tab").type("budgt.exceeded").press("enter", "enter");
-    expect(shown(dashboard)).toContain("Where do the events go?");
+    expect(shown(dashboard)).toContain("Where should the events go?");
     expect(shown(dashboard)).toMatch(/Did you mean.*\n.*budget\.exceeded\?/);
     expect(asked(dashboard, "registerEndpoint")).toEqual([]);
     // The cursor is at the first of them, and typing takes what was said away.
-    expect(shown(dashboard.type("https://a.example"))).not.toContain("Where do the events go?");
+    expect(shown(dashboard.type("https://a.example"))).not.toContain("Where should the events go?");
   });
 
   it("says at its field what the daemon refused, keeps what was typed, and can be sent again", () => {
@@ -159,7 +159,7 @@ describe("editing an endpoint", () => {
 
   it("sends nothing where nothing is other than before", () => {
     const dashboard = onEndpoints().press("e", "tab", "tab", "enter");
-    expect(shown(dashboard)).toContain("Nothing is other than before");
+    expect(shown(dashboard)).toContain("Nothing has changed");
     expect(asked(dashboard, "changeEndpoint")).toEqual([]);
   });
 
@@ -176,8 +176,8 @@ describe("pausing an endpoint", () => {
     ["s", "skip"],
   ])("by %s names what waits, and is done: %s", (key, when) => {
     const dashboard = onEndpoints().press("z");
-    expect(shown(dashboard)).toContain(`Pause ${anEndpoint.id}`);
-    expect(shown(dashboard)).toContain("2 deliveries wait for it now: kept, and sent when it is enabled.");
+    expect(shown(dashboard)).toContain(`Disable ${anEndpoint.id}`);
+    expect(shown(dashboard)).toContain("2 deliveries wait for it now: held, and sent when it is enabled.");
     dashboard.press("enter", "y");
     expect(asked(dashboard, "changeEndpoint")).toEqual([]);
     dashboard.press(key);
@@ -191,7 +191,7 @@ describe("pausing an endpoint", () => {
     for (const tab of ["deliveries", "failures"] as const) {
       const dashboard = new Dashboard({ tab }).connected().press("z");
       expect(dialogs(dashboard)).toEqual(["choice"]);
-      expect(shown(dashboard)).toMatch(/Pause ep_/);
+      expect(shown(dashboard)).toMatch(/Disable ep_/);
       expect(shown(dashboard)).toContain("2 deliveries wait for it now");
     }
   });
@@ -245,7 +245,7 @@ describe("rotating a secret", () => {
   it("sends nothing for another name or an overlap that there is not", () => {
     const dashboard = onEndpoints().press("S", "ctrl+u").type("8d").press("enter").type("wrong").press("enter");
     expect(shown(dashboard)).toContain("up to 7d");
-    expect(shown(dashboard)).toContain("That is not it");
+    expect(shown(dashboard)).toContain("That does not match");
     expect(asked(dashboard, "rotateSecret")).toEqual([]);
   });
 
@@ -279,7 +279,7 @@ describe("rotating a secret", () => {
     const call = withoutAnswer(dashboard, "enter");
     const problem = { failure: "conflict", code: "rotation_in_progress", message: "not yet", hint: "" };
     dashboard.say({ kind: "failed", call, problem } as never);
-    expect(shown(dashboard)).toContain("complete: it takes over now");
+    expect(shown(dashboard)).toContain("complete: the next secret takes over now");
     expect(asked(dashboard.press("a"), "abandonRotation")).toHaveLength(1);
   });
 });
@@ -294,7 +294,7 @@ describe("deleting an endpoint", () => {
       expect(asked(dashboard.press("enter", "y"), "deleteEndpoint")).toEqual([]);
       dashboard.press("ctrl+u").type(typed).press("enter");
       expect(asked(dashboard, "deleteEndpoint")).toMatchObject([{ ask: { id: anEndpoint.id } }]);
-      expect(shown(dashboard)).toContain("what was sent to it stays listed");
+      expect(shown(dashboard)).toContain("its past deliveries stay listed");
     },
   );
 });
@@ -322,7 +322,7 @@ describe("a test event", () => {
   it("says that it waits where the brake is on", () => {
     const dashboard = onEndpoints();
     dashboard.daemon.holds.instead = { ...dashboard.daemon.holds.instead, sendTestEvent: { id: idOf("evt", 1) } };
-    expect(shown(dashboard.press("t", "enter"))).toContain("is the brake on?");
+    expect(shown(dashboard.press("t", "enter"))).toContain("is sending paused?");
   });
 
   it("lets the type be chosen with the arrows, and completes it", () => {
@@ -347,7 +347,7 @@ describe("a test event", () => {
 
   it("is off while there is no endpoint, and says what to press", () => {
     const dashboard = new Dashboard({ endpoints: 0, events: 0 }).connected().press("t");
-    expect(shown(dashboard)).toContain("there is no endpoint to send to: a adds one");
+    expect(shown(dashboard)).toContain("there is no endpoint to send to; a adds one");
   });
 });
 
@@ -356,20 +356,20 @@ describe("on the smallest screen", () => {
 
   it("a form shows its fields and its keys", () => {
     const dashboard = small().press("S");
-    for (const words of ["Overlap", "To be sure", "Enter", "Esc"]) expect(shown(dashboard)).toContain(words);
+    for (const words of ["Overlap", "To confirm", "Enter", "Esc"]) expect(shown(dashboard)).toContain(words);
     // As high as it is, one line of keys.
     for (let rows = 12; rows <= 24; rows++) {
       const text = shown(small({ size: { columns: 60, rows } }).press("S"));
       expect(text.split("Esc  cancel"), `${rows} rows`).toHaveLength(2);
     }
-    expect(shown(small().press("D"))).toMatch(/2 deliveries wait for it[^]*To be sure[^]*Enter/);
+    expect(shown(small().press("D"))).toMatch(/2 deliveries wait for it[^]*To confirm[^]*Enter/);
   });
 
   it("a choice shows its keys, and a secret all of itself", () => {
     expect(shown(small().press("z"))).toMatch(/h {2}hold:[^]*s {2}skip:[^]*Esc/);
     const dashboard = small().press("a").type("https://a.example").press("tab").type("all").press("enter", "enter");
     expect(shown(dashboard)).toContain(SECRET);
-    expect(shown(dashboard)).toContain("hide it for good");
+    expect(shown(dashboard)).toContain("close");
   });
 });
 
@@ -395,7 +395,7 @@ describe.each([
     expect(text).toContain("3 in a row");
     expect(text).toMatch(/attempts +✓t✗/);
     expect(text).toMatch(/24 h .* p95 /);
-    expect(text).toContain("headers authorization, x-team; at most 5 a second");
+    expect(text).toContain("headers authorization, x-team; at most 5 per second");
     expect(text).not.toContain("***");
     expect(text).toContain("STATUS");
   });
@@ -412,7 +412,7 @@ describe.each([
     dashboard.state = { ...dashboard.state, known: { ...dashboard.state.known, gone: new Set([anEndpoint.id]) } };
     const before = asked(dashboard, "getEndpoint").length;
     dashboard.stream({ kind: "endpoint", data: { at: "", tenant: "default", endpoint: anEndpoint.id } }).pass(60_000);
-    expect(shown(dashboard)).toContain("is deleted; its history stays listed");
+    expect(shown(dashboard)).toContain("is deleted; its deliveries stay listed");
     expect(asked(dashboard, "getEndpoint")).toHaveLength(before);
     expect(shown(dashboard.press("e"))).toContain("e is off: it is deleted");
   });

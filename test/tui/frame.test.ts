@@ -35,7 +35,7 @@ const WAYS: Record<string, (dashboard: Dashboard) => Dashboard> = {
   "a test event that came back": (d) => d.connected().press("3", "t", "enter"),
   "a secret": (d) =>
     d.connected().press("3", "a").type("https://e.example").press("tab").type("all").press("enter", "enter"),
-  "the brake": (d) => d.connected().press("B").type("why"),
+  pausing: (d) => d.connected().press("B").type("why"),
   commands: (d) => d.connected().press("C"),
   "the command of a plan": (d) => d.connected().press("4", "R", "C"),
   "a plan of many": (d) => d.connected().press("R"),
@@ -105,7 +105,7 @@ describe("a screen", () => {
 
   it("says which versions do not fit", () => {
     const dashboard = new Dashboard({ settings: { version: "7.0.0" } }).connected();
-    expect(frameOf(dashboard.state).join("\n")).toContain("1.0.0, this is 7.0.0");
+    expect(frameOf(dashboard.state).join("\n")).toContain("1.0.0, but this is 7.0.0");
     dashboard.press("j");
     expect(dashboard.effects).toContainEqual({ do: "quit", exit: 5 });
   });

@@ -117,8 +117,8 @@ describe("a report of a group", () => {
   it("says what fails, since when, and what was answered", () => {
     const [report] = saved(on("failures", { text: "upstream down" }).press("w"));
     expect(report!.name).toMatch(/^webhookd-report-\w{8}-20261120T100000Z\.md$/);
-    expect(report!.text).toContain("# Webhooks that do not arrive: 503 from the receiver");
-    expect(report!.text).toContain("441 given up, 1,978 still tried");
+    expect(report!.text).toContain("# Webhooks that are not delivered: 503 from the receiver");
+    expect(report!.text).toContain("441 failed, 1,978 still waiting");
     expect(report!.text).toContain("\n    upstream down\n");
   });
 

@@ -57,14 +57,14 @@ inTerminal("what comes from outside", () => {
       ["Enter", "›"],
       ["4", "4 FAILURES"],
       ["5", "5 ACTIVITY"],
-      ["?", "Keys of this screen"],
+      ["?", "Keys on this screen"],
     ]) {
       await terminal.press(key!);
       await terminal.until(shows!);
       await isWhole(terminal);
     }
     await terminal.press("Escape");
-    await terminal.until((screen) => !screen.includes("Keys of this screen"));
+    await terminal.until((screen) => !screen.includes("Keys on this screen"));
     await terminal.press("/");
     await terminal.until(/^ \/$/m);
     for (const text of SENT.filter((one) => one.trim() !== "")) {

@@ -66,7 +66,7 @@ class Keyboard {
   async goHere(): Promise<void> {
     const { terminal } = this;
     const { keys, shows, last } = WAYS[this.place];
-    const isCovered = (screen: string) => /[╭╰]─|^ [/:]( |$)|Keys of this screen/m.test(screen);
+    const isCovered = (screen: string) => /[╭╰]─|^ [/:]( |$)|Keys on this screen/m.test(screen);
     // Only then: what comes right behind an Esc looks like a key with Alt.
     if (isCovered(await terminal.screen())) await terminal.press("Escape");
     await terminal.until((screen) => !isCovered(screen));
@@ -93,7 +93,7 @@ class Keyboard {
     await this.terminal.press("?");
     // Not half of it, and not before all is known that keys may be off for.
     const screen = await this.terminal.until(
-      (now) => /Keys of this screen[^]*any other key closes/.test(now) && !now.includes("not known yet"),
+      (now) => /Keys on this screen[^]*any other key closes/.test(now) && !now.includes("not known yet"),
     );
     const rows = screen.split("\n").map((line) => /^  (\S.*?)  +\S.*?(?:\(off: (.*?)(?:\)|…))?$/.exec(line.trimEnd()));
     return new Map(rows.flatMap((row) => (row === null ? [] : [[row[1]!, row[2] ?? null] as const])));
@@ -122,7 +122,7 @@ const SHOWS: Readonly<Record<string, string | RegExp | ((place: Place["kind"]) =
   Enter: (place) => (place === "failures" ? "/ status:failed" : place === "endpoints" ? "› ep_" : "› evt_"),
   "/": /^ \/( |$)/m,
   ":": /^ :( |$)/m,
-  "?": "Keys of this screen",
+  "?": "Keys on this screen",
   "2": "2 DELIVERIES",
   "3": "3 ENDPOINTS",
   "4": "4 FAILURES",
@@ -134,7 +134,7 @@ const SHOWS: Readonly<Record<string, string | RegExp | ((place: Place["kind"]) =
   r: "Replay event",
   R: /Replay \d/,
   c: "Canary replay of",
-  B: "Pull the brake",
+  B: "Pause sending",
   y: "copied evt_",
   Y: "In a shell",
   C: "In a shell",
@@ -142,7 +142,7 @@ const SHOWS: Readonly<Record<string, string | RegExp | ((place: Place["kind"]) =
   a: "Add endpoint",
   e: "Edit ep_",
   t: "Send a test event",
-  z: "Pause ep_",
+  z: "Disable ep_",
   S: "Rotate the secret of ep_",
   D: "Delete ep_",
 };

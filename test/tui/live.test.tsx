@@ -45,7 +45,7 @@ afterEach(async () => {
 
 it("adds the first endpoint, tests, pauses, enables and deletes it, and keeps its secret nowhere", async () => {
   const { terminal, receiver, daemon, shows } = await dashboard();
-  await shows("No endpoint yet");
+  await shows("No endpoints yet");
   terminal.type("a");
   await shows("Add endpoint");
   terminal.type(`\x1b[200~${receiver.url}\n\x1b[201~`);
@@ -67,11 +67,11 @@ it("adds the first endpoint, tests, pauses, enables and deletes it, and keeps it
   expect(receiver.requests).toHaveLength(1);
 
   terminal.type("z");
-  await shows("Pause ep_");
+  await shows("Disable ep_");
   terminal.type("h");
-  await shows("nothing more is sent to it; what comes is held");
+  await shows("nothing more is sent to it; its new events are held");
   await daemon.publish();
-  await shows(/‖ off/);
+  await shows(/‖ disabled/);
   terminal.type("z");
   await shows("1 delivery waits for it: sent at once");
   terminal.type("y");
@@ -81,12 +81,12 @@ it("adds the first endpoint, tests, pauses, enables and deletes it, and keeps it
   await shows("Delete ep_");
   terminal.type(`${id.slice(-8)}\r`);
   await expect.poll(async () => (await daemon.request("GET", "/v1/webhooks")).body.data).toEqual([]);
-  await shows("No endpoint yet");
+  await shows("No endpoints yet");
 });
 
 it("says at its field what the daemon refuses, and what a receiver says that refuses a test", async () => {
   const { terminal, receiver, daemon, shows } = await dashboard([{ status: 503, body: "out of order" }]);
-  await shows("No endpoint yet");
+  await shows("No endpoints yet");
   terminal.type("a");
   await shows("Add endpoint");
   terminal.type("http://10.0.0.5/hook\t");

@@ -40,9 +40,9 @@ describe("a replay of many", () => {
     const text = shown(dashboard);
     expect(text).toContain("Replay 441 failed deliveries");
     expect(text).toContain("503 from the receiver at example.com");
-    expect(text).toContain("received before 2026-11-20T10:00:00Z; later ones are not in it");
+    expect(text).toContain("received before 2026-11-20T10:00:00Z; later ones are not included");
     expect(text).toMatch(/390 +38 +answers +example.com/);
-    expect(text).toContain("38 had no answer in time: the receiver may have handled them");
+    expect(text).toContain("38 timed out: the receiver may have handled them");
     expect(text).toContain("20/s to each endpoint, about 19s");
     expect(drafts(dashboard)).toEqual({
       plans: [{ action: "replay", filter: GROUP, rate_per_second: 20, canary: false, dry_run: true }],
@@ -82,7 +82,7 @@ describe("a replay of many", () => {
 
   it("goes at the pace that was set, within what a job takes", () => {
     const dashboard = on("failures").press("R", "p").type("501").press("enter");
-    expect(shown(dashboard)).toContain("The pace is 1 to 500 a second");
+    expect(shown(dashboard)).toContain("The pace is 1 to 500 per second");
     dashboard.type("5").press("enter");
     expect(shown(dashboard)).toContain("5/s to each endpoint, about 1m17s");
     dashboard.type("441").press("enter");
@@ -102,7 +102,7 @@ describe("a replay of many", () => {
     const call = unanswered(dashboard, "enter");
     dashboard.daemon.holds.plan = { matched: 443 };
     dashboard.say({ kind: "failed", call, problem: refusal("plan_changed") } as never);
-    expect(shown(dashboard)).toContain("It is not 441 any more: nothing was done");
+    expect(shown(dashboard)).toContain("It is no longer 441, so nothing was done");
     expect(shown(dashboard)).toContain("Replay 443 failed deliveries");
     expect(dashboard.state.acts).toEqual([]);
     dashboard.type("443").press("enter");
@@ -178,9 +178,9 @@ describe("a replay of many", () => {
   ])("has room for what must be typed at $columns x $rows", (size) => {
     const endpoints = Array.from({ length: 30 }, (_, n) => ({ endpoint: idOf("ep", n), matched: 10, timed_out: 1 }));
     const dashboard = on("failures", { size, plan: { endpoints, matched: 300, timed_out: 30 } }).press("R");
-    expect(shown(dashboard)).toContain("To replay all now type 300 and press Enter");
+    expect(shown(dashboard)).toContain("To replay all now, type 300 and press Enter");
     expect(shown(dashboard)).toContain("Esc cancel");
-    expect(shown(dashboard)).toContain("30 had no answer in time");
+    expect(shown(dashboard)).toContain("30 timed out");
   });
 });
 
@@ -217,7 +217,7 @@ describe("a job that runs", () => {
     const jobs = [{ status: "paused", paused_reason: "the canary to ep_1 failed: refused", matched: 441 } as object];
     const open = () => new Dashboard({ tab: "activity", jobs }).connected().press("j", "k", "z");
     const bodies = (dashboard: Dashboard) => asked(dashboard, "resumeJob").map(({ ask }) => ask.body);
-    expect(shown(open())).toMatch(/the canary to ep_1 failed: refused[^]*the 320 that are left/);
+    expect(shown(open())).toMatch(/the canary to ep_1 failed: refused[^]*the remaining 320 are sent/);
     expect(bodies(open().press("esc"))).toEqual([]);
     expect(bodies(open().press("enter"))).toEqual([{ canary: true }]);
     expect(bodies(open().press("ctrl+u").type("send all").press("enter"))).toEqual([{ send_all: true }]);
@@ -236,6 +236,6 @@ describe("a job that runs", () => {
     const jobs = [{ status: "done", ended_at: aJob.created_at } as object];
     const dashboard = new Dashboard({ tab: "activity", jobs }).connected().press("x");
     expect(shown(dashboard)).toContain("x is off: the job is done");
-    expect(shown(dashboard.press("j", "z"))).toContain("this row is no job");
+    expect(shown(dashboard.press("j", "z"))).toContain("this row is not a job");
   });
 });

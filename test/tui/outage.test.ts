@@ -86,7 +86,7 @@ inTerminal("a daemon that is killed under the open dashboard", () => {
     await terminal.press("y");
     await terminal.until(": asked");
     await kill(daemon);
-    await terminal.until(/no answer; sent again when the daemon is back/);
+    await terminal.until(/no answer; it will be sent again when the daemon is back/);
     const next = await again();
     await terminal.until("● live");
     const { body } = await next.request("GET", "/v1/webhooks/events?limit=1");
@@ -109,7 +109,7 @@ inTerminal("a daemon that is killed under the open dashboard", () => {
     await expect.poll(async () => (await daemon.request("GET", event)).body.status).toBe("delivered");
     await kill(daemon);
     line.drop();
-    await terminal.until(/no answer; sent again when the daemon is back/);
+    await terminal.until(/no answer; it will be sent again when the daemon is back/);
     line.isCut = false;
     await again();
     await terminal.until("● live");

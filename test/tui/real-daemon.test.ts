@@ -133,7 +133,7 @@ it("does nothing by a number that is not true any more, and shows the new plan",
   await site!.daemon.request("POST", `/v1/webhooks/events/${body.data[0].id}/retry`, {});
   await site!.daemon.daemon.idle();
   site!.type("3", "0", "enter");
-  await site!.shows("It is not 30 any more: nothing was done");
+  await site!.shows("It is no longer 30, so nothing was done");
   await site!.shows("Replay 29 failed deliveries");
   expect(receiver.requests).toHaveLength(1);
   site!.type("2", "9", "enter");
@@ -143,16 +143,16 @@ it("does nothing by a number that is not true any more, and shows the new plan",
 it("pulls the brake, and releases it", async () => {
   const { receiver, daemon } = await Site.open("events");
   site!.type("B");
-  await site!.shows("Pull the brake");
+  await site!.shows("Pause sending");
   site!.type(..."upstream", "enter");
-  await site!.shows("BRAKE ON");
+  await site!.shows("SENDING PAUSED");
   await site!.publish(1);
   await daemon.daemon.tick();
   expect(receiver.requests).toHaveLength(0);
   expect((await daemon.request("GET", "/v1/status")).body.paused).toMatchObject({ reason: "upstream" });
   site!.type("B");
-  await site!.shows("Release the brake");
+  await site!.shows("Resume sending");
   site!.type("y");
-  await site!.shows("released: attempts go on");
+  await site!.shows("attempts start again");
   await expect.poll(async () => (await site!.second(), receiver.requests.length)).toBe(1);
 });

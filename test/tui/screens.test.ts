@@ -49,7 +49,7 @@ describe("the page of an event", () => {
   it("says how many deliveries there are where it does not have all of them", () => {
     const getEvent = { ...anEvent, id: event, delivery_count: 2345, more_deliveries: "/v1/webhooks/deliveries?event=" };
     const page = eventPage(made, {}, { instead: { getEvent } });
-    expect(page).toContain(` 1 of 2,345 deliveries shown; all of them: list deliveries with event:${event}`);
+    expect(page).toContain(` 1 of 2,345 deliveries shown; for all, filter deliveries by event:${event}`);
     expect(eventPage(made, {})).not.toContain("deliveries shown");
   });
 
@@ -94,11 +94,11 @@ describe("the page of an event", () => {
 });
 
 describe("the header", () => {
-  it("says that the brake is on, what this is, and that it is read-only", () => {
+  it("says that sending is paused, what this is, and that it is read-only", () => {
     const paused = { reason: "maintenance", by: "socket", at: ago(60) };
     const settings = { label: "PROD", readOnly: true };
     const page = shown(new Dashboard({ settings, instead: { getStatus: { ...aStatus, paused } } }).connected());
-    expect(page.split("\n")[0]).toMatch(/● live .* BRAKE ON: no attempts {2}read-only {2}PROD$/);
+    expect(page.split("\n")[0]).toMatch(/● live .* SENDING PAUSED {2}read-only {2}PROD$/);
   });
 
   it("says how far behind the news are, whatever the difference of the clocks", () => {

@@ -9,7 +9,7 @@ import { asked, Dashboard, idOf, NOW, shown } from "./daemon.ts";
 
 function listOf({ state }: Dashboard): List<{ id: string }> {
   const place = here(state);
-  if (place.kind === "event") throw new Error("an event is no list");
+  if (place.kind === "event") throw new Error("an event cannot be filtered");
   return place.list as unknown as List<{ id: string }>;
 }
 
@@ -216,7 +216,7 @@ describe("the filter line", () => {
     const dashboard = new Dashboard().connected().press("/").type("statsu:failed").press("enter");
     expect(shown(dashboard)).toContain("Did you mean status?");
     dashboard.press("ctrl+u").press("esc", "3", "/").type("status:failed").press("enter");
-    expect(shown(dashboard)).toContain("status: means nothing here. Words are type, tenant.");
+    expect(shown(dashboard)).toContain("status: does not apply here. These do: type, tenant.");
   });
 
   it("completes words and values, and says what they could be", () => {
@@ -258,7 +258,7 @@ describe("the way around", () => {
     expect(jump(idOf("evt", 7))).toMatchObject({ kind: "event", id: idOf("evt", 7) });
     expect(jump(idOf("ep", 7))).toMatchObject({ kind: "endpoint", id: idOf("ep", 7) });
     expect(jump("status:failed")).toMatchObject({ kind: "events", list: { filter: "status:failed" } });
-    expect(shown(dashboard.press(":").type("nonsense").press("enter"))).toContain('"nonsense" is no screen');
+    expect(shown(dashboard.press(":").type("nonsense").press("enter"))).toContain('"nonsense" is not a screen');
   });
 });
 
@@ -360,7 +360,7 @@ describe("a replay", () => {
 
   it.each([
     ["read-only", { settings: { readOnly: true } }, "read-only"],
-    ["of what did not fail", { status: "delivered" }, "only what failed is replayed"],
+    ["of what did not fail", { status: "delivered" }, "only failed events can be replayed"],
     ["of nothing", { events: 0 }, "no event is selected"],
   ])("is off %s, and says why", (_, setup, why) => {
     const dashboard = new Dashboard(setup).connected().press("r");

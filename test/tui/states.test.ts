@@ -33,7 +33,7 @@ describe.each(SIZES)("at $columns x $rows", (size) => {
       for (const words of ["a   add one", "webhookd listen --register", "webhookd trigger budget.exceeded"]) {
         expect(shown(dashboard)).toContain(words);
       }
-      expect(shown(dashboard.press("t"))).toContain("t is off: there is no endpoint to send to: a adds one");
+      expect(shown(dashboard.press("t"))).toContain("t is off: there is no endpoint to send to; a adds one");
       expect(shown(dashboard.press("a"))).toContain("Add endpoint");
     },
   );
@@ -51,7 +51,7 @@ describe.each(SIZES)("at $columns x $rows", (size) => {
     dashboard.press("j", "j");
     expect(lists()).toHaveLength(1);
     dashboard.daemon.holds.endpoints = 1;
-    expect(shown(dashboard.pass(2000))).toContain("No event yet");
+    expect(shown(dashboard.pass(2000))).toContain("No events yet");
     dashboard.pass(60_000);
     expect(lists()).toHaveLength(2);
   });
@@ -104,7 +104,7 @@ describe.each(SIZES)("at $columns x $rows", (size) => {
 
   it("versions that do not fit are both named, and any key quits with 5", () => {
     const dashboard = open({ settings: { version: "7.0.0" } }).connected();
-    expect(shown(dashboard)).toContain(`The daemon is webhookd ${aStatus.version}, this is 7.0.0`);
+    expect(shown(dashboard)).toContain(`The daemon is webhookd ${aStatus.version}, but this is 7.0.0`);
     expect(dashboard.press("j").effects).toContainEqual({ do: "quit", exit: 5 });
   });
 

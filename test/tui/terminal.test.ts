@@ -118,7 +118,7 @@ inTerminal("a terminal", () => {
     const { terminal } = await RunningDashboard.open(await site());
     const lines = Array.from({ length: 2000 }, (_, n) => `q${n} r y`).join("\n");
     await terminal.paste(lines);
-    await terminal.until("what is pasted is taken on a line alone");
+    await terminal.until("text can only be pasted into a line");
     await terminal.press("/");
     await terminal.paste(`${lines}\n`);
     await terminal.until(/ \/ .*q1999 r y/);

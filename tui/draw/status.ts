@@ -15,7 +15,7 @@ const LOOKS: Readonly<Record<string, { readonly glyph: Glyph; readonly style?: S
   damaged: { glyph: "failed", style: "red" },
   failing: { glyph: "failed", style: "red" },
   ok: { glyph: "delivered", style: "green" },
-  off: { glyph: "held", style: "grey" },
+  disabled: { glyph: "held", style: "grey" },
   running: { glyph: "retrying", style: "cyan" },
   paused: { glyph: "held", style: "yellow" },
   done: { glyph: "delivered", style: "green" },

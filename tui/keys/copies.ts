@@ -11,7 +11,7 @@ export const COPIES: readonly Binding[] = [
     keys: ["y"],
     show: "y",
     label: "copy id",
-    help: "copy the id of this event, endpoint or job; it is shown too",
+    help: "copy the id of this event, endpoint or job, and show it",
     off: (state) => (idHere(state) === null ? "nothing with an id is selected" : null),
     run: (state) => copy(state, idHere(state)!, idHere(state)!),
   },
@@ -19,9 +19,9 @@ export const COPIES: readonly Binding[] = [
     keys: ["Y"],
     show: "Y",
     label: "signed curl",
-    help: "the command for this request as a script with curl, which signs it when it runs",
+    help: "show the command that prints this request as a curl script, signed when it runs",
     on: ["events", "deliveries", "endpoint", "event"],
-    off: (state) => (requestHere(state) === null ? "no delivery of it is known here" : null),
+    off: (state) => (requestHere(state) === null ? "none of its deliveries is known here" : null),
     run: (state) => {
       const { event, endpoint } = requestHere(state)!;
       return only(withCommands(hold(state), [curlCommand(event, endpoint)]));
@@ -31,14 +31,14 @@ export const COPIES: readonly Binding[] = [
     keys: ["C"],
     show: "C",
     label: "commands",
-    help: "what to type in a shell for what is on the screen",
+    help: "show the shell commands for what is on the screen",
     run: (state) => only(withCommands(hold(state), commandsHere(state))),
   },
   {
     keys: ["w"],
     show: "w",
     label: "report",
-    help: "write a report of this group (Markdown) for whoever owns the receiver",
+    help: "write a report of this group (Markdown) for the people who run the receiver",
     on: ["failures"],
     footer: 55,
     off: (state) => {

@@ -14,7 +14,7 @@ export const DELIVERIES: readonly Binding[] = [
     keys: ["n"],
     show: "n",
     label: "try now",
-    help: "try a delivery that waits at once; the ladder goes on as it would have",
+    help: "try a waiting delivery now; the ladder stays as it is",
     on: EVENTS,
     footer: 50,
     acts: true,
@@ -25,7 +25,7 @@ export const DELIVERIES: readonly Binding[] = [
     keys: ["x"],
     show: "x",
     label: "cancel",
-    help: "cancel what is still to be delivered of this event, or this one delivery",
+    help: "cancel the open deliveries of this event, or only this delivery",
     on: EVENTS,
     footer: 51,
     acts: true,
@@ -46,9 +46,9 @@ function whyNoTry(state: State): string | null {
   const about = subject(state);
   if (about === null) return "no event is selected";
   const [first, ...others] = waiting(about);
-  if (first === undefined) return `nothing of it waits; it is ${about.status}`;
-  if (others.length > 0) return `it waits at ${others.length + 1} endpoints: choose one on 2 Deliveries`;
-  return state.acts.some(({ delivery }) => delivery === first.id) ? "it was asked already" : null;
+  if (first === undefined) return `it has no waiting delivery; it is ${about.status}`;
+  if (others.length > 0) return `it has ${others.length + 1} waiting deliveries: choose one on 2 Deliveries`;
+  return state.acts.some(({ delivery }) => delivery === first.id) ? "it was already asked for" : null;
 }
 
 function tryNow(state: State): Step {
@@ -66,7 +66,7 @@ function tryNow(state: State): Step {
 function whyNoCancel(state: State): string | null {
   const about = subject(state);
   if (about === null) return "no event is selected";
-  return open(about).length === 0 ? `nothing of it is to be delivered; it is ${about.status}` : null;
+  return open(about).length === 0 ? `it has no open delivery; it is ${about.status}` : null;
 }
 
 function cancelDialog(state: State, about: Subject): Dialog {
@@ -81,11 +81,11 @@ function cancelDialog(state: State, about: Subject): Dialog {
     title: endpoint === null ? "Cancel event" : "Cancel delivery",
     facts: [
       `${event} ${type}`,
-      all.length === 1 ? "is not sent any more to" : `is not sent any more to ${all.length} endpoints:`,
+      all.length === 1 ? "will not be sent to" : `will not be sent to ${all.length} endpoints:`,
       ...hosts,
       ...(all.length > SHOWN ? ["  and others"] : []),
       "",
-      "What was sent already cannot be taken back.",
+      "What was already sent cannot be undone.",
     ],
     yes: "cancel it",
     act: {

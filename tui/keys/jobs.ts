@@ -1,4 +1,4 @@
-/** Keys that steer a job: it survives this dashboard, and goes on without it. */
+/** Keys that pause, resume and cancel a job: it continues without this dashboard. */
 import type { Job } from "../../src/client/answers.ts";
 import { countText, shortId } from "../draw/numbers.ts";
 import type { State, Step } from "../model/state.ts";
@@ -14,7 +14,7 @@ export const JOBS: readonly Binding[] = [
     keys: ["z"],
     show: "z",
     label: "pause job",
-    help: "pause the selected job, or let it go on",
+    help: "pause the selected job, or resume it",
     on: ["activity"],
     footer: 40,
     acts: true,
@@ -25,7 +25,7 @@ export const JOBS: readonly Binding[] = [
     keys: ["x"],
     show: "x",
     label: "cancel job",
-    help: "end the selected job; what it has done stays done",
+    help: "cancel the selected job; what it has done stays done",
     on: ["activity"],
     footer: 41,
     acts: true,
@@ -42,9 +42,9 @@ function selectedJob(state: State): Job | null {
 
 function whyNotSteered(state: State): string | null {
   const job = selectedJob(state);
-  if (job === null) return "this row is no job; jobs stand at the top";
+  if (job === null) return "this row is not a job; jobs are at the top";
   if (job.ended_at !== null) return `the job is ${job.status}`;
-  return state.acts.some(({ request }) => request.ask.id === job.id) ? "it was asked already" : null;
+  return state.acts.some(({ request }) => request.ask.id === job.id) ? "it was already asked for" : null;
 }
 
 function pauseOrResume(state: State): Step {
@@ -63,7 +63,7 @@ function cancelDialog({ id, action, done, skipped, matched }: Job) {
     facts: [
       `${id}, ${action.replaceAll("_", " ")} of ${countText(matched)}`,
       "",
-      `The ${countText(left)} that are left are not touched. What is done stays done, and what was sent cannot be taken back.`,
+      `The remaining ${countText(left)} are not touched. What is done stays done, and what was sent cannot be undone.`,
     ],
     yes: "cancel the job",
     act: { label: `cancel ${shortId(id)}`, request: { operation: "cancelJob", ask: { id } }, event: null },

@@ -8,12 +8,12 @@ import { only, type Binding } from "./binding.ts";
 export const MOVES: readonly Binding[] = [
   move(["j", "down"], "j k", "move", () => 1, 90),
   move(["k", "up"], "k", "up", () => -1),
-  move(["pagedown", "ctrl+f"], "PgDn ^f", "a page down", (height) => height),
-  move(["pageup", "ctrl+b"], "PgUp ^b", "a page up", (height) => -height),
+  move(["pagedown", "ctrl+f"], "PgDn ^f", "page down", (height) => height),
+  move(["pageup", "ctrl+b"], "PgUp ^b", "page up", (height) => -height),
   move(["ctrl+d"], "^d", "half a page down", (height) => Math.ceil(height / 2)),
   move(["ctrl+u"], "^u", "half a page up", (height) => -Math.ceil(height / 2)),
-  { keys: ["g", "home"], show: "g Home", label: "the newest", run: (state) => only(toEdge(state, "newest")) },
-  { keys: ["G", "end"], show: "G End", label: "the oldest", run: (state) => only(toEdge(state, "oldest")) },
+  { keys: ["g", "home"], show: "g Home", label: "newest row", run: (state) => only(toEdge(state, "newest")) },
+  { keys: ["G", "end"], show: "G End", label: "oldest row", run: (state) => only(toEdge(state, "oldest")) },
 ];
 
 function move(keys: string[], show: string, label: string, by: (height: number) => number, footer?: number): Binding {

@@ -13,7 +13,7 @@ export const REPLAYS: readonly Binding[] = [
     keys: ["r"],
     show: "r",
     label: "replay",
-    help: "replay this event: its failed deliveries, once more from the first try",
+    help: "replay this event: its failed deliveries start over",
     on: ["events", "deliveries", "endpoint", "event"],
     footer: 40,
     acts: true,
@@ -24,7 +24,7 @@ export const REPLAYS: readonly Binding[] = [
     keys: ["R"],
     show: "R",
     label: "many",
-    help: "replay what is marked, or all that failed of what is listed; shows the plan, and asks for the number",
+    help: "replay what is marked, or everything listed that failed; shows the plan first",
     on: ["events", "deliveries", "endpoint", "failures"],
     footer: 41,
     acts: true,
@@ -35,7 +35,7 @@ export const REPLAYS: readonly Binding[] = [
     keys: ["c"],
     show: "c",
     label: "canary",
-    help: "replay this group, one of it first: the others follow if that one is delivered",
+    help: "replay this group with a canary: one first, the others if it is delivered",
     on: ["failures"],
     footer: 40,
     acts: true,
@@ -57,13 +57,14 @@ function planMany(state: State, canary: boolean): State {
 function whyNoReplay(state: State): string | null {
   const about = subject(state);
   if (about === null) return "no event is selected";
-  if (state.acts.some(({ event, phase }) => event === about.event && phase !== "done")) return "it is being replayed";
-  return about.status === "failed" ? null : `only what failed is replayed; this is ${about.status}`;
+  if (state.acts.some(({ event, phase }) => event === about.event && phase !== "done"))
+    return "it is already being replayed";
+  return about.status === "failed" ? null : `only failed events can be replayed; this one is ${about.status}`;
 }
 
 function replayDialog(state: State, { event, type, endpoint }: Subject): Dialog {
   const to =
-    endpoint === null ? "every endpoint it failed for" : (state.known.endpoints.get(endpoint)?.url ?? endpoint);
+    endpoint === null ? "every endpoint where it failed" : (state.known.endpoints.get(endpoint)?.url ?? endpoint);
   const request: Request = {
     operation: "replayEvent",
     ask: { id: event, body: endpoint === null ? {} : { endpoint } },
@@ -71,7 +72,7 @@ function replayDialog(state: State, { event, type, endpoint }: Subject): Dialog 
   return {
     kind: "confirm",
     title: "Replay event",
-    facts: [event, `${type} to`, to, "", "Sends the same id and bytes again, from the first try."],
+    facts: [event, `${type} to`, to, "", "The same id and bytes are sent again, on a fresh ladder."],
     yes: "replay",
     act: { label: `replay ${shortId(event)}`, request, event },
   };

@@ -1,7 +1,7 @@
-/** The brake: no attempt of any delivery starts while it is on. */
+/** All sending, paused and resumed. */
 import type { ConfirmDialog } from "../model/dialog.ts";
 import type { State } from "../model/state.ts";
-import { brakeForm } from "../state/dialogs/forms.ts";
+import { pauseForm } from "../state/dialogs/forms.ts";
 import { only, type Binding } from "./binding.ts";
 import { ask, hold } from "./subject.ts";
 
@@ -9,21 +9,21 @@ export const SENDING: readonly Binding[] = [
   {
     keys: ["B"],
     show: "B",
-    label: "brake",
-    help: "pull the brake, so that no attempt starts at all, or release it",
+    label: "pause sending",
+    help: "pause all sending, or resume it",
     acts: true,
-    off: (state) => (state.known.status === null ? "it is not known yet whether it is on" : null),
-    run: (state) => only(ask(hold(state), state.known.status?.value.paused ? releaseDialog(state) : brakeForm())),
+    off: (state) => (state.known.status === null ? "whether sending is paused is not known yet" : null),
+    run: (state) => only(ask(hold(state), state.known.status?.value.paused ? resumeDialog(state) : pauseForm())),
   },
 ];
 
-function releaseDialog({ known }: State): ConfirmDialog {
+function resumeDialog({ known }: State): ConfirmDialog {
   const { reason, by, at } = known.status!.value.paused!;
   return {
     kind: "confirm",
-    title: "Release the brake",
-    facts: [`On since ${at} by ${by}:`, reason, "", "Attempts to every endpoint go on, those that are due first."],
-    yes: "release it",
-    act: { label: "brake", request: { operation: "resumeDaemon", ask: {} }, event: null },
+    title: "Resume sending",
+    facts: [`Paused since ${at} by ${by}:`, reason, "", "Attempts to every endpoint start again, overdue ones first."],
+    yes: "resume",
+    act: { label: "resume sending", request: { operation: "resumeDaemon", ask: {} }, event: null },
   };
 }

@@ -50,7 +50,7 @@ export function ask(state: State, dialog: Dialog): State {
   return { ...state, modes: [...state.modes, { kind: "dialog", dialog }] };
 }
 
-/** The id that somebody on this screen wants to have; null where there is none. */
+/** The id to copy on this screen; null where there is none. */
 export function idHere(state: State): string | null {
   const place = here(state);
   switch (place.kind) {

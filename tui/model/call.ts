@@ -5,7 +5,7 @@ import type { Fault } from "../../src/client/error.ts";
 
 /** One question to the daemon: an operation of the API by name, and what the answer is for. */
 export type Call = { [O in keyof Answers]: CallOf<O> }[keyof Answers];
-/** One that nobody waits for yet. */
+/** One that has not been asked yet. */
 export type Request = { [O in keyof Answers]: Omit<CallOf<O>, "about"> }[keyof Answers];
 export interface CallOf<O extends keyof Answers> {
   readonly operation: O;

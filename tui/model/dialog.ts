@@ -57,7 +57,7 @@ export type Purpose =
   | { readonly kind: "edit"; readonly before: Endpoint }
   | { readonly kind: "rotate"; readonly endpoint: Endpoint }
   | { readonly kind: "delete"; readonly endpoint: Endpoint }
-  | { readonly kind: "brake" }
+  | { readonly kind: "pause" }
   /** Whose canary failed. */
   | { readonly kind: "resume"; readonly job: Job }
   /** Null: which one is a field of its own. */

@@ -72,7 +72,7 @@ export type Link =
       /** The box that says so was sent away. */
       readonly looked: boolean;
     }
-  /** Not to be tried again before somebody asks for it. */
+  /** Not tried again until a person asks for it. */
   | { readonly kind: "refused"; readonly why: string; readonly hint: string }
   | { readonly kind: "differs"; readonly daemon: string };
 

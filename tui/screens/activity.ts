@@ -33,8 +33,8 @@ export function activityRows(state: State, list: List<Row>, room: { width: numbe
     },
   ];
   const empty = state.known.forbidden.has("listAudit")
-    ? ["", "The audit log needs a key of scope admin."]
-    : ["", "Nothing was done yet."];
+    ? ["", "The audit log needs a key with the scope admin."]
+    : ["", "Nothing has been done yet."];
   return tableRows(state, { list, keyOf: KEY_OF.activity, columns, ...room, empty });
 }
 

@@ -53,7 +53,7 @@ export function lostRows(state: State): string[] | null {
   }
   const meaning =
     "It may have been stopped, or is restarting. While it is down nothing is delivered and nothing is lost; retries " +
-    "go on when it is back.";
+    "continue when it is back.";
   return boxRows(settings.look, size, "Not connected", [
     ...lines(
       link.why,
@@ -80,7 +80,7 @@ export function helpRows(state: State, top: number, width: number, height: numbe
     );
   });
   const words = "  Filters: status: type: endpoint: event: error: status_code: since: until: tenant: test:";
-  const lines = [line({ text: " Keys of this screen", style: "bold" }), ...keys, line(), line({ text: words })];
+  const lines = [line({ text: " Keys on this screen", style: "bold" }), ...keys, line(), line({ text: words })];
   const start = Math.min(top, Math.max(0, lines.length - height));
   return filled(lines.slice(start, start + height), width, height);
 }

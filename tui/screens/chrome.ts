@@ -19,10 +19,10 @@ const LAG_MS = 2000;
 
 export function headerRow(state: State): string {
   const { settings, link, known, size } = state;
-  const brake = ` BRAKE ON${settings.readOnly ? ": no attempts" : ", B releases"} `;
+  const pause = ` SENDING PAUSED${settings.readOnly ? "" : ", B resumes"} `;
   const right: Span[] = [
     ...troubleSpans(state),
-    ...(known.status?.value.paused ? [{ text: brake, style: "alarm" as const }, { text: " " }] : []),
+    ...(known.status?.value.paused ? [{ text: pause, style: "alarm" as const }, { text: " " }] : []),
     ...(settings.readOnly ? [{ text: "read-only ", style: "yellow" as const }] : []),
     ...(settings.label === "" ? [] : [{ text: ` ${settings.label} `, style: "alarm" as const }]),
   ];
@@ -141,7 +141,7 @@ function positionText(place: Place): string {
   if (place.kind === "event") return "";
   const { list } = place;
   if (list.rows.length === 0) return "";
-  if (list.problem !== null) return `not read anew: ${list.problem}`;
+  if (list.problem !== null) return `not refreshed: ${list.problem}`;
   const marks = list.marks.size > 0 ? `, ${list.marks.size} marked` : "";
   const isWhole = list.next === null && list.pages.every(({ rows }) => rows !== null);
   const before = list.pages.findIndex(({ rows }) => rows !== null);
@@ -195,7 +195,7 @@ export function keysRow(state: State): string {
 const LAST_RANK = 98;
 
 const FOOTERS = {
-  line: "Enter apply  Esc leave  Tab complete  Up Down history  ^u clear",
+  line: "Enter apply  Esc cancel  Tab complete  Up Down history  ^u clear",
   help: "j k move  any other key closes",
   dialog: "",
 };

@@ -28,7 +28,7 @@ function headOf(state: State, id: string, width: number): string[] {
   const row = (name: string, ...spans: Span[]) =>
     spanRow(look, [{ text: `  ${name.padEnd(10)}`, style: "grey" }, ...spans], width);
   if (endpoint === undefined) {
-    return [row("endpoint", { text: known.gone.has(id) ? `${id} is deleted; its history stays listed` : id })];
+    return [row("endpoint", { text: known.gone.has(id) ? `${id} is deleted; its deliveries stay listed` : id })];
   }
   const stats = known.endpointStats.get(id)?.value;
   return [
@@ -46,7 +46,7 @@ function headOf(state: State, id: string, width: number): string[] {
     }),
     row("sends", ...sendsSpans(state, endpoint)),
     row("by hour", { text: stats === undefined ? "" : hours(look, stats.series), style: "red" }, { text: "  failed" }),
-    row("made", { text: madeText(endpoint) }),
+    row("created", { text: createdText(endpoint) }),
   ];
 }
 
@@ -54,7 +54,7 @@ function titleRow(state: State, endpoint: Endpoint, width: number): string {
   const { look } = state.settings;
   const { text, style } = statusCell(look, stateOf(state, endpoint));
   const why = endpoint.disabled_reason === null ? "" : ` by the daemon (${endpoint.disabled_reason})`;
-  const held = endpoint.enabled ? "" : `; new events ${endpoint.when_disabled === "hold" ? "are kept" : "are skipped"}`;
+  const held = endpoint.enabled ? "" : `; new events are ${endpoint.when_disabled === "hold" ? "held" : "skipped"}`;
   return spanRow(
     look,
     [{ text: ` ${text}${why}${held}`, style }, { text: `  ${endpoint.id}  ${endpoint.description}` }],
@@ -101,8 +101,8 @@ function sendsSpans(state: State, { id, headers, rate_per_second: rate, max_in_f
   const at = switchesAt(state, id);
   const names = Object.keys(headers);
   const others = [
-    names.length === 0 ? "no headers of its own" : `headers ${names.join(", ")}`,
-    ...(rate === null ? [] : [`at most ${rate} a second`]),
+    names.length === 0 ? "no custom headers" : `headers ${names.join(", ")}`,
+    ...(rate === null ? [] : [`at most ${rate} per second`]),
     ...(most === null ? [] : [`at most ${most} at a time`]),
   ];
   const rotation: Span[] =
@@ -110,7 +110,7 @@ function sendsSpans(state: State, { id, headers, rate_per_second: rate, max_in_f
   return [...rotation, { text: `${rotation.length > 0 ? "; " : ""}${others.join("; ")}` }];
 }
 
-function madeText({ created_at: created, updated_at: updated, tenant, uid, metadata }: Endpoint): string {
+function createdText({ created_at: created, updated_at: updated, tenant, uid, metadata }: Endpoint): string {
   return [
     created,
     ...(updated === created ? [] : [`changed ${updated}`]),

@@ -31,7 +31,7 @@ export function endpointRows(state: State, list: List<Endpoint>, room: { width: 
 
 export function stateOf({ known }: State, { id, enabled, damaged }: Endpoint): string {
   if (damaged) return "damaged";
-  if (!enabled) return "off";
+  if (!enabled) return "disabled";
   const health = known.health.get(id)?.value.health;
   if (health === undefined) return "…";
   return health.consecutive_failures >= FAILING ? "failing" : "ok";

@@ -30,7 +30,7 @@ function linesOf(state: State, id: string, width: number): string[] {
   const named = (name: string, ...spans: Span[]) => line({ text: ` ${name.padEnd(11)}`, style: "grey" }, ...spans);
   const head = paint(look, "bold", line({ text: ` ${id}` }));
   if (event === undefined) {
-    const gone = "there is no such event (any more), or this key may not see it";
+    const gone = "this event does not exist (any more), or this key may not see it";
     return [head, line({ text: state.known.gone.has(id) ? ` ${gone}` : " …" })];
   }
   const tries = Math.max(0, ...event.deliveries.map(({ attempts }) => attempts));
@@ -46,7 +46,7 @@ function linesOf(state: State, id: string, width: number): string[] {
       ["", ...deliveryLines(state, { event, delivery, attempts, width })].map((text) => text || line()),
     ),
     ...(event.deliveries.length === 0
-      ? [line(), line({ text: " No endpoint had chosen this type when it came." })]
+      ? [line(), line({ text: " No endpoint had chosen this type when it was published." })]
       : []),
     ...moreLines(look, event, width),
     line(),
@@ -57,7 +57,7 @@ function linesOf(state: State, id: string, width: number): string[] {
 function moreLines(look: Look, event: Event, width: number): string[] {
   if (!event.more_deliveries) return [];
   const shown = ` ${event.deliveries.length} of ${countText(event.delivery_count)} deliveries shown`;
-  const text = `${shown}; all of them: list deliveries with event:${event.id}`;
+  const text = `${shown}; for all, filter deliveries by event:${event.id}`;
   return ["", ...wrap(text, width, look)].map((part) => spanRow(look, [{ text: part, style: "yellow" }], width));
 }
 

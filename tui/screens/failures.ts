@@ -41,7 +41,7 @@ export function failureRows(state: State, list: List<FailureGroup>, room: { widt
     },
   ];
   const below = room.height >= 2 * FAILURE_ROWS ? FAILURE_ROWS : 0;
-  const empty = ["", "Nothing fails. What does is here, by endpoint and cause, with what to do about it."];
+  const empty = ["", "Nothing is failing. Failures would be here, by endpoint and cause, with what to do about them."];
   const rows = tableRows(state, { list, keyOf: KEY_OF.failures, columns, ...room, height: room.height - below, empty });
   const group = selectedRow(list);
   if (below === 0) return rows;
@@ -63,7 +63,7 @@ function aboutGroup(state: State, group: FailureGroup, width: number): string[] 
     health === undefined
       ? ""
       : last === null || last === undefined
-        ? " Nothing was delivered to it yet."
+        ? " Nothing has been delivered to it yet."
         : ` The last success was ${age(state.now - Date.parse(last))} ago.`;
   return [
     paint(look, "grey", glyph(look, "rule").repeat(width)),
@@ -71,14 +71,14 @@ function aboutGroup(state: State, group: FailureGroup, width: number): string[] 
       text: `${endpointName(state, group.endpoint)}: ${causeText(group.error, group.status_code)}, for ${since}.${success}`,
     }),
     row("How many", {
-      text: `${countText(group.failed)} given up, ${countText(waiting)} still tried${group.held > 0 ? " once it is enabled" : ""}`,
+      text: `${countText(group.failed)} failed, ${countText(waiting)} waiting${group.held > 0 ? " until it is enabled" : ""}`,
     }),
     row("Last answer", { text: answer }),
     row("", { text: sample?.response_body ?? "" }),
     row("Handled?", {
       text:
         group.error === "timeout"
-          ? "perhaps: the receiver may have done its work after the time limit"
+          ? "maybe: the receiver may have done the work after the time limit"
           : "most likely not",
     }),
     row("What to do", { text: "Enter lists them" }),

@@ -3,22 +3,22 @@ import type { State } from "../model/state.ts";
 
 export const NO_ENDPOINT: readonly string[] = [
   "",
-  "No endpoint yet. An endpoint is a URL that gets your events.",
+  "No endpoints yet. An endpoint is a URL that gets your events.",
   "",
-  "  a   add one: asks for the URL and the event types",
+  "  a   add one: asks for its URL and event types",
   "",
-  "or, in another terminal, one that prints what it gets:",
+  "or start one in another terminal that prints what it gets:",
   "",
   "  webhookd listen --register",
   "",
-  "Then send something: t sends a test event, and this publishes one:",
+  "Then send something: t sends a test event, and this publishes a real one:",
   "",
   "  webhookd trigger budget.exceeded",
 ];
 
 const NO_EVENT: readonly string[] = [
   "",
-  "No event yet. Send one:",
+  "No events yet. Send one:",
   "",
   "  t   send a test event to an endpoint",
   "",

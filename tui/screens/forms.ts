@@ -108,8 +108,9 @@ function differences(state: State, form: FormDialog): Span[][] {
 
 function keys({ link }: State, { at, fields, yes, sent }: FormDialog): Span[] {
   if (sent !== null) {
-    const wait = link.kind === "live" ? "Sent; waiting for the answer." : "Sent again when the daemon is back.";
-    return [{ text: `${wait}      ` }, { text: "Esc", style: "bold" }, { text: "  do not wait here" }];
+    const wait =
+      link.kind === "live" ? "Sent; waiting for the answer." : "It will be sent again when the daemon is back.";
+    return [{ text: `${wait}      ` }, { text: "Esc", style: "bold" }, { text: "  stop waiting" }];
   }
   const isLast = at === fields.length - 1;
   return [
@@ -147,12 +148,12 @@ function waitingText({ known }: State, dialog: Dialog): string[] {
   const waiting = waitingOf(dialog);
   if (waiting === null) return [];
   const health = known.health.get(waiting.endpoint)?.value.health;
-  if (health === undefined) return ["How much waits for it is being read."];
+  if (health === undefined) return ["Counting what is waiting for it…"];
   const { pending, held } = health;
   const [open, kept] = [countOf(pending + held), countOf(held)];
   switch (waiting.fate) {
     case "kept":
-      return [`${open} for it now: kept, and sent when it is enabled.`];
+      return [`${open} for it now: held, and sent when it is enabled.`];
     case "sent":
       return [held === 0 ? "Nothing is held for it." : `${kept} for it: sent at once, slowly at first.`];
     case "cancelled":
@@ -175,7 +176,7 @@ export function secretRows(look: Look, { facts, secret }: SecretDialog, { width:
       { text: "y", style: "bold" },
       { text: "  copy      " },
       { text: "Esc", style: "bold" },
-      { text: `  hide it for good ${glyph(look, "rule")} it is kept nowhere here` },
+      { text: `  close ${glyph(look, "rule")} it cannot be shown again` },
     ],
   ]);
 }

@@ -55,7 +55,7 @@ function contentOf(state: State, dialog: PlanDialog, width: number): Ranked[] {
   }
   const said = note === null ? [] : [row(0, { text: note, style: "yellow" })];
   if (plan === null) {
-    return [...said, row(0, { text: "The daemon counts…" }), row(2), row(0, ...keySpans([["Esc", "cancel"]]))];
+    return [...said, row(0, { text: "The daemon is counting…" }), row(2), row(0, ...keySpans([["Esc", "cancel"]]))];
   }
   return [
     row(3, { text: "What      ", style: "grey" }, { text: about }),
@@ -63,7 +63,7 @@ function contentOf(state: State, dialog: PlanDialog, width: number): Ranked[] {
     ...endpointRows(state, plan).map((spans) => row(ENDPOINT_RANK, ...spans)),
     ...plan.left_alone.slice(0, 3).map(({ endpoint, deliveries, reason }) =>
       row(ENDPOINT_RANK, {
-        text: `${countText(deliveries)} left alone: ${endpointName(state, endpoint)} (${reason.replaceAll("_", " ")})`,
+        text: `${countText(deliveries)} not replayed: ${endpointName(state, endpoint)} (${reason.replaceAll("_", " ")})`,
         style: "yellow",
       }),
     ),
@@ -73,7 +73,7 @@ function contentOf(state: State, dialog: PlanDialog, width: number): Ranked[] {
       ? []
       : [
           row(2, { text: "Careful   ", style: "yellow" }, { text: timedOutText(plan) }),
-          row(6, { text: "          The same event id is sent: a receiver that checks ids drops them." }),
+          row(6, { text: "          The event id stays the same, so a receiver that checks ids drops them." }),
         ]),
     row(6),
     ...said,
@@ -85,7 +85,7 @@ function fixedText({ set, plan }: PlanDialog): string {
   const { until, events } = set.filter;
   const few = Array.isArray(events) ? events.length - (plan?.matched ?? 0) : 0;
   if (few > 0) return `by id; at least ${few} of them have nothing that failed`;
-  return typeof until === "string" ? `received before ${until.slice(0, 19)}Z; later ones are not in it` : "by id";
+  return typeof until === "string" ? `received before ${until.slice(0, 19)}Z; later ones are not included` : "by id";
 }
 
 /** Of the table, without the spaces between. */
@@ -113,7 +113,7 @@ function healthSpan({ known, now }: State, id: string): Span {
   if (found === undefined) return { text: "..." };
   const { consecutive_failures: failures, last_failure_at: last } = found.health;
   if (failures === 0 || last === null) return { text: "answers", style: "green" };
-  return { text: `fails, last ${age(now - Date.parse(last))} ago`, style: "red" };
+  return { text: `failing, last ${age(now - Date.parse(last))} ago`, style: "red" };
 }
 
 function paceSpans({ pace, field, typed }: PlanDialog, plan: JobPlan): Span[] {
@@ -130,17 +130,17 @@ function paceSpans({ pace, field, typed }: PlanDialog, plan: JobPlan): Span[] {
 }
 
 function timedOutText({ timed_out: count }: JobPlan): string {
-  return `${countText(count)} had no answer in time: the receiver may have handled them.`;
+  return `${countText(count)} timed out: the receiver may have handled them.`;
 }
 
 function agreeRows({ canary, field, typed, sent }: PlanDialog, { matched }: JobPlan): Span[][] {
-  if (sent !== null) return [[{ text: "Asked; waiting for the daemon's answer." }], keySpans([["Esc", "leave"]])];
+  if (sent !== null) return [[{ text: "Asked; waiting for the daemon." }], keySpans([["Esc", "leave"]])];
   if (matched === 0) return [[{ text: "There is nothing to replay." }], keySpans([["Esc", "leave"]])];
   if (field === "pace")
     return [
       [],
       keySpans([
-        ["Enter", "take this pace"],
+        ["Enter", "use this pace"],
         ["Esc", "cancel"],
       ]),
     ];
@@ -153,11 +153,11 @@ function agreeRows({ canary, field, typed, sent }: PlanDialog, { matched }: JobP
   if (!canary) {
     return [
       keySpans(keys),
-      [{ text: `To replay all now type ${matched} and press Enter:  ` }, { text: `${typed} `, style: "reverse" }],
+      [{ text: `To replay all now, type ${matched} and press Enter:  ` }, { text: `${typed} `, style: "reverse" }],
     ];
   }
   return [
-    [{ text: "One for each endpoint goes first; the rest follows where it is delivered." }],
+    [{ text: "One per endpoint goes first; the rest follows where it is delivered." }],
     keySpans([["Enter", "start the canary"], ...keys]),
   ];
 }

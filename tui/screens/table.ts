@@ -57,9 +57,9 @@ function sizeOf({ width, align }: { readonly width?: number; readonly align?: "l
 
 function emptyText<T>(list: List<T>, empty: readonly string[]): readonly string[] {
   if (list.problem !== null)
-    return ["", `This list cannot be read: ${list.problem}`, "It is tried again; ^r does so now."];
-  if (list.next === undefined) return ["", "reading ..."];
-  if (list.next !== null) return ["", "Nothing yet, still looking…"];
+    return ["", `This list cannot be read: ${list.problem}`, "It will be tried again; ^r does so now."];
+  if (list.next === undefined) return ["", "loading..."];
+  if (list.next !== null) return ["", "Nothing so far, still looking…"];
   if (list.filter !== "") return ["", `Nothing matches "${list.filter}". Esc clears the filter.`];
   return empty;
 }

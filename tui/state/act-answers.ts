@@ -11,27 +11,27 @@ type Said<O extends keyof Answers> = (answer: Answers[O], ask: Answered["call"][
 
 const SAYS: { readonly [O in keyof Answers]?: Said<O> } = {
   replayEvent: ({ left_alone: left }) =>
-    left === undefined || left.length === 0 ? "queued" : `queued, ${left.length} left alone (endpoint is off)`,
+    left === undefined || left.length === 0 ? "queued" : `queued; ${left.length} not replayed (endpoint disabled)`,
   registerEndpoint: ({ id }) => `added as ${id}`,
   changeEndpoint: ({ enabled, when_disabled: when }, { body }) => {
     if (!("enabled" in (body as object))) return "changed";
-    if (enabled) return "nothing is held back any more";
-    return `nothing more is sent to it; what comes is ${when === "hold" ? "held" : "skipped"}`;
+    if (enabled) return "what was held is being sent";
+    return `nothing more is sent to it; its new events are ${when === "hold" ? "held" : "skipped"}`;
   },
-  deleteEndpoint: () => "what was sent to it stays listed",
+  deleteEndpoint: () => "its past deliveries stay listed",
   rotateSecret: ({ switches_at: at }) =>
-    at === undefined ? "the new secret signs from now on" : `the next secret takes over at ${at}`,
+    at === undefined ? "the new secret is in use from now on" : `the next secret takes over at ${at}`,
   completeRotation: () => "the next secret has taken over",
-  abandonRotation: () => "the next secret is forgotten; the current one goes on",
+  abandonRotation: () => "the next secret is discarded; the current one stays in use",
   sendTestEvent: testOutcome,
-  attemptDelivery: () => "asked; what comes of it is told here",
+  attemptDelivery: () => "asked; the result will be shown here",
   cancelEvent: ({ cancelled, status }) => `${cancelled} cancelled; the event is ${status}`,
-  pauseDaemon: () => "on: no attempt starts until B releases it",
-  resumeDaemon: () => "released: attempts go on",
+  pauseDaemon: () => "no attempt starts until B resumes it",
+  resumeDaemon: () => "attempts start again",
   createJob: (job) => ("id" in job ? `runs as ${shortId(job.id)}; 5 shows it` : "planned"),
-  pauseJob: () => "paused; z lets it go on",
-  resumeJob: () => "it goes on",
-  cancelJob: ({ done, matched }) => `cancelled; ${done} of ${matched} were done and stay so`,
+  pauseJob: () => "paused; z resumes it",
+  resumeJob: () => "resumed",
+  cancelJob: ({ done, matched }) => `cancelled; ${done} of ${matched} were done`,
 };
 
 export function outcomeOf({ call, answer }: Answered): Outcome {
@@ -41,8 +41,8 @@ export function outcomeOf({ call, answer }: Answered): Outcome {
 }
 
 function testOutcome(answer: Answers["sendTestEvent"]): Outcome {
-  // With the brake on it waits for somebody to resume.
-  if (!("outcome" in answer)) return { text: "no answer yet; is the brake on?", tone: "plain" };
+  // While sending is paused it waits to be resumed.
+  if (!("outcome" in answer)) return { text: "no answer yet; is sending paused?", tone: "plain" };
   const result = testResult(answer);
   if (answer.outcome === "succeeded") return { text: result, tone: "good" };
   return { text: [result, answer.detail].filter((part) => part !== "").join(": "), tone: "bad" };

@@ -50,7 +50,7 @@ export function actFailed(state: State, key: string, problem: Problem): State {
     const acts = state.acts.map((one) => (one === act ? { ...one, phase: "waiting" as const, at: state.now } : one));
     return toast(
       planAnswered({ ...state, acts }, key),
-      `${act.label}: no answer; sent again when the daemon is back`,
+      `${act.label}: no answer; it will be sent again when the daemon is back`,
       "bad",
     );
   }
@@ -79,14 +79,14 @@ export function actsSeen(state: State, attempts: readonly AttemptChange[]): Stat
     const how =
       outcome === "succeeded"
         ? `delivered, ${answer}`
-        : `${answer}; ${attempt.next_attempt_at === null ? "failed" : "retries go on"}`;
+        : `${answer}; ${attempt.next_attempt_at === null ? "failed" : "retries continue"}`;
     const acts = next.acts.filter((one) => one !== act);
     next = toast({ ...next, acts }, `${act.label}: ${how}`, outcome === "succeeded" ? "good" : "bad");
   }
   return next;
 }
 
-/** For the attempt that tells how an act went: the brake may be on, or it was told as one of many. */
+/** For the attempt that tells how an act went: sending may be paused, or it was told as one of many. */
 const PATIENCE_MS = 60_000;
 
 /** What waits for the daemon goes out again, under the same idempotency keys; what nothing was heard of is let go. */
@@ -100,7 +100,7 @@ export function resendActs(state: State): Step {
     .map((act) => (waiting.includes(act) ? { ...act, phase: "sent" as const, tries: act.tries + 1 } : act));
   const next = { ...state, acts };
   return {
-    state: over === undefined ? next : toast(next, `${over.label}: no attempt was seen in a minute; look at the event`),
+    state: over === undefined ? next : toast(next, `${over.label}: no attempt within a minute; look at the event`),
     effects: waiting.map(({ call }): Effect => ({ do: "call", call })),
   };
 }
@@ -108,5 +108,5 @@ export function resendActs(state: State): Step {
 /** What a refusal means of an act that was sent before, and whose first answer got lost. */
 export function doubt({ tries, event }: Act, failure: string): string {
   if (tries < 2 || (failure !== "conflict" && failure !== "not_found")) return "";
-  return `; it may have been done before its answer was lost, look at ${event === null ? "5 Activity" : "the event"}`;
+  return `; it may have been done before its answer was lost: look at ${event === null ? "5 Activity" : "the event"}`;
 }

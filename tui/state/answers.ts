@@ -49,7 +49,7 @@ export function takeFailure(state: State, call: Call, problem: Problem): State {
     return problem.failure === "unreachable" ? next : planRefused(next, about.number, problem);
   }
   if (about.for === "page") {
-    // The stream says so by itself when nobody answers at all.
+    // The stream says so by itself when the daemon does not answer at all.
     if (problem.failure === "unreachable") return next;
     const text = [problem.message, problem.hint].filter((part) => part !== "").join(". ");
     return changePlaces(next, (place) => onList(place, (list) => ({ ...list, problem: text })), about.place);

@@ -1,4 +1,4 @@
-/** A report of what fails at one endpoint, for whoever owns the receiver: Markdown, with no secret in it. */
+/** A report of what fails at one endpoint, for the people who run the receiver: Markdown, with no secret in it. */
 import type { FailureGroup } from "../../src/client/answers.ts";
 import { causeText } from "../../src/domain/cause.ts";
 import { printable } from "../../src/domain/printable.ts";
@@ -32,19 +32,19 @@ function textOf({ known, now, settings }: State, group: FailureGroup, at: string
   const sample = known.samples.get(group.sample_attempt);
   const success = known.health.get(endpoint)?.value.health.last_success_at;
   return [
-    `# Webhooks that do not arrive: ${causeText(error, code)}`,
+    `# Webhooks that are not delivered: ${causeText(error, code)}`,
     "",
-    `Written ${at} by webhookd ${settings.version}.`,
+    `Written at ${at} by webhookd ${settings.version}.`,
     "",
     "Endpoint:",
     "",
     block(`${url === undefined ? "" : `${shortUrl(url)}\n`}${endpoint}`),
     "",
     `- What happens: ${causeText(error, code)}, since ${first} (${longAge(now - Date.parse(first))}), last at ${last}.`,
-    `- Not delivered: ${countText(failed)} given up, ${countText(pending + held)} still tried.`,
+    `- Not delivered: ${countText(failed)} failed, ${countText(pending + held)} still waiting.`,
     ...(success === undefined ? [] : [`- Last success: ${success ?? "none yet"}.`]),
     ...(error === "timeout"
-      ? ["- Some may have been handled: no answer came in time, and the work may have been done after that."]
+      ? ["- Some may have been handled: the request timed out, but the work may have been done afterwards."]
       : []),
     "",
     ...(sample === undefined
@@ -58,13 +58,13 @@ function textOf({ known, now, settings }: State, group: FailureGroup, at: string
           "",
           ...(sample.response_body === ""
             ? []
-            : ["What was answered, from its beginning:", "", block(sample.response_body.slice(0, MAX_BODY)), ""]),
+            : ["The answer, from its beginning:", "", block(sample.response_body.slice(0, MAX_BODY)), ""]),
         ]),
     "## What helps",
     "",
-    "- Answer 2xx within the time limit, and do the work after that.",
-    "- The same event keeps its id in every attempt: what was handled before can be dropped by it.",
-    "- Once it is mended, say so: what was given up is sent again, one first.",
+    "- Answer 2xx within the time limit, and do the work afterwards.",
+    "- An event keeps its id in every attempt, so that duplicates can be dropped.",
+    "- Tell us once it is fixed: what failed is then sent again, one event first.",
     "",
   ].join("\n");
 }

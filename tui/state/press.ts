@@ -71,7 +71,7 @@ function acceptLine(state: State, line: Line): State {
   const text = line.text.trim();
   if (line.for === "jump") {
     const there = jump(pop(state), text);
-    const mistake = `"${text}" is no screen, no id of an event or endpoint, and no filter`;
+    const mistake = `"${text}" is not a screen, the id of an event or endpoint, or a filter`;
     return there ?? withTop(state, { kind: "line", line: { ...line, mistake } });
   }
   const mistake = filterFault(state, text);
@@ -90,7 +90,7 @@ export function typeText(state: State, text: string): State {
   if (mode?.kind === "dialog" && mode.dialog.kind === "form") {
     return withTop(state, { kind: "dialog", dialog: pasteInto(mode.dialog, text) });
   }
-  return mode === undefined ? toast(state, "what is pasted is taken on a line alone: press / or : first") : state;
+  return mode === undefined ? toast(state, "text can only be pasted into a line: press / or : first") : state;
 }
 
 export function pop(state: State): State {

@@ -1,4 +1,4 @@
-/** What the screen shows and nobody has read yet: asked for by looking at the state, so that no one has to remember to. */
+/** What the screen shows and is not read yet: asked for by looking at the state, so that no code has to remember to. */
 import type { Answers } from "../../src/client/answers.ts";
 import { waitingOf } from "../model/dialog.ts";
 import { layoutOf } from "../layout.ts";

@@ -32,7 +32,7 @@ export function replaySetHere(state: State): Many | string {
       if (place.list.rows.length === 0) return "nothing is listed";
       return place.list.marks.size > 0 ? ofMarks(state, place) : ofFilter(state, place);
     default:
-      return "nothing here is replayed";
+      return "nothing can be replayed here";
   }
 }
 
@@ -52,13 +52,14 @@ function ofGroup(state: State, { endpoint, error, status_code: code }: FailureGr
 
 function ofFilter(state: State, place: WithList): Many | string {
   const { tenant, event, test, status = "failed", ...rest } = filterQuery(state, place);
-  if (status !== "failed") return `only what failed is replayed, and the filter says status:${status}; f changes it`;
+  if (status !== "failed")
+    return `only what failed can be replayed, but the filter says status:${status}; f changes it`;
   const filter = {
     ...rest,
     status,
     ...(event !== undefined && { events: [event] }),
     ...(test !== undefined && { test: test === "true" }),
-    // What fails later is in no plan that somebody has seen.
+    // What fails later was in no plan that was shown.
     until: rest.until ?? new Date(state.now).toISOString(),
   };
   const about = place.list.filter === "" ? "all that failed" : `all that failed of ${place.list.filter}`;
@@ -68,17 +69,15 @@ function ofFilter(state: State, place: WithList): Many | string {
 /** By the ids of the events: a job takes no deliveries by theirs. */
 function ofMarks(state: State, place: WithList): Many | string {
   const { marks } = place.list;
-  if (marks.size > MAX_IDS)
-    return `${countText(marks.size)} are marked, and one job takes ${MAX_IDS}; a filter takes more`;
+  if (marks.size > MAX_IDS) return `${countText(marks.size)} are marked, but one job takes ${MAX_IDS}; use a filter`;
   const about = `${countText(marks.size)} marked`;
   if (place.kind === "events") return { about, set: { filter: { events: [...marks] }, tenant: tenantOf(state) } };
   const rows = (place.list.rows as readonly { id: string; event: string; endpoint: string }[]).filter(({ id }) =>
     marks.has(id),
   );
-  if (rows.length < marks.size) return "some marked rows are too far away; go where they are, or use a filter";
+  if (rows.length < marks.size) return "some marked rows are no longer loaded; scroll to them, or use a filter";
   const [first, ...others] = new Set(rows.map(({ endpoint }) => endpoint));
-  if (others.length > 0)
-    return "the marked deliveries are to several endpoints; mark those of one at a time, or events";
+  if (others.length > 0) return "the marked deliveries go to several endpoints; mark those of one, or mark events";
   const filter = { events: rows.map(({ event }) => event), endpoint: first! };
   return { about, set: { filter, tenant: tenantOf(state) } };
 }

@@ -87,7 +87,7 @@ function ofEndpoint(id: string): Command[] {
   return [
     command("this endpoint", ["endpoints", "show", id]),
     command("a test event", ["endpoints", "test", id]),
-    command("turn it off", ["endpoints", "disable", id]),
+    command("disable it", ["endpoints", "disable", id]),
   ];
 }
 

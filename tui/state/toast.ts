@@ -7,7 +7,7 @@ export function toast(state: State, text: string, tone: Toast["tone"] = "plain")
   return { ...state, toast: { text, tone, until: state.now + TOAST_MS } };
 }
 
-/** Into the clipboard, if the terminal lets programs write to it: nobody is told whether it did. */
+/** Into the clipboard, if the terminal lets programs write to it; there is no telling whether it did. */
 export function copy(state: State, what: string, text: string): Step {
   return {
     state: toast(state, `copied ${what}, if this terminal lets programs copy`),

@@ -1,27 +1,27 @@
-/** Turning an endpoint off and on, and ending the rotation of its secret: which way, one key each. */
+/** Disabling and enabling an endpoint, and ending the rotation of its secret: which way, one key each. */
 import type { Endpoint } from "../../../src/client/answers.ts";
 import type { ChoiceDialog } from "../../model/dialog.ts";
 import { shortId } from "../../draw/numbers.ts";
 import type { ActDraft, Request } from "../../model/call.ts";
 
 export function switchChoice(endpoint: Endpoint): ChoiceDialog {
-  return endpoint.enabled ? pauseChoice(endpoint) : enableChoice(endpoint);
+  return endpoint.enabled ? disableChoice(endpoint) : enableChoice(endpoint);
 }
 
-function pauseChoice({ id, url }: Endpoint): ChoiceDialog {
-  const pause = (when: "hold" | "skip"): ActDraft => ({
-    label: `pause ${shortId(id)}`,
+function disableChoice({ id, url }: Endpoint): ChoiceDialog {
+  const disable = (when: "hold" | "skip"): ActDraft => ({
+    label: `disable ${shortId(id)}`,
     request: { operation: "changeEndpoint", ask: { id, body: { enabled: false, when_disabled: when } } },
     event: null,
   });
   return {
     kind: "choice",
-    title: `Pause ${id}`,
-    facts: [url, "", "Nothing more is sent to it until it is enabled again. No try is lost meanwhile."],
+    title: `Disable ${id}`,
+    facts: [url, "", "Nothing is sent to it until it is enabled again. No attempt is used up meanwhile."],
     waiting: { endpoint: id, fate: "kept" },
     choices: [
-      { key: "h", label: "hold: what comes for it meanwhile is kept, and sent when it is enabled", act: pause("hold") },
-      { key: "s", label: "skip: what comes for it meanwhile is never sent to it", act: pause("skip") },
+      { key: "h", label: "hold: its new events are kept, and sent when it is enabled", act: disable("hold") },
+      { key: "s", label: "skip: its new events are never sent to it", act: disable("skip") },
     ],
   };
 }
@@ -59,12 +59,12 @@ export function rotationChoice({ id, url }: Pick<Endpoint, "id" | "url">, switch
     choices: [
       {
         key: "c",
-        label: "complete: it takes over now, and nothing is signed with the old one any more",
+        label: "complete: the next secret takes over now, and the old one is no longer used",
         act: act("complete rotation of", "completeRotation"),
       },
       {
         key: "a",
-        label: "abandon: it is forgotten, and the current one goes on",
+        label: "abandon: the next secret is discarded, and the current one stays in use",
         act: act("abandon rotation of", "abandonRotation"),
       },
     ],

@@ -33,14 +33,14 @@ function listed(state: State, { call }: Answered): State {
   );
 }
 
-/** What a receiver said to a test event, to whoever waited for it. */
+/** What a receiver answered to a test event. */
 function refusalOf({ call, answer }: Answered): ChoiceDialog | null {
   if (call.operation !== "sendTestEvent") return null;
   const attempt = answer as Answers["sendTestEvent"];
   if (!("outcome" in attempt) || attempt.outcome === "succeeded") return null;
   const { url, detail, response_body: body, event } = attempt;
   const said = body === "" ? [] : ["", body.slice(0, SHOWN_CHARACTERS)];
-  const facts = [url, "", testResult(attempt), detail, ...said, "", `All of it: :${event}`];
+  const facts = [url, "", testResult(attempt), detail, ...said, "", `For all of it: :${event}`];
   return { kind: "choice", title: `Test event to ${attempt.endpoint}`, facts, waiting: null, choices: [] };
 }
 
@@ -80,18 +80,18 @@ function secretOf({ call, answer }: Answered): SecretDialog | null {
       return {
         kind: "secret",
         title: "The endpoint is added",
-        facts: [id, url, "", "This signs what it gets. It is shown once: hand it to the receiver now."],
+        facts: [id, url, "", "This is its signing secret. It is shown only once: give it to the receiver now."],
         secret,
       };
     }
     case "rotateSecret": {
       const secrets = answer as Answers["rotateSecret"];
       const at = secrets.switches_at;
-      const when = at === undefined ? "It signs from now on." : `It takes over at ${at}.`;
+      const when = at === undefined ? "It is in use from now on." : `It takes over at ${at}.`;
       return {
         kind: "secret",
         title: "The next secret",
-        facts: [call.ask.id ?? "", "", `${when} It is shown once: hand it to the receiver now.`],
+        facts: [call.ask.id ?? "", "", `${when} It is shown only once: give it to the receiver now.`],
         secret: secrets.next_signing_secret ?? secrets.signing_secret,
       };
     }

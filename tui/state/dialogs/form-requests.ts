@@ -32,8 +32,8 @@ export function requestOf(form: FormDialog, state: State): ActDraft | Faults {
       return deletion(form, purpose.endpoint);
     case "test":
       return test(form, state);
-    case "brake":
-      return brake(form);
+    case "pause":
+      return pause(form);
     case "resume":
       return resume(form, purpose.job);
   }
@@ -50,7 +50,7 @@ function change(form: FormDialog, before: Endpoint, state: State): ActDraft | Fa
   const faults = settingFaults(form, state);
   if (faults !== null) return faults;
   const changes = changesOf(form, before, state);
-  if (changes.length === 0) return { faults: { "": "Nothing is other than before. Esc leaves it." } };
+  if (changes.length === 0) return { faults: { "": "Nothing has changed. Esc leaves it." } };
   const body = Object.fromEntries(changes.map(({ name, after }) => [name, after]));
   const { id } = before;
   return {
@@ -78,7 +78,7 @@ function rotation(form: FormDialog, endpoint: Endpoint): ActDraft | Faults {
   const overlap = parseDuration(textOf(form, "overlap_seconds"));
   const isFair = overlap !== null && overlap <= MAX_OVERLAP_MS && overlap % 1000 === 0;
   const faults = {
-    ...(!isFair && { overlap_seconds: "A whole number of seconds up to 7d, such as 0s, 30m, 24h" }),
+    ...(!isFair && { overlap_seconds: "A whole number of seconds up to 7d, such as 0s, 30m or 24h" }),
     ...identityFaults(form, endpoint),
   };
   if (!isFair || "typed" in faults) return { faults };
@@ -93,11 +93,13 @@ function deletion(form: FormDialog, endpoint: Endpoint): ActDraft | Faults {
   return { label: `delete ${shortId(id)}`, request: { operation: "deleteEndpoint", ask: { id } }, event: null };
 }
 
-/** Whoever types a part of it means this endpoint and no other. */
+/** A typed part of it means this endpoint and no other. */
 function identityFaults(form: FormDialog, { id, url }: Endpoint): { readonly typed?: string } {
   const typed = textOf(form, "typed");
   const names = [id, id.slice(-ID_TAIL), url, shortUrl(url)];
-  return names.includes(typed) ? {} : { typed: `That is not it. Type ${id.slice(-ID_TAIL)}, or all of its id or URL` };
+  return names.includes(typed)
+    ? {}
+    : { typed: `That does not match. Type ${id.slice(-ID_TAIL)}, or its whole id or URL` };
 }
 
 function test(form: FormDialog, { known }: State): ActDraft | Faults {
@@ -113,10 +115,10 @@ function test(form: FormDialog, { known }: State): ActDraft | Faults {
   return { label: `test ${shortId(id)}`, request: { operation: "sendTestEvent", ask }, event: null };
 }
 
-function brake(form: FormDialog): ActDraft | Faults {
+function pause(form: FormDialog): ActDraft | Faults {
   const reason = textOf(form, "reason");
-  if (reason === "") return { faults: { reason: "Why? Whoever finds the brake on has to know when to release it" } };
-  return { label: "brake", request: { operation: "pauseDaemon", ask: { body: { reason } } }, event: null };
+  if (reason === "") return { faults: { reason: "Why? The next person has to know when to resume it" } };
+  return { label: "pause sending", request: { operation: "pauseDaemon", ask: { body: { reason } } }, event: null };
 }
 
 function resume(form: FormDialog, { id }: Job): ActDraft | Faults {
@@ -131,7 +133,7 @@ function settingFaults(form: FormDialog, state: State): Faults | null {
   const known = state.known.types?.map(({ name }) => name);
   const unknown = types.find((type) => known !== undefined && !known.includes(type));
   const faults = {
-    ...(textOf(form, "url") === "" && { url: "Where do the events go? Such as https://example.com/hook" }),
+    ...(textOf(form, "url") === "" && { url: "Where should the events go? Such as https://example.com/hook" }),
     ...(types.length === 0 && { events: "Name at least one event type, or all" }),
     ...(unknown !== undefined && { events: unknownType(unknown, known!) }),
   };
@@ -140,7 +142,7 @@ function settingFaults(form: FormDialog, state: State): Faults | null {
 
 function unknownType(type: string, known: readonly string[]): string {
   const near = nearest(type, known);
-  return `There is no event type "${type}". ${near === null ? `There are ${known.join(", ")}` : `Did you mean ${near}?`}`;
+  return `There is no event type "${type}". ${near === null ? `The types are ${known.join(", ")}` : `Did you mean ${near}?`}`;
 }
 
 function typesIn(form: FormDialog, { known }: State): string[] {

@@ -30,16 +30,16 @@ export function editForm(before: Endpoint): FormDialog {
 
 function settings({ url, events, description }: Pick<Endpoint, "url" | "events" | "description">): Field[] {
   return [
-    newField({ name: "url", label: "URL", hint: "https://, where the events go" }, url),
+    newField({ name: "url", label: "URL", hint: "where to send its events, https://…" }, url),
     newField(
-      { name: "events", label: "Event types", takes: "types", hint: "with spaces between, or all" },
+      { name: "events", label: "Event types", takes: "types", hint: "separated by spaces, or all" },
       events.join(" "),
     ),
-    newField({ name: "description", label: "Description", hint: "for people; may stay empty" }, description),
+    newField({ name: "description", label: "Description", hint: "for people; optional" }, description),
   ];
 }
 
-const WHICH = newField({ name: "typed", label: "To be sure", hint: "type its id, the end of it, or its URL" });
+const WHICH = newField({ name: "typed", label: "To confirm", hint: "type its id, the end of its id, or its URL" });
 
 export function rotateForm(endpoint: Endpoint): FormDialog {
   return {
@@ -50,12 +50,15 @@ export function rotateForm(endpoint: Endpoint): FormDialog {
     facts: [
       endpoint.url,
       "",
-      "A next secret is made and shown once. Until it takes over, X-Service-Signature is made with the current one and " +
-        "webhook-signature with both: let the receiver accept both, then press S again to complete the rotation.",
+      "A next secret is created and shown once. Until it takes over, X-Service-Signature is made with the current one and " +
+        "webhook-signature with both. Let the receiver accept both, then press S again to complete the rotation.",
       "",
     ],
     fields: [
-      newField({ name: "overlap_seconds", label: "Overlap", hint: "until the next one takes over: 0s to 7d" }, "24h"),
+      newField(
+        { name: "overlap_seconds", label: "Overlap", hint: "time until the next one takes over: 0s to 7d" },
+        "24h",
+      ),
       WHICH,
     ],
     yes: "rotate",
@@ -71,7 +74,7 @@ export function deleteForm(endpoint: Endpoint): FormDialog {
     facts: [
       endpoint.url,
       "",
-      "Nothing more is sent to it. What was sent to it stays listed. There is no way back.",
+      "Nothing more is sent to it. Its past deliveries stay listed. This cannot be undone.",
       "",
     ],
     fields: [WHICH],
@@ -93,7 +96,7 @@ export function testForm(endpoints: readonly (Endpoint | string)[], type: string
     title: only === null ? "Send a test event" : `Send a test event to ${only.id}`,
     facts: [
       ...(only === null ? [] : [only.url, ""]),
-      "One attempt with the sample of a type, outside the ladder; lists and statistics leave it out.",
+      "One attempt with the sample of a type, outside the ladder; not in lists or statistics.",
       "",
     ],
     fields: [
@@ -104,19 +107,19 @@ export function testForm(endpoints: readonly (Endpoint | string)[], type: string
   };
 }
 
-export function brakeForm(): FormDialog {
+export function pauseForm(): FormDialog {
   return {
     ...BLANK,
     kind: "form",
-    for: { kind: "brake" },
-    title: "Pull the brake",
+    for: { kind: "pause" },
+    title: "Pause sending",
     facts: [
-      "No attempt starts to any endpoint until somebody releases it, also over a restart. Publishes go on, nothing is " +
-        "lost, and no try is used up meanwhile.",
+      "No attempt starts to any endpoint until sending is resumed, even after a restart. Events are still accepted, " +
+        "nothing is lost, and no attempt is used up meanwhile.",
       "",
     ],
-    fields: [newField({ name: "reason", label: "Reason", hint: "whoever comes next will want to know" })],
-    yes: "pull the brake",
+    fields: [newField({ name: "reason", label: "Reason", hint: "for the person who will resume it" })],
+    yes: "pause",
   };
 }
 
@@ -132,11 +135,11 @@ export function resumeForm(job: Job): FormDialog {
     facts: [
       `It paused itself: ${why}.`,
       "",
-      "canary: one more for each endpoint goes first; the rest follows where it is delivered.",
-      `send all: the ${countText(left)} that ${left === 1 ? "is" : "are"} left go out at ${job.rate_per_second}/s to each endpoint, whatever comes back.`,
+      "canary: one more per endpoint goes first; the rest follows where it is delivered.",
+      `send all: the remaining ${countText(left)} ${left === 1 ? "is" : "are"} sent at ${job.rate_per_second}/s to each endpoint, whatever comes back.`,
       "",
     ],
-    fields: [newField({ name: "after", label: "Go on with", hint: "canary, or type: send all" }, "canary")],
+    fields: [newField({ name: "after", label: "Continue by", hint: "canary, or type: send all" }, "canary")],
     yes: "resume",
   };
 }

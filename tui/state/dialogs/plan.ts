@@ -1,4 +1,4 @@
-/** The plan dialog: what a replay of many would be about, and somebody's word for exactly that. */
+/** The plan dialog: what a replay of many would do, and the consent to exactly that. */
 import type { JobPlan } from "../../../src/client/answers.ts";
 import { countText } from "../../draw/numbers.ts";
 import type { KeyName } from "../../keystrokes.ts";
@@ -65,7 +65,7 @@ export function pressPlan(state: State, dialog: PlanDialog, key: KeyName): Step 
 function withPace({ typed }: PlanDialog): Partial<PlanDialog> {
   const pace = Number(typed);
   if (typed === "") return { field: "count" };
-  if (pace < 1 || pace > MAX_PACE) return { typed: "", note: `The pace is 1 to ${MAX_PACE} a second.` };
+  if (pace < 1 || pace > MAX_PACE) return { typed: "", note: `The pace is 1 to ${MAX_PACE} per second.` };
   return { field: "count", typed: "", pace };
 }
 

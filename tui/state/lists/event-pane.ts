@@ -5,7 +5,7 @@ import type { State } from "../../model/state.ts";
 import { visibleRows } from "./paged-list.ts";
 import { here } from "./places.ts";
 
-/** Beside a list that follows, the selected event is another each time: nobody could read them all. */
+/** Beside a list that follows, the selected event is another each time, too fast to read. */
 const FOLLOW_REST_MS = 1000;
 
 interface Row {

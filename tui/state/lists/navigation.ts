@@ -40,11 +40,11 @@ export function filterFault(state: State, text: string): string | null {
   const mistake = mistakeIn(text);
   if (mistake !== null) return mistake;
   const place = here(state);
-  if (place.kind === "event") return "an event is no list";
+  if (place.kind === "event") return "an event cannot be filtered";
   const known = FILTER_PARAMETERS[rowsKind(place)];
   const stranger = Object.keys(readFilter(text).filter).find((word) => !Object.hasOwn(known, word));
   if (stranger === undefined) return null;
-  return `${stranger}: means nothing here. Words are ${Object.keys(known).join(", ")}.`;
+  return `${stranger}: does not apply here. These do: ${Object.keys(known).join(", ")}.`;
 }
 
 /** A screen's name, an id, or a filter of events. Null for none of them. */

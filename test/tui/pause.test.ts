@@ -4,41 +4,41 @@ import { asked, Dashboard, shown, type Setup } from "./daemon.ts";
 
 const PAUSED = { reason: "bank maintenance", by: "key_ops", at: "2026-11-20T09:00:00.000Z" };
 const on = (setup: Setup = {}) => new Dashboard({ jobs: [], ...setup }).connected();
-const pulled = () => on({ instead: { getStatus: { ...aStatus, paused: PAUSED } } });
+const paused = () => on({ instead: { getStatus: { ...aStatus, paused: PAUSED } } });
 
-it.each(["1", "2", "3", "4", "5"])("is pulled on screen %s with a reason, and shown everywhere from then on", (tab) => {
+it.each(["1", "2", "3", "4", "5"])("begins on screen %s with a reason, and shown everywhere from then on", (tab) => {
   const dashboard = on().press(tab, "B");
-  expect(shown(dashboard)).toContain("Publishes go on");
+  expect(shown(dashboard)).toContain("Events are still accepted");
   dashboard.press("enter");
-  expect(shown(dashboard)).toContain("Whoever finds the brake on has to know");
+  expect(shown(dashboard)).toContain("The next person has to know");
   dashboard.type("bank is down").press("enter");
   expect(asked(dashboard, "pauseDaemon")).toMatchObject([{ ask: { body: { reason: "bank is down" } } }]);
   for (const other of ["1", "2", "3", "4", "5"])
-    expect(shown(dashboard.press(other))).toContain("BRAKE ON, B releases");
+    expect(shown(dashboard.press(other))).toContain("SENDING PAUSED, B resumes");
 });
 
-it("is not pulled by Esc, nor by keys that come in one chunk", () => {
+it("is not begun by Esc, nor by keys that come in one chunk", () => {
   const dashboard = on().press("B").type("why").press("esc");
   dashboard.say({ kind: "keys", keys: ["B", "x", "enter"] } as never);
   expect(asked(dashboard, "pauseDaemon")).toEqual([]);
 });
 
-it("says who pulled it and why, and is released by y alone", () => {
-  const dashboard = pulled().press("B");
+it("says who paused it and why, and is ended by y alone", () => {
+  const dashboard = paused().press("B");
   expect(shown(dashboard)).toContain("by key_ops");
   expect(shown(dashboard)).toContain("bank maintenance");
   expect(asked(dashboard.press("enter"), "resumeDaemon")).toEqual([]);
   dashboard.press("B", "y");
   expect(asked(dashboard, "resumeDaemon")).toHaveLength(1);
-  expect(shown(dashboard)).not.toContain("BRAKE ON");
-  expect(shown(dashboard)).toContain("released: attempts go on");
+  expect(shown(dashboard)).not.toContain("SENDING PAUSED");
+  expect(shown(dashboard)).toContain("attempts start again");
 });
 
 it("is off in a read-only dashboard, which shows it all the same", () => {
   const instead = { getStatus: { ...aStatus, paused: PAUSED } };
   const dashboard = on({ instead, settings: { readOnly: true } }).press("B");
   expect(shown(dashboard)).toContain("B is off: this dashboard is read-only");
-  expect(shown(dashboard)).toContain("BRAKE ON");
+  expect(shown(dashboard)).toContain("SENDING PAUSED");
 });
 
 it.each([80, 100, 120])(
@@ -51,6 +51,6 @@ it.each([80, 100, 120])(
     ).split("\n");
     expect(header).toContain(`CANNOT SEND: ${detail.slice(0, 20)}`);
     expect(header).toContain("live");
-    expect(shown(pulled())).not.toContain("CANNOT SEND");
+    expect(shown(paused())).not.toContain("CANNOT SEND");
   },
 );
