@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { report } from "./failure.ts";
 import { webhookd } from "./front/dispatch.ts";
-import { processIo } from "./io.ts";
+import { processIo } from "./process-io.ts";
 import { packed } from "../src/packed.ts";
 
 // Node would open its debugger: the flag against that is missing if this file is started by hand.

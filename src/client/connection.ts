@@ -2,7 +2,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 
-/** Which daemon, and as whom. Whoever may open the socket needs no key. */
+/** Which daemon, and with which key. Anyone who may open the socket needs none. */
 export type Target =
   | { readonly socket: string }
   | { readonly url: URL; readonly key: string; /** For messages. */ readonly keyFile: string };

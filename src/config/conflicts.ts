@@ -1,16 +1,23 @@
 /** Mistakes in how values go together. */
 import { join } from "node:path";
-import type { Config } from "../config.ts";
 import { isLoopback } from "../domain/address.ts";
 import type { Mistake } from "./error.ts";
 import type { ConfigInputs } from "./inputs.ts";
 import { fitsSocket } from "./places.ts";
+import type { Sections } from "./schema.ts";
 import type { LoadedSettings } from "./settings.ts";
 
 const TLS_PAIR = ["server.tls_cert", "server.tls_key"] as const;
 
+/** What of a configuration may not go together. */
+interface Combined {
+  readonly server: Omit<Sections["server"], "tlsCert" | "tlsKey"> & { readonly tls: object | null };
+  readonly limits: Sections["limits"];
+  readonly dev: boolean;
+}
+
 export function* conflicts(
-  config: Config,
+  config: Combined,
   { settings, origins }: LoadedSettings,
   inputs: ConfigInputs,
 ): Generator<Mistake> {

@@ -1,4 +1,4 @@
-/** How the API is reached, and by whom. [server]. */
+/** How the API is reached, and who may call it. [server]. */
 import type { SettingShape } from "./setting.ts";
 
 const DAY = 86_400_000;
