@@ -50,7 +50,7 @@ export const EDGES: readonly Mutant[] = [
     file: "src/api/pipeline/origin.ts",
     find: 'forwarded === null ? isOurs(authority ?? "") : forwarded.every(isOurs)',
     replace: "forwarded === null || forwarded.every(isOurs)",
-    tests: ["test/api/pipeline.test.ts"],
+    tests: ["test/api/pipeline/pipeline.test.ts"],
   },
   {
     name: "a-job-stops-at-its-first-page",

@@ -7,7 +7,7 @@ export const STORE: readonly Mutant[] = [
     file: "src/store/sqlite/engine/group-commit.ts",
     find: "      this.#commit.run();\n",
     replace: "      batch.forEach((work, index) => work.resolve(results[index]));\n      this.#commit.run();\n",
-    tests: ["test/api/commit.test.ts"],
+    tests: ["test/api/publishing/commit.test.ts"],
   },
   {
     name: "synchronous-normal-after-opening",

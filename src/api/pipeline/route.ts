@@ -4,8 +4,8 @@
  *
  * To add one: its rules and `handle` in `routes.ts` of its resource; its `operation`, the schema that reads its body and
  * the shapes of its answers in `schemas.ts` beside it; parameters from query.ts. `/openapi.json` and `/docs` follow by
- * themselves; `test/api/walk.test.ts` asks for requests that reach what it says, and
- * `vitest run test/api/published.test.ts --update` writes the addition to `docs/openapi.json`.
+ * themselves; `test/api/openapi/walk.test.ts` asks for requests that reach what it says, and
+ * `vitest run test/api/openapi/published.test.ts --update` writes the addition to `docs/openapi.json`.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";

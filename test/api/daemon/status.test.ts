@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { addEndpoint } from "../../store/fixtures.ts";
+import { aConfig, ApiServer } from "../server.ts";
+import { anEvent, aStore } from "../sqlite.ts";
+
+const departures = ["Retry delays are 1s; the specification says others."];
+const config = aConfig({ DELIVERY_THREADS: "2" });
+const api = await ApiServer.start(await aStore(), { config, departures: () => departures });
+
+describe("GET /v1/status", () => {
+  it("says how the daemon is, with nothing in it that a key opens", async () => {
+    const before = (await api.get("/v1/status")).body;
+    api.clock.advance("90s");
+    api.oldestDueAt = Date.parse("2026-11-20T09:55:00.000Z");
+    const { status, body } = await api.get("/v1/status");
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      version: "0.0.0",
+      schema: expect.any(Number),
+      state: "ready",
+      started_at: "2026-11-20T09:55:00.000Z",
+      uptime_seconds: 90,
+      paused: null,
+      oldest_due_at: "2026-11-20T09:55:00.000Z",
+      disk: { floor_bytes: 0 },
+      departures,
+      sender_threads: 2,
+      careful: false,
+    });
+    expect(before).toMatchObject({ uptime_seconds: 0, oldest_due_at: null });
+    for (const bytes of [body.disk.free_bytes, body.database.bytes, body.database.wal_bytes]) {
+      expect(bytes).toBeGreaterThan(0);
+    }
+    api.phase = "draining";
+    expect((await api.get("/v1/status")).body.state).toBe("draining");
+    api.phase = "serving";
+  });
+});
+
+describe("its counts", () => {
+  it("are of what is failed, held and pending now, and follow what changes within seconds", async () => {
+    const store = await aStore();
+    const own = await ApiServer.start(store);
+    const counts = async () => (await own.get("/v1/status")).body.deliveries;
+    expect(await counts()).toEqual({ pending: 0, held: 0, failed: 0 });
+    await addEndpoint(store);
+    await anEvent(store, own.clock.now(), "failed");
+    expect(await counts()).toEqual({ pending: 0, held: 0, failed: 0 });
+    own.clock.advance("5s");
+    expect(await counts()).toEqual({ pending: 0, held: 0, failed: 1 });
+  });
+});
+
+it("every reason why nothing is sent is there, and the names of them all are beside /readyz, which stays one word", async () => {
+  const since = Date.parse("2026-11-20T09:55:00.000Z");
+  await api.store.operations.pause({ reason: "a flood", by: "socket", at: since });
+  api.halts = [
+    { reason: "operator", since: since + 1, detail: "the brake is on" },
+    { reason: "unreachable", since, detail: "no DNS resolver could be reached" },
+  ];
+  const at = "2026-11-20T09:55:00.000Z";
+  expect((await api.get("/v1/status")).body).toMatchObject({
+    state: "ready",
+    not_sending: [
+      { reason: "operator", since: at, detail: "the brake was put on by socket: a flood" },
+      { reason: "unreachable", since: at, detail: "no DNS resolver could be reached" },
+    ],
+  });
+  const ready = await api.get("/readyz", { key: null });
+  expect([ready.status, ready.text]).toEqual([200, "ready"]);
+  expect(ready.headers["x-webhookd-not-sending"]).toBe("operator, unreachable");
+  const metrics = (await api.get("/metrics")).text;
+  expect(metrics).toContain('webhookd_not_sending{reason="unreachable"} 1\n');
+  expect(metrics).toContain('webhookd_not_sending{reason="shortage"} 0\n');
+  api.halts = [];
+  await api.store.operations.resume();
+  expect((await api.get("/readyz")).headers).not.toHaveProperty("x-webhookd-not-sending");
+  expect((await api.get("/v1/status")).body.not_sending).toEqual([]);
+});
+
+describe("the brake", () => {
+  it.each([{}, { reason: "" }, { reason: " " }, { reason: "a\u0007b" }, { reason: "x".repeat(257) }, { reason: 1 }])(
+    "is not put on by %j: it says why",
+    async (body) => {
+      const { status, body: problem } = await api.post("/v1/pause", body);
+      expect([status, problem.errors[0].pointer]).toEqual([422, "/reason"]);
+      expect(api.paused).toBe(false);
+    },
+  );
+
+  it("is on the disk before attempts stop, with who put it on, and audited", async () => {
+    await api.post("/v1/pause", { reason: "a flood" });
+    expect(api.paused).toBe(true);
+    expect(await api.store.operations.getPause()).toMatchObject({
+      reason: "a flood",
+      by: expect.stringMatching(/^key_/),
+    });
+    await api.request("POST", "/v1/resume");
+    expect([api.paused, await api.store.operations.getPause()]).toEqual([false, null]);
+    const { data } = (await api.get("/v1/audit?limit=2")).body;
+    expect(data.map(({ action, outcome }: any) => [action, outcome])).toEqual([
+      ["daemon.resume", "ok"],
+      ["daemon.pause", "ok"],
+    ]);
+  });
+});
+
+it("an admin of one tenant sees that tenant, and neither the daemon nor its brake", async () => {
+  for (const tenant of ["acme", "other"]) {
+    await api.post(`/v1/webhooks?tenant=${tenant}`, { url: "https://example.com/h", events: ["goal.achieved"] });
+  }
+  const key = await api.addKey(["admin"], "acme");
+  expect((await api.get("/v1/tenants", { key })).body.data).toEqual([{ name: "acme", endpoints: 1 }]);
+  expect((await api.get("/v1/status", { key })).status).toBe(403);
+  expect((await api.post("/v1/pause", { reason: "mine" }, { key })).status).toBe(403);
+  expect((await api.request("POST", "/v1/resume", { key })).status).toBe(403);
+  expect(api.paused).toBe(false);
+});

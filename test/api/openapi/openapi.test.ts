@@ -1,0 +1,212 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { describe, expect, it } from "vitest";
+import { page, PAGE_POLICY } from "../../../src/api/openapi/page.ts";
+import { openapi } from "../../../src/api/openapi/document.ts";
+import { Signer } from "../../../src/delivery/send/signer.ts";
+import { envelope } from "../../../src/domain/event.ts";
+import { catalogue } from "../../../src/domain/built-in-types.ts";
+import { PROBLEMS } from "../../../src/domain/errors.ts";
+import { Description, token } from "./described.ts";
+import { FakeStore } from "../fake-store.ts";
+import { ApiServer } from "../server.ts";
+
+const api = await ApiServer.start(new FakeStore().asStore());
+const description = new Description((await api.get("/openapi.json")).body);
+const { document } = description;
+
+describe("the description", () => {
+  it("is valid OpenAPI 3.1", async () => {
+    const validator = new Validator();
+    expect(await validator.validate(structuredClone(document))).toEqual({ valid: true });
+    expect(validator.version).toBe("3.1");
+  });
+
+  it("asks for a key, whichever its scopes are", async () => {
+    expect((await api.get("/openapi.json", { key: null })).status).toBe(401);
+    expect((await api.get("/openapi.json", { key: await api.addKey(["metrics"]) })).status).toBe(200);
+  });
+
+  it("holds every route", () => {
+    const described = description.operations().map(({ method, path }) => `${method} ${path}`);
+    const routes = api.routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
+    expect(described.toSorted()).toEqual(routes.toSorted());
+  });
+
+  it("follows the catalogue, which a running daemon may change", async () => {
+    const types = catalogue();
+    const server = await ApiServer.start(new FakeStore().asStore(), { catalogue: { types, checkData: undefined } });
+    const named = async () => {
+      const { webhooks, components } = (await server.get("/openapi.json")).body;
+      const { Registration, EventDraft } = components.schemas;
+      expect(Registration.properties.events.items.enum).toEqual(Object.keys(webhooks));
+      expect(EventDraft.properties.type.enum).toEqual(Object.keys(webhooks));
+      expect((await server.get("/docs")).text.includes("order.shipped")).toBe("order.shipped" in webhooks);
+      return Object.keys(webhooks);
+    };
+    expect(await named()).toEqual([...types.keys()]);
+    types.set("order.shipped", { ...types.get("goal.achieved")!, name: "order.shipped" });
+    expect(await named()).toContain("order.shipped");
+    types.delete("order.shipped");
+    types.set("order.shipped", { ...types.get("goal.achieved")!, name: "order.shipped", description: "Off it went." });
+    await named();
+    expect((await server.get("/docs")).text).toContain("Off it went.");
+  });
+
+  it("names the scope that each route asks for", () => {
+    const { security } = document.paths["/v1/webhooks"].post;
+    expect(security).toEqual([{ key: ["manage"] }]);
+    expect(document.paths["/openapi.json"].get.security).toEqual([{ key: [] }]);
+    expect(document.paths["/healthz"].get.security).toEqual([]);
+  });
+
+  it("holds every problem, each with an example that is one", () => {
+    expect(Object.keys(document.components.examples).toSorted()).toEqual(Object.keys(PROBLEMS).toSorted());
+    for (const code of Object.keys(PROBLEMS)) {
+      const at = `/components/responses/${code}/content/${token("application/problem+json")}/schema`;
+      expect(description.faults(at, document.components.examples[code].value), code).toEqual([]);
+    }
+  });
+
+  it("shows bodies and answers that are what it says of them", () => {
+    for (const { method, path, operation } of description.operations()) {
+      const at = `/paths/${token(path)}/${method.toLowerCase()}`;
+      for (const [type, { example }] of Object.entries<any>(operation.requestBody?.content ?? {})) {
+        const faults = description.faults(`${at}/requestBody/content/${token(type)}/schema`, example);
+        expect(faults, `${method} ${path}`).toEqual([]);
+      }
+      for (const [status, response] of Object.entries<any>(operation.responses)) {
+        for (const [type, { example }] of Object.entries<any>(response.content ?? {})) {
+          const faults = description.faults(`${at}/responses/${status}/content/${token(type)}/schema`, example);
+          expect(faults, `${method} ${path} ${status}`).toEqual([]);
+        }
+      }
+    }
+  });
+
+  it("says of every field what it is", () => {
+    const nothing: string[] = [];
+    const look = (at: string, value: unknown) => {
+      if (typeof value !== "object" || value === null) return;
+      for (const [name, each] of Object.entries(value)) {
+        const isField = at.endsWith("/properties") || name === "schema" || name === "items";
+        const says = ["type", "$ref", "anyOf", "allOf", "enum", "const"].some((keyword) => keyword in Object(each));
+        if (isField && !at.includes("example") && !says) nothing.push(`${at}/${name}`);
+        look(`${at}/${name}`, each);
+      }
+    };
+    look("", document);
+    expect(nothing).toEqual([]);
+  });
+});
+
+describe("the receivers' part", () => {
+  const { webhooks } = document;
+
+  it("has a webhook for each event type, with an example of what is sent", () => {
+    expect(Object.keys(webhooks)).toEqual([...catalogue().keys()]);
+    for (const [name, { sample }] of catalogue()) {
+      const media = `/webhooks/${token(name)}/post/requestBody/content/${token("application/json")}`;
+      const { example } = webhooks[name].post.requestBody.content["application/json"];
+      expect(example).toEqual(expect.objectContaining({ type: name, data: sample }));
+      const sent = envelope(example.id, name, Date.parse(example.created_at), Buffer.from(JSON.stringify(sample)));
+      expect(JSON.stringify(example)).toBe(sent.toString());
+      expect(description.faults(`${media}/schema`, example)).toEqual([]);
+    }
+  });
+
+  it.each([true, false])("lists the headers that a request carries, with Standard Webhooks: %s", (standardWebhooks) => {
+    const signature = { header: "X-Our-Signature", standardWebhooks };
+    const made = new Description(openapi({ routes: [], types: catalogue().values(), version: "1.2.3", signature }));
+    const signer = new Signer(
+      {
+        endpoint: "ep_1",
+        tenant: "default",
+        url: "https://example.com/",
+        enabled: true,
+        headers: {},
+        signingSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        nextSigningSecret: null,
+        secretVersion: 1,
+        ratePerSecond: null,
+        maxInFlight: null,
+      },
+      { ...signature, version: "1.2.3" },
+    );
+    const trace = { traceparent: "00-1", tracestate: "a=b" };
+    const job = {
+      event: "evt_1",
+      delivery: "dlv_1",
+      endpoint: "ep_1",
+      body: Buffer.from("{}"),
+      number: 1,
+      fresh: true,
+      trace,
+    };
+    const { headers } = signer.sign({ ...job, trigger: "test" }, 1795168000);
+    const sent = headers.filter((_, index) => index % 2 === 0);
+    const ours = sent.filter((name) => name !== "content-type" && name !== "user-agent");
+    const { parameters } = made.document.webhooks["budget.exceeded"].post;
+    expect(parameters.map((each: object) => made.resolved(each).name)).toEqual(ours);
+  });
+});
+
+describe("the page", () => {
+  const html = page(document);
+
+  it("is served under a policy that lets nothing be loaded or run", async () => {
+    const { status, headers, text } = await api.get("/docs", { key: await api.addKey(["publish"]) });
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": PAGE_POLICY,
+      "x-content-type-options": "nosniff",
+    });
+    expect(text).toBe(html);
+    expect((await api.get("/docs", { key: null })).status).toBe(401);
+  });
+
+  it("needs no network", () => {
+    expect(html).not.toMatch(/<(?:script|img|link|iframe|object|embed|form|base)\b|\bstyle=|\bon\w+=|@import|url\(/i);
+    const targets = [...html.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, target]) => target!);
+    expect(targets.filter((target) => !target.startsWith("#"))).toEqual([]);
+    for (const target of new Set(targets)) expect(html, target).toContain(`id="${target.slice(1)}"`);
+  });
+
+  it("shows every operation, webhook, problem and shape", () => {
+    const ids = [
+      ...description.operations().map(({ operation }) => operation.operationId),
+      ...Object.keys(document.webhooks).map((name) => `receive.${name}`),
+      ...Object.keys(PROBLEMS).map((code) => `error.${code}`),
+      ...Object.keys(document.components.schemas).map((name) => `shape.${name}`),
+    ];
+    for (const id of ids) expect(html).toContain(`id="${id}"`);
+  });
+
+  it("closes every element that it opens", () => {
+    const open: string[] = [];
+    for (const [, close, name] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
+      if (name === "meta") continue;
+      if (close === "") open.push(name!);
+      else expect(open.pop()).toBe(name);
+    }
+    expect(open).toEqual([]);
+  });
+
+  it("shows text from a configuration as text", () => {
+    const type = {
+      name: "a.b",
+      source: "example" as const,
+      schema: { type: "object" },
+      sample: { x: "</pre><script>" },
+      description: "<b>&amp;",
+    };
+    const made = openapi({
+      routes: [],
+      types: [type],
+      version: "0",
+      signature: { header: "X-S", standardWebhooks: true },
+    });
+    expect(page(made)).toContain("<p>&lt;b&gt;&amp;amp;</p>");
+    expect(page(made)).not.toMatch(/<script>|<b>/);
+  });
+});

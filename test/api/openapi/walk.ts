@@ -1,0 +1,170 @@
+import type { Route } from "../../../src/api/pipeline/route.ts";
+import { WebhookdError } from "../../../src/domain/errors.ts";
+import type { Scope } from "../../../src/domain/key.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { Description } from "./described.ts";
+import { aConfig, ApiServer, type Answer } from "../server.ts";
+import { anEnd, anEvent, aStore, damage } from "../sqlite.ts";
+import { around } from "../../harness/store.ts";
+
+/** A request to an operation. */
+export interface Step {
+  /** For the `{id}` of its path. */
+  readonly id?: string;
+  readonly query?: string;
+  /** JSON, unless it is text. */
+  readonly body?: unknown;
+  readonly key?: string | null;
+  /** A list is sent as so many headers. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+}
+
+/** The verbs that let a request in. */
+const KEYS: readonly string[] = ["keys.get", "keys.touch"];
+
+/** The API under a description: every answer is held against it, and what was answered is noted. */
+export class Walk {
+  api!: ApiServer;
+  description!: Description;
+  /** By operation, the statuses and codes that were answered. */
+  readonly seen = new Map<string, Set<string>>();
+  readonly faults: string[] = [];
+  /** Throws in place of the store's verbs. */
+  failing: { error: Error; keysToo: boolean } | null = null;
+  /** From now on something of the endpoint cannot be read. */
+  damage!: (endpoint: string) => void;
+  /** Publishes wait for it. */
+  gate: Promise<void> = Promise.resolve();
+
+  static async start(): Promise<Walk> {
+    const walk = new Walk();
+    const settings = { LIMITS_COMMIT_QUEUE: "1", ENDPOINTS_MAX_PER_TENANT: "100" };
+    const store = await aStore();
+    walk.damage = (endpoint) => damage(store, endpoint);
+    walk.api = await ApiServer.start(walk.#over(store), { config: aConfig(settings) });
+    walk.description = new Description((await walk.api.get("/openapi.json")).body);
+    return walk;
+  }
+
+  get now(): number {
+    return this.api.clock.now();
+  }
+
+  /** An id of this form that nothing has. */
+  unknown(prefix: string): string {
+    return `${prefix}_${"0".repeat(26)}`;
+  }
+
+  async call(operationId: string, { id = "", query, body, key, headers = {} }: Step = {}): Promise<Answer> {
+    const { method, path } = this.#operation(operationId);
+    const target = path.replace("{id}", id) + (query === undefined ? "" : `?${query}`);
+    const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
+    // Node's client sends a list as several headers, though the options of the harness do not say so.
+    const all = headers as Record<string, string>;
+    const options = { headers: all, ...(text !== undefined && { body: text }), ...(key !== undefined && { key }) };
+    const answer = await this.api.request(method, target, options);
+    const seen = this.seen.get(operationId) ?? new Set();
+    this.seen.set(operationId, seen.add(answer.body?.code ?? String(answer.status)));
+    const found = this.description.faultsOf(method, path, answer);
+    this.faults.push(...found.map((fault) => `${operationId} ${answer.status}: ${fault}`));
+    return answer;
+  }
+
+  routeOf(operationId: string): Route {
+    return this.api.routes.find(({ operation }) => operation.id === operationId)!;
+  }
+
+  /** An endpoint of the test's own, with its id. */
+  async endpoint(more: object = {}): Promise<string> {
+    const registration = { url: "https://example.com/h", events: ["budget.exceeded"], ...more };
+    return (await this.api.post("/v1/webhooks", registration)).body.id;
+  }
+
+  /** An event whose deliveries, to every endpoint there is, have ended so. */
+  event(end: "delivered" | "failed", type = "budget.exceeded"): Promise<string> {
+    return anEvent(this.api.store, this.now, end, { type });
+  }
+
+  /** Ends the attempt that a request waits for. */
+  async endWaited(): Promise<void> {
+    while (this.api.watched.size === 0) await new Promise(setImmediate);
+    const claim = this.api.accepted.at(-1)!.fresh[0]!;
+    await this.api.store.deliveries.record([anEnd(claim, this.now, "delivered")]);
+    this.api.watched.get(claim.delivery)!();
+  }
+
+  keyOf(...scopes: Scope[]): Promise<string> {
+    return this.api.addKey(scopes);
+  }
+
+  #operation(id: string) {
+    return this.description.operations().find(({ operation }) => operation.operationId === id)!;
+  }
+
+  #over(store: Store): Store {
+    return around(store, (verb, call) => {
+      if (this.failing !== null && (this.failing.keysToo || !KEYS.includes(verb))) throw this.failing.error;
+      return verb === "events.publish" ? this.gate.then(call) : call();
+    });
+  }
+}
+
+type Fault = (walk: Walk, operation: string, wellFormed: Step) => Promise<unknown>;
+
+/** How a request to any operation comes to each answer that the pipeline gives before the noun is asked. */
+export const PIPELINE: Record<string, Fault> = {
+  bad_request: (walk, id, step) => walk.call(id, { ...step, headers: { origin: ["https://a.example", "https://b"] } }),
+  misdirected: (walk, id, step) => walk.call(id, { ...step, headers: { host: "evil.example" } }),
+  browser_origin: (walk, id, step) => walk.call(id, { ...step, headers: { origin: "https://evil.example" } }),
+  unauthorized: (walk, id, step) => walk.call(id, { ...step, key: null }),
+  invalid_query: (walk, id, step) =>
+    walk.call(id, { ...step, query: walk.routeOf(id).query === "any" ? "%zz" : "nope=1" }),
+  invalid_json: (walk, id, step) => walk.call(id, { ...step, body: "{" }),
+  unsupported_media_type: (walk, id, step) =>
+    walk.call(id, { ...step, body: "x", headers: { "content-type": "text/plain" } }),
+  payload_too_large: (walk, id, step) =>
+    walk.call(id, { ...step, body: " ".repeat(walk.routeOf(id).body!.maxBytes + 1) }),
+  validation_failed: (walk, id, step) => {
+    const hasBody = walk.routeOf(id).body !== undefined;
+    return walk.call(id, hasBody ? { ...step, body: { nope: 1 } } : { ...step, headers: { "idempotency-key": "a b" } });
+  },
+  async forbidden(walk, id, step) {
+    const scope = walk.routeOf(id).access === "metrics" ? "publish" : "metrics";
+    return walk.call(id, { ...step, key: await walk.keyOf(scope) });
+  },
+  async idempotency_mismatch(walk, id, step) {
+    const headers = { "idempotency-key": `of ${id}`.replace(" ", "-") };
+    const other = id === "publishBatch" ? "publishEvent" : "publishBatch";
+    const event = { type: "budget.exceeded", data: { of: id } };
+    await walk.call(other, { body: other === "publishBatch" ? { events: [event] } : event, headers });
+    if (id !== "publishEvent") return walk.call(id, { ...step, headers });
+    await walk.call(id, { body: event, headers: { "idempotency-key": "event" } });
+    return walk.call(id, { ...step, headers: { "idempotency-key": "event" } });
+  },
+  async overloaded(walk, id, step) {
+    const gate = Promise.withResolvers<void>();
+    walk.gate = gate.promise;
+    const both = [walk.call(id, step), walk.call(id, step)];
+    await Promise.race(both);
+    gate.resolve();
+    return Promise.all(both);
+  },
+  async shutting_down(walk, id, step) {
+    walk.api.phase = "stopped";
+    await walk.call(id, step).finally(() => (walk.api.phase = "serving"));
+  },
+  internal: (walk, id, step) => failing(walk, new Error("a bug"), true, () => walk.call(id, step)),
+  storage_unavailable: (walk, id, step) =>
+    failing(walk, new WebhookdError("storage_unavailable", "no"), true, () => walk.call(id, step)),
+  storage_full: (walk, id, step) =>
+    failing(walk, new WebhookdError("storage_full", "no"), false, () => walk.call(id, step)),
+  async not_found(walk, id, step) {
+    const { params } = walk.routeOf(id).operation!;
+    return walk.call(id, { ...step, id: walk.unknown(params!.id!) });
+  },
+};
+
+async function failing(walk: Walk, error: Error, keysToo: boolean, call: () => Promise<unknown>): Promise<void> {
+  walk.failing = { error, keysToo };
+  await call().finally(() => (walk.failing = null));
+}

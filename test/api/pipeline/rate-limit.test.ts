@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { request } from "node:http";
+import { FakeStore } from "../fake-store.ts";
+import { aConfig, ApiServer, type Answer } from "../server.ts";
+
+const EVENT = { type: "budget.exceeded", data: {} };
+const EVENTS = "/v1/webhooks/events";
+
+async function statuses(count: number, run: () => Promise<{ status: number }>): Promise<number[]> {
+  const answers = [];
+  for (let at = 0; at < count; at++) answers.push((await run()).status);
+  return answers;
+}
+
+it("holds each key to its own rate, and gives it back with time", async () => {
+  const api = await ApiServer.start(new FakeStore().asStore(), { config: aConfig({ SERVER_RATE_LIMIT: "2" }) });
+  const other = await api.addKey(["publish"]);
+  const publish = (key: string) => () => api.post(EVENTS, EVENT, { key });
+  expect(await statuses(3, publish(api.adminKey))).toEqual([202, 202, 429]);
+  expect(await statuses(3, publish(other))).toEqual([202, 202, 429]);
+  // Counted before it is known what there is at the path; whoever has no key is not counted at all.
+  expect((await api.get("/nope")).status).toBe(429);
+  expect((await api.get("/nope", { key: null })).status).toBe(401);
+  expect((await api.get("/healthz")).status).toBe(200);
+  api.clock.advance("500ms");
+  expect(await statuses(2, publish(api.adminKey))).toEqual([202, 429]);
+});
+
+it("says on each answer what is left, as draft-ietf-httpapi-ratelimit-headers names it", async () => {
+  const api = await ApiServer.start(new FakeStore().asStore(), { config: aConfig({ SERVER_RATE_LIMIT: "3" }) });
+  const key = await api.addKey(["publish"]);
+  const said = async (path: string, ask: () => Promise<Answer>) => {
+    const { status, headers } = await ask();
+    expect(headers["ratelimit-policy"], path).toBe('"key";q=3;w=1');
+    return [status, headers.ratelimit];
+  };
+  expect(await said(EVENTS, () => api.post(EVENTS, EVENT, { key }))).toEqual([202, '"key";r=2;t=1']);
+  expect(await said("forbidden", () => api.get("/v1/webhooks", { key }))).toEqual([403, '"key";r=1;t=1']);
+  expect(await said("/nope", () => api.get("/nope", { key }))).toEqual([404, '"key";r=0;t=1']);
+  const over = await api.get("/nope", { key });
+  expect(over).toMatchObject({ status: 429, headers: { ratelimit: '"key";r=0;t=1', "retry-after": "1" } });
+  expect(over.headers["ratelimit-policy"]).toBe('"key";q=3;w=1');
+  api.clock.advance("400ms");
+  expect(await said("later", () => api.get("/nope", { key }))).toEqual([404, '"key";r=0;t=1']);
+  api.clock.advance("1s");
+  expect(await said("full", () => api.get("/nope", { key }))).toEqual([404, '"key";r=2;t=1']);
+});
+
+it("says nothing of it to whoever is not limited", async () => {
+  const limited = await ApiServer.start(new FakeStore().asStore(), { config: aConfig({ SERVER_RATE_LIMIT: "3" }) });
+  const free = await ApiServer.start(new FakeStore().asStore());
+  for (const answer of [
+    await free.get("/nope"),
+    await limited.get("/healthz"),
+    await limited.get("/nope", { key: null }),
+  ]) {
+    expect(Object.keys(answer.headers).filter((name) => name.startsWith("ratelimit"))).toEqual([]);
+  }
+});
+
+it("sets no rate unless it is asked for, and none for the unix socket", async () => {
+  const free = await ApiServer.start(new FakeStore().asStore());
+  expect(new Set(await statuses(50, () => free.post(EVENTS, EVENT)))).toEqual(new Set([202]));
+  const dir = mkdtempSync(join(tmpdir(), "webhookd-rate-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const socket = join(dir, "s.sock");
+  await ApiServer.start(new FakeStore().asStore(), { config: aConfig({ SERVER_RATE_LIMIT: "1" }), socket });
+  const get = () =>
+    new Promise<{ status: number }>((resolve, reject) => {
+      const req = request({ socketPath: socket, path: "/nope" }, (res) => {
+        res.resume();
+        resolve({ status: res.statusCode! });
+      });
+      req.on("error", reject).end();
+    });
+  expect(await statuses(3, get)).toEqual([404, 404, 404]);
+});

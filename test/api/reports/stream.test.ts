@@ -1,0 +1,238 @@
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { onTestFinished, describe, expect, it, vi } from "vitest";
+import { parseToken } from "../../../src/domain/token.ts";
+import { ApiServer } from "../server.ts";
+import { anEnd, aStore } from "../sqlite.ts";
+import { addEndpoint, draft, room } from "../../store/fixtures.ts";
+
+interface Message {
+  readonly event: string;
+  readonly data: any;
+}
+
+/** A client that reads: what it was told, and the id to come back with. */
+class Follower {
+  readonly messages: Message[] = [];
+  lastId = "";
+  ended = false;
+  response!: IncomingMessage;
+
+  static async open(api: ApiServer, { query = "", key = api.adminKey, lastId = "" } = {}): Promise<Follower> {
+    const follower = new Follower();
+    const headers = { authorization: `Bearer ${key}`, ...(lastId && { "last-event-id": lastId }) };
+    const req = request({ port: api.port, path: `/v1/webhooks/stream${query}`, headers, agent: false });
+    req.end();
+    [follower.response] = (await once(req, "response")) as [IncomingMessage];
+    expect(follower.response.headers["content-type"]).toBe("text/event-stream");
+    let text = "";
+    follower.response.on("data", (chunk) => {
+      text += chunk;
+      for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
+        follower.#read(text.slice(0, end));
+        text = text.slice(end + 2);
+      }
+    });
+    follower.response.on("close", () => (follower.ended = true));
+    follower.response.on("error", () => {});
+    onTestFinished(() => void follower.response.destroy());
+    await until(() => follower.lastId !== "");
+    return follower;
+  }
+
+  of(event: string): any[] {
+    return this.messages.filter((message) => message.event === event).map(({ data }) => data);
+  }
+
+  #read(block: string): void {
+    const field = (name: string) => block.match(new RegExp(`^${name}: (.*)$`, "m"))?.[1];
+    this.lastId = field("id") ?? this.lastId;
+    const data = field("data");
+    if (data !== undefined) this.messages.push({ event: field("event")!, data: JSON.parse(data) });
+  }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise(setImmediate);
+}
+
+async function serve() {
+  const api = await ApiServer.start(await aStore());
+  const endpoint = await addEndpoint(api.store);
+  const others = await addEndpoint(api.store, { tenant: "other" });
+  /** Publishes to a tenant, and has the attempts come to that. */
+  const happen = async (to: "delivered" | "failed", tenant = "default") => {
+    const [publication] = await api.store.events.publish([draft({ tenant })], api.clock.now(), room);
+    api.feed.accepted(publication!);
+    for (const claim of publication!.fresh) {
+      const ended = anEnd(claim, api.clock.now(), to);
+      api.feed.attempted(ended, (await api.store.deliveries.record([ended]))[0]!);
+    }
+    return publication!.id;
+  };
+  const gathered = () => {
+    api.clock.advance(250);
+    return new Promise(setImmediate);
+  };
+  return { api, endpoint, others, happen, gathered };
+}
+
+describe("the stream", () => {
+  it("is not left open by a HEAD, which nobody reads", async () => {
+    const { api } = await serve();
+    const { status, headers, text } = await api.request("HEAD", "/v1/webhooks/stream");
+    expect({ status, text, type: headers["content-type"] }).toEqual({
+      status: 200,
+      text: "",
+      type: "text/event-stream",
+    });
+    await until(() => api.feed.listeners === 0);
+  });
+
+  it("tells of what is owed and what attempts came to, to whoever may see it", async () => {
+    const { api, endpoint, others, happen, gathered } = await serve();
+    const [all, mine, failed] = [
+      await Follower.open(api),
+      await Follower.open(api, { key: await api.addKey(["read"]) }),
+      await Follower.open(api, { query: `?status=failed&endpoint=${endpoint}` }),
+    ];
+    const [event, hidden] = [await happen("failed"), await happen("delivered", "other")];
+    await gathered();
+    await until(() => all.of("attempt").length === 2 && mine.of("attempt").length === 1);
+    expect(all.of("delivery").map((each) => [each.event, each.status, each.tenant])).toEqual([
+      [event, "pending", "default"],
+      [hidden, "pending", "other"],
+    ]);
+    expect(mine.of("attempt")).toMatchObject([
+      { event, endpoint, tenant: "default", status: "failed", outcome: "failed", number: 1, next_attempt_at: null },
+    ]);
+    await until(() => failed.messages.length === 2);
+    expect(failed.messages.map((message) => message.event)).toEqual(["ready", "attempt"]);
+    api.feed.changed(others);
+    await gathered();
+    await until(() => all.of("endpoint").length === 1);
+    expect(mine.of("endpoint")).toEqual([]);
+  });
+
+  it("misses nothing over a dropped connection, and says so where it cannot know", async () => {
+    const { api, happen, gathered } = await serve();
+    const before = await Follower.open(api);
+    const first = await happen("failed");
+    await gathered();
+    await until(() => before.of("attempt").length === 1 && before.lastId.endsWith("-1"));
+    before.response.destroy();
+    await until(() => api.feed.listeners === 0);
+    const missed = [await happen("delivered"), await happen("failed")];
+    await gathered();
+    missed.push(await happen("failed"));
+    await gathered();
+
+    const after = await Follower.open(api, { lastId: before.lastId });
+    await until(() => after.of("attempt").length === 3);
+    expect(after.of("attempt").map(({ event }) => event)).toEqual(missed);
+    expect(after.of("reload")).toEqual([]);
+    expect(before.of("attempt").map(({ event }) => event)).toEqual([first]);
+
+    after.response.destroy();
+    await until(() => api.feed.listeners === 0);
+    api.clock.advance("61s");
+    await happen("failed");
+    const late = await Follower.open(api, { lastId: after.lastId });
+    expect(late.messages.map(({ event }) => event)).toEqual(["reload"]);
+    const stranger = await Follower.open(api, { lastId: "abc-0" });
+    expect(stranger.messages.map(({ event }) => event)).toEqual(["reload"]);
+  });
+
+  it("asks a client to reload that was away for longer than the ring holds", async () => {
+    const { api, happen, gathered } = await serve();
+    const [keeping, away] = [await Follower.open(api), await Follower.open(api)];
+    away.response.destroy();
+    for (let batch = 0; batch < 30; batch++) {
+      for (let count = 0; count < 50; count++) api.feed.changed(`ep_${batch}${count}`);
+      await happen("failed");
+      await gathered();
+    }
+    await until(() => keeping.of("attempt").length === 30);
+    const back = await Follower.open(api, { lastId: away.lastId });
+    expect(back.messages.map(({ event }) => event)).toEqual(["reload"]);
+  });
+
+  it("counts what is too much to tell one by one", async () => {
+    const { api, endpoint, gathered } = await serve();
+    const follower = await Follower.open(api);
+    for (let count = 0; count < 5000; count++)
+      api.feed.accepted({ fresh: [], waiting: [{ endpoint, event: "e", dueAt: 0 }] });
+    await gathered();
+    await until(() => follower.of("counts").length === 1);
+    expect(follower.of("delivery")).toHaveLength(100);
+    expect(follower.of("counts")[0].data).toMatchObject([{ endpoint, status: "pending", count: 4900 }]);
+  });
+
+  it("drops a client that does not read, and no other", async () => {
+    const { api, endpoint, gathered } = await serve();
+    const follower = await Follower.open(api);
+    const stalled = connect(api.port, "127.0.0.1").pause();
+    stalled.on("error", () => {});
+    onTestFinished(() => void stalled.destroy());
+    stalled.write(
+      `GET /v1/webhooks/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${api.adminKey}\r\n\r\n`,
+    );
+    await until(() => api.feed.listeners === 2);
+    let batches = 0;
+    for (; api.feed.listeners === 2 && batches < 1000; batches++) {
+      const waiting = Array.from({ length: 100 }, () => ({ endpoint, event: "e".repeat(500), dueAt: 0 }));
+      api.feed.accepted({ fresh: [], waiting });
+      await gathered();
+      await until(() => follower.of("delivery").length === 100 * (batches + 1));
+    }
+    expect(api.feed.listeners).toBe(1);
+    expect(follower.ended).toBe(false);
+  });
+
+  it("ends within a second of its key's end, by one timer however many streams there are", async () => {
+    const { api } = await serve();
+    const expiring = await api.addKey(["read"], "*", { expiresAt: api.clock.now() + 3000 });
+    const revoked = await api.addKey(["read"]);
+    const streams = await Promise.all([expiring, expiring, revoked].map((key) => Follower.open(api, { key })));
+    const lasting = await Follower.open(api, { key: await api.addKey(["read"]) });
+    const reads = vi.spyOn(api.store.keys, "get");
+    api.clock.advance("1s");
+    await until(() => reads.mock.calls.length === 3);
+    // Not by a request to this daemon.
+    await api.store.keys.revoke(parseToken(revoked)!.keyId, api.clock.now());
+    api.clock.advance("1s");
+    await until(() => streams[2]!.ended);
+    expect(streams.map(({ ended }) => ended)).toEqual([false, false, true]);
+    api.clock.advance("1s");
+    await until(() => streams.every(({ ended }) => ended));
+    expect(lasting.ended).toBe(false);
+  });
+
+  it("beats while nothing happens, ends with its key, and ends with the daemon", async () => {
+    const { api } = await serve();
+    const [keyed, expiring] = [
+      await api.addKey(["read"]),
+      await api.addKey(["read"], "*", { expiresAt: api.clock.now() + 20_000 }),
+    ];
+    const [revoked, expired, open] = [
+      await Follower.open(api, { key: keyed }),
+      await Follower.open(api, { key: expiring }),
+      await Follower.open(api),
+    ];
+    let beats = 0;
+    open.response.on("data", (chunk) => (beats += String(chunk).split(": still here").length - 1));
+    api.clock.advance("15s");
+    await until(() => beats === 1);
+    await api.request("DELETE", `/v1/keys/${parseToken(keyed)!.keyId}`);
+    await until(() => revoked.ended);
+    expect(expired.ended).toBe(false);
+    api.clock.advance("5s");
+    await until(() => expired.ended);
+    expect(open.ended).toBe(false);
+    api.feed.end();
+    await until(() => open.ended);
+    api.phase = "draining";
+    expect(await api.get("/v1/webhooks/stream")).toMatchObject({ status: 503, body: { code: "shutting_down" } });
+  });
+});
