@@ -27,7 +27,7 @@ export function* dataFindings({ config, of }: DataPlace, now: number): Generator
   const { dir } = config.data;
   if (!existsSync(dir)) {
     yield* clock(config, now);
-    yield warn("data", `${dir} does not exist yet, the directory ${of}`, "webhookd serve creates it");
+    yield warn("data", `${dir}, the directory ${of}, does not exist yet`, "webhookd serve creates it");
     yield* space(config, dirname(dir));
     return;
   }

@@ -50,7 +50,7 @@ describe.concurrent("the nouns of the command line, on a real daemon", () => {
     const newest = expectOk(await machine.webhookd("attempts", "list", id, "--json", "--limit=1"));
     const [attempt] = JSON.parse(newest).data;
     expect(attempt).toMatchObject({ trigger: "manual", number: 2, outcome: "succeeded" });
-    expect(expectOk(await machine.webhookd("attempts", "show", attempt.id))).toContain("2, by manual, round 1");
+    expect(expectOk(await machine.webhookd("attempts", "show", attempt.id))).toContain("2, made by hand");
   });
 
   it("end with 0 and without a word when their reader goes away", async ({ machine }) => {
