@@ -45,7 +45,7 @@ try {
   const command = [join(root, "scripts/webhookd"), "tui", "--socket", "webhookd.sock"];
   terminal = new Terminal(WIDE, stage.dir, command, { WEBHOOKD_UI_LABEL: "PROD" });
   // With the counts of what is pending, which are taken every 30 s.
-  await terminal.showing(" now ");
+  await terminal.showing("held  ");
   for (const { file, title, size, keys, shows } of SHOTS) {
     terminal.resize(size);
     for (const key of keys) {
