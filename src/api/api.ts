@@ -5,7 +5,7 @@ import { auditRoutes } from "./daemon/audit.ts";
 import { backupRoutes } from "./daemon/backups.ts";
 import { healthRoutes } from "./daemon/health.ts";
 import { metricsRoutes } from "./daemon/metrics.ts";
-import { brakeRoutes } from "./daemon/pause.ts";
+import { pauseRoutes } from "./daemon/pause.ts";
 import { secretKeyRoutes } from "./daemon/secret-key.ts";
 import { statusRoutes } from "./daemon/status.ts";
 import { tenantRoutes } from "./daemon/tenants.ts";
@@ -68,7 +68,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...keyRoutes(parts),
     ...auditRoutes(parts),
     ...statusRoutes(parts),
-    ...brakeRoutes(parts),
+    ...pauseRoutes(parts),
     ...backupRoutes(parts),
     ...secretKeyRoutes(parts),
     ...tenantRoutes(parts),

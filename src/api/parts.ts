@@ -1,3 +1,4 @@
+/** What the API is given: the rest of the daemon, as far as it may know it. */
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";

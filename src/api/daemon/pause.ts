@@ -78,7 +78,7 @@ export const resumeDaemon: Operation = {
   replies: { 200: { description: "Attempts go on.", schema: PauseAnswer, example: { paused: null } } },
 };
 
-export function brakeRoutes({ store, deliveries, log }: ApiParts): Route[] {
+export function pauseRoutes({ store, deliveries, log }: ApiParts): Route[] {
   async function pause({ principal, body, now }: Call): Promise<Reply> {
     requireEveryTenant(principal);
     const { reason } = readJson(body, PauseRequest);

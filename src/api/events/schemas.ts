@@ -1,4 +1,4 @@
-/** Events as callers publish and see them: `docs/interface.md` §3 and §7. */
+/** Events as callers see them: `docs/interface.md` §7. */
 import * as v from "valibot";
 import { formatInstant } from "../../domain/instant.ts";
 import type { EventView, EventSummary as StoredSummary } from "../../store/store.ts";

@@ -1,4 +1,4 @@
-/** Jobs as callers ask for and see them: `docs/interface.md` §3 and §7. */
+/** Jobs as callers see them (`docs/interface.md` §7), and what may be done with them. */
 import * as v from "valibot";
 import { formatInstant, formatInstantOrNull } from "../../domain/instant.ts";
 import { JOB_ACTIONS, JOB_STATUSES, type JobFilter, type Job as StoredJob } from "../../domain/job.ts";
