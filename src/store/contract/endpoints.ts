@@ -58,7 +58,10 @@ export interface EndpointStore {
   target(endpoint: string): Promise<Target | DamagedTarget | null>;
 }
 
-/** What cannot be read of the endpoint has its default in `settings`: what is answered for it is what holds. */
+/**
+ * What cannot be read of the endpoint has its default in `settings`: what is answered for it is what holds. A pure function:
+ * a store that shares its rows may call it on what it read, compare what it read when it writes, and call it again.
+ */
 export type ChangeSettings = (settings: EndpointSettings, endpoint: Endpoint) => EndpointSettings;
 
 export interface TypeInUse {

@@ -29,7 +29,10 @@ export interface EventStore {
   erase(tenant: string | null, event: string): Promise<Withdrawal>;
 }
 
-/** Whether memory can take one more delivery of this endpoint. */
+/**
+ * Whether memory can take one more delivery of this endpoint. It reads this process's memory alone, so a store may ask it
+ * wherever it decides what is fresh: within its transaction or after the commit.
+ */
 export type HasRoom = (endpoint: string) => boolean;
 
 /** What a commit made that somebody must now deliver. */
