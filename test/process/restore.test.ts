@@ -49,7 +49,7 @@ it(
     );
     expect(restored.code, restored.stderr).toBe(0);
     expect(readdirSync(dir).sort()).toEqual(["STORE", "admin.key", "secret.key", "webhookd.db", "webhookd.lock"]);
-    expect(restored.stdout).toContain("The store is PAUSED.");
+    expect(restored.stdout).toContain("Sending is PAUSED.");
     const again = await machine.serve({ dir });
     const { paused } = (await again.request("GET", "/v1/status")).body;
     expect(paused).toMatchObject({ by: "restore", reason: expect.stringContaining(backup.stdout.trim()) });
