@@ -212,7 +212,7 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
 function failingOf({ store, clock }: MetricsParts, tenant: string | null): Family {
   return {
     name: "webhookd_endpoint_consecutive_failures",
-    help: `Failures in a row, for the ${FAILING_LIMIT} failing endpoints with most of them.`,
+    help: `Consecutive failures of the ${FAILING_LIMIT} endpoints that have failed most.`,
     type: "gauge",
     samples: async () =>
       (await store.statistics.failing(tenant, clock.now(), FAILING_LIMIT)).map(({ endpoint, consecutiveFailures }) => {

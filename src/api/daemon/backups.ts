@@ -28,7 +28,7 @@ export const BackupDraft = titled(
 export const Backup = titled(
   "Backup",
   v.object({
-    file: described(v.string(), "Its path on the daemon's host; its name has the time."),
+    file: described(v.string(), "Its path on the daemon's host; the file is named after the time."),
     at: Instant,
     bytes: Count,
     schema: Count,
