@@ -70,7 +70,7 @@ export const DELIVERY: readonly Mutant[] = [
     file: "src/delivery/threads/sender-pool.ts",
     find: "    thread.send(outstanding.filter",
     replace: "    if (!this.#paused) thread.send(outstanding.filter",
-    tests: ["test/delivery/threads/sender-pool.test.ts", "test/sim/sim.test.ts"],
+    tests: ["test/sim/thread-death.test.ts"],
   },
   {
     name: "signed-with-the-wrong-secret-in-a-rotation",

@@ -89,3 +89,18 @@ it("what was on the wire of a thread that died is not tried again once its endpo
   await pass();
   expect(started).toEqual(["dlv_01", "dlv_01", "dlv_01"]);
 });
+
+it("what waits in a thread that dies while all is paused is sent once that is over", async () => {
+  const { sending, threads, started, pass } = world();
+  const paused = sending.pause();
+  await pass();
+  await paused;
+  sending.send([claim()]);
+  await pass();
+  threads[0]!.die();
+  await pass();
+  expect(started).toEqual([]);
+  sending.resume();
+  await pass();
+  expect(started).toEqual(["dlv_01"]);
+});
