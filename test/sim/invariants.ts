@@ -200,7 +200,10 @@ function checkGaps(
     // A process that died before it could record made the attempt again: the last one is the recorded one.
     const endedAt = byNumber.get(`${attempt.delivery} ${attempt.number}`)?.at(-1)?.endedAt;
     const number = nextOnLadder(run, attempts, attempt);
-    const next = byNumber.get(`${attempt.delivery} ${number}`)?.[0];
+    const made = byNumber.get(`${attempt.delivery} ${number}`) ?? [];
+    // The first of several may have been asked for, and was lost with its process.
+    if (made.length > 1 && isOffLadder(run, attempt.delivery)) continue;
+    const [next] = made;
     if (delay === undefined || endedAt === null || endedAt === undefined || next === undefined) continue;
     const gap = next.startedAt - endedAt;
     if (gap < delay - ROUNDING_MS) run.violations.push(`V4: ${attempt.delivery} was retried ${delay - gap} ms early`);
@@ -209,9 +212,14 @@ function checkGaps(
   }
 }
 
+/** Whether some of its attempts may have been asked for. */
+function isOffLadder(run: Run, delivery: string): boolean {
+  return run.hands.attempted(delivery) || run.bulk.any;
+}
+
 /** Manual attempts come between; of one that was never recorded nobody knows whether it was one. */
 function nextOnLadder(run: Run, attempts: readonly Attempt[], { delivery, number, round }: Attempt): number | null {
-  if (!run.hands.attempted(delivery) && !run.bulk.any) return number + 1;
+  if (!isOffLadder(run, delivery)) return number + 1;
   const later = attempts.filter((attempt) => attempt.delivery === delivery && attempt.number > number);
   const next = later.sort((a, b) => a.number - b.number).find(({ retry }) => retry !== null);
   if (next === undefined || next.round !== round) return null;
