@@ -1,6 +1,6 @@
 /**
- * The bodies of a publish, and what it answers. event-draft.ts reads them with one scan and by the same field names, because `data` must not
- * be parsed; `test/api/openapi/described-drafts.test.ts` holds the two together.
+ * The bodies of a publish, and what it answers. event-draft.ts reads them with one scan and by the same field names,
+ * because `data` must not be parsed; `test/api/openapi/described-drafts.test.ts` holds the two together.
  */
 import * as v from "valibot";
 import { IDEMPOTENCY_KEY } from "../../domain/idempotency.ts";
