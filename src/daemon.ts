@@ -69,21 +69,30 @@ export async function startDaemon(
   config: Config,
   parts: Pick<DaemonParts, "log"> & Partial<DaemonParts>,
 ): Promise<Daemon> {
-  const { log, clock = systemClock, schedule = startSchedule, listenFd = null, network } = parts;
   process.umask(0o077);
+  const rooms = await join(config, { clock: systemClock, schedule: startSchedule, listenFd: null, ...parts });
+  const front = await open(rooms);
+  return run(rooms, front);
+}
+
+type Rooms = Awaited<ReturnType<typeof join>>;
+type GivenParts = Pick<DaemonParts, "log" | "clock" | "schedule" | "listenFd"> & Partial<DaemonParts>;
+
+/** All that the daemon is made of, joined. Nothing is sent yet, and nobody is listened to. */
+async function join(config: Config, parts: GivenParts) {
+  const { log, clock, listenFd, network, schedule } = parts;
   const startedAt = clock.now();
-  const certificate = config.server.tls && usableCertificate(config.server.tls, { log, now: clock.now() });
+  const certificate = config.server.tls && usableCertificate(config.server.tls, { log, now: startedAt });
   const fault = new FirstFault();
   const ending = new AbortController();
   const reloaded = new Reloaded(config, clock);
   const { store, created, adminKeyFile } = await openConfigured(config, { clock, log, listenFd, fault });
   const own = { store, clock, log, signal: ending.signal };
-
   const catalogue = await Catalogue.open(config, store).catch(async (error: unknown) => {
     await store.close();
     throw fault.first ?? error;
   });
-  const senders = await loadSenders(config, { ...parts, clock });
+  const senders = await loadSenders(config, parts);
   const feed = new Feed(own);
   const alerts = new Alerts({ ...own, deliveries: () => dispatcher });
   const dispatcher = new Dispatcher({
@@ -103,7 +112,7 @@ export async function startDaemon(
   const damagedEndpoints = new DamagedEndpoints({ ...own, onFound: (endpoint) => alerts.damaged(endpoint) });
   const damaged = () => damagedEndpoints.all;
   const metrics = new Metrics({ ...own, deliveries: dispatcher, damaged, version });
-  let phase: "serving" | "draining" | "stopped" = "serving";
+  const phase: { now: "serving" | "draining" | "stopped" } = { now: "serving" };
   const api = createApi({
     ...own,
     deliveries: dispatcher,
@@ -112,18 +121,39 @@ export async function startDaemon(
     catalogue,
     metrics,
     version,
-    phase: () => phase,
+    phase: () => phase.now,
     backups,
     damaged,
     peers: new Peers({ loadKoffi: () => loadKoffi(config.data.dir), log, platform: process.platform }),
     departures: reloaded.departures,
     urlPolicy: reloaded.urlPolicy,
   });
+  const chores = choresOf({ ...own, dispatcher, alerts, backups, damagedEndpoints, reloaded });
+  const opening = { config, startedAt, certificate, listenFd, created, adminKeyFile: adminKeyFile ?? null };
+  return {
+    ...own,
+    ...opening,
+    fault,
+    ending,
+    reloaded,
+    catalogue,
+    feed,
+    alerts,
+    dispatcher,
+    metrics,
+    phase,
+    api,
+    chores,
+    schedule,
+  };
+}
 
-  let front: Front;
+/** What the last process left is taken up, sending begins, and the API listens. */
+async function open(rooms: Rooms): Promise<Front> {
+  const { alerts, clock, config, dispatcher, fault, log, reloaded, startedAt, store } = rooms;
   try {
     if (config.paused) await store.operations.pause({ ...STARTED_PAUSED, at: clock.now() });
-    await switchSecrets({ ...own, refresh: (endpoint) => dispatcher.refresh(endpoint) });
+    await switchSecrets({ store, clock, refresh: (endpoint) => dispatcher.refresh(endpoint) });
     await alerts.configure(config, reloaded.urlPolicy);
     const damage = await store.operations.damage();
     if (damage !== null && damage.at >= startedAt) alerts.storageFault(`${damageText(damage)}; ${damage.file} is kept`);
@@ -131,34 +161,37 @@ export async function startDaemon(
     const pause = await store.operations.getPause();
     if (pause !== null)
       log.warn({ ...pause, at: new Date(pause.at).toISOString() }, "paused: no attempt starts until `webhookd resume`");
-    front = await Front.open({ config, api, log, listenFd, certificate });
+    const front = await Front.open(rooms);
     const port = portOf(new URL(front.tcp.url));
     if (port !== config.server.listen.port) dispatcher.setEgress(reloaded.use(config, port));
+    return front;
   } catch (error) {
     await dispatcher.stop();
     await store.close();
     throw fault.first ?? error;
   }
-  const [url, socket] = [front.tcp.url, front.socket?.url ?? null];
+}
 
-  const chores = choresOf({ ...own, dispatcher, alerts, backups, damagedEndpoints, reloaded });
-  const running = schedule(chores, log);
+function run(rooms: Rooms, front: Front): Daemon {
+  const { alerts, catalogue, chores, clock, dispatcher, log, metrics, phase, reloaded, store } = rooms;
+  const [url, socket] = [front.tcp.url, front.socket?.url ?? null];
+  const running = rooms.schedule(chores, log);
   metrics.loopDelay.start();
   log.info({ url, socket, version }, "listening");
 
   let stopped: Promise<void> | null = null;
   const stop = async () => {
-    phase = "draining";
+    phase.now = "draining";
     log.info({}, "draining");
     running.stop();
     metrics.loopDelay.stop();
-    ending.abort();
-    feed.end();
+    rooms.ending.abort();
+    rooms.feed.end();
     await dispatcher.stop();
     // What failed until now is told after the next start.
     await alerts.run();
     await front.close(() => {
-      phase = "stopped";
+      phase.now = "stopped";
       log.info({}, "no longer listening");
     });
     await store.close();
@@ -167,8 +200,8 @@ export async function startDaemon(
   return {
     url,
     socket,
-    created,
-    adminKeyFile: adminKeyFile ?? null,
+    created: rooms.created,
+    adminKeyFile: rooms.adminKeyFile,
     reload({ config: next, changed, needsRestart }) {
       dispatcher.setEgress(reloaded.use(next));
       const tls = next.server.tls && { certificate: renewed(front.tcp, next.server.tls, { log, now: clock.now() }) };
@@ -179,11 +212,11 @@ export async function startDaemon(
     },
     idle: () => dispatcher.idle(),
     tick: async () => {
-      for (const { name, run } of chores) if (TICK.includes(name)) await run();
+      for (const { name, run: runOnce } of chores) if (TICK.includes(name)) await runOnce();
     },
     stop: () => (stopped ??= stop()),
     abort: () => dispatcher.abort(),
-    failed: fault.happened,
+    failed: rooms.fault.happened,
   };
 }
 
