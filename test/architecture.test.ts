@@ -331,6 +331,11 @@ function allowed(target: string, list: string[]): boolean {
   );
 }
 
+const TOO_LONG = [
+  // Each effect of the core and what comes of it: in two files, a reader would follow it from one to the other.
+  "src/delivery/executor.ts",
+];
+
 describe("the house", () => {
   it.each(sources)("%s imports only what its rule allows", (file) => {
     const rule = RULES.find(({ from }) => file.startsWith(from));
@@ -364,6 +369,27 @@ describe("the house", () => {
   it("loads no test code into the program", () => {
     for (const file of sources)
       for (const { target } of importsOf(file)) expect(target.startsWith("test/"), file).toBe(false);
+  });
+
+  it("has no circle of imports, not of types either", () => {
+    const known = new Set(sources);
+    const finished = new Set<string>();
+    const circles: string[][] = [];
+    const walk = (file: string, way: readonly string[]) => {
+      if (way.includes(file)) return void circles.push([...way.slice(way.indexOf(file)), file]);
+      if (finished.has(file)) return;
+      for (const { target, lazy } of importsOf(file)) if (known.has(target) && !lazy) walk(target, [...way, file]);
+      finished.add(file);
+    };
+    for (const file of sources) walk(file, []);
+    expect(circles).toEqual([]);
+  });
+
+  it("keeps a file to 300 lines and a folder to fifteen files, but for those named here", () => {
+    const isLong = (file: string) => readFileSync(join(ROOT, file), "utf8").split("\n").length > 301;
+    expect(sources.filter(isLong)).toEqual(TOO_LONG);
+    const folders = Map.groupBy(sources, (file) => dirname(file));
+    expect([...folders].filter(([, files]) => files.length > 15).map(([folder]) => folder)).toEqual([]);
   });
 
   it("knows where the long test files are, which start first", () => {

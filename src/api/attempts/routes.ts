@@ -7,7 +7,8 @@ import { PERIOD, periodOf, RESULT, resultOf, Test, linkTo, PAGE_PARAMETERS, page
 import { endpointId } from "../pipeline/names.ts";
 import { notFound } from "../pipeline/problem.ts";
 import { choiceParameter, type Query } from "../pipeline/query.ts";
-import { json, type Call, type Reply, type Route } from "../pipeline/route.ts";
+import { type Call, type Route } from "../pipeline/route.ts";
+import { json, type Reply } from "../pipeline/reply.ts";
 import { OUTCOMES, getAttempt, listDeliveryAttempts, listEndpointAttempts, presentAttempt } from "./schemas.ts";
 
 const Outcome = choiceParameter("outcome", OUTCOMES, "Only attempts with this outcome.");

@@ -6,7 +6,8 @@ import type { ApiParts } from "../parts.ts";
 import { namedTenant, tenantToRead } from "../pipeline/access.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
 import { choiceParameter, instantParameter } from "../pipeline/query.ts";
-import { json, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { type Call, type Route, type Operation } from "../pipeline/route.ts";
+import { json, type Reply } from "../pipeline/reply.ts";
 import { Count, described, id, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
 
 export const AuditRecord = titled(

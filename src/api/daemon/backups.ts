@@ -5,7 +5,8 @@ import { MIN_PASSPHRASE, MAX_PASSPHRASE } from "../../domain/passphrase.ts";
 import type { BackupFile } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { requireEveryTenant } from "../pipeline/access.ts";
-import { json, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { type Call, type Route, type Operation } from "../pipeline/route.ts";
+import { json, type Reply } from "../pipeline/reply.ts";
 import { titled, described, Instant, Count } from "../pipeline/shapes.ts";
 import { readJson } from "../pipeline/validation.ts";
 

@@ -2,7 +2,8 @@
 import * as v from "valibot";
 import type { Condition } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
-import { word, type Header, type Route, type ReplyShape, type Operation } from "../pipeline/route.ts";
+import { type Route, type ReplyShape, type Operation } from "../pipeline/route.ts";
+import { word, type Header } from "../pipeline/reply.ts";
 
 function aWord(description: string, ...words: [string, ...string[]]): ReplyShape {
   return { description, schema: v.picklist(words), example: words[0], type: "text/plain; charset=utf-8" };

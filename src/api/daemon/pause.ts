@@ -4,7 +4,8 @@ import { formatInstant } from "../../domain/instant.ts";
 import { type Pause as CurrentPause, type Halt as CurrentHalt, HALT_REASONS } from "../../domain/pause.ts";
 import type { ApiParts } from "../parts.ts";
 import { requireEveryTenant } from "../pipeline/access.ts";
-import { json, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { type Call, type Route, type Operation } from "../pipeline/route.ts";
+import { json, type Reply } from "../pipeline/reply.ts";
 import { line, titled, described, Instant } from "../pipeline/shapes.ts";
 import { readJson } from "../pipeline/validation.ts";
 

@@ -2,7 +2,8 @@
 import * as v from "valibot";
 import type { ApiParts } from "../parts.ts";
 import { requireEveryTenant } from "../pipeline/access.ts";
-import { json, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { type Call, type Route, type Operation } from "../pipeline/route.ts";
+import { json, type Reply } from "../pipeline/reply.ts";
 import { Count, described, id, titled } from "../pipeline/shapes.ts";
 
 export const Rekeyed = titled(

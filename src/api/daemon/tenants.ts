@@ -3,7 +3,8 @@ import * as v from "valibot";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, tenantToRead } from "../pipeline/access.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
-import { json, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { type Call, type Route, type Operation } from "../pipeline/route.ts";
+import { json, type Reply } from "../pipeline/reply.ts";
 import { titled, Tenant, described, Count, pageSchema, aPageOf } from "../pipeline/shapes.ts";
 
 export const TenantSummary = titled(

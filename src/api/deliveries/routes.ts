@@ -8,7 +8,8 @@ import { PERIOD, periodOf, RESULT, resultOf, Test, Type, linkTo, PAGE_PARAMETERS
 import { requireNames } from "../pipeline/names.ts";
 import { damagedEndpoint, erased, notFound } from "../pipeline/problem.ts";
 import { idParameter, severalParameter } from "../pipeline/query.ts";
-import { json, type Call, type Reply, type Route } from "../pipeline/route.ts";
+import { type Call, type Route } from "../pipeline/route.ts";
+import { json, type Reply } from "../pipeline/reply.ts";
 import { attemptDelivery, getDelivery, listDeliveries, presentDelivery, DELIVERY_STATUSES } from "./schemas.ts";
 
 const PATH = "/v1/webhooks/deliveries";

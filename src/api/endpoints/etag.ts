@@ -1,7 +1,8 @@
 /** Changing an endpoint only if it still is what the caller saw (RFC 9110 13.1): ETag, If-Match, If-None-Match. */
 import type { Endpoint } from "../../domain/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { Call, Header } from "../pipeline/route.ts";
+import type { Call } from "../pipeline/route.ts";
+import type { Header } from "../pipeline/reply.ts";
 
 const CHANGED = "the endpoint has changed since you read it, or is gone: GET it again, and send its ETag in If-Match";
 const THERE = "the endpoint is there already: leave If-None-Match out to replace it";

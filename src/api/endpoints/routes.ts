@@ -16,7 +16,8 @@ import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
 import { unknownName, endpointId } from "../pipeline/names.ts";
 import { damagedEndpoint, notFound } from "../pipeline/problem.ts";
 import { deprecated, flagParameter, invalidQuery, textParameter, type Query } from "../pipeline/query.ts";
-import { json, NO_CONTENT, type Call, type Reply, type Route } from "../pipeline/route.ts";
+import { type Call, type Route } from "../pipeline/route.ts";
+import { json, NO_CONTENT, type Reply } from "../pipeline/reply.ts";
 import { etagOf, requireMatch } from "./etag.ts";
 import { presentEndpoint } from "./fields.ts";
 import {

@@ -10,7 +10,8 @@ import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
 import { endpointId } from "../pipeline/names.ts";
 import { notFound } from "../pipeline/problem.ts";
-import { json, NO_CONTENT, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { type Call, type Route, type Operation } from "../pipeline/route.ts";
+import { json, NO_CONTENT, type Reply } from "../pipeline/reply.ts";
 import { described, Instant, titled } from "../pipeline/shapes.ts";
 import { readJson } from "../pipeline/validation.ts";
 

@@ -7,7 +7,8 @@ import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.t
 import { endpointId } from "../pipeline/names.ts";
 import { damagedEndpoint, notFound } from "../pipeline/problem.ts";
 import { flagParameter } from "../pipeline/query.ts";
-import { json, type Call, type Reply, type Route } from "../pipeline/route.ts";
+import { type Call, type Route } from "../pipeline/route.ts";
+import { json, type Reply } from "../pipeline/reply.ts";
 import { described } from "../pipeline/shapes.ts";
 import { unknownType, readJson, validationFailed } from "../pipeline/validation.ts";
 import { publish, presentPublication } from "../publishing/routes.ts";

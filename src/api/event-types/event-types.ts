@@ -3,7 +3,8 @@ import * as v from "valibot";
 import { BUILT_IN_TYPES } from "../../domain/built-in-types.ts";
 import type { EventType as KnownType } from "../../domain/event-type.ts";
 import type { ApiParts } from "../parts.ts";
-import { json, type Route, type Operation } from "../pipeline/route.ts";
+import { type Route, type Operation } from "../pipeline/route.ts";
+import { json } from "../pipeline/reply.ts";
 import { AnyObject, described, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
 
 export const EventType = titled(

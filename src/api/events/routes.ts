@@ -11,7 +11,8 @@ import { PERIOD, periodOf, RESULT, resultOf, Test, Type, linkTo, PAGE_PARAMETERS
 import { OwedTo, requireNames, requireOwed } from "../pipeline/names.ts";
 import { erased, notFound } from "../pipeline/problem.ts";
 import { idParameter, severalParameter, textParameter, type Query } from "../pipeline/query.ts";
-import { jsonText, type Call, type Reply, type Route } from "../pipeline/route.ts";
+import { type Call, type Route } from "../pipeline/route.ts";
+import { jsonText, type Reply } from "../pipeline/reply.ts";
 import { described } from "../pipeline/shapes.ts";
 import { readJson } from "../pipeline/validation.ts";
 import { EVENT_STATUSES, getEvent, listEvents, replayEvent, eventText, pageText, type EventParts } from "./schemas.ts";

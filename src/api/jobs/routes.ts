@@ -10,7 +10,8 @@ import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.t
 import { statusCodes, linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
 import { unknownName } from "../pipeline/names.ts";
 import { notFound } from "../pipeline/problem.ts";
-import { json, type Call, type Reply, type Route } from "../pipeline/route.ts";
+import { type Call, type Route } from "../pipeline/route.ts";
+import { json, type Reply } from "../pipeline/reply.ts";
 import { readJson, validationFailed } from "../pipeline/validation.ts";
 import { JobDraft, ResumeRequest } from "./draft.ts";
 import { cancelJob, createJob, getJob, listJobs, pauseJob, resumeJob, presentJob } from "./schemas.ts";

@@ -15,7 +15,8 @@ import {
 } from "../pipeline/access.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
 import { notFound } from "../pipeline/problem.ts";
-import { json, NO_CONTENT, type Call, type Reply, type Route } from "../pipeline/route.ts";
+import { type Call, type Route } from "../pipeline/route.ts";
+import { json, NO_CONTENT, type Reply } from "../pipeline/reply.ts";
 import { readJson, validationFailed } from "../pipeline/validation.ts";
 import { createKey, getKey, listKeys, revokeKey, presentKey, KeyDraft } from "./schemas.ts";
 

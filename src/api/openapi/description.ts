@@ -2,7 +2,8 @@
 import * as v from "valibot";
 import type { EventType } from "../../domain/event-type.ts";
 import type { ApiParts } from "../parts.ts";
-import { jsonText, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { type Route, type Operation } from "../pipeline/route.ts";
+import { jsonText, type Reply } from "../pipeline/reply.ts";
 import { AnyObject } from "../pipeline/shapes.ts";
 
 export const getDescription: Operation = {

@@ -12,7 +12,7 @@ import type { Store } from "../../store/store.ts";
 import type { Peer } from "../server/peer.ts";
 import { type Principal, EVERY_TENANT } from "./access.ts";
 import { ClientGone } from "./body.ts";
-import type { Reply } from "./route.ts";
+import type { Reply } from "./reply.ts";
 
 export interface Act {
   readonly action: AuditAction;

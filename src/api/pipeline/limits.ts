@@ -3,7 +3,7 @@ import { isIPv6 } from "node:net";
 import { counted } from "../../domain/counted.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { TokenBucket } from "../../domain/token-bucket.ts";
-import type { Header } from "./route.ts";
+import type { Header } from "./reply.ts";
 
 /** Past this many keys the memory of them starts anew. */
 const MAX_KEYS = 10_000;

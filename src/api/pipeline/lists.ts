@@ -13,7 +13,7 @@ import {
   choiceParameter,
   numberParameter,
 } from "./query.ts";
-import type { Header } from "./route.ts";
+import type { Header } from "./reply.ts";
 
 const Limit = numberParameter("limit", [1, 100], "The largest number of rows in a page.", 20);
 const Order = choiceParameter("order", ["newest", "oldest"], "Which end of the list comes first.", "newest");

@@ -8,7 +8,7 @@ import { BlockList, isIP } from "node:net";
 import type { Config } from "../../config.ts";
 import { isLoopback } from "../../domain/address.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { Header, Reply } from "./route.ts";
+import type { Header, Reply } from "./reply.ts";
 
 /** Given twice, two readers could choose different ones (RFC 9110 5.3); Node itself refuses a second content-length. */
 const SINGLE = new Set(["host", "authorization", "content-type", "content-encoding", "origin"]);

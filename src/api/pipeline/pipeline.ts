@@ -19,7 +19,8 @@ import { checkFraming, hasDots, hostCheck, originCheck, pageHeaders, preflight, 
 import { notFound, problem } from "./problem.ts";
 import { parseQuery } from "./query.ts";
 import { Repeats } from "./repeats.ts";
-import type { Call, Header, Reply, Route } from "./route.ts";
+import type { Call, Route } from "./route.ts";
+import type { Header, Reply } from "./reply.ts";
 
 export interface Served {
   readonly route: Route;

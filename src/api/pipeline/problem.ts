@@ -3,7 +3,7 @@ import { STATUS_CODES, type ServerResponse } from "node:http";
 import type { Damage } from "../../domain/endpoint.ts";
 import { PROBLEMS, WebhookdError, type ErrorCode } from "../../domain/errors.ts";
 import type { Reject } from "../server/listener.ts";
-import type { Header, TextReply } from "./route.ts";
+import type { Header, TextReply } from "./reply.ts";
 
 /** Seconds after which a caller may try again, where the error itself does not know better. */
 export const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {

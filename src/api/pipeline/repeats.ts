@@ -5,7 +5,8 @@
 import { isIdempotencyKey, requestFingerprint } from "../../domain/idempotency.ts";
 import type { Store } from "../../store/store.ts";
 import { namedTenant, tenantToWrite } from "./access.ts";
-import type { Call, Header, Reply, Route } from "./route.ts";
+import type { Call, Route } from "./route.ts";
+import type { Header, Reply } from "./reply.ts";
 import { validationFailed } from "./validation.ts";
 
 export const REPLAYED: readonly Header[] = [["idempotency-replayed", "true"]];

@@ -8,7 +8,6 @@
  * `vitest run test/api/openapi/published.test.ts --update` writes the addition to `docs/openapi.json`.
  */
 import type { IncomingHttpHeaders } from "node:http";
-import type { Readable } from "node:stream";
 import type * as v from "valibot";
 import type { AuditAction } from "../../domain/audit.ts";
 import type { ErrorCode } from "../../domain/errors.ts";
@@ -16,6 +15,7 @@ import type { KeyedRequest } from "../../domain/idempotency.ts";
 import type { Scope } from "../../domain/key.ts";
 import type { Principal } from "./access.ts";
 import type { Parameter } from "./query.ts";
+import type { Reply } from "./reply.ts";
 
 export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -76,37 +76,6 @@ export interface Call {
   /** Calls `run`, never at once, when the client is gone; what it answers takes that back. For answers that are waited for. */
   whenGone(run: () => void): () => void;
 }
-
-export type Header = readonly [name: string, value: string];
-
-export interface Reply {
-  readonly status: number;
-  readonly type: string;
-  /** A stream goes on until it ends by itself, or the client is gone, which destroys it. */
-  readonly body: string | Readable | null;
-  readonly headers?: readonly Header[];
-  /** False: nothing was changed, so an audited route leaves no entry. */
-  readonly isAudited?: boolean;
-}
-
-export interface TextReply extends Reply {
-  readonly body: string;
-}
-
-export function json(status: number, value: unknown, headers?: readonly Header[]): Reply {
-  return jsonText(status, JSON.stringify(value), headers);
-}
-
-/** For answers that hold stored bytes, which a round trip through JSON.parse would change. */
-export function jsonText(status: number, body: string, headers?: readonly Header[]): Reply {
-  return { status, type: "application/json", body, headers };
-}
-
-export function word(status: number, text: string): Reply {
-  return { status, type: "text/plain; charset=utf-8", body: text };
-}
-
-export const NO_CONTENT: Reply = { status: 204, type: "", body: null };
 
 /** What callers are told about a route. Answering a request never looks at it; tests hold real answers against it. */
 export interface Operation {

@@ -8,7 +8,8 @@ import type { Publication } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, oneTenant, TenantParameter, tenantToWrite } from "../pipeline/access.ts";
 import { REPLAYED } from "../pipeline/repeats.ts";
-import { json, jsonText, type Call, type Reply, type Route } from "../pipeline/route.ts";
+import { type Call, type Route } from "../pipeline/route.ts";
+import { json, jsonText, type Reply } from "../pipeline/reply.ts";
 import { readBatch, readEvent, readLines, type DraftRules } from "./event-draft.ts";
 import { publishBatch, publishEvent, eventBatch, eventDraft } from "./schemas.ts";
 

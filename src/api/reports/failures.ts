@@ -8,7 +8,8 @@ import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
 import { notFound } from "../pipeline/problem.ts";
 import { idParameter, instantParameter } from "../pipeline/query.ts";
-import { json, type Call, type Reply, type Route, type Operation } from "../pipeline/route.ts";
+import { type Call, type Route, type Operation } from "../pipeline/route.ts";
+import { json, type Reply } from "../pipeline/reply.ts";
 import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
 
 const FailureGroup = titled(

@@ -7,7 +7,8 @@ import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
 import { requireNames } from "../pipeline/names.ts";
 import { choiceParameter, idParameter } from "../pipeline/query.ts";
-import type { Call, Reply, Route, Operation } from "../pipeline/route.ts";
+import type { Call, Route, Operation } from "../pipeline/route.ts";
+import type { Reply } from "../pipeline/reply.ts";
 import { changeText, countsText, idText, messageText, parseLastId } from "./stream-text.ts";
 
 /** What streams tell of. */

@@ -6,7 +6,6 @@ import { closeSync, fsyncSync, openSync, readdirSync, rmSync, statSync } from "n
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
-import type { OpeningLog } from "./open.ts";
 import { syncDirectory } from "../files/durable-file.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { commitReplacement, finishRestore, stagedFile } from "./restore-files.ts";
@@ -18,6 +17,14 @@ import { openFile, type NativeBinding } from "../sqlite/engine/open-file.ts";
 import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
 import type { StatFs } from "../sqlite/engine/condition.ts";
 import type { Damage } from "../store.ts";
+
+type Say = (fields: object, message: string) => void;
+
+export interface OpeningLog {
+  readonly warn: Say;
+  readonly info?: Say;
+  readonly error?: Say;
+}
 
 export interface Opened {
   readonly dir: string;

@@ -23,7 +23,7 @@ import { SetAside } from "../files/set-aside.ts";
 import { readOrMakeSecretKey } from "../files/secret-key.ts";
 import type { StartBackup } from "../backup/backup.ts";
 import { Box } from "../sqlite/engine/box.ts";
-import { mendIfDamaged } from "./mend.ts";
+import { mendIfDamaged, type OpeningLog } from "./mend.ts";
 import { emptyLogAfterKill } from "../sqlite/engine/write-ahead-log.ts";
 import { isDamage } from "../sqlite/engine/faults.ts";
 import type { StatFs } from "../sqlite/engine/condition.ts";
@@ -37,14 +37,6 @@ import { isFull } from "../files/disk-errors.ts";
 import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
 import { SqliteStore } from "../sqlite/store.ts";
 import type { Store } from "../store.ts";
-
-type Say = (fields: object, message: string) => void;
-
-export interface OpeningLog {
-  readonly warn: Say;
-  readonly info?: Say;
-  readonly error?: Say;
-}
 
 export interface OpenOptions {
   readonly dir: string;

@@ -3,7 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Pruned, PruneRules } from "../../store.ts";
 import { FAILED, WAITING } from "../numbers/codes.ts";
 import { firstKeyAt, instantOf } from "../numbers/ids.ts";
-import { LateAttempts } from "../attempts/late-attempts.ts";
+import { LateAttempts } from "../attempts/attempts.ts";
 
 /** Most events have a delivery and an attempt: more of them would be read and left for the next step. */
 const EVENTS = 80;
