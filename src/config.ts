@@ -17,11 +17,11 @@ import {
 } from "./config/schema.ts";
 import { loadSettings, type LoadedSettings } from "./config/settings.ts";
 import { printDuration } from "./config/units.ts";
-import type { TenantNetworks } from "./domain/address.ts";
-import type { EventType } from "./domain/event-type.ts";
-import { SPECIFIED_LADDER } from "./domain/ladder.ts";
+import type { TenantNetworks } from "./domain/network/address.ts";
+import type { EventType } from "./domain/events/event-type.ts";
+import { SPECIFIED_LADDER } from "./domain/deliveries/ladder.ts";
 
-export { isLoopback } from "./domain/address.ts";
+export { isLoopback } from "./domain/network/address.ts";
 
 /**
  * Every setting, parsed: durations in milliseconds, sizes in bytes, paths absolute. The table of settings says what there

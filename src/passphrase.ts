@@ -1,6 +1,6 @@
 /** Passphrases are in files, because flags and variables are seen by others. */
 import { readFileSync, statSync } from "node:fs";
-import { judgePassphrase, type Judged } from "./domain/passphrase.ts";
+import { judgePassphrase, type Judged } from "./domain/keys/passphrase.ts";
 
 /** `refused` goes on after the file's name and says what to do. */
 export function readPassphrase(file: string): Judged {

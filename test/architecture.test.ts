@@ -52,7 +52,7 @@ const STORE_ROOMS = [
   "src/store/restore",
 ];
 const RULES: Rule[] = [
-  { from: "src/domain/address", may: ["src/domain", "ipaddr.js", "node:net"], why: "pure" },
+  { from: "src/domain/network/address", may: ["src/domain", "ipaddr.js", "node:net"], why: "pure" },
   {
     from: "src/domain",
     may: ["src/domain", "node:crypto", "node:net", "node:buffer"],

@@ -1,6 +1,6 @@
 /** What the daemon says of itself. */
 import type { Status } from "../../src/client/answers.ts";
-import { damageText } from "../../src/domain/damage.ts";
+import { damageText } from "../../src/domain/endpoints/damage.ts";
 import { version } from "../../src/version.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { repairOf } from "../endpoints/text.ts";

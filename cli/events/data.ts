@@ -1,6 +1,6 @@
 /** The `data` of an event to publish, as it was given: it is checked, and passed on byte for byte. */
 import { WebhookdError } from "../../src/domain/errors.ts";
-import { scanJson } from "../../src/domain/json.ts";
+import { scanJson } from "../../src/domain/json/json.ts";
 import { usage } from "../failure.ts";
 import { readFile } from "../files.ts";
 import type { Io } from "../io.ts";

@@ -1,5 +1,5 @@
 /** The 1 KB that everybody posts: a whole envelope for receivers, and its `data` for publishers. */
-import { envelope } from "../../src/domain/event.ts";
+import { envelope } from "../../src/domain/events/event.ts";
 
 export const EVENT_TYPE = "transaction.enriched";
 /** Of the envelope, which is what goes over the wire to a receiver. */

@@ -9,7 +9,7 @@ import Database from "better-sqlite3";
 import { createClient, type Client } from "../../src/client/client.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { startDaemon, type Daemon } from "../../src/daemon.ts";
-import { BUILT_IN_TYPES } from "../../src/domain/built-in-types.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/events/built-in-types.ts";
 import { silentLog } from "../../src/log.ts";
 import { version } from "../../src/version.ts";
 import { PassingClock } from "./passing-clock.ts";

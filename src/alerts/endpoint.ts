@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config/error.ts";
 import { ALERT_TENANT, ALERT_TYPES } from "../domain/alert.ts";
-import { DEFAULT_SETTINGS } from "../domain/endpoint.ts";
+import { DEFAULT_SETTINGS } from "../domain/endpoints/endpoint.ts";
 import { newId } from "../domain/id.ts";
-import { isSigningSecret } from "../domain/secret.ts";
-import { checkEndpointUrl, type UrlPolicy } from "../domain/url.ts";
+import { isSigningSecret } from "../domain/endpoints/secret.ts";
+import { checkEndpointUrl, type UrlPolicy } from "../domain/network/url.ts";
 import type { Store } from "../store/store.ts";
 
 export type EndpointStore = Pick<Store, "endpoints" | "secrets">;

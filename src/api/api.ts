@@ -1,5 +1,5 @@
 /** The API: its resources as one table of routes, and the pipeline that every request passes. */
-import { catalogue } from "../domain/built-in-types.ts";
+import { catalogue } from "../domain/events/built-in-types.ts";
 import { attemptRoutes } from "./attempts/routes.ts";
 import { auditRoutes } from "./daemon/audit.ts";
 import { backupRoutes } from "./daemon/backups.ts";

@@ -2,9 +2,9 @@
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
-import type { Endpoint } from "../domain/endpoint.ts";
-import type { EventType } from "../domain/event-type.ts";
-import type { UrlPolicy } from "../domain/url.ts";
+import type { Endpoint } from "../domain/endpoints/endpoint.ts";
+import type { EventType } from "../domain/events/event-type.ts";
+import type { UrlPolicy } from "../domain/network/url.ts";
 import type { Feed } from "../feed/feed.ts";
 import type { Log } from "../log.ts";
 import type { Census, Store } from "../store/store.ts";

@@ -4,8 +4,8 @@
  */
 import { nearest } from "../config/nearest.ts";
 import { parseDuration } from "../config/units.ts";
-import { ATTEMPT_ERRORS } from "../domain/attempt.ts";
-import type { EventStatus } from "../domain/delivery.ts";
+import { ATTEMPT_ERRORS } from "../domain/deliveries/attempt.ts";
+import type { EventStatus } from "../domain/deliveries/delivery.ts";
 import { isId } from "../domain/id.ts";
 
 export const FILTER_WORDS = [

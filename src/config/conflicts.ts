@@ -1,6 +1,6 @@
 /** Mistakes in how values go together. */
 import { join } from "node:path";
-import { isLoopback } from "../domain/address.ts";
+import { isLoopback } from "../domain/network/address.ts";
 import type { Mistake } from "./error.ts";
 import type { ConfigInputs } from "./inputs.ts";
 import { fitsSocket } from "./places.ts";

@@ -1,5 +1,5 @@
 /** `[[egress.tenant]]`: networks that only endpoints of some tenants may be in. */
-import type { TenantNetworks } from "../domain/address.ts";
+import type { TenantNetworks } from "../domain/network/address.ts";
 import { isTenant } from "../domain/tenant.ts";
 import type { Mistake } from "./error.ts";
 import { KINDS, ValueFault } from "./kinds.ts";

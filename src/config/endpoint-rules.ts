@@ -1,7 +1,7 @@
 /** Where endpoints may be, as the configuration says: for registrations, deliveries, alerts and probes alike. */
 import type { Config } from "../config.ts";
-import type { AddressPolicy, AddressRules } from "../domain/address.ts";
-import type { UrlPolicy } from "../domain/url.ts";
+import type { AddressPolicy, AddressRules } from "../domain/network/address.ts";
+import type { UrlPolicy } from "../domain/network/url.ts";
 
 type Given = Pick<Config, "egress" | "dev">;
 

@@ -1,6 +1,6 @@
 /** `[[event_types]]`: types beside the built-in ones, each a table of its own. */
-import { nameFault } from "../domain/built-in-types.ts";
-import type { EventType, JsonSchema } from "../domain/event-type.ts";
+import { nameFault } from "../domain/events/built-in-types.ts";
+import type { EventType, JsonSchema } from "../domain/events/event-type.ts";
 import type { Mistake } from "./error.ts";
 import { nearest } from "./nearest.ts";
 

@@ -1,6 +1,6 @@
 import { parse, TomlError } from "smol-toml";
-import type { TenantNetworks } from "../domain/address.ts";
-import type { EventType } from "../domain/event-type.ts";
+import type { TenantNetworks } from "../domain/network/address.ts";
+import type { EventType } from "../domain/events/event-type.ts";
 import type { Mistake } from "./error.ts";
 import { EGRESS_TENANTS, readEgressTenants } from "./egress-tenants.ts";
 import { EVENT_TYPES, readEventTypes } from "./event-types.ts";

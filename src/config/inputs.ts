@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, lstatSync, openSync, readFileSync, statSync, type Stats } from "node:fs";
 import { homedir } from "node:os";
 import { fileURLToPath } from "node:url";
-import { changeableBy } from "../domain/access.ts";
+import { changeableBy } from "../domain/keys/access.ts";
 import { packed } from "../packed.ts";
 import type { SettingName } from "./schema.ts";
 

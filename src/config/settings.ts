@@ -1,6 +1,6 @@
 import { dirname, relative, resolve } from "node:path";
-import type { TenantNetworks } from "../domain/address.ts";
-import type { EventType } from "../domain/event-type.ts";
+import type { TenantNetworks } from "../domain/network/address.ts";
+import type { EventType } from "../domain/events/event-type.ts";
 import { ConfigError, type Mistake } from "./error.ts";
 import { readFileContent, unknownKey } from "./file.ts";
 import { ForeignFile, type ConfigInputs } from "./inputs.ts";

@@ -9,7 +9,7 @@ import type { Sending } from "../delivery/send/sending.ts";
 import type { SenderThreadData } from "../delivery/threads/messages.ts";
 import { SenderPool } from "../delivery/threads/sender-pool.ts";
 import type { StartThread } from "../delivery/threads/thread-port.ts";
-import type { Ended } from "../domain/attempt.ts";
+import type { Ended } from "../domain/deliveries/attempt.ts";
 import { roomWithin } from "../domain/open-files.ts";
 import type { Log } from "../log.ts";
 import { startThread } from "../thread.ts";

@@ -1,5 +1,5 @@
 /** The line of the log for an attempt, with all that is needed to find it and its like again. */
-import type { Claim, Verdict } from "../domain/delivery.ts";
+import type { Claim, Verdict } from "../domain/deliveries/delivery.ts";
 import type { EndedAttempt } from "../store/store.ts";
 
 /** `tenant` is null while the endpoint is not known. */

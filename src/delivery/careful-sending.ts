@@ -2,9 +2,9 @@
  * Marks each delivery on the disk before it is dialled, so that a process that dies leaves word of what was on the
  * wire. It costs a commit for each hand-over: only for a process that has died twice in quick succession.
  */
-import type { AddressRules } from "../domain/address.ts";
-import type { Send } from "../domain/delivery.ts";
-import type { Target } from "../domain/endpoint.ts";
+import type { AddressRules } from "../domain/network/address.ts";
+import type { Send } from "../domain/deliveries/delivery.ts";
+import type { Target } from "../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { RecoveryStore } from "../store/store.ts";
 import type { Sending } from "./send/sending.ts";

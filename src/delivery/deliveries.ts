@@ -1,6 +1,6 @@
 /** What the rest of the daemon asks of the delivery side; the dispatcher keeps it. */
-import type { Claim } from "../domain/delivery.ts";
-import type { Halt } from "../domain/pause.ts";
+import type { Claim } from "../domain/deliveries/delivery.ts";
+import type { Halt } from "../domain/deliveries/pause.ts";
 import type { EventDelivery, HasRoom, Handover } from "../store/store.ts";
 
 export interface Deliveries {

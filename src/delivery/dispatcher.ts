@@ -3,11 +3,11 @@
  * and answers with effects; the executor does them.
  */
 import type { Clock } from "../clock.ts";
-import type { AddressRules } from "../domain/address.ts";
-import type { Ended } from "../domain/attempt.ts";
-import type { Claim } from "../domain/delivery.ts";
-import type { Ladder } from "../domain/ladder.ts";
-import type { Halt } from "../domain/pause.ts";
+import type { AddressRules } from "../domain/network/address.ts";
+import type { Ended } from "../domain/deliveries/attempt.ts";
+import type { Claim } from "../domain/deliveries/delivery.ts";
+import type { Ladder } from "../domain/deliveries/ladder.ts";
+import type { Halt } from "../domain/deliveries/pause.ts";
 import type { Log } from "../log.ts";
 import type { EventDelivery, Handover, Store } from "../store/store.ts";
 import { CarefulSending } from "./careful-sending.ts";

@@ -7,8 +7,8 @@
  */
 import { Alarm } from "../alarm.ts";
 import type { Clock } from "../clock.ts";
-import type { Ended } from "../domain/attempt.ts";
-import type { Claim } from "../domain/delivery.ts";
+import type { Ended } from "../domain/deliveries/attempt.ts";
+import type { Claim } from "../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { EventDelivery, Store } from "../store/store.ts";

@@ -1,5 +1,5 @@
 /** Asks the store for an endpoint, and tells the sender of it; one look-up of an endpoint after the other. */
-import { isDamaged } from "../domain/endpoint.ts";
+import { isDamaged } from "../domain/endpoints/endpoint.ts";
 import type { Store } from "../store/store.ts";
 import type { KnownEndpoint } from "./memory/endpoints.ts";
 import type { Sending } from "./send/sending.ts";

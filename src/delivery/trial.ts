@@ -3,8 +3,8 @@
  * one. At three deaths its attempt counts as failed, and everything else goes on.
  */
 import type { Clock } from "../clock.ts";
-import { deadly, type Outcome } from "../domain/attempt.ts";
-import type { Claim } from "../domain/delivery.ts";
+import { deadly, type Outcome } from "../domain/deliveries/attempt.ts";
+import type { Claim } from "../domain/deliveries/delivery.ts";
 import type { Log } from "../log.ts";
 import type { EventDelivery, Store, Suspect } from "../store/store.ts";
 import { ended } from "./core/ended.ts";

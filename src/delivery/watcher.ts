@@ -1,5 +1,5 @@
 /** Hears of what happens to deliveries once it is on the disk, each of what it cares for. It must be quick. */
-import type { DisabledReason } from "../domain/endpoint.ts";
+import type { DisabledReason } from "../domain/endpoints/endpoint.ts";
 import type { EndedAttempt, EventDelivery, Handover, Recorded } from "../store/store.ts";
 
 export interface DeliveryWatcher {

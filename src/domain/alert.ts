@@ -2,8 +2,8 @@
  * What an operator has to hear of, folded: of each kind at most one notice a minute, which names at most a hundred and
  * counts all. So 40,000 failures in a minute are a few posts, whoever they belong to.
  */
-import type { AttemptError } from "./attempt.ts";
-import type { Damage, DisabledReason } from "./endpoint.ts";
+import type { AttemptError } from "./deliveries/attempt.ts";
+import type { Damage, DisabledReason } from "./endpoints/endpoint.ts";
 
 export const ALERT_TYPES = [
   "webhookd.endpoint_failing",

@@ -4,8 +4,8 @@
  * comes back. While nobody listens, and nobody did in the last minute, each change costs one look at a flag.
  */
 import type { Clock } from "../clock.ts";
-import { FoldedChanges, type Change, type ChangeCount } from "../domain/change.ts";
-import { isUsable } from "../domain/key.ts";
+import { FoldedChanges, type Change, type ChangeCount } from "../domain/events/change.ts";
+import { isUsable } from "../domain/keys/key.ts";
 import type { DeliveryWatcher } from "../delivery/watcher.ts";
 import type { EndedAttempt, EndpointStore, EventDelivery, Handover, KeyStore, Recorded } from "../store/store.ts";
 import { BatchRing, type Numbered } from "./ring.ts";

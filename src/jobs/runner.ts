@@ -7,7 +7,7 @@
 import type { Clock } from "../clock.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
 import { WebhookdError } from "../domain/errors.ts";
-import { TokenBucket } from "../domain/token-bucket.ts";
+import { TokenBucket } from "../domain/time/token-bucket.ts";
 import type { JobEndpoint, JobTake, OpenJob, Store } from "../store/store.ts";
 
 export interface JobRunnerParts {

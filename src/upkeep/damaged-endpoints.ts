@@ -1,6 +1,6 @@
 /** Endpoints of which something cannot be read: looked for at the start and each hour, told once, seen until mended. */
 import type { Clock } from "../clock.ts";
-import type { Endpoint } from "../domain/endpoint.ts";
+import type { Endpoint } from "../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../store/store.ts";

@@ -7,7 +7,7 @@ import { curlScript } from "../../cli/events/curl.ts";
 import { anAttempt } from "../../src/api/attempts/schemas.ts";
 import { aDelivery } from "../../src/api/deliveries/schemas.ts";
 import { anEvent } from "../../src/api/events/schemas.ts";
-import { verifyBody } from "../../src/domain/signature.ts";
+import { verifyBody } from "../../src/domain/endpoints/signature.ts";
 import { receiverOf } from "../harness/exchange.ts";
 import { typed, type Typing } from "./typed.ts";
 

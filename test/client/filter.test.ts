@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FILTER_WORDS, printFilter, queryOf, readFilter, readInstant, type Filter } from "../../src/client/filter.ts";
-import { ATTEMPT_ERRORS } from "../../src/domain/attempt.ts";
+import { ATTEMPT_ERRORS } from "../../src/domain/deliveries/attempt.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 10);
 const ID = "01m7w8bx02jeyjr53r14y5rmma";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { HorizonSweep } from "../../src/delivery/horizon-sweep.ts";
 import { Windows } from "../../src/delivery/memory/windows.ts";
-import type { Claim } from "../../src/domain/delivery.ts";
-import type { Target } from "../../src/domain/endpoint.ts";
+import type { Claim } from "../../src/domain/deliveries/delivery.ts";
+import type { Target } from "../../src/domain/endpoints/endpoint.ts";
 import { silentLog } from "../../src/log.ts";
 import type { Owed, Waiting } from "../../src/store/store.ts";
 import { ManualClock } from "../harness/clock.ts";

@@ -3,8 +3,8 @@ import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import type { SignedRequest } from "../../src/delivery/http/attempt.ts";
 import { Signer } from "../../src/delivery/send/signer.ts";
 import { Sender, type SenderParts } from "../../src/delivery/send/sender.ts";
-import type { Outcome } from "../../src/domain/attempt.ts";
-import { SPECIFIED_LADDER } from "../../src/domain/ladder.ts";
+import type { Outcome } from "../../src/domain/deliveries/attempt.ts";
+import { SPECIFIED_LADDER } from "../../src/domain/deliveries/ladder.ts";
 import { silentLog } from "../../src/log.ts";
 import type { Store } from "../../src/store/store.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Window } from "../../src/delivery/memory/window.ts";
-import type { Claim, Position } from "../../src/domain/delivery.ts";
+import type { Claim, Position } from "../../src/domain/deliveries/delivery.ts";
 import type { DuePage } from "../../src/store/store.ts";
 
 const ENDPOINT = "ep_1";

@@ -3,8 +3,8 @@ import { endRead } from "../../src/delivery/core/due.ts";
 import { endpointKnown } from "../../src/delivery/core/endpoint-changed.ts";
 import { givenBack, withdrawn } from "../../src/delivery/core/withdrawn.ts";
 import { Memory } from "../../src/delivery/memory/memory.ts";
-import type { Claim } from "../../src/domain/delivery.ts";
-import type { Target } from "../../src/domain/endpoint.ts";
+import type { Claim } from "../../src/domain/deliveries/delivery.ts";
+import type { Target } from "../../src/domain/endpoints/endpoint.ts";
 
 function aClaim(event: string, endpoint = "ep_a"): Claim {
   const body = new Uint8Array(1000);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ALERT_TYPES } from "../../src/domain/alert.ts";
-import { ATTEMPT_ERRORS } from "../../src/domain/attempt.ts";
+import { ATTEMPT_ERRORS } from "../../src/domain/deliveries/attempt.ts";
 import { FIELD_CODES, PROBLEMS } from "../../src/domain/errors.ts";
 import { allNames } from "./names.ts";
 

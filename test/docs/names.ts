@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { COMMANDS, GROUPS, type CommandName } from "../../cli/commands.ts";
 import { SETTINGS } from "../../src/config/schema.ts";
 import { attemptFields } from "../../src/delivery/attempt-log.ts";
-import { plainSuccess } from "../../src/domain/attempt.ts";
+import { plainSuccess } from "../../src/domain/deliveries/attempt.ts";
 import type { EndedAttempt } from "../../src/store/store.ts";
 import { BINDINGS } from "../../tui/keys/table.ts";
 import { TABS } from "../../tui/model/list.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AddressPolicy, isCidr } from "../../src/domain/address.ts";
+import { AddressPolicy, isCidr } from "../../src/domain/network/address.ts";
 import { anAddressPolicy } from "../harness/egress.ts";
 import { policyOf, ssrfCorpus } from "./corpus.ts";
 

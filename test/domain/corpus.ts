@@ -1,6 +1,6 @@
 /** The SSRF corpus as cases for the domain: what registration decides, and what each resolved address is. */
 import corpus from "../corpora/ssrf-corpus.json" with { type: "json" };
-import type { UrlPolicy } from "../../src/domain/url.ts";
+import type { UrlPolicy } from "../../src/domain/network/url.ts";
 import { anAddressPolicy } from "../harness/egress.ts";
 
 interface Entry {

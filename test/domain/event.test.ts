@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BUILT_IN_TYPES } from "../../src/domain/built-in-types.ts";
-import { dataOf, envelope } from "../../src/domain/event.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/events/built-in-types.ts";
+import { dataOf, envelope } from "../../src/domain/events/event.ts";
 
 const ID = "evt_01k8x3v6d2m9qw0123456789ab";
 const CREATED = Date.UTC(2026, 10, 20, 9, 55, 0, 123);

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatInstant, parseInstant } from "../../src/domain/instant.ts";
+import { formatInstant, parseInstant } from "../../src/domain/time/instant.ts";
 
 describe("instants", () => {
   it("come back as they went out", () => {

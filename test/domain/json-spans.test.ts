@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jsonLines, parseJson, parseSpan, scanJson, scanObject } from "../../src/domain/json.ts";
+import { jsonLines, parseJson, parseSpan, scanJson, scanObject } from "../../src/domain/json/json.ts";
 
 describe("spans", () => {
   it("of members hold their text, byte for byte", () => {

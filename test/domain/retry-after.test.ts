@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { noResponse, type Outcome } from "../../src/domain/attempt.ts";
-import { askedDelay } from "../../src/domain/retry-after.ts";
+import { noResponse, type Outcome } from "../../src/domain/deliveries/attempt.ts";
+import { askedDelay } from "../../src/domain/deliveries/retry-after.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 9, 55);
 

@@ -2,8 +2,14 @@ import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { newSigningSecret } from "../../src/domain/secret.ts";
-import { signBody, signingKeys, signStandard, verifyBody, verifyStandard } from "../../src/domain/signature.ts";
+import { newSigningSecret } from "../../src/domain/endpoints/secret.ts";
+import {
+  signBody,
+  signingKeys,
+  signStandard,
+  verifyBody,
+  verifyStandard,
+} from "../../src/domain/endpoints/signature.ts";
 
 const bytes = fc.uint8Array({ maxLength: 300 });
 const secret = fc.uint8Array({ minLength: 32, maxLength: 32 }).map(newSigningSecret);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Timetable, type Scheduled } from "../../src/domain/timetable.ts";
+import { Timetable, type Scheduled } from "../../src/domain/time/timetable.ts";
 
 describe("a timetable", () => {
   it("gives its members in the order of their times, whoever left early or was moved", () => {

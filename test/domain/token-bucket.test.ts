@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { EvenPace, TokenBucket } from "../../src/domain/token-bucket.ts";
+import { EvenPace, TokenBucket } from "../../src/domain/time/token-bucket.ts";
 
 /** How many can be taken now. */
 function takeAll(bucket: TokenBucket, burst: number, now: number): number {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkEndpointUrl, type UrlPolicy } from "../../src/domain/url.ts";
+import { checkEndpointUrl, type UrlPolicy } from "../../src/domain/network/url.ts";
 import { anAddressPolicy } from "../harness/egress.ts";
 import { aUrlPolicy, policyOf, ssrfCorpus } from "./corpus.ts";
 

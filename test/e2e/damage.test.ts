@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { silentLog } from "../../src/log.ts";
-import { verifyBody } from "../../src/domain/signature.ts";
+import { verifyBody } from "../../src/domain/endpoints/signature.ts";
 import { Box } from "../../src/store/sqlite/engine/box.ts";
 import { openFile } from "../../src/store/sqlite/engine/open-file.ts";
 import { ManualClock } from "../harness/clock.ts";

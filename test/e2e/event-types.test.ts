@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { ConfigError } from "../../src/config/error.ts";
 import { startDaemon } from "../../src/daemon.ts";
-import type { EventType } from "../../src/domain/event-type.ts";
+import type { EventType } from "../../src/domain/events/event-type.ts";
 import { silentLog } from "../../src/log.ts";
 import { aDirectory, TestDaemon, testConfig } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { signingKeys, verifyBody, verifyStandard } from "../../src/domain/signature.ts";
+import { signingKeys, verifyBody, verifyStandard } from "../../src/domain/endpoints/signature.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { receiverOf } from "../harness/exchange.ts";
 import type { Received } from "../harness/receiver.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { signingKeys, verifyBody, verifyStandard } from "../../src/domain/signature.ts";
+import { signingKeys, verifyBody, verifyStandard } from "../../src/domain/endpoints/signature.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { TestDaemon, type TestDaemonOptions } from "../harness/daemon.ts";
 import { closeAfter, receiverOf } from "../harness/exchange.ts";

@@ -7,7 +7,7 @@ import { afterEach } from "vitest";
 import type { Clock } from "../../src/clock.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { startDaemon, type Daemon, type DaemonParts } from "../../src/daemon.ts";
-import type { EventType } from "../../src/domain/event-type.ts";
+import type { EventType } from "../../src/domain/events/event-type.ts";
 import { silentLog, type Log } from "../../src/log.ts";
 import { ManualClock } from "./clock.ts";
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer } from "node:https";
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
-import { signingKeys, verifyBody, verifyStandard } from "../../src/domain/signature.ts";
+import { signingKeys, verifyBody, verifyStandard } from "../../src/domain/endpoints/signature.ts";
 import { certificate } from "./tls.ts";
 
 /** One answer: a status, never (`hang`), or in detail. `dripMs` sends the body's bytes one by one, that far apart. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Job } from "../../src/domain/job.ts";
+import type { Job } from "../../src/domain/deliveries/job.ts";
 import { addEndpoint, answered, draft } from "../store/fixtures.ts";
 import { JobWorld } from "./world.ts";
 

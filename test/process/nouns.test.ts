@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { verifyBody } from "../../src/domain/signature.ts";
+import { verifyBody } from "../../src/domain/endpoints/signature.ts";
 import { it, MAIN, type Ended, type Machine } from "../harness/process.ts";
 
 const DATA = '{"z":1.10, "a":12345678901234567890}';

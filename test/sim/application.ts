@@ -5,8 +5,8 @@
 import { publish } from "../../src/api/publishing/routes.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
-import type { EventDraft } from "../../src/domain/event.ts";
-import { eventFingerprint } from "../../src/domain/idempotency.ts";
+import type { EventDraft } from "../../src/domain/events/event.ts";
+import { eventFingerprint } from "../../src/domain/events/idempotency.ts";
 import type { Page, Publication, Store } from "../../src/store/store.ts";
 import type { VirtualClock } from "./clock.ts";
 import type { Chosen, Endpoints } from "./endpoints.ts";

@@ -1,6 +1,6 @@
 /** An operator who has jobs made and steers them, as the API does it, and remembers what was answered. */
 import { newId } from "../../src/domain/id.ts";
-import { JOB_ACTIONS, type NewJob } from "../../src/domain/job.ts";
+import { JOB_ACTIONS, type NewJob } from "../../src/domain/deliveries/job.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Acked } from "./invariants.ts";
 import type { Process } from "./process.ts";

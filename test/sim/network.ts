@@ -1,5 +1,5 @@
 /** The network as a model: a request leads to a receiver, or into the void; whoever sent it may not live to hear. */
-import { noResponse, type Outcome } from "../../src/domain/attempt.ts";
+import { noResponse, type Outcome } from "../../src/domain/deliveries/attempt.ts";
 import type { SignedRequest } from "../../src/delivery/http/attempt.ts";
 import type { VirtualClock } from "./clock.ts";
 import type { Random } from "./random.ts";

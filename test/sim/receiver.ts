@@ -1,4 +1,4 @@
-import { noResponse, type Outcome } from "../../src/domain/attempt.ts";
+import { noResponse, type Outcome } from "../../src/domain/deliveries/attempt.ts";
 import type { SignedRequest } from "../../src/delivery/http/attempt.ts";
 import type { Random } from "./random.ts";
 import { SimSecrets } from "./secrets.ts";

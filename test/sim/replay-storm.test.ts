@@ -1,5 +1,5 @@
 import { onTestFinished, expect, it } from "vitest";
-import { plainSuccess } from "../../src/domain/attempt.ts";
+import { plainSuccess } from "../../src/domain/deliveries/attempt.ts";
 import { dispatcherOn } from "../delivery/house.ts";
 import { addEndpoint, draft, failed, room } from "../store/fixtures.ts";
 import { open, temporaryDirectory } from "../store/stores.ts";

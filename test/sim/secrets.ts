@@ -1,5 +1,5 @@
 /** The secrets of one receiver: what its owner has given it, and what it was told of rotations. */
-import { signingKeys, verifyBody, verifyStandard, type SigningKeys } from "../../src/domain/signature.ts";
+import { signingKeys, verifyBody, verifyStandard, type SigningKeys } from "../../src/domain/endpoints/signature.ts";
 import type { SignedRequest } from "../../src/delivery/http/attempt.ts";
 
 interface Held {

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import type { Ended } from "../../src/domain/attempt.ts";
+import type { Ended } from "../../src/domain/deliveries/attempt.ts";
 import { Sender } from "../../src/delivery/send/sender.ts";
 import { serveSender } from "../../src/delivery/threads/serve-sender.ts";
 import { SenderPool } from "../../src/delivery/threads/sender-pool.ts";
-import type { Target } from "../../src/domain/endpoint.ts";
+import type { Target } from "../../src/domain/endpoints/endpoint.ts";
 import { silentLog } from "../../src/log.ts";
 import { claim } from "../harness/egress.ts";
 import { VirtualClock } from "./clock.ts";

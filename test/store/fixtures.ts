@@ -1,9 +1,9 @@
 /** Valid things to put into a store, with what a test wants different. */
 import { randomBytes } from "node:crypto";
-import { NO_PHASES, noResponse, type Outcome } from "../../src/domain/attempt.ts";
-import type { Claim, Verdict } from "../../src/domain/delivery.ts";
-import { DEFAULT_SETTINGS, type NewEndpoint } from "../../src/domain/endpoint.ts";
-import type { EventDraft } from "../../src/domain/event.ts";
+import { NO_PHASES, noResponse, type Outcome } from "../../src/domain/deliveries/attempt.ts";
+import type { Claim, Verdict } from "../../src/domain/deliveries/delivery.ts";
+import { DEFAULT_SETTINGS, type NewEndpoint } from "../../src/domain/endpoints/endpoint.ts";
+import type { EventDraft } from "../../src/domain/events/event.ts";
 import { newId } from "../../src/domain/id.ts";
 import type { EndedAttempt, Publication, Store } from "../../src/store/store.ts";
 

@@ -1,5 +1,5 @@
 /** A form, and the box with a secret. */
-import { HEALTH_COUNT_LIMIT } from "../../src/domain/endpoint.ts";
+import { HEALTH_COUNT_LIMIT } from "../../src/domain/endpoints/endpoint.ts";
 import {
   waitingOf,
   type ChoiceDialog,

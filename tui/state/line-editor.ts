@@ -1,6 +1,6 @@
 /** A line that is typed: editing, history, completion. */
 import { FILTER_WORDS, readFilter, type FilterWord } from "../../src/client/filter.ts";
-import { ATTEMPT_ERRORS } from "../../src/domain/attempt.ts";
+import { ATTEMPT_ERRORS } from "../../src/domain/deliveries/attempt.ts";
 import { typedText, type KeyName } from "../keystrokes.ts";
 import type { Line } from "../model/dialog.ts";
 import type { State } from "../model/state.ts";

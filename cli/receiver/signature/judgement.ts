@@ -1,7 +1,13 @@
 /** Whether a request is genuine: over the raw bytes, in constant time, by any of the secrets. */
 import { isId } from "../../../src/domain/id.ts";
 import { nearMiss, type NearMiss } from "./near-miss.ts";
-import { signBody, signingKeys, signStandard, verifyBody, verifyStandard } from "../../../src/domain/signature.ts";
+import {
+  signBody,
+  signingKeys,
+  signStandard,
+  verifyBody,
+  verifyStandard,
+} from "../../../src/domain/endpoints/signature.ts";
 import type { Received } from "../listen/server.ts";
 
 export const SIGNATURE_HEADER = "x-service-signature";

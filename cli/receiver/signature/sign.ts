@@ -1,4 +1,4 @@
-import { signBody, signingKeys, signStandard } from "../../../src/domain/signature.ts";
+import { signBody, signingKeys, signStandard } from "../../../src/domain/endpoints/signature.ts";
 import { command, JSON_FLAG } from "../../command.ts";
 import { EXIT } from "../../exit-code.ts";
 import { say, sayJson } from "../../output/print.ts";

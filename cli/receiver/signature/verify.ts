@@ -1,7 +1,13 @@
 import type { Client } from "../../../src/client/client.ts";
 import { printDuration } from "../../../src/config/units.ts";
 import { nearMiss, type Presented, type Stamp } from "./near-miss.ts";
-import { signBody, signingKeys, signStandard, verifyBody, verifyStandard } from "../../../src/domain/signature.ts";
+import {
+  signBody,
+  signingKeys,
+  signStandard,
+  verifyBody,
+  verifyStandard,
+} from "../../../src/domain/endpoints/signature.ts";
 import { type ArgsOf, CLIENT, command } from "../../command.ts";
 import { EXIT } from "../../exit-code.ts";
 import { bodyOf } from "../../events/body.ts";

@@ -1,7 +1,7 @@
 /** Attempts as callers see them: `docs/interface.md` §7. */
 import * as v from "valibot";
-import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
-import { formatInstant } from "../../domain/instant.ts";
+import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
+import { formatInstant } from "../../domain/time/instant.ts";
 import type { Attempt as StoredAttempt } from "../../store/store.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { Count, described, id, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";

@@ -1,7 +1,7 @@
 /** Reading who did what. */
 import * as v from "valibot";
-import { AUDIT_ACTIONS, type AuditRecord as StoredRecord } from "../../domain/audit.ts";
-import { formatInstant } from "../../domain/instant.ts";
+import { AUDIT_ACTIONS, type AuditRecord as StoredRecord } from "../../domain/keys/audit.ts";
+import { formatInstant } from "../../domain/time/instant.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, tenantToRead } from "../pipeline/access.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";

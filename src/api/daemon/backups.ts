@@ -1,7 +1,7 @@
 /** Backups on demand. */
 import * as v from "valibot";
-import { formatInstant } from "../../domain/instant.ts";
-import { MIN_PASSPHRASE, MAX_PASSPHRASE } from "../../domain/passphrase.ts";
+import { formatInstant } from "../../domain/time/instant.ts";
+import { MIN_PASSPHRASE, MAX_PASSPHRASE } from "../../domain/keys/passphrase.ts";
 import type { BackupFile } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { requireEveryTenant } from "../pipeline/access.ts";

@@ -1,7 +1,7 @@
 /** The brake: no attempt starts while it is on, and publishes go on. */
 import * as v from "valibot";
-import { formatInstant } from "../../domain/instant.ts";
-import { type Pause as CurrentPause, type Halt as CurrentHalt, HALT_REASONS } from "../../domain/pause.ts";
+import { formatInstant } from "../../domain/time/instant.ts";
+import { type Pause as CurrentPause, type Halt as CurrentHalt, HALT_REASONS } from "../../domain/deliveries/pause.ts";
 import type { ApiParts } from "../parts.ts";
 import { requireEveryTenant } from "../pipeline/access.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";

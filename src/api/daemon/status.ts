@@ -1,7 +1,7 @@
 /** The daemon as a whole, as operators see it. */
 import * as v from "valibot";
-import type { Endpoint } from "../../domain/endpoint.ts";
-import { formatInstant, formatInstantOrNull } from "../../domain/instant.ts";
+import type { Endpoint } from "../../domain/endpoints/endpoint.ts";
+import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import type { Damage as StoredDamage } from "../../store/store.ts";
 import { DamagedParts, DamagedReason } from "../endpoints/fields.ts";
 import type { ApiParts } from "../parts.ts";

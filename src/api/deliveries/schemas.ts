@@ -1,6 +1,6 @@
 /** Deliveries as callers see them: `docs/interface.md` §7. */
 import * as v from "valibot";
-import { formatInstant, formatInstantOrNull } from "../../domain/instant.ts";
+import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import type { DeliveryView } from "../../store/store.ts";
 import { anAttempt, Attempt, presentAttempt } from "../attempts/schemas.ts";
 import type { Operation } from "../pipeline/route.ts";

@@ -1,5 +1,5 @@
 /** Changing an endpoint only if it still is what the caller saw (RFC 9110 13.1): ETag, If-Match, If-None-Match. */
-import type { Endpoint } from "../../domain/endpoint.ts";
+import type { Endpoint } from "../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { Call } from "../pipeline/route.ts";
 import type { Header } from "../pipeline/reply.ts";

@@ -2,15 +2,20 @@
  * The fields of an endpoint, each in one place: its name on the wire, how it is read, how a change merges it, and how it
  * is shown. The schemas of requests and answers, the answers themselves and the example are made from this table.
  *
- * To add a field that callers set: its type and its default in `domain/endpoint.ts`, its row here, its column in
+ * To add a field that callers set: its type and its default in `domain/endpoints/endpoint.ts`, its row here, its column in
  * `store/sqlite` (a migration, and `endpoint-row.ts`), a test, and `docs/openapi.json` by `--update`.
  */
 import * as v from "valibot";
-import { DISABLED_REASONS, ENDPOINT_PARTS, type Endpoint, type EndpointSettings } from "../../domain/endpoint.ts";
-import type { EventType } from "../../domain/event-type.ts";
-import { formatInstant, formatInstantOrNull } from "../../domain/instant.ts";
-import { mergePatch, type JsonObject } from "../../domain/merge-patch.ts";
-import { checkEndpointUrl, MAX_URL_BYTES, type UrlPolicy } from "../../domain/url.ts";
+import {
+  DISABLED_REASONS,
+  ENDPOINT_PARTS,
+  type Endpoint,
+  type EndpointSettings,
+} from "../../domain/endpoints/endpoint.ts";
+import type { EventType } from "../../domain/events/event-type.ts";
+import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
+import { mergePatch, type JsonObject } from "../../domain/json/merge-patch.ts";
+import { checkEndpointUrl, MAX_URL_BYTES, type UrlPolicy } from "../../domain/network/url.ts";
 import {
   anObject,
   AnyObject,

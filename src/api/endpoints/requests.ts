@@ -1,8 +1,13 @@
 /** What callers say of an endpoint (a registration, a replacement, a change), and the settings that come of it. */
 import * as v from "valibot";
-import { DEFAULT_SETTINGS, type Endpoint, type EndpointPart, type EndpointSettings } from "../../domain/endpoint.ts";
+import {
+  DEFAULT_SETTINGS,
+  type Endpoint,
+  type EndpointPart,
+  type EndpointSettings,
+} from "../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { JsonObject } from "../../domain/merge-patch.ts";
+import type { JsonObject } from "../../domain/json/merge-patch.ts";
 import type { ApiParts } from "../parts.ts";
 import { anObject, described, titled } from "../pipeline/shapes.ts";
 import { checked, readJson } from "../pipeline/validation.ts";

@@ -1,8 +1,8 @@
 /** Registering endpoints, looking at them, changing and deleting them. */
-import { isDamaged, type Endpoint, type EndpointSettings } from "../../domain/endpoint.ts";
+import { isDamaged, type Endpoint, type EndpointSettings } from "../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
-import { newSigningSecret } from "../../domain/secret.ts";
+import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import type { ApiParts } from "../parts.ts";
 import {
   allows,

@@ -1,7 +1,7 @@
 /** Endpoints as callers see them: `docs/interface.md` §7. */
 import * as v from "valibot";
-import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../domain/endpoint.ts";
-import { formatInstantOrNull } from "../../domain/instant.ts";
+import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../domain/endpoints/endpoint.ts";
+import { formatInstantOrNull } from "../../domain/time/instant.ts";
 import { anAttempt, Attempt } from "../attempts/schemas.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { Count, described, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";

@@ -1,10 +1,10 @@
 /** Looking at an endpoint's signing secrets, and rotating them without an outage: `docs/interface.md` §5. */
 import * as v from "valibot";
-import type { SigningSecrets as StoredSecrets } from "../../domain/endpoint.ts";
+import type { SigningSecrets as StoredSecrets } from "../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { Once } from "../../domain/idempotency.ts";
-import { formatInstant } from "../../domain/instant.ts";
-import { isSigningSecret, newSigningSecret } from "../../domain/secret.ts";
+import type { Once } from "../../domain/events/idempotency.ts";
+import { formatInstant } from "../../domain/time/instant.ts";
+import { isSigningSecret, newSigningSecret } from "../../domain/endpoints/secret.ts";
 import type { Rotation } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";

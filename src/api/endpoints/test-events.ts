@@ -1,6 +1,6 @@
 /** Sending a test event to one endpoint, and waiting for what comes back if the caller likes: `docs/interface.md` §3. */
 import * as v from "valibot";
-import type { Claim } from "../../domain/delivery.ts";
+import type { Claim } from "../../domain/deliveries/delivery.ts";
 import { presentAttempt } from "../attempts/schemas.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";

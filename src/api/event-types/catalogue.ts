@@ -2,8 +2,8 @@
 import type { Config } from "../../config.ts";
 import { ConfigError, type Mistake } from "../../config/error.ts";
 import { ALERT_TYPES } from "../../domain/alert.ts";
-import { catalogue } from "../../domain/built-in-types.ts";
-import type { EventType } from "../../domain/event-type.ts";
+import { catalogue } from "../../domain/events/built-in-types.ts";
+import type { EventType } from "../../domain/events/event-type.ts";
 import type { EndpointStore, TypeInUse } from "../../store/store.ts";
 import type { DataCheck } from "./data-check.ts";
 

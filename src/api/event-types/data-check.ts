@@ -2,7 +2,7 @@
 import type { DefinedError, ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { FieldCode, FieldError } from "../../domain/errors.ts";
-import type { EventType } from "../../domain/event-type.ts";
+import type { EventType } from "../../domain/events/event-type.ts";
 
 /** The first fault of the data, its pointer counted from the data; null when it fits. */
 export type DataCheck = (type: string, data: Uint8Array) => FieldError | null;

@@ -1,7 +1,7 @@
 /** The catalogue: which event types there are, and what their data looks like. */
 import * as v from "valibot";
-import { BUILT_IN_TYPES } from "../../domain/built-in-types.ts";
-import type { EventType as KnownType } from "../../domain/event-type.ts";
+import { BUILT_IN_TYPES } from "../../domain/events/built-in-types.ts";
+import type { EventType as KnownType } from "../../domain/events/event-type.ts";
 import type { ApiParts } from "../parts.ts";
 import { type Route, type Operation } from "../pipeline/route.ts";
 import { json } from "../pipeline/reply.ts";

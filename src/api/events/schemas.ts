@@ -1,6 +1,6 @@
 /** Events as callers see them: `docs/interface.md` §7. */
 import * as v from "valibot";
-import { formatInstant } from "../../domain/instant.ts";
+import { formatInstant } from "../../domain/time/instant.ts";
 import type { EventView, EventSummary as StoredSummary } from "../../store/store.ts";
 import { anAttempt } from "../attempts/schemas.ts";
 import { aDelivery, Delivery, presentOwed } from "../deliveries/schemas.ts";

@@ -1,9 +1,9 @@
 /** What a job is asked to do: `docs/interface.md` §3. */
 import * as v from "valibot";
-import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
+import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
 import { idPattern, isId } from "../../domain/id.ts";
-import { parseInstant } from "../../domain/instant.ts";
-import { JOB_ACTIONS, namedStatuses, statusesOf } from "../../domain/job.ts";
+import { parseInstant } from "../../domain/time/instant.ts";
+import { JOB_ACTIONS, namedStatuses, statusesOf } from "../../domain/deliveries/job.ts";
 import { DELIVERY_STATUSES } from "../deliveries/schemas.ts";
 import { line, rate, Count, described, titled } from "../pipeline/shapes.ts";
 

@@ -1,9 +1,9 @@
 /** Jobs: acting on many deliveries at a pace. */
 import type * as v from "valibot";
-import { counted } from "../../domain/counted.ts";
+import { counted } from "../../domain/counts/counted.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
-import { isNarrow, type AfterCanary, type Job, type JobAction, type JobFilter } from "../../domain/job.ts";
+import { isNarrow, type AfterCanary, type Job, type JobAction, type JobFilter } from "../../domain/deliveries/job.ts";
 import type { AddedJob, JobPlan } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";

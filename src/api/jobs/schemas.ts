@@ -1,7 +1,7 @@
 /** Jobs as callers see them (`docs/interface.md` §7), and what may be done with them. */
 import * as v from "valibot";
-import { formatInstant, formatInstantOrNull } from "../../domain/instant.ts";
-import { JOB_ACTIONS, JOB_STATUSES, type JobFilter, type Job as StoredJob } from "../../domain/job.ts";
+import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
+import { JOB_ACTIONS, JOB_STATUSES, type JobFilter, type Job as StoredJob } from "../../domain/deliveries/job.ts";
 import { EVERY_TENANT } from "../pipeline/access.ts";
 import { statusCodesText } from "../pipeline/lists.ts";
 import type { Operation } from "../pipeline/route.ts";

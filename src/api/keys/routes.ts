@@ -2,8 +2,8 @@
 import type { Config } from "../../config.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
-import type { ApiKey } from "../../domain/key.ts";
-import { createToken, hashSecret, parseToken } from "../../domain/token.ts";
+import type { ApiKey } from "../../domain/keys/key.ts";
+import { createToken, hashSecret, parseToken } from "../../domain/keys/token.ts";
 import type { ApiParts } from "../parts.ts";
 import {
   EVERY_TENANT,

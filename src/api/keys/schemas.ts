@@ -1,7 +1,7 @@
 /** API keys as callers ask for and see them. */
 import * as v from "valibot";
-import { parseInstant, formatInstant, formatInstantOrNull } from "../../domain/instant.ts";
-import { SCOPES, type ApiKey } from "../../domain/key.ts";
+import { parseInstant, formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
+import { SCOPES, type ApiKey } from "../../domain/keys/key.ts";
 import { isTenant } from "../../domain/tenant.ts";
 import { EVERY_TENANT } from "../pipeline/access.ts";
 import type { Operation } from "../pipeline/route.ts";

@@ -1,6 +1,6 @@
 /** The interface describing itself: OpenAPI for programs, a page for people. */
 import * as v from "valibot";
-import type { EventType } from "../../domain/event-type.ts";
+import type { EventType } from "../../domain/events/event-type.ts";
 import type { ApiParts } from "../parts.ts";
 import { type Route, type Operation } from "../pipeline/route.ts";
 import { jsonText, type Reply } from "../pipeline/reply.ts";

@@ -1,8 +1,8 @@
 /** The description of the HTTP interface, OpenAPI 3.1, made from the routes that answer and the schemas that validate. */
-import type { EventType } from "../../domain/event-type.ts";
+import type { EventType } from "../../domain/events/event-type.ts";
 import { idPattern } from "../../domain/id.ts";
-import { IDEMPOTENCY_KEY } from "../../domain/idempotency.ts";
-import { SCOPES } from "../../domain/key.ts";
+import { IDEMPOTENCY_KEY } from "../../domain/events/idempotency.ts";
+import { SCOPES } from "../../domain/keys/key.ts";
 import type { Parameter } from "../pipeline/query.ts";
 import { TAGS, type Route } from "../pipeline/route.ts";
 import { Schemas, type JsonObject } from "./json-schema.ts";

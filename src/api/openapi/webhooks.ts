@@ -1,5 +1,5 @@
 /** What receivers get and have to answer: `docs/interface.md` §4. */
-import type { EventType } from "../../domain/event-type.ts";
+import type { EventType } from "../../domain/events/event-type.ts";
 import type { JsonObject } from "./json-schema.ts";
 
 const EVENT = "evt_06fbqxw6v8s2d4f6g8h0j2k4m6";

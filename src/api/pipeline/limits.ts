@@ -1,8 +1,8 @@
 /** How often anyone may ask: requests of a key, and failed authentications of a peer. */
 import { isIPv6 } from "node:net";
-import { counted } from "../../domain/counted.ts";
+import { counted } from "../../domain/counts/counted.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import { TokenBucket } from "../../domain/token-bucket.ts";
+import { TokenBucket } from "../../domain/time/token-bucket.ts";
 import type { Header } from "./reply.ts";
 
 /** Past this many keys the memory of them starts anew. */

@@ -1,5 +1,5 @@
 /** What lists take: a page of them, and the filters that several share (`docs/interface.md` §2). */
-import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
+import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
 import type { Period, ResultFilter, StatusCodes, PageQuery } from "../../store/store.ts";
 import { TenantParameter } from "./access.ts";
 import {

@@ -1,6 +1,6 @@
 /** Errors as RFC 9457 `application/problem+json`. */
 import { STATUS_CODES, type ServerResponse } from "node:http";
-import type { Damage } from "../../domain/endpoint.ts";
+import type { Damage } from "../../domain/endpoints/endpoint.ts";
 import { PROBLEMS, WebhookdError, type ErrorCode } from "../../domain/errors.ts";
 import type { Reject } from "../server/listener.ts";
 import type { Header, TextReply } from "./reply.ts";

@@ -2,7 +2,7 @@
 import { nearest } from "../../config/nearest.ts";
 import { WebhookdError, type FieldCode } from "../../domain/errors.ts";
 import { idPattern, isId } from "../../domain/id.ts";
-import { parseInstant } from "../../domain/instant.ts";
+import { parseInstant } from "../../domain/time/instant.ts";
 
 const WHOLE_NUMBER = /^(?:0|[1-9]\d{0,14})$/;
 

@@ -2,7 +2,7 @@
  * Requests that come again under an `Idempotency-Key` (`docs/interface.md` §2): the first 2xx answer is given again, and
  * nothing is done twice. A request without a key never comes here.
  */
-import { isIdempotencyKey, requestFingerprint } from "../../domain/idempotency.ts";
+import { isIdempotencyKey, requestFingerprint } from "../../domain/events/idempotency.ts";
 import type { Store } from "../../store/store.ts";
 import { namedTenant, tenantToWrite } from "./access.ts";
 import type { Call, Route } from "./route.ts";

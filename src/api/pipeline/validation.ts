@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { nearest } from "../../config/nearest.ts";
 import { FIELD_CODES, WebhookdError, type FieldCode, type FieldError } from "../../domain/errors.ts";
-import { parseJson } from "../../domain/json.ts";
+import { parseJson } from "../../domain/json/json.ts";
 
 /** More would only make the answer long. */
 const MAX_FAULTS = 20;

@@ -3,7 +3,7 @@
  * because `data` must not be parsed; `test/api/openapi/described-drafts.test.ts` holds the two together.
  */
 import * as v from "valibot";
-import { IDEMPOTENCY_KEY } from "../../domain/idempotency.ts";
+import { IDEMPOTENCY_KEY } from "../../domain/events/idempotency.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { AnyObject, described, Tenant, titled, typeName, id, Instant, Count } from "../pipeline/shapes.ts";
 

@@ -1,8 +1,8 @@
 /** What does not arrive, grouped by endpoint and cause: the page for bad days. */
 import * as v from "valibot";
-import { ATTEMPT_ERRORS } from "../../domain/attempt.ts";
-import type { FailureGroup as StoredGroup } from "../../domain/failure.ts";
-import { formatInstant } from "../../domain/instant.ts";
+import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
+import type { FailureGroup as StoredGroup } from "../../domain/deliveries/failure.ts";
+import { formatInstant } from "../../domain/time/instant.ts";
 import { anAttempt } from "../attempts/schemas.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";

@@ -1,6 +1,6 @@
 /** The format of server-sent events (WHATWG HTML §9.2). Data is JSON in one line, so that nothing in it can end a message. */
-import type { Change, ChangeCount } from "../../domain/change.ts";
-import { formatInstant, formatInstantOrNull } from "../../domain/instant.ts";
+import type { Change, ChangeCount } from "../../domain/events/change.ts";
+import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import type { Owned } from "../../feed/feed.ts";
 
 export function messageText(event: string, data: unknown): string {

@@ -1,5 +1,5 @@
 /** Something has fallen due: it is read from the disk, as far as memory has room for it, and handed over. */
-import type { Position } from "../../domain/delivery.ts";
+import type { Position } from "../../domain/deliveries/delivery.ts";
 import type { DuePage } from "../../store/store.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { Window } from "../memory/window.ts";

@@ -2,8 +2,8 @@
  * What a transition wants done: the closed list. The dispatcher does it, and what comes of it is the input of the next
  * transition.
  */
-import type { Claim } from "../../domain/delivery.ts";
-import type { DisabledReason } from "../../domain/endpoint.ts";
+import type { Claim } from "../../domain/deliveries/delivery.ts";
+import type { DisabledReason } from "../../domain/endpoints/endpoint.ts";
 import type { EventDelivery } from "../../store/store.ts";
 import type { DecidedAttempt } from "../memory/ended.ts";
 

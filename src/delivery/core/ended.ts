@@ -1,6 +1,6 @@
 /** Attempts have ended: whose fault that was, and what becomes of their deliveries by the ladder. */
-import type { Ended } from "../../domain/attempt.ts";
-import { settle } from "../../domain/delivery.ts";
+import type { Ended } from "../../domain/deliveries/attempt.ts";
+import { settle } from "../../domain/deliveries/delivery.ts";
 import type { EndedAttempt } from "../../store/store.ts";
 import type { DecidedAttempt, EndedClaim, Now } from "../memory/ended.ts";
 import type { Memory } from "../memory/memory.ts";

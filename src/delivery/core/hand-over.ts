@@ -1,6 +1,6 @@
 /** What memory has loaded goes to the sender, or back to the disk, or memory lets go of it. */
-import type { Claim } from "../../domain/delivery.ts";
-import { isDamaged } from "../../domain/endpoint.ts";
+import type { Claim } from "../../domain/deliveries/delivery.ts";
+import { isDamaged } from "../../domain/endpoints/endpoint.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { Effects } from "./effects.ts";
 

@@ -1,5 +1,5 @@
 /** An operator asks for one attempt, outside the ladder. */
-import type { Claim } from "../../domain/delivery.ts";
+import type { Claim } from "../../domain/deliveries/delivery.ts";
 import type { EventDelivery } from "../../store/store.ts";
 import type { Memory } from "../memory/memory.ts";
 import { Effects } from "./effects.ts";

@@ -1,5 +1,5 @@
 /** Deliveries are not to be sent any more, or not now: they were cancelled or erased, or memory gives them back. */
-import type { Claim } from "../../domain/delivery.ts";
+import type { Claim } from "../../domain/deliveries/delivery.ts";
 import type { EventDelivery, Waiting } from "../../store/store.ts";
 import type { Memory } from "../memory/memory.ts";
 import { Effects } from "./effects.ts";

@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import { answered, type BodyError, noResponse, type Outcome, type Phases } from "../../domain/attempt.ts";
+import { answered, type BodyError, noResponse, type Outcome, type Phases } from "../../domain/deliveries/attempt.ts";
 import type { Connection, Connections } from "./connections.ts";
 import { Timed } from "./deadline.ts";
 import type { Opening } from "./egress-guard.ts";

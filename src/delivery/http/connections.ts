@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { Client } from "undici";
 import type { Clock } from "../../clock.ts";
-import type { AddressPolicy } from "../../domain/address.ts";
+import type { AddressPolicy } from "../../domain/network/address.ts";
 import { type Destination, Opening } from "./egress-guard.ts";
 import type { Egress } from "./egress.ts";
 import { Fault, isOutOfTurn } from "./fault.ts";

@@ -4,8 +4,8 @@
  */
 import { isIP, SocketAddress, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { AddressFault, Call } from "../../domain/address.ts";
-import { portOf } from "../../domain/url.ts";
+import type { AddressFault, Call } from "../../domain/network/address.ts";
+import { portOf } from "../../domain/network/url.ts";
 import { DialRace, type Dial, type Dialled } from "./dial.ts";
 import type { Egress } from "./egress.ts";
 import { Fault, faultOf } from "./fault.ts";

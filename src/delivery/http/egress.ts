@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import type { Clock } from "../../clock.ts";
-import type { AddressPolicy, AddressRules } from "../../domain/address.ts";
+import type { AddressPolicy, AddressRules } from "../../domain/network/address.ts";
 import { packed } from "../../packed.ts";
 import { Deadlines } from "./deadline.ts";
 import { dialTcp, type Dial } from "./dial.ts";

@@ -1,4 +1,4 @@
-import type { Outcome } from "../../domain/attempt.ts";
+import type { Outcome } from "../../domain/deliveries/attempt.ts";
 import { Attempt, type SignedRequest } from "./attempt.ts";
 import { Destination } from "./egress-guard.ts";
 import type { Egress } from "./egress.ts";

@@ -1,6 +1,6 @@
 /** What went wrong on the way to a receiver, in the words of an attempt. */
 import { errors } from "undici";
-import { evidenceOf, type AttemptError, type BodyError, type Evidence } from "../../domain/attempt.ts";
+import { evidenceOf, type AttemptError, type BodyError, type Evidence } from "../../domain/deliveries/attempt.ts";
 
 /** Carries an attempt's error through sockets and undici. Its message is a sentence for people, free of outside text. */
 export class Fault extends Error {

@@ -1,6 +1,6 @@
 /** From a name to addresses, in one lookup: one A and one AAAA query. */
 import { promises as dns } from "node:dns";
-import { isUnheard, type AttemptError, type Evidence } from "../../domain/attempt.ts";
+import { isUnheard, type AttemptError, type Evidence } from "../../domain/deliveries/attempt.ts";
 import { codeOf, Fault, faultOf } from "./fault.ts";
 
 /** All addresses of a name, at least one; rejects with a `Fault`. Answers are not vetted here. */

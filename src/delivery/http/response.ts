@@ -1,4 +1,4 @@
-import type { Outcome } from "../../domain/attempt.ts";
+import type { Outcome } from "../../domain/deliveries/attempt.ts";
 
 /** The beginning of a response body: what may be kept of it, and how much of it there was. */
 export class KeptBody {

@@ -3,7 +3,7 @@ import { promises as dns } from "node:dns";
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import type { Clock } from "../../clock.ts";
-import { AddressPolicy, type AddressRules } from "../../domain/address.ts";
+import { AddressPolicy, type AddressRules } from "../../domain/network/address.ts";
 import { softLimitOf } from "../../domain/open-files.ts";
 
 /** Where endpoints may be, by rules that may change: the one place where rules and this host's addresses meet. */

@@ -1,6 +1,6 @@
 /** Attempts that have ended, on their way to being recorded. */
-import type { Ended } from "../../domain/attempt.ts";
-import type { Claim } from "../../domain/delivery.ts";
+import type { Ended } from "../../domain/deliveries/attempt.ts";
+import type { Claim } from "../../domain/deliveries/delivery.ts";
 import type { EndedAttempt } from "../../store/store.ts";
 
 /** One reading of the clocks, in milliseconds: instants are of the wall clock, durations of the monotonic one. */

@@ -1,6 +1,6 @@
 /** Endpoints as the sender knows them: looked up when they are first needed, and anew when they change. */
-import type { Claim } from "../../domain/delivery.ts";
-import { isDamaged, type DamagedTarget, type Target } from "../../domain/endpoint.ts";
+import type { Claim } from "../../domain/deliveries/delivery.ts";
+import { isDamaged, type DamagedTarget, type Target } from "../../domain/endpoints/endpoint.ts";
 
 /** `enabled` says of a damaged one that nothing is sent to it. */
 export type KnownEndpoint = Target | DamagedTarget;

@@ -1,5 +1,5 @@
 /** Why no attempt may start. Each reason comes and goes by itself, and sending goes on once none is left. */
-import type { Halt, HaltReason } from "../../domain/pause.ts";
+import type { Halt, HaltReason } from "../../domain/deliveries/pause.ts";
 
 export class Halts {
   /** While deliveries that may have killed the process go alone, nothing else is handed to the sender. */

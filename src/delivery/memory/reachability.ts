@@ -4,7 +4,7 @@
  * When no DNS said anything of a receiver's name, this host's resolvers are asked for something that any of them knows:
  * if they answer nothing, the fault is ours.
  */
-import { evidenceOf, isUnheard, noResponse, type Evidence, type Outcome } from "../../domain/attempt.ts";
+import { evidenceOf, isUnheard, noResponse, type Evidence, type Outcome } from "../../domain/deliveries/attempt.ts";
 import type { EndedClaim } from "./ended.ts";
 import { Outage } from "./outage.ts";
 

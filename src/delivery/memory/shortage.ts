@@ -2,8 +2,8 @@
  * Our own faults, an attempt at a time: this process or host ran out of something. The attempt is made again in a
  * second and uses no rung; the sender starts fewer at once until then.
  */
-import type { Claim } from "../../domain/delivery.ts";
-import type { Halt } from "../../domain/pause.ts";
+import type { Claim } from "../../domain/deliveries/delivery.ts";
+import type { Halt } from "../../domain/deliveries/pause.ts";
 import type { Now } from "./ended.ts";
 
 const AGAIN_MS = 1000;

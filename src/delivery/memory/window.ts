@@ -9,8 +9,8 @@
  * at the beginning and everything due is read again: nothing is claimed on disk. `horizon-sweep.ts` checks once a minute
  * that all of this is so.
  */
-import type { Claim, Position } from "../../domain/delivery.ts";
-import type { Scheduled } from "../../domain/timetable.ts";
+import type { Claim, Position } from "../../domain/deliveries/delivery.ts";
+import type { Scheduled } from "../../domain/time/timetable.ts";
 import type { DuePage, Owed } from "../../store/store.ts";
 
 const BEGINNING: Position = { dueAt: Number.NEGATIVE_INFINITY, event: "" };

@@ -2,10 +2,10 @@
  * All that memory has loaded of pending deliveries: a window per endpoint, how much it is, whose next delivery falls due
  * when, and how much more there is room for. What is loaded over the limits is given back to the disk.
  */
-import type { Claim } from "../../domain/delivery.ts";
-import { Timetable } from "../../domain/timetable.ts";
+import type { Claim } from "../../domain/deliveries/delivery.ts";
+import { Timetable } from "../../domain/time/timetable.ts";
 import type { DuePage, Waiting } from "../../store/store.ts";
-import { INITIAL_CAP } from "../../domain/endpoint.ts";
+import { INITIAL_CAP } from "../../domain/endpoints/endpoint.ts";
 import { Window } from "./window.ts";
 
 /** Deliveries loaded in all, and fresh ones of one endpoint. */

@@ -4,10 +4,10 @@
  * The lanes (fresh deliveries; the backlog of retries and replays) take turns while both wait, and a lane that has
  * half of the cap in flight lets the other go first. So each gets at least half, and none starves however small the cap.
  */
-import type { Outcome } from "../../domain/attempt.ts";
-import type { Send } from "../../domain/delivery.ts";
-import { INITIAL_CAP } from "../../domain/endpoint.ts";
-import type { EvenPace } from "../../domain/token-bucket.ts";
+import type { Outcome } from "../../domain/deliveries/attempt.ts";
+import type { Send } from "../../domain/deliveries/delivery.ts";
+import { INITIAL_CAP } from "../../domain/endpoints/endpoint.ts";
+import type { EvenPace } from "../../domain/time/token-bucket.ts";
 
 const DEAD_AFTER = 3;
 

@@ -9,10 +9,10 @@
  *
  * Times are monotonic milliseconds.
  */
-import type { Send } from "../../domain/delivery.ts";
-import { INITIAL_CAP } from "../../domain/endpoint.ts";
-import { Timetable, type Scheduled } from "../../domain/timetable.ts";
-import { EvenPace, TokenBucket } from "../../domain/token-bucket.ts";
+import type { Send } from "../../domain/deliveries/delivery.ts";
+import { INITIAL_CAP } from "../../domain/endpoints/endpoint.ts";
+import { Timetable, type Scheduled } from "../../domain/time/timetable.ts";
+import { EvenPace, TokenBucket } from "../../domain/time/token-bucket.ts";
 import { EndpointQueue, type Speed } from "./endpoint-queue.ts";
 import { PacedJobs } from "./paced-jobs.ts";
 

@@ -7,9 +7,9 @@
  *
  * Times are monotonic milliseconds.
  */
-import type { Send } from "../../domain/delivery.ts";
-import { Timetable, type Scheduled } from "../../domain/timetable.ts";
-import { EvenPace } from "../../domain/token-bucket.ts";
+import type { Send } from "../../domain/deliveries/delivery.ts";
+import { Timetable, type Scheduled } from "../../domain/time/timetable.ts";
+import { EvenPace } from "../../domain/time/token-bucket.ts";
 import { Fifo } from "./endpoint-queue.ts";
 
 class Lane implements Scheduled {

@@ -3,10 +3,10 @@
  * and what came of it is reported. It knows no store and no ladder.
  */
 import type { Clock } from "../../clock.ts";
-import type { AddressRules } from "../../domain/address.ts";
-import { noResponse, type Ended, type Outcome } from "../../domain/attempt.ts";
-import type { Send } from "../../domain/delivery.ts";
-import type { Target } from "../../domain/endpoint.ts";
+import type { AddressRules } from "../../domain/network/address.ts";
+import { noResponse, type Ended, type Outcome } from "../../domain/deliveries/attempt.ts";
+import type { Send } from "../../domain/deliveries/delivery.ts";
+import type { Target } from "../../domain/endpoints/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { Speedometer } from "./endpoint-queue.ts";
 import { FairQueue } from "./fair-queue.ts";

@@ -1,7 +1,7 @@
 /** What the dispatcher asks of those that send: a sender beside it, or a pool of them on threads. */
-import type { AddressRules } from "../../domain/address.ts";
-import type { Send } from "../../domain/delivery.ts";
-import type { Target } from "../../domain/endpoint.ts";
+import type { AddressRules } from "../../domain/network/address.ts";
+import type { Send } from "../../domain/deliveries/delivery.ts";
+import type { Target } from "../../domain/endpoints/endpoint.ts";
 
 export interface Sending {
   /** How many attempts are on the wire. */

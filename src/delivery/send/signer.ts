@@ -1,8 +1,8 @@
 /** What one attempt puts on the wire. */
-import type { Send } from "../../domain/delivery.ts";
-import type { Target } from "../../domain/endpoint.ts";
-import { signBody, signingKeys, signStandard, type SigningKeys } from "../../domain/signature.ts";
-import type { TraceContext } from "../../domain/trace-context.ts";
+import type { Send } from "../../domain/deliveries/delivery.ts";
+import type { Target } from "../../domain/endpoints/endpoint.ts";
+import { signBody, signingKeys, signStandard, type SigningKeys } from "../../domain/endpoints/signature.ts";
+import type { TraceContext } from "../../domain/events/trace-context.ts";
 import type { SignedRequest } from "../http/attempt.ts";
 
 export interface SignatureOptions {

@@ -3,10 +3,10 @@
  * an object of a dozen fields, and two of them cross for each attempt; so the usual send and the usual success travel as
  * rows of numbers and one text, and whatever else there is as it is.
  */
-import type { AddressRules } from "../../domain/address.ts";
-import { isPlain, plainSuccess, type Ended, type Outcome, type Trigger } from "../../domain/attempt.ts";
-import type { Send } from "../../domain/delivery.ts";
-import type { Target } from "../../domain/endpoint.ts";
+import type { AddressRules } from "../../domain/network/address.ts";
+import { isPlain, plainSuccess, type Ended, type Outcome, type Trigger } from "../../domain/deliveries/attempt.ts";
+import type { Send } from "../../domain/deliveries/delivery.ts";
+import type { Target } from "../../domain/endpoints/endpoint.ts";
 import type { SenderSettings } from "../send/open-sender.ts";
 
 export interface SenderThreadData {

@@ -2,9 +2,9 @@
  * What was on the wire when a sender's thread died is suspected of having killed it. It goes on here: a thread for one
  * send at a time, so that the next death names the guilty one, and at the third its attempt has failed.
  */
-import { deadly, noResponse, type Outcome } from "../../domain/attempt.ts";
-import type { Send } from "../../domain/delivery.ts";
-import type { Target } from "../../domain/endpoint.ts";
+import { deadly, noResponse, type Outcome } from "../../domain/deliveries/attempt.ts";
+import type { Send } from "../../domain/deliveries/delivery.ts";
+import type { Target } from "../../domain/endpoints/endpoint.ts";
 import type { Log } from "../../log.ts";
 import type { Outstanding, ThreadPort } from "./thread-port.ts";
 

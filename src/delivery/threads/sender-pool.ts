@@ -2,10 +2,10 @@
  * Senders on threads of their own; each endpoint belongs to one of them. A thread that dies is replaced and nothing is
  * lost: what it had waiting goes to the new one, and what was on the wire then into quarantine.
  */
-import type { AddressRules } from "../../domain/address.ts";
-import type { Ended } from "../../domain/attempt.ts";
-import type { Send } from "../../domain/delivery.ts";
-import { INITIAL_CAP, type Target } from "../../domain/endpoint.ts";
+import type { AddressRules } from "../../domain/network/address.ts";
+import type { Ended } from "../../domain/deliveries/attempt.ts";
+import type { Send } from "../../domain/deliveries/delivery.ts";
+import { INITIAL_CAP, type Target } from "../../domain/endpoints/endpoint.ts";
 import type { Log } from "../../log.ts";
 import type { SenderSettings } from "../send/open-sender.ts";
 import { isResumed, type Sending } from "../send/sending.ts";

@@ -3,10 +3,10 @@
  * wire when it died.
  */
 import type { Worker } from "node:worker_threads";
-import type { Send } from "../../domain/delivery.ts";
+import type { Send } from "../../domain/deliveries/delivery.ts";
 import { packSends, unpackEnds, type FromSender, type SenderThreadData, type ToSender } from "./messages.ts";
 import type { SenderSettings } from "../send/open-sender.ts";
-import type { Ended } from "../../domain/attempt.ts";
+import type { Ended } from "../../domain/deliveries/attempt.ts";
 
 /** More sends than memory ever holds for one thread; without a slot, a send counts as on the wire. */
 const SLOTS = 65_536;

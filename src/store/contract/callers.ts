@@ -1,7 +1,7 @@
 /** Who asks, what was asked, and what was asked before. */
-import type { AuditAction, AuditEntry, AuditRecord } from "../../domain/audit.ts";
-import type { KeyedRequest, Once } from "../../domain/idempotency.ts";
-import type { ApiKey, NewApiKey } from "../../domain/key.ts";
+import type { AuditAction, AuditEntry, AuditRecord } from "../../domain/keys/audit.ts";
+import type { KeyedRequest, Once } from "../../domain/events/idempotency.ts";
+import type { ApiKey, NewApiKey } from "../../domain/keys/key.ts";
 import type { Page, PageQuery, Period } from "./lists.ts";
 import type { Pruned } from "./upkeep.ts";
 

@@ -1,7 +1,7 @@
 /** The way of a delivery: from where it waits, through its attempts, to its end. */
-import type { Outcome } from "../../domain/attempt.ts";
-import type { Claim, Position, Verdict } from "../../domain/delivery.ts";
-import type { Once } from "../../domain/idempotency.ts";
+import type { Outcome } from "../../domain/deliveries/attempt.ts";
+import type { Claim, Position, Verdict } from "../../domain/deliveries/delivery.ts";
+import type { Once } from "../../domain/events/idempotency.ts";
 
 export interface DeliveryStore {
   /**

@@ -8,8 +8,8 @@ import type {
   NamedEndpoint,
   NewEndpoint,
   Target,
-} from "../../domain/endpoint.ts";
-import type { Once } from "../../domain/idempotency.ts";
+} from "../../domain/endpoints/endpoint.ts";
+import type { Once } from "../../domain/events/idempotency.ts";
 import type { Page, PageQuery } from "./lists.ts";
 
 export interface EndpointStore {

@@ -1,7 +1,7 @@
 /** The way of an event: it is committed with its deliveries, and may be replayed, cancelled and erased. */
-import type { Claim } from "../../domain/delivery.ts";
-import type { EventDraft } from "../../domain/event.ts";
-import type { Once } from "../../domain/idempotency.ts";
+import type { Claim } from "../../domain/deliveries/delivery.ts";
+import type { EventDraft } from "../../domain/events/event.ts";
+import type { Once } from "../../domain/events/idempotency.ts";
 import type { EventDelivery, Waiting } from "./deliveries.ts";
 
 export interface EventStore {

@@ -1,6 +1,6 @@
 /** Jobs: their sets, and the steps in which they are walked. */
-import type { AfterCanary, Job, JobAction, JobResult, JobStatus, NewJob } from "../../domain/job.ts";
-import type { Once } from "../../domain/idempotency.ts";
+import type { AfterCanary, Job, JobAction, JobResult, JobStatus, NewJob } from "../../domain/deliveries/job.ts";
+import type { Once } from "../../domain/events/idempotency.ts";
 import type { EventDelivery, Waiting } from "./deliveries.ts";
 import type { LeftAlone } from "./events.ts";
 import type { Page, PageQuery } from "./lists.ts";

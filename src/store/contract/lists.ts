@@ -1,5 +1,5 @@
 /** What every list has in common: its pages, and how it is narrowed. */
-import type { AttemptError } from "../../domain/attempt.ts";
+import type { AttemptError } from "../../domain/deliveries/attempt.ts";
 
 export interface Page<T> {
   readonly data: readonly T[];

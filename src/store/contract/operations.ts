@@ -1,6 +1,6 @@
 /** What an operator asks of the store as a whole. */
-import type { DamagedPages, Lost } from "../../domain/damage.ts";
-import type { Pause } from "../../domain/pause.ts";
+import type { DamagedPages, Lost } from "../../domain/endpoints/damage.ts";
+import type { Pause } from "../../domain/deliveries/pause.ts";
 
 export interface OperationsStore {
   /** Null while the brake is off. */

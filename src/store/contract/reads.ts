@@ -1,6 +1,6 @@
 /** Reads: events, deliveries and attempts, as they are shown. */
-import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../../domain/attempt.ts";
-import type { EventStatus, ShownStatus } from "../../domain/delivery.ts";
+import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../../domain/deliveries/attempt.ts";
+import type { EventStatus, ShownStatus } from "../../domain/deliveries/delivery.ts";
 import type { OneOf, Page, PageQuery, Period, ResultFilter } from "./lists.ts";
 
 export interface ReadStore {

@@ -1,6 +1,6 @@
 /** What must be set right after a death of the process, and after the clock was set. */
-import type { ClockChange } from "../../domain/clock-change.ts";
-import type { Claim, Position, Send } from "../../domain/delivery.ts";
+import type { ClockChange } from "../../domain/time/clock-change.ts";
+import type { Claim, Position, Send } from "../../domain/deliveries/delivery.ts";
 import type { Waiting } from "./deliveries.ts";
 
 export interface RecoveryStore {

@@ -1,6 +1,6 @@
 /** Rotation of signing secrets: `docs/interface.md` §5. */
-import type { NextSecret, SigningSecrets } from "../../domain/endpoint.ts";
-import type { Once } from "../../domain/idempotency.ts";
+import type { NextSecret, SigningSecrets } from "../../domain/endpoints/endpoint.ts";
+import type { Once } from "../../domain/events/idempotency.ts";
 
 export interface SecretStore {
   get(tenant: string | null, id: string): Promise<SigningSecrets | "damaged" | null>;

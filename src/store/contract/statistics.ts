@@ -3,9 +3,9 @@
  * in memory after each commit and written with the first commit of a second, 500 rows at most: what a crash forgets is
  * the last second's, or somewhat more where many hundreds of endpoints are called in one second. Tests are not counted.
  */
-import type { FailureGroup, Parts } from "../../domain/failure.ts";
-import type { Histogram } from "../../domain/histogram.ts";
-import type { Tally } from "../../domain/tally.ts";
+import type { FailureGroup, Parts } from "../../domain/deliveries/failure.ts";
+import type { Histogram } from "../../domain/counts/histogram.ts";
+import type { Tally } from "../../domain/counts/tally.ts";
 
 export interface StatisticsStore {
   /** What was counted in the period, and in its parts. Null when the tenant has, and had, no such endpoint. */

@@ -1,7 +1,7 @@
 /** Who else may change or read what a store is made of. */
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
-import { changeableBy, modeText } from "../../domain/access.ts";
+import { changeableBy, modeText } from "../../domain/keys/access.ts";
 import { StoreRefused } from "./refused.ts";
 
 const READ_BY_OTHERS = 0o044;

@@ -10,7 +10,7 @@ import { existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
-import type { Pause } from "../../domain/pause.ts";
+import type { Pause } from "../../domain/deliveries/pause.ts";
 import { readableByOthers, requireUnchangeable } from "../files/access.ts";
 import { readOrMakeAdminKey } from "./admin-key.ts";
 import { copyBefore } from "../backup/copy-before.ts";

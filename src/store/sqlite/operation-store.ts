@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { Pause } from "../../domain/pause.ts";
+import type { Pause } from "../../domain/deliveries/pause.ts";
 import { Backup, type StartBackup } from "../backup/backup.ts";
 import type { BackupFile, BackupPlace, Damage, OperationsStore, Rekeyed, StoreSize } from "../store.ts";
 import type { Engine } from "./engine/engine.ts";

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
-import { noResponse } from "../../../src/domain/attempt.ts";
-import type { Claim } from "../../../src/domain/delivery.ts";
+import { noResponse } from "../../../src/domain/deliveries/attempt.ts";
+import type { Claim } from "../../../src/domain/deliveries/delivery.ts";
 import { aStore } from "../sqlite.ts";
 import { ApiServer } from "../server.ts";
 

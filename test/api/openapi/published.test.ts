@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openapi } from "../../../src/api/openapi/document.ts";
-import { catalogue } from "../../../src/domain/built-in-types.ts";
+import { catalogue } from "../../../src/domain/events/built-in-types.ts";
 import { version } from "../../../src/version.ts";
 import { breaks } from "./breaking.ts";
 import { FakeStore } from "../fake-store.ts";

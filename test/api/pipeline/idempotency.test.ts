@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { requestFingerprint } from "../../../src/domain/idempotency.ts";
+import { requestFingerprint } from "../../../src/domain/events/idempotency.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { aConfig, ApiServer, type Answer } from "../server.ts";
 import { anEvent, aStore } from "../sqlite.ts";

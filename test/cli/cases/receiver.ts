@@ -1,6 +1,6 @@
 import { EXIT } from "../../../cli/exit-code.ts";
 import { someSecrets } from "../../../src/api/endpoints/secrets.ts";
-import { signBody } from "../../../src/domain/signature.ts";
+import { signBody } from "../../../src/domain/endpoints/signature.ts";
 import type { Case, CaseElsewhere, Cases } from "./case.ts";
 
 const SECRET = { "secret.txt": "It's a Secret to Everybody" };

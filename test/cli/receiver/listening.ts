@@ -1,6 +1,6 @@
 import { request } from "node:http";
-import { signBody } from "../../../src/domain/signature.ts";
-import { newSigningSecret } from "../../../src/domain/secret.ts";
+import { signBody } from "../../../src/domain/endpoints/signature.ts";
+import { newSigningSecret } from "../../../src/domain/endpoints/secret.ts";
 import { FakeIo } from "../fake-io.ts";
 import { webhookd } from "../runs.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createServer, type SecureContext, type TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { AddressPolicy } from "../../../src/domain/address.ts";
+import type { AddressPolicy } from "../../../src/domain/network/address.ts";
 import type { Dial } from "../../../src/delivery/http/dial.ts";
 import { trust } from "../../../src/delivery/http/egress.ts";
 import { Exchange } from "../../../src/delivery/http/exchange.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { faultOf } from "../../../src/delivery/http/fault.ts";
 import { dnsFault } from "../../../src/delivery/http/resolver.ts";
-import { evidenceOf, noResponse } from "../../../src/domain/attempt.ts";
+import { evidenceOf, noResponse } from "../../../src/domain/deliveries/attempt.ts";
 
 const failed = (code: string, address = "93.184.216.34") => faultOf(Object.assign(new Error(code), { code, address }));
 

@@ -1,6 +1,6 @@
 import { Socket } from "node:net";
 import { describe, expect, it, vi } from "vitest";
-import type { Outcome } from "../../../src/domain/attempt.ts";
+import type { Outcome } from "../../../src/domain/deliveries/attempt.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { signedRequest } from "../../harness/egress.ts";
 import { egressOf, exchangeTo, rawReceiverOf, receiverOf, urlOf } from "../../harness/exchange.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it, vi } from "vitest";
 import { systemClock, type Clock } from "../../../src/clock.ts";
-import type { Outcome } from "../../../src/domain/attempt.ts";
+import type { Outcome } from "../../../src/domain/deliveries/attempt.ts";
 import { printable } from "../../../src/domain/printable.ts";
 import type { Egress } from "../../../src/delivery/http/egress.ts";
 import { Exchange } from "../../../src/delivery/http/exchange.ts";

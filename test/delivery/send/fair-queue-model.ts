@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { FairQueue } from "../../../src/delivery/send/fair-queue.ts";
 import type { Speed } from "../../../src/delivery/send/endpoint-queue.ts";
-import type { Send } from "../../../src/domain/delivery.ts";
+import type { Send } from "../../../src/domain/deliveries/delivery.ts";
 
 let serial = 0;
 export function aSend(endpoint: string, fresh = true): Send {

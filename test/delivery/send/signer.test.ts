@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import type { Send } from "../../../src/domain/delivery.ts";
-import type { Target } from "../../../src/domain/endpoint.ts";
+import type { Send } from "../../../src/domain/deliveries/delivery.ts";
+import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
 import { Signer, type SignatureOptions } from "../../../src/delivery/send/signer.ts";
 import { claim } from "../../harness/egress.ts";
 

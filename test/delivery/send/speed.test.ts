@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Speedometer } from "../../../src/delivery/send/endpoint-queue.ts";
-import { noResponse, type Outcome } from "../../../src/domain/attempt.ts";
+import { noResponse, type Outcome } from "../../../src/domain/deliveries/attempt.ts";
 
 const answered = (durationMs: number): Outcome => ({
   ...noResponse("http_status", "", durationMs),

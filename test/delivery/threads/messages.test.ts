@@ -7,8 +7,8 @@ import {
   unpackSends,
   type SlottedEnd,
 } from "../../../src/delivery/threads/messages.ts";
-import { noResponse, plainSuccess, type Outcome } from "../../../src/domain/attempt.ts";
-import type { Send } from "../../../src/domain/delivery.ts";
+import { noResponse, plainSuccess, type Outcome } from "../../../src/domain/deliveries/attempt.ts";
+import type { Send } from "../../../src/domain/deliveries/delivery.ts";
 
 const id = (prefix: string) => fc.nat(999).map((serial) => `${prefix}_${String(serial).padStart(3, "0")}`);
 const bytes = fc.uint8Array({ maxLength: 40 });

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { SenderThreadData, ToSender } from "../../../src/delivery/threads/messages.ts";
 import type { SenderSettings } from "../../../src/delivery/send/open-sender.ts";
 import { SenderPool } from "../../../src/delivery/threads/sender-pool.ts";
-import type { Target } from "../../../src/domain/endpoint.ts";
+import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
 import { silentLog } from "../../../src/log.ts";
 import { claim } from "../../harness/egress.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SigningSecrets, Target } from "../../../src/domain/endpoint.ts";
+import type { SigningSecrets, Target } from "../../../src/domain/endpoints/endpoint.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { addEndpoint, delivered, ended, publishOne, START } from "../fixtures.ts";
 import type { OpenFresh } from "../stores.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/opening/open.ts";
-import type { Claim } from "../../../src/domain/delivery.ts";
+import type { Claim } from "../../../src/domain/deliveries/delivery.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { overwrite, pagesOf, type PageOf } from "../../harness/pages.ts";

@@ -5,8 +5,8 @@
  *
  * It is on disk: places in the lists below never change, and what is new is added at the end.
  */
-import { NO_PHASES, type Outcome, type Phases } from "../../../domain/attempt.ts";
-import { addressOf, parseAddress } from "../../../domain/address-blocks.ts";
+import { NO_PHASES, type Outcome, type Phases } from "../../../domain/deliveries/attempt.ts";
+import { addressOf, parseAddress } from "../../../domain/network/address-blocks.ts";
 
 export type Way = Pick<Outcome, "remoteAddress" | "phases" | "responseHeaders">;
 

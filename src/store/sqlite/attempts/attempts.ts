@@ -1,6 +1,12 @@
 /** Attempt rows. What a success tells is packed; what failed, and a test, is kept as it is and in full. */
 import type { Database, Statement } from "better-sqlite3";
-import { answered, NO_PHASES, type AttemptError, type BodyError, type Outcome } from "../../../domain/attempt.ts";
+import {
+  answered,
+  NO_PHASES,
+  type AttemptError,
+  type BodyError,
+  type Outcome,
+} from "../../../domain/deliveries/attempt.ts";
 import type { Attempt, EndedAttempt, ResultFilter } from "../../store.ts";
 import { packWay, readWay, type Way } from "./attempt-way.ts";
 import { outcomeCode, outcomeOf, triggerCode, triggerOf } from "../numbers/codes.ts";

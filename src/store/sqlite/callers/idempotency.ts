@@ -1,8 +1,13 @@
 /** Idempotency keys, and what was answered under them. Only what carries a key comes here. */
 import type { Statement } from "better-sqlite3";
 import { WebhookdError } from "../../../domain/errors.ts";
-import type { EventDraft } from "../../../domain/event.ts";
-import { IdempotencyMismatch, type Idempotency, type KeyedRequest, type Once } from "../../../domain/idempotency.ts";
+import type { EventDraft } from "../../../domain/events/event.ts";
+import {
+  IdempotencyMismatch,
+  type Idempotency,
+  type KeyedRequest,
+  type Once,
+} from "../../../domain/events/idempotency.ts";
 import type { IdempotencyStore, Publication } from "../../store.ts";
 import type { Box } from "../engine/box.ts";
 import type { Interned } from "../numbers/interned.ts";

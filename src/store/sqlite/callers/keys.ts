@@ -1,6 +1,6 @@
 import type { Database, Statement } from "better-sqlite3";
-import type { ApiKey, NewApiKey, Scope } from "../../../domain/key.ts";
-import type { Once } from "../../../domain/idempotency.ts";
+import type { ApiKey, NewApiKey, Scope } from "../../../domain/keys/key.ts";
+import type { Once } from "../../../domain/events/idempotency.ts";
 import type { KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Walk } from "../engine/page.ts";

@@ -1,6 +1,6 @@
 /** Reading what is due. Nothing is claimed on disk: a row stays as it is until its attempt is recorded. */
 import type { Database, Statement } from "better-sqlite3";
-import type { Claim, Position } from "../../../domain/delivery.ts";
+import type { Claim, Position } from "../../../domain/deliveries/delivery.ts";
 import type { DuePage, Owed } from "../../store.ts";
 import { bodyHash, FRESH, traceOf, triggerOf, WAITING } from "../numbers/codes.ts";
 import { CHUNK } from "../engine/group-commit.ts";

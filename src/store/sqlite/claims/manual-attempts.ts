@@ -3,7 +3,7 @@
  * to restore: what is owed beside it is all there is to a request.
  */
 import type { Database, Statement } from "better-sqlite3";
-import type { Claim } from "../../../domain/delivery.ts";
+import type { Claim } from "../../../domain/deliveries/delivery.ts";
 import type { AttemptRequest, EventDelivery } from "../../store.ts";
 import { CANCELLED, DELIVERED, FAILED, WAITING } from "../numbers/codes.ts";
 import { claimOf, type ClaimRow } from "./due.ts";

@@ -3,7 +3,7 @@
  * the next start knows what was on the wire when the process died.
  */
 import type { Database, Statement } from "better-sqlite3";
-import type { Send } from "../../../domain/delivery.ts";
+import type { Send } from "../../../domain/deliveries/delivery.ts";
 import type { Suspect } from "../../store.ts";
 import type { Due } from "./due.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";

@@ -1,6 +1,6 @@
 /** The way of a delivery: from where it waits, through its attempts, to its end. */
-import type { Claim, Position } from "../../../domain/delivery.ts";
-import type { Once } from "../../../domain/idempotency.ts";
+import type { Claim, Position } from "../../../domain/deliveries/delivery.ts";
+import type { Once } from "../../../domain/events/idempotency.ts";
 import type { SetAside } from "../../files/set-aside.ts";
 import type {
   AttemptRequest,

@@ -1,6 +1,6 @@
 /** Deliveries that were held for too long: they fail, as if an attempt had, and can be replayed like any other. */
 import type { Database, Statement } from "better-sqlite3";
-import { noResponse } from "../../../domain/attempt.ts";
+import { noResponse } from "../../../domain/deliveries/attempt.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import { FAILED, triggerCode, triggerOf, WAITING } from "../numbers/codes.ts";
 import { CHUNK } from "../engine/group-commit.ts";

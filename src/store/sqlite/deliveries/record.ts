@@ -1,6 +1,6 @@
 /** What became of deliveries: attempts and the states they lead to; fresh deliveries that memory gave back. */
 import type { Database, Statement } from "better-sqlite3";
-import type { Verdict } from "../../../domain/delivery.ts";
+import type { Verdict } from "../../../domain/deliveries/delivery.ts";
 import type { EndedAttempt, Recorded, Waiting } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import { DELIVERED, FAILED, FRESH, triggerCode, WAITING } from "../numbers/codes.ts";

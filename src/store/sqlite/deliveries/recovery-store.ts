@@ -1,5 +1,5 @@
 /** What must be set right after a death of the process, and after the clock was set. */
-import type { Position, Send } from "../../../domain/delivery.ts";
+import type { Position, Send } from "../../../domain/deliveries/delivery.ts";
 import type { Reserve } from "../../files/reserve.ts";
 import type { RecoveryStore, Shift, Shifted, Suspect } from "../../store.ts";
 import type { ManualAttempts } from "../claims/manual-attempts.ts";

@@ -8,7 +8,7 @@ import {
   type EndpointPart,
   type EndpointSettings,
   type Target,
-} from "../../../domain/endpoint.ts";
+} from "../../../domain/endpoints/endpoint.ts";
 import type { Box } from "../engine/box.ts";
 
 export interface EndpointRow {

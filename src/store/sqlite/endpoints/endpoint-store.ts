@@ -8,9 +8,9 @@ import type {
   NamedEndpoint,
   NewEndpoint,
   Target,
-} from "../../../domain/endpoint.ts";
+} from "../../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
-import type { Once } from "../../../domain/idempotency.ts";
+import type { Once } from "../../../domain/events/idempotency.ts";
 import type { ChangeSettings, EndpointQuery, EndpointStore, Page, TypeInUse } from "../../store.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { ManualAttempts } from "../claims/manual-attempts.ts";

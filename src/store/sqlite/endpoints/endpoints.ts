@@ -1,7 +1,13 @@
 /** Endpoints: their rows, and their secrets sealed. */
 import type { Database, Statement } from "better-sqlite3";
 import { ALERT_TENANT } from "../../../domain/alert.ts";
-import type { DamagedTarget, DisabledReason, Endpoint, NewEndpoint, Target } from "../../../domain/endpoint.ts";
+import type {
+  DamagedTarget,
+  DisabledReason,
+  Endpoint,
+  NewEndpoint,
+  Target,
+} from "../../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { ChangeSettings, EndpointQuery, TypeInUse } from "../../store.ts";
 import type { Box } from "../engine/box.ts";

@@ -4,7 +4,7 @@
  * up to a limit: counters would cost every commit a write for each endpoint that it touches.
  */
 import type { Database, Statement } from "better-sqlite3";
-import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoint.ts";
+import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoints/endpoint.ts";
 import type { EndedAttempt } from "../../store.ts";
 import { FAILED, FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";

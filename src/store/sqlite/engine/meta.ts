@@ -1,6 +1,6 @@
 /** Facts about the store as a whole, by name. */
 import type { Database, Statement } from "better-sqlite3";
-import type { Pause } from "../../../domain/pause.ts";
+import type { Pause } from "../../../domain/deliveries/pause.ts";
 import { StoreRefused } from "../../files/refused.ts";
 import type { BackupFile, Damage } from "../../store.ts";
 import type { Box } from "./box.ts";

@@ -1,8 +1,8 @@
 /** The way of an event: it is committed with its deliveries, and may be replayed, cancelled and erased. */
 import type { Database, Statement } from "better-sqlite3";
 import { WebhookdError } from "../../../domain/errors.ts";
-import type { EventDraft } from "../../../domain/event.ts";
-import type { Once } from "../../../domain/idempotency.ts";
+import type { EventDraft } from "../../../domain/events/event.ts";
+import type { Once } from "../../../domain/events/idempotency.ts";
 import type {
   EventStore,
   HasRoom,

@@ -1,7 +1,7 @@
 /** Reads of events and what became of them. */
 import type { Database, Statement } from "better-sqlite3";
-import { eventStatus, type EventStatus } from "../../../domain/delivery.ts";
-import { dataOf } from "../../../domain/event.ts";
+import { eventStatus, type EventStatus } from "../../../domain/deliveries/delivery.ts";
+import { dataOf } from "../../../domain/events/event.ts";
 import type { EventQuery, EventSummary, EventView } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import type { Deliveries, DeliveryRow } from "../deliveries/deliveries.ts";

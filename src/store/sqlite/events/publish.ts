@@ -1,10 +1,10 @@
 /** An event, and what it is owed to, in one transaction. */
 import type { Statement } from "better-sqlite3";
-import type { Trigger } from "../../../domain/attempt.ts";
-import type { Claim } from "../../../domain/delivery.ts";
+import type { Trigger } from "../../../domain/deliveries/attempt.ts";
+import type { Claim } from "../../../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
-import { envelope, type EventDraft } from "../../../domain/event.ts";
-import type { TraceContext } from "../../../domain/trace-context.ts";
+import { envelope, type EventDraft } from "../../../domain/events/event.ts";
+import type { TraceContext } from "../../../domain/events/trace-context.ts";
 import type { HasRoom, Publication, Waiting } from "../../store.ts";
 import { bodyHash, FRESH, traceText, triggerCode, WAITING } from "../numbers/codes.ts";
 import type { Engine } from "../engine/engine.ts";

@@ -1,6 +1,6 @@
 /** Jobs, and what each has come to at each of its endpoints. */
 import type { Database, Statement } from "better-sqlite3";
-import type { Job, JobAction, JobFilter, JobResult, JobStatus, NewJob } from "../../../domain/job.ts";
+import type { Job, JobAction, JobFilter, JobResult, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
 import type { JobEndpoint, OpenJob, PageQuery, Pruned } from "../../store.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Selected } from "./job-selection.ts";

@@ -1,6 +1,6 @@
 /** Which deliveries a job would be over, found a page at a time by the narrowest index there is. */
 import type { Database, Statement } from "better-sqlite3";
-import { statusesOf } from "../../../domain/job.ts";
+import { statusesOf } from "../../../domain/deliveries/job.ts";
 import type { JobSet, LeftAlone } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import { FAILED, FRESH, WAITING } from "../numbers/codes.ts";

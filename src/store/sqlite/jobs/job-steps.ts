@@ -7,8 +7,8 @@
  *      └──► skipped: it no longer qualifies
  */
 import type { Database, Statement } from "better-sqlite3";
-import type { Claim, JobPace } from "../../../domain/delivery.ts";
-import { statusesOf, type JobFilter } from "../../../domain/job.ts";
+import type { Claim, JobPace } from "../../../domain/deliveries/delivery.ts";
+import { statusesOf, type JobFilter } from "../../../domain/deliveries/job.ts";
 import type { EndedAttempt, EventDelivery, JobStep, JobTake, Recorded, Waiting } from "../../store.ts";
 import { CANCELLED, FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
 import { shownStatus, type EndpointEntry, type EndpointIndex } from "../numbers/endpoint-index.ts";

@@ -1,6 +1,6 @@
 /** Jobs: their verbs, each in transactions of at most 500 rows. */
-import type { Once } from "../../../domain/idempotency.ts";
-import type { AfterCanary, Job, NewJob } from "../../../domain/job.ts";
+import type { Once } from "../../../domain/events/idempotency.ts";
+import type { AfterCanary, Job, NewJob } from "../../../domain/deliveries/job.ts";
 import type {
   AddedJob,
   JobEndpoint,

@@ -1,8 +1,8 @@
 /** How rows hold words, traces and the hash of bytes. The order of the words is on disk: only ever add at the end. */
 import { hash } from "node:crypto";
-import type { Outcome, Trigger } from "../../../domain/attempt.ts";
-import type { DeliveryStatus } from "../../../domain/delivery.ts";
-import type { TraceContext } from "../../../domain/trace-context.ts";
+import type { Outcome, Trigger } from "../../../domain/deliveries/attempt.ts";
+import type { DeliveryStatus } from "../../../domain/deliveries/delivery.ts";
+import type { TraceContext } from "../../../domain/events/trace-context.ts";
 
 export const FRESH = 0;
 export const WAITING = 1;

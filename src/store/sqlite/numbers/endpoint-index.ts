@@ -1,6 +1,6 @@
 /** What the way of an event needs to know of endpoints at every step, kept in memory so that no event asks the disk. */
 import type { Database, Statement } from "better-sqlite3";
-import type { ShownStatus } from "../../../domain/delivery.ts";
+import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
 import { FRESH, statusOf, triggerOf } from "./codes.ts";
 import type { Interned } from "./interned.ts";
 

@@ -3,8 +3,8 @@
  * that nothing takes back, so that signing needs no clock.
  */
 import type { Statement } from "better-sqlite3";
-import type { NextSecret, SigningSecrets } from "../../../domain/endpoint.ts";
-import type { Once } from "../../../domain/idempotency.ts";
+import type { NextSecret, SigningSecrets } from "../../../domain/endpoints/endpoint.ts";
+import type { Once } from "../../../domain/events/idempotency.ts";
 import type { Rotation, SecretStore } from "../../store.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { Box } from "../engine/box.ts";

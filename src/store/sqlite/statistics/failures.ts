@@ -1,7 +1,7 @@
 /** What does not arrive, by endpoint and cause: a walk over failed attempts, newest first, a few at a turn. */
 import type { Statement } from "better-sqlite3";
-import type { AttemptError } from "../../../domain/attempt.ts";
-import { FailureGroups } from "../../../domain/failure.ts";
+import type { AttemptError } from "../../../domain/deliveries/attempt.ts";
+import { FailureGroups } from "../../../domain/deliveries/failure.ts";
 import type { FailureQuery, FailureReport } from "../../store.ts";
 import { FAILED, outcomeCode, WAITING } from "../numbers/codes.ts";
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";

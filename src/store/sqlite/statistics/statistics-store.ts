@@ -1,5 +1,5 @@
 /** What was counted, what there is, and what does not arrive. */
-import type { EventDraft } from "../../../domain/event.ts";
+import type { EventDraft } from "../../../domain/events/event.ts";
 import type {
   CensusStep,
   EndedAttempt,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EventDraft } from "../../../../src/domain/event.ts";
+import type { EventDraft } from "../../../../src/domain/events/event.ts";
 import type { Publication } from "../../../../src/store/store.ts";
 import { addEndpoint, draft, ended, EVERYTHING, newEndpoint, publishOne, room, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";

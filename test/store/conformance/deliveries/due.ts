@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Position } from "../../../../src/domain/delivery.ts";
+import type { Position } from "../../../../src/domain/deliveries/delivery.ts";
 import { addEndpoint, again, BEGINNING, draft, dueNow, noRoom, publishOne, room, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Claim } from "../../../../src/domain/delivery.ts";
+import type { Claim } from "../../../../src/domain/deliveries/delivery.ts";
 import type { Publication, Store } from "../../../../src/store/store.ts";
 import {
   addEndpoint,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EndpointSettings } from "../../../../src/domain/endpoint.ts";
+import type { EndpointSettings } from "../../../../src/domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../../../src/domain/errors.ts";
 import { addEndpoint, draft, dueNow, EVERYTHING, newEndpoint, noRoom, publishOne, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";

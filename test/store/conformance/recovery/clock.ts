@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Position } from "../../../../src/domain/delivery.ts";
+import type { Position } from "../../../../src/domain/deliveries/delivery.ts";
 import type { Shift, Store } from "../../../../src/store/store.ts";
 import { addEndpoint, again, draft, dueNow, noRoom, publishOne, room, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { noResponse } from "../../../../src/domain/attempt.ts";
+import { noResponse } from "../../../../src/domain/deliveries/attempt.ts";
 import type { DeliveryView, FailureQuery, FailureReport, Store } from "../../../../src/store/store.ts";
 import { addEndpoint, answered, delivered, draft, dueNow, ended, EVERYTHING, room, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";

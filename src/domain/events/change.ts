@@ -1,6 +1,6 @@
 /** What happened to deliveries, for whoever looks on: one by one while it is little, counted when it is much. */
-import type { AttemptError, Outcome } from "./attempt.ts";
-import type { DeliveryStatus } from "./delivery.ts";
+import type { AttemptError, Outcome } from "../deliveries/attempt.ts";
+import type { DeliveryStatus } from "../deliveries/delivery.ts";
 
 export interface Change {
   readonly kind: "attempt" | "delivery" | "endpoint";

@@ -2,7 +2,7 @@
  * What attempts came to, counted: one row of numbers, which costs a few increments an attempt and adds up over endpoints
  * and minutes. Tests and what we interrupted ourselves say nothing of a receiver.
  */
-import { ATTEMPT_ERRORS, type AttemptError, type Outcome, type Trigger } from "./attempt.ts";
+import { ATTEMPT_ERRORS, type AttemptError, type Outcome, type Trigger } from "../deliveries/attempt.ts";
 import { bucketOf } from "./histogram.ts";
 
 /** Milliseconds: the upper bounds of buckets, the last of which has none. */

@@ -6,7 +6,7 @@
  */
 import { isIP } from "node:net";
 import type { AddressFault, AddressPolicy } from "./address.ts";
-import type { FieldCode } from "./errors.ts";
+import type { FieldCode } from "../errors.ts";
 import { checkHostName } from "./host.ts";
 import { isPortAllowed } from "./port.ts";
 

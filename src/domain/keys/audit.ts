@@ -1,5 +1,5 @@
 /** The audit log: who asked for what change, and what came of it. Never what the change held: no secret, no payload. */
-import type { ErrorCode } from "./errors.ts";
+import type { ErrorCode } from "../errors.ts";
 
 /** A route that changes something, or shows a secret, names one of these. Publishes are not audited. */
 export const AUDIT_ACTIONS = [

@@ -1,6 +1,6 @@
 /** One pass over a JSON text, without recursion and without building its values: what is not outlined costs no memory. */
 import { isUtf8 } from "node:buffer";
-import { WebhookdError, type FieldCode } from "./errors.ts";
+import { WebhookdError, type FieldCode } from "../errors.ts";
 import { JsonKeys, keyName } from "./json-keys.ts";
 import { endOfLiteral, endOfNumber, endOfString, LONE_SURROGATE, skipSpace } from "./json-token.ts";
 

@@ -1,6 +1,6 @@
 /** An event: one thing that happened. Immutable; its body bytes are fixed at publish and the same on every attempt. */
 import type { Idempotency } from "./idempotency.ts";
-import { formatInstant } from "./instant.ts";
+import { formatInstant } from "../time/instant.ts";
 import type { TraceContext } from "./trace-context.ts";
 
 export interface EventDraft {

@@ -2,7 +2,7 @@
  * Strict JSON over bytes: RFC 8259 in UTF-8 without a byte-order mark, unique keys, no lone surrogates, bounded depth and
  * number of values. Numbers keep their text: who needs the caller's bytes takes the spans, not the parsed values.
  */
-import { WebhookdError } from "./errors.ts";
+import { WebhookdError } from "../errors.ts";
 import { JsonScan, type JsonLimits, type JsonNode, type JsonOptions, type Span } from "./json-scan.ts";
 import { skipSpace } from "./json-token.ts";
 

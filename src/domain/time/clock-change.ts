@@ -1,5 +1,5 @@
 /** The wall clock was set, and due times that were reckoned by it must follow. */
-import { delayBefore, type Ladder } from "./ladder.ts";
+import { delayBefore, type Ladder } from "../deliveries/ladder.ts";
 
 export interface ClockChange {
   /**

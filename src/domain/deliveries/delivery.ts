@@ -12,7 +12,7 @@
  */
 import type { Outcome, Trigger } from "./attempt.ts";
 import { nextDelay, type Ladder } from "./ladder.ts";
-import type { TraceContext } from "./trace-context.ts";
+import type { TraceContext } from "../events/trace-context.ts";
 import { askedDelay } from "./retry-after.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled";

@@ -1,6 +1,6 @@
 /** The token of an API key: `whk_`, the key's 26 id characters, `_`, and 32 random bytes as 52 characters. Shown once. */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { decodeBytes, encodeBytes, isId } from "./id.ts";
+import { decodeBytes, encodeBytes, isId } from "../id.ts";
 
 const LENGTH = "whk_".length + 26 + 1 + 52;
 

@@ -1,5 +1,5 @@
 /** Which host names an endpoint may have. Names are judged by spelling alone: registration asks no DNS. */
-import type { FieldCode } from "./errors.ts";
+import type { FieldCode } from "../errors.ts";
 
 export interface HostFault {
   readonly code: FieldCode;

@@ -1,6 +1,6 @@
 /** What makes a request known when it comes again: `docs/interface.md` §2. */
 import { createHash } from "node:crypto";
-import { WebhookdError } from "./errors.ts";
+import { WebhookdError } from "../errors.ts";
 
 /** A caller's name for one thing to be done once. */
 export interface Idempotency {
