@@ -198,7 +198,7 @@ export class Dispatcher implements Deliveries {
   }
 
   pause(): Promise<void> {
-    this.#memory.halts.begin("operator", "the brake is on", this.#parts.clock.now());
+    this.#memory.halts.begin("operator", "all sending is paused", this.#parts.clock.now());
     // Even if all was paused before: a probe may have been on its way.
     return this.#executor.sending.pause();
   }

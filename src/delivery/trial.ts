@@ -31,7 +31,10 @@ export class Trial {
   async run(suspects: readonly Suspect[]): Promise<void> {
     const { log, store } = this.#parts;
     const { halts } = this.#executor.memory;
-    log.warn({ suspects: suspects.length }, "the process died while these were sent; each goes alone first");
+    log.warn(
+      { suspects: suspects.length },
+      "the process died while these were being sent; each is now sent alone, before anything else",
+    );
     halts.onTrial = true;
     for (const { claim, interruptions } of suspects) {
       const { delivery, trigger } = claim;

@@ -78,8 +78,8 @@ describe("webhookd deliveries attempt", () => {
 
   it.each([
     [
-      { ...aHalt, reason: "operator" as const, detail: "the brake was put on by socket: bank maintenance" },
-      "Not attempted yet: the brake was put on by socket: bank maintenance. To resume: webhookd resume.",
+      { ...aHalt, reason: "operator" as const, detail: "all sending was paused by socket: bank maintenance" },
+      "Not attempted yet: all sending was paused by socket: bank maintenance. To resume: webhookd resume.",
     ],
     [aHalt, `Not attempted yet: ${aHalt.detail}.`],
   ])("says at once why none is made: %j", async (halt, told) => {

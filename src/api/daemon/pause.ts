@@ -134,5 +134,5 @@ export function presentPause({ reason, by, at, saved = true }: CurrentPause) {
 /** The brake's own words are those of whoever put it on. */
 export function presentHalt({ reason, since, detail }: CurrentHalt, pause: CurrentPause | null) {
   if (reason !== "operator" || pause === null) return { reason, since: formatInstant(since), detail };
-  return { reason, since: formatInstant(pause.at), detail: `the brake was put on by ${pause.by}: ${pause.reason}` };
+  return { reason, since: formatInstant(pause.at), detail: `all sending was paused by ${pause.by}: ${pause.reason}` };
 }

@@ -123,8 +123,8 @@ export function requireWhole(patch: EndpointPatch, { damaged, headerNames }: End
   const missing = (damaged?.parts ?? []).filter((part) => !isMended(part, patch, headerNames));
   if (missing.length === 0) return;
   const detail = missing.includes("headers")
-    ? `headers cannot be read; give each of them anew, or null: ${headerNames.join(", ")}`
-    : `${missing.join(", ")} cannot be read; give ${missing.length === 1 ? "it" : "them"} anew in the same change`;
+    ? `headers cannot be read; set each of them again, or null: ${headerNames.join(", ")}`
+    : `${missing.join(", ")} cannot be read; set ${missing.length === 1 ? "it" : "them"} again in the same change`;
   throw new WebhookdError("endpoint_damaged", detail);
 }
 

@@ -91,7 +91,7 @@ export const TenantParameter = textParameter(
   "tenant",
   "With a key for every tenant: the tenant to act for. Any other key may only name its own.",
   TENANT,
-  "is no tenant's name",
+  "is not a tenant name",
 );
 
 /** Where something new belongs. */

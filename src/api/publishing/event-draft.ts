@@ -109,7 +109,8 @@ function draftOf(
   const data = field(members, "data", "object", pointer, faults);
   const createdAt = createdAtOf(body, members, pointer, rules.now, faults);
   const tenant = text(body, optional(members, "tenant", "string", pointer, faults));
-  if (tenant !== undefined && !isTenant(tenant)) faults.add(`${pointer}/tenant`, "forbidden_char", "no tenant's name");
+  if (tenant !== undefined && !isTenant(tenant))
+    faults.add(`${pointer}/tenant`, "forbidden_char", "is not a tenant name");
   const key = members.has("idempotency_key") ? keyOf(body, members, pointer, faults) : idempotencyKey;
   if (type === undefined || data === undefined || faults.some) return null;
   const span = body.subarray(data.start, data.end);

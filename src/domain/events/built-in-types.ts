@@ -141,7 +141,7 @@ const RESERVED = "webhookd.";
 
 /** Why a configuration may not add a type of this name, as the end of a sentence; null if it may. */
 export function nameFault(name: string): string | null {
-  if (!NAME.test(name)) return "is no name for an event type: words of letters, digits, _ and -, parted by dots";
+  if (!NAME.test(name)) return "is not an event type name: use words of letters, digits, _ and -, separated by dots";
   if (name.startsWith(RESERVED)) return `begins with ${RESERVED}, which is kept for the daemon's own events`;
   return BUILT_IN_TYPES.some((type) => type.name === name) ? "is built in and cannot be redefined" : null;
 }
@@ -150,7 +150,7 @@ export function nameFault(name: string): string | null {
 export function catalogue(extra: Iterable<EventType> = []): Map<string, EventType> {
   const types = new Map(BUILT_IN_TYPES.map((type) => [type.name, type]));
   for (const type of extra) {
-    const fault = nameFault(type.name) ?? (types.has(type.name) ? "is there twice" : null);
+    const fault = nameFault(type.name) ?? (types.has(type.name) ? "is defined twice" : null);
     if (fault !== null) throw new RangeError(`the event type ${type.name} ${fault}`);
     types.set(type.name, type);
   }

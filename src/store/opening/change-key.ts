@@ -119,7 +119,7 @@ function requireThere(file: string): string {
   if (existsSync(file)) return file;
   throw new StoreRefused(
     1,
-    `there is no ${file}: what is sealed cannot be sealed anew without it`,
+    `there is no ${file}: without it, what is sealed cannot be sealed with another key`,
     "put the copy back; if there is none: webhookd restore --key-only BACKUP --seal-with FILE, else webhookd secrets reissue",
   );
 }

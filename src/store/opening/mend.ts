@@ -58,7 +58,7 @@ export async function mendIfDamaged(opened: Opened): Promise<boolean> {
     const { pages, of } = looked;
     log?.info?.(
       { pages, of, damaged: looked.damaged.size },
-      "the last process did not stop cleanly: looked at its pages",
+      "the last process did not stop cleanly: checked the pages of its database",
     );
     if (looked.damaged.size === 0) return false;
   }

@@ -214,7 +214,7 @@ const LOG_LEFT =
   "the write-ahead log that was left cannot be emptied now; a power cut may take what is acknowledged until it can: see to the disk";
 
 const FULL =
-  "the disk is full: not even a small file can be made. This start lives from its reserve; free some space or files (df -h, df -i), and webhookd goes on by itself";
+  "the disk is full: not even a small file can be made. This start uses its reserve; free some space or files (df -h, df -i), and webhookd goes on by itself";
 
 const TOOK_UP =
   "the database is a backup that was copied here: it starts paused, look at what is due before `webhookd resume`";

@@ -55,14 +55,14 @@ it("every reason why nothing is sent is there, and the names of them all are bes
   const since = Date.parse("2026-11-20T09:55:00.000Z");
   await api.store.operations.pause({ reason: "a flood", by: "socket", at: since });
   api.halts = [
-    { reason: "operator", since: since + 1, detail: "the brake is on" },
+    { reason: "operator", since: since + 1, detail: "all sending is paused" },
     { reason: "unreachable", since, detail: "no DNS resolver could be reached" },
   ];
   const at = "2026-11-20T09:55:00.000Z";
   expect((await api.get("/v1/status")).body).toMatchObject({
     state: "ready",
     not_sending: [
-      { reason: "operator", since: at, detail: "the brake was put on by socket: a flood" },
+      { reason: "operator", since: at, detail: "all sending was paused by socket: a flood" },
       { reason: "unreachable", since: at, detail: "no DNS resolver could be reached" },
     ],
   });

@@ -155,7 +155,7 @@ describe("a tenant that the query names", () => {
     expect((await api.post("/v1/keys?tenant=acme", { scopes: ["read"], tenant: "acme" })).status).toBe(201);
   });
 
-  it("is refused when it is no tenant's name, whatever the body says", async () => {
+  it("is refused when it is not a tenant name, whatever the body says", async () => {
     for (const [path, body] of [
       ["/v1/keys", { scopes: ["read"], tenant: "acme" }],
       [EVENTS, { ...event, tenant: "acme" }],
