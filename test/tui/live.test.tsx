@@ -123,7 +123,7 @@ it("rotates a secret with an overlap, and completes it", async () => {
   expect(await secrets()).toMatchObject({ signing_secret: first, next_signing_secret: next });
   await leave(terminal);
   terminal.type("S");
-  await shows("complete: it takes over now");
+  await shows("complete: the next secret takes over now");
   terminal.type("c");
   await shows("the next secret has taken over");
   expect(await secrets()).toEqual({ signing_secret: next });

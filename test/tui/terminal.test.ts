@@ -60,9 +60,9 @@ inTerminal("a terminal", () => {
     }
     await terminal.press("C-z");
     await terminal.until(/Stopped[^]*\$\s*$/);
-    await terminal.command("clear; kill %1; fg");
-    // The shell names what it brings back; a word typed before would be read by that.
-    await terminal.until(/ tui --socket [^]*\n\$\s*$/);
+    // Said by the shell itself: a word that is typed before would be read by what it brings back.
+    await terminal.command("clear; kill %1; fg; code=$?; echo over; (exit $code)");
+    await terminal.until(/^over$/m);
     await dashboard.isOver(143);
   });
 
