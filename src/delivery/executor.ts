@@ -237,7 +237,7 @@ export class Executor {
     const { log, store, watchers } = this.#parts;
     for (const attempt of attempts) {
       const level = attempt.outcome.outcome === "succeeded" ? "debug" : "info";
-      if (!log.isLevelEnabled(level)) continue;
+      if (attempt.isRetried || !log.isLevelEnabled(level)) continue;
       log[level](attemptFields(attempt, this.memory.endpoints.tenantOf(attempt.claim.endpoint)), "delivery.attempted");
     }
     this.#recording++;

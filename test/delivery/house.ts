@@ -5,7 +5,7 @@ import { Signer } from "../../src/delivery/send/signer.ts";
 import { Sender, type SenderParts } from "../../src/delivery/send/sender.ts";
 import type { Outcome } from "../../src/domain/deliveries/attempt.ts";
 import { SPECIFIED_LADDER } from "../../src/domain/deliveries/ladder.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog, type Log } from "../../src/log.ts";
 import type { Store } from "../../src/store/store.ts";
 
 export interface HouseParts {
@@ -16,17 +16,18 @@ export interface HouseParts {
   readonly onStart?: SenderParts["onStart"];
   readonly loadedBytes?: number;
   readonly maxInFlight?: number;
+  readonly log?: Log;
 }
 
 /** The real dispatcher and sender on that store; the network is the test's. */
 export function dispatcherOn(parts: HouseParts): Dispatcher {
-  const { store, clock, post, onStart, loadedBytes = 64 * 1024 * 1024, maxInFlight = 4096 } = parts;
+  const { store, clock, post, onStart, loadedBytes = 64 * 1024 * 1024, maxInFlight = 4096, log = silentLog } = parts;
   return new Dispatcher({
     store,
     clock,
     ladder: SPECIFIED_LADDER,
     timeoutMs: 10_000,
-    log: silentLog,
+    log,
     loadedBytes,
     onFault: (error) => {
       throw error;

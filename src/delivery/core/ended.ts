@@ -60,13 +60,14 @@ export function decided(
   attempt: Omit<EndedAttempt, "verdict">,
   endedAt: number,
   now: Now,
+  isRetried = false,
 ): DecidedAttempt {
   const at = now.wall - Math.floor(now.monotonic - endedAt);
   const verdict = settle(attempt.claim, attempt.outcome, ladder, at, maxRetryAfter);
   const { epoch } = dueMoves;
   // What stays as it was moves with the clock like all the rest.
   if (dueMoves.pending.length > 0 && verdict.status !== "unchanged") dueMoves.noteWrite(attempt.claim, epoch);
-  return { ...attempt, verdict, epoch, endedAt };
+  return { ...attempt, verdict, epoch, endedAt, isRetried };
 }
 
 function act(memory: Memory, judgement: Judgement, now: Now, effects: Effects): void {

@@ -43,7 +43,7 @@ export function notRecorded(memory: Memory, attempts: readonly DecidedAttempt[],
 export function recordAgain(memory: Memory, now: Now): Effects {
   const effects = new Effects();
   for (const { claim, url, startedAt, secretVersion, outcome, endedAt } of memory.unrecorded) {
-    effects.record.push(decided(memory, { claim, url, startedAt, secretVersion, outcome }, endedAt, now));
+    effects.record.push(decided(memory, { claim, url, startedAt, secretVersion, outcome }, endedAt, now, true));
   }
   memory.unrecorded = [];
   return effects;

@@ -20,4 +20,6 @@ export interface EndedClaim {
 export interface DecidedAttempt extends EndedAttempt {
   readonly epoch: number;
   readonly endedAt: number;
+  /** The disk did not take it before, so the log has it already. */
+  readonly isRetried: boolean;
 }
