@@ -17,7 +17,7 @@ function listed(summary: string, load: () => Promise<Command>): Listed {
 export const COMMANDS = {
   serve: listed("Run the daemon", async () => (await import("./daemon/serve.ts")).serve),
   status: listed(
-    "Show how the daemon and its deliveries are doing; exits 0 while it takes publishes, else 8",
+    "Show how the daemon and its deliveries are doing; exits 0 while it accepts events, else 8",
     async () => (await import("./daemon/status.ts")).status,
   ),
   pause: listed(
@@ -106,7 +106,7 @@ export const COMMANDS = {
     async () => (await import("./attempts/show.ts")).attemptsShow,
   ),
   failures: listed(
-    "Show what fails, by endpoint and cause, and what to do about it",
+    "Show what is failing, by endpoint and cause, and what to do about it",
     async () => (await import("./failures/failures.ts")).failures,
   ),
   replay: listed(

@@ -11,7 +11,7 @@ export function troublesOf({ not_sending: halts = [] }: Partial<Pick<Status, "no
 }
 
 export function troubleText({ reason, since, detail }: Halt, now: number): string {
-  const lasting = `for ${span(Math.max(0, (now - Date.parse(since)) / 1000))}`;
+  const lasting = `(for ${span(Math.max(0, (now - Date.parse(since)) / 1000))} so far)`;
   const what = reason === "shortage" ? "not all attempts can be made" : "nothing can be sent";
   return `${what} ${lasting}: ${detail}. No delivery loses an attempt over it`;
 }

@@ -13,7 +13,7 @@ export const pause = command({
     const { paused } = await connect(args, io).call("pauseDaemon", { body: { reason: args.reason } });
     if (args.json) sayJson(io, { paused });
     else {
-      say(io, `Sending is paused since ${paused.at} by ${paused.by}: ${paused.reason}`);
+      say(io, `Sending has been paused since ${paused.at} by ${paused.by}: ${paused.reason}`);
       if (paused.reason !== args.reason) note(io, "It was already paused; the earlier reason is kept.");
       if (paused.saved !== false)
         say(io, "No attempt starts, even after a restart; events are still accepted. To resume: webhookd resume");

@@ -17,13 +17,13 @@ const WAIT_MS = 30_000;
 const POLL_MS = 200;
 
 const ARGS = {
-  wait: { type: "boolean", description: "Wait up to 30 s until it takes publishes, even if it is not up yet" },
+  wait: { type: "boolean", description: "Wait up to 30 s for it to accept events, even if it is not up yet" },
   brief: { type: "boolean", description: "Show only the daemon, as probes need it, and skip deliveries" },
   watch: {
     type: "string",
     bare: "2s",
     valueHint: "DURATION",
-    description: "Repeat at this interval; without a duration every 2s",
+    description: "Repeat at this interval; every 2s if none is given",
   },
   "fail-on": {
     type: "string",

@@ -24,7 +24,7 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
   if (paused !== null) {
     yield warn("attempts", `paused since ${paused.at} by ${paused.by}: ${paused.reason}`, "webhookd resume");
   } else if (troubles.length === 0 && oldest !== null && now - Date.parse(oldest) > LATE_MS) {
-    yield warn("attempts", `a delivery is overdue since ${oldest}`, "look at webhookd failures and the log");
+    yield warn("attempts", `a delivery has been overdue since ${oldest}`, "look at webhookd failures and the log");
   }
   yield* damagedFindings(status);
   if (typeof status.database.wal_trouble === "string") {

@@ -64,5 +64,5 @@ function whose({ tenant, uid, url, description }: Endpoint): string {
     ...(uid === null ? [] : [`uid ${uid}`]),
     ...(description === "" ? [] : [description]),
   ];
-  return `the people of ${url} (${more.join(", ")}).`;
+  return `the people who run ${url} (${more.join(", ")}).`;
 }

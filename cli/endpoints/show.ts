@@ -54,7 +54,7 @@ function show(endpoint: EndpointWithHealth, io: Io): void {
   const { health } = endpoint;
   const last = (instant: string | null) => (instant === null ? "never" : `${instant}, ${ago(instant, io.now())}`);
   const waits = `${grouped(health.pending)} pending, ${grouped(health.held)} held, ${grouped(health.failed)} failed`;
-  const inARow = health.consecutive_failures === 0 ? "" : `; ${grouped(health.consecutive_failures)} in a row since`;
+  const inARow = health.consecutive_failures === 0 ? "" : `; ${grouped(health.consecutive_failures)} in a row`;
   say(io, `${endpoint.id}  ${stateOf(endpoint)}  ${endpoint.url}`);
   const { damaged } = endpoint;
   sayFields(io, [

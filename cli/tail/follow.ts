@@ -129,7 +129,7 @@ export class Following {
     }
     const whole = looked < MOST_MISSED;
     const limit = whole ? "" : `, among the latest ${MOST_MISSED} deliveries`;
-    const text = `reconnected; what happened since ${new Date(seenAt).toISOString()} is no longer known one by one. ${count(changed.length, "delivery has", "deliveries have")} changed${limit}; they are shown as they are now`;
+    const text = `reconnected; the individual changes since ${new Date(seenAt).toISOString()} are no longer known. ${count(changed.length, "delivery has", "deliveries have")} changed${limit}; they are shown as they are now`;
     yield note(text, { kind: "reload", since: new Date(seenAt).toISOString(), shown: changed.length, whole });
     yield* this.#list(changed);
   }
@@ -152,7 +152,7 @@ function reconnected(missed: readonly (Change | Counts)[]): Note {
     one.kind === "counts" ? one.data.data.reduce((sum, { count }) => sum + count, 0) : 1,
   );
   const number = counts.reduce((sum, count) => sum + count, 0);
-  return note(`reconnected; the ${number} missed follow`, { kind: "reconnected", missed: number });
+  return note(`reconnected; what was missed follows (${number})`, { kind: "reconnected", missed: number });
 }
 
 function note(text: string, data: Note["data"]): Note {

@@ -2,13 +2,13 @@ import { isLive, nameOf, SETTINGS, writeSetting, type Settings } from "./schema.
 
 const WIDTH = 112;
 
-const HEAD = `# webhookd. Every setting is at its default. Flags override WEBHOOKD_<SECTION>_<KEY> variables (lists with commas), and
-# those override this file. Unknown keys are errors. Durations: 100ms 30s 2m 1h. Sizes: 256KiB 64MiB. Relative paths
-# start in the directory of this file.
+const HEAD = `# webhookd. Every setting is at its default. Flags override WEBHOOKD_<SECTION>_<KEY> variables (comma-separated for
+# lists), and those override this file. Unknown keys are errors. Durations: 100ms 30s 2m 1h. Sizes: 256KiB 64MiB.
+# Relative paths are relative to the directory of this file.
 `;
 
 const TAIL = `
-# Networks that only the endpoints of some tenants may be in; as many sections as you like. Re-read at SIGHUP.
+# Networks that only the endpoints of some tenants may be in; as many sections as you like. Re-read on SIGHUP.
 # [[egress.tenant]]
 # names = ["acme"]
 # allow_cidrs = ["10.20.0.0/16"]
@@ -28,7 +28,7 @@ export function renderConfig(settings: Settings): string {
   let section = "";
   for (const setting of SETTINGS) {
     if (setting.section !== section) lines.push("", `[${(section = setting.section)}]`);
-    const sentence = isLive(setting) ? `${setting.sentence} Re-read at SIGHUP.` : setting.sentence;
+    const sentence = isLive(setting) ? `${setting.sentence} Re-read on SIGHUP.` : setting.sentence;
     lines.push(...comment(sentence), `${setting.key} = ${writeSetting(setting, settings[nameOf(setting)])}`);
   }
   return `${lines.join("\n")}\n${TAIL}`;

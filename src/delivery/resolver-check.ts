@@ -17,7 +17,7 @@ export class ResolverCheck {
   /** Why they are of no use to anybody, or null. Stays unanswered after `cancel`. */
   async run(): Promise<string | null> {
     const why = await new Promise<string | null>((resolve) => {
-      const late = () => resolve(`this host's DNS resolvers answer nothing within ${PATIENCE_MS / 1000} s`);
+      const late = () => resolve(`this host's DNS resolvers gave no answer within ${PATIENCE_MS / 1000} s`);
       this.#cancelTimer = this.#clock.after(PATIENCE_MS, late);
       void this.#ask().then(resolve, () => resolve(null));
     });

@@ -130,7 +130,7 @@ function countersOf({ store }: MetricsParts): Family[] {
     },
     {
       name: "webhookd_attempt_duration_seconds",
-      help: "How long attempts took, from their start until they were decided.",
+      help: "How long attempts took, from their start until their outcome was known.",
       type: "histogram",
       samples: async () => {
         const { durations: counts, durationMs: sum } = await attempts();
@@ -174,10 +174,14 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
       return one(Math.max(0, now - (deliveries.oldestDueAt(now) ?? now)) / 1000);
     }),
     gauge("webhookd_in_flight", "Attempts on the wire.", () => one(deliveries.inFlight)),
-    gauge("webhookd_not_sending", "Whether nothing is sent, or less than could be, by reason.", () => {
-      const reasons = new Set(deliveries.halts.map(({ reason }) => reason));
-      return HALT_REASONS.map((reason) => ({ labels: { reason }, value: reasons.has(reason) ? 1 : 0 }));
-    }),
+    gauge(
+      "webhookd_not_sending",
+      "1 for each reason why nothing, or less than could be, is being sent; otherwise 0.",
+      () => {
+        const reasons = new Set(deliveries.halts.map(({ reason }) => reason));
+        return HALT_REASONS.map((reason) => ({ labels: { reason }, value: reasons.has(reason) ? 1 : 0 }));
+      },
+    ),
     gauge("webhookd_paused", "Whether all sending is paused.", () => one(deliveries.paused ? 1 : 0)),
     gauge("webhookd_store_bytes", "Size of the store's files.", async () => {
       const { databaseBytes, logBytes } = await store.operations.size();
@@ -202,7 +206,7 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
       "Whether the database was damaged and repaired, and the damaged file is still there.",
       async () => one((await store.operations.damage()) === null ? 0 : 1),
     ),
-    gauge("webhookd_build_info", "The version of webhookd and Node.", () => [
+    gauge("webhookd_build_info", "The versions of webhookd and Node.", () => [
       { labels: { version, node: process.version }, value: 1 },
     ]),
   ];
@@ -212,7 +216,7 @@ function gaugesOf(parts: MetricsParts, census: LatestCensus): Family[] {
 function failingOf({ store, clock }: MetricsParts, tenant: string | null): Family {
   return {
     name: "webhookd_endpoint_consecutive_failures",
-    help: `Consecutive failures of the ${FAILING_LIMIT} endpoints that have failed most.`,
+    help: `Consecutive failures of the ${FAILING_LIMIT} endpoints that have failed most often in a row.`,
     type: "gauge",
     samples: async () =>
       (await store.statistics.failing(tenant, clock.now(), FAILING_LIMIT)).map(({ endpoint, consecutiveFailures }) => {

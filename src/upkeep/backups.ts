@@ -92,5 +92,8 @@ export class Backups {
 }
 
 function shuttingDown(): WebhookdError {
-  return new WebhookdError("shutting_down", "the daemon is stopping, and gives the backup up; ask again when it runs");
+  return new WebhookdError(
+    "shutting_down",
+    "the daemon is stopping and has abandoned the backup; ask again once it is running",
+  );
 }

@@ -14,7 +14,7 @@ export interface SpaceWatchParts {
 }
 
 const FULL =
-  "the disk is full, or has less free than [data] disk_floor: publishes are answered 507. Free some space (df -h); webhookd takes them again by itself";
+  "the disk is full, or has less free than [data] disk_floor: publishes are answered with 507. Free some space (df -h); webhookd then accepts them again by itself";
 
 export class SpaceWatch {
   readonly #parts: SpaceWatchParts;
@@ -33,7 +33,7 @@ export class SpaceWatch {
     onSpace(space);
     this.#sayFull(space);
     const { trouble, freeBytes } = space;
-    if (trouble === null) this.#alarm.clear("the write-ahead log is no larger than it may be again");
+    if (trouble === null) this.#alarm.clear("the write-ahead log is back within its limit");
     else {
       if (!this.#isInTrouble) onTrouble(trouble);
       this.#alarm.raise(`${trouble}; look at the disk before it is full`, { free_bytes: freeBytes });

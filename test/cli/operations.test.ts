@@ -76,7 +76,7 @@ describe("webhookd pause and resume", () => {
     }));
     const io = new FakeIo();
     expect(await webhookd(io, "pause", "a flood", "--socket", daemon.socket)).toBe(EXIT.ok);
-    expect(io.out).toContain(`Sending is paused since ${aPause.at} by ${aPause.by}: ${aPause.reason}\n`);
+    expect(io.out).toContain(`Sending has been paused since ${aPause.at} by ${aPause.by}: ${aPause.reason}\n`);
     expect(await webhookd(io, "resume", "--socket", daemon.socket)).toBe(EXIT.ok);
     expect(io.out).toMatch(/Sending is resumed\.\n$/);
     expect(daemon.seen.map(({ method, path, body }) => [method, path, body])).toEqual([

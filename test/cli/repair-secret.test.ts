@@ -19,7 +19,7 @@ describe("webhookd doctor --repair-secret", () => {
       ["getEndpoint", "rotateSecret"],
       { overlap_seconds: 0 },
     ]);
-    expect(out).toContain(`Tell the people of ${anEndpoint.url} (tenant default, uid cus_7).\n`);
+    expect(out).toContain(`Tell the people who run ${anEndpoint.url} (tenant default, uid cus_7).\n`);
     expect(out).toContain(`webhookd endpoints secret ${id}\n`);
     expect(out).toContain(`Also damaged: headers. To repair: webhookd endpoints update ${id} --headers-from FILE\n`);
     expect(out + err).not.toContain("whsec_");

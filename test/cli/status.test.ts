@@ -70,7 +70,8 @@ describe("webhookd status", () => {
     const cut = await status({ status: { not_sending: [halt] } });
     expect(cut.code).toBe(EXIT.answer_is_no);
     expect(cut.io.out).toMatch(/^webhookd \S+: CANNOT SEND, up /);
-    const why = "nothing can be sent for 12s: no DNS resolver could be reached. No delivery loses an attempt over it";
+    const why =
+      "nothing can be sent (for 12s so far): no DNS resolver could be reached. No delivery loses an attempt over it";
     expect(cut.io.out).toContain(`\n  TROUBLE   ${why}\n`);
     expect(cut.io.out).not.toContain("sending   on");
     expect(cut.io.out).toMatch(/ {2}next {6}webhookd doctor\n$/);

@@ -146,7 +146,7 @@ describe("webhookd events tail", () => {
     const { io, lines, streamed } = await tail({ streams }, "-n", "0", "--exit-after", "4");
     expect(streamed[1]!.headers["last-event-id"]).toBe("life-7");
     expect(io.err).toBe(
-      "-- connection lost: the daemon ended the stream; reconnecting --\n-- reconnected; the 42 missed follow --\n",
+      "-- connection lost: the daemon ended the stream; reconnecting --\n-- reconnected; what was missed follows (42) --\n",
     );
     expect(lines[2]).toBe(`40 attempts more at ${ENDPOINT}: failed, timeout; too many at once to show each`);
     expect(lines).toHaveLength(4);
@@ -167,7 +167,7 @@ describe("webhookd events tail", () => {
     expect(io.err).toBe("");
     const human = await tail({ streams, lists }, "-n", "0", "--exit-after", "4");
     expect(human.io.err).toContain(
-      "is no longer known one by one. 2 deliveries have changed; they are shown as they are now --\n",
+      "are no longer known. 2 deliveries have changed; they are shown as they are now --\n",
     );
   });
 

@@ -45,7 +45,7 @@ async function onNetwork(hosts: readonly string[]) {
     network: {
       resolve,
       dial,
-      askResolvers: async () => (network.deaf ? "this host's DNS resolvers answer nothing" : null),
+      askResolvers: async () => (network.deaf ? "this host's DNS resolvers do not answer" : null),
     },
     settings: { EGRESS_PORTS: String(receiver.port) },
   });
@@ -159,8 +159,8 @@ describe("this host's own word is enough, though there is one receiver:", () => 
   it.each([
     ["no route", { noRoute: true }, "this host has no route to the receiver's network", 61],
     ["no resolver", { deaf: true, dns: ["ECONNREFUSED"] }, "no DNS resolver could be reached", 5],
-    ["a resolver that is silent", { deaf: true }, "this host's DNS resolvers answer nothing", 5],
-    ["a resolver that fails", { deaf: true, dns: ["ESERVFAIL"] }, "this host's DNS resolvers answer nothing", 5],
+    ["a resolver that is silent", { deaf: true }, "this host's DNS resolvers do not answer", 5],
+    ["a resolver that fails", { deaf: true, dns: ["ESERVFAIL"] }, "this host's DNS resolvers do not answer", 5],
   ])("%s", async (_, trouble, detail, seconds) => {
     const { daemon, network, receiver, pass, halts, log } = await onNetwork(["a.example.com"]);
     Object.assign(network, trouble);
@@ -180,7 +180,7 @@ describe("this host's own word is enough, though there is one receiver:", () => 
     await daemon.daemon.idle();
     expect(receiver.requests).toHaveLength(ids.length);
     expect(await halts()).toEqual([]);
-    const over = log.lines.find(({ message }) => message.includes("can be sent again"));
+    const over = log.lines.find(({ message }) => message.includes("can be reached again"));
     expect(over?.fields.lasted_ms).toBeGreaterThanOrEqual(1000 * seconds);
     expect((await daemon.attempts(ids[0]!)).map(({ number, outcome }) => [number, outcome])).toEqual([
       [1, "succeeded"],

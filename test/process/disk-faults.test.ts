@@ -113,7 +113,7 @@ describe.skipIf(preload === "")("a disk that takes nothing into the database", (
     disk.set("write webhookd.db ENOSPC");
     acked.push(...(await grow(daemon, WAL_LIMIT_BYTES)));
 
-    const isAlarm = ({ msg }: Record<string, unknown>) => /^the write-ahead log has .* grows/.test(String(msg));
+    const isAlarm = ({ msg }: Record<string, unknown>) => /^the write-ahead log has .* is growing/.test(String(msg));
     await daemon.process.json(isAlarm);
     expect((await statusOf(daemon)).database.wal_trouble).toMatch(/grows: nothing can be moved into the database/);
     expect(await readiness(daemon)).toEqual([200, "log_growing"]);
@@ -124,7 +124,7 @@ describe.skipIf(preload === "")("a disk that takes nothing into the database", (
 
     disk.set();
     acked.push(delivered, await daemon.publish());
-    await daemon.process.json(({ msg }) => msg === "the write-ahead log is no larger than it may be again");
+    await daemon.process.json(({ msg }) => msg === "the write-ahead log is back within its limit");
     expect((await statusOf(daemon)).database).toMatchObject({ wal_trouble: null });
     expect(await readiness(daemon)).toEqual([200, null]);
     expect(await growingMetric(daemon)).toBe("0");

@@ -3,7 +3,8 @@ import { silentLog, type Log } from "../../src/log.ts";
 import { SpaceWatch } from "../../src/upkeep/space.ts";
 import { ManualClock } from "../harness/clock.ts";
 
-const GROWS = "the write-ahead log has 65 MiB and grows: nothing can be moved into the database (disk I/O error)";
+const GROWS =
+  "the write-ahead log has reached 65 MiB and is growing: nothing can be moved into the database (disk I/O error)";
 
 /** Looks as the schedule does, every 2 s, while the log is in this trouble or in none. */
 function aWatch() {
@@ -46,7 +47,7 @@ describe("the watch over the disk", () => {
   it("tells of a log that grows once a minute, alerts once for each trouble, and says when it is over", async () => {
     const { look, said, alerted } = aWatch();
     const error = `error: ${GROWS}; look at the disk before it is full`;
-    const info = "info: the write-ahead log is no larger than it may be again";
+    const info = "info: the write-ahead log is back within its limit";
     await look(GROWS, 180);
     expect(said).toEqual([error, error, error]);
     expect(alerted).toEqual([GROWS]);

@@ -94,7 +94,7 @@ export const VIEWS: readonly Binding[] = [
     label: "go to a screen, an id or a filter",
     run: (state) => only(openLine(state, "jump")),
   },
-  { keys: ["ctrl+r"], show: "^r", label: "read again, or connect now", run: refresh },
+  { keys: ["ctrl+r"], show: "^r", label: "reload, or reconnect now", run: refresh },
   {
     keys: ["ctrl+l"],
     show: "^l",

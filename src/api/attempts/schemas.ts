@@ -31,7 +31,7 @@ export const Attempt = titled(
     error: described(v.nullable(v.picklist(ATTEMPT_ERRORS)), "Why it failed; null when it succeeded."),
     body_error: described(
       v.nullable(v.picklist(["timeout", "connection_closed", "bad_response"])),
-      "Trouble with the response body after the status had decided the attempt. It changes nothing.",
+      "A problem with the response body, after the status had already decided the outcome. The outcome stays as it is.",
     ),
     detail: described(v.string(), "One sentence for people."),
     remote_address: v.nullable(v.string()),

@@ -13,7 +13,7 @@ export const getHealth: Operation = {
   id: "getHealth",
   tag: "Daemon",
   summary: "Check that the process answers",
-  replies: { 200: aWord("It does.", "ok") },
+  replies: { 200: aWord("The process answers.", "ok") },
 };
 
 export const getReadiness: Operation = {
@@ -23,8 +23,8 @@ export const getReadiness: Operation = {
   description:
     "It is not about sending: a daemon that cannot reach receivers takes publishes, keeps them and stays `ready`. Then the header `X-Webhookd-Not-Sending` names the reasons, as `not_sending` of `GET /v1/status` does; otherwise it is absent. The header `X-Webhookd-Storage` names trouble with the store that does not stop publishes yet: `damaged` after the database was repaired, `log_growing` while the write-ahead log cannot be emptied and fills the disk.",
   replies: {
-    200: aWord("They are.", "ready"),
-    503: aWord("They are not, and why.", "draining", "disk_full", "store_unavailable"),
+    200: aWord("Publishes are taken.", "ready"),
+    503: aWord("Publishes are not taken; the body says why.", "draining", "disk_full", "store_unavailable"),
   },
 };
 

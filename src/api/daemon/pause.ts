@@ -91,7 +91,7 @@ export function pauseRoutes({ store, deliveries, log }: ApiParts): Route[] {
       shown,
       shown.saved
         ? "paused: no attempt starts until somebody resumes"
-        : "paused, but the disk does not take it: no attempt starts until somebody resumes, and a restart forgets it",
+        : "paused, but the disk is too full to save this: no attempt starts until somebody resumes, and a restart forgets it",
     );
     // Where the disk takes nothing, the log says who did it.
     return { ...json(200, { paused: shown }), ...(!shown.saved && { isAudited: false }) };

@@ -73,7 +73,7 @@ export const Status = titled(
       wal_bytes: Count,
       wal_trouble: described(
         v.nullable(v.string()),
-        "Why the write-ahead log grows, in a sentence; null while it does not. It fills the disk until that is fixed.",
+        "Why the write-ahead log is growing, in a sentence; null while it is not. It keeps filling the disk until that is fixed.",
       ),
     }),
     damaged_database: described(
@@ -96,7 +96,7 @@ export const Status = titled(
           v.object({ endpoint: id("ep"), tenant: Tenant, url: v.string(), parts: DamagedParts, reason: DamagedReason }),
         ),
       }),
-      "Endpoints of which something cannot be read, up to twenty of them by id. Nothing is sent to them until that is repaired.",
+      "Endpoints that cannot be read in full, at most twenty of them. Nothing is sent to them until they are repaired.",
     ),
     departures: described(
       v.array(v.string()),

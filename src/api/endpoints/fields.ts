@@ -200,7 +200,7 @@ const LAST = [
     wire: "damaged",
     shape: described(
       v.nullable(v.object({ parts: DamagedParts, reason: DamagedReason })),
-      "What of the endpoint the store can no longer read; null if all is well. Until it is repaired nothing is sent, and its deliveries wait.",
+      "Which parts of the endpoint the store can no longer read; null if all is well. Until it is repaired nothing is sent, and its deliveries wait.",
     ),
     show: ({ damaged }) => damaged,
     example: null,

@@ -60,14 +60,15 @@ export function headerFaults(headers: Readonly<Record<string, unknown>>, signatu
   for (const name of names) {
     const detail = headerFault(name.toLowerCase(), headers[name], signatureHeader.toLowerCase());
     if (detail !== null) faults.push({ name, detail });
-    if (seen.has(name.toLowerCase())) faults.push({ name, detail: "is given twice; case does not tell headers apart" });
+    if (seen.has(name.toLowerCase()))
+      faults.push({ name, detail: "is given twice; header names that differ only in case are the same" });
     seen.add(name.toLowerCase());
   }
   return faults;
 }
 
 function headerFault(name: string, value: unknown, signatureHeader: string): string | null {
-  if (!TOKEN.test(name)) return "is no header name";
+  if (!TOKEN.test(name)) return "is not a header name";
   // Receivers behind CGI and its like read both as one.
   const read = name.replaceAll("_", "-");
   const isDenied = [name, read].some((one) => DENIED_HEADERS.has(one)) || read === signatureHeader.replaceAll("_", "-");

@@ -55,7 +55,7 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
   const given = read(parts, call, tenant);
   const { uid } = checked(uidSchema, { uid: name });
   if (given.uid !== undefined && given.uid !== uid) {
-    const detail = "is another one than the path names: leave it out";
+    const detail = "is not the one that the path names: leave it out";
     throw validationFailed([{ pointer: "/uid", code: "conflicting_fields", detail }]);
   }
   const signingSecret = newSigningSecret(random(32));

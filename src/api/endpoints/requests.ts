@@ -92,7 +92,7 @@ export function changeSchema(rules: RegistrationRules) {
       v.partialCheck(
         [["enabled"], ["held"]],
         ({ enabled, held }) => held === undefined || enabled === true,
-        "conflicting_fields: goes with enabled: true alone",
+        "conflicting_fields: is allowed only with enabled: true",
       ),
       ["held"],
     ),

@@ -173,7 +173,7 @@ async function chosenType(parts: ApiParts, query: Query, tenant: string | null):
   const parameter = query.has("event_type") ? ChosenTypeBefore : ChosenType;
   const type = parameter.read(query);
   if (type !== (ChosenType.read(query) ?? type)) {
-    throw invalidQuery(parameter.name, "is another one than type says: give type alone", "conflicting_fields");
+    throw invalidQuery(parameter.name, "differs from type: give type alone", "conflicting_fields");
   }
   const unknown = await unknownName(parts, tenant, { type });
   if (unknown !== null) throw invalidQuery(parameter.name, unknown.detail, unknown.code);
@@ -205,7 +205,7 @@ export function registered(endpoint: Endpoint, signingSecret: string): Reply {
 /** Header values are credentials as often as not: to set one takes the scope that shows secrets. Null takes one away. */
 export function requireForValues(principal: Principal, headers: Readonly<Record<string, unknown>>): void {
   if (allows(principal, "secrets") || Object.values(headers).every((value) => value === null)) return;
-  throw new WebhookdError("forbidden", 'header values take a key with the scope "secrets" as well');
+  throw new WebhookdError("forbidden", 'setting header values takes a key that also has the scope "secrets"');
 }
 
 /** Whoever moves an endpoint to another host is sent its header values there: that shows them as well as a read would. */
@@ -213,7 +213,7 @@ function requireForMove(principal: Principal, before: EndpointSettings, after: E
   if (allows(principal, "secrets") || Object.keys(after.headers).length === 0) return;
   if (new URL(after.url).origin === URL.parse(before.url)?.origin) return;
   const detail =
-    'its header values would go to another host: take them away, or use a key with the scope "secrets" as well';
+    'its header values would go to another host: remove them, or use a key that also has the scope "secrets"';
   throw new WebhookdError("forbidden", detail);
 }
 

@@ -19,7 +19,7 @@ export const Health = titled(
     consecutive_failures: described(Count, "Failed attempts since the last success, or since it was enabled."),
     pending: described(
       Some,
-      "Deliveries that are pending now, counted up to the maximum. The same holds for the next two.",
+      "Deliveries that are pending now, counted up to the maximum; `held` and `failed` are counted the same way.",
     ),
     held: Some,
     failed: Some,

@@ -30,7 +30,7 @@ const Include = textParameter(
   "include",
   "What to add to the summary of each event: `data`, `deliveries` or `data,deliveries`.",
   /^(?:data|deliveries)(?:,(?:data|deliveries))*$/,
-  "is data, deliveries or data,deliveries",
+  "must be data, deliveries or data,deliveries",
 );
 const FILTERS = [Status, Type, DeliveredTo, ...RESULT, ...PERIOD, Test, Include];
 

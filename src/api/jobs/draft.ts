@@ -23,7 +23,7 @@ const At = v.pipe(
 const idOf = (prefix: "ep" | "evt") =>
   v.pipe(
     v.string(),
-    v.check((text) => isId(prefix, text), `invalid_type: is no id of the form ${prefix}_…`),
+    v.check((text) => isId(prefix, text), `invalid_type: is not an id of the form ${prefix}_…`),
     v.metadata({ pattern: idPattern(prefix).source }),
   );
 
@@ -51,7 +51,7 @@ const Filter = v.pipe(
     error: v.optional(described(v.picklist(ATTEMPT_ERRORS), "Of the last attempt.")),
     status_code: v.optional(
       described(
-        v.pipe(v.string(), v.regex(/^[1-9](?:\d\d|xx)$/, "invalid_type: is a status code such as 503, or 5xx")),
+        v.pipe(v.string(), v.regex(/^[1-9](?:\d\d|xx)$/, "invalid_type: must be a status code such as 503, or 5xx")),
         "Of the last attempt: `503`, or `5xx` for all of 500 to 599.",
       ),
     ),
@@ -61,7 +61,7 @@ const Filter = v.pipe(
     missing: v.optional(
       described(
         v.boolean(),
-        "Back-fills one `endpoint` with events of the types that it chose and of which it has no delivery. Goes with " +
+        "Back-fills one `endpoint` with events of its types for which it has no delivery. Goes with " +
           "`replay`, `type`, `since` and `until`.",
       ),
       false,
@@ -80,7 +80,7 @@ const Filter = v.pipe(
       (filter) =>
         !filter.missing ||
         !(["status", "events", "error", "status_code"] as const).some((name) => filter[name] !== undefined),
-      "conflicting_fields: goes with type, endpoint, since and until alone",
+      "conflicting_fields: can be combined only with type, endpoint, since and until",
     ),
     ["missing"],
   ),
@@ -117,14 +117,14 @@ export const JobDraft = titled(
     v.forward(
       v.check(
         ({ action, filter }) => !filter.missing || action === "replay",
-        "conflicting_fields: goes with replay alone",
+        "conflicting_fields: is allowed only with the action replay",
       ),
       ["filter", "missing"],
     ),
     v.forward(
       v.check(
         ({ action, canary }) => !canary || action !== "cancel",
-        "conflicting_fields: nothing is tried of a cancel",
+        "conflicting_fields: cannot be combined with the action cancel",
       ),
       ["canary"],
     ),
@@ -141,7 +141,7 @@ export const ResumeRequest = titled(
       send_all: v.optional(described(v.literal(true), "Send all that is left, at the job's pace.")),
     }),
     v.forward(
-      v.check(({ canary, send_all: all }) => !(canary && all), "invalid_type: goes without canary"),
+      v.check(({ canary, send_all: all }) => !(canary && all), "invalid_type: cannot be combined with canary"),
       ["send_all"],
     ),
   ),

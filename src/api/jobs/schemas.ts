@@ -161,7 +161,7 @@ export const createJob: Operation = {
   example: aJobDraft,
   replies: {
     200: { description: "What the job would work on. Nothing was changed.", schema: JobPlan, example: aJobPlan },
-    202: { ...theJob("It runs."), headers: ["location"] },
+    202: { ...theJob("The job is running."), headers: ["location"] },
   },
   problems: ["plan_changed"],
 };
@@ -200,7 +200,7 @@ export const resumeJob: Operation = {
     "job the body makes no difference.",
   params,
   example: { canary: true },
-  replies: { 200: theJob("It runs.") },
+  replies: { 200: theJob("The job is running.") },
   problems: ["canary_failed", "job_ended"],
 };
 

@@ -121,7 +121,7 @@ export const createKey: Operation = {
   example: { name: aKey.name, scopes: aKey.scopes },
   replies: {
     201: {
-      description: "It can be used.",
+      description: "The key can be used.",
       schema: CreatedKey,
       example: { ...aKey, key: `whk_${aKey.id.slice(4)}_${"x".repeat(52)}` },
       headers: ["location"],

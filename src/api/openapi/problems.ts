@@ -48,7 +48,7 @@ const DETAILS: Record<ErrorCode, string> = {
   endpoint_limit: "this tenant has as many endpoints as it may have; delete one, or see [endpoints] max_per_tenant",
   rotation_in_progress: "a rotation is under way until 2026-11-21T09:55:00.000Z; complete or abandon it first",
   not_rotating: "no rotation is under way: there is no next secret",
-  already_created: "this idempotency key has created a key before, which is shown only once; revoke that one",
+  already_created: "this idempotency key already created an API key, which was shown only once; revoke that API key",
   canary_failed:
     'the canary to ep_06fbqxvx8r4m8q2v6ng0c3kz7t failed: the receiver answered 503; say how the job goes on: {"canary": true} tries one more, {"send_all": true} sends all that is left',
   job_ended: "it is done, so it cannot be changed any more; make a new job",
@@ -62,8 +62,8 @@ const DETAILS: Record<ErrorCode, string> = {
   unsupported_media_type: "send JSON in UTF-8, with content-type: application/json",
   misdirected: "this host name is not served here; see [server] allowed_hosts",
   validation_failed: "/url must begin with https://",
-  invalid_query: "limit is a number from 1 to 100",
-  idempotency_mismatch: "this idempotency key came with another request before; use a new one",
+  invalid_query: "limit must be a number from 1 to 100",
+  idempotency_mismatch: "this idempotency key was already used for a different request; use a new one for each request",
   rate_limited: "too many failed authentications from this address",
   headers_too_large: "the request target and headers are larger than 16 KiB",
   internal: "something went wrong on our side; the log has more under this request id",
@@ -78,7 +78,7 @@ const DETAILS: Record<ErrorCode, string> = {
 const FAULTS: Partial<Record<ErrorCode, FieldError>> = {
   invalid_json: { pointer: "/data/a", code: "duplicate_key", detail: "is given twice" },
   validation_failed: { pointer: "/url", code: "url_scheme", detail: "must begin with https://" },
-  invalid_query: { pointer: "?limit", code: "invalid_type", detail: "is a number from 1 to 100" },
+  invalid_query: { pointer: "?limit", code: "invalid_type", detail: "must be a number from 1 to 100" },
 };
 
 export function exampleOf(code: ErrorCode): JsonObject {

@@ -124,7 +124,7 @@ export function tenantToRead(principal: Principal, named: string | undefined): s
 /** The one that the query or the body names; throws `validation_failed` when they name two. */
 export function oneTenant(query: string | undefined, body: string | undefined, pointer: string): string | undefined {
   if (query === undefined || body === undefined || query === body) return body ?? query;
-  const detail = "is another one than ?tenant= names: give one of the two";
+  const detail = "is not the one that ?tenant= names: give only one of the two";
   throw validationFailed([{ pointer, code: "conflicting_fields", detail }]);
 }
 

@@ -21,7 +21,7 @@ const Cursor = textParameter(
   "cursor",
   "`next_cursor` of the page before, with the other parameters unchanged.",
   /^[\w.~-]{1,512}$/,
-  "is not one we gave out",
+  "did not come from this API",
 );
 
 /** The parameters that every list takes. */
@@ -76,7 +76,7 @@ function statusCodeParameter(name: string, description: string): Parameter<Statu
     name,
     description,
     /^[1-9](?:\d\d|xx)$/,
-    "is a status code such as 503, or a class such as 5xx",
+    "must be a status code such as 503, or a class such as 5xx",
   );
   return {
     ...text,

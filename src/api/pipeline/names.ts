@@ -16,7 +16,7 @@ import { unknownType, validationFailed } from "./validation.ts";
 /** An endpoint in a body, of whose delivery alone it is. The pattern is left to words: a published body never narrows. */
 export const OwedTo = v.pipe(
   v.string(),
-  v.check((text) => isId("ep", text), "invalid_type: is no id of the form ep_…"),
+  v.check((text) => isId("ep", text), "invalid_type: is not an id of the form ep_…"),
 );
 
 /** Throws `validation_failed` when the event has no delivery to the endpoint that the body names. */
@@ -29,7 +29,7 @@ export async function requireOwed(
   if (endpoint === undefined) return;
   const page = await store.reads.listDeliveries({ tenant, event, endpoint, limit: 1, order: "newest" });
   if (page.data.length > 0 || page.nextCursor !== null) return;
-  const detail = "is no endpoint that this event is owed to: GET the event to see which are";
+  const detail = "has no delivery of this event: GET the event to see which endpoints have one";
   throw validationFailed([{ pointer: "/endpoint", code: "unknown_endpoint", detail }]);
 }
 
@@ -55,9 +55,9 @@ export async function unknownName(
   if (Object.values(others).every((value) => value === undefined)) return null;
   switch (await store.reads.unknownName(tenant, others)) {
     case "endpoint":
-      return { name: "endpoint", code: "unknown_endpoint", detail: "is no endpoint that this key may see" };
+      return { name: "endpoint", code: "unknown_endpoint", detail: "is not an endpoint that this key may see" };
     case "event":
-      return { name: "event", code: "unknown_event", detail: "is no event that this key may see, or was removed" };
+      return { name: "event", code: "unknown_event", detail: "is not an event that this key may see, or was removed" };
     default:
       return null;
   }

@@ -193,7 +193,7 @@ export class Pipeline {
       return new WebhookdError("bad_request", "the request target is malformed");
     }
     const { name, message } = error instanceof Error ? error : { name: typeof error, message: "" };
-    log.error({ ...fields, error: `${name}: ${message}` }, "a request failed by our own fault");
+    log.error({ ...fields, error: `${name}: ${message}` }, "a request failed because of an internal error");
     return new WebhookdError("internal", "something went wrong on our side; the log has more under this request id");
   }
 

@@ -46,19 +46,19 @@ export function severalParameter<const T extends string>(
   const wrongOf = (text: string) => text.split(",").find((part) => !(values as readonly string[]).includes(part));
   const fault = (text: string) => {
     const wrong = wrongOf(text);
-    return { detail: wrong === undefined ? "names one twice" : notOneOf(wrong, values) };
+    return { detail: wrong === undefined ? "names the same one twice" : notOneOf(wrong, values) };
   };
   const parse = (text: string) =>
     wrongOf(text) === undefined && areDifferent(text.split(",")) ? (text.split(",") as T[]) : undefined;
-  const all = `${description} One of ${values.join(", ")}, or several with commas between them.`;
+  const all = `${description} One of ${values.join(", ")}, or several, separated by commas.`;
   return parameter(name, all, { type: "string" }, fault, parse);
 }
 
 /** Names with commas between them: what they name may simply not be there. */
 export function namesParameter(name: string, description: string): Parameter<readonly string[]> {
   const parse = (text: string) => (areDifferent(text.split(",")) ? text.split(",") : undefined);
-  const all = `${description} Or several, with commas between them.`;
-  return parameter(name, all, { type: "string" }, () => ({ detail: "names one twice" }), parse);
+  const all = `${description} Or several, separated by commas.`;
+  return parameter(name, all, { type: "string" }, () => ({ detail: "names the same one twice" }), parse);
 }
 
 function areDifferent(parts: readonly string[]): boolean {
@@ -68,14 +68,20 @@ function areDifferent(parts: readonly string[]): boolean {
 export function flagParameter(name: string, description: string, fallback?: boolean): Parameter<boolean> {
   const schema = { type: "boolean", ...(fallback !== undefined && { default: fallback }) };
   const parse = (text: string) => (text === "true" ? true : text === "false" ? false : undefined);
-  return parameter(name, description, schema, () => ({ detail: "is one of true, false" }), parse);
+  return parameter(name, description, schema, () => ({ detail: "must be true or false" }), parse);
 }
 
 /** Epoch milliseconds. */
 export function instantParameter(name: string, description: string): Parameter<number> {
   const schema = { type: "string", format: "date-time" };
   const parse = (text: string) => parseInstant(text) ?? undefined;
-  return parameter(name, description, schema, () => ({ detail: "is an instant such as 2026-11-20T09:55:00Z" }), parse);
+  return parameter(
+    name,
+    description,
+    schema,
+    () => ({ detail: "must be an instant such as 2026-11-20T09:55:00Z" }),
+    parse,
+  );
 }
 
 export function numberParameter(
@@ -90,7 +96,7 @@ export function numberParameter(
     return value >= minimum && value <= maximum ? value : undefined;
   };
   const fault = (text: string): ParameterFault => ({
-    detail: `is a number from ${minimum} to ${maximum}`,
+    detail: `must be a number from ${minimum} to ${maximum}`,
     code: WHOLE_NUMBER.test(text) ? "out_of_range" : "invalid_type",
   });
   return parameter(name, description, schema, fault, parse);
@@ -106,7 +112,7 @@ export function textParameter(name: string, description: string, pattern?: RegEx
 export function idParameter(name: string, prefix: "ep" | "evt" | "dlv", description: string): Parameter<string> {
   const schema = { type: "string", pattern: idPattern(prefix).source };
   const parse = (text: string) => (isId(prefix, text) ? text : undefined);
-  return parameter(name, description, schema, () => ({ detail: `is no id of the form ${prefix}_…` }), parse);
+  return parameter(name, description, schema, () => ({ detail: `is not an id of the form ${prefix}_…` }), parse);
 }
 
 interface ParameterFault {
@@ -117,7 +123,7 @@ interface ParameterFault {
 
 function notOneOf(text: string, values: readonly string[]): string {
   const near = nearest(text, values);
-  return `is one of ${values.join(", ")}${near === null ? "" : `; did you mean ${near}?`}`;
+  return `must be one of ${values.join(", ")}${near === null ? "" : `; did you mean ${near}?`}`;
 }
 
 /** Goes on being taken. */

@@ -39,7 +39,7 @@ export function batchItem(types: Types) {
     v.strictObject({
       ...eventDraft(types).entries,
       idempotency_key: v.optional(
-        described(key, "Publishing the same event again with this key makes no second event."),
+        described(key, "Publishing the same event again with this key does not create a second event."),
       ),
     }),
   );

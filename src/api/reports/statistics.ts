@@ -38,7 +38,7 @@ export const Statistics = titled(
     deliveries: described(v.object({ delivered: Count, failed: Count }), "Deliveries that ended this way."),
     duration_ms: described(
       Percentiles,
-      "Of attempts. Estimated from buckets, so up to a fifth off; null if there were none. The same holds for the next two.",
+      "Of attempts. Estimated from buckets, so up to a fifth off; null if there were none. `first_attempt_delay_ms` and `duration_p95_ms` are estimated the same way.",
     ),
     first_attempt_delay_ms: described(Percentiles, "From the publish to the start of the first attempt."),
     series: v.array(

@@ -22,7 +22,7 @@ export const streamChanges: Operation = {
     "`ready` comes first. `attempt` is an attempt that was recorded, with the `status` that it gave its delivery; " +
     "`delivery` one that became pending (published or replayed, even if its endpoint is disabled) or was cancelled; " +
     "`endpoint` one that was changed or deleted. They come four times a second; beyond 100, the rest comes as " +
-    "`counts`. After a disconnect, send `Last-Event-ID`: then comes what you missed, or `reload` if that is no " +
+    "`counts`. After a disconnect, send `Last-Event-ID`: then you get what you missed, or `reload` if that is no " +
     "longer kept and you must read the lists again. Tests are left out. A client that does not read is cut off; the " +
     "stream ends when the daemon stops or its key is revoked.",
   headers: { "Last-Event-ID": "The last id that this client was given." },
@@ -50,7 +50,7 @@ const GONE = "what happened since then is not kept any more";
 
 /** Half of the connections that the listener takes. */
 const MAX_STREAMS = 256;
-const Status = choiceParameter("status", STREAMED_STATUSES, "Only what changed to this status.");
+const Status = choiceParameter("status", STREAMED_STATUSES, "Only changes to this status.");
 const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint.");
 
 export function streamRoutes(parts: ApiParts): Route[] {

@@ -42,11 +42,11 @@ export function readCertificate({ certFile, keyFile }: CertificateFiles): Certif
   if (!own.checkPrivateKey(privateKey(key, keyFile))) {
     throw new CertificateError(
       `[server] tls_key: the key in ${keyFile} does not belong to the first certificate in ${certFile}`,
-      "Name the key that this certificate was made for; the server's own certificate must stand before its chain.",
+      "Name the key that this certificate was made for; the server's own certificate must come before its chain.",
     );
   }
   // What is left to be found is a broken chain, or a key too weak for TLS.
-  understood(() => createSecureContext({ cert, key }), `[server] tls_cert: TLS does not take what is in ${certFile}`);
+  understood(() => createSecureContext({ cert, key }), `[server] tls_cert: ${certFile} cannot be used for TLS`);
   return {
     cert,
     key,
@@ -104,7 +104,7 @@ export function renewed(
     return "renewed";
   } catch (error) {
     if (!(error instanceof CertificateError)) throw error;
-    log.error({ fault: error.message }, "the certificate stays the one that was served before");
+    log.error({ fault: error.message }, "the new certificate cannot be used; the previous one is still served");
     return "kept";
   }
 }

@@ -21,12 +21,13 @@ export async function openInherited(
       server.listen({ fd }, WAITING, resolve);
     });
   } catch (error) {
-    throw new ListenError(`descriptor ${fd}, given as a socket, is none: ${(error as Error).message}`);
+    throw new ListenError(`descriptor ${fd} was given as a socket, but is not one: ${(error as Error).message}`);
   }
   const address = server.address();
   if (address === null || typeof address === "string" || !isThere(address, { host, port })) {
     await connections.close(0);
-    const found = address === null || typeof address === "string" ? "is no TCP socket" : `listens on ${text(address)}`;
+    const found =
+      address === null || typeof address === "string" ? "is not a TCP socket" : `listens on ${text(address)}`;
     const asked = text({ host, port });
     // Host names, proxies and TLS are checked for the address that is configured.
     throw new ListenError(

@@ -42,7 +42,7 @@ export class Peers {
     this.#parts = parts;
     if (parts.platform === "linux") return;
     this.#getsockopt = null;
-    this.#trouble = `the kernel is asked for it on Linux only, and this is ${parts.platform}`;
+    this.#trouble = `only the Linux kernel says who is calling, and this is ${parts.platform}`;
   }
 
   /** Why there is no uid; null when there is one, as far as is known. */
@@ -68,7 +68,7 @@ export class Peers {
     } catch (error) {
       // Of a module that is not found Node says more lines, about who asked for it.
       this.#trouble = (error instanceof Error ? error.message : String(error)).split("\n", 1)[0]!;
-      this.#parts.log.warn({ err: error }, "the audit log has no uid of callers over the unix socket");
+      this.#parts.log.warn({ err: error }, "the audit log cannot record the uid of callers over the unix socket");
       return null;
     }
   }

@@ -48,7 +48,7 @@ export async function openSocket(
 function removeStale(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
-  if (!found.isSocket()) throw new Error(`there is a file at ${path} that is no socket`);
+  if (!found.isSocket()) throw new Error(`there is a file at ${path} that is not a socket`);
   unlinkSync(path);
 }
 

@@ -47,7 +47,8 @@ export const SENDING = [
     default: 4096,
     min: 1,
     max: 65_536,
-    sentence: "Attempts at the same time, in total; fewer if the limit of open files is too low for them.",
+    sentence:
+      "How many attempts may be in flight at once, in total; fewer if the limit on open files is too low for them.",
   },
   {
     section: "delivery",
@@ -56,7 +57,8 @@ export const SENDING = [
     default: 256,
     min: 1,
     max: 65_536,
-    sentence: "Attempts at the same time to one endpoint: the ceiling of a limit that adapts to the receiver.",
+    sentence:
+      "How many attempts to one endpoint may be in flight at once: the ceiling of a limit that adapts to the receiver.",
   },
   {
     section: "egress",

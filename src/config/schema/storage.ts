@@ -42,7 +42,7 @@ export const STORAGE = [
     kind: "size",
     default: "64MiB",
     min: 64 * KIB,
-    sentence: "Request bodies in memory at the same time, in total; beyond that callers get 503.",
+    sentence: "Total size of the request bodies in memory at once; beyond that callers get 503.",
   },
   {
     section: "limits",

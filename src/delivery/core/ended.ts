@@ -38,7 +38,7 @@ export function timePassed(memory: Memory, now: Now): Effects {
   const { again, isOver } = shortage.timePassed(now.monotonic);
   handOver(memory, again, effects);
   if (isOver) {
-    const message = "there is enough again of what attempts had run out of";
+    const message = "what attempts had run out of is available again";
     effects.alarms.push({ alarm: "shortage", over: true, message, fields: {} });
   }
   return effects;
@@ -85,7 +85,7 @@ function act(memory: Memory, judgement: Judgement, now: Now, effects: Effects): 
     effects.sending = "pause";
   }
   if (judgement.change?.out === false) {
-    const message = "receivers can be reached: what waited can be sent again, and goes now";
+    const message = "receivers can be reached again: what waited is being sent";
     effects.alarms.push({ alarm: "unreachable", over: true, message, fields: {} });
     if (halts.end("unreachable")) effects.sending = "resume";
   }
@@ -103,7 +103,7 @@ function act(memory: Memory, judgement: Judgement, now: Now, effects: Effects): 
 function rest(memory: Memory, { claim, ended: { outcome } }: EndedClaim, now: Now, effects: Effects): void {
   const { detail } = outcome;
   memory.shortage.wait(claim, detail, now);
-  const message = `attempts cannot be made: ${detail}; they are made again, fewer at once, and no delivery loses one`;
+  const message = `attempts cannot be made: ${detail}; they will be tried again, fewer at once, and no delivery loses one`;
   effects.alarms.push({ alarm: "shortage", over: false, message, fields: { reason: "shortage" } });
 }
 

@@ -65,6 +65,6 @@ export async function askResolvers(): Promise<string | null> {
     return null;
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    return USELESS.has(code) ? `this host's DNS resolvers answer nothing (${code})` : null;
+    return USELESS.has(code) ? `this host's DNS resolvers do not answer (${code})` : null;
   }
 }

@@ -159,7 +159,7 @@ export class SenderPool implements Sending {
     const suspects = outstanding.filter(({ onWire }) => onWire).map(({ send }) => send);
     this.#parts.log.error(
       { in_flight: suspects.length, waiting: outstanding.length - suspects.length },
-      "a sender thread died and is replaced",
+      "a sender thread died and is being replaced",
     );
     const thread = this.#startThread(at);
     this.#threads[at] = thread;

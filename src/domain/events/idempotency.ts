@@ -32,7 +32,10 @@ export class IdempotencyMismatch extends WebhookdError {
   readonly index: number | null;
 
   constructor(index: number | null) {
-    super("idempotency_mismatch", "this idempotency key was used for something else; choose a new one for each thing");
+    super(
+      "idempotency_mismatch",
+      "this idempotency key was already used for a different request; use a new one for each request",
+    );
     this.index = index;
   }
 }

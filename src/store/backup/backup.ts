@@ -118,7 +118,7 @@ function failure(dir: string, error: unknown): WebhookdError {
 
 const SENTENCES: Readonly<Record<string, string>> = {
   ENOENT: "is not there: make it, or mount its disk, or name another [backup] dir",
-  ENOTDIR: "is no directory: name another [backup] dir",
+  ENOTDIR: "is not a directory: name another [backup] dir",
   EACCES: "cannot be written: look at its owner and mode",
   EPERM: "cannot be written: look at its owner and mode",
   EROFS: "is on a file system that is read-only",

@@ -123,7 +123,7 @@ async function requireSpace(dir: string, database: string, ask: StatFs): Promise
   if (bavail * bsize >= needed) return;
   throw new StoreRefused(
     65,
-    `${database} is damaged, and to write what can be read of it into a new file takes ${needed} bytes`,
+    `${database} is damaged, and writing what can still be read to a new file needs ${needed} bytes`,
     "free some space and start it again, or restore a backup with: webhookd restore <file>",
   );
 }

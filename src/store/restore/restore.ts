@@ -132,7 +132,7 @@ function requireBackup(backup: string, dir: string): void {
     throw new StoreRefused(1, `${backup} is the store itself`, "name a backup: ls the [backup] dir");
   }
   if (!beginsWith(backup, MAGIC)) {
-    throw new StoreRefused(65, `${backup} is no backup: it is not a SQLite database`, "choose another backup");
+    throw new StoreRefused(65, `${backup} is not a backup: it is not a SQLite database`, "choose another backup");
   }
 }
 
@@ -159,7 +159,7 @@ function stage({ backup, nativeBinding }: RestoreOptions, staged: string): void 
   const log = `${backup}-wal`;
   if (sizeOf(log) === 0) return;
   if (copiedAt(staged, nativeBinding) !== null) {
-    const what = `${log} is not of this backup, and would be read as if it were`;
+    const what = `${log} does not belong to this backup, but would be read as if it did`;
     throw new StoreRefused(1, what, "move it away; nothing was changed");
   }
   copy(log, `${staged}-wal`);

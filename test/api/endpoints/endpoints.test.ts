@@ -145,7 +145,7 @@ describe("registering", () => {
     expect(body.detail).toBe("/max_in_flight must be a whole number");
     const { id } = (await api.post(PATH, registration())).body;
     const change = await api.request("PATCH", `${PATH}/${id}`, { body: '{"held":"release"}' });
-    expect(change.body.detail).toBe("/held goes with enabled: true alone");
+    expect(change.body.detail).toBe("/held is allowed only with enabled: true");
   });
 
   it("takes header values from a key with scope secrets alone, and lets any that manages take them away", async () => {

@@ -51,7 +51,7 @@ describe("a filter that names what there is not", () => {
     const { status, body } = await api.get(path.replace("ENDPOINT", ours), { key });
     expect({ status, code: body.code }).toEqual({ status: 422, code: "invalid_query" });
     expect(body.detail).toContain(`did you mean ${nearest}?`);
-    expect(body.detail).toContain("is one of");
+    expect(body.detail).toContain("must be one of");
   });
 
   it.each([EVENTS, DELIVERIES, "/v1/webhooks/stream"])(

@@ -51,7 +51,7 @@ describe("a certificate", () => {
 
   it("is refused when its chain is broken", () => {
     const chain = good.cert + good.cert.replace("MI", "XX");
-    expect(() => read(chain, good.key)).toThrow("TLS does not take what is in");
+    expect(() => read(chain, good.key)).toThrow("cannot be used for TLS");
   });
 
   it("is refused when its file is not there, or is a directory", () => {

@@ -158,10 +158,10 @@ describe("a unix socket", () => {
     stale.close();
   });
 
-  it("does not touch a file that is no socket", async () => {
+  it("does not touch a file that is not a socket", async () => {
     const path = join(aDirectory(), "s.sock");
     writeFileSync(path, "mine");
-    expect(await socketAt(path)).toEqual({ refused: expect.stringContaining("no socket") });
+    expect(await socketAt(path)).toEqual({ refused: expect.stringContaining("is not a socket") });
     chmodSync(path, 0o600);
   });
 

@@ -23,12 +23,12 @@ describe("callers over the unix socket", () => {
     expect([own.of(socket), own.of(socket)]).toEqual([null, null]);
     expect(loads).toBe(1);
     expect(own.trouble).toBe("Cannot find module 'koffi'");
-    expect(warnings).toEqual(["the audit log has no uid of callers over the unix socket"]);
+    expect(warnings).toEqual(["the audit log cannot record the uid of callers over the unix socket"]);
   });
 
   it("are not asked for on another system than Linux, which is known at once", () => {
     const { peers: own, warnings } = peers("darwin", () => expect.unreachable("it is not loaded"));
-    expect(own.trouble).toMatch(/on Linux only, and this is darwin$/);
+    expect(own.trouble).toMatch(/only the Linux kernel says who is calling, and this is darwin$/);
     expect(own.of(socket)).toBeNull();
     expect(warnings).toEqual([]);
   });

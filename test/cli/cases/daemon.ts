@@ -12,7 +12,7 @@ export const DAEMON_CASES: Cases<"serve" | "status" | "pause" | "resume" | "vers
   pause: {
     words: ["a flood"],
     asks: ["pauseDaemon"],
-    out: /^Sending is paused since \S+ by \S+: .+\nNo attempt starts, .+\n$/,
+    out: /^Sending has been paused since \S+ by \S+: .+\nNo attempt starts, .+\n$/,
     err: /^It was already paused/,
     json: { paused: { by: /^key_/ } },
   },

@@ -157,7 +157,7 @@ describe("a backup", () => {
 
   it.each([
     ["a directory that is not there", "/nonexistent/backups", "is not there: make it, or mount its disk"],
-    ["a file", import.meta.filename, "is no directory"],
+    ["a file", import.meta.filename, "is not a directory"],
     ["a place where nothing can be made", "/proc/self", "/proc/self"],
   ])("into %s is refused, and says what to do", async (_, place, detail) => {
     const store = await open({ dir: temporaryDirectory() });

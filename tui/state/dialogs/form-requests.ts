@@ -133,7 +133,7 @@ function settingFaults(form: FormDialog, state: State): Faults | null {
   const known = state.known.types?.map(({ name }) => name);
   const unknown = types.find((type) => known !== undefined && !known.includes(type));
   const faults = {
-    ...(textOf(form, "url") === "" && { url: "Where should the events go? Such as https://example.com/hook" }),
+    ...(textOf(form, "url") === "" && { url: "Where should the events go? For example, https://example.com/hook" }),
     ...(types.length === 0 && { events: "Name at least one event type, or all" }),
     ...(unknown !== undefined && { events: unknownType(unknown, known!) }),
   };

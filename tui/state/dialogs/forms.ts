@@ -114,7 +114,7 @@ export function pauseForm(): FormDialog {
     for: { kind: "pause" },
     title: "Pause sending",
     facts: [
-      "No attempt starts to any endpoint until sending is resumed, even after a restart. Events are still accepted, " +
+      "No attempt to any endpoint starts until sending is resumed, not even after a restart. Events are still accepted, " +
         "nothing is lost, and no attempt is used up meanwhile.",
       "",
     ],

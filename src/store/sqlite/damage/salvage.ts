@@ -71,7 +71,7 @@ export function salvage({ from, to, file, migrations }: Salvaging): LostRows[] {
 export function hopeless(file: string, what: string): StoreRefused {
   return new StoreRefused(
     65,
-    `${file} is damaged, and ${what} cannot be read without a loss that would be wrong in silence`,
+    `${file} is damaged, and ${what} cannot be recovered without silently losing data`,
     "restore a backup with: webhookd restore <file>; look at the disk first",
   );
 }

@@ -150,7 +150,7 @@ export class Cursors {
     const keys = parts.map(Number);
     // Written again it must be the same text: there is one spelling only.
     if (keys.length === count && this.encode(list, order, keys) === cursor) return keys;
-    const detail = "is not one that this list gave in this order; begin again without it";
+    const detail = "did not come from this list in this order; start again without it";
     throw new WebhookdError("invalid_query", `cursor ${detail}`, {
       errors: [{ pointer: "?cursor", code: "invalid_type", detail }],
     });

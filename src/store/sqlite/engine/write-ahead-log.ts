@@ -42,14 +42,16 @@ export class WalWatch {
     const reason = this.#try();
     // All was moved: the next commit begins the log anew, and the one after the next look finds it so.
     this.trouble =
-      reason === null ? null : `the write-ahead log has ${Math.round(bytes / 2 ** 20)} MiB and grows: ${reason}`;
+      reason === null
+        ? null
+        : `the write-ahead log has reached ${Math.round(bytes / 2 ** 20)} MiB and is growing: ${reason}`;
   }
 
   #try(): string | null {
     try {
       const [found] = this.#db.pragma("wal_checkpoint(PASSIVE)") as [{ log: number; checkpointed: number }];
       if (found.checkpointed >= found.log) return null;
-      return `only ${found.checkpointed} of its ${found.log} pages could be moved into the database, something reads it (a backup, a sqlite3 shell)`;
+      return `only ${found.checkpointed} of its ${found.log} pages could be moved into the database, because something is reading it (a backup, a sqlite3 shell)`;
     } catch (error) {
       return `nothing can be moved into the database (${error instanceof Error ? error.message : String(error)})`;
     }
