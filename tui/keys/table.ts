@@ -1,8 +1,8 @@
 /**
  * The key table. One entry is what a key does, where it does it, what the footer and the help say of it, and why it is
  * off when it is. To add an action: one entry here with `acts: true`, whose `run` opens a dialog (`model/dialog.ts`) or
- * calls `perform` (`state/acts.ts`); what its answer came to is a line in `SAYS` (`state/act-answers.ts`). Nothing else
- * knows of keys.
+ * calls `perform` (`state/acts.ts`); what its answer came to is a line in `SAYS` (`state/act-answers.ts`). Outside this
+ * table only the screen of a lost connection has a key of its own (`state/press.ts`).
  */
 import { COPIES } from "./copies.ts";
 import { DELIVERIES } from "./deliveries.ts";

@@ -1,6 +1,7 @@
 /** What one HTTP request to a receiver came to. A receiver's fault is a value here, never an exception. */
 
 /** Why an attempt failed; `docs/interface.md` §6 calls this the attempt's `error`. */
+// Their order is on disk (`counts/tally.ts`): a new one goes to the end, and there is room for 24.
 export const ATTEMPT_ERRORS = [
   "http_status",
   "redirect_not_followed",
