@@ -124,6 +124,29 @@ export function endpoints(openFresh: OpenFresh): void {
       });
     });
 
+    it("keeps a change of every setting there is", async () => {
+      const harness = await openFresh();
+      // A setting that is added has to be named here, or this does not compile.
+      const every: EndpointSettings = {
+        uid: "changed",
+        url: "https://changed.example/",
+        events: ["goal.achieved"],
+        description: "changed",
+        enabled: false,
+        whenDisabled: "skip",
+        headers: { "X-Changed": "yes" },
+        ratePerSecond: 7,
+        maxInFlight: 5,
+        metadata: { changed: true },
+      };
+      const id = await addEndpoint(harness.store);
+      await harness.store.endpoints.update(null, id, () => every, START + 5);
+      const store = await harness.reopen();
+      const { headers, ...shown } = every;
+      expect(await store.endpoints.get(null, id)).toMatchObject({ ...shown, headerNames: Object.keys(headers) });
+      expect(await store.endpoints.target(id)).toMatchObject({ headers });
+    });
+
     it("changes nothing when the change is refused, and leaves others in the commit alone", async () => {
       const { store } = await openFresh();
       const [a, b] = [await addEndpoint(store, { uid: "a" }), await addEndpoint(store, { uid: "b" })];
