@@ -115,7 +115,7 @@ describe.skipIf(preload === "")("a disk that takes nothing into the database", (
 
     const isAlarm = ({ msg }: Record<string, unknown>) => /^the write-ahead log has .* is growing/.test(String(msg));
     await daemon.process.json(isAlarm);
-    expect((await statusOf(daemon)).database.wal_trouble).toMatch(/grows: nothing can be moved into the database/);
+    expect((await statusOf(daemon)).database.wal_trouble).toMatch(/is growing: nothing can be moved into the database/);
     expect(await readiness(daemon)).toEqual([200, "log_growing"]);
     expect(await growingMetric(daemon)).toBe("1");
     expect((await machine.webhookd("status")).stdout).toContain("LOG GROWS the write-ahead log has");

@@ -129,7 +129,7 @@ const SHOWS: Readonly<Record<string, string | RegExp | ((place: Place["kind"]) =
   "5": "5 ACTIVITY",
   // The list that it was reached over.
   "-": "5 ACTIVITY",
-  "^r": "reload, or reconnect",
+  "^r": "reloaded",
   Space: /[13] marked/,
   r: "Replay event",
   R: /Replay \d/,

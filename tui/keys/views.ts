@@ -198,5 +198,5 @@ function toggleMark(state: State): State {
 function refresh(state: State) {
   if (state.link.kind !== "live") return retry(state, { atOnce: true });
   const read = changeHere(state, (place) => onList(place, (list) => readAnew(list)));
-  return only(toast(read, "read again"));
+  return only(toast(read, "reloaded"));
 }
