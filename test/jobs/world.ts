@@ -1,3 +1,4 @@
+import { around } from "../harness/store.ts";
 import { randomBytes } from "node:crypto";
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { Signer } from "../../src/delivery/send/signer.ts";
@@ -29,6 +30,8 @@ export class JobWorld {
   #runner!: JobRunner;
   readonly #harness: StoreUnderTest;
   /** What a dead process would have done is not done. */
+  /** Of the store, which are yet to be answered. */
+  #calls = 0;
   #life = 0;
 
   private constructor(harness: StoreUnderTest) {
@@ -78,11 +81,11 @@ export class JobWorld {
     await this.until(() => idle);
   }
 
-  /** Time passes until then, and whatever is ready is done in each of its moments. */
+  /** Time passes until then, and whatever is ready is done in each of its moments, however long the disk takes. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {
       this.#harness.clock.advance(STEP_MS);
-      for (let turns = 0; turns < 4; turns++) await new Promise(setImmediate);
+      for (let turns = 0; turns < 4; turns = this.#calls > 0 ? 0 : turns + 1) await new Promise(setImmediate);
     }
   }
 
@@ -119,8 +122,9 @@ export class JobWorld {
   }
 
   async #live(): Promise<void> {
-    const { clock, store } = this.#harness;
+    const { clock } = this.#harness;
     const life = this.#life;
+    const store = around(this.#harness.store, (_, call) => this.#counted(call()));
     this.dispatcher = new Dispatcher({
       store,
       clock,
@@ -149,6 +153,12 @@ export class JobWorld {
     const signal = new AbortController().signal;
     this.#runner = new JobRunner({ store, deliveries: this.dispatcher, clock, signal });
     await this.dispatcher.start();
+  }
+
+  #counted(answer: unknown): unknown {
+    if (!(answer instanceof Promise)) return answer;
+    this.#calls++;
+    return answer.finally(() => this.#calls--);
   }
 
   /** Of the attempt that was started last. */
