@@ -128,11 +128,10 @@ export class Dispatcher implements Deliveries {
   async sweep(): Promise<void> {
     // What is still to be taken up is not lost.
     if (!this.#tookUp) return;
-    try {
-      for (const endpoint of await this.#sweep.run()) await this.refresh(endpoint);
-    } catch (error) {
-      this.#executor.failed(error);
-    }
+    const failed = (error: unknown) => this.#executor.failed(error);
+    const repaired = await this.#sweep.run().catch(failed);
+    // One that cannot be read now keeps none of the others waiting.
+    for (const endpoint of repaired ?? []) await this.refresh(endpoint).catch(failed);
   }
 
   /** How many deliveries sweeps found lost since the start: anything but 0 is a bug of ours. */
