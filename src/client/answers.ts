@@ -1,20 +1,20 @@
 /** What each operation answers, by the schemas that the daemon's own description is made from. */
 import type { GenericSchema, InferOutput } from "valibot";
-import type * as attempt from "../api/attempts/schemas.ts";
+import type * as attempt from "../api/deliveries/attempts.ts";
 import type * as audit from "../api/daemon/audit.ts";
 import type * as backup from "../api/daemon/backups.ts";
 import type * as pause from "../api/daemon/pause.ts";
-import type * as secretKey from "../api/daemon/secret-key.ts";
+import type * as secretKey from "../api/daemon/backups.ts";
 import type * as status from "../api/daemon/status.ts";
-import type * as tenant from "../api/daemon/tenants.ts";
-import type * as delivery from "../api/deliveries/schemas.ts";
+import type * as tenant from "../api/daemon/status.ts";
+import type * as delivery from "../api/deliveries/deliveries.ts";
 import type * as endpoint from "../api/endpoints/schemas.ts";
 import type * as secret from "../api/endpoints/secrets.ts";
-import type * as eventType from "../api/event-types/event-types.ts";
+import type * as eventType from "../api/event-types/catalogue.ts";
 import type * as event from "../api/events/schemas.ts";
 import type * as jobDraft from "../api/jobs/draft.ts";
 import type * as job from "../api/jobs/schemas.ts";
-import type * as key from "../api/keys/schemas.ts";
+import type * as key from "../api/daemon/keys.ts";
 import type * as publication from "../api/publishing/schemas.ts";
 import type * as failure from "../api/reports/failures.ts";
 import type * as statistics from "../api/reports/statistics.ts";

@@ -1,7 +1,6 @@
 /** Where the API listens: the TCP port, and the unix socket beside it. */
 import type { createApi } from "../api/api.ts";
-import { openInherited } from "../api/server/inherited.ts";
-import { openListener, type TcpListener } from "../api/server/listen.ts";
+import { openInherited, openListener, type TcpListener } from "../api/server/listen.ts";
 import { closeAll, type Listener, type ListenerParts } from "../api/server/listener.ts";
 import { openSocket } from "../api/server/socket.ts";
 import type { Config } from "../config.ts";

@@ -1,7 +1,8 @@
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { afterAll } from "vitest";
-import type { Bounds, WebServer } from "../../src/api/server/bounds.ts";
+import type { WebServer } from "../../src/api/server/connections.ts";
+import type { Bounds } from "../../src/api/server/listener.ts";
 import { createApi } from "../../src/api/api.ts";
 import { openListener } from "../../src/api/server/listen.ts";
 import { openSocket } from "../../src/api/server/socket.ts";

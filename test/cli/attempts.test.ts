@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { aHalt } from "../../src/api/daemon/pause.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import { EXIT } from "../../cli/exit-code.ts";
-import { anAttempt } from "../../src/api/attempts/schemas.ts";
-import { aWholeDelivery } from "../../src/api/deliveries/schemas.ts";
+import { anAttempt } from "../../src/api/deliveries/attempts.ts";
+import { aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
 import { FakeIo } from "./fake-io.ts";
 import { typed } from "./typed.ts";
 

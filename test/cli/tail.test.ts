@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
-import { aWholeDelivery } from "../../src/api/deliveries/schemas.ts";
+import { aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
 import { fakeDaemon, problem, type Seen } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";

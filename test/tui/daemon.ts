@@ -1,10 +1,10 @@
 /** A dashboard's state as it comes about, with a daemon that answers from here. */
-import { anAttempt } from "../../src/api/attempts/schemas.ts";
+import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { anAuditRecord } from "../../src/api/daemon/audit.ts";
-import { aWholeDelivery } from "../../src/api/deliveries/schemas.ts";
+import { aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
 import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
-import { anEventType } from "../../src/api/event-types/event-types.ts";
+import { anEventType } from "../../src/api/event-types/catalogue.ts";
 import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
 import { aJob, aJobPlan } from "../../src/api/jobs/schemas.ts";

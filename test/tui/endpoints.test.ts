@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { anAttempt } from "../../src/api/attempts/schemas.ts";
+import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aJob, aJobPlan } from "../../src/api/jobs/schemas.ts";
-import { anAttempt } from "../../src/api/attempts/schemas.ts";
+import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import type { Call } from "../../tui/model/call.ts";
 import { asked, Dashboard, idOf, NOW, shown, type Setup } from "./daemon.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { anAttempt } from "../../src/api/attempts/schemas.ts";
+import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
 import { aJob } from "../../src/api/jobs/schemas.ts";
 import { someStatistics } from "../../src/api/reports/statistics.ts";

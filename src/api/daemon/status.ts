@@ -1,17 +1,18 @@
-/** The daemon as a whole, as operators see it. */
+/** The daemon as a whole, as operators see it, and whose endpoints and events it has. */
 import * as v from "valibot";
 import type { Endpoint } from "../../domain/endpoints/endpoint.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import type { Damage as StoredDamage } from "../../store/store.ts";
 import { DamagedParts, DamagedReason } from "../endpoints/fields.ts";
 import type { ApiParts } from "../parts.ts";
-import { requireEveryTenant } from "../pipeline/access.ts";
-import { type Call, type Route, type Operation } from "../pipeline/route.ts";
+import { namedTenant, requireEveryTenant, tenantToRead } from "../pipeline/access.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
 import { json, type Reply } from "../pipeline/reply.ts";
-import { Count, described, id, Instant, Tenant, titled } from "../pipeline/shapes.ts";
-import { presentBackup, Backup, aBackup } from "./backups.ts";
-import { stateOf } from "./health.ts";
-import { presentHalt, presentPause, Paused, Halt } from "./pause.ts";
+import type { Call, Operation, Route } from "../pipeline/route.ts";
+import { aPageOf, Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
+import { aBackup, Backup, presentBackup } from "./backups.ts";
+import { Halt, Paused, presentHalt, presentPause } from "./pause.ts";
+import { stateOf } from "./probes.ts";
 
 export const Damage = titled(
   "Damage",
@@ -221,4 +222,34 @@ function presentDamage({ at, file, pages, lost }: StoredDamage) {
       return { table, rows, from: formatInstantOrNull(from), until: formatInstantOrNull(until) };
     }),
   };
+}
+
+export const TenantSummary = titled(
+  "TenantSummary",
+  v.object({ name: Tenant, endpoints: described(Count, "How many it has, without deleted ones.") }),
+);
+
+export const TenantPage = pageSchema(TenantSummary);
+export const aTenant = { name: "default", endpoints: 3 };
+
+export const listTenants: Operation = {
+  id: "listTenants",
+  tag: "Daemon",
+  summary: "List tenants",
+  description: "Every tenant for which something was ever registered or published.",
+  replies: {
+    200: { description: "A page of them.", schema: TenantPage, example: aPageOf(aTenant), headers: ["link"] },
+  },
+};
+
+const PATH = "/v1/tenants";
+
+export function tenantRoutes({ store }: ApiParts): Route[] {
+  async function list({ principal, query }: Call): Promise<Reply> {
+    const page = await store.reads.listTenants(pageOf(query, tenantToRead(principal, namedTenant(query))));
+    const data = page.data.map(({ name, endpoints }) => ({ name, endpoints }));
+    return json(200, { data, next_cursor: page.nextCursor }, linkTo(PATH, query, page.nextCursor));
+  }
+
+  return [{ method: "GET", path: PATH, access: "admin", query: PAGE_PARAMETERS, operation: listTenants, handle: list }];
 }

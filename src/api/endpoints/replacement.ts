@@ -5,14 +5,12 @@ import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "../pipeline/access.ts";
 import { endpointId, uidOf } from "../pipeline/names.ts";
-import { notFound } from "../pipeline/problem.ts";
+import { notFound, json, type Reply } from "../pipeline/reply.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
-import { json, type Reply } from "../pipeline/reply.ts";
 import { checked, validationFailed } from "../pipeline/validation.ts";
-import { etagOf, requireMatch } from "./etag.ts";
+import { etagOf, requireMatch, registered, requireForValues } from "./routes.ts";
 import { uidSchema, presentEndpoint } from "./fields.ts";
 import { replacementSchema, type Replacement, readReplacement, rulesFor } from "./requests.ts";
-import { registered, requireForValues } from "./routes.ts";
 import { putEndpoint } from "./schemas.ts";
 
 export function replacementRoutes(parts: ApiParts): Route[] {

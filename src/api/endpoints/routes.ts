@@ -1,32 +1,30 @@
 /** Registering endpoints, looking at them, changing and deleting them. */
-import { isDamaged, type Endpoint, type EndpointSettings } from "../../domain/endpoints/endpoint.ts";
+import { type Endpoint, type EndpointSettings, isDamaged } from "../../domain/endpoints/endpoint.ts";
+import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
-import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import type { ApiParts } from "../parts.ts";
 import {
   allows,
-  type Principal,
   namedTenant,
+  type Principal,
   TenantParameter,
   tenantToRead,
   tenantToWrite,
 } from "../pipeline/access.ts";
 import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
-import { unknownName, endpointId } from "../pipeline/names.ts";
-import { damagedEndpoint, notFound } from "../pipeline/problem.ts";
-import { deprecated, flagParameter, invalidQuery, textParameter, type Query } from "../pipeline/query.ts";
-import { type Call, type Route } from "../pipeline/route.ts";
-import { json, NO_CONTENT, type Reply } from "../pipeline/reply.ts";
-import { etagOf, requireMatch } from "./etag.ts";
+import { endpointId, unknownName } from "../pipeline/names.ts";
+import { deprecated, flagParameter, invalidQuery, type Query, textParameter } from "../pipeline/query.ts";
+import { damagedEndpoint, type Header, json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
+import type { Call, Route } from "../pipeline/route.ts";
 import { presentEndpoint } from "./fields.ts";
 import {
   changed,
-  requireWhole,
   changeSchema,
-  registrationSchema,
-  readRegistration,
   readChange,
+  readRegistration,
+  registrationSchema,
+  requireWhole,
   rulesFor,
 } from "./requests.ts";
 import {
@@ -34,8 +32,8 @@ import {
   deleteEndpoint,
   getEndpoint,
   listEndpoints,
-  registerEndpoint,
   presentHealth,
+  registerEndpoint,
 } from "./schemas.ts";
 
 const PATH = "/v1/webhooks";
@@ -220,4 +218,25 @@ function requireForMove(principal: Principal, before: EndpointSettings, after: E
 /** As it is stored: a caller may look for it as it was given. */
 function normalUrl(text: string | undefined): string | undefined {
   return text === undefined ? undefined : (URL.parse(text)?.href ?? text);
+}
+
+const CHANGED = "the endpoint has changed since you read it, or is gone: GET it again, and send its ETag in If-Match";
+const THERE = "the endpoint is there already: leave If-None-Match out to replace it";
+
+export function etagOf({ revision }: Endpoint): Header {
+  return ["etag", `"${revision}"`];
+}
+
+/** Throws `precondition_failed`. To be asked where nothing can change the endpoint meanwhile; null: there is none. */
+export function requireMatch({ headers }: Call, endpoint: Endpoint | null): void {
+  const isNamed = (list: string) => endpoint !== null && names(list, endpoint.revision);
+  const match = headers["if-match"];
+  if (match !== undefined && !isNamed(match)) throw new WebhookdError("precondition_failed", CHANGED);
+  const none = headers["if-none-match"];
+  if (none !== undefined && isNamed(none)) throw new WebhookdError("precondition_failed", THERE);
+}
+
+/** Compared strongly: a weak tag names nothing. */
+function names(list: string, revision: string): boolean {
+  return list.trim() === "*" || list.split(",").some((tag) => tag.trim() === `"${revision}"`);
 }

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../domain/endpoints/endpoint.ts";
 import { formatInstantOrNull } from "../../domain/time/instant.ts";
-import { anAttempt, Attempt } from "../attempts/schemas.ts";
+import { anAttempt, Attempt } from "../deliveries/attempts.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { Count, described, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
 import { aPublication, Publication } from "../publishing/schemas.ts";

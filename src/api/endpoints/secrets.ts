@@ -9,9 +9,8 @@ import type { Rotation } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
 import { endpointId } from "../pipeline/names.ts";
-import { notFound } from "../pipeline/problem.ts";
+import { notFound, json, NO_CONTENT, type Reply } from "../pipeline/reply.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
-import { json, NO_CONTENT, type Reply } from "../pipeline/reply.ts";
 import { described, Instant, titled } from "../pipeline/shapes.ts";
 import { readJson } from "../pipeline/validation.ts";
 

@@ -1,14 +1,13 @@
 /** Sending a test event to one endpoint, and waiting for what comes back if the caller likes: `docs/interface.md` §3. */
 import * as v from "valibot";
 import type { Claim } from "../../domain/deliveries/delivery.ts";
-import { presentAttempt } from "../attempts/schemas.ts";
+import { presentAttempt } from "../deliveries/attempts.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
 import { endpointId } from "../pipeline/names.ts";
-import { damagedEndpoint, notFound } from "../pipeline/problem.ts";
+import { damagedEndpoint, notFound, json, type Reply } from "../pipeline/reply.ts";
 import { flagParameter } from "../pipeline/query.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
-import { json, type Reply } from "../pipeline/reply.ts";
 import { described } from "../pipeline/shapes.ts";
 import { unknownType, readJson, validationFailed } from "../pipeline/validation.ts";
 import { publish, presentPublication } from "../publishing/routes.ts";

@@ -1,10 +1,18 @@
-/** The event types of a running daemon, and what configured ones must agree with: themselves, and what endpoints chose. */
+/**
+ * The event types of a running daemon, what configured ones must agree with (themselves, and what endpoints chose), and
+ * how callers see them.
+ */
+import * as v from "valibot";
 import type { Config } from "../../config.ts";
 import { ConfigError, type Mistake } from "../../config/error.ts";
 import { ALERT_TYPES } from "../../domain/alert.ts";
-import { catalogue } from "../../domain/events/built-in-types.ts";
-import type { EventType } from "../../domain/events/event-type.ts";
+import { BUILT_IN_TYPES, catalogue } from "../../domain/events/built-in-types.ts";
+import type { EventType as KnownType } from "../../domain/events/event-type.ts";
 import type { EndpointStore, TypeInUse } from "../../store/store.ts";
+import type { ApiParts } from "../parts.ts";
+import { json } from "../pipeline/reply.ts";
+import type { Operation, Route } from "../pipeline/route.ts";
+import { AnyObject, aPageOf, described, pageSchema, titled } from "../pipeline/shapes.ts";
 import type { DataCheck } from "./data-check.ts";
 
 const WHERE = "[[event_types]]";
@@ -18,7 +26,7 @@ type Wanted = Pick<Config, "eventTypes" | "events">;
 export class Catalogue {
   readonly #store: Endpoints;
   /** Always the same map, whose entries change. */
-  readonly types = new Map<string, EventType>();
+  readonly types = new Map<string, KnownType>();
   /** Undefined unless `[events] validate`. */
   checkData: DataCheck | undefined;
 
@@ -46,7 +54,7 @@ export class Catalogue {
   }
 }
 
-async function checkOf(types: Iterable<EventType>): Promise<DataCheck> {
+async function checkOf(types: Iterable<KnownType>): Promise<DataCheck> {
   const { openDataCheck, UnusableType } = await import("./data-check.ts");
   try {
     return openDataCheck(types);
@@ -66,4 +74,45 @@ function stillChosen({ type, endpoints, some }: TypeInUse): Mistake {
     why: "Its events would be refused, and those endpoints would never hear of it.",
     todo: "Put it back and start; to remove it, first take it out of those endpoints' events, or delete them.",
   };
+}
+
+export const EventType = titled(
+  "EventType",
+  v.object({
+    name: v.string(),
+    description: v.string(),
+    schema: described(
+      AnyObject,
+      "JSON Schema 2020-12 of `data`. With `[events] validate`, publishes are checked against it.",
+    ),
+    sample: described(AnyObject, "The `data` of a test event."),
+    source: described(v.picklist(["specified", "example"]), "Whether the data is specified, or only an example."),
+  }),
+);
+
+export const EventTypePage = pageSchema(EventType);
+export const anEventType = BUILT_IN_TYPES[0]!;
+
+export const listEventTypes: Operation = {
+  id: "listEventTypes",
+  tag: "Events",
+  summary: "List the event types",
+  description: "The catalogue, all in one page: six are built in, `[[event_types]]` in the configuration adds more.",
+  replies: { 200: { description: "All of them.", schema: EventTypePage, example: aPageOf(anEventType) } },
+};
+
+export function eventTypeRoutes({ catalogue }: ApiParts): Route[] {
+  return [
+    {
+      method: "GET",
+      path: "/v1/webhooks/event-types",
+      access: "read",
+      operation: listEventTypes,
+      handle: () => json(200, { data: [...catalogue.types.values()].map(presentType), next_cursor: null }),
+    },
+  ];
+}
+
+function presentType({ name, description, schema, sample, source }: KnownType) {
+  return { name, description, schema, sample, source };
 }

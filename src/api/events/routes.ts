@@ -1,24 +1,36 @@
-/** Reading events, and sending the failed ones again. */
+/**
+ * Reading events, sending the failed ones again, and taking them back: cancelling what is still to be sent of one, and
+ * erasing what it said.
+ */
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
-import type { EventQuery, EventView, LeftAlone, Replay, EventSummary } from "../../store/store.ts";
-import { attemptsReply } from "../attempts/routes.ts";
-import { listEventAttempts } from "../attempts/schemas.ts";
+import type { EventQuery, EventSummary, EventView, LeftAlone, Replay, Withdrawal } from "../../store/store.ts";
+import { attemptsReply, listEventAttempts } from "../deliveries/attempts.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
-import { PERIOD, periodOf, RESULT, resultOf, Test, Type, linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf, PERIOD, periodOf, RESULT, resultOf, Test, Type } from "../pipeline/lists.ts";
 import { OwedTo, requireNames, requireOwed } from "../pipeline/names.ts";
-import { erased, notFound } from "../pipeline/problem.ts";
-import { idParameter, severalParameter, textParameter, type Query } from "../pipeline/query.ts";
-import { type Call, type Route } from "../pipeline/route.ts";
-import { jsonText, type Reply } from "../pipeline/reply.ts";
+import { idParameter, type Query, severalParameter, textParameter } from "../pipeline/query.ts";
+import { erased, jsonText, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
+import type { Call, Route } from "../pipeline/route.ts";
 import { described } from "../pipeline/shapes.ts";
 import { readJson } from "../pipeline/validation.ts";
-import { EVENT_STATUSES, getEvent, listEvents, replayEvent, eventText, pageText, type EventParts } from "./schemas.ts";
+import {
+  cancelEvent,
+  eraseEvent,
+  EVENT_STATUSES,
+  type EventParts,
+  eventText,
+  getEvent,
+  listEvents,
+  pageText,
+  replayEvent,
+} from "./schemas.ts";
 
 const PATH = "/v1/webhooks/events";
 const WHOLE: EventParts = { data: true, deliveries: true };
+const SUMMARY: EventParts = { data: false, deliveries: false };
 
 const Status = severalParameter(
   "status",
@@ -37,6 +49,10 @@ const FILTERS = [Status, Type, DeliveredTo, ...RESULT, ...PERIOD, Test, Include]
 const RetryBody = v.strictObject({
   endpoint: v.optional(described(OwedTo, "Only the delivery to this endpoint.")),
   force: v.optional(described(v.boolean(), "Also send those again that were delivered.")),
+});
+
+const CancelBody = v.strictObject({
+  endpoint: v.optional(described(OwedTo, "Only the delivery to this endpoint.")),
 });
 
 export function eventRoutes(parts: ApiParts): Route[] {
@@ -175,4 +191,57 @@ function onlyDisabled(left: readonly LeftAlone[]): WebhookdError {
     "endpoint_disabled",
     `what failed is only owed to disabled or deleted endpoints: ${endpoints}`,
   );
+}
+
+export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
+  async function cancel(call: Call): Promise<Reply> {
+    const [tenant, id] = whose(call);
+    const scope = call.body.length === 0 ? {} : readJson(call.body, CancelBody);
+    const cancelled = await withdrawn(store.events.cancel(tenant, id, scope.endpoint ?? null));
+    const event = await store.reads.getEvent(tenant, id);
+    if (event === null) throw notFound();
+    if (cancelled === 0) await requireOwed(store, tenant, id, scope.endpoint);
+    // Neither data nor answers: it may be kept for whoever asks again, and outlive them.
+    return jsonText(200, eventText(event, SUMMARY, { cancelled }));
+  }
+
+  async function erase(call: Call): Promise<Reply> {
+    await withdrawn(store.events.erase(...whose(call)));
+    return NO_CONTENT;
+  }
+
+  /** Answers only once nothing more of it is started. */
+  async function withdrawn(done: Promise<Withdrawal>): Promise<number> {
+    const withdrawal = await done;
+    if (withdrawal.result === "not_found") throw notFound();
+    await deliveries.withdraw(withdrawal.deliveries);
+    return withdrawal.cancelled;
+  }
+
+  return [
+    {
+      method: "POST",
+      path: `${PATH}/:id/cancel`,
+      access: "manage",
+      query: [TenantParameter],
+      body: { maxBytes: 64 * 1024, schema: CancelBody, optional: true },
+      audit: "event.cancel",
+      operation: cancelEvent,
+      handle: cancel,
+    },
+    {
+      method: "DELETE",
+      path: `${PATH}/:id/data`,
+      access: "manage",
+      query: [TenantParameter],
+      audit: "event.erase",
+      operation: eraseEvent,
+      handle: erase,
+    },
+  ];
+}
+
+function whose({ principal, params, query }: Call): [tenant: string | null, id: string] {
+  const id = eventId(params);
+  return [tenantToRead(principal, namedTenant(query)), id];
 }

@@ -2,8 +2,8 @@
 import * as v from "valibot";
 import { formatInstant } from "../../domain/time/instant.ts";
 import type { EventView, EventSummary as StoredSummary } from "../../store/store.ts";
-import { anAttempt } from "../attempts/schemas.ts";
-import { aDelivery, Delivery, presentOwed } from "../deliveries/schemas.ts";
+import { anAttempt } from "../deliveries/attempts.ts";
+import { aDelivery, Delivery, presentOwed } from "../deliveries/deliveries.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { AnyObject, Count, described, id, Instant, pageSchema, Tenant, titled, aPageOf } from "../pipeline/shapes.ts";
 

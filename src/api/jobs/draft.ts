@@ -4,7 +4,7 @@ import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
 import { idPattern, isId } from "../../domain/id.ts";
 import { parseInstant } from "../../domain/time/instant.ts";
 import { JOB_ACTIONS, namedStatuses, statusesOf } from "../../domain/deliveries/job.ts";
-import { DELIVERY_STATUSES } from "../deliveries/schemas.ts";
+import { DELIVERY_STATUSES } from "../deliveries/deliveries.ts";
 import { line, rate, Count, described, titled } from "../pipeline/shapes.ts";
 
 const MAX_EVENTS = 1000;

@@ -1,9 +1,10 @@
 /** What a route answers: the replies its operation names, and the problems that follow from its rules. */
-import { PROBLEMS, type ErrorCode } from "../../domain/errors.ts";
-import { RETRY_AFTER } from "../pipeline/problem.ts";
+import * as v from "valibot";
+import { type ErrorCode, FIELD_CODES, type FieldError, PROBLEMS } from "../../domain/errors.ts";
+import { RETRY_AFTER } from "../pipeline/reply.ts";
 import type { ReplyHeader, ReplyShape, Route } from "../pipeline/route.ts";
+import { described, id, titled } from "../pipeline/shapes.ts";
 import type { JsonObject, Schemas } from "./json-schema.ts";
-import { Problem, CODES, exampleOf, problemsOf } from "./problems.ts";
 
 /** What the daemon sends beside the body. */
 export const HEADERS = {
@@ -107,4 +108,110 @@ function refs(names: readonly HeaderName[]): JsonObject {
 
 function header(description: string, example: unknown, schema: JsonObject = { type: "string" }): JsonObject {
   return { description, schema, example };
+}
+
+export const CODES = Object.keys(PROBLEMS) as ErrorCode[];
+
+export const FieldProblem = titled(
+  "FieldProblem",
+  v.object({
+    pointer: described(
+      v.string(),
+      'A JSON pointer (RFC 6901) into the body, `""` for all of it; `?name` for a parameter.',
+    ),
+    code: v.picklist(FIELD_CODES),
+    detail: v.string(),
+  }),
+);
+
+export const Problem = titled(
+  "Problem",
+  v.object({
+    type: described(v.string(), "`urn:webhookd:problem:` and the code."),
+    title: v.string(),
+    status: v.pipe(v.number(), v.integer()),
+    detail: described(v.string(), "What happened and what to do next, for people."),
+    code: described(v.picklist(CODES), "Stable, for programs to check."),
+    errors: v.optional(described(v.array(FieldProblem), "The fields that are wrong, at most 20.")),
+    request_id: described(id("req"), "The same as in `X-Request-Id`; the daemon's log has it too."),
+  }),
+);
+
+const DETAILS: Record<ErrorCode, string> = {
+  bad_request: "there are two host headers",
+  invalid_json: "/data/a is given twice",
+  unauthorized: "send a valid key: Authorization: Bearer whk_…",
+  forbidden: 'this key lacks the scope "manage"',
+  browser_origin: "requests from web pages are refused; see [server] allowed_origins",
+  not_found: "there is nothing here for this key",
+  method_not_allowed: "this path takes POST, GET, HEAD",
+  request_timeout: "the request was not complete in time; send it again, faster",
+  event_not_failed: "none of its deliveries in scope has failed; force sends delivered ones too",
+  delivery_settled: "it was delivered, or cancelled: there is nothing to attempt; a forced retry sends it again",
+  endpoint_disabled: "what failed is only owed to disabled or deleted endpoints: ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
+  endpoint_damaged: "its signing secret does not open; give it a new one with overlap_seconds 0",
+  endpoint_limit: "this tenant has as many endpoints as it may have; delete one, or see [endpoints] max_per_tenant",
+  rotation_in_progress: "a rotation is under way until 2026-11-21T09:55:00.000Z; complete or abandon it first",
+  not_rotating: "no rotation is under way: there is no next secret",
+  already_created: "this idempotency key already created an API key, which was shown only once; revoke that API key",
+  canary_failed:
+    'the canary to ep_06fbqxvx8r4m8q2v6ng0c3kz7t failed: the receiver answered 503; say how the job goes on: {"canary": true} tries one more, {"send_all": true} sends all that is left',
+  job_ended: "it is done, so it cannot be changed any more; make a new job",
+  backup_running: "a backup is being made; wait until it is done",
+  key_not_changeable:
+    "/run/credentials/webhookd.service/secret.key is outside the data directory: change it where it comes from, while no daemon runs",
+  plan_changed: "the set holds 442 deliveries now, not 441; look at the plan again",
+  gone: "the data of this event was erased, so it cannot be sent again",
+  precondition_failed: "the endpoint has changed since you read it: GET it again, and send its ETag in If-Match",
+  payload_too_large: "the body is larger than 65536 bytes",
+  unsupported_media_type: "send JSON in UTF-8, with content-type: application/json",
+  misdirected: "this host name is not served here; see [server] allowed_hosts",
+  validation_failed: "/url must begin with https://",
+  invalid_query: "limit must be a number from 1 to 100",
+  idempotency_mismatch: "this idempotency key was already used for a different request; use a new one for each request",
+  rate_limited: "too many failed authentications from this address",
+  headers_too_large: "the request target and headers are larger than 16 KiB",
+  internal: "something went wrong on our side; the log has more under this request id",
+  rekey_failed: "the secret key /var/lib/webhookd/secret.key.next cannot be written: make its directory writable",
+  backup_failed: "/var/backups/webhookd is full: free some space, or name another [backup] dir",
+  overloaded: "too many publishes wait for their commit",
+  shutting_down: "the daemon is stopping; try again in a moment",
+  storage_unavailable: "the store cannot be written or read now",
+  storage_full: "there is too little free disk space: nothing was stored",
+};
+
+const FAULTS: Partial<Record<ErrorCode, FieldError>> = {
+  invalid_json: { pointer: "/data/a", code: "duplicate_key", detail: "is given twice" },
+  validation_failed: { pointer: "/url", code: "url_scheme", detail: "must begin with https://" },
+  invalid_query: { pointer: "?limit", code: "invalid_type", detail: "must be a number from 1 to 100" },
+};
+
+export function exampleOf(code: ErrorCode): JsonObject {
+  const fault = FAULTS[code];
+  return {
+    type: `urn:webhookd:problem:${code}`,
+    title: PROBLEMS[code].title,
+    status: PROBLEMS[code].status,
+    detail: DETAILS[code],
+    code,
+    ...(fault !== undefined && { errors: [fault] }),
+    request_id: "req_06fbqxvx8q1r2s3t4v5w6x7y8z",
+  };
+}
+
+/** The codes that a route may answer with. */
+export function problemsOf({ method, path, access, body, again, operation }: Route): ErrorCode[] {
+  const codes: ErrorCode[] = ["bad_request", "misdirected", "browser_origin", "invalid_query"];
+  if (access !== "open") codes.push("unauthorized", "rate_limited", "shutting_down", "storage_unavailable", "internal");
+  if (access !== "open" && access !== "any") codes.push("forbidden");
+  if (access !== "open" && method !== "GET") codes.push("storage_full");
+  if (body !== undefined)
+    codes.push("invalid_json", "unsupported_media_type", "payload_too_large", "validation_failed");
+  if (method === "POST") codes.push("validation_failed", "idempotency_mismatch");
+  // What such a route answers holds a secret, so it is not kept to be given again.
+  if (method === "POST" && access === "secrets" && again === undefined) codes.push("already_created");
+  if (body?.metered) codes.push("overloaded");
+  if (path.includes(":")) codes.push("not_found");
+  codes.push(...(operation.problems ?? []));
+  return CODES.filter((code) => codes.includes(code));
 }

@@ -8,7 +8,7 @@ import { isId } from "../../domain/id.ts";
 import type { Names, Store } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, oneTenantOf } from "./access.ts";
-import { notFound } from "./problem.ts";
+import { notFound } from "./reply.ts";
 import { invalidQuery } from "./query.ts";
 import type { Call } from "./route.ts";
 import { unknownType, validationFailed } from "./validation.ts";

@@ -16,11 +16,10 @@ import { AuditTrail } from "./audit-trail.ts";
 import { ClientGone, hasDeclaredBody, Intake, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
 import { RateLimit } from "./limits.ts";
 import { checkFraming, hasDots, hostCheck, originCheck, pageHeaders, preflight, Proxies } from "./origin.ts";
-import { notFound, problem } from "./problem.ts";
+import { notFound, problem, type Header, type Reply } from "./reply.ts";
 import { parseQuery } from "./query.ts";
 import { Repeats } from "./repeats.ts";
 import type { Call, Route } from "./route.ts";
-import type { Header, Reply } from "./reply.ts";
 
 export interface Served {
   readonly route: Route;

@@ -3,7 +3,7 @@
  * order.
  *
  * To add one: its rules and `handle` in `routes.ts` of its resource; its `operation`, the schema that reads its body and
- * the shapes of its answers in `schemas.ts` beside it; parameters from query.ts. `/openapi.json` and `/docs` follow by
+ * the shapes of its answers in `schemas.ts` beside it, or all in one file where they are few; parameters from query.ts. `/openapi.json` and `/docs` follow by
  * themselves; `test/api/openapi/walk.test.ts` asks for requests that reach what it says, and
  * `vitest run test/api/openapi/published.test.ts --update` writes the addition to `docs/openapi.json`.
  */
@@ -95,7 +95,7 @@ export interface Operation {
   readonly line?: unknown;
   /** By status. */
   readonly replies: Readonly<Record<number, ReplyShape>>;
-  /** Beyond what follows from the route's rules, which openapi/problems.ts adds: `unauthorized`, `invalid_query` and the like. */
+  /** Beyond what follows from the route's rules, which openapi/responses.ts adds: `unauthorized`, `invalid_query` and the like. */
   readonly problems?: readonly ErrorCode[];
 }
 

@@ -3,13 +3,12 @@ import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
 import type { FailureGroup as StoredGroup } from "../../domain/deliveries/failure.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
-import { anAttempt } from "../attempts/schemas.ts";
+import { anAttempt } from "../deliveries/attempts.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
-import { notFound } from "../pipeline/problem.ts";
+import { notFound, json, type Reply } from "../pipeline/reply.ts";
 import { idParameter, instantParameter } from "../pipeline/query.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
-import { json, type Reply } from "../pipeline/reply.ts";
 import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
 
 const FailureGroup = titled(

@@ -5,10 +5,9 @@ import { DELAY_BOUNDS, DURATION_BOUNDS, percentile, sum } from "../../domain/cou
 import type { Counted, Stats } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
-import { notFound } from "../pipeline/problem.ts";
+import { notFound, json, type Reply } from "../pipeline/reply.ts";
 import { choiceParameter, idParameter } from "../pipeline/query.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
-import { json, type Reply } from "../pipeline/reply.ts";
 import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
 
 const Rate = v.pipe(v.number(), v.minValue(0));

@@ -1,15 +1,16 @@
-/** Server-sent events: what happens to deliveries, as it happens. */
+/** Server-sent events (WHATWG HTML §9.2): what happens to deliveries, as it happens. */
 import { Readable } from "node:stream";
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
+import type { Change, ChangeCount } from "../../domain/events/change.ts";
+import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import type { Batch, Listener, Owned, Subscription } from "../../feed/feed.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
 import { requireNames } from "../pipeline/names.ts";
 import { choiceParameter, idParameter } from "../pipeline/query.ts";
-import type { Call, Route, Operation } from "../pipeline/route.ts";
 import type { Reply } from "../pipeline/reply.ts";
-import { changeText, countsText, idText, messageText, parseLastId } from "./stream-text.ts";
+import type { Call, Operation, Route } from "../pipeline/route.ts";
 
 /** What streams tell of. */
 export const STREAMED_STATUSES = ["pending", "delivered", "failed", "cancelled"] as const;
@@ -133,4 +134,51 @@ function streamOf(
   for (const batch of missed ?? []) write(textOf(batch));
   write(idText(feed.life, number));
   return stream;
+}
+
+export function messageText(event: string, data: unknown): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** A message of its own, without data: the client keeps the id, and its program hears nothing of it. */
+export function idText(life: string, number: number): string {
+  return `id: ${life}-${number}\n\n`;
+}
+
+/** The number in an id that this process gave; -1, which nothing came after, for any other. */
+export function parseLastId(life: string, id: string): number {
+  const number = /^([0-9a-z]+)-(\d{1,15})$/.exec(id);
+  return number?.[1] === life ? Number(number[2]) : -1;
+}
+
+/** Made once, however many clients there are. */
+const texts = new WeakMap<Owned<Change>, string>();
+
+export function changeText(owned: Owned<Change>): string {
+  let text = texts.get(owned);
+  if (text === undefined) texts.set(owned, (text = messageText(owned.what.kind, presentChange(owned))));
+  return text;
+}
+
+export function countsText(counts: readonly Owned<ChangeCount>[]): string {
+  return messageText("counts", { data: counts.map(({ tenant, what }) => ({ tenant, ...what })) });
+}
+
+function presentChange({ tenant, what }: Owned<Change>) {
+  const { at, endpoint, event, delivery, status, attempt } = what;
+  const about = { at: formatInstant(at), tenant, endpoint };
+  if (what.kind === "endpoint") return about;
+  if (attempt === null) return { ...about, event, delivery, status };
+  return {
+    ...about,
+    event,
+    delivery,
+    status,
+    number: attempt.number,
+    outcome: attempt.outcome,
+    error: attempt.error,
+    status_code: attempt.statusCode,
+    duration_ms: attempt.durationMs,
+    next_attempt_at: formatInstantOrNull(attempt.nextAttemptAt),
+  };
 }

@@ -4,14 +4,21 @@
  * it makes, and leaves a failed bind to the process.
  */
 import diagnostics from "node:diagnostics_channel";
-import { Server as HttpServer } from "node:http";
-import { Server as HttpsServer } from "node:https";
-import { createServer as createProbe, isIP, isIPv6, type AddressInfo } from "node:net";
+import { createServer, Server as HttpServer } from "node:http";
+import { createServer as createTlsServer, Server as HttpsServer } from "node:https";
+import {
+  type AddressInfo,
+  BlockList,
+  createServer as createProbe,
+  isIP,
+  isIPv4,
+  isIPv6,
+  Server as NetServer,
+} from "node:net";
 import { listen } from "listhen";
-import type { WebServer } from "./bounds.ts";
 import type { Certificate } from "./certificate.ts";
-import type { Connections } from "./connections.ts";
-import { type NodeHandler, prepare, type Listener, type ListenerParts } from "./listener.ts";
+import type { Connections, WebServer } from "./connections.ts";
+import { type Listener, type ListenerParts, type NodeHandler, prepare } from "./listener.ts";
 
 export interface TcpListener extends Listener {
   /** Serves the next handshakes with it; open connections stay. Only for one that was opened with a certificate. */
@@ -102,11 +109,11 @@ async function startListhen(handler: NodeHandler, { host, port }: Place, parts: 
 }
 
 /** TLS 1.2 is said aloud, or NODE_OPTIONS would have a say. */
-export function secure(server: HttpsServer, { cert, key }: Certificate): void {
+function secure(server: HttpsServer, { cert, key }: Certificate): void {
   server.setSecureContext({ cert, key, minVersion: "TLSv1.2" });
 }
 
-export function isAsAsked(address: AddressInfo, { host, port }: Place): boolean {
+function isAsAsked(address: AddressInfo, { host, port }: Place): boolean {
   if (port !== 0 && address.port !== port) return false;
   if (isIP(host) === 0) return true;
   return new URL(`http://${text(address)}`).hostname === new URL(`http://${text({ host, port: 0 })}`).hostname;
@@ -141,7 +148,64 @@ function codeOf(error: unknown): string | null {
   return typeof code === "string" ? code : null;
 }
 
-export function text(place: Place | AddressInfo): string {
+function text(place: Place | AddressInfo): string {
   const host = "host" in place ? place.host : place.address;
   return `${isIPv6(host) ? `[${host}]` : host}:${place.port}`;
+}
+
+/**
+ * On a TCP socket that somebody else opened and keeps open: connections wait in it while one daemon follows another.
+ * Throws a `ListenError`, also when the socket is bound elsewhere than `[server] listen` says.
+ */
+export async function openInherited(
+  handler: NodeHandler,
+  { fd, host, port, ...parts }: { readonly fd: number } & Place & TcpParts,
+): Promise<TcpListener> {
+  const server = parts.certificate ? createTlsServer() : createServer();
+  server.on("request", handler);
+  const connections = prepare(server, parts);
+  if (parts.certificate) secure(server as HttpsServer, parts.certificate);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      // Of a descriptor Node reads no `backlog` among the options.
+      server.listen({ fd }, WAITING, resolve);
+    });
+  } catch (error) {
+    throw new ListenError(`descriptor ${fd} was given as a socket, but is not one: ${(error as Error).message}`);
+  }
+  const address = server.address();
+  if (address === null || typeof address === "string" || !isThere(address, { host, port })) {
+    await connections.close(0);
+    const found =
+      address === null || typeof address === "string" ? "is not a TCP socket" : `listens on ${text(address)}`;
+    const asked = text({ host, port });
+    // Host names, proxies and TLS are checked for the address that is configured.
+    throw new ListenError(
+      `the socket given as descriptor ${fd} ${found}, and [server] listen says ${asked}: make them the same`,
+    );
+  }
+  return {
+    url: `${parts.certificate ? "https" : "http"}://${text(address)}`,
+    server,
+    close: (deadlineMs) => connections.close(deadlineMs),
+    renew: (certificate) => secure(server as HttpsServer, certificate),
+    leave() {
+      // Who comes now waits for the next daemon.
+      NetServer.prototype.close.call(server);
+      return connections.leave();
+    },
+  };
+}
+
+/** Connections that may wait for the next daemon: to listen again sets it anew, and the kernel has a limit of its own. */
+const WAITING = 4096;
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet("127.0.0.0", 8);
+LOOPBACK.addAddress("::1", "ipv6");
+
+/** A name that means this machine alone must not stand for a socket that others reach. */
+function isThere(address: AddressInfo, place: Place): boolean {
+  if (!isAsAsked(address, place)) return false;
+  return place.host !== "localhost" || LOOPBACK.check(address.address, isIPv4(address.address) ? "ipv4" : "ipv6");
 }

@@ -4,11 +4,10 @@ import { readFileSync } from "node:fs";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect, type SecureVersion, type TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
-import type { NodeHandler } from "../../../src/api/server/listener.ts";
-import type { Bounds } from "../../../src/api/server/bounds.ts";
+import type { NodeHandler, Bounds } from "../../../src/api/server/listener.ts";
 import type { Certificate } from "../../../src/api/server/certificate.ts";
 import { openListener, type TcpListener } from "../../../src/api/server/listen.ts";
-import { rejection } from "../../../src/api/pipeline/problem.ts";
+import { rejection } from "../../../src/api/pipeline/reply.ts";
 import { silentLog } from "../../../src/log.ts";
 import { caFile, certificate as pems, type CertificateName } from "../../harness/tls.ts";
 

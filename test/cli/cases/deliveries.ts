@@ -1,5 +1,5 @@
-import { anAttempt } from "../../../src/api/attempts/schemas.ts";
-import { aWholeDelivery } from "../../../src/api/deliveries/schemas.ts";
+import { anAttempt } from "../../../src/api/deliveries/attempts.ts";
+import { aWholeDelivery } from "../../../src/api/deliveries/deliveries.ts";
 import type { Cases } from "./case.ts";
 
 const { id } = aWholeDelivery;

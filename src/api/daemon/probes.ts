@@ -1,9 +1,13 @@
-/** What a load balancer asks: one word, without a key, and whatever it adds to the query. */
+/**
+ * What machines ask of the daemon: a load balancer one word, without a key and whatever it adds to the query, and
+ * Prometheus its metrics.
+ */
 import * as v from "valibot";
 import type { Condition } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
-import { type Route, type ReplyShape, type Operation } from "../pipeline/route.ts";
-import { word, type Header } from "../pipeline/reply.ts";
+import { tenantToRead } from "../pipeline/access.ts";
+import { type Header, word } from "../pipeline/reply.ts";
+import type { Operation, ReplyShape, Route } from "../pipeline/route.ts";
 
 function aWord(description: string, ...words: [string, ...string[]]): ReplyShape {
   return { description, schema: v.picklist(words), example: words[0], type: "text/plain; charset=utf-8" };
@@ -63,4 +67,39 @@ export function healthRoutes(parts: ApiParts): Route[] {
 /** Whether publishes are taken. Neither the brake nor an outage has a say in it: they are. */
 export function stateOf({ phase }: ApiParts, stored: Condition["state"]): Condition["state"] | "draining" {
   return phase() === "serving" ? stored : "draining";
+}
+
+const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";
+
+export const getMetrics: Operation = {
+  id: "getMetrics",
+  tag: "Daemon",
+  summary: "Read the metrics in Prometheus's text format",
+  description:
+    "A key for every tenant (`*`) gets all of them. A key for one tenant gets only the series of that tenant's endpoints.",
+  replies: {
+    200: {
+      description: "The metrics.",
+      schema: v.string(),
+      example:
+        "# HELP webhookd_paused Whether all sending is paused.\n# TYPE webhookd_paused gauge\nwebhookd_paused 0\n",
+      type: "text/plain; version=0.0.4; charset=utf-8",
+    },
+  },
+};
+
+export function metricsRoutes({ config, metrics }: ApiParts): Route[] {
+  const isPublic = config.metrics.public;
+  return [
+    {
+      method: "GET",
+      path: "/metrics",
+      access: isPublic ? "open" : "metrics",
+      operation: getMetrics,
+      handle: async ({ principal }) => {
+        const tenant = isPublic ? null : tenantToRead(principal, undefined);
+        return { status: 200, type: TEXT_FORMAT, body: await metrics.text(tenant) };
+      },
+    },
+  ];
 }

@@ -1,10 +1,17 @@
-/** Attempts as callers see them: `docs/interface.md` §7. */
+/** Attempts as callers see them (`docs/interface.md` §7): those made for a delivery or to an endpoint, or one by its id. */
 import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
+import { isId } from "../../domain/id.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
-import type { Attempt as StoredAttempt } from "../../store/store.ts";
-import type { Operation } from "../pipeline/route.ts";
-import { Count, described, id, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
+import type { Attempt as StoredAttempt, Page } from "../../store/store.ts";
+import type { ApiParts } from "../parts.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf, PERIOD, periodOf, RESULT, resultOf, Test } from "../pipeline/lists.ts";
+import { endpointId } from "../pipeline/names.ts";
+import { choiceParameter, type Query } from "../pipeline/query.ts";
+import { json, notFound, type Reply } from "../pipeline/reply.ts";
+import type { Call, Operation, Route } from "../pipeline/route.ts";
+import { aPageOf, Count, described, id, Instant, pageSchema, titled } from "../pipeline/shapes.ts";
 
 export const OUTCOMES = ["succeeded", "failed", "interrupted"] as const;
 const Phase = v.nullable(v.number());
@@ -158,3 +165,75 @@ export const getAttempt: Operation = {
   params: { id: "att" },
   replies: { 200: { description: "The attempt.", schema: Attempt, example: anAttempt } },
 };
+
+const Outcome = choiceParameter("outcome", OUTCOMES, "Only attempts with this outcome.");
+
+export function attemptRoutes({ store }: ApiParts): Route[] {
+  async function attempts({ principal, params, query }: Call): Promise<Reply> {
+    const delivery = idOf("dlv", params);
+    const page = await store.reads.listAttempts({
+      ...pageOf(query, tenantToRead(principal, namedTenant(query))),
+      delivery,
+    });
+    return attemptsReply(`/v1/webhooks/deliveries/${delivery}/attempts`, query, page);
+  }
+
+  async function attemptsOfEndpoint(call: Call): Promise<Reply> {
+    const { principal, query } = call;
+    const endpoint = await endpointId(store, call);
+    const page = await store.reads.listEndpointAttempts({
+      ...pageOf(query, tenantToRead(principal, namedTenant(query))),
+      ...periodOf(query),
+      ...resultOf(query),
+      endpoint,
+      outcome: Outcome.read(query),
+      test: Test.read(query) ?? false,
+    });
+    return attemptsReply(`/v1/webhooks/${endpoint}/attempts`, query, page);
+  }
+
+  async function attempt({ principal, params, query }: Call): Promise<Reply> {
+    const found = await store.reads.getAttempt(tenantToRead(principal, namedTenant(query)), idOf("att", params));
+    if (found === null) throw notFound();
+    return json(200, presentAttempt(found));
+  }
+
+  return [
+    {
+      method: "GET",
+      path: "/v1/webhooks/deliveries/:id/attempts",
+      access: "read",
+      query: PAGE_PARAMETERS,
+      operation: listDeliveryAttempts,
+      handle: attempts,
+    },
+    {
+      method: "GET",
+      path: "/v1/webhooks/:id/attempts",
+      access: "read",
+      query: [...PAGE_PARAMETERS, Outcome, ...RESULT, ...PERIOD, Test],
+      operation: listEndpointAttempts,
+      handle: attemptsOfEndpoint,
+    },
+    {
+      method: "GET",
+      path: "/v1/webhooks/attempts/:id",
+      access: "read",
+      query: [TenantParameter],
+      operation: getAttempt,
+      handle: attempt,
+    },
+  ];
+}
+
+/** Null when what they would be of is not there. */
+export function attemptsReply(path: string, query: Query, page: Page<StoredAttempt> | null): Reply {
+  if (page === null) throw notFound();
+  const answer = { data: page.data.map(presentAttempt), next_cursor: page.nextCursor };
+  return json(200, answer, linkTo(path, query, page.nextCursor));
+}
+
+function idOf(prefix: "dlv" | "att", { id = "" }: Call["params"]): string {
+  if (!isId(prefix, id)) throw notFound();
+  return id;
+}

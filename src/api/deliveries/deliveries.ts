@@ -1,0 +1,238 @@
+/** Deliveries as callers see them (`docs/interface.md` §7), and making an attempt of one now. */
+import * as v from "valibot";
+import { WebhookdError } from "../../domain/errors.ts";
+import { isId } from "../../domain/id.ts";
+import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
+import type { AttemptRequest, DeliveryView } from "../../store/store.ts";
+import type { ApiParts } from "../parts.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
+import { linkTo, PAGE_PARAMETERS, pageOf, PERIOD, periodOf, RESULT, resultOf, Test, Type } from "../pipeline/lists.ts";
+import { requireNames } from "../pipeline/names.ts";
+import { idParameter, severalParameter } from "../pipeline/query.ts";
+import { damagedEndpoint, erased, json, notFound, type Reply } from "../pipeline/reply.ts";
+import type { Call, Operation, Route } from "../pipeline/route.ts";
+import { aPageOf, Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
+import { anAttempt, Attempt, presentAttempt } from "./attempts.ts";
+
+export const DELIVERY_STATUSES = ["pending", "held", "delivered", "failed", "cancelled"] as const;
+
+export const DeliveryStatus = described(
+  v.picklist(DELIVERY_STATUSES),
+  "`held` is a pending delivery of a disabled endpoint: kept, not sent.",
+);
+
+export const Delivery = titled(
+  "Delivery",
+  v.object({
+    id: id("dlv"),
+    endpoint: id("ep"),
+    status: DeliveryStatus,
+    attempts: described(Count, "How many attempts were made."),
+    next_attempt_at: described(v.nullable(Instant), "Null unless it is pending."),
+    last_attempt: v.nullable(Attempt),
+  }),
+);
+
+/** A delivery by itself: with what its event would say, and its place on the ladder. */
+export const WholeDelivery = titled(
+  "WholeDelivery",
+  v.object({
+    ...Delivery.entries,
+    event: id("evt"),
+    type: v.string(),
+    received_at: described(Instant, "When its event was committed. Lists go by it."),
+    tenant: Tenant,
+    test: v.boolean(),
+    round: described(Count, "1, and one more at each replay."),
+    retry: described(
+      v.nullable(Count),
+      "The place of the next attempt on the ladder, 0 for the first of a round; null if there is none.",
+    ),
+  }),
+);
+
+export const DeliveryPage = pageSchema(WholeDelivery);
+
+export const aDelivery = {
+  id: anAttempt.delivery,
+  endpoint: anAttempt.endpoint,
+  status: "pending",
+  attempts: 1,
+  next_attempt_at: "2026-11-20T09:55:30.142Z",
+  last_attempt: anAttempt,
+};
+
+export const aWholeDelivery = {
+  ...aDelivery,
+  event: anAttempt.event,
+  type: "budget.exceeded",
+  received_at: "2026-11-20T09:55:00.123Z",
+  tenant: "default",
+  test: false,
+  round: 1,
+  retry: 1,
+};
+
+export function presentDelivery(delivery: DeliveryView) {
+  const { id, ...owed } = presentOwed(delivery);
+  return {
+    id,
+    event: delivery.event,
+    type: delivery.type,
+    received_at: formatInstant(delivery.receivedAt),
+    tenant: delivery.tenant,
+    test: delivery.test,
+    round: delivery.round,
+    retry: delivery.retry,
+    ...owed,
+  };
+}
+
+/** Inside its event, which says the rest. */
+export function presentOwed(delivery: DeliveryView) {
+  return {
+    id: delivery.id,
+    endpoint: delivery.endpoint,
+    status: delivery.status,
+    attempts: delivery.attempts,
+    next_attempt_at: formatInstantOrNull(delivery.nextAttemptAt),
+    last_attempt: delivery.lastAttempt === null ? null : presentAttempt(delivery.lastAttempt),
+  };
+}
+
+const params = { id: "dlv" };
+
+export const listDeliveries: Operation = {
+  id: "listDeliveries",
+  tag: "Deliveries",
+  summary: "List deliveries",
+  description: "In the order in which their events were received.",
+  replies: {
+    200: { description: "A page of them.", schema: DeliveryPage, example: aPageOf(aWholeDelivery), headers: ["link"] },
+  },
+};
+
+export const getDelivery: Operation = {
+  id: "getDelivery",
+  tag: "Deliveries",
+  summary: "Look at one delivery",
+  params,
+  replies: { 200: { description: "The delivery.", schema: WholeDelivery, example: aWholeDelivery } },
+};
+
+export const attemptDelivery: Operation = {
+  id: "attemptDelivery",
+  tag: "Deliveries",
+  summary: "Make one attempt now",
+  description:
+    "Outside the ladder: a 2xx makes the delivery `delivered`; a failure leaves its rung, its due time and its " +
+    "status as they were. It will be made even after a restart, and asking again before then makes no second one. If " +
+    "an attempt is on the wire, it comes after that, unless that one delivers. A `held` delivery may be attempted " +
+    "too, to see if its receiver is back.",
+  params,
+  replies: { 202: { description: "It will be made now.", schema: WholeDelivery, example: aWholeDelivery } },
+  problems: ["delivery_settled", "endpoint_disabled", "endpoint_damaged", "gone"],
+};
+
+const PATH = "/v1/webhooks/deliveries";
+const Status = severalParameter("status", DELIVERY_STATUSES, "Only deliveries with this status.");
+const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint.");
+const Event = idParameter("event", "evt", "Only deliveries of this event.");
+
+export function deliveryRoutes(parts: ApiParts): Route[] {
+  const one = [TenantParameter];
+  return [
+    {
+      method: "GET",
+      path: PATH,
+      access: "read",
+      query: [...PAGE_PARAMETERS, Status, Type, Endpoint, Event, ...RESULT, ...PERIOD, Test],
+      operation: listDeliveries,
+      handle: (call) => list(parts, call),
+    },
+    {
+      method: "GET",
+      path: `${PATH}/:id`,
+      access: "read",
+      query: one,
+      operation: getDelivery,
+      handle: (call) => shown(parts, 200, call),
+    },
+    {
+      method: "POST",
+      path: `${PATH}/:id/attempt`,
+      access: "manage",
+      query: one,
+      audit: "delivery.attempt",
+      operation: attemptDelivery,
+      // As the delivery is by now: what its receiver answered is kept in one place, where it can be erased.
+      again: (call) => shown(parts, 202, call),
+      handle: (call) => attemptNow(parts, call),
+    },
+  ];
+}
+
+async function list(parts: ApiParts, { principal, query }: Call): Promise<Reply> {
+  const { store } = parts;
+  const tenant = tenantToRead(principal, namedTenant(query));
+  const names = { type: Type.read(query), endpoint: Endpoint.read(query), event: Event.read(query) };
+  await requireNames(parts, tenant, names);
+  const page = await store.reads.listDeliveries({
+    ...pageOf(query, tenant),
+    ...periodOf(query),
+    ...resultOf(query),
+    ...names,
+    status: Status.read(query),
+    test: Test.read(query) ?? false,
+  });
+  const answer = { data: page.data.map(presentDelivery), next_cursor: page.nextCursor };
+  return json(200, answer, linkTo(PATH, query, page.nextCursor));
+}
+
+async function shown({ store }: ApiParts, status: number, { principal, params, query }: Call): Promise<Reply> {
+  const tenant = tenantToRead(principal, namedTenant(query));
+  const delivery = await store.reads.getDelivery(tenant, idOf(params));
+  if (delivery === null) throw notFound();
+  return json(status, presentDelivery(delivery));
+}
+
+async function attemptNow(parts: ApiParts, call: Call): Promise<Reply> {
+  const { store, deliveries } = parts;
+  const { principal, params, query, now, request } = call;
+  const tenant = tenantToRead(principal, namedTenant(query));
+  const once = request && { ...request, answer: requestedText };
+  const id = idOf(params);
+  const delivery = await store.reads.getDelivery(tenant, id);
+  const endpoint = delivery && (await store.endpoints.get(tenant, delivery.endpoint));
+  if (endpoint?.damaged) throw damagedEndpoint(endpoint.damaged);
+  const requested = await store.deliveries.requestAttempt(tenant, id, now, once);
+  if (requested.result !== "requested") throw refusal(requested.result);
+  deliveries.attempt(requested);
+  return shown(parts, 202, call);
+}
+
+function idOf({ id = "" }: Call["params"]): string {
+  if (!isId("dlv", id)) throw notFound();
+  return id;
+}
+
+/** Nothing to remember of it but that it was done. */
+function requestedText({ result }: AttemptRequest): string | null {
+  return result === "requested" ? "" : null;
+}
+
+function refusal(result: Exclude<AttemptRequest["result"], "requested">): WebhookdError {
+  switch (result) {
+    case "not_found":
+      return notFound();
+    case "gone":
+      return erased();
+    case "settled":
+      return new WebhookdError(
+        "delivery_settled",
+        "it was delivered or cancelled, so there is nothing to attempt; a forced retry of its event sends a delivered one again",
+      );
+    case "endpoint_deleted":
+      return new WebhookdError("endpoint_disabled", "its endpoint was deleted, so there is nowhere to send it");
+  }
+}
