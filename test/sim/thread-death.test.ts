@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Ended } from "../../src/domain/deliveries/attempt.ts";
+import { noResponse, type Ended, type Outcome } from "../../src/domain/deliveries/attempt.ts";
 import { Sender } from "../../src/delivery/send/sender.ts";
 import { serveSender } from "../../src/delivery/threads/serve-sender.ts";
 import { SenderPool } from "../../src/delivery/threads/sender-pool.ts";
@@ -10,12 +10,13 @@ import { VirtualClock } from "./clock.ts";
 import { SETTINGS } from "./process.ts";
 import { SimThread } from "./thread.ts";
 
-/** One thread after another, on which nothing ever ends; how often each delivery was started. */
+/** One thread after another, on which an attempt ends when it is told to; how often each delivery was started. */
 function world() {
   const virtual = new VirtualClock();
   const clock = virtual.forProcess(() => true);
   const threads: SimThread[] = [];
   const started: string[] = [];
+  const posts: ((outcome: Outcome) => void)[] = [];
   const ended: Ended[] = [];
   const sending = new SenderPool({
     threads: 1,
@@ -40,7 +41,11 @@ function world() {
               onStart(send);
             },
             signer: () => ({ sign: () => ({}) }) as never,
-            open: () => ({ post: () => new Promise(() => {}), abort() {}, close: async () => {} }),
+            open: () => ({
+              post: () => new Promise((resolve) => posts.push(resolve)),
+              abort() {},
+              close: async () => {},
+            }),
             maxInFlight: 8,
             endpointMaxInFlight: 8,
           }),
@@ -58,7 +63,11 @@ function world() {
     ratePerSecond: null,
   } as Target;
   void sending.setTarget(target);
-  return { sending, threads, started, ended, pass };
+  /** The attempt that was started last ends so many milliseconds from now. */
+  const endLastIn = (ms: number) => {
+    virtual.at(virtual.monotonic + ms, () => posts.at(-1)!(noResponse("timeout", "no answer", ms)));
+  };
+  return { sending, threads, started, ended, pass, endLastIn };
 }
 
 it("what was on the wire of a thread that died is tried again", async () => {
@@ -88,6 +97,37 @@ it("what was on the wire of a thread that died is not tried again once its endpo
   threads.at(-1)!.die();
   await pass();
   expect(started).toEqual(["dlv_01", "dlv_01", "dlv_01"]);
+});
+
+it("what was taken back on the wire is not tried again, whatever else its endpoint was sent since", async () => {
+  const { sending, threads, started, ended, pass } = world();
+  sending.send([claim()]);
+  await pass();
+  const forgotten = sending.forget("ep_01");
+  await pass();
+  expect(await forgotten).toEqual([]);
+  sending.send([claim({ delivery: "dlv_02" })]);
+  await pass();
+  threads[0]!.die();
+  await pass();
+  expect(ended).toMatchObject([{ delivery: "dlv_01", outcome: { outcome: "interrupted", ours: false } }]);
+  expect(started).toEqual(["dlv_01", "dlv_02", "dlv_02"]);
+});
+
+// Messages take 1 ms: the attempt's end and the question what waits may cross on their way at any of these.
+it.each([0, 1, 2, 3])("a suspect that is taken back is not tried when the one before it ends in %i ms", async (ms) => {
+  const { sending, threads, started, pass, endLastIn } = world();
+  sending.send([claim(), claim({ delivery: "dlv_02" })]);
+  await pass();
+  threads[0]!.die();
+  await pass();
+  expect(started).toEqual(["dlv_01", "dlv_02", "dlv_01"]);
+  endLastIn(ms);
+  let before: string[] = [];
+  const forgotten = sending.forget("ep_01").finally(() => (before = [...started]));
+  await pass();
+  await forgotten;
+  expect(started).toEqual(before);
 });
 
 it("what waits in a thread that dies while all is paused is sent once that is over", async () => {

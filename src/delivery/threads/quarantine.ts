@@ -25,8 +25,6 @@ export class Quarantine {
   thread: ThreadPort | null = null;
   /** How many threads died while this delivery, alone or among others, was on the wire. */
   readonly deaths = new Map<string, number>();
-  /** Endpoints whose deliveries were taken back: what was on the wire then is not tried again after a death. */
-  readonly takenBack = new Set<string>();
   readonly #suspects: Send[] = [];
   #trying = false;
 
@@ -35,8 +33,8 @@ export class Quarantine {
   }
 
   /** A thread died while these were on the wire. */
-  suspect(sends: readonly Send[]): void {
-    for (const send of sends) {
+  suspect(outstanding: readonly Outstanding[]): void {
+    for (const { send, takenBack } of outstanding) {
       const { event, delivery, endpoint } = send;
       const deaths = (this.deaths.get(delivery) ?? 0) + 1;
       this.deaths.set(delivery, deaths);
@@ -45,7 +43,7 @@ export class Quarantine {
         this.deaths.delete(delivery);
         this.#parts.log.error({ event, delivery, endpoint }, outcome.detail);
         this.#parts.onEnded(send, outcome);
-      } else if (this.takenBack.has(endpoint)) {
+      } else if (takenBack) {
         this.#parts.onEnded(send, noResponse("interrupted", DIED, 0, { ours: false }));
       } else this.#suspects.push(send);
     }
@@ -77,7 +75,7 @@ export class Quarantine {
     const thread = (this.thread ??= this.#parts.start((outstanding) => {
       this.thread = null;
       this.#trying = false;
-      this.suspect(outstanding.map((each) => each.send));
+      this.suspect(outstanding);
     }));
     void thread.ask({ kind: "target", target: this.#parts.targetOf(send.endpoint) });
     thread.tell({ kind: "resume" });

@@ -73,21 +73,19 @@ export class SenderPool implements Sending {
   }
 
   send(sends: readonly Send[]): void {
-    const { takenBack } = this.#quarantine;
-    if (takenBack.size > 0) for (const { endpoint } of sends) takenBack.delete(endpoint);
     if (this.#threads.length === 1) this.#threads[0]!.send(sends);
     else for (const send of sends) this.#threadOf(send.endpoint).send([send]);
   }
 
   async forget(endpoint: string): Promise<readonly string[]> {
-    this.#quarantine.takenBack.add(endpoint);
     const given: string[] = [];
     // A thread that died meanwhile answered nothing: what it had went to the one in its place, or under suspicion.
     let asked: (ThreadPort | null)[] = [];
     while (asked[0] !== this.#threadOf(endpoint) || asked[1] !== this.#quarantine.thread) {
       asked = [this.#threadOf(endpoint), this.#quarantine.thread];
-      for (const thread of asked) if (thread !== null) given.push(...(await thread.forget(endpoint)));
+      // First, or the next suspect could be started behind the question.
       given.push(...this.#quarantine.forget(endpoint));
+      for (const thread of asked) if (thread !== null) given.push(...(await thread.forget(endpoint)));
     }
     return given;
   }
@@ -156,7 +154,7 @@ export class SenderPool implements Sending {
   }
 
   #replace(at: number, outstanding: readonly Outstanding[]): void {
-    const suspects = outstanding.filter(({ onWire }) => onWire).map(({ send }) => send);
+    const suspects = outstanding.filter(({ onWire }) => onWire);
     this.#parts.log.error(
       { in_flight: suspects.length, waiting: outstanding.length - suspects.length },
       "a sender thread died and is being replaced",

@@ -26,6 +26,8 @@ export interface ThreadPortParts {
 export interface Outstanding {
   readonly send: Send;
   readonly onWire: boolean;
+  /** Its endpoint's deliveries were taken back since: it is not tried again after a death. */
+  readonly takenBack: boolean;
 }
 
 type Ask =
@@ -41,6 +43,8 @@ export class ThreadPort {
   /** By slot: what was given to the thread and has not ended. */
   readonly #sends: (Send | undefined)[] = [];
   readonly #freeSlots: number[] = [];
+  /** Slots of what was here when its endpoint's deliveries were taken back. */
+  readonly #takenBack = new Set<number>();
   /** Sends of this turn, handed over in one message, and their slots. */
   #gathered: Send[] = [];
   #gatheredSlots: number[] = [];
@@ -93,6 +97,7 @@ export class ThreadPort {
   }
 
   async forget(endpoint: string): Promise<readonly string[]> {
+    this.#sends.forEach((send, slot) => send?.endpoint === endpoint && this.#takenBack.add(slot));
     const given = ((await this.ask({ kind: "forget", endpoint })) ?? []) as readonly string[];
     if (given.length > 0) this.#settleAll(new Set(given));
     return given;
@@ -129,6 +134,7 @@ export class ThreadPort {
     if (send === undefined) return undefined;
     this.#sends[slot] = undefined;
     this.#freeSlots.push(slot);
+    if (this.#takenBack.size > 0) this.#takenBack.delete(slot);
     return send;
   }
 
@@ -149,7 +155,10 @@ export class ThreadPort {
     this.#calls.clear();
     if (this.#closing) return;
     this.#parts.onDeath(
-      this.#sends.flatMap((send, slot) => (send === undefined ? [] : [{ send, onWire: this.#isOnWire(slot) }])),
+      this.#sends.flatMap((send, slot) => {
+        if (send === undefined) return [];
+        return [{ send, onWire: this.#isOnWire(slot), takenBack: this.#takenBack.has(slot) }];
+      }),
     );
   }
 }
