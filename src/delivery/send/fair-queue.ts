@@ -190,9 +190,9 @@ export class FairQueue {
   /** The first to come of those that may start, if they have a token. */
   #first(now: number): Queue | null {
     const ready = this.#ready.first;
-    const dead = this.#deadMayStart && this.#deadReadyAt <= now ? this.#dead.first : null;
-    if (ready === null || dead === null) return ready ?? dead;
-    return dead.ticket < ready.ticket ? dead : ready;
+    const dead = this.#dead.first;
+    if (dead === null || !this.#deadMayStart || this.#deadReadyAt > now) return ready;
+    return ready === null || dead.ticket < ready.ticket ? dead : ready;
   }
 
   get #deadMayStart(): boolean {
