@@ -15,7 +15,7 @@ import { Reloaded } from "./daemon/reloaded.ts";
 import { loadSenders } from "./daemon/senders.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import type { Network } from "./delivery/http/egress.ts";
-import { askResolvers, type AskResolvers } from "./delivery/http/this-host.ts";
+import { askResolvers, type AskResolvers } from "./delivery/http/resolver.ts";
 import type { StartThread } from "./delivery/threads/thread-port.ts";
 import { damageText } from "./domain/endpoints/damage.ts";
 import { portOf } from "./domain/network/url.ts";

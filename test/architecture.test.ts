@@ -258,7 +258,7 @@ const RULES: Rule[] = [
       "cli-truncate",
       "string-width",
     ],
-    types: ["src/delivery/http/probe.ts", "src/daemon.ts", "src/offline.ts", "src/log.ts", "src/store/store.ts"],
+    types: ["src/delivery/http/egress-guard.ts", "src/daemon.ts", "src/offline.ts", "src/log.ts", "src/store/store.ts"],
     why: "commands are clients of the HTTP API; serve loads the daemon lazily",
   },
   {
@@ -287,7 +287,7 @@ const LAZY: Record<string, string[]> = {
   "cli/receiver/demo-site.ts": ["src/daemon.ts", "src/log.ts"],
   "cli/tui/tui.ts": ["tui/main.tsx"],
   "cli/doctor/certificate.ts": ["src/api/server/certificate.ts"],
-  "cli/doctor/endpoints.ts": ["src/delivery/http/probe.ts", "src/clock.ts"],
+  "cli/doctor/endpoints.ts": ["src/delivery/http/egress-guard.ts", "src/clock.ts"],
   "cli/upkeep/backup.ts": ["src/offline.ts"],
   "cli/upkeep/restore.ts": ["src/offline.ts"],
   "cli/upkeep/migrate.ts": ["src/offline.ts"],

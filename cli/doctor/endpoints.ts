@@ -2,7 +2,7 @@
 import type { Endpoint } from "../../src/client/answers.ts";
 import type { Client } from "../../src/client/client.ts";
 import type { Config } from "../../src/config.ts";
-import type { Probe, Probed } from "../../src/delivery/http/probe.ts";
+import type { Probe, Probed } from "../../src/delivery/http/egress-guard.ts";
 import { lifetime } from "./certificate.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 
@@ -51,7 +51,7 @@ async function hostsOf(client: Client, { egress }: Config, only: string | undefi
 }
 
 async function openProbe(config: Config): Promise<Probe> {
-  const { createProbe } = await import("../../src/delivery/http/probe.ts");
+  const { createProbe } = await import("../../src/delivery/http/egress-guard.ts");
   const { egressSettings } = await import("../../src/config/endpoint-rules.ts");
   const { systemClock } = await import("../../src/clock.ts");
   return createProbe(egressSettings(config, config.server.listen.port), systemClock);

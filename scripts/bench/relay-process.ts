@@ -6,7 +6,7 @@ import { openListener } from "../../src/api/server/listen.ts";
 import { systemClock } from "../../src/clock.ts";
 import { loadConfig } from "../../src/config.ts";
 import { urlPolicies } from "../../src/config/endpoint-rules.ts";
-import { addressPolicies } from "../../src/delivery/http/this-host.ts";
+import { addressPolicies } from "../../src/delivery/http/egress.ts";
 import { Signer } from "../../src/delivery/send/signer.ts";
 import type { Claim } from "../../src/domain/deliveries/delivery.ts";
 import type { Target } from "../../src/domain/endpoints/endpoint.ts";

@@ -109,14 +109,14 @@ export const DELIVERY: readonly Mutant[] = [
   },
   {
     name: "a-redirect-counts-as-success",
-    file: "src/delivery/http/attempt.ts",
+    file: "src/delivery/http/exchange.ts",
     find: "return this.#status !== null && this.#status < 300;",
     replace: "return this.#status !== null && this.#status < 400;",
     tests: ["test/delivery/http/exchange.test.ts", "test/delivery/http/hostile.test.ts"],
   },
   {
     name: "a-request-goes-again-after-an-answer-began",
-    file: "src/delivery/http/attempt.ts",
+    file: "src/delivery/http/exchange.ts",
     find: "this.#connection.opening === this.#kept && this.#firstByteAt === null && isReset(error)",
     replace: "this.#connection.opening === this.#kept && isReset(error)",
     tests: ["test/delivery/http/exchange-reset.test.ts"],
@@ -136,14 +136,14 @@ export const DELIVERY: readonly Mutant[] = [
   },
   {
     name: "a-success-waits-for-its-body",
-    file: "src/delivery/http/attempt.ts",
+    file: "src/delivery/http/exchange.ts",
     find: "    if (this.#status !== null) this.#answer(bodyErrorOf(error));\n    else if",
     replace: "    if (this.#status !== null && !this.#succeeded) this.#answer(bodyErrorOf(error));\n    else if",
     tests: ["test/delivery/http/exchange.test.ts"],
   },
   {
     name: "the-limit-ends-with-the-first-byte",
-    file: "src/delivery/http/attempt.ts",
+    file: "src/delivery/http/exchange.ts",
     find: "    this.#firstByteAt ??= this.#egress.clock.monotonic();\n",
     replace: "    this.#firstByteAt ??= this.#egress.clock.monotonic();\n    this.#egress.attempts.remove(this);\n",
     tests: ["test/delivery/http/hostile.test.ts"],

@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { departures, type Config } from "../config.ts";
 import { addressRules, urlPolicies } from "../config/endpoint-rules.ts";
-import { addressPolicies } from "../delivery/http/this-host.ts";
+import { addressPolicies } from "../delivery/http/egress.ts";
 import type { AddressRules } from "../domain/network/address.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 

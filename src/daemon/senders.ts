@@ -2,10 +2,9 @@
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { egressSettings } from "../config/endpoint-rules.ts";
-import type { Network } from "../delivery/http/egress.ts";
-import { openFilesLimit } from "../delivery/http/this-host.ts";
+import { openFilesLimit, type Network } from "../delivery/http/egress.ts";
 import type { SenderSettings } from "../delivery/send/open-sender.ts";
-import type { Sending } from "../delivery/send/sending.ts";
+import type { Sending } from "../delivery/send/sender.ts";
 import type { SenderThreadData } from "../delivery/threads/messages.ts";
 import { SenderPool } from "../delivery/threads/sender-pool.ts";
 import type { StartThread } from "../delivery/threads/thread-port.ts";

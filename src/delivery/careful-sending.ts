@@ -7,7 +7,7 @@ import type { Send } from "../domain/deliveries/delivery.ts";
 import type { Target } from "../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { RecoveryStore } from "../store/store.ts";
-import type { Sending } from "./send/sending.ts";
+import type { Sending } from "./send/sender.ts";
 
 export class CarefulSending implements Sending {
   readonly #inner: Sending;

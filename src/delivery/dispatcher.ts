@@ -22,7 +22,7 @@ import type { Deliveries } from "./deliveries.ts";
 import { Executor } from "./executor.ts";
 import { endpointsOwed, HorizonSweep } from "./horizon-sweep.ts";
 import type { AutoDisableRules, Memory } from "./memory/memory.ts";
-import type { Sending } from "./send/sending.ts";
+import type { Sending } from "./send/sender.ts";
 import { Trial } from "./trial.ts";
 import type { DeliveryWatcher } from "./watcher.ts";
 

@@ -29,7 +29,7 @@ import type { KnownEndpoint } from "./memory/endpoints.ts";
 import type { DecidedAttempt, Now } from "./memory/ended.ts";
 import { Memory, type DeliveryRules } from "./memory/memory.ts";
 import { ResolverCheck } from "./resolver-check.ts";
-import type { Sending } from "./send/sending.ts";
+import type { Sending } from "./send/sender.ts";
 import type { DeliveryWatcher } from "./watcher.ts";
 import { Waker } from "./waker.ts";
 

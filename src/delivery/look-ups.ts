@@ -2,7 +2,7 @@
 import { isDamaged } from "../domain/endpoints/endpoint.ts";
 import type { Store } from "../store/store.ts";
 import type { KnownEndpoint } from "./memory/endpoints.ts";
-import type { Sending } from "./send/sending.ts";
+import type { Sending } from "./send/sender.ts";
 
 export class LookUps {
   readonly #store: Store;

@@ -12,7 +12,7 @@ import { Feed } from "../../src/feed/feed.ts";
 import type { Route } from "../../src/api/pipeline/route.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { urlPolicies } from "../../src/config/endpoint-rules.ts";
-import { addressPolicies } from "../../src/delivery/http/this-host.ts";
+import { addressPolicies } from "../../src/delivery/http/egress.ts";
 import { newId } from "../../src/domain/id.ts";
 import type { Halt } from "../../src/domain/deliveries/pause.ts";
 import type { NewApiKey, Scope } from "../../src/domain/keys/key.ts";

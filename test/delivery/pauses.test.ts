@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CarefulSending } from "../../src/delivery/careful-sending.ts";
 import { Halts } from "../../src/delivery/memory/halts.ts";
-import type { Sending } from "../../src/delivery/send/sending.ts";
+import type { Sending } from "../../src/delivery/send/sender.ts";
 import type { HaltReason } from "../../src/domain/deliveries/pause.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Send } from "../../src/domain/deliveries/delivery.ts";

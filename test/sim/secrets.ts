@@ -1,6 +1,6 @@
 /** The secrets of one receiver: what its owner has given it, and what it was told of rotations. */
 import { signingKeys, verifyBody, verifyStandard, type SigningKeys } from "../../src/domain/endpoints/signature.ts";
-import type { SignedRequest } from "../../src/delivery/http/attempt.ts";
+import type { SignedRequest } from "../../src/delivery/http/connections.ts";
 
 interface Held {
   readonly keys: SigningKeys;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { noResponse, type Ended, type Outcome } from "../../src/domain/deliveries/attempt.ts";
 import { Sender } from "../../src/delivery/send/sender.ts";
-import { serveSender } from "../../src/delivery/threads/serve-sender.ts";
+import { serveSender } from "../../src/delivery/threads/thread-port.ts";
 import { SenderPool } from "../../src/delivery/threads/sender-pool.ts";
 import type { Target } from "../../src/domain/endpoints/endpoint.ts";
 import { silentLog } from "../../src/log.ts";

@@ -1,8 +1,7 @@
 /** A thread as a model: its messages are cloned, take a while, and keep their order; it can die at any time. */
 import type { Clock } from "../../src/clock.ts";
 import type { FromSender, ToSender } from "../../src/delivery/threads/messages.ts";
-import type { StartThread } from "../../src/delivery/threads/thread-port.ts";
-import type { ServedSenderParts } from "../../src/delivery/threads/serve-sender.ts";
+import type { ServedSenderParts, StartThread } from "../../src/delivery/threads/thread-port.ts";
 
 type Listener = (message: never) => void;
 

@@ -6,6 +6,18 @@ import { type Destination, Opening } from "./egress-guard.ts";
 import type { Egress } from "./egress.ts";
 import { Fault, isOutOfTurn } from "./fault.ts";
 
+/** A signed request, in the shape that undici's `dispatch` takes. undici adds host, connection and content-length. */
+export interface SignedRequest {
+  readonly method: "POST";
+  readonly path: string;
+  /** Names and values by turns, in the order and case of the wire. */
+  readonly headers: string[];
+  /** The signed bytes; content-length is taken from this same buffer. */
+  readonly body: Uint8Array;
+  /** A test's response is kept whole even when it succeeded. */
+  readonly keepsAll: boolean;
+}
+
 /** A receiver that keeps sending what never becomes a header or a body is cut off here, counted per attempt. */
 const READ_LIMIT = 1024 * 1024;
 const IDLE_MS = 2000;

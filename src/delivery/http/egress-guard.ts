@@ -3,11 +3,12 @@
  * vetted addresses are dialled. It stands in undici's `connect`, because Node calls no `lookup` for literal addresses.
  */
 import { isIP, SocketAddress, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import type { Clock } from "../../clock.ts";
 import type { AddressFault, Call } from "../../domain/network/address.ts";
 import { portOf } from "../../domain/network/url.ts";
 import { DialRace, type Dial, type Dialled } from "./dial.ts";
-import type { Egress } from "./egress.ts";
+import { Egress, type EgressSettings } from "./egress.ts";
 import { Fault, faultOf } from "./fault.ts";
 
 /** Where an endpoint lives; made from its URL once. */
@@ -174,4 +175,40 @@ function handshakeFault(error: Error): Fault {
 function canonical(ip: string | undefined): string | undefined {
   const family = ip === undefined ? 0 : isIP(ip);
   return family === 6 ? new SocketAddress({ address: ip!, family: "ipv6" }).address : ip;
+}
+
+export interface Probed {
+  readonly address: string;
+  readonly durationMs: number;
+  /** When the receiver's certificate ends, in epoch milliseconds; null where there is no TLS. */
+  readonly certificateUntil: number | null;
+}
+
+/** A fault's message is a sentence. */
+export type Probe = (url: URL, tenant: string) => Promise<Probed | Fault>;
+
+/** Goes the way to a receiver that a delivery goes, up to where its request would be written, and hangs up. */
+export function createProbe(settings: EgressSettings, clock: Clock): Probe {
+  const egress = new Egress(settings, clock);
+  return (url, tenant) => probe(egress, new Destination(url, tenant), settings.timeoutMs);
+}
+
+function probe(egress: Egress, destination: Destination, timeoutMs: number): Promise<Probed | Fault> {
+  const began = egress.clock.monotonic();
+  return new Promise((resolve) => {
+    const opening: Opening = new Opening(egress, destination, (result) => {
+      cancelTimer();
+      if (result instanceof Fault) return resolve(result);
+      const until = destination.secure ? Date.parse((result as TLSSocket).getPeerCertificate().valid_to) : null;
+      result.destroy();
+      resolve({
+        address: opening.remoteAddress!,
+        durationMs: egress.clock.monotonic() - began,
+        certificateUntil: until,
+      });
+    });
+    const late = () => opening.cancel(new Fault("timeout", `waited ${timeoutMs} ms for ${opening.waitingFor}`));
+    const cancelTimer = egress.clock.after(timeoutMs, late);
+    opening.start();
+  });
 }

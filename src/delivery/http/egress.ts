@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import type { Clock } from "../../clock.ts";
-import type { AddressPolicy, AddressRules } from "../../domain/network/address.ts";
+import { AddressPolicy, type AddressRules } from "../../domain/network/address.ts";
+import { softLimitOf } from "../../domain/open-files.ts";
 import { packed } from "../../packed.ts";
 import { Deadlines } from "./deadline.ts";
 import { dialTcp, type Dial } from "./dial.ts";
 import { createResolve, type Resolve } from "./resolver.ts";
-import { addressPolicies } from "./this-host.ts";
 
 /** What the operator says of the way out, as plain data. */
 export interface EgressSettings {
@@ -92,4 +93,45 @@ export function trust(caFile = ""): SecureContext {
   const ca =
     isAltered || named.length > 0 ? [...getCACertificates(isAltered ? "bundled" : "default"), ...named] : undefined;
   return createSecureContext({ minVersion: "TLSv1.2", ...(ca !== undefined && { ca }) });
+}
+
+/** Where endpoints may be, by rules that may change: the one place where rules and this host's addresses meet. */
+export function addressPolicies(
+  clock: Pick<Clock, "monotonic">,
+  ownAddresses: () => readonly string[] = readOwnAddresses(clock),
+): (rules: AddressRules) => AddressPolicy {
+  return (rules) => new AddressPolicy(rules, ownAddresses);
+}
+
+/** An address that was added counts a second later at the most; asking the kernel at each dial would cost too much. */
+const FRESH_MS = 1000;
+
+/** No endpoint may have one of these, unless it is named exactly. */
+export function readOwnAddresses(
+  clock: Pick<Clock, "monotonic">,
+  interfaces: typeof networkInterfaces = networkInterfaces,
+): () => readonly string[] {
+  const read = () => Object.values(interfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+  let addresses = read();
+  let readAt = clock.monotonic();
+  return () => {
+    const now = clock.monotonic();
+    if (now - readAt < FRESH_MS) return addresses;
+    readAt = now;
+    try {
+      addresses = read();
+    } catch {
+      // No descriptor is left to ask with: what was known holds on.
+    }
+    return addresses;
+  };
+}
+
+/** Files that this process may have open at once; null where the system does not tell. */
+export function openFilesLimit(): number | null {
+  try {
+    return softLimitOf(readFileSync("/proc/self/limits", "utf8"));
+  } catch {
+    return null;
+  }
 }

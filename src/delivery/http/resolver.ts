@@ -66,3 +66,25 @@ export function dnsFault(codes: readonly string[]): Fault {
   if (code === undefined) return new Fault("dns_failure", "the host name has no address");
   return new Fault("dns_failure", `the DNS look-up failed (${code})`, "no_look_up");
 }
+
+/** Why this host's resolvers are of no use to anyone, in a sentence; null when they are, as far as one can see. */
+export type AskResolvers = () => Promise<string | null>;
+
+/** What a resolver that works never says of the root. */
+const USELESS = new Set(["ETIMEOUT", "ECONNREFUSED", "ESERVFAIL", "EREFUSED"]);
+
+/**
+ * Tells one customer's trouble with a name from look-ups that are all in vain. Asks for the name servers of the root,
+ * which any resolver knows, and which gives nothing of ours away.
+ */
+export async function askResolvers(): Promise<string | null> {
+  // Made anew: it reads the list of resolvers once, and that may have changed.
+  const resolver = new dns.Resolver({ timeout: 1000, tries: 1 });
+  try {
+    await resolver.resolveNs(".");
+    return null;
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    return USELESS.has(code) ? `this host's DNS resolvers do not answer (${code})` : null;
+  }
+}

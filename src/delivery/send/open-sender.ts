@@ -1,8 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { roomWithin, type Room } from "../../domain/open-files.ts";
-import { Egress, type EgressSettings, type Network } from "../http/egress.ts";
+import { Egress, openFilesLimit, type EgressSettings, type Network } from "../http/egress.ts";
 import { Exchange } from "../http/exchange.ts";
-import { openFilesLimit } from "../http/this-host.ts";
 import { Sender, type SenderParts } from "./sender.ts";
 import { Signer, type SignatureOptions } from "./signer.ts";
 

@@ -10,8 +10,37 @@ import type { Target } from "../../domain/endpoints/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { Speedometer } from "./endpoint-queue.ts";
 import { FairQueue } from "./fair-queue.ts";
-import { isResumed, type Sending } from "./sending.ts";
 import type { Signer } from "./signer.ts";
+
+/** What the dispatcher asks of those that send: a sender beside it, or a pool of them on threads. */
+export interface Sending {
+  /** How many attempts are on the wire. */
+  readonly inFlight: number;
+  /** How many attempts to this endpoint may be in flight at once, as far as is known here. */
+  cap(endpoint: string): number;
+  /**
+   * Attempts that start after it resolved use these settings; sends that are handed over after the call do so too. An endpoint
+   * that is enabled again starts with one attempt at once: what its receiver can take now is not known.
+   */
+  setTarget(target: Target): Promise<void>;
+  /** Every connection that is opened after it, and every request but those on the wire, keeps to these rules. */
+  setEgress(rules: AddressRules): void;
+  /** Their endpoints' targets must have been set. Each send ends, is given back, or waits while paused. */
+  send(sends: readonly Send[]): void;
+  /** Starts nothing more of what the endpoint had waiting; the answer is what was given back, by delivery id. */
+  forget(endpoint: string): Promise<readonly string[]>;
+  /** Resolves once nothing starts any more. */
+  pause(): Promise<void>;
+  resume(): void;
+  /** While paused: starts one attempt all the same, whichever has its turn. */
+  probe(): void;
+  /** Pauses, and resolves when nothing is in flight and every end was reported. */
+  drain(): Promise<void>;
+  /** Pauses, and ends what is in flight as `interrupted`. */
+  abort(): void;
+  /** After a drain. */
+  close(): Promise<void>;
+}
 
 /** The wire to one endpoint: an exchange, or a simulated one. */
 export type Wire = Pick<Exchange, "post" | "abort" | "close">;
@@ -74,7 +103,7 @@ export class Sender implements Sending {
     const wire = sameUrl ? before.wire : this.#parts.open(target);
     const speedometer = sameUrl ? before.speedometer : new Speedometer();
     this.#receivers.set(target.endpoint, { target, signer: this.#parts.signer(target), wire, speedometer });
-    if (isResumed(before?.target, target)) this.#queue.startLow(target.endpoint);
+    if (before?.target.enabled === false && target.enabled) this.#queue.startLow(target.endpoint);
     this.#queue.setCeiling(target.endpoint, target.maxInFlight);
     this.#queue.setRate(target.endpoint, target.ratePerSecond, this.#parts.clock.monotonic());
     // What waits may go on by a higher rate, or by none.

@@ -3,7 +3,7 @@ import type { Send } from "../../domain/deliveries/delivery.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import { signBody, signingKeys, signStandard, type SigningKeys } from "../../domain/endpoints/signature.ts";
 import type { TraceContext } from "../../domain/events/trace-context.ts";
-import type { SignedRequest } from "../http/attempt.ts";
+import type { SignedRequest } from "../http/connections.ts";
 
 export interface SignatureOptions {
   /** The name of the body signature's header, sent in exactly this case. */

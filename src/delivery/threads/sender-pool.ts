@@ -8,7 +8,7 @@ import type { Send } from "../../domain/deliveries/delivery.ts";
 import { INITIAL_CAP, type Target } from "../../domain/endpoints/endpoint.ts";
 import type { Log } from "../../log.ts";
 import type { SenderSettings } from "../send/open-sender.ts";
-import { isResumed, type Sending } from "../send/sending.ts";
+import type { Sending } from "../send/sender.ts";
 import { Quarantine } from "./quarantine.ts";
 import { ThreadPort, type Outstanding, type StartThread } from "./thread-port.ts";
 
@@ -60,7 +60,7 @@ export class SenderPool implements Sending {
   }
 
   async setTarget(target: Target): Promise<void> {
-    if (isResumed(this.#targets.get(target.endpoint), target)) this.#caps.set(target.endpoint, 1);
+    if (this.#targets.get(target.endpoint)?.enabled === false && target.enabled) this.#caps.set(target.endpoint, 1);
     this.#targets.set(target.endpoint, target);
     // Looked at anew at each start of a quarantine, so only a running one needs to hear of it.
     const threads = [this.#threadOf(target.endpoint), this.#quarantine.thread];

@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../../clock.ts";
 import { openSender } from "../send/open-sender.ts";
 import type { SenderThreadData } from "./messages.ts";
-import { serveSender } from "./serve-sender.ts";
+import { serveSender } from "./thread-port.ts";
 
 const { settings, onWire } = workerData as SenderThreadData;
 

@@ -1,12 +1,21 @@
-/**
- * One sender's thread as the main thread sees it: what it was given and has not ended, and which of that was on the
- * wire when it died.
- */
-import type { Worker } from "node:worker_threads";
-import type { Send } from "../../domain/deliveries/delivery.ts";
-import { packSends, unpackEnds, type FromSender, type SenderThreadData, type ToSender } from "./messages.ts";
-import type { SenderSettings } from "../send/open-sender.ts";
+/** Both ends of the port between the main thread and a sender's. */
+import type { MessagePort, Worker } from "node:worker_threads";
+import type { Clock } from "../../clock.ts";
 import type { Ended } from "../../domain/deliveries/attempt.ts";
+import type { Send } from "../../domain/deliveries/delivery.ts";
+import type { SenderSettings } from "../send/open-sender.ts";
+import type { Sender, SenderParts } from "../send/sender.ts";
+import {
+  packEnds,
+  packSends,
+  unpackEnds,
+  unpackSends,
+  type FromSender,
+  type SenderThreadData,
+  type SlottedEnd,
+  type SlottedSend,
+  type ToSender,
+} from "./messages.ts";
 
 /** More sends than memory ever holds for one thread; without a slot, a send counts as on the wire. */
 const SLOTS = 65_536;
@@ -36,6 +45,10 @@ type Ask =
   | { kind: "pause" }
   | { kind: "drain" };
 
+/**
+ * One sender's thread as the main thread sees it: what it was given and has not ended, and which of that was on the
+ * wire when it died.
+ */
 export class ThreadPort {
   readonly #parts: ThreadPortParts;
   readonly #thread: ReturnType<StartThread>;
@@ -161,4 +174,71 @@ export class ThreadPort {
       }),
     );
   }
+}
+
+export interface ServedSenderParts {
+  readonly port: Pick<MessagePort, "postMessage" | "on" | "close">;
+  readonly onWire: SenderThreadData["onWire"];
+  readonly clock: Clock;
+  readonly open: (hooks: Required<Pick<SenderParts, "onStart" | "onEnded">>) => Sender;
+}
+
+/** A sender at the other end of the port: what a thread does with the messages it gets. */
+export function serveSender({ port, onWire, clock, open }: ServedSenderParts): void {
+  const wire = new Uint8Array(onWire);
+  let ends: SlottedEnd[] = [];
+
+  const report = () => {
+    const endpoints = new Set(ends.map(({ ended }) => ended.endpoint));
+    const caps = [...endpoints].map((endpoint) => [endpoint, sender.cap(endpoint)] as const);
+    const packed = packEnds(ends);
+    ends = [];
+    port.postMessage({ kind: "ended", ends: packed, caps } satisfies FromSender, [
+      packed.rows.buffer,
+      packed.bodies.buffer,
+    ]);
+  };
+  const sender = open({
+    onStart: (send) => {
+      wire[(send as SlottedSend).slot] = 1;
+    },
+    onEnded: (ended, send) => {
+      // What ends in one turn of the event loop goes in one message.
+      if (ends.length === 0) clock.nextTurn(report);
+      ends.push({ slot: (send as SlottedSend).slot, trigger: send.trigger, ended });
+    },
+  });
+  const post = (message: FromSender) => port.postMessage(message);
+  const answer = (call: number, result: Promise<unknown>) =>
+    void result.then((value) => post({ kind: "answer", call, result: value }));
+
+  port.on("message", (message: ToSender) => {
+    switch (message.kind) {
+      case "sends":
+        return sender.send(unpackSends(message.sends));
+      case "target":
+        return answer(message.call, sender.setTarget(message.target));
+      case "egress":
+        return sender.setEgress(message.rules);
+      case "forget":
+        return answer(message.call, sender.forget(message.endpoint));
+      case "pause":
+        return answer(message.call, sender.pause());
+      case "resume":
+        return sender.resume();
+      case "probe":
+        return sender.probe();
+      case "abort":
+        return sender.abort();
+      case "drain":
+        // The ends of what was in flight are reported before it.
+        return answer(
+          message.call,
+          sender.drain().then(() => new Promise<void>((resolve) => clock.nextTurn(resolve))),
+        );
+      case "close":
+        // The thread ends with its port: its exit is the answer.
+        return void sender.close().then(() => port.close());
+    }
+  });
 }

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import type { NetworkInterfaceInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readOwnAddresses } from "../../../src/delivery/http/this-host.ts";
+import { readOwnAddresses } from "../../../src/delivery/http/egress.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { aDirectory } from "../../harness/daemon.ts";
 
