@@ -19,7 +19,7 @@ import { loadSettings, type LoadedSettings } from "./config/settings.ts";
 import { printDuration } from "./config/units.ts";
 import type { TenantNetworks } from "./domain/network/address.ts";
 import type { EventType } from "./domain/events/event-type.ts";
-import { SPECIFIED_LADDER } from "./domain/deliveries/ladder.ts";
+import { SPECIFIED_LADDER } from "./domain/deliveries/due-time.ts";
 
 export { isLoopback } from "./domain/network/address.ts";
 

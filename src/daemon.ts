@@ -17,7 +17,7 @@ import { Dispatcher } from "./delivery/dispatcher.ts";
 import type { Network } from "./delivery/http/egress.ts";
 import { askResolvers, type AskResolvers } from "./delivery/http/resolver.ts";
 import type { StartThread } from "./delivery/threads/thread-port.ts";
-import { damageText } from "./domain/endpoints/damage.ts";
+import { damageText } from "./domain/wording.ts";
 import { portOf } from "./domain/network/url.ts";
 import { Feed } from "./feed/feed.ts";
 import type { Log } from "./log.ts";
@@ -29,7 +29,7 @@ import { startThread } from "./thread.ts";
 import { Backups } from "./upkeep/backups.ts";
 import { DamagedEndpoints } from "./upkeep/damaged-endpoints.ts";
 import { switchSecrets } from "./upkeep/secret-switch.ts";
-import { version } from "./version.ts";
+import { version } from "./build.ts";
 
 /** What a test may replace, and what a process is given at its start. */
 export interface DaemonParts {

@@ -1,7 +1,7 @@
 /** The daemon and its deliveries on a few lines. */
 import type { Status } from "../../src/client/answers.ts";
-import { causeText } from "../../src/domain/deliveries/cause.ts";
-import { damageText } from "../../src/domain/endpoints/damage.ts";
+import { causeText } from "../../src/domain/deliveries/attempt.ts";
+import { damageText } from "../../src/domain/wording.ts";
 import { ago, count, grouped, hostOf, size, span } from "../output/words.ts";
 import { troublesOf, troubleText } from "./halts.ts";
 import type { FailingEndpoint, Health, Seen } from "./health.ts";

@@ -1,7 +1,7 @@
 /** What the daemon says of itself. */
 import type { Status } from "../../src/client/answers.ts";
-import { damageText } from "../../src/domain/endpoints/damage.ts";
-import { version } from "../../src/version.ts";
+import { damageText } from "../../src/domain/wording.ts";
+import { version } from "../../src/build.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { repairOf } from "../endpoints/text.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";

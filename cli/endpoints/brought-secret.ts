@@ -1,4 +1,4 @@
-import { isSigningSecret } from "../../src/domain/endpoints/secret.ts";
+import { isSigningSecret } from "../../src/domain/endpoints/signature.ts";
 import { usage } from "../failure.ts";
 import { readInput } from "../files.ts";
 import type { Io } from "../io.ts";

@@ -1,5 +1,5 @@
 import type { FailureGroup } from "../../src/client/answers.ts";
-import { causeText } from "../../src/domain/deliveries/cause.ts";
+import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { CLIENT, command, FILTER, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { readTroubles, troubleText, troubleTodo } from "../daemon/halts.ts";

@@ -22,7 +22,7 @@ export function span(seconds: number): string {
   return shown.length === 0 ? "0s" : shown.map(([count, unit]) => `${count}${unit}`).join(" ");
 }
 
-export { counted as count } from "../../src/domain/counts/counted.ts";
+export { counted as count } from "../../src/domain/wording.ts";
 
 export function grouped(number: number): string {
   return number.toLocaleString("en-US");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Client } from "../../src/client/client.ts";
 import { loadConfig } from "../../src/config.ts";
 import type { ConfigInputs } from "../../src/config/inputs.ts";
-import { BUILT_IN_TYPES } from "../../src/domain/events/built-in-types.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 import type { Io } from "../io.ts";
 import { connect } from "../target.ts";
 import { Reader } from "./listen/reader.ts";

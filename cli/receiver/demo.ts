@@ -1,4 +1,4 @@
-import { BUILT_IN_TYPES } from "../../src/domain/events/built-in-types.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 import { command } from "../command.ts";
 import { programAt } from "../daemon/banner.ts";
 import { EXIT } from "../exit-code.ts";

@@ -1,5 +1,5 @@
 /** A change as a line of text, in letters and signs that any terminal shows. */
-import { causeText } from "../../src/domain/deliveries/cause.ts";
+import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import type { CountedChanges } from "../../src/client/stream.ts";
 import type { Glyphs } from "../output/glyphs.ts";
 import { count, span } from "../output/words.ts";

@@ -1,6 +1,5 @@
 /** The passphrase that `--seal-with` names: in a file, on stdin with `-`, or typed there by a person, unseen. */
-import { judgePassphrase } from "../../src/domain/keys/passphrase.ts";
-import { readPassphrase } from "../../src/passphrase.ts";
+import { judgePassphrase, readPassphrase } from "../../src/passphrase.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 

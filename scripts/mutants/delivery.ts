@@ -18,7 +18,7 @@ export const DELIVERY: readonly Mutant[] = [
   },
   {
     name: "ladder-off-by-one",
-    file: "src/domain/deliveries/ladder.ts",
+    file: "src/domain/deliveries/due-time.ts",
     find: "return ladder[retry] ?? null;",
     replace: "return ladder[retry + 1] ?? null;",
     tests: ["test/domain/ladder.test.ts"],
@@ -95,7 +95,7 @@ export const DELIVERY: readonly Mutant[] = [
   },
   {
     name: "due-times-are-not-clamped",
-    file: "src/domain/time/clock-change.ts",
+    file: "src/domain/deliveries/due-time.ts",
     find: "Math.min(dueAt, at + delay)",
     replace: "dueAt",
     tests: ["test/sim/sim.test.ts", "test/e2e/retries.test.ts"],

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { connect, type AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Network } from "../../src/delivery/http/egress.ts";
-import { BUILT_IN_TYPES } from "../../src/domain/events/built-in-types.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 
 const EVERY_TYPE = BUILT_IN_TYPES.map(({ name }) => name);
 const HOUR = 3_600_000;

@@ -9,9 +9,9 @@ import Database from "better-sqlite3";
 import { createClient, type Client } from "../../src/client/client.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { startDaemon, type Daemon } from "../../src/daemon.ts";
-import { BUILT_IN_TYPES } from "../../src/domain/events/built-in-types.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 import { silentLog } from "../../src/log.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/build.ts";
 import { PassingClock } from "./passing-clock.ts";
 import { BEGAN_HOURS_AGO, NETWORK, RECEIVERS, Receivers } from "./receivers.ts";
 

@@ -1,5 +1,5 @@
 /** The API: its resources as one table of routes, and the pipeline that every request passes. */
-import { catalogue } from "../domain/events/built-in-types.ts";
+import { catalogue } from "../domain/events/event-type.ts";
 import { auditRoutes } from "./daemon/audit.ts";
 import { backupRoutes, secretKeyRoutes } from "./daemon/backups.ts";
 import { keyRoutes } from "./daemon/keys.ts";

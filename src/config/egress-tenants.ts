@@ -1,6 +1,6 @@
 /** `[[egress.tenant]]`: networks that only endpoints of some tenants may be in. */
 import type { TenantNetworks } from "../domain/network/address.ts";
-import { isTenant } from "../domain/tenant.ts";
+import { isTenant } from "../domain/id.ts";
 import type { Mistake } from "./error.ts";
 import { KINDS, ValueFault } from "./kinds.ts";
 import { nearest } from "./nearest.ts";

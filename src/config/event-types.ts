@@ -1,6 +1,5 @@
 /** `[[event_types]]`: types beside the built-in ones, each a table of its own. */
-import { nameFault } from "../domain/events/built-in-types.ts";
-import type { EventType, JsonSchema } from "../domain/events/event-type.ts";
+import { nameFault, type EventType, type JsonSchema } from "../domain/events/event-type.ts";
 import type { Mistake } from "./error.ts";
 import { nearest } from "./nearest.ts";
 

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, lstatSync, openSync, readFileSync, st
 import { homedir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { changeableBy } from "../domain/keys/access.ts";
-import { packed } from "../packed.ts";
+import { packed } from "../build.ts";
 import type { SettingName } from "./schema.ts";
 
 export interface ConfigFlags {

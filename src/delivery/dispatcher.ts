@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import type { AddressRules } from "../domain/network/address.ts";
 import type { Ended } from "../domain/deliveries/attempt.ts";
 import type { Claim } from "../domain/deliveries/delivery.ts";
-import type { Ladder } from "../domain/deliveries/ladder.ts";
+import type { Ladder } from "../domain/deliveries/due-time.ts";
 import type { Halt } from "../domain/deliveries/pause.ts";
 import type { Log } from "../log.ts";
 import type { EventDelivery, Handover, Store } from "../store/store.ts";

@@ -1,4 +1,4 @@
-/** Ids: a prefix, `_`, and 26 characters of lower-case Crockford base32 whose text order is the order of their making. */
+/** Ids, and the names of tenants. An id is a prefix, `_`, and 26 characters of lower-case Crockford base32 whose text order is the order of their making. */
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const ANY = /^(?:ep|evt|dlv|att|job|key)_[0-9a-hjkmnp-tv-z]{26}$/;
@@ -88,4 +88,11 @@ export function decodeBytes(text: string): Uint8Array | null {
   }
   // Five or more bits left make a character too many; bits that are not zero would be a second spelling.
   return bits >= 5 || held !== 0 ? null : bytes;
+}
+
+/** The name of a tenant: `docs/interface.md` §1. */
+export const TENANT = /^[A-Za-z0-9_.:-]{1,64}$/;
+
+export function isTenant(text: string): boolean {
+  return TENANT.test(text);
 }

@@ -4,9 +4,8 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
-import type { Histogram } from "../domain/counts/histogram.ts";
+import { type Histogram, DELAY_BOUNDS, DURATION_BOUNDS } from "../domain/tally.ts";
 import { HALT_REASONS } from "../domain/deliveries/pause.ts";
-import { DELAY_BOUNDS, DURATION_BOUNDS } from "../domain/counts/tally.ts";
 import type { Store } from "../store/store.ts";
 import { LatestCensus } from "./census.ts";
 import { LoopDelay } from "./loop-delay.ts";

@@ -1,5 +1,5 @@
 /** How long the API's requests took, by route and status. */
-import { Histogram } from "../domain/counts/histogram.ts";
+import { Histogram } from "../domain/tally.ts";
 
 const BOUNDS_MS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000];
 

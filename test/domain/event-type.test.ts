@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BUILT_IN_TYPES } from "../../src/domain/events/built-in-types.ts";
-import { catalogue, nameFault } from "../../src/domain/events/built-in-types.ts";
-import type { EventType } from "../../src/domain/events/event-type.ts";
+import { BUILT_IN_TYPES, catalogue, nameFault, type EventType } from "../../src/domain/events/event-type.ts";
 
 const ORDER: EventType = {
   name: "order.created",

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BUILT_IN_TYPES } from "../../src/domain/events/built-in-types.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 import { dataOf, envelope } from "../../src/domain/events/event.ts";
 
 const ID = "evt_01k8x3v6d2m9qw0123456789ab";

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jsonLines, parseJson, parseSpan, scanJson, scanObject } from "../../src/domain/json/json.ts";
+import { jsonLines } from "../../src/domain/json/json-token.ts";
+import { parseJson, parseSpan, scanJson, scanObject } from "../../src/domain/json/json.ts";
 
 describe("spans", () => {
   it("of members hold their text, byte for byte", () => {

@@ -1,6 +1,6 @@
 /** Texts for the scanner's properties, and its extra rules written a second time, slowly, over tokens. */
 import * as fc from "fast-check";
-import type { JsonLimits } from "../../src/domain/json/json-scan.ts";
+import type { JsonLimits } from "../../src/domain/json/json.ts";
 
 const space = fc.constantFrom("", "", "", " ", "\n", "\t \r");
 const escape = fc.constantFrom(

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { WebhookdError } from "../../src/domain/errors.ts";
-import { parseJson, scanJson, scanObject } from "../../src/domain/json/json.ts";
-import type { JsonOptions } from "../../src/domain/json/json-scan.ts";
+import { parseJson, scanJson, scanObject, type JsonOptions } from "../../src/domain/json/json.ts";
 import { jsonText, mutated, obeysTheExtraRules } from "./json-text.ts";
 
 function faultOf(run: () => unknown): { code: string; field: string | undefined; pointer: string | undefined } | null {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nextDelay, SPECIFIED_LADDER } from "../../src/domain/deliveries/ladder.ts";
+import { nextDelay, SPECIFIED_LADDER } from "../../src/domain/deliveries/due-time.ts";
 
 describe("the ladder", () => {
   it("is 30 s, 2 min, 10 min, 1 h, 6 h, 24 h, as specified", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { noResponse, type Outcome } from "../../src/domain/deliveries/attempt.ts";
-import { askedDelay } from "../../src/domain/deliveries/retry-after.ts";
+import { askedDelay } from "../../src/domain/deliveries/due-time.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 9, 55);
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isSigningSecret, newSigningSecret } from "../../src/domain/endpoints/secret.ts";
+import { isSigningSecret, newSigningSecret } from "../../src/domain/endpoints/signature.ts";
 
 describe("signing secrets", () => {
   it("are whsec_ and the base64 of 32 bytes", () => {

@@ -2,8 +2,8 @@ import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { newSigningSecret } from "../../src/domain/endpoints/secret.ts";
 import {
+  newSigningSecret,
   signBody,
   signingKeys,
   signStandard,

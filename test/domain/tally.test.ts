@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { marksOf } from "../../src/domain/counts/tally.ts";
+import { marksOf } from "../../src/domain/tally.ts";
 import { ATTEMPT_ERRORS, type AttemptError } from "../../src/domain/deliveries/attempt.ts";
 
 /** As rows on disk have them. */

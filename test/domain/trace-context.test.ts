@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { traceContext } from "../../src/domain/events/trace-context.ts";
+import { traceContext } from "../../src/domain/events/event.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { BUILT_IN_TYPES } from "../../src/domain/events/built-in-types.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect } from "vitest";
-import { BUILT_IN_TYPES } from "../../src/domain/events/built-in-types.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 import { it } from "../harness/process.ts";
 
 const RECEIVER = join(import.meta.dirname, "verifying-receiver.ts");

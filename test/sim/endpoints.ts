@@ -1,6 +1,6 @@
 /** The endpoints of one run: an operator registers and deletes them, as the API does it, and remembers what was answered. */
 import { newId } from "../../src/domain/id.ts";
-import { newSigningSecret } from "../../src/domain/endpoints/secret.ts";
+import { newSigningSecret } from "../../src/domain/endpoints/signature.ts";
 import { newEndpoint } from "../store/fixtures.ts";
 import { TENANTS, TYPES } from "./application.ts";
 import { TIMEOUT_MS } from "./network.ts";

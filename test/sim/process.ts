@@ -8,7 +8,7 @@ import type { Ended } from "../../src/domain/deliveries/attempt.ts";
 import { serveSender, type StartThread } from "../../src/delivery/threads/thread-port.ts";
 import { SenderPool } from "../../src/delivery/threads/sender-pool.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
-import type { Ladder } from "../../src/domain/deliveries/ladder.ts";
+import type { Ladder } from "../../src/domain/deliveries/due-time.ts";
 import { silentLog } from "../../src/log.ts";
 import { switchSecrets } from "../../src/upkeep/secret-switch.ts";
 import { openStore } from "../../src/store/opening/open.ts";

@@ -1,5 +1,5 @@
 /** An operator who rotates secrets, as the API does it: answered once the senders have the keys. */
-import { newSigningSecret } from "../../src/domain/endpoints/secret.ts";
+import { newSigningSecret } from "../../src/domain/endpoints/signature.ts";
 import type { Rotation } from "../../src/store/store.ts";
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";

@@ -4,7 +4,7 @@ import { countText } from "../draw/numbers.ts";
 import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
 import type { State } from "../model/state.ts";
 import { PACE_MS } from "../state/tick.ts";
-import { counted } from "../../src/domain/counts/counted.ts";
+import { counted } from "../../src/domain/wording.ts";
 
 const WIDE = 100;
 const MOST_BARS = 60;

@@ -9,7 +9,7 @@ import type { EndpointPlace, State } from "../model/state.ts";
 import { switchesAt } from "../state/act-answers.ts";
 import { hours, msText, shareText, stateOf } from "./endpoints.ts";
 import { deliveryRows } from "./lists.ts";
-import { counted } from "../../src/domain/counts/counted.ts";
+import { counted } from "../../src/domain/wording.ts";
 
 export function endpointPage(state: State, place: EndpointPlace, room: { width: number; height: number }): string[] {
   const headRows = endpointHeadRows(room.height);

@@ -1,6 +1,6 @@
 /** One event: its deliveries, every attempt past and to come, and its payload. */
 import type { Attempt, Event, EventDelivery, Status } from "../../src/client/answers.ts";
-import { delayBefore, type Ladder } from "../../src/domain/deliveries/ladder.ts";
+import { delayBefore, type Ladder } from "../../src/domain/deliveries/due-time.ts";
 import { glyph, paint, type Look } from "../draw/look.ts";
 import { age, countText, longAge, shortInstant, tookText } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
@@ -8,7 +8,7 @@ import { shortUrl, shownStatus, statusCell } from "../draw/status.ts";
 import { fit, wrap } from "../draw/text.ts";
 import type { State } from "../model/state.ts";
 import { filled } from "./table.ts";
-import { counted } from "../../src/domain/counts/counted.ts";
+import { counted } from "../../src/domain/wording.ts";
 
 /** The event in a room, from its line `top` on; `full` is the page, without it a pane beside a list. */
 export function eventPage(state: State, id: string, room: { width: number; height: number; top: number }): string[] {

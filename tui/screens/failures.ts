@@ -1,6 +1,6 @@
 /** Failures by endpoint and cause: the screen for bad days. */
 import type { FailureGroup } from "../../src/client/answers.ts";
-import { causeText } from "../../src/domain/deliveries/cause.ts";
+import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { glyph, paint, sparkline } from "../draw/look.ts";
 import { age, countText, longAge, tookText } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";

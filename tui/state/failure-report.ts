@@ -1,6 +1,6 @@
 /** A report of what fails at one endpoint, for the people who run the receiver: Markdown, with no secret in it. */
 import type { FailureGroup } from "../../src/client/answers.ts";
-import { causeText } from "../../src/domain/deliveries/cause.ts";
+import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { countText, longAge, tookText } from "../draw/numbers.ts";
 import { shortUrl } from "../draw/status.ts";

@@ -1,6 +1,6 @@
 /** What the receiver's tools read: secrets from files, bodies from files or stdin. */
 import type { Stamp } from "./near-miss.ts";
-import { isSigningSecret } from "../../../src/domain/endpoints/secret.ts";
+import { isSigningSecret } from "../../../src/domain/endpoints/signature.ts";
 import { usage } from "../../failure.ts";
 import { readFile } from "../../files.ts";
 import type { Io } from "../../io.ts";

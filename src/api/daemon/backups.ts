@@ -1,6 +1,6 @@
 /** Backups on demand, and changing the key that seals what is secret in them and in the store. */
 import * as v from "valibot";
-import { MAX_PASSPHRASE, MIN_PASSPHRASE } from "../../domain/keys/passphrase.ts";
+import { MAX_PASSPHRASE, MIN_PASSPHRASE } from "../../passphrase.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
 import type { BackupFile } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";

@@ -1,7 +1,7 @@
 /** Making an endpoint be what a body says: replaced if it is there, made if its uid names none yet. */
 import { DEFAULT_SETTINGS, type Endpoint, type EndpointSettings } from "../../domain/endpoints/endpoint.ts";
 import { newId } from "../../domain/id.ts";
-import { newSigningSecret } from "../../domain/endpoints/secret.ts";
+import { newSigningSecret } from "../../domain/endpoints/signature.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "../pipeline/access.ts";
 import { endpointId, uidOf } from "../pipeline/names.ts";

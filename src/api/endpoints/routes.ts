@@ -1,6 +1,6 @@
 /** Registering endpoints, looking at them, changing and deleting them. */
 import { type Endpoint, type EndpointSettings, isDamaged } from "../../domain/endpoints/endpoint.ts";
-import { newSigningSecret } from "../../domain/endpoints/secret.ts";
+import { newSigningSecret } from "../../domain/endpoints/signature.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";

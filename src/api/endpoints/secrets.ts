@@ -4,7 +4,7 @@ import type { SigningSecrets as StoredSecrets } from "../../domain/endpoints/end
 import { WebhookdError } from "../../domain/errors.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
-import { isSigningSecret, newSigningSecret } from "../../domain/endpoints/secret.ts";
+import { isSigningSecret, newSigningSecret } from "../../domain/endpoints/signature.ts";
 import type { Rotation } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";

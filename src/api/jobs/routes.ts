@@ -1,6 +1,6 @@
 /** Jobs: acting on many deliveries at a pace. */
 import type * as v from "valibot";
-import { counted } from "../../domain/counts/counted.ts";
+import { counted } from "../../domain/wording.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import { isNarrow, type AfterCanary, type Job, type JobAction, type JobFilter } from "../../domain/deliveries/job.ts";

@@ -1,6 +1,6 @@
 /** How often anyone may ask: requests of a key, and failed authentications of a peer. */
 import { isIPv6 } from "node:net";
-import { counted } from "../../domain/counts/counted.ts";
+import { counted } from "../../domain/wording.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { TokenBucket } from "../../domain/time/token-bucket.ts";
 import type { Header } from "./reply.ts";

@@ -1,12 +1,11 @@
 /** From the bytes of a publish to drafts: one scan, no parsing of `data`, which goes on exactly as it came. */
 import { WebhookdError } from "../../domain/errors.ts";
-import type { EventDraft } from "../../domain/events/event.ts";
+import type { EventDraft, TraceContext } from "../../domain/events/event.ts";
 import { eventFingerprint, isIdempotencyKey } from "../../domain/events/idempotency.ts";
 import { parseInstant } from "../../domain/time/instant.ts";
-import type { JsonKind, JsonNode, Span } from "../../domain/json/json-scan.ts";
-import { jsonLines, parseSpan, scanJson, scanObject } from "../../domain/json/json.ts";
-import { isTenant } from "../../domain/tenant.ts";
-import type { TraceContext } from "../../domain/events/trace-context.ts";
+import { jsonLines, type Span } from "../../domain/json/json-token.ts";
+import { parseSpan, scanJson, scanObject, type JsonKind, type JsonNode } from "../../domain/json/json.ts";
+import { isTenant } from "../../domain/id.ts";
 import type { DataCheck } from "../event-types/data-check.ts";
 import { inWords, unknownType, Faults, memberPointer, validationFailed } from "../pipeline/validation.ts";
 import { DRAFT_FIELDS, ITEM_FIELDS, MAX_BATCH } from "./schemas.ts";

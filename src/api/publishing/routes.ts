@@ -1,9 +1,8 @@
 /** The way in for events. What this answers with 202 is durable. */
 import { WebhookdError } from "../../domain/errors.ts";
-import type { EventDraft } from "../../domain/events/event.ts";
+import { type EventDraft, traceContext, type TraceContext } from "../../domain/events/event.ts";
 import { IdempotencyMismatch, type Once } from "../../domain/events/idempotency.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
-import { traceContext, type TraceContext } from "../../domain/events/trace-context.ts";
 import type { Publication } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, oneTenant, TenantParameter, tenantToWrite } from "../pipeline/access.ts";

@@ -1,7 +1,7 @@
 /** How much there was to do, and how it went: from counters, whatever the size of the history. */
 import * as v from "valibot";
 import { formatInstant } from "../../domain/time/instant.ts";
-import { DELAY_BOUNDS, DURATION_BOUNDS, percentile, sum } from "../../domain/counts/tally.ts";
+import { DELAY_BOUNDS, DURATION_BOUNDS, percentile, sum } from "../../domain/tally.ts";
 import type { Counted, Stats } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";

@@ -3,7 +3,7 @@
  * never early, never later. Until an endpoint's deliveries are moved, nothing of it is read. A longer wait that a
  * receiver asked for may be cut to its rung by this: no row says which of the two it waits for.
  */
-import type { ClockChange } from "../../domain/time/clock-change.ts";
+import type { ClockChange } from "../../domain/deliveries/due-time.ts";
 import type { Position } from "../../domain/deliveries/delivery.ts";
 
 /** One setting of the clock, for every endpoint that memory knew then. */

@@ -1,6 +1,6 @@
 /** All that the dispatcher remembers. Whatever of it must not be lost is on the disk as well. */
 import type { Claim } from "../../domain/deliveries/delivery.ts";
-import type { Ladder } from "../../domain/deliveries/ladder.ts";
+import type { Ladder } from "../../domain/deliveries/due-time.ts";
 import { DueMoves } from "./due-moves.ts";
 import type { DecidedAttempt } from "./ended.ts";
 import { Endpoints } from "./endpoints.ts";

@@ -2,7 +2,7 @@
 import type { Send } from "../../domain/deliveries/delivery.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import { signBody, signingKeys, signStandard, type SigningKeys } from "../../domain/endpoints/signature.ts";
-import type { TraceContext } from "../../domain/events/trace-context.ts";
+import type { TraceContext } from "../../domain/events/event.ts";
 import type { SignedRequest } from "../http/connections.ts";
 
 export interface SignatureOptions {

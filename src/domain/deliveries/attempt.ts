@@ -1,7 +1,7 @@
 /** What one HTTP request to a receiver came to. A receiver's fault is a value here, never an exception. */
 
 /** Why an attempt failed; `docs/interface.md` §6 calls this the attempt's `error`. */
-// Their order is on disk (`counts/tally.ts`): a new one goes to the end, and there is room for 24.
+// Their order is on disk (`domain/tally.ts`): a new one goes to the end, and there is room for 24.
 export const ATTEMPT_ERRORS = [
   "http_status",
   "redirect_not_followed",
@@ -24,6 +24,24 @@ export const ATTEMPT_ERRORS = [
 ] as const;
 
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
+
+const CAUSES: Readonly<Partial<Record<AttemptError, string>>> = {
+  redirect_not_followed: "redirect, not followed",
+  timeout: "no answer in time",
+  dns_failure: "DNS name not found",
+  tls_error: "TLS error",
+  address_not_public: "address is not public",
+  held_expired: "held for too long",
+  payload_corrupt: "payload is damaged",
+};
+
+/** For people: `error` as the API says it; null for what it does not know. */
+export function causeText(error: string | null, statusCode: number | null): string {
+  if (error === "http_status" || error === null)
+    return statusCode === null ? "failed" : `${statusCode} from the receiver`;
+  const text = CAUSES[error as AttemptError] ?? error.replaceAll("_", " ");
+  return statusCode === null ? text : `${statusCode}, ${text}`;
+}
 
 /**
  * What the end of an attempt says of this host's own way out, beside what it says of the receiver.

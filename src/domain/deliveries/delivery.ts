@@ -11,9 +11,8 @@
  * `held` is how a pending delivery of a disabled endpoint is shown; nothing is rewritten for it.
  */
 import type { Outcome, Trigger } from "./attempt.ts";
-import { nextDelay, type Ladder } from "./ladder.ts";
-import type { TraceContext } from "../events/trace-context.ts";
-import { askedDelay } from "./retry-after.ts";
+import { nextDelay, type Ladder, askedDelay } from "./due-time.ts";
+import type { TraceContext } from "../events/event.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled";
 export type ShownStatus = DeliveryStatus | "held";

@@ -1,3 +1,5 @@
+/** What an event may be of: a type, and the six of the specification. */
+
 /** JSON Schema 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -10,4 +12,161 @@ export interface EventType {
   readonly schema: JsonSchema;
   /** The `data` of a test event. */
   readonly sample: Readonly<Record<string, unknown>>;
+}
+
+const TEXT: JsonSchema = { type: "string" };
+const NUMBER: JsonSchema = { type: "number" };
+const FLAG: JsonSchema = { type: "boolean" };
+const ANY_OBJECT: JsonSchema = { type: "object" };
+const INSTANT: JsonSchema = { type: "string", format: "date-time" };
+const DATE: JsonSchema = { type: "string", format: "date" };
+const AMOUNT: JsonSchema = { type: "object", properties: { value: TEXT, currency: TEXT } };
+const TRANSACTION: JsonSchema = { type: "string", pattern: "^txn_" };
+const CATEGORY: JsonSchema = {
+  type: "string",
+  description: "A dotted path, the widest category first.",
+  pattern: String.raw`^[^.\s]+(\.[^.\s]+)*$`,
+};
+
+function data(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[] = []): JsonSchema {
+  const $schema = "https://json-schema.org/draft/2020-12/schema";
+  return { $schema, type: "object", properties, ...(required.length > 0 && { required }) };
+}
+
+/**
+ * The six event types of the specification. It fixes their names, and of their data only that of `transaction.enriched`;
+ * the other samples are ours. So the schemas of those ask for no field: they only say what a field of the sample holds.
+ * With those of the configuration they make the catalogue.
+ */
+export const BUILT_IN_TYPES: readonly EventType[] = [
+  {
+    name: "transaction.enriched",
+    description: "A transaction was matched to a merchant and a category.",
+    source: "specified",
+    schema: data({ transaction_id: TRANSACTION, merchant: ANY_OBJECT, category: CATEGORY }, [
+      "transaction_id",
+      "merchant",
+      "category",
+    ]),
+    sample: {
+      transaction_id: "txn_4Xk9mQ2vB7Lw",
+      merchant: { name: "Blue Fig Coffee", website: "https://bluefig.example", logo_url: null },
+      category: "food_and_drink.coffee_shops",
+    },
+  },
+  {
+    name: "transaction.refund_matched",
+    description: "A refund was matched to the purchase it pays back.",
+    source: "example",
+    schema: data({
+      transaction_id: TRANSACTION,
+      original_transaction_id: TRANSACTION,
+      amount: AMOUNT,
+      partial: FLAG,
+      matched_at: INSTANT,
+    }),
+    sample: {
+      transaction_id: "txn_8Rt3nC6yH1Zd",
+      original_transaction_id: "txn_2Vb7kP5sJ9Fq",
+      amount: { value: "39.90", currency: "EUR" },
+      partial: false,
+      matched_at: "2026-11-20T09:54:58Z",
+    },
+  },
+  {
+    name: "subscription.detected",
+    description: "A recurring payment was recognised.",
+    source: "example",
+    schema: data({
+      subscription_id: TEXT,
+      merchant: ANY_OBJECT,
+      amount: AMOUNT,
+      interval: TEXT,
+      next_expected_on: DATE,
+      transaction_ids: { type: "array", items: TRANSACTION },
+    }),
+    sample: {
+      subscription_id: "sub_6Hq1xT4mN8Ks",
+      merchant: { name: "Northlight Streaming" },
+      amount: { value: "12.99", currency: "EUR" },
+      interval: "month",
+      next_expected_on: "2026-12-03",
+      transaction_ids: ["txn_1Gd5wS9rE3Yc", "txn_7Lp2zA8uV4Mb"],
+    },
+  },
+  {
+    name: "budget.exceeded",
+    description: "Spending in a budget went over its limit.",
+    source: "example",
+    schema: data({
+      budget_id: TEXT,
+      category: CATEGORY,
+      period: { type: "object", properties: { from: DATE, to: DATE } },
+      limit: AMOUNT,
+      spent: AMOUNT,
+    }),
+    sample: {
+      budget_id: "bud_3Jn8fW2oX6Tg",
+      category: "food_and_drink",
+      period: { from: "2026-11-01", to: "2026-11-30" },
+      limit: { value: "400.00", currency: "EUR" },
+      spent: { value: "412.35", currency: "EUR" },
+    },
+  },
+  {
+    name: "goal.achieved",
+    description: "A savings goal reached its target.",
+    source: "example",
+    schema: data({ goal_id: TEXT, name: TEXT, target: AMOUNT, saved: AMOUNT, achieved_at: INSTANT }),
+    sample: {
+      goal_id: "goal_9Ub4hI7kR2Pv",
+      name: "Summer holiday",
+      target: { value: "1500.00", currency: "EUR" },
+      saved: { value: "1500.00", currency: "EUR" },
+      achieved_at: "2026-11-20T09:54:31Z",
+    },
+  },
+  {
+    name: "carbon.threshold",
+    description: "The carbon footprint of a month's spending crossed a threshold.",
+    source: "example",
+    schema: data({
+      account_id: TEXT,
+      period: TEXT,
+      threshold_kg: NUMBER,
+      footprint_kg: NUMBER,
+      largest_category: CATEGORY,
+    }),
+    sample: {
+      account_id: "acc_5Ye1vB8jD3Nw",
+      period: "2026-11",
+      threshold_kg: 250,
+      footprint_kg: 251.4,
+      largest_category: "travel.flights",
+    },
+  },
+];
+
+/** Words parted by dots. The name stands unescaped in the envelope, so nothing that JSON would escape is let in. */
+const NAME = /^(?=.{1,128}$)[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
+
+/** The prefix of our own operational events. */
+const RESERVED = "webhookd.";
+
+/** Why a configuration may not add a type of this name, as the end of a sentence; null if it may. */
+export function nameFault(name: string): string | null {
+  if (!NAME.test(name)) return "is not an event type name: use words of letters, digits, _ and -, separated by dots";
+  if (name.startsWith(RESERVED)) return `begins with ${RESERVED}, which is kept for the daemon's own events`;
+  return BUILT_IN_TYPES.some((type) => type.name === name) ? "is built in and cannot be redefined" : null;
+}
+
+/** The six and the configured ones by name. Throws a `RangeError` for a name that may not be added or stands twice. */
+export function catalogue(extra: Iterable<EventType> = []): Map<string, EventType> {
+  const types = new Map(BUILT_IN_TYPES.map((type) => [type.name, type]));
+  for (const type of extra) {
+    const fault = nameFault(type.name) ?? (types.has(type.name) ? "is defined twice" : null);
+    if (fault !== null) throw new RangeError(`the event type ${type.name} ${fault}`);
+    types.set(type.name, type);
+  }
+  return types;
 }

@@ -1,7 +1,6 @@
 /** An event: one thing that happened. Immutable; its body bytes are fixed at publish and the same on every attempt. */
 import type { Idempotency } from "./idempotency.ts";
 import { formatInstant } from "../time/instant.ts";
-import type { TraceContext } from "./trace-context.ts";
 
 export interface EventDraft {
   readonly tenant: string;
@@ -40,4 +39,54 @@ export function dataOf(body: Uint8Array, id: string, type: string): Uint8Array {
   // {"id":"…","type":"…","created_at":"2026-11-20T09:55:00.123Z","data":
   const start = 7 + id.length + 10 + type.length + 16 + 24 + 1 + COMMA_DATA.length;
   return body.subarray(start, body.length - 1);
+}
+
+/**
+ * W3C Trace Context: what a publisher's request says of the trace that it belongs to. Receivers get it as it came, as
+ * from any hop that takes no part in the trace; what is malformed is as if it had not been sent.
+ */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate: string | null;
+}
+
+/** Version, trace id, parent id and flags; a version after 00 may append more. `ff` and ids of zeros are invalid. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]*)?$/;
+const LENGTH_00 = 55;
+/** Longer ones are of no version that there is. */
+const MAX_LENGTH = 256;
+
+const MEMBER = /^([a-z0-9][a-z0-9_\-*/@]{0,255})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
+const MAX_MEMBERS = 32;
+/** What any hop has to pass on. */
+const MAX_STATE = 512;
+const LONG_MEMBER = 128;
+
+/** The values of the two headers, each as one text; undefined for a trace that cannot be told. */
+export function traceContext(traceparent: string, tracestate: string | undefined): TraceContext | undefined {
+  if (!TRACEPARENT.test(traceparent) || traceparent.length > MAX_LENGTH) return undefined;
+  if (traceparent.startsWith("00") && traceparent.length !== LENGTH_00) return undefined;
+  return { traceparent, tracestate: tracestate === undefined ? null : stateOf(tracestate) };
+}
+
+/** Null when it is malformed, which does no harm to the traceparent, or empty. */
+function stateOf(text: string): string | null {
+  const members = text
+    .split(",")
+    .map((member) => member.trim())
+    .filter((member) => member !== "");
+  const keys = members.map((member) => MEMBER.exec(member)?.[1]);
+  if (members.length > MAX_MEMBERS || keys.includes(undefined) || new Set(keys).size < keys.length) return null;
+  const fitting = fit(members);
+  return fitting.length === 0 ? null : fitting.join(",");
+}
+
+/** Whole members, the long ones removed first and then the last ones. */
+function fit(members: readonly string[]): readonly string[] {
+  const fits = (list: readonly string[]) => list.join(",").length <= MAX_STATE;
+  if (fits(members)) return members;
+  const kept = [...members];
+  for (let at = kept.length - 1; at >= 0 && !fits(kept); at--) if (kept[at]!.length > LONG_MEMBER) kept.splice(at, 1);
+  while (!fits(kept)) kept.pop();
+  return kept;
 }

@@ -2,9 +2,43 @@
  * Strict JSON over bytes: RFC 8259 in UTF-8 without a byte-order mark, unique keys, no lone surrogates, bounded depth and
  * number of values. Numbers keep their text: who needs the caller's bytes takes the spans, not the parsed values.
  */
-import { WebhookdError } from "../errors.ts";
-import { JsonScan, type JsonLimits, type JsonNode, type JsonOptions, type Span } from "./json-scan.ts";
-import { skipSpace } from "./json-token.ts";
+import { isUtf8 } from "node:buffer";
+import { WebhookdError, type FieldCode } from "../errors.ts";
+import {
+  endOfLiteral,
+  endOfNumber,
+  endOfString,
+  JsonKeys,
+  keyName,
+  LONE_SURROGATE,
+  skipSpace,
+  type Span,
+} from "./json-token.ts";
+
+export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null";
+
+export interface JsonNode extends Span {
+  readonly kind: JsonKind;
+  /** Of an object inside the outline; null for everything else. Keys are unescaped, in the order of the text. */
+  readonly members: ReadonlyMap<string, JsonNode> | null;
+  /** Of an array inside the outline. */
+  readonly items: readonly JsonNode[] | null;
+}
+
+export interface JsonLimits {
+  readonly maxDepth: number;
+  readonly maxValues: number;
+}
+
+export interface JsonOptions extends Partial<JsonLimits> {
+  /**
+   * How many levels are outlined: 0 gives the top value alone, 1 its members, 3 the members of each event of
+   * `{"events":[{…}]}`. The limits count anew within each value at this level, as they hold for each event's `data`.
+   */
+  readonly outline?: number;
+  /** Where the text stands in the request, put before the pointers of errors: `/events/3` for the fourth NDJSON line. */
+  readonly pointer?: string;
+}
 
 export const JSON_LIMITS: JsonLimits = { maxDepth: 64, maxValues: 50_000 };
 
@@ -37,19 +71,218 @@ export function parseSpan(bytes: Uint8Array, span: Span): unknown {
   return JSON.parse(bufferOf(bytes).toString("utf8", span.start, span.end));
 }
 
-/**
- * The lines of an NDJSON text that are not blank, the first `limit` of them; each is scanned by itself. A raw line break
- * cannot be in a string.
- */
-export function jsonLines(bytes: Uint8Array, limit = Number.POSITIVE_INFINITY): Span[] {
-  const lines: Span[] = [];
-  for (let start = skipSpace(bytes, 0); start < bytes.length && lines.length < limit;) {
-    const newline = bytes.indexOf(0x0a, start);
-    const end = newline < 0 ? bytes.length : newline;
-    lines.push({ start, end });
-    start = skipSpace(bytes, end);
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const TRUE = Buffer.from("true");
+const FALSE = Buffer.from("false");
+const NULL = Buffer.from("null");
+
+/** Longer pointers end early: an answer must not carry a key of megabytes back. */
+const MAX_POINTER = 1000;
+
+/** An open container. Frames are kept for the next container at their depth. */
+interface Frame {
+  closer: number;
+  /** The current member or item, from 0; -1 before the first. */
+  index: number;
+  /** -1 while the key itself is being read. */
+  keyStart: number;
+  keyEnd: number;
+  keys: JsonKeys;
+  node: Outlined | null;
+}
+
+interface Outlined {
+  kind: JsonKind;
+  start: number;
+  end: number;
+  members: Map<string, JsonNode> | null;
+  items: JsonNode[] | null;
+}
+
+/** One pass over the text, without recursion and without building its values: what is not outlined costs no memory. */
+class JsonScan {
+  readonly #text: Buffer;
+  readonly #maxDepth: number;
+  readonly #maxValues: number;
+  readonly #outline: number;
+  readonly #pointer: string;
+  readonly #frames: Frame[] = [];
+  #depth = 0;
+  #outlined = 0;
+  #counted = 0;
+  #root: Outlined | null = null;
+
+  constructor(text: Buffer, options: Required<JsonOptions>) {
+    this.#text = text;
+    this.#maxDepth = options.maxDepth;
+    this.#maxValues = options.maxValues;
+    this.#outline = options.outline;
+    this.#pointer = options.pointer;
   }
-  return lines;
+
+  run(): JsonNode {
+    const text = this.#text;
+    if (!isUtf8(text)) throw this.#invalid("invalid_utf8", "the body is not UTF-8");
+    if (text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf) {
+      throw this.#invalid("invalid_utf8", "the body begins with a byte-order mark");
+    }
+    let at = skipSpace(text, 0);
+    while (at >= 0) at = this.#next(this.#value(at));
+    return this.#root!;
+  }
+
+  /** A value begins at `at`: returns the place after it, or after its opening bracket. */
+  #value(at: number): number {
+    this.#count();
+    const text = this.#text;
+    switch (text[at]) {
+      case OPEN_OBJECT:
+        return this.#open(at, "object", CLOSE_OBJECT);
+      case OPEN_ARRAY:
+        return this.#open(at, "array", CLOSE_ARRAY);
+      case QUOTE:
+        return this.#scalar(at, "string", this.#string(at));
+      case 0x74: // t
+        return this.#scalar(at, "boolean", endOfLiteral(text, at, TRUE));
+      case 0x66: // f
+        return this.#scalar(at, "boolean", endOfLiteral(text, at, FALSE));
+      case 0x6e: // n
+        return this.#scalar(at, "null", endOfLiteral(text, at, NULL));
+      default:
+        return this.#scalar(at, "number", endOfNumber(text, at));
+    }
+  }
+
+  /** After a value or an opening bracket: returns where the next value begins, or -1 after the whole text. */
+  #next(from: number): number {
+    const text = this.#text;
+    let at = skipSpace(text, from);
+    while (this.#depth > 0) {
+      const frame = this.#frames[this.#depth - 1]!;
+      if (text[at] === frame.closer) {
+        this.#depth--;
+        if (frame.node !== null) frame.node.end = at + 1;
+        at = skipSpace(text, at + 1);
+        continue;
+      }
+      if (frame.index >= 0) {
+        if (text[at] !== COMMA) throw this.#unexpected(at);
+        at = skipSpace(text, at + 1);
+      }
+      frame.index++;
+      return frame.closer === CLOSE_OBJECT ? this.#key(frame, at) : at;
+    }
+    if (at < text.length) throw this.#unexpected(at);
+    return -1;
+  }
+
+  /** A key begins at `at`: returns where its value begins. */
+  #key(frame: Frame, at: number): number {
+    const text = this.#text;
+    frame.keyStart = -1;
+    if (text[at] !== QUOTE) throw this.#unexpected(at);
+    const end = this.#string(at);
+    frame.keyStart = at + 1;
+    frame.keyEnd = end - 1;
+    if (!frame.keys.add(text, frame.keyStart, frame.keyEnd)) {
+      throw this.#invalid("duplicate_key", "an object has the same key twice", at);
+    }
+    const colon = skipSpace(text, end);
+    if (text[colon] !== COLON) throw this.#unexpected(colon);
+    return skipSpace(text, colon + 1);
+  }
+
+  #string(at: number): number {
+    const end = endOfString(this.#text, at);
+    if (end === LONE_SURROGATE) {
+      throw this.#invalid("invalid_utf8", "a string holds half of a surrogate pair, which has no UTF-8 form", at);
+    }
+    if (end < 0)
+      throw this.#invalid("invalid_syntax", `the string at byte ${at} does not end or holds a forbidden character`, at);
+    return end;
+  }
+
+  #scalar(start: number, kind: JsonKind, end: number): number {
+    if (end < 0) throw this.#unexpected(start);
+    if (this.#depth <= this.#outline) this.#attach({ kind, start, end, members: null, items: null });
+    return end;
+  }
+
+  #open(at: number, kind: "object" | "array", closer: number): number {
+    const depth = this.#depth;
+    if (depth - this.#outline >= this.#maxDepth) {
+      throw this.#invalid("too_deep", `values are nested more than ${this.#maxDepth} deep`, at);
+    }
+    const frame = (this.#frames[depth] ??= newFrame());
+    frame.closer = closer;
+    frame.index = -1;
+    frame.keyStart = 0;
+    frame.keys.clear();
+    frame.node = depth > this.#outline ? null : this.#outlineOf(at, kind);
+    this.#depth = depth + 1;
+    return at + 1;
+  }
+
+  #outlineOf(start: number, kind: "object" | "array"): Outlined {
+    const inner = this.#depth < this.#outline;
+    const members = inner && kind === "object" ? new Map<string, JsonNode>() : null;
+    const items = inner && kind === "array" ? [] : null;
+    return this.#attach({ kind, start, end: start, members, items });
+  }
+
+  #attach(node: Outlined): Outlined {
+    const parent = this.#frames[this.#depth - 1];
+    if (parent === undefined) this.#root = node;
+    else if (parent.node?.items) parent.node.items.push(node);
+    else parent.node?.members?.set(keyName(this.#text, parent.keyStart, parent.keyEnd), node);
+    return node;
+  }
+
+  /** Outlined values share one limit; each of the outline's leaves has its own. */
+  #count(): void {
+    if (this.#depth <= this.#outline) {
+      this.#outlined++;
+      this.#counted = 0;
+    }
+    this.#counted++;
+    if (this.#counted > this.#maxValues || this.#outlined > this.#maxValues) {
+      throw this.#invalid("too_many_values", `there are more than ${this.#maxValues} values`);
+    }
+  }
+
+  #unexpected(at: number): WebhookdError {
+    const what = at < this.#text.length ? `an unexpected character at byte ${at}` : "an unexpected end";
+    return this.#invalid("invalid_syntax", `the JSON text has ${what}`, at);
+  }
+
+  #invalid(code: FieldCode, detail: string, at?: number): WebhookdError {
+    const pointer = this.#where();
+    const more = { errors: [{ pointer, code, detail }], ...(at !== undefined && { at }) };
+    return new WebhookdError("invalid_json", pointer === "" ? detail : `${detail}, at ${pointer}`, more);
+  }
+
+  /** RFC 6901, from the open containers. */
+  #where(): string {
+    let pointer = this.#pointer;
+    for (const frame of this.#frames.slice(0, this.#depth)) {
+      if (frame.index < 0 || frame.keyStart < 0) break;
+      const token = frame.closer === CLOSE_ARRAY ? `${frame.index}` : keyName(this.#text, frame.keyStart, frame.keyEnd);
+      const longer = `${pointer}/${token.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+      if (longer.length > MAX_POINTER) break;
+      pointer = longer;
+    }
+    return pointer;
+  }
+}
+
+function newFrame(): Frame {
+  return { closer: 0, index: -1, keyStart: 0, keyEnd: 0, keys: new JsonKeys(), node: null };
 }
 
 function bufferOf(bytes: Uint8Array): Buffer {

@@ -1,4 +1,9 @@
-/** An API key: `whk_<id>_<secret>`, shown once, stored hashed, with scopes, a tenant and an optional expiry. */
+/**
+ * An API key: a token, scopes, a tenant and an optional expiry. The token is `whk_`, the key's 26 id characters, `_`, and
+ * 32 random bytes as 52 characters. It is shown once and stored hashed.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { decodeBytes, encodeBytes, isId } from "../id.ts";
 
 export const SCOPES = ["publish", "read", "manage", "secrets", "metrics", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -24,4 +29,38 @@ export interface ApiKey extends NewApiKey {
 /** Whether the key opens something at that instant. */
 export function isUsable({ revokedAt, expiresAt }: Pick<ApiKey, "revokedAt" | "expiresAt">, now: number): boolean {
   return revokedAt === null && (expiresAt === null || expiresAt > now);
+}
+
+const LENGTH = "whk_".length + 26 + 1 + 52;
+
+export interface Token {
+  /** `key_…` */
+  readonly keyId: string;
+  readonly secret: Uint8Array;
+}
+
+/** `idChars` are the 26 characters after `key_`; `random` is 32 bytes from a cryptographic source. */
+export function createToken(idChars: string, random: Uint8Array): string {
+  if (!isId("key", `key_${idChars}`)) throw new RangeError("not the 26 characters of an id");
+  if (random.length !== 32) throw new RangeError("a token needs 32 random bytes");
+  return `whk_${idChars}_${encodeBytes(random)}`;
+}
+
+/** Null for anything `createToken` does not make. The length is looked at first, so a long header costs nothing. */
+export function parseToken(text: string): Token | null {
+  if (text.length !== LENGTH || !text.startsWith("whk_") || text[30] !== "_") return null;
+  const keyId = `key_${text.slice(4, 30)}`;
+  const secret = decodeBytes(text.slice(31));
+  return secret !== null && isId("key", keyId) ? { keyId, secret } : null;
+}
+
+/** SHA-256: 256 random bits need no slow hash. */
+export function hashSecret(secret: Uint8Array): Uint8Array {
+  return createHash("sha256").update(secret).digest();
+}
+
+/** In constant time. */
+export function matchesHash(secret: Uint8Array, hash: Uint8Array): boolean {
+  const digest = hashSecret(secret);
+  return digest.length === hash.length && timingSafeEqual(digest, hash);
 }

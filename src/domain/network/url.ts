@@ -7,8 +7,6 @@
 import { isIP } from "node:net";
 import type { AddressFault, AddressPolicy } from "./address.ts";
 import type { FieldCode } from "../errors.ts";
-import { checkHostName } from "./host.ts";
-import { isPortAllowed } from "./port.ts";
 
 export interface UrlPolicy {
   /** `http://` too, on port 80 or an allowed one. */
@@ -35,6 +33,47 @@ const TOO_LONG = fault("url_too_long", `the URL is longer than ${MAX_URL_BYTES} 
 const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\\]/u;
 const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
 const AUTHORITY = /^[a-z]+:\/\/([^/?#]+)/i;
+
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const MAX_NAME = 253;
+
+/** Public names of cloud metadata services; those under a special-use suffix need no entry. */
+const METADATA = [
+  "metadata.goog",
+  "metadata.tencentyun.com",
+  "api.metadata.cloud.ibm.com",
+  "metadata.platformequinix.com",
+  "metadata.packet.net",
+];
+
+/** RFC 6761 and its registry, and the suffixes that private networks use. */
+const SPECIAL_USE = [
+  "localhost",
+  "local",
+  "internal",
+  "intranet",
+  "private",
+  "corp",
+  "home",
+  "lan",
+  "localdomain",
+  "home.arpa",
+  "in-addr.arpa",
+  "ip6.arpa",
+  "test",
+  "invalid",
+  "example",
+  "onion",
+  "alt",
+];
+
+/** The Fetch standard's "bad ports": other protocols listen there and could be spoken to by a crafted request. */
+const BAD_PORTS = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+]);
 
 const ADDRESS_DETAIL: Record<AddressFault, string> = {
   address_not_public: "the address is not public; [egress] allow_cidrs can open it",
@@ -84,12 +123,33 @@ function checkHost(url: URL, written: string, policy: UrlPolicy): UrlFault | nul
   return null;
 }
 
+/** Names are judged by spelling alone: registration asks no DNS. `name` is what the URL parser made of the host: ASCII, lower case, no address literal. */
+function checkHostName(name: string): UrlFault | null {
+  if (name.endsWith(".")) return fault("host_trailing_dot", "the host name ends with a dot");
+  if (name.length > MAX_NAME || !name.split(".").every((label) => LABEL.test(label))) {
+    return fault("host_invalid", "the host is not a DNS name of letters, digits and hyphens");
+  }
+  if (isUnder(name, METADATA)) return fault("host_metadata", "the host names a cloud metadata service");
+  if (isUnder(name, SPECIAL_USE))
+    return fault("host_special_use", "the host lies under a special-use or private suffix");
+  if (!name.includes(".")) return fault("host_single_label", "the host name is a single label");
+  return null;
+}
+
+function isUnder(name: string, suffixes: readonly string[]): boolean {
+  return suffixes.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));
+}
+
 function checkPort(url: URL, policy: UrlPolicy): UrlFault | null {
   const port = portOf(url);
   // Allowing http without its port would allow nothing.
   const plain = url.protocol === "http:" && port === 80;
   if (plain || isPortAllowed(port, policy.dev ? "any" : policy.ports)) return null;
   return fault("port_not_allowed", `port ${port} is not allowed; [egress] ports names those that are`);
+}
+
+function isPortAllowed(port: number, allowed: readonly number[] | "any"): boolean {
+  return allowed === "any" ? !BAD_PORTS.has(port) : allowed.includes(port);
 }
 
 export function portOf(url: URL): number {

@@ -1,5 +1,5 @@
 /** What an operator asks of the store as a whole. */
-import type { DamagedPages, Lost } from "../../domain/endpoints/damage.ts";
+import type { DamagedPages, Lost } from "../../domain/wording.ts";
 import type { Pause } from "../../domain/deliveries/pause.ts";
 
 export interface OperationsStore {

@@ -1,5 +1,5 @@
 /** What must be set right after a death of the process, and after the clock was set. */
-import type { ClockChange } from "../../domain/time/clock-change.ts";
+import type { ClockChange } from "../../domain/deliveries/due-time.ts";
 import type { Claim, Position, Send } from "../../domain/deliveries/delivery.ts";
 import type { Waiting } from "./deliveries.ts";
 

@@ -4,8 +4,7 @@
  * the last second's, or somewhat more where many hundreds of endpoints are called in one second. Tests are not counted.
  */
 import type { FailureGroup, Parts } from "../../domain/deliveries/failure.ts";
-import type { Histogram } from "../../domain/counts/histogram.ts";
-import type { Tally } from "../../domain/counts/tally.ts";
+import type { Histogram, Tally } from "../../domain/tally.ts";
 
 export interface StatisticsStore {
   /** What was counted in the period, and in its parts. Null when the tenant has, and had, no such endpoint. */

@@ -1,8 +1,7 @@
 /** The first API key of a new store, left in a file so that nobody has to be asked for it. */
 import { existsSync, readFileSync } from "node:fs";
 import { newId } from "../../domain/id.ts";
-import type { NewApiKey } from "../../domain/keys/key.ts";
-import { createToken, hashSecret, parseToken } from "../../domain/keys/token.ts";
+import { type NewApiKey, createToken, hashSecret, parseToken } from "../../domain/keys/key.ts";
 import { writeDurably } from "../files/durable-file.ts";
 
 /** The key in the file, which a first start that was cut short may have left, or a new one. */

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
-import { newSigningSecret } from "../../domain/endpoints/secret.ts";
+import { newSigningSecret } from "../../domain/endpoints/signature.ts";
 import { finishKeyChange, isKeyOf, requireWritable, stageKey, type KeyPlace } from "../sqlite/secrets/key-change.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { finishRestore } from "./restore-files.ts";

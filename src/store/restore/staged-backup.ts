@@ -1,8 +1,7 @@
 /** A copy of a backup, on its way to become a store. */
 import type { Database } from "better-sqlite3";
-import type { NewApiKey } from "../../domain/keys/key.ts";
+import { type NewApiKey, matchesHash, type Token } from "../../domain/keys/key.ts";
 import type { Pause } from "../../domain/deliveries/pause.ts";
-import { matchesHash, type Token } from "../../domain/keys/token.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { reportDue, type DueReport } from "./due-report.ts";
 import { Keys } from "../sqlite/callers/keys.ts";

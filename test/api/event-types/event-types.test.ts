@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openDataCheck, UnusableType, type DataCheck } from "../../../src/api/event-types/data-check.ts";
-import { BUILT_IN_TYPES, catalogue } from "../../../src/domain/events/built-in-types.ts";
-import type { EventType } from "../../../src/domain/events/event-type.ts";
+import { BUILT_IN_TYPES, catalogue, type EventType } from "../../../src/domain/events/event-type.ts";
 import { FakeStore } from "../fake-store.ts";
 import { aConfig, ApiServer } from "../server.ts";
 

@@ -4,7 +4,7 @@ import { page, PAGE_POLICY } from "../../../src/api/openapi/page.ts";
 import { openapi } from "../../../src/api/openapi/document.ts";
 import { Signer } from "../../../src/delivery/send/signer.ts";
 import { envelope } from "../../../src/domain/events/event.ts";
-import { catalogue } from "../../../src/domain/events/built-in-types.ts";
+import { catalogue } from "../../../src/domain/events/event-type.ts";
 import { PROBLEMS } from "../../../src/domain/errors.ts";
 import { Description, token } from "./described.ts";
 import { FakeStore } from "../fake-store.ts";

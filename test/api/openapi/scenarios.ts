@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, rmdirSync } from "node:fs";
-import { parseToken } from "../../../src/domain/keys/token.ts";
+import { parseToken } from "../../../src/domain/keys/key.ts";
 import { aDirectory } from "../../harness/daemon.ts";
 import { dueNow } from "../../store/fixtures.ts";
 import { anEnd } from "../sqlite.ts";

@@ -1,6 +1,5 @@
 import { request } from "node:http";
-import { signBody } from "../../../src/domain/endpoints/signature.ts";
-import { newSigningSecret } from "../../../src/domain/endpoints/secret.ts";
+import { signBody, newSigningSecret } from "../../../src/domain/endpoints/signature.ts";
 import { FakeIo } from "../fake-io.ts";
 import { webhookd } from "../runs.ts";
 

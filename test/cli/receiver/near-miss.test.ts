@@ -3,8 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bodyForms, type BodyForm } from "../../../cli/receiver/signature/body-forms.ts";
 import { nearMiss, type Fault } from "../../../cli/receiver/signature/near-miss.ts";
-import { newSigningSecret } from "../../../src/domain/endpoints/secret.ts";
-import { signBody, signingKeys, signStandard } from "../../../src/domain/endpoints/signature.ts";
+import { newSigningSecret, signBody, signingKeys, signStandard } from "../../../src/domain/endpoints/signature.ts";
 
 const SECRET = newSigningSecret(new Uint8Array(32).fill(7));
 const OTHER = newSigningSecret(new Uint8Array(32).fill(9));

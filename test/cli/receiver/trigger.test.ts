@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { EXIT } from "../../../cli/exit-code.ts";
-import { BUILT_IN_TYPES } from "../../../src/domain/events/built-in-types.ts";
+import { BUILT_IN_TYPES } from "../../../src/domain/events/event-type.ts";
 import { TestDaemon } from "../../harness/daemon.ts";
 import { TestReceiver, type Answer } from "../../harness/receiver.ts";
 import { FakeIo } from "../fake-io.ts";

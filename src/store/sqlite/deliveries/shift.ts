@@ -1,6 +1,6 @@
 /** Moves due times when the wall clock was set. */
 import type { Database, Statement } from "better-sqlite3";
-import { movedDue, movesLater, staysUntil } from "../../../domain/time/clock-change.ts";
+import { movedDue, movesLater, staysUntil } from "../../../domain/deliveries/due-time.ts";
 import type { Position } from "../../../domain/deliveries/delivery.ts";
 import type { Shift, Shifted, Waiting } from "../../store.ts";
 import { WAITING } from "../numbers/codes.ts";

@@ -8,7 +8,7 @@
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
-import { Histogram } from "../../../domain/counts/histogram.ts";
+import { Histogram } from "../../../domain/tally.ts";
 import type { Condition } from "./condition.ts";
 
 const MAX_EVENTS = 256;

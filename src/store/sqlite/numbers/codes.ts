@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { Outcome, Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { DeliveryStatus } from "../../../domain/deliveries/delivery.ts";
-import type { TraceContext } from "../../../domain/events/trace-context.ts";
+import type { TraceContext } from "../../../domain/events/event.ts";
 
 export const FRESH = 0;
 export const WAITING = 1;

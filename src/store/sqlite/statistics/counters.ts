@@ -4,7 +4,7 @@
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { AttemptError } from "../../../domain/deliveries/attempt.ts";
-import { marksOf, Tally } from "../../../domain/counts/tally.ts";
+import { marksOf, Tally } from "../../../domain/tally.ts";
 import type { Counted, EndedAttempt, Recorded } from "../../store.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 

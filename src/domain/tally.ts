@@ -2,8 +2,31 @@
  * What attempts came to, counted: one row of numbers, which costs a few increments an attempt and adds up over endpoints
  * and minutes. Tests and what we interrupted ourselves say nothing of a receiver.
  */
-import { ATTEMPT_ERRORS, type AttemptError, type Outcome, type Trigger } from "../deliveries/attempt.ts";
-import { bucketOf } from "./histogram.ts";
+import { ATTEMPT_ERRORS, type AttemptError, type Outcome, type Trigger } from "./deliveries/attempt.ts";
+
+/** How often values fell into which bucket. To add one costs a few comparisons and an increment. */
+export class Histogram {
+  /** The upper bounds of the buckets, ascending; a last bucket takes what is above. */
+  readonly bounds: readonly number[];
+  readonly counts: number[];
+  sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = Array.from({ length: bounds.length + 1 }, () => 0);
+  }
+
+  add(value: number): void {
+    this.counts[bucketOf(this.bounds, value)]!++;
+    this.sum += value;
+  }
+}
+
+export function bucketOf(bounds: readonly number[], value: number): number {
+  let at = 0;
+  while (at < bounds.length && value > bounds[at]!) at++;
+  return at;
+}
 
 /** Milliseconds: the upper bounds of buckets, the last of which has none. */
 export const DURATION_BOUNDS: readonly number[] = [

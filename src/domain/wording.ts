@@ -1,4 +1,11 @@
-/** What became of a database that was damaged, in words. */
+/** What the API, the command line and the dashboard say in the same words. */
+
+/** "1 delivery", "1,204 deliveries". */
+export function counted(count: number, one: string, many: string): string {
+  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+}
+
+/** What of a database was damaged. */
 export interface DamagedPages {
   /** The table or index. */
   readonly name: string;
@@ -14,6 +21,7 @@ export interface Lost {
 
 const NAMED = 5;
 
+/** What became of a database that was damaged. */
 export function damageText({
   pages,
   lost,

@@ -1,0 +1,79 @@
+/** When a delivery is due: by the ladder, by what its receiver asked for, and by a clock that was set. */
+import type { Outcome } from "./attempt.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/**
+ * The retry ladder: delays in milliseconds. Retry n (1-based) starts `delays[n - 1]` after the end of the attempt before
+ * it.
+ */
+export type Ladder = readonly number[];
+
+/** As the specification fixes it. */
+export const SPECIFIED_LADDER: Ladder = [30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR];
+
+/** Milliseconds to wait after attempt `retry` (0 = the first of its round) failed; null when the ladder is exhausted. */
+export function nextDelay(ladder: Ladder, retry: number): number | null {
+  return ladder[retry] ?? null;
+}
+
+/** Milliseconds between the end of the attempt before and the attempt at this place; 0 for the first of a round. */
+export function delayBefore(ladder: Ladder, retry: number): number {
+  return ladder[retry - 1] ?? 0;
+}
+
+const DAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)";
+const LONG_DAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day";
+const MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";
+const TIME = String.raw`\d\d:\d\d:\d\d`;
+/** The three forms of RFC 9110 5.6.7; the last one leaves out that it is GMT. */
+const HTTP_DATE = new RegExp(
+  String.raw`^(?:${DAY}, \d\d ${MONTH} \d{4} ${TIME} GMT|${LONG_DAY}, \d\d-${MONTH}-\d\d ${TIME} GMT|(${DAY} ${MONTH} [ \d]\d ${TIME} \d{4}))$`,
+);
+
+/**
+ * `Retry-After` (RFC 9110 10.2.3): milliseconds from `endedAt` for which a 429 or 503 asks; 0 when it asks for nothing
+ * that can be understood.
+ */
+export function askedDelay({ statusCode, responseHeaders }: Outcome, endedAt: number): number {
+  const text = statusCode === 429 || statusCode === 503 ? responseHeaders["retry-after"] : undefined;
+  if (text === undefined) return 0;
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const match = HTTP_DATE.exec(text);
+  if (match === null) return 0;
+  const instant = Date.parse(match[1] === undefined ? text : `${text} GMT`);
+  return Number.isNaN(instant) ? 0 : Math.max(0, instant - endedAt);
+}
+
+/** The wall clock was set, and due times that were reckoned by it must follow. */
+export interface ClockChange {
+  /**
+   * By so many milliseconds: forward, or back if negative. Null where nobody knows, but back it was: then no retry waits
+   * longer than its rung.
+   */
+  readonly by: number | null;
+  /** What the clock showed then. */
+  readonly at: number;
+  readonly ladder: Ladder;
+}
+
+/** Whether due times move to later. All of them move the same way. */
+export function movesLater({ by }: ClockChange): boolean {
+  return by !== null && by > 0;
+}
+
+/** What is due by this instant stays: what was due on the old clock is due now, whatever the new one says. */
+export function staysUntil({ by, at }: ClockChange): number {
+  return by === null ? at : Math.min(at, at - by);
+}
+
+/** Where a delivery goes that is due then at this place of the ladder. */
+export function movedDue({ by, at, ladder }: ClockChange, dueAt: number, retry: number): number {
+  const delay = delayBefore(ladder, retry);
+  if (by === null) return Math.ceil(Math.min(dueAt, at + delay));
+  // The old clock never showed what the new one shows now: by that, what was reckoned since can be told.
+  if (by > 0 && dueAt - delay >= at) return dueAt;
+  return Math.ceil(dueAt + by);
+}
