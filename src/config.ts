@@ -2,10 +2,8 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { conflicts } from "./config/conflicts.ts";
 import { ConfigError } from "./config/error.ts";
-import { EGRESS_TENANTS } from "./config/egress-tenants.ts";
-import { EVENT_TYPES } from "./config/event-types.ts";
-import type { ConfigInputs } from "./config/inputs.ts";
-import { defaultDataDir, defaultSecretKeyFile, defaultSocket } from "./config/places.ts";
+import { EGRESS_TENANTS, EVENT_TYPES } from "./config/tables.ts";
+import { type ConfigInputs, defaultDataDir, defaultSecretKeyFile, defaultSocket } from "./config/inputs.ts";
 import {
   isLive,
   nameOf,
@@ -17,7 +15,8 @@ import {
 } from "./config/schema.ts";
 import { loadSettings, type LoadedSettings } from "./config/settings.ts";
 import { printDuration } from "./config/units.ts";
-import type { TenantNetworks } from "./domain/network/address.ts";
+import type { AddressPolicy, AddressRules, TenantNetworks } from "./domain/network/address.ts";
+import type { UrlPolicy } from "./domain/network/url.ts";
 import type { EventType } from "./domain/events/event-type.ts";
 import { SPECIFIED_LADDER } from "./domain/deliveries/due-time.ts";
 
@@ -160,4 +159,29 @@ function build(
     paused,
     settings,
   };
+}
+
+/** What says where endpoints may be: for registrations, deliveries, alerts and probes alike. */
+type Egress = Pick<Config, "egress" | "dev">;
+
+/** `ownPort` is the one that the API listens on. */
+export function addressRules({ egress, dev }: Egress, ownPort: number): AddressRules {
+  const { allowCidrs, denyCidrs, tenants } = egress;
+  return { allowCidrs, denyCidrs, tenants, allowLoopback: dev, ownPort };
+}
+
+/** The way out to endpoints: what a sender and a probe are made from. */
+export function egressSettings(given: Egress & Pick<Config, "retry">, ownPort: number) {
+  const { resolver, caFile } = given.egress;
+  return { addresses: addressRules(given, ownPort), resolver, caFile, timeoutMs: given.retry.timeout };
+}
+
+export function urlPolicies(
+  given: Egress,
+  ownPort: number,
+  policyOf: (rules: AddressRules) => AddressPolicy,
+): (tenant: string) => UrlPolicy {
+  const { allowHttp, ports, allowIpHosts } = given.egress;
+  const address = policyOf(addressRules(given, ownPort));
+  return (tenant) => ({ allowHttp, ports, allowIpHosts, address, tenant, dev: given.dev });
 }

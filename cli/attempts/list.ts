@@ -1,4 +1,4 @@
-import type { Attempt } from "../../src/client/answers.ts";
+import type { Attempt } from "../../src/client/operations.ts";
 import { command, FILTER, LIST } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";

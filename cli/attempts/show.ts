@@ -1,4 +1,4 @@
-import type { Attempt } from "../../src/client/answers.ts";
+import type { Attempt } from "../../src/client/operations.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";

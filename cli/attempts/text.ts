@@ -1,5 +1,5 @@
 /** Attempts in words. */
-import type { Attempt, EventDelivery } from "../../src/client/answers.ts";
+import type { Attempt, EventDelivery } from "../../src/client/operations.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { hostOf, span } from "../output/words.ts";
 

@@ -1,5 +1,5 @@
 /** Why nothing is sent now, or less than could be, as commands say it. */
-import type { Status } from "../../src/client/answers.ts";
+import type { Status } from "../../src/client/operations.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { span } from "../output/words.ts";
 

@@ -1,5 +1,5 @@
 /** How deliveries fare, beside how the daemon itself is. */
-import type { FailureGroup, Statistics, Status } from "../../src/client/answers.ts";
+import type { FailureGroup, Statistics, Status } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { FAILING_MS, FAILURES_IN_A_ROW } from "../../src/domain/alert.ts";
 

@@ -1,5 +1,5 @@
 /** The daemon and its deliveries on a few lines. */
-import type { Status } from "../../src/client/answers.ts";
+import type { Status } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { damageText } from "../../src/domain/wording.ts";
 import { ago, count, grouped, hostOf, size, span } from "../output/words.ts";

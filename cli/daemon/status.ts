@@ -1,4 +1,4 @@
-import type { Status } from "../../src/client/answers.ts";
+import type { Status } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { isAway } from "../away.ts";
 import { type ArgsOf, CLIENT, command } from "../command.ts";

@@ -1,4 +1,4 @@
-import type { Delivery } from "../../src/client/answers.ts";
+import type { Delivery } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { lastResultOf } from "../attempts/text.ts";
 import { byId, CLIENT, command } from "../command.ts";

@@ -1,4 +1,4 @@
-import type { Delivery } from "../../src/client/answers.ts";
+import type { Delivery } from "../../src/client/operations.ts";
 import { answerOf, whenOf } from "../attempts/text.ts";
 import { command, FILTER, LIST, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";

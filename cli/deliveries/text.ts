@@ -1,5 +1,5 @@
 /** A delivery in words: what was tried, and what is to come. */
-import type { Attempt, EventDelivery } from "../../src/client/answers.ts";
+import type { Attempt, EventDelivery } from "../../src/client/operations.ts";
 import { resultOf, whenOf } from "../attempts/text.ts";
 import { count } from "../output/words.ts";
 

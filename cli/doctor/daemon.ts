@@ -1,5 +1,5 @@
 /** What the daemon says of itself. */
-import type { Status } from "../../src/client/answers.ts";
+import type { Status } from "../../src/client/operations.ts";
 import { damageText } from "../../src/domain/wording.ts";
 import { version } from "../../src/build.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";

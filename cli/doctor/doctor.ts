@@ -1,6 +1,6 @@
 import { departures, isLoopback, loadConfig, type Config } from "../../src/config.ts";
 import { ConfigError } from "../../src/config/error.ts";
-import type { Status } from "../../src/client/answers.ts";
+import type { Status } from "../../src/client/operations.ts";
 import { ClientError, createClient, type Client } from "../../src/client/client.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { version } from "../../src/build.ts";

@@ -1,5 +1,5 @@
 /** Whether each endpoint can be reached: look-up, connection, TLS, by the way and the rules of a delivery. */
-import type { Endpoint } from "../../src/client/answers.ts";
+import type { Endpoint } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import type { Config } from "../../src/config.ts";
 import type { Probe, Probed } from "../../src/delivery/http/egress-guard.ts";
@@ -52,7 +52,7 @@ async function hostsOf(client: Client, { egress }: Config, only: string | undefi
 
 async function openProbe(config: Config): Promise<Probe> {
   const { createProbe } = await import("../../src/delivery/http/egress-guard.ts");
-  const { egressSettings } = await import("../../src/config/endpoint-rules.ts");
+  const { egressSettings } = await import("../../src/config.ts");
   const { systemClock } = await import("../../src/clock.ts");
   return createProbe(egressSettings(config, config.server.listen.port), systemClock);
 }

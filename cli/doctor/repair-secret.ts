@@ -1,5 +1,5 @@
 /** A signing secret that the store cannot read: a new one in its place, and who has to hear of it. */
-import type { Endpoint } from "../../src/client/answers.ts";
+import type { Endpoint } from "../../src/client/operations.ts";
 import { repairOf } from "../endpoints/text.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";

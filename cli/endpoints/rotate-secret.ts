@@ -1,4 +1,4 @@
-import type { SigningSecrets } from "../../src/client/answers.ts";
+import type { SigningSecrets } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";

@@ -1,4 +1,4 @@
-import type { Attempt, EndpointWithHealth } from "../../src/client/answers.ts";
+import type { Attempt, EndpointWithHealth } from "../../src/client/operations.ts";
 import { resultOf } from "../attempts/text.ts";
 import { byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";

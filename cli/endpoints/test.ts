@@ -1,4 +1,4 @@
-import type { Attempt, Publication } from "../../src/client/answers.ts";
+import type { Attempt, Publication } from "../../src/client/operations.ts";
 import { answerLines, resultOf } from "../attempts/text.ts";
 import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";

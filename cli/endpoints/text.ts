@@ -1,5 +1,5 @@
 /** Endpoints in words. */
-import type { Endpoint } from "../../src/client/answers.ts";
+import type { Endpoint } from "../../src/client/operations.ts";
 
 /** `damaged`, `enabled`, or since when not and why. A daemon older than this command says nothing of damage. */
 export function stateOf({ damaged, enabled, disabled_reason: reason, when_disabled: then }: Endpoint): string {

@@ -1,5 +1,5 @@
 /** An event's body as it is signed and sent, from the daemon's answer: its `data` must not go through a JSON parser. */
-import type { Event } from "../../src/client/answers.ts";
+import type { Event } from "../../src/client/operations.ts";
 import { envelope } from "../../src/domain/events/event.ts";
 import type { Span } from "../../src/domain/json/json-token.ts";
 import { scanObject } from "../../src/domain/json/json.ts";

@@ -1,5 +1,5 @@
 /** What came of an event at first: one attempt of each of its deliveries. */
-import type { Event, EventDelivery } from "../../src/client/answers.ts";
+import type { Event, EventDelivery } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { lastResultOf } from "../attempts/text.ts";
 import { EXIT } from "../exit-code.ts";

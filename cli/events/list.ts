@@ -1,4 +1,4 @@
-import type { EventDelivery, EventSummary } from "../../src/client/answers.ts";
+import type { EventDelivery, EventSummary } from "../../src/client/operations.ts";
 import { FILTER_WORDS } from "../../src/client/filter.ts";
 import { answerOf } from "../attempts/text.ts";
 import { command, FILTER, LIST, TENANT } from "../command.ts";

@@ -1,4 +1,4 @@
-import type { Attempt, Event } from "../../src/client/answers.ts";
+import type { Attempt, Event } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { type ArgsOf, byId, CLIENT, command } from "../command.ts";

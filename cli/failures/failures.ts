@@ -1,4 +1,4 @@
-import type { FailureGroup } from "../../src/client/answers.ts";
+import type { FailureGroup } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { CLIENT, command, FILTER, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";

@@ -1,5 +1,5 @@
 /** Waiting for a job: it runs in the daemon, so this only looks on, through restarts, and may leave at any time. */
-import type { Job } from "../../src/client/answers.ts";
+import type { Job } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { isAway } from "../away.ts";
 import { EXIT } from "../exit-code.ts";

@@ -1,5 +1,5 @@
 /** A job as text. */
-import type { Job, WholeJob } from "../../src/client/answers.ts";
+import type { Job, WholeJob } from "../../src/client/operations.ts";
 import { bar, type Glyphs } from "../output/glyphs.ts";
 import { ago, count, grouped, span } from "../output/words.ts";
 

@@ -1,4 +1,4 @@
-import type { Job } from "../../src/client/answers.ts";
+import type { Job } from "../../src/client/operations.ts";
 import { byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";

@@ -1,4 +1,4 @@
-import type { Key } from "../../src/client/answers.ts";
+import type { Key } from "../../src/client/operations.ts";
 import { command, LIST } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";

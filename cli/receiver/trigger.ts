@@ -1,4 +1,4 @@
-import type { Attempt } from "../../src/client/answers.ts";
+import type { Attempt } from "../../src/client/operations.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { answerLines, resultOf } from "../attempts/text.ts";

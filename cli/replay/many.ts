@@ -1,5 +1,5 @@
 /** Many replays: a plan, a person's consent to it, and a job on the server over exactly what was planned. */
-import type { Job, JobPlan } from "../../src/client/answers.ts";
+import type { Job, JobPlan } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { confirm } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";

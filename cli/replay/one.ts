@@ -1,4 +1,4 @@
-import type { Attempt, EventDelivery, Event } from "../../src/client/answers.ts";
+import type { Attempt, EventDelivery, Event } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { printDuration } from "../../src/config/units.ts";
 import { lastResultOf } from "../attempts/text.ts";

@@ -1,5 +1,5 @@
 /** What a replay would do, for the person who has to agree to it. */
-import type { EndpointWithHealth, JobPlan } from "../../src/client/answers.ts";
+import type { EndpointWithHealth, JobPlan } from "../../src/client/operations.ts";
 import type { Client, Query } from "../../src/client/client.ts";
 import { ago, count, hostOf, span } from "../output/words.ts";
 import type { ReplaySet } from "./set.ts";

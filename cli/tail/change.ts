@@ -1,5 +1,5 @@
 /** What a line of the tail is about. */
-import type { Delivery } from "../../src/client/answers.ts";
+import type { Delivery } from "../../src/client/operations.ts";
 import type { StreamMessage } from "../../src/client/stream.ts";
 
 export type Change = Extract<StreamMessage, { readonly kind: "attempt" | "delivery" | "endpoint" }>;

@@ -2,7 +2,7 @@
  * The stream over as many connections as it takes. What the daemon still knows of the time in between comes by itself;
  * where it does not, the lists are read for what they still show, and it is said that this is all.
  */
-import type { Delivery } from "../../src/client/answers.ts";
+import type { Delivery } from "../../src/client/operations.ts";
 import type { Client, Query } from "../../src/client/client.ts";
 import { isAway } from "../away.ts";
 import type { Io } from "../io.ts";

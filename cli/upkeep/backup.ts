@@ -1,4 +1,4 @@
-import type { Backup } from "../../src/client/answers.ts";
+import type { Backup } from "../../src/client/operations.ts";
 import type { Target } from "../../src/client/client.ts";
 import { isLoopback } from "../../src/config.ts";
 import { type ArgsOf, CLIENT, command } from "../command.ts";

@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
-import type { Rekeyed } from "../../src/client/answers.ts";
+import type { Rekeyed } from "../../src/client/operations.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { type ArgsOf, CLIENT, command } from "../command.ts";

@@ -1,12 +1,10 @@
 /** A client of the daemon's HTTP interface. Strings in its answers are outside text. */
-import type { Answers, Page } from "./answers.ts";
-import { nameOf, type Target } from "./connection.ts";
-import { exchange, type Named } from "./exchange.ts";
-import { OPERATIONS, type OperationName } from "./operations.ts";
+import { type Answers, type Page, OPERATIONS, type OperationName } from "./operations.ts";
+import { nameOf, type Target, exchange, type Named } from "./exchange.ts";
 import { openStream, type StreamMessage, type StreamOptions } from "./stream.ts";
 
 export { ClientError, type ClientFailure } from "./error.ts";
-export type { Target } from "./connection.ts";
+export type { Target } from "./exchange.ts";
 
 export interface Client {
   /** How messages call the daemon: its URL or the path of its socket. */

@@ -1,4 +1,25 @@
-/** Every operation of the daemon's HTTP interface by its name in `docs/openapi.json`, as method and path. */
+/** Every operation of the daemon's HTTP interface by its name in `docs/openapi.json`, and what it answers. */
+import type { GenericSchema, InferOutput } from "valibot";
+import type * as attempt from "../api/deliveries/attempts.ts";
+import type * as audit from "../api/daemon/audit.ts";
+import type * as backup from "../api/daemon/backups.ts";
+import type * as pause from "../api/daemon/pause.ts";
+import type * as secretKey from "../api/daemon/backups.ts";
+import type * as status from "../api/daemon/status.ts";
+import type * as tenant from "../api/daemon/status.ts";
+import type * as delivery from "../api/deliveries/deliveries.ts";
+import type * as endpoint from "../api/endpoints/schemas.ts";
+import type * as secret from "../api/endpoints/secrets.ts";
+import type * as eventType from "../api/event-types/catalogue.ts";
+import type * as event from "../api/events/schemas.ts";
+import type * as jobDraft from "../api/jobs/draft.ts";
+import type * as job from "../api/jobs/schemas.ts";
+import type * as key from "../api/daemon/keys.ts";
+import type * as publication from "../api/publishing/schemas.ts";
+import type * as failure from "../api/reports/failures.ts";
+import type * as statistics from "../api/reports/statistics.ts";
+
+/** As method and path. */
 export const OPERATIONS = {
   publishEvent: "POST /v1/webhooks/events",
   publishBatch: "POST /v1/webhooks/events/batch",
@@ -61,3 +82,99 @@ export const OPERATIONS = {
 } as const;
 
 export type OperationName = keyof typeof OPERATIONS;
+
+/** By the schemas that the daemon's own description is made from. */
+type Out<S extends GenericSchema> = Frozen<InferOutput<S>>;
+type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
+
+export type Attempt = Out<typeof attempt.Attempt>;
+export type AuditRecord = Out<typeof audit.AuditRecord>;
+export type Backup = Out<typeof backup.Backup>;
+/** As part of its event. */
+export type EventDelivery = Out<typeof delivery.Delivery>;
+export type Delivery = Out<typeof delivery.WholeDelivery>;
+export type Endpoint = Out<typeof endpoint.Endpoint>;
+export type EndpointWithHealth = Out<typeof endpoint.EndpointWithHealth>;
+export type Event = Out<typeof event.Event>;
+export type EventSummary = Out<typeof event.EventSummary>;
+export type EventType = Out<typeof eventType.EventType>;
+export type Failures = Out<typeof failure.Failures>;
+export type FailureGroup = Failures["data"][number];
+export type Job = Out<typeof job.Job>;
+export type WholeJob = Out<typeof job.WholeJob>;
+export type JobPlan = Out<typeof job.JobPlan>;
+export type JobDraft = Out<typeof jobDraft.JobDraft>;
+export type Key = Out<typeof key.Key>;
+export type Pause = Out<typeof pause.Pause>;
+export type Publication = Out<typeof publication.Publication>;
+export type Rekeyed = Out<typeof secretKey.Rekeyed>;
+export type ReplayedEvent = Out<typeof event.ReplayedEvent>;
+export type SigningSecrets = Out<typeof secret.SigningSecrets>;
+export type Statistics = Out<typeof statistics.Statistics>;
+export type Status = Out<typeof status.Status>;
+
+export interface Page<T> {
+  readonly data: readonly T[];
+  /** Null at the end; a page may be short, even empty, while it is set. */
+  readonly next_cursor: string | null;
+}
+
+/** Operations that are not here answer with text or nothing. */
+export interface Answers {
+  publishEvent: Publication;
+  publishBatch: Out<typeof publication.BatchPublication>;
+  listEvents: Page<EventSummary>;
+  getEvent: Event;
+  listEventAttempts: Page<Attempt>;
+  replayEvent: ReplayedEvent;
+  cancelEvent: Out<typeof event.CancelledEvent>;
+  eraseEvent: null;
+  listEventTypes: Page<EventType>;
+
+  registerEndpoint: Out<typeof endpoint.RegisteredEndpoint>;
+  listEndpoints: Page<Endpoint>;
+  getEndpoint: EndpointWithHealth;
+  changeEndpoint: Endpoint;
+  /** With `signing_secret` when it was made. */
+  putEndpoint: Endpoint | Out<typeof endpoint.RegisteredEndpoint>;
+  deleteEndpoint: null;
+  listEndpointAttempts: Page<Attempt>;
+  /** The attempt with `wait`, else what was published. */
+  sendTestEvent: Attempt | Publication;
+  getSecret: SigningSecrets;
+  rotateSecret: SigningSecrets;
+  completeRotation: SigningSecrets;
+  abandonRotation: null;
+
+  listDeliveries: Page<Delivery>;
+  getDelivery: Delivery;
+  attemptDelivery: Delivery;
+  listDeliveryAttempts: Page<Attempt>;
+  getAttempt: Attempt;
+
+  /** The plan with `dry_run`. */
+  createJob: Job | JobPlan;
+  listJobs: Page<Job>;
+  getJob: WholeJob;
+  pauseJob: Job;
+  resumeJob: Job;
+  cancelJob: Job;
+
+  listFailures: Failures;
+  getStatistics: Statistics;
+
+  listKeys: Page<Key>;
+  /** `key` is the token; it is in no other answer. */
+  createKey: Out<typeof key.CreatedKey>;
+  getKey: Key;
+  /** Not null for the last admin key. */
+  revokeKey: Out<typeof key.LastAdminKey> | null;
+  listAudit: Page<AuditRecord>;
+  listTenants: Page<Out<typeof tenant.TenantSummary>>;
+
+  getStatus: Status;
+  pauseDaemon: { readonly paused: Pause };
+  resumeDaemon: { readonly paused: null };
+  createBackup: Backup;
+  rekey: Rekeyed;
+}

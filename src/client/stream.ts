@@ -1,9 +1,8 @@
 /** What happens to deliveries, as the daemon tells of it: server-sent events (WHATWG HTML §9.2). */
 import type { IncomingMessage } from "node:http";
-import type { Attempt, Delivery } from "./answers.ts";
-import { nameOf, send, type Target } from "./connection.ts";
+import type { Attempt, Delivery } from "./operations.ts";
+import { nameOf, send, type Target, collect, textOf } from "./exchange.ts";
 import { ClientError, notReached, notWebhookd } from "./error.ts";
-import { collect, textOf } from "./exchange.ts";
 
 export interface StreamOptions {
   readonly query?: Readonly<Record<string, string | undefined>>;

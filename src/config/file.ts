@@ -2,8 +2,7 @@ import { parse, TomlError } from "smol-toml";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import type { EventType } from "../domain/events/event-type.ts";
 import type { Mistake } from "./error.ts";
-import { EGRESS_TENANTS, readEgressTenants } from "./egress-tenants.ts";
-import { EVENT_TYPES, readEventTypes } from "./event-types.ts";
+import { EGRESS_TENANTS, readEgressTenants, EVENT_TYPES, readEventTypes } from "./tables.ts";
 import { nearest } from "./nearest.ts";
 import { nameOf, SETTINGS, type SettingName } from "./schema.ts";
 

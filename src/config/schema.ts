@@ -2,13 +2,11 @@
  * Every setting there is, as data: parsing, defaults, variable names, messages and config.example.toml come from here.
  * Only settings that some code reads.
  */
-import { KINDS, type Bounds, type Values } from "./kinds.ts";
-import { OPERATION } from "./schema/operation.ts";
+import { KINDS, type Bounds, type SettingShape, type Values } from "./kinds.ts";
+import { OPERATION, UPKEEP } from "./schema/operation.ts";
 import { SENDING } from "./schema/sending.ts";
 import { SERVER } from "./schema/server.ts";
 import { STORAGE } from "./schema/storage.ts";
-import { UPKEEP } from "./schema/upkeep.ts";
-import type { SettingShape } from "./schema/setting.ts";
 
 /** In the order of config.example.toml. */
 export const SETTINGS = [...SERVER, ...STORAGE, ...SENDING, ...UPKEEP, ...OPERATION] as const;

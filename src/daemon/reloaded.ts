@@ -1,7 +1,6 @@
 /** What a SIGHUP changes of the configuration while the daemon runs, and where endpoints may be by it. */
 import type { Clock } from "../clock.ts";
-import { departures, type Config } from "../config.ts";
-import { addressRules, urlPolicies } from "../config/endpoint-rules.ts";
+import { departures, type Config, addressRules, urlPolicies } from "../config.ts";
 import { addressPolicies } from "../delivery/http/egress.ts";
 import type { AddressRules } from "../domain/network/address.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";

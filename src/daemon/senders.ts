@@ -1,7 +1,6 @@
 /** What makes the attempts: a sender on this thread, or threads of them. */
 import type { Clock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import { egressSettings } from "../config/endpoint-rules.ts";
+import { type Config, egressSettings } from "../config.ts";
 import { openFilesLimit, type Network } from "../delivery/http/egress.ts";
 import type { SenderSettings } from "../delivery/send/open-sender.ts";
 import type { Sending } from "../delivery/send/sender.ts";

@@ -1,9 +1,38 @@
-/** Prometheus's text format. The only file that knows prom-client. */
+/** What Prometheus is told, in its text format. The only file that knows prom-client. */
 import { Registry, type Metric } from "prom-client";
+import { HALT_REASONS } from "../domain/deliveries/pause.ts";
 import { WebhookdError } from "../domain/errors.ts";
-import type { Family, Sample } from "./metrics.ts";
+import { DELAY_BOUNDS, DURATION_BOUNDS, type Histogram } from "../domain/tally.ts";
+import type { Metrics, MetricsParts } from "./metrics.ts";
 
-export function exposition(families: readonly Family[]): () => Promise<string> {
+type Labels = Readonly<Record<string, string | number>>;
+
+interface Sample {
+  readonly labels: Labels;
+  readonly value: number;
+  /** After the family's name. */
+  readonly suffix?: "_bucket" | "_sum" | "_count";
+}
+
+type Buckets = Readonly<Pick<Histogram, "bounds" | "sum">> & { readonly counts: readonly number[] };
+
+interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "gauge" | "histogram" | "summary";
+  /** As they are now; none where there is nothing to tell. */
+  samples(): readonly Sample[] | Promise<readonly Sample[]>;
+}
+
+/** One series an endpoint would be a series for each customer: only those that fail have one. */
+const FAILING_LIMIT = 100;
+
+/** With a tenant, its series alone. */
+export function exposition(metrics: Metrics, tenant: string | null): Promise<string> {
+  const families =
+    tenant === null
+      ? [...countersOf(metrics), ...sendingOf(metrics), ...keepingOf(metrics), ...timesOf(metrics)]
+      : [failingOf(metrics.parts, tenant)];
   const registry = new Registry();
   for (const family of families) {
     const { name, help, type } = family;
@@ -16,7 +45,7 @@ export function exposition(families: readonly Family[]): () => Promise<string> {
     // Its own classes would have to be told of each value at the time it comes about.
     registry.registerMetric({ name, get } as unknown as Metric);
   }
-  return () => registry.metrics();
+  return registry.metrics();
 }
 
 /** What the store cannot say now is left out: the others are wanted the more. */
@@ -27,4 +56,187 @@ async function samplesOf(family: Family): Promise<readonly Sample[]> {
     if (error instanceof WebhookdError) return [];
     throw error;
   }
+}
+
+function countersOf({ parts: { store } }: Metrics): Family[] {
+  const attempts = async () => (await store.statistics.sinceStart()).attempts;
+  return [
+    {
+      name: "webhookd_events_published_total",
+      help: "Published events by type.",
+      type: "counter",
+      samples: async () =>
+        [...(await store.statistics.sinceStart()).published].map(([type, value]) => ({ labels: { type }, value })),
+    },
+    {
+      name: "webhookd_attempts_total",
+      help: "Recorded attempts by outcome; error is empty for a success.",
+      type: "counter",
+      samples: async () => {
+        const { succeeded, interrupted, failed } = await attempts();
+        return [
+          { labels: { outcome: "succeeded", error: "" }, value: succeeded },
+          { labels: { outcome: "interrupted", error: "interrupted" }, value: interrupted },
+          ...[...failed].map(([error, value]) => ({ labels: { outcome: "failed", error }, value })),
+        ];
+      },
+    },
+    {
+      name: "webhookd_deliveries_failed_total",
+      help: "Deliveries that failed for good, by the error of their last attempt.",
+      type: "counter",
+      samples: async () =>
+        [...(await attempts()).deliveriesFailed].map(([error, value]) => ({ labels: { error }, value })),
+    },
+    {
+      name: "webhookd_attempt_duration_seconds",
+      help: "How long attempts took, from their start until their outcome was known.",
+      type: "histogram",
+      samples: async () => {
+        const { durations: counts, durationMs: sum } = await attempts();
+        return histogram({}, { bounds: DURATION_BOUNDS, counts, sum });
+      },
+    },
+    {
+      name: "webhookd_first_attempt_delay_seconds",
+      help: "How long events waited for their first attempt.",
+      type: "histogram",
+      samples: async () => {
+        const { delays: counts, delayMs: sum } = await attempts();
+        return histogram({}, { bounds: DELAY_BOUNDS, counts, sum });
+      },
+    },
+  ];
+}
+
+/** Of what is to be sent. */
+function sendingOf({ parts, census }: Metrics): Family[] {
+  const { deliveries, damaged, clock } = parts;
+  const counted = async (label: string, ...names: ("pending" | "held" | "failed" | "enabled" | "disabled")[]) => {
+    const counts = await census.get();
+    return counts === null ? [] : names.map((name) => ({ labels: { [label]: name }, value: counts[name] }));
+  };
+  return [
+    gauge(
+      "webhookd_deliveries",
+      "Deliveries that are pending, held or failed now, as counted within the last 30 s.",
+      () => counted("status", "pending", "held", "failed"),
+    ),
+    gauge("webhookd_endpoints", "Endpoints, enabled or disabled, as counted within the last 30 s.", () =>
+      counted("state", "enabled", "disabled"),
+    ),
+    gauge("webhookd_damaged_endpoints", "Endpoints with data that cannot be read.", () => one(damaged().length)),
+    gauge("webhookd_oldest_due_age_seconds", "How long the oldest due delivery has been due.", () => {
+      const now = clock.now();
+      return one(Math.max(0, now - (deliveries.oldestDueAt(now) ?? now)) / 1000);
+    }),
+    gauge("webhookd_in_flight", "Attempts on the wire.", () => one(deliveries.inFlight)),
+    gauge(
+      "webhookd_not_sending",
+      "1 for each reason why nothing, or less than could be, is being sent; otherwise 0.",
+      () => {
+        const reasons = new Set(deliveries.halts.map(({ reason }) => reason));
+        return HALT_REASONS.map((reason) => ({ labels: { reason }, value: reasons.has(reason) ? 1 : 0 }));
+      },
+    ),
+    gauge("webhookd_paused", "Whether all sending is paused.", () => one(deliveries.paused ? 1 : 0)),
+  ];
+}
+
+/** Of the store and of the process. */
+function keepingOf({ parts }: Metrics): Family[] {
+  const { store, version } = parts;
+  return [
+    gauge("webhookd_store_bytes", "Size of the store's files.", async () => {
+      const { databaseBytes, logBytes } = await store.operations.size();
+      return [
+        { labels: { file: "database" }, value: databaseBytes },
+        { labels: { file: "wal" }, value: logBytes },
+      ];
+    }),
+    gauge("webhookd_store_log_growing", "Whether the write-ahead log is too large and cannot be emptied.", async () =>
+      one((await store.upkeep.condition()).trouble === null ? 0 : 1),
+    ),
+    gauge("webhookd_disk_free_bytes", "Free disk space, which is compared with [data] disk_floor.", async () =>
+      one((await store.upkeep.checkSpace()).freeBytes),
+    ),
+    failingOf(parts, null),
+    gauge("webhookd_backup_last_success_timestamp_seconds", "When the last backup was made.", async () => {
+      const last = await store.operations.lastBackup();
+      return last === null ? [] : one(last.at / 1000);
+    }),
+    gauge(
+      "webhookd_store_damaged",
+      "Whether the database was damaged and repaired, and the damaged file is still there.",
+      async () => one((await store.operations.damage()) === null ? 0 : 1),
+    ),
+    gauge("webhookd_build_info", "The versions of webhookd and Node.", () => [
+      { labels: { version, node: process.version }, value: 1 },
+    ]),
+  ];
+}
+
+function gauge(name: string, help: string, samples: Family["samples"]): Family {
+  return { name, help, type: "gauge", samples };
+}
+
+function one(value: number): Sample[] {
+  return [{ labels: {}, value }];
+}
+
+/** The only series that are somebody's: all others are about the daemon as a whole. */
+function failingOf({ store, clock }: MetricsParts, tenant: string | null): Family {
+  return {
+    name: "webhookd_endpoint_consecutive_failures",
+    help: `Consecutive failures of the ${FAILING_LIMIT} endpoints that have failed most often in a row.`,
+    type: "gauge",
+    samples: async () =>
+      (await store.statistics.failing(tenant, clock.now(), FAILING_LIMIT)).map(({ endpoint, consecutiveFailures }) => {
+        return { labels: { endpoint }, value: consecutiveFailures };
+      }),
+  };
+}
+
+function timesOf({ parts: { store }, requests, loopDelay }: Metrics): Family[] {
+  return [
+    {
+      name: "webhookd_store_commit_duration_seconds",
+      help: "How long commits took.",
+      type: "histogram",
+      samples: async () => histogram({}, (await store.statistics.sinceStart()).commitTimes),
+    },
+    {
+      name: "webhookd_api_request_duration_seconds",
+      help: "How long requests took, by route and status.",
+      type: "histogram",
+      samples: () =>
+        [...requests.all].flatMap(([route, byStatus]) =>
+          [...byStatus].flatMap(([status, times]) => histogram({ route, status }, times)),
+        ),
+    },
+    {
+      name: "webhookd_event_loop_delay_seconds",
+      help: "How late the main thread ran what was ready, since the last scrape.",
+      type: "summary",
+      samples: () => {
+        const { quantiles, sum, count } = loopDelay.read();
+        return [
+          ...quantiles.map(([quantile, value]) => ({ labels: { quantile }, value })),
+          { labels: {}, value: sum, suffix: "_sum" },
+          { labels: {}, value: count, suffix: "_count" },
+        ];
+      },
+    },
+  ];
+}
+
+/** Of milliseconds, in seconds. */
+function histogram(labels: Labels, { bounds, counts, sum }: Buckets): Sample[] {
+  let count = 0;
+  const buckets = counts.map((inBucket, at): Sample => {
+    count += inBucket;
+    const le = at < bounds.length ? bounds[at]! / 1000 : "+Inf";
+    return { labels: { ...labels, le }, value: count, suffix: "_bucket" };
+  });
+  return [...buckets, { labels, value: sum / 1000, suffix: "_sum" }, { labels, value: count, suffix: "_count" }];
 }

@@ -8,7 +8,7 @@ import { nextLine } from "../../cli/daemon/status-text.ts";
 import { EXIT } from "../../cli/exit-code.ts";
 import { sayTable } from "../../cli/output/table.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
-import type { Status } from "../../src/client/answers.ts";
+import type { Status } from "../../src/client/operations.ts";
 import { fakeDaemon } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
-import type { EventDelivery } from "../../src/client/answers.ts";
+import type { EventDelivery } from "../../src/client/operations.ts";
 import { fakeDaemon, problem, type FakeDaemon } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";

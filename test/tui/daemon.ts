@@ -11,7 +11,7 @@ import { aJob, aJobPlan } from "../../src/api/jobs/schemas.ts";
 import { someSecrets } from "../../src/api/endpoints/secrets.ts";
 import { someStatistics } from "../../src/api/reports/statistics.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
-import type { Job, JobDraft, JobPlan } from "../../src/client/answers.ts";
+import type { Job, JobDraft, JobPlan } from "../../src/client/operations.ts";
 import type { StreamMessage } from "../../src/client/stream.ts";
 import { frameOf } from "../../tui/frame.ts";
 import type { KeyName } from "../../tui/keystrokes.ts";

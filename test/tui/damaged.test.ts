@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
-import type { Endpoint } from "../../src/client/answers.ts";
+import type { Endpoint } from "../../src/client/operations.ts";
 import { stateOf } from "../../tui/screens/endpoints.ts";
 
 it("an endpoint of which something cannot be read is shown as damaged, however its last attempts went", () => {

@@ -1,5 +1,5 @@
 /** Keys that ask the daemon to do something with an endpoint. */
-import type { Endpoint } from "../../src/client/answers.ts";
+import type { Endpoint } from "../../src/client/operations.ts";
 import type { Dialog } from "../model/dialog.ts";
 import type { State } from "../model/state.ts";
 import { rotationChoice, switchChoice } from "../state/dialogs/endpoint-choices.ts";

@@ -1,5 +1,5 @@
 /** Keys that pause, resume and cancel a job: it continues without this dashboard. */
-import type { Job } from "../../src/client/answers.ts";
+import type { Job } from "../../src/client/operations.ts";
 import { countText, shortId } from "../draw/numbers.ts";
 import type { State, Step } from "../model/state.ts";
 import { perform } from "../state/acts.ts";

@@ -1,5 +1,5 @@
 /** What a key acts on: pinned when it is pressed. */
-import type { EventSummary } from "../../src/client/answers.ts";
+import type { EventSummary } from "../../src/client/operations.ts";
 import type { Dialog } from "../model/dialog.ts";
 import type { State } from "../model/state.ts";
 import { selectedRow } from "../state/lists/paged-list.ts";

@@ -1,5 +1,5 @@
 /** What is asked of the daemon, as data: what the answer is for, and what changes something. */
-import type { Answers } from "../../src/client/answers.ts";
+import type { Answers } from "../../src/client/operations.ts";
 import type { Ask } from "../../src/client/client.ts";
 import type { Fault } from "../../src/client/error.ts";
 

@@ -1,5 +1,5 @@
 /** Dialogs as data. A dialog names what it acts on and keeps it, whatever the list behind it does. */
-import type { Endpoint, Job, JobPlan } from "../../src/client/answers.ts";
+import type { Endpoint, Job, JobPlan } from "../../src/client/operations.ts";
 import type { KeyName } from "../keystrokes.ts";
 import type { ActDraft } from "./call.ts";
 

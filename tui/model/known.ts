@@ -8,7 +8,7 @@ import type {
   Job,
   Statistics,
   Status,
-} from "../../src/client/answers.ts";
+} from "../../src/client/operations.ts";
 
 /** What was read beside the lists. */
 export interface Known {

@@ -1,5 +1,5 @@
 /** The lists there are, and what is known of one. */
-import type { AuditRecord, Delivery, Endpoint, EventSummary, FailureGroup, Job } from "../../src/client/answers.ts";
+import type { AuditRecord, Delivery, Endpoint, EventSummary, FailureGroup, Job } from "../../src/client/operations.ts";
 
 export const TABS = ["events", "deliveries", "endpoints", "failures", "activity"] as const;
 export type Tab = (typeof TABS)[number];

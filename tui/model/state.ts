@@ -2,7 +2,7 @@
  * What the dashboard knows and shows, as one immutable value. Strings from the daemon are outside text here; they are
  * made harmless where they are drawn.
  */
-import type { Delivery } from "../../src/client/answers.ts";
+import type { Delivery } from "../../src/client/operations.ts";
 import type { StreamMessage } from "../../src/client/stream.ts";
 import type { Look } from "../draw/look.ts";
 import type { KeyName } from "../keystrokes.ts";

@@ -1,5 +1,5 @@
 /** Who did what, and the jobs with their progress. */
-import type { AuditRecord, Job } from "../../src/client/answers.ts";
+import type { AuditRecord, Job } from "../../src/client/operations.ts";
 import { glyph, type Look } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
 import { statusCell } from "../draw/status.ts";

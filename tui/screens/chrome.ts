@@ -1,5 +1,5 @@
 /** What is around every screen: header, tabs, the line for messages, the keys. */
-import type { Status } from "../../src/client/answers.ts";
+import type { Status } from "../../src/client/operations.ts";
 import { glyph } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
 import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";

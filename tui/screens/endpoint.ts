@@ -1,5 +1,5 @@
 /** The page of an endpoint: how it fares, what it is sent, and the deliveries owed to it. */
-import type { Attempt, Endpoint } from "../../src/client/answers.ts";
+import type { Attempt, Endpoint } from "../../src/client/operations.ts";
 import { glyph, paint, type Glyph, type Look, type Style } from "../draw/look.ts";
 import { age, countText } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";

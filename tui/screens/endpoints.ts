@@ -1,5 +1,5 @@
 /** The list of endpoints. */
-import type { Endpoint } from "../../src/client/answers.ts";
+import type { Endpoint } from "../../src/client/operations.ts";
 import { sparkline, type Look } from "../draw/look.ts";
 import { countText, tookText } from "../draw/numbers.ts";
 import { shortUrl, statusCell } from "../draw/status.ts";

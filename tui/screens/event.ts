@@ -1,5 +1,5 @@
 /** One event: its deliveries, every attempt past and to come, and its payload. */
-import type { Attempt, Event, EventDelivery, Status } from "../../src/client/answers.ts";
+import type { Attempt, Event, EventDelivery, Status } from "../../src/client/operations.ts";
 import { delayBefore, type Ladder } from "../../src/domain/deliveries/due-time.ts";
 import { glyph, paint, type Look } from "../draw/look.ts";
 import { age, countText, longAge, shortInstant, tookText } from "../draw/numbers.ts";

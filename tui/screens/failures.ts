@@ -1,5 +1,5 @@
 /** Failures by endpoint and cause: the screen for bad days. */
-import type { FailureGroup } from "../../src/client/answers.ts";
+import type { FailureGroup } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { glyph, paint, sparkline } from "../draw/look.ts";
 import { age, countText, longAge, tookText } from "../draw/numbers.ts";

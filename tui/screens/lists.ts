@@ -1,5 +1,5 @@
 /** The lists of events and of deliveries. */
-import type { Delivery, EventSummary } from "../../src/client/answers.ts";
+import type { Delivery, EventSummary } from "../../src/client/operations.ts";
 import { readFilter, type Filter } from "../../src/client/filter.ts";
 import { age, longAge, shortId } from "../draw/numbers.ts";
 import { resultText, shortUrl, shownStatus, statusCell } from "../draw/status.ts";

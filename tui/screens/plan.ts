@@ -1,5 +1,5 @@
 /** The plan of a replay of many. */
-import type { JobPlan } from "../../src/client/answers.ts";
+import type { JobPlan } from "../../src/client/operations.ts";
 import type { PlanDialog } from "../model/dialog.ts";
 import { age, countText, longAge } from "../draw/numbers.ts";
 import type { Span } from "../draw/row.ts";

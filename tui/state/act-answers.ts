@@ -1,5 +1,5 @@
 /** What each act came to: in a few words, and in what is known until the daemon is asked again. */
-import type { Answers, Attempt, Job } from "../../src/client/answers.ts";
+import type { Answers, Attempt, Job } from "../../src/client/operations.ts";
 import { shortId, tookText } from "../draw/numbers.ts";
 import type { Answered } from "../model/call.ts";
 import type { Known } from "../model/known.ts";

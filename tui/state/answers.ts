@@ -1,5 +1,5 @@
 /** Answers of the daemon, put where they belong. */
-import type { Attempt, Endpoint, EventSummary, EventType, JobPlan, Page } from "../../src/client/answers.ts";
+import type { Attempt, Endpoint, EventSummary, EventType, JobPlan, Page } from "../../src/client/operations.ts";
 import type { Answered, Call, Problem } from "../model/call.ts";
 import type { Known, Read } from "../model/known.ts";
 import type { List } from "../model/list.ts";

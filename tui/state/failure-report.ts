@@ -1,5 +1,5 @@
 /** A report of what fails at one endpoint, for the people who run the receiver: Markdown, with no secret in it. */
-import type { FailureGroup } from "../../src/client/answers.ts";
+import type { FailureGroup } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { countText, longAge, tookText } from "../draw/numbers.ts";

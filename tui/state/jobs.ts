@@ -1,5 +1,5 @@
 /** Jobs as far as the dashboard knows them: those that run are looked at each second, and what they came to is told. */
-import type { Job } from "../../src/client/answers.ts";
+import type { Job } from "../../src/client/operations.ts";
 import { countText, shortId } from "../draw/numbers.ts";
 import type { Known } from "../model/known.ts";
 import type { State } from "../model/state.ts";

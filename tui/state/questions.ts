@@ -1,5 +1,5 @@
 /** What the screen shows and is not read yet: asked for by looking at the state, so that no code has to remember to. */
-import type { Answers } from "../../src/client/answers.ts";
+import type { Answers } from "../../src/client/operations.ts";
 import { waitingOf } from "../model/dialog.ts";
 import { layoutOf } from "../layout.ts";
 import type { About, Call } from "../model/call.ts";

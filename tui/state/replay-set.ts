@@ -1,5 +1,5 @@
 /** Which deliveries are meant by "many" on a screen: what is marked, or else all that it lists. */
-import type { FailureGroup } from "../../src/client/answers.ts";
+import type { FailureGroup } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import type { ReplaySet } from "../model/dialog.ts";
 import { countText, shortId } from "../draw/numbers.ts";

@@ -1,5 +1,5 @@
 /** What to type in a shell for what is on the screen: whatever the dashboard does, the command line can do. */
-import type { FailureGroup, Job } from "../../src/client/answers.ts";
+import type { FailureGroup, Job } from "../../src/client/operations.ts";
 import type { CommandsDialog, PlanDialog, ReplaySet } from "../model/dialog.ts";
 import type { Place, State } from "../model/state.ts";
 import { selectedRow } from "./lists/paged-list.ts";

@@ -1,6 +1,6 @@
 /** How the receiver makes itself known to the daemon, and is forgotten again. */
 import { ClientError, type Client } from "../../../src/client/client.ts";
-import type { Endpoint } from "../../../src/client/answers.ts";
+import type { Endpoint } from "../../../src/client/operations.ts";
 import { Failure } from "../../failure.ts";
 
 /** Marks what this program registered, so that it touches no other endpoint. */

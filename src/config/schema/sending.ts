@@ -1,5 +1,5 @@
 /** How deliveries are made: when, how many at a time, to where, and signed how. [retry], [delivery], [egress], [signature]. */
-import type { SettingShape } from "./setting.ts";
+import type { SettingShape } from "../kinds.ts";
 
 const DAY = 86_400_000;
 

@@ -1,5 +1,5 @@
 /** How the API is reached, and who may call it. [server]. */
-import type { SettingShape } from "./setting.ts";
+import type { SettingShape } from "../kinds.ts";
 
 const DAY = 86_400_000;
 const KIB = 1024;

@@ -1,5 +1,5 @@
 /** What is kept where, how much of it is taken, and its copies. [data], [events], [limits], [backup]. */
-import type { SettingShape } from "./setting.ts";
+import type { SettingShape } from "../kinds.ts";
 
 const DAY = 86_400_000;
 const KIB = 1024;

@@ -1,5 +1,5 @@
 /** Disabling and enabling an endpoint, and ending the rotation of its secret: which way, one key each. */
-import type { Endpoint } from "../../../src/client/answers.ts";
+import type { Endpoint } from "../../../src/client/operations.ts";
 import type { ChoiceDialog } from "../../model/dialog.ts";
 import { shortId } from "../../draw/numbers.ts";
 import type { ActDraft, Request } from "../../model/call.ts";

@@ -1,5 +1,5 @@
 /** What an answer does to the form it was asked from, and where a secret in it is shown. */
-import type { Answers } from "../../../src/client/answers.ts";
+import type { Answers } from "../../../src/client/operations.ts";
 import type { ChoiceDialog, Dialog, FormDialog, SecretDialog } from "../../model/dialog.ts";
 import type { Answered, Problem } from "../../model/call.ts";
 import type { Mode, State } from "../../model/state.ts";

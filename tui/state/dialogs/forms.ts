@@ -1,5 +1,5 @@
 /** The forms there are, and how each begins. */
-import type { Endpoint, Job } from "../../../src/client/answers.ts";
+import type { Endpoint, Job } from "../../../src/client/operations.ts";
 import type { Field, FormDialog } from "../../model/dialog.ts";
 import { countText } from "../../draw/numbers.ts";
 import { newField } from "./fields.ts";

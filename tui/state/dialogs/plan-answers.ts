@@ -1,5 +1,5 @@
 /** What the daemon says to a plan dialog. */
-import type { JobPlan } from "../../../src/client/answers.ts";
+import type { JobPlan } from "../../../src/client/operations.ts";
 import type { PlanDialog } from "../../model/dialog.ts";
 import { countText } from "../../draw/numbers.ts";
 import type { Problem } from "../../model/call.ts";

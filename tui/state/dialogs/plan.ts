@@ -1,5 +1,5 @@
 /** The plan dialog: what a replay of many would do, and the consent to exactly that. */
-import type { JobPlan } from "../../../src/client/answers.ts";
+import type { JobPlan } from "../../../src/client/operations.ts";
 import { countText } from "../../draw/numbers.ts";
 import type { KeyName } from "../../keystrokes.ts";
 import type { About, Call } from "../../model/call.ts";

@@ -1,5 +1,5 @@
 /** What each list asks of the daemon for its filter. */
-import type { Answers } from "../../../src/client/answers.ts";
+import type { Answers } from "../../../src/client/operations.ts";
 import { queryOf, readFilter, type FilterWord } from "../../../src/client/filter.ts";
 import type { Tab } from "../../model/list.ts";
 import type { State } from "../../model/state.ts";

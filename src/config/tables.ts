@@ -1,19 +1,23 @@
-/** `[[event_types]]`: types beside the built-in ones, each a table of its own. */
+/** What a file has as lists of sections: `[[event_types]]` and `[[egress.tenant]]`. */
 import { nameFault, type EventType, type JsonSchema } from "../domain/events/event-type.ts";
+import { isTenant } from "../domain/id.ts";
+import type { TenantNetworks } from "../domain/network/address.ts";
 import type { Mistake } from "./error.ts";
+import { KINDS, ValueFault } from "./kinds.ts";
 import { nearest } from "./nearest.ts";
+
+type Table = Readonly<Record<string, unknown>>;
+/** The place of what stands under a path of keys; costs a search. */
+type Where = (path: readonly string[]) => string;
 
 export const EVENT_TYPES = "event_types";
 
-const FIELDS = ["name", "description", "sample", "schema"] as const;
+const TYPE_FIELDS = ["name", "description", "sample", "schema"] as const;
 const MAX_DESCRIPTION = 256;
 /** Any object is `data`. */
 const ANY: JsonSchema = { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object" };
 
-type Table = Readonly<Record<string, unknown>>;
-type Where = (path: readonly string[]) => string;
-
-/** `where` tells the place of what stands under a path of keys; costs a search. */
+/** Types beside the built-in ones. */
 export function readEventTypes(
   raw: unknown,
   where: Where,
@@ -47,9 +51,9 @@ interface Fault {
 function faultsOf(table: Table, before: readonly EventType[]): Fault[] {
   const faults: Fault[] = [];
   for (const key of Object.keys(table)) {
-    if (FIELDS.some((field) => field === key)) continue;
-    const near = nearest(key, FIELDS);
-    const todo = near === null ? `Its fields are ${FIELDS.join(", ")}.` : `Did you mean ${near}?`;
+    if (TYPE_FIELDS.some((field) => field === key)) continue;
+    const near = nearest(key, TYPE_FIELDS);
+    const todo = near === null ? `Its fields are ${TYPE_FIELDS.join(", ")}.` : `Did you mean ${near}?`;
     faults.push({ key, what: `${key} is unknown`, todo });
   }
   const { name, description = "", sample = {}, schema = {} } = table;
@@ -86,6 +90,58 @@ function asJson(value: unknown): Readonly<Record<string, unknown>> {
 function isJson(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   return typeof value !== "object" || value === null || Object.values(value).every(isJson);
+}
+
+export const EGRESS_TENANTS = "egress.tenant";
+
+const TENANT_FIELDS = ["names", "allow_cidrs"] as const;
+type TenantField = (typeof TENANT_FIELDS)[number];
+
+/** Networks that only endpoints of some tenants may be in. */
+export function readEgressTenants(
+  raw: unknown,
+  where: Where,
+): { tenants: readonly TenantNetworks[]; mistakes: readonly Mistake[] } {
+  const path = EGRESS_TENANTS.split(".");
+  if (!Array.isArray(raw) || !raw.every(isTable)) {
+    const todo = `Write [[${EGRESS_TENANTS}]], with double brackets, once for each.`;
+    return {
+      tenants: [],
+      mistakes: [{ where: where(path), what: `${EGRESS_TENANTS} must be a list of sections.`, todo }],
+    };
+  }
+  const tenants: TenantNetworks[] = [];
+  const mistakes: Mistake[] = [];
+  raw.forEach((table, index) => {
+    const place = (key: string) => where([...path, String(index), ...(Object.hasOwn(table, key) ? [key] : [])]);
+    for (const key of Object.keys(table))
+      if (!TENANT_FIELDS.some((field) => field === key)) mistakes.push(unknownField(key, place));
+    const read = <T>(key: TenantField, of: (value: unknown) => T): T | undefined => {
+      try {
+        return of(table[key]);
+      } catch (error) {
+        if (!(error instanceof ValueFault)) throw error;
+        mistakes.push({ where: place(key), what: `[[${EGRESS_TENANTS}]] ${key} is not ${error.message}.` });
+        return undefined;
+      }
+    };
+    const names = read("names", readNames);
+    const allowCidrs = read("allow_cidrs", (value) => KINDS.cidrs.read(value, {}, ""));
+    if (names !== undefined && allowCidrs !== undefined) tenants.push({ names, allowCidrs });
+  });
+  return { tenants, mistakes };
+}
+
+function unknownField(key: string, place: (key: string) => string): Mistake {
+  const near = nearest(key, TENANT_FIELDS);
+  const todo = near === null ? `Its fields are ${TENANT_FIELDS.join(" and ")}.` : `Did you mean ${near}?`;
+  return { where: place(key), what: `[[${EGRESS_TENANTS}]] ${key} is unknown.`, todo };
+}
+
+function readNames(raw: unknown): readonly string[] {
+  const fits = Array.isArray(raw) && raw.length > 0 && raw.every((name) => typeof name === "string" && isTenant(name));
+  if (!fits) throw new ValueFault('a list of tenant names such as ["acme"]');
+  return raw as string[];
 }
 
 function isTable(value: unknown): value is Table {
