@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { endRead } from "../../src/delivery/core/due.ts";
 import { endpointKnown } from "../../src/delivery/core/endpoint-changed.ts";
-import { givenBack, withdrawn } from "../../src/delivery/core/withdrawn.ts";
+import { tick } from "../../src/delivery/core/tick.ts";
+import { givenBack, notParked, withdrawn } from "../../src/delivery/core/withdrawn.ts";
 import { Memory } from "../../src/delivery/memory/memory.ts";
 import type { Claim } from "../../src/domain/deliveries/delivery.ts";
 import type { Target } from "../../src/domain/endpoints/endpoint.ts";
@@ -74,4 +75,14 @@ describe("withdrawing", () => {
     expect(endRead(memory, read, { claims: [claim], nextDueAt: null }, 10).send).toEqual([]);
     expect(memory.windows.loaded).toBe(0);
   });
+});
+
+it("what a full disk does not take back takes its turn again, all of it, however often the disk refuses", () => {
+  const [a, b, c] = [aClaim("1"), aClaim("2"), aClaim("3")];
+  const memory = aMemory(a, b, c);
+  notParked(memory, [a]);
+  notParked(memory, [b, c]);
+  const now = { wall: 10, monotonic: 10 };
+  expect(tick(memory, now).send).toEqual([a, b, c]);
+  expect(tick(memory, now).send).toEqual([]);
 });

@@ -148,7 +148,7 @@ async function checkDelivery(run: Run, store: Store, acked: Acked, event: EventV
 
 type DeliveryView = EventView["deliveries"][number];
 
-/** V4 and V10, of each attempt. */
+/** V4, V5 and V10, of each attempt. */
 export async function checkAttempts(run: Run, store: Store): Promise<void> {
   const byNumber = new Map<string, SeenAttempt[]>();
   const numbers = new Map<string, Set<number>>();
@@ -160,6 +160,9 @@ export async function checkAttempts(run: Run, store: Store): Promise<void> {
   for (const acked of run.acked) {
     const page = await store.reads.listAttempts({ tenant: null, event: acked.id, limit: 100, order: "oldest" });
     if (page === null) continue;
+    for (const { delivery, trigger, retry } of page.data) {
+      if (trigger === "replay" && retry !== 0) run.violations.push(`V5: ${delivery} was replayed on rung ${retry}`);
+    }
     checkGaps(run, page.data, byNumber);
     if (page.nextCursor === null) await checkRecorded(run, store, acked, page.data, numbers);
   }

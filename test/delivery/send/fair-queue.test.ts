@@ -169,6 +169,22 @@ describe("a fair queue", () => {
     expect(queue.waiting).toBe(0);
   });
 
+  it("goes on with what is made for a job when it comes again, taken back while it waited for a slot", () => {
+    const queue = new FairQueue(256, 1000);
+    queue.setCeiling("ep_a", 1);
+    const busy = aSend("ep_a");
+    queue.add(busy);
+    expect(queue.next(0)).toBe(busy);
+    const sends = [1, 2, 3].map(() => ({ ...aSend("ep_a", false), pace: { job: "job_1", perSecond: 10 } }));
+    for (const send of sends) queue.add(send);
+    expect(queue.next(0)).toBeUndefined();
+    expect(queue.forget("ep_a")).toHaveLength(3);
+    for (const send of sends) queue.add(send);
+    queue.ended(busy, "fast");
+    for (let now = 0; now <= 1000; now += 100) takeAll(queue, now).forEach((send) => queue.ended(send, "fast"));
+    expect(queue.waiting).toBe(0);
+  });
+
   it("stops at a ceiling that comes down while deliveries wait", () => {
     const queue = new FairQueue(256, 1000);
     for (let i = 0; i < 9; i++) queue.add(aSend("ep_a"));

@@ -174,6 +174,18 @@ export function jobs(openFresh: OpenFresh): void {
       });
     });
 
+    it("replay from the first rung, wherever the round before it ended", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      await store.deliveries.record([again((await publishOne(store)).fresh[0]!, START + 30_000)]);
+      await store.deliveries.record((await dueNow(store, endpoint)).map(failed));
+      await store.jobs.step(await addJob(store), [take(endpoint, 1)], START + 60_000);
+      const [claim] = await dueNow(store, endpoint);
+      expect(claim).toMatchObject({ trigger: "replay", round: 2, retry: 0, number: 3 });
+      await store.deliveries.record([again(claim!, START + 90_000)]);
+      expect(await dueNow(store, endpoint)).toMatchObject([{ trigger: "ladder", round: 2, retry: 1, number: 4 }]);
+    });
+
     it("skip what no longer qualifies, and what will not be attempted for them any more", async () => {
       const { store } = await openFresh();
       const { endpoint, events } = await withFailed(store, 4);

@@ -4,19 +4,20 @@ import type { OpenFresh } from "../../stores.ts";
 
 export function replaying(openFresh: OpenFresh): void {
   describe("replaying", () => {
-    it("starts a new round with the same id and bytes, due now", async () => {
+    it("starts a new round on the first rung with the same id and bytes, due now", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
-      await store.deliveries.record([failed(fresh[0]!)]);
+      await store.deliveries.record([again(fresh[0]!, START + 30_000)]);
+      await store.deliveries.record((await dueNow(store, endpoint)).map(failed));
       const now = START + 60_000;
       const replay = await store.events.replay("default", id, {}, now);
       expect(replay).toEqual({ result: "replayed", waiting: [{ endpoint, event: id, dueAt: now }], left: [] });
       const [claim] = await dueNow(store, endpoint);
-      expect(claim).toMatchObject({ number: 2, round: 2, retry: 0, trigger: "replay", dueAt: now });
+      expect(claim).toMatchObject({ number: 3, round: 2, retry: 0, trigger: "replay", dueAt: now });
       expect(Buffer.compare(claim!.body, fresh[0]!.body)).toBe(0);
       await store.deliveries.record([again(claim!, now + 30_000)]);
-      expect(await dueNow(store, endpoint)).toMatchObject([{ number: 3, round: 2, retry: 1, trigger: "ladder" }]);
+      expect(await dueNow(store, endpoint)).toMatchObject([{ number: 4, round: 2, retry: 1, trigger: "ladder" }]);
     });
 
     it("makes one round of many replays at once", async () => {

@@ -170,7 +170,8 @@ describe("changing secret.key under a store in use", () => {
   it("takes up what changes meanwhile, in steps that leave turns to others", async () => {
     prepare();
     const { store } = await again();
-    for (let count = 0; count < 200; count++) await addEndpoint(store);
+    const rotating = await addEndpoint(store);
+    for (let count = 1; count < 200; count++) await addEndpoint(store);
     let turns = 0;
     let isDone = false;
     const count = () => void (turns++, isDone || setImmediate(count));
@@ -178,12 +179,15 @@ describe("changing secret.key under a store in use", () => {
     count();
     const added = await addEndpoint(store, { headers: HEADERS });
     await store.secrets.rotate(null, plain, { secret: "another one", switchesAt: START }, START);
+    const next = { secret: "the next one", switchesAt: START + 60_000 };
+    await store.secrets.rotate(null, rotating, next, START);
     await store.endpoints.update(null, headed, (settings) => ({ ...settings, headers: { "x-new": "1" } }), START);
     expect(isDone).toBe(false);
     expect(await changing).toMatchObject({ keyFile: secretKeyFile, resealed: 203, damaged: [] });
     expect(turns).toBeGreaterThan(5);
     const look = async (at: Store) => {
       expect(await at.secrets.get(null, plain)).toMatchObject({ current: "another one" });
+      expect(await at.secrets.get(null, rotating)).toMatchObject({ next });
       expect(await at.endpoints.target(headed)).toMatchObject({ headers: { "x-new": "1" } });
       expect(await at.endpoints.target(added)).toMatchObject({ headers: HEADERS });
       await at.close();
