@@ -12,7 +12,9 @@ const ENDPOINT_HEAD_ROWS = 9;
 const WHOLE_ENDPOINT_HEAD_ROWS = 11;
 const LIST_HEAD_ROWS = 1;
 /** Below a list of failures, about the selected one. */
-export const FAILURE_ROWS = 9;
+const FAILURE_ROWS = 11;
+/** Of the list above, at least. */
+const LEAST_FAILURES = 7;
 
 export interface Layout {
   readonly body: number;
@@ -43,8 +45,13 @@ export function endpointHeadRows(body: number): number {
   return Math.min(body >= 2 * WHOLE_ENDPOINT_HEAD_ROWS ? WHOLE_ENDPOINT_HEAD_ROWS : ENDPOINT_HEAD_ROWS, body - 4);
 }
 
+/** On a low screen the list alone. */
+export function failureRowsBelow(body: number): number {
+  return body >= LIST_HEAD_ROWS + LEAST_FAILURES + FAILURE_ROWS ? FAILURE_ROWS : 0;
+}
+
 function aroundList({ kind }: Place, body: number): number {
   // On a low screen the list comes first.
-  if (kind === "failures") return LIST_HEAD_ROWS + (body >= 2 * FAILURE_ROWS ? FAILURE_ROWS : 0);
+  if (kind === "failures") return LIST_HEAD_ROWS + failureRowsBelow(body);
   return kind === "endpoint" ? LIST_HEAD_ROWS + endpointHeadRows(body) : LIST_HEAD_ROWS;
 }

@@ -1,3 +1,4 @@
+import { adviceOnAttempt } from "../../src/client/advice.ts";
 import type { Attempt } from "../../src/client/operations.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { CLIENT, command } from "../command.ts";
@@ -35,6 +36,7 @@ function show(attempt: Attempt, io: Io): void {
     ["address", attempt.remote_address],
     ["secret", attempt.secret],
     ["body error", attempt.body_error],
+    ...(attempt.outcome === "failed" ? adviceFields(attempt) : []),
   ]);
   const names = Object.entries(headers);
   if (names.length > 0) say(io, "answer headers");
@@ -42,6 +44,18 @@ function show(attempt: Attempt, io: Io): void {
   if (body === "") return;
   say(io, attempt.response_truncated ? "answer body (beginning)" : "answer body");
   for (const line of printable(body, { keepNewlines: true }).split("\n")) say(io, `  ${line}`);
+}
+
+function adviceFields(attempt: Attempt): [string, string][] {
+  const { meaning, blame, receiver, customer, commands } = adviceOnAttempt(attempt);
+  const toType = commands.filter(({ line }) => !line.endsWith(attempt.id));
+  return [
+    ["meaning", meaning],
+    ["likely fault", blame],
+    ["receiver", receiver],
+    ["customer", customer],
+    ...toType.map(({ purpose, line }): [string, string] => [purpose, line]),
+  ];
 }
 
 /** What made it, in the words of an operator. */

@@ -1,4 +1,5 @@
 /** A delivery in words: what was tried, and what is to come. */
+import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { Attempt, EventDelivery } from "../../src/client/operations.ts";
 import { resultOf, whenOf } from "../attempts/text.ts";
 import { count } from "../output/words.ts";
@@ -10,7 +11,28 @@ export function deliveryLines(delivery: Shown, event: string, attempts: readonly
   return [
     `${delivery.id}  to ${delivery.endpoint}  ${delivery.status} after ${count(delivery.attempts, "attempt", "attempts")}`,
     ...attempts.map(attemptLine),
+    ...(isOpen(delivery) ? todo(attempts, now) : []).map((line) => `  ${line}`),
     ...tocome(delivery, event, now).map((line) => `  ${line}`),
+  ];
+}
+
+function isOpen({ status }: Shown): boolean {
+  return status === "pending" || status === "failed";
+}
+
+/** About the failure that it ended with last; nothing where that was no failure. */
+function todo(attempts: readonly Attempt[], now: number): string[] {
+  const last = attempts.at(-1);
+  if (last === undefined || last.outcome !== "failed") return [];
+  const other = attempts.findLastIndex(
+    ({ error, status_code }) => error !== last.error || status_code !== last.status_code,
+  );
+  const lastsMs = now - Date.parse(attempts[other + 1]!.started_at);
+  const advice = adviceOnFailure({ ...last, sample_attempt: last.id }, last, lastsMs);
+  return [
+    `${advice.meaning} ${advice.outlook}`,
+    `Receiver: ${advice.receiver}`,
+    ...advice.commands.map(({ purpose, line }) => `${purpose}: ${line}`),
   ];
 }
 

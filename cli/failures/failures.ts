@@ -1,10 +1,12 @@
-import type { FailureGroup } from "../../src/client/operations.ts";
+import type { Attempt, FailureGroup } from "../../src/client/operations.ts";
+import { adviceOnFailure } from "../../src/client/advice.ts";
+import { ClientError, type Client } from "../../src/client/client.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { CLIENT, command, FILTER, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { readTroubles, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { glyphsOf, sparkline, type Glyphs } from "../output/glyphs.ts";
-import { note, say, sayJson } from "../output/print.ts";
+import { note, say, sayFields, sayJson } from "../output/print.ts";
 import { sayTable } from "../output/table.ts";
 import { connect } from "../target.ts";
 import { readCount, readQuery } from "../values.ts";
@@ -44,7 +46,8 @@ export const failures = command({
     const step = `each mark of SERIES is ${span(failures.step_seconds)}`;
     const more = failures.total > shown.length ? `; ${shown.length} of ${failures.total} groups shown` : "";
     note(io, `Events received since ${failures.since}; ${step}${more}.`);
-    for (const line of nextOf(worst, args.since)) say(io, line);
+    say(io, "For the first group:");
+    sayFields(io, todoOf(worst, { sample: await sampleOf(client, worst), since: args.since, now: io.now() }));
     return EXIT.ok;
   },
 });
@@ -66,17 +69,38 @@ function cellsOf(group: FailureGroup, hosts: ReadonlyMap<string, string>, glyphs
   ];
 }
 
-/** About the largest group. */
-function nextOf(group: FailureGroup, since: string | undefined): string[] {
-  const { endpoint, error, status_code: code, sample_attempt: sample, failed, held } = group;
+/** Undefined where its event has been pruned since. */
+async function sampleOf(client: Client, { sample_attempt: id }: FailureGroup): Promise<Attempt | undefined> {
+  try {
+    return await client.call("getAttempt", { id });
+  } catch (error) {
+    if (error instanceof ClientError) return undefined;
+    throw error;
+  }
+}
+
+interface Known {
+  readonly sample: Attempt | undefined;
+  readonly since: string | undefined;
+  readonly now: number;
+}
+
+/** What it means, who should do what, and what to type. */
+function todoOf(group: FailureGroup, { sample, since, now }: Known): [string, string][] {
+  const { endpoint, error, status_code: code, failed, held, first_at: first } = group;
+  const advice = adviceOnFailure(group, sample, now - Date.parse(first));
   const words = { endpoint, error, ...(code !== null && { status_code: code }), ...(since !== undefined && { since }) };
   const filter = Object.entries(words).map(([word, value]) => `${word}:${value}`);
   const flags = Object.entries(words).map(([word, value]) => `--${word.replace("_", "-")} ${value}`);
   return [
-    `For the first group:`,
-    `  one attempt     webhookd attempts show ${sample}`,
-    `  its deliveries  webhookd deliveries list --filter "${filter.join(" ")}"`,
-    ...(failed === 0 ? [] : [`  when fixed      webhookd replay ${flags.join(" ")} --canary`]),
-    ...(held === 0 ? [] : [`  send the held   webhookd endpoints enable ${endpoint}`]),
+    ["meaning", advice.meaning],
+    ["waiting", advice.outlook],
+    ["likely fault", advice.blame],
+    ["receiver", advice.receiver],
+    ["customer", advice.customer],
+    ["the deliveries", `webhookd deliveries list --filter "${filter.join(" ")}"`],
+    ...advice.commands.map(({ purpose, line }): [string, string] => [purpose, line]),
+    ...(failed === 0 ? [] : ([["replay them", `webhookd replay ${flags.join(" ")} --canary`]] as [string, string][])),
+    ...(held === 0 ? [] : ([["send the held", `webhookd endpoints enable ${endpoint}`]] as [string, string][])),
   ];
 }

@@ -2,10 +2,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { EXIT } from "../../cli/exit-code.ts";
 import { COMMANDS, GROUPS, type CommandName } from "../../cli/commands.ts";
 import { flagsOf } from "../../cli/front/parse.ts";
 import { OPERATIONS } from "../../src/client/operations.ts";
+import { COMMANDS as COMMANDS_OF_ADVICE } from "../../src/domain/advice/row.ts";
+import { FakeIo } from "./fake-io.ts";
 import { LOADED } from "./loaded.ts";
+import { webhookd } from "./runs.ts";
+import { typed } from "./typed.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -48,3 +53,24 @@ it("every operation that a command names is one of the daemon's", () => {
   expect(named.length).toBeGreaterThan(30);
   expect(named.filter((operation) => !Object.hasOwn(OPERATIONS, operation))).toEqual([]);
 });
+
+it.each(Object.keys(COMMANDS_OF_ADVICE) as (keyof typeof COMMANDS_OF_ADVICE)[])(
+  "what is to be typed for %s can be typed",
+  async (key) => {
+    const [, line] = COMMANDS_OF_ADVICE[key];
+    const [program, ...words] = line({
+      endpoint: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
+      attempt: "att_06fbqxw6w0a1b2c3d4e5f6g7h8",
+    }).split(" ");
+    expect(program).toBe("webhookd");
+    const typedWords = words.map((word) => word.replace("…", "hooks.northwind.example/in"));
+    const { code, err } = words[0] === "config" ? await alone(typedWords) : await typed(typedWords);
+    expect(code, err).not.toBe(EXIT.usage);
+  },
+);
+
+/** For a command that asks no daemon. */
+async function alone(words: readonly string[]) {
+  const io = new FakeIo();
+  return { code: await webhookd(io, ...words), err: io.err };
+}

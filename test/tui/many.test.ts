@@ -34,6 +34,30 @@ function unanswered(dashboard: Dashboard, ...keys: string[]): Call {
 
 const refusal = (code: string) => ({ failure: "conflict", code, message: `the daemon says ${code}`, hint: "" });
 
+describe("the failure under the cursor", () => {
+  const lines = (setup: Setup = {}) => shown(on("failures", setup)).replaceAll(/\s+/g, " ");
+
+  it("says what it means, who should do what, and what to type", () => {
+    expect(lines()).toMatch(/What it means +A proxy answers, but the application behind it does not/);
+    expect(lines()).toMatch(/Receiver Start the application, or add capacity; answer at once and queue the work\./);
+    // On a low screen there is no room for what the customer is told.
+    expect(lines({ size: { columns: 120, rows: 40 } })).toMatch(/Customer Your server is unavailable/);
+    expect(lines()).toContain(`webhookd attempts show ${anAttempt.id}`);
+  });
+
+  it("says which job deals with it, and how far it is", () => {
+    const job = (filter: object, status = "running") => lines({ jobs: [{ ...aJob, status, filter }] as never });
+    const handled = /Being handled +replay \S+ is running: 120 of 441 done, 2 failed/;
+    expect(job({ status: "failed", status_code: "5xx" })).toMatch(handled);
+    expect(job({ endpoint: anAttempt.endpoint, error: "timeout,http_status" })).toMatch(handled);
+    expect(job({}, "paused")).toContain("is paused: 120 of 441 done");
+    for (const other of [{ status_code: "404" }, { error: "timeout" }, { endpoint: "ep_other" }]) {
+      expect(job(other)).toMatch(/Being handled +no job works on it/);
+    }
+    expect(job({}, "done")).toContain("no job works on it");
+  });
+});
+
 describe("a replay of many", () => {
   it("shows what it would be about before anything is done", () => {
     const dashboard = on("failures").press("R");

@@ -1,10 +1,12 @@
 /** Failures by endpoint and cause: the screen for bad days. */
-import type { FailureGroup } from "../../src/client/operations.ts";
+import { adviceOnFailure } from "../../src/client/advice.ts";
+import type { FailureGroup, Job } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { glyph, paint, sparkline } from "../draw/look.ts";
-import { age, countText, longAge, tookText } from "../draw/numbers.ts";
+import { age, countText, longAge, shortId, tookText } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
-import { FAILURE_ROWS } from "../layout.ts";
+import { prose } from "../draw/text.ts";
+import { failureRowsBelow } from "../layout.ts";
 import type { List } from "../model/list.ts";
 import type { State } from "../model/state.ts";
 import { selectedRow } from "../state/lists/paged-list.ts";
@@ -40,7 +42,7 @@ export function failureRows(state: State, list: List<FailureGroup>, room: { widt
       cell: ({ series }) => ({ text: sparkline(look, room.width < 100 ? series.slice(-6) : series) }),
     },
   ];
-  const below = room.height >= 2 * FAILURE_ROWS ? FAILURE_ROWS : 0;
+  const below = failureRowsBelow(room.height);
   const empty = ["", "Nothing is failing. Failures would be here, by endpoint and cause, with what to do about them."];
   const rows = tableRows(state, { list, keyOf: KEY_OF.failures, columns, ...room, height: room.height - below, empty });
   const group = selectedRow(list);
@@ -53,10 +55,13 @@ function aboutGroup(state: State, group: FailureGroup, width: number): string[] 
   const { look } = state.settings;
   const row = (name: string, ...spans: Span[]) =>
     spanRow(look, [{ text: ` ${name.padEnd(14)}`, style: "grey" }, ...spans], width);
+  const paragraph = (name: string, text: string) =>
+    prose(text, width - 16, look).map((line, index) => row(index === 0 ? name : "", { text: line }));
   const sample = state.known.samples.get(group.sample_attempt);
   const health = state.known.health.get(group.endpoint)?.value.health;
   const since = longAge(state.now - Date.parse(group.first_at));
-  const waiting = group.pending + group.held;
+  const advice = adviceOnFailure(group, sample, state.now - Date.parse(group.first_at));
+  const held = group.held > 0 ? ` ${countText(group.held)} are held until it is enabled.` : "";
   const answer = sample === undefined ? "…" : `${sample.detail}, in ${tookText(sample.duration_ms)}`;
   const last = health?.last_success_at;
   const success =
@@ -68,19 +73,34 @@ function aboutGroup(state: State, group: FailureGroup, width: number): string[] 
   return [
     paint(look, "grey", glyph(look, "rule").repeat(width)),
     row("What happened", {
-      text: `${endpointName(state, group.endpoint)}: ${causeText(group.error, group.status_code)}, for ${since}.${success}`,
-    }),
-    row("How many", {
-      text: `${countText(group.failed)} failed, ${countText(waiting)} waiting${group.held > 0 ? " until it is enabled" : ""}`,
+      text: `${endpointName(state, group.endpoint)}: ${causeText(group.error, group.status_code)}, for ${since}.${success}${held}`,
     }),
     row("Last answer", { text: answer }),
     row("", { text: sample?.response_body ?? "" }),
-    row("Handled?", {
-      text:
-        group.error === "timeout"
-          ? "maybe: the receiver may have done the work after the time limit"
-          : "most likely not",
-    }),
-    row("What to do", { text: "Enter lists them" }),
+    ...paragraph("What it means", `${advice.meaning} ${advice.outlook}`),
+    ...paragraph("Receiver", advice.receiver),
+    row("Being handled", { text: handledText(state, group) }),
+    row("Type", { text: advice.commands[0]!.line }),
+    ...paragraph("Customer", advice.customer),
   ];
+}
+
+/** The newest job that works on it. */
+function handledText({ known }: State, group: FailureGroup): string {
+  const job = known.jobs?.value.find((job) => isOpen(job) && isAbout(job, group));
+  if (job === undefined) return "no job works on it; R replays them";
+  const { id, action, status, done, matched, failed } = job;
+  return `${action} ${shortId(id)} is ${status}: ${countText(done)} of ${countText(matched)} done, ${countText(failed)} failed`;
+}
+
+function isOpen({ status }: Job): boolean {
+  return status === "running" || status === "paused";
+}
+
+/** A filter names several values separated by commas, or none where any will do. */
+function isAbout({ filter }: Job, { endpoint, error, status_code: code }: FailureGroup): boolean {
+  const names = (word: string, values: readonly string[]) =>
+    typeof filter[word] !== "string" || filter[word].split(",").some((value) => values.includes(value));
+  const codes = code === null ? [] : [String(code), `${Math.floor(code / 100)}xx`];
+  return names("endpoint", [endpoint]) && names("error", [error]) && names("status_code", codes);
 }

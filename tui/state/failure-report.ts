@@ -1,4 +1,5 @@
 /** A report of what fails at one endpoint, for the people who run the receiver: Markdown, with no secret in it. */
+import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { FailureGroup } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { printable } from "../../src/domain/printable.ts";
@@ -30,6 +31,7 @@ function textOf({ known, now, settings }: State, group: FailureGroup, at: string
   const { endpoint, error, status_code: code, failed, pending, held, first_at: first, last_at: last } = group;
   const url = known.endpoints.get(endpoint)?.url;
   const sample = known.samples.get(group.sample_attempt);
+  const advice = adviceOnFailure(group, sample, now - Date.parse(first));
   const success = known.health.get(endpoint)?.value.health.last_success_at;
   return [
     `# Webhooks that are not delivered: ${causeText(error, code)}`,
@@ -62,6 +64,8 @@ function textOf({ known, now, settings }: State, group: FailureGroup, at: string
         ]),
     "## What helps",
     "",
+    `- ${advice.meaning}`,
+    `- ${advice.receiver}`,
     "- Answer 2xx within the time limit, and do the work afterwards.",
     "- An event keeps its id in every attempt, so that duplicates can be dropped.",
     "- Tell us once it is fixed: what failed is then sent again, one event first.",

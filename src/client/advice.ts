@@ -1,0 +1,28 @@
+/** What to do about a failure, by what the daemon answered about it. */
+import { adviceOn, type Advice } from "../domain/advice/advice.ts";
+import type { AttemptError } from "../domain/deliveries/attempt.ts";
+import type { Attempt } from "./operations.ts";
+
+interface Failure {
+  readonly endpoint: string;
+  readonly error: string | null;
+  readonly status_code: number | null;
+  readonly sample_attempt: string;
+}
+
+/** `sample` is the attempt that the failure names, once it has been read; `lastsMs` as in `Trouble`. */
+export function adviceOnFailure(failure: Failure, sample: Attempt | undefined, lastsMs: number): Advice {
+  const { endpoint, error, status_code: status, sample_attempt: attempt } = failure;
+  const known = sample === undefined ? {} : { sample: sampleOf(sample) };
+  return adviceOn({ error: error as AttemptError | null, status, lastsMs, ...known }, { endpoint, attempt });
+}
+
+/** For a failed attempt by itself, of which it is not known for how long others have failed like it. */
+export function adviceOnAttempt(attempt: Attempt): Advice {
+  return adviceOnFailure({ ...attempt, sample_attempt: attempt.id }, attempt, 0);
+}
+
+function sampleOf({ url, detail, remote_address, phases }: Attempt) {
+  const { dns_ms: dnsMs, connect_ms: connectMs, tls_ms: tlsMs, first_byte_ms: firstByteMs } = phases;
+  return { url, detail, remoteAddress: remote_address, phases: { dnsMs, connectMs, tlsMs, firstByteMs } };
+}

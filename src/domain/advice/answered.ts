@@ -1,0 +1,132 @@
+/** What helps where the receiver answered, by its status. */
+import type { Row } from "./row.ts";
+
+export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[] = [
+  [
+    is(401, 403),
+    {
+      kind: "standing",
+      blame: "the receiver",
+      meaning:
+        "The receiver refuses the request: most often the signature does not match, or a firewall stands before it.",
+      receiver:
+        "Verify X-Service-Signature over the raw body with the current secret, and let our requests past the firewall.",
+      type: ["secret", "answer", "test"],
+      customer:
+        "Your endpoint refuses our signature or our address. Please check the secret and the raw body that you verify.",
+    },
+  ],
+  [
+    is(404, 405),
+    {
+      kind: "standing",
+      blame: "the receiver",
+      meaning: "The host answers, but nothing takes a POST at this path.",
+      receiver: "Route POST requests for this exact path to the handler, or tell us the new URL.",
+      type: ["move", "test"],
+      customer: "We reach your server, but not your handler: the path is unknown there. Has the URL changed?",
+    },
+  ],
+  [
+    is(408),
+    {
+      kind: "passing",
+      blame: "the receiver",
+      meaning: "The receiver gave up waiting for the request: it, or a proxy before it, is overloaded.",
+      receiver: "Raise the proxy's time limit for reading requests, or add capacity.",
+      type: ["fewer", "answer"],
+      customer: "Your server gave up before it had read our request. We keep trying.",
+    },
+  ],
+  [
+    is(410),
+    {
+      kind: "standing",
+      blame: "the receiver",
+      meaning: "The receiver says that it is gone for good.",
+      receiver: "Register the new URL, if there is one.",
+      type: ["skip", "move"],
+      customer: "Your endpoint says that it is gone. Shall we stop sending, or is there a new URL?",
+    },
+  ],
+  [
+    is(413),
+    {
+      kind: "standing",
+      blame: "the receiver",
+      meaning: "The event is larger than the receiver, or a proxy before it, takes.",
+      receiver: "Raise the limit on request bodies; an event can have 256 KiB.",
+      type: ["answer", "test"],
+      customer: "Your server refuses bodies of this size. Please raise its limit.",
+    },
+  ],
+  [
+    is(429),
+    {
+      kind: "passing",
+      blame: "the receiver",
+      meaning: "The receiver asks for fewer requests; a Retry-After that it sends is respected.",
+      receiver: "Raise the limit for us, or answer at once and queue the work.",
+      type: ["rate", "answer"],
+      customer:
+        "Your server limits how fast we may send. We slow down; please raise the limit if you want events sooner.",
+    },
+  ],
+  [
+    is(400, 415, 422),
+    {
+      kind: "standing",
+      blame: "the receiver",
+      meaning: "The receiver read the event and does not accept its content.",
+      receiver: "Accept event types and fields that are new to you: ignore them and answer 2xx.",
+      type: ["answer", "test"],
+      customer: "Your handler rejects the event's content. Its answer says why; we can send you one to try.",
+    },
+  ],
+  [
+    (status) => status >= 400 && status < 500,
+    {
+      kind: "standing",
+      blame: "the receiver",
+      meaning: "The receiver says that the request is at fault.",
+      receiver: "Look into the handler's log for why it answers like this, and answer 2xx.",
+      type: ["answer", "test"],
+      customer: "Your server rejects our requests. Its log should say why.",
+    },
+  ],
+  [
+    is(502, 503, 504),
+    {
+      kind: "passing",
+      blame: "the receiver",
+      meaning: "A proxy answers, but the application behind it does not: it is down, starting or overloaded.",
+      receiver: "Start the application, or add capacity; answer at once and queue the work.",
+      type: ["answer", "fewer", "test"],
+      customer: "Your server is unavailable. We keep trying, and nothing is lost meanwhile.",
+    },
+  ],
+  [
+    (status) => status >= 500,
+    {
+      kind: "passing",
+      blame: "the receiver",
+      meaning: "The receiver's handler crashed on the event.",
+      receiver: "Find the exception in the handler's log; the event's id is in the body.",
+      type: ["answer", "test"],
+      customer: "Your handler fails with an error of its own. We keep trying; its log should say why.",
+    },
+  ],
+];
+
+export const OTHER_STATUS: Row = {
+  kind: "standing",
+  blame: "the receiver",
+  meaning: "The receiver answers with a status that ends no request.",
+  receiver: "Answer 2xx once the event is accepted.",
+  type: ["answer", "test"],
+  customer: "Your server answers with a status that we do not expect. Please answer 2xx.",
+};
+
+function is(...statuses: readonly number[]): (status: number) => boolean {
+  return (status) => statuses.includes(status);
+}

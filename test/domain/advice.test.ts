@@ -1,0 +1,85 @@
+/** Every way to fail has advice of its own. What it says to type is tried in `test/cli/advice.test.ts`. */
+import { describe, expect, it } from "vitest";
+import { adviceOn, type Trouble } from "../../src/domain/advice/advice.ts";
+import { ATTEMPT_ERRORS, NO_PHASES } from "../../src/domain/deliveries/attempt.ts";
+
+const SUBJECT = { endpoint: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", attempt: "att_06fbqxw6w0a1b2c3d4e5f6g7h8" };
+const HOUR = 3_600_000;
+
+const on = (trouble: Partial<Trouble>) => adviceOn({ error: null, status: null, lastsMs: 0, ...trouble }, SUBJECT);
+const SAMPLE = { url: "https://a.example/", detail: "", remoteAddress: null, phases: NO_PHASES };
+const timeout = (phases: object, remoteAddress: string | null = null, url = SAMPLE.url) =>
+  on({ error: "timeout", sample: { ...SAMPLE, url, remoteAddress, phases: { ...NO_PHASES, ...phases } } });
+const tls = (code: string) =>
+  on({ error: "tls_error", sample: { ...SAMPLE, detail: `the TLS connection failed (${code})` } });
+const status = (code: number) => on({ error: "http_status", status: code });
+
+const KINDS = {
+  ...Object.fromEntries(
+    ATTEMPT_ERRORS.filter((error) => !["http_status", "timeout", "tls_error"].includes(error)).map((error) => [
+      error,
+      on({ error }),
+    ]),
+  ),
+  "1xx": status(199),
+  "400": status(400),
+  "401": status(401),
+  "404": status(404),
+  "408": status(408),
+  "410": status(410),
+  "413": status(413),
+  "429": status(429),
+  "4xx": status(418),
+  "500": status(500),
+  "503": status(503),
+  "timeout of DNS": timeout({}),
+  "timeout of the connection": timeout({ dnsMs: 3 }),
+  "timeout of TLS": timeout({ dnsMs: 3, connectMs: 4 }, "203.0.113.7"),
+  "timeout of the answer": timeout({ dnsMs: 3, connectMs: 4, tlsMs: 5 }, "203.0.113.7"),
+  "an expired certificate": tls("CERT_HAS_EXPIRED"),
+  "a certificate for another name": tls("ERR_TLS_CERT_ALTNAME_INVALID"),
+  "a self-signed certificate": tls("DEPTH_ZERO_SELF_SIGNED_CERT"),
+  "a chain that is not whole": tls("UNABLE_TO_VERIFY_LEAF_SIGNATURE"),
+  "another TLS fault": tls("EPROTO"),
+};
+
+describe.each(["meaning", "receiver", "customer"] as const)("%s", (part) => {
+  it("differs from kind to kind", () => {
+    const texts = Object.values(KINDS).map((advice) => advice[part]);
+    // What no receiver can mend has one answer for its people.
+    const ours = texts.filter((text) => text === "Nothing: it is our fault.").slice(1);
+    expect(new Set(texts).size).toBe(texts.length - ours.length);
+  });
+
+  it("is a sentence or two", () => {
+    for (const advice of Object.values(KINDS)) expect(advice[part]).toMatch(/^[A-Z].{20,150}[.?]$/);
+  });
+});
+
+it("names something to type for each", () => {
+  for (const { commands } of Object.values(KINDS)) expect(commands.length).toBeGreaterThan(0);
+});
+
+it("knows what a timed-out attempt on a kept or unencrypted connection waited for", () => {
+  expect(timeout({}, "203.0.113.7")).toEqual(KINDS["timeout of the answer"]);
+  expect(timeout({ connectMs: 1 }, "127.0.0.1", "http://a.example/")).toEqual(KINDS["timeout of the answer"]);
+  expect(on({ error: "timeout" })).toEqual(KINDS["timeout of the answer"]);
+});
+
+it("tells apart what passes from what stands, by how long it lasts", () => {
+  const after = (code: number, lastsMs: number) => on({ status: code, error: "http_status", lastsMs });
+  expect(after(503, HOUR - 1).outlook).toContain("It may pass");
+  expect(after(503, HOUR).outlook).toContain("for hours");
+  expect(after(503, 24 * HOUR).outlook).toContain("more than a day");
+  expect(after(404, 0).outlook).toBe("Waiting does not help.");
+});
+
+it("offers to hold the events of an endpoint that has failed for a day, and to end those of one that is gone", () => {
+  const lines = (code: number, lastsMs: number) =>
+    on({ status: code, error: "http_status", lastsMs }).commands.map(({ line }) => line);
+  const hold = `webhookd endpoints disable ${SUBJECT.endpoint} --hold`;
+  expect(lines(503, 24 * HOUR - 1)).not.toContain(hold);
+  expect(lines(503, 24 * HOUR)).toContain(hold);
+  expect(lines(410, 24 * HOUR)).not.toContain(hold);
+  expect(lines(410, 0)[0]).toBe(`webhookd endpoints disable ${SUBJECT.endpoint} --skip`);
+});
