@@ -24,11 +24,12 @@ import type { Log } from "./log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { loadKoffi, nativeBinding } from "./native.ts";
 import { startSchedule, type Chore, type Schedule } from "./schedule.ts";
+import type { Store } from "./store/store.ts";
 import { openStore } from "./store/opening/open.ts";
 import { startThread } from "./thread.ts";
 import { Backups } from "./upkeep/backups.ts";
 import { DamagedEndpoints } from "./upkeep/damaged-endpoints.ts";
-import { switchSecrets } from "./upkeep/secret-switch.ts";
+import { switchSecrets } from "./upkeep/each-second.ts";
 import { version } from "./build.ts";
 
 /** What a test may replace, and what a process is given at its start. */
@@ -88,10 +89,7 @@ async function join(config: Config, parts: GivenParts) {
   const reloaded = new Reloaded(config, clock);
   const { store, created, adminKeyFile } = await openConfigured(config, { clock, log, listenFd, fault });
   const own = { store, clock, log, signal: ending.signal };
-  const catalogue = await Catalogue.open(config, store).catch(async (error: unknown) => {
-    await store.close();
-    throw fault.first ?? error;
-  });
+  const catalogue = await openCatalogue(config, { store, fault });
   const senders = await loadSenders(config, parts);
   const feed = new Feed(own);
   const alerts = new Alerts({ ...own, deliveries: () => dispatcher });
@@ -99,11 +97,7 @@ async function join(config: Config, parts: GivenParts) {
     ...own,
     sending: senders,
     onFault: fault.note,
-    ladder: config.retry.delays,
-    timeoutMs: config.retry.timeout,
-    maxRetryAfter: config.retry.maxRetryAfter,
-    loadedBytes: config.limits.inFlightBytes,
-    autoDisable: { onGone: config.endpoints.disableOnGone, afterMs: config.endpoints.disableAfter },
+    ...deliveryRules(config),
     askResolvers: network === undefined ? askResolvers : (network.askResolvers ?? (async () => null)),
     watchers: [feed, alerts],
   });
@@ -113,13 +107,10 @@ async function join(config: Config, parts: GivenParts) {
   const damaged = () => damagedEndpoints.all;
   const metrics = new Metrics({ ...own, deliveries: dispatcher, damaged, version });
   const phase: { now: "serving" | "draining" | "stopped" } = { now: "serving" };
+  const rooms = { ...own, config, catalogue, feed, metrics };
   const api = createApi({
-    ...own,
+    ...rooms,
     deliveries: dispatcher,
-    feed,
-    config,
-    catalogue,
-    metrics,
     version,
     phase: () => phase.now,
     backups,
@@ -129,23 +120,8 @@ async function join(config: Config, parts: GivenParts) {
     urlPolicy: reloaded.urlPolicy,
   });
   const chores = choresOf({ ...own, dispatcher, alerts, backups, damagedEndpoints, reloaded });
-  const opening = { config, startedAt, certificate, listenFd, created, adminKeyFile: adminKeyFile ?? null };
-  return {
-    ...own,
-    ...opening,
-    fault,
-    ending,
-    reloaded,
-    catalogue,
-    feed,
-    alerts,
-    dispatcher,
-    metrics,
-    phase,
-    api,
-    chores,
-    schedule,
-  };
+  const opening = { startedAt, certificate, listenFd, created, adminKeyFile: adminKeyFile ?? null, fault, ending };
+  return { ...rooms, ...opening, reloaded, alerts, dispatcher, phase, api, chores, schedule };
 }
 
 /** What the last process left is taken up, sending begins, and the API listens. */
@@ -218,6 +194,25 @@ function run(rooms: Rooms, front: Front): Daemon {
     abort: () => dispatcher.abort(),
     failed: rooms.fault.happened,
   };
+}
+
+function deliveryRules({ endpoints, limits, retry }: Config) {
+  return {
+    ladder: retry.delays,
+    timeoutMs: retry.timeout,
+    maxRetryAfter: retry.maxRetryAfter,
+    loadedBytes: limits.inFlightBytes,
+    autoDisable: { onGone: endpoints.disableOnGone, afterMs: endpoints.disableAfter },
+  };
+}
+
+async function openCatalogue(config: Config, { fault, store }: { fault: FirstFault; store: Store }) {
+  try {
+    return await Catalogue.open(config, store);
+  } catch (error) {
+    await store.close();
+    throw fault.first ?? error;
+  }
 }
 
 /** The first error after which the daemon cannot go on: what follows from it says less. */

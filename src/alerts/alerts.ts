@@ -2,8 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import type { Deliveries } from "../delivery/deliveries.ts";
-import type { DeliveryWatcher } from "../delivery/watcher.ts";
+import type { Deliveries, DeliveryWatcher } from "../delivery/deliveries.ts";
 import { ALERT_TENANT, AlertFolder, type Moment, type Notice } from "../domain/alert.ts";
 import type { DisabledReason, Endpoint } from "../domain/endpoints/endpoint.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";

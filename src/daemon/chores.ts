@@ -7,11 +7,9 @@ import type { Log } from "../log.ts";
 import type { Chore } from "../schedule.ts";
 import type { Store } from "../store/store.ts";
 import type { Backups } from "../upkeep/backups.ts";
-import { saveCounters } from "../upkeep/counters.ts";
 import type { DamagedEndpoints } from "../upkeep/damaged-endpoints.ts";
-import { forgetIdempotencyKeys } from "../upkeep/idempotency.ts";
+import { saveCounters, switchSecrets } from "../upkeep/each-second.ts";
 import { Retention } from "../upkeep/retention.ts";
-import { switchSecrets } from "../upkeep/secret-switch.ts";
 import { SpaceWatch } from "../upkeep/space.ts";
 import type { Reloaded } from "./reloaded.ts";
 
@@ -47,7 +45,7 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
     { name: "health", pattern: "* * * * * *", run: () => store.upkeep.saveHealth() },
     { name: "free space", pattern: "*/2 * * * * *", run: () => space.run() },
-    { name: "idempotency keys", pattern: "30 * * * * *", run: () => forgetIdempotencyKeys(store, parts) },
+    { name: "idempotency keys", pattern: "30 * * * * *", run: () => retention.forgetIdempotencyKeys() },
     { name: "old events", pattern: "0 * * * * *", run: () => retention.pruneEvents() },
     { name: "held deliveries", pattern: "0 5-59/10 * * * *", run: () => retention.expireHeld() },
     { name: "old responses", pattern: "0 2-59/10 * * * *", run: () => retention.forgetResponses() },

@@ -1,7 +1,8 @@
-/** What the rest of the daemon asks of the delivery side; the dispatcher keeps it. */
+/** What the rest of the daemon asks of the delivery side, and hears of it; the dispatcher keeps it. */
 import type { Claim } from "../domain/deliveries/delivery.ts";
 import type { Halt } from "../domain/deliveries/pause.ts";
-import type { EventDelivery, HasRoom, Handover } from "../store/store.ts";
+import type { DisabledReason } from "../domain/endpoints/endpoint.ts";
+import type { EndedAttempt, EventDelivery, HasRoom, Handover, Recorded } from "../store/store.ts";
 
 export interface Deliveries {
   /** Passed to `store.publish`. */
@@ -38,4 +39,16 @@ export interface Deliveries {
    * is on the wire is still recorded.
    */
   withdraw(deliveries: readonly EventDelivery[]): Promise<void>;
+}
+
+/** Hears of what happens to deliveries once it is on the disk, each of what it cares for. It must be quick. */
+export interface DeliveryWatcher {
+  attempted?(attempt: EndedAttempt, recorded: Recorded): void;
+  /** Published, or replayed. */
+  accepted?(handover: Handover): void;
+  withdrawn?(deliveries: readonly EventDelivery[]): void;
+  /** The endpoint was changed or deleted, and what it is owed may show another status. */
+  changed?(endpoint: string): void;
+  /** By the daemon itself. */
+  disabled?(endpoint: string, reason: DisabledReason): void;
 }

@@ -10,21 +10,15 @@ import type { Ladder } from "../domain/deliveries/due-time.ts";
 import type { Halt } from "../domain/deliveries/pause.ts";
 import type { Log } from "../log.ts";
 import type { EventDelivery, Handover, Store } from "../store/store.ts";
-import { CarefulSending } from "./careful-sending.ts";
-import { clampDue } from "./core/clock-set.ts";
-import { stopping } from "./core/ended.ts";
-import { endpointDropped, endpointReadable } from "./core/endpoint-changed.ts";
-import { hasRoom, published } from "./core/published.ts";
-import { requested } from "./core/requested.ts";
-import { tick } from "./core/tick.ts";
-import { withdrawn } from "./core/withdrawn.ts";
-import type { Deliveries } from "./deliveries.ts";
+import { CarefulSending, Trial } from "./careful-mode.ts";
+import { endpointDropped, endpointReadable, withdrawn } from "./core/changed.ts";
+import { requested } from "./core/disk.ts";
+import { hasRoom, published, stopping, tick } from "./core/way.ts";
+import type { Deliveries, DeliveryWatcher } from "./deliveries.ts";
 import { Executor } from "./executor.ts";
 import { endpointsOwed, HorizonSweep } from "./horizon-sweep.ts";
 import type { AutoDisableRules, Memory } from "./memory/memory.ts";
 import type { Sending } from "./send/sender.ts";
-import { Trial } from "./trial.ts";
-import type { DeliveryWatcher } from "./watcher.ts";
 
 /** A death of the process after this long is no sign of a deadly delivery. */
 const YOUNG_MS = 60_000;
@@ -94,11 +88,11 @@ export class Dispatcher implements Deliveries {
   /** Finds out who is owed something. Nothing is read of what is owed until it is due. */
   async start(): Promise<void> {
     const { clock, store, onFault } = this.#parts;
-    const { manual, windows } = this.#memory;
+    const { dueMoves, manual, windows } = this.#memory;
     if ((await store.operations.getPause()) !== null) await this.pause();
     this.#tookUp = await store.recovery.takeUp();
     await this.#findOwed();
-    if (store.recovery.lastInstant > clock.now()) clampDue(this.#memory, windows.endpoints(), this.#executor.now());
+    if (store.recovery.lastInstant > clock.now()) dueMoves.begin(null, this.#executor.now(), windows.endpoints());
     for (let after: EventDelivery | null = null; ;) {
       const page: readonly EventDelivery[] = await store.deliveries.requestedAttempts(after, PAGE);
       for (const owed of page) manual.owe(owed);

@@ -1,10 +1,10 @@
 /** Reads what has fallen due from the disk, a window after the other, as far as there is room for it in memory. */
 import type { Clock } from "../clock.ts";
 import type { DuePage, Store } from "../store/store.ts";
-import { beginRead, READ_LIMIT, type Read } from "./core/due.ts";
-import { settledOf } from "./memory/due-moves.ts";
+import { beginRead, READ_LIMIT, type Read } from "./core/disk.ts";
+import { settledOf } from "./memory/clock.ts";
 import type { Memory } from "./memory/memory.ts";
-import type { Window } from "./memory/window.ts";
+import type { Window } from "./memory/windows.ts";
 
 /** What a read costs at least, in rows: so many reads go into one turn of the event loop. */
 const READ_COST = 8;
@@ -91,5 +91,88 @@ export class DueReader {
 
   #nextTurn(): Promise<void> {
     return new Promise((resolve) => this.#parts.clock.nextTurn(resolve));
+  }
+}
+
+/** The tick comes each second; only what falls due before the next one gets a timer of its own. */
+const TICK_MS = 1000;
+
+export interface WakerParts {
+  readonly clock: Clock;
+  readonly pass: () => Promise<void>;
+  readonly nextDueAt: () => number;
+  /** A pass has ended and no other follows at once. */
+  readonly onRest: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Runs passes, one at a time: at each wake, and when something falls due before the next tick. A wake during a pass
+ * makes one more pass and is never lost.
+ */
+export class Waker {
+  readonly #parts: WakerParts;
+  #passing = false;
+  #woken = false;
+  #stopped = false;
+  #cancelTimer: (() => void) | null = null;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(parts: WakerParts) {
+    this.#parts = parts;
+  }
+
+  get passing(): boolean {
+    return this.#passing;
+  }
+
+  wake(): void {
+    this.#woken = true;
+    if (this.#passing || this.#stopped) return;
+    this.#passing = true;
+    void this.#run();
+  }
+
+  /** Sleeps exactly until the next due time, if that comes before the next tick. */
+  arm(): void {
+    if (this.#stopped || this.#passing) return;
+    const at = this.#parts.nextDueAt();
+    const now = this.#parts.clock.now();
+    if (at >= now + TICK_MS || at >= this.#timerAt) return;
+    this.#disarm();
+    this.#timerAt = at;
+    this.#cancelTimer = this.#parts.clock.after(Math.max(1, at - now), () => {
+      this.#disarm();
+      this.wake();
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#disarm();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (this.#woken && !this.#stopped) {
+        // Cleared before the pass, not after it.
+        this.#woken = false;
+        await this.#parts.pass();
+      }
+    } catch (error) {
+      this.#parts.onError(error);
+    }
+    this.#passing = false;
+    if (this.#woken && !this.#stopped) this.wake();
+    else {
+      this.arm();
+      this.#parts.onRest();
+    }
+  }
+
+  #disarm(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#timerAt = Number.POSITIVE_INFINITY;
   }
 }

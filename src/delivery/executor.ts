@@ -6,44 +6,31 @@
  *       └──waiting──► disk ──readDue──► send               └──retry──► disk
  */
 import { Alarm } from "../alarm.ts";
-import type { Clock } from "../clock.ts";
 import type { Ended } from "../domain/deliveries/attempt.ts";
 import type { Claim } from "../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
-import type { EventDelivery, Store } from "../store/store.ts";
+import type { EventDelivery } from "../store/store.ts";
 import { attemptFields } from "./attempt-log.ts";
-import { autoDisable } from "./auto-disable.ts";
-import { ClockSteps } from "./clock-steps.ts";
-import { clockSet } from "./core/clock-set.ts";
-import { endRead } from "./core/due.ts";
+import { givenBack } from "./core/changed.ts";
+import { endRead, notParked, parked } from "./core/disk.ts";
 import type { Disabling, Effects } from "./core/effects.ts";
-import { ended, resolversAsked, timePassed } from "./core/ended.ts";
-import { endpointKnown, endpointUnknown } from "./core/endpoint-changed.ts";
-import { notRecorded, recordAgain, recorded } from "./core/recorded.ts";
-import { requestAnswered } from "./core/requested.ts";
-import { givenBack, notParked, parked } from "./core/withdrawn.ts";
-import { DueReader } from "./due-reader.ts";
-import { LookUps } from "./look-ups.ts";
+import { ended, notRecorded, recordAgain, recorded, resolversAsked, timePassed } from "./core/way.ts";
+import type { DeliveryWatcher } from "./deliveries.ts";
+import { DueReader, Waker } from "./due-reader.ts";
+import { ClockSteps, type Now } from "./memory/clock.ts";
 import type { KnownEndpoint } from "./memory/endpoints.ts";
-import type { DecidedAttempt, Now } from "./memory/ended.ts";
-import { Memory, type DeliveryRules } from "./memory/memory.ts";
-import { ResolverCheck } from "./resolver-check.ts";
+import { Memory, type DecidedAttempt, type DeliveryRules } from "./memory/memory.ts";
+import { Questions, type QuestionsParts } from "./questions.ts";
 import type { Sending } from "./send/sender.ts";
-import type { DeliveryWatcher } from "./watcher.ts";
-import { Waker } from "./waker.ts";
 
 /** Deliveries that one commit writes back. */
 const PARKED_AT_ONCE = 500;
 
-export interface ExecutorParts {
-  readonly store: Store;
-  readonly clock: Clock;
+export interface ExecutorParts extends QuestionsParts {
   readonly log: Log;
   readonly rules: DeliveryRules;
   readonly sending: (onEnded: (batch: readonly Ended[]) => void) => Sending;
-  /** Why this host's resolvers are of no use to anybody, or null. */
-  readonly askResolvers: () => Promise<string | null>;
   /** Called where an error is our bug: the daemon must end rather than go on wrongly. */
   readonly onFault: (error: unknown) => void;
   /** An endpoint was disabled by the daemon: nothing more may be started for it. */
@@ -59,8 +46,7 @@ export class Executor {
   readonly #dueReader: DueReader;
   readonly #waker: Waker;
   readonly #alarms: { readonly unreachable: Alarm; readonly shortage: Alarm };
-  readonly #lookUps: LookUps;
-  readonly #resolvers: ResolverCheck;
+  readonly #questions: Questions;
   readonly #onReleased = new Map<string, () => void>();
   /** Commits come in the order of their calls, so the last one stands for all. */
   #written: Promise<void> = Promise.resolve();
@@ -74,10 +60,9 @@ export class Executor {
     const { clock, log, rules } = parts;
     this.#parts = parts;
     this.sending = parts.sending((batch) => this.do(ended(this.memory, batch, this.now())));
-    this.#lookUps = new LookUps(parts.store, this.sending);
     this.memory = new Memory(rules, (endpoint) => this.sending.cap(endpoint));
-    this.#clockSteps = new ClockSteps(clock);
-    this.#resolvers = new ResolverCheck(clock, parts.askResolvers);
+    this.#questions = new Questions(parts, this.memory, this.sending);
+    this.#clockSteps = new ClockSteps({ wall: clock.now(), monotonic: clock.monotonic() }, () => clock.uptime());
     this.#alarms = { unreachable: new Alarm(clock, log), shortage: new Alarm(clock, log) };
     this.#dueReader = new DueReader({ ...parts, memory: this.memory });
     this.#waker = new Waker({
@@ -92,10 +77,10 @@ export class Executor {
   /** Looks at the clocks, and takes in that one was set. */
   now(): Now {
     const { clock, log } = this.#parts;
-    const by = this.#clockSteps.check();
     const now = { wall: clock.now(), monotonic: clock.monotonic() };
+    const by = this.#clockSteps.check(now);
     if (by === 0) return now;
-    clockSet(this.memory, by, now);
+    this.memory.dueMoves.begin(by, now, this.memory.windows.endpoints());
     log.warn({ step_ms: Math.round(by) }, "the clock was set; due times move with it");
     return now;
   }
@@ -115,7 +100,9 @@ export class Executor {
       else this.#alarms[alarm].raise(message, fields);
     }
     if (effects.probe) sending.probe();
-    if (effects.askResolvers) void this.#askResolvers();
+    if (effects.askResolvers) {
+      void this.#questions.askResolvers().then((why) => this.do(resolversAsked(this.memory, why, this.now())));
+    }
     for (const delivery of effects.released) this.#tellReleased(delivery);
     if (effects.readDue) this.wake();
     this.#armTimer();
@@ -136,15 +123,10 @@ export class Executor {
 
   /** The endpoint as it is now, once the sender knows it; null when there is none. */
   async lookUp(endpoint: string): Promise<KnownEndpoint | null> {
-    this.memory.endpoints.lookUp(endpoint);
-    const lookUp = this.#lookUps.begin(endpoint);
     try {
-      const target = await lookUp;
-      if (this.#lookUps.end(endpoint, lookUp)) this.do(endpointKnown(this.memory, endpoint, target));
+      const { effects, target } = await this.#questions.lookUp(endpoint);
+      if (effects !== null) this.do(effects);
       return target;
-    } catch (error) {
-      if (this.#lookUps.end(endpoint, lookUp)) endpointUnknown(this.memory, endpoint);
-      throw error;
     } finally {
       this.rest();
     }
@@ -152,7 +134,7 @@ export class Executor {
 
   /** The endpoint was deleted: what a look-up says of it from now on does not count. */
   forgetEndpoint(endpoint: string): void {
-    this.#lookUps.forget(endpoint);
+    this.#questions.forget(endpoint);
   }
 
   /** Has the sender give back what it has not started of the endpoint. All of it is still loaded. */
@@ -210,7 +192,7 @@ export class Executor {
   stopTimers(): void {
     this.#waker.stop();
     this.#cancelTimer?.();
-    this.#resolvers.cancel();
+    this.#questions.cancel();
   }
 
   /** What cannot be recorded from now on is given up: it will be attempted again after the next start. */
@@ -265,34 +247,29 @@ export class Executor {
   }
 
   async #askFor(owed: EventDelivery): Promise<void> {
-    let claim: Claim | null;
-    try {
-      claim = await this.#parts.store.deliveries.requestedAttempt(owed.delivery);
-    } catch (error) {
-      this.memory.manual.notAnswered(owed);
-      throw error;
-    }
-    this.do(requestAnswered(this.memory, owed, claim));
+    this.do(await this.#questions.askFor(owed));
     this.rest();
   }
 
-  async #disable(disabling: Disabling): Promise<void> {
-    const { clock, onDisabled, rules, watchers } = this.#parts;
-    if (!(await autoDisable(this.#parts, disabling, rules.autoDisable.afterMs, clock.now()))) return;
-    for (const watcher of watchers) watcher.disabled?.(disabling.endpoint, disabling.reason);
-    await onDisabled(disabling.endpoint);
-  }
-
-  async #askResolvers(): Promise<void> {
-    const why = await this.#resolvers.run();
-    this.do(resolversAsked(this.memory, why, this.now()));
+  /** What such an endpoint is owed is held, like that of any other that is disabled. */
+  async #disable({ endpoint, reason, url }: Disabling): Promise<void> {
+    const { clock, log, onDisabled, rules, store, watchers } = this.#parts;
+    const now = clock.now();
+    if (reason === "failing") {
+      const since = await store.endpoints.failingSince(endpoint);
+      if (since === null || now - since < rules.autoDisable.afterMs) return;
+    }
+    if (!(await store.endpoints.disable(endpoint, url, reason, now))) return;
+    log.warn({ endpoint, reason }, "endpoint.disabled");
+    for (const watcher of watchers) watcher.disabled?.(endpoint, reason);
+    await onDisabled(endpoint);
   }
 
   async #readDue(): Promise<void> {
     if (this.memory.halts.onTrial) return;
     this.now();
     for await (const step of this.#dueReader.pass(this.#written)) {
-      if ("unknown" in step) await (this.#lookUps.get(step.unknown) ?? this.lookUp(step.unknown));
+      if ("unknown" in step) await (this.#questions.lookUpOf(step.unknown) ?? this.lookUp(step.unknown));
       else this.do(endRead(this.memory, step.read, step.page, this.#parts.clock.now()));
     }
   }

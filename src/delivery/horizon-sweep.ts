@@ -1,5 +1,5 @@
 /**
- * Looks once a minute whether memory has lost anything that the disk still owes (`window.ts` states what must hold),
+ * Looks once a minute whether memory has lost anything that the disk still owes (`Window` states what must hold),
  * and must find nothing. What it finds is a bug of ours: it is logged as an error, and repaired, so that the event
  * still goes out.
  *
@@ -9,8 +9,7 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { DeliveryStore, EndpointStore, Owed } from "../store/store.ts";
-import type { Window } from "./memory/window.ts";
-import type { Windows } from "./memory/windows.ts";
+import type { Window, Windows } from "./memory/windows.ts";
 
 /** Rows, or endpoints, that one turn of the event loop looks at. */
 const CHUNK = 500;

@@ -6,7 +6,7 @@
 import type { Clock } from "../clock.ts";
 import { FoldedChanges, type Change, type ChangeCount } from "../domain/events/change.ts";
 import { isUsable } from "../domain/keys/key.ts";
-import type { DeliveryWatcher } from "../delivery/watcher.ts";
+import type { DeliveryWatcher } from "../delivery/deliveries.ts";
 import type { EndedAttempt, EndpointStore, EventDelivery, Handover, KeyStore, Recorded } from "../store/store.ts";
 import { BatchRing, type Numbered } from "./ring.ts";
 

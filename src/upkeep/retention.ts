@@ -2,9 +2,15 @@
  * How long things are kept: `[retention]`. A pass for each kind of thing, made by the schedule; what one does not get done
  * (a full disk, a stop) the next one does.
  */
+import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Pruned, Store } from "../store/store.ts";
-import { inSteps, type Pace } from "./steps.ts";
+
+export interface Pace {
+  readonly clock: Clock;
+  /** Aborted when the daemon stops. */
+  readonly signal: AbortSignal;
+}
 
 /** Milliseconds; 0 keeps for ever. */
 export interface RetentionRules {
@@ -17,12 +23,17 @@ export interface RetentionRules {
 }
 
 export interface RetentionParts extends Pace {
-  readonly store: Pick<Store, "upkeep" | "audit" | "statistics" | "jobs" | "keys">;
+  readonly store: Pick<Store, "upkeep" | "audit" | "idempotency" | "statistics" | "jobs" | "keys">;
   readonly log: Log;
   /** As they are at the beginning of a pass. */
   readonly rules: () => RetentionRules;
 }
 
+/** For each millisecond of work, so many of rest: most commits then have none of the work in them. */
+const REST = 8;
+const MIN_REST_MS = 1;
+/** After a step that hit upon a stall, the work must not fall behind what comes in. */
+const MAX_REST_MS = 250;
 /** What a full step of the verbs that count their rows comes to. */
 const STEP_ROWS = 500;
 /** Events that had to stay are looked at again no sooner: for a million failures it reads a gigabyte. */
@@ -55,6 +66,11 @@ export class Retention {
       return next !== null;
     });
     if (events > 0) log.info({ events }, "old events were removed");
+  }
+
+  async forgetIdempotencyKeys(): Promise<void> {
+    const { store, clock } = this.#parts;
+    await inSteps(this.#parts, async () => (await store.idempotency.prune(clock.now())) > 0);
   }
 
   async expireHeld(): Promise<void> {
@@ -111,5 +127,15 @@ export class Retention {
 
   #before(period: number): number {
     return period === 0 ? Number.NEGATIVE_INFINITY : this.#parts.clock.now() - period;
+  }
+}
+
+/** Takes steps until one answers that there are no more, with a rest after each. */
+export async function inSteps({ clock, signal }: Pace, step: () => Promise<boolean>): Promise<void> {
+  while (!signal.aborted) {
+    const begun = clock.monotonic();
+    if (!(await step())) return;
+    const rest = Math.min(MAX_REST_MS, Math.max(MIN_REST_MS, (clock.monotonic() - begun) * REST));
+    await new Promise<void>((resolve) => void clock.after(rest, resolve));
   }
 }

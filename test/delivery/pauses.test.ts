@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CarefulSending } from "../../src/delivery/careful-sending.ts";
+import { CarefulSending } from "../../src/delivery/careful-mode.ts";
 import { Halts } from "../../src/delivery/memory/halts.ts";
 import type { Sending } from "../../src/delivery/send/sender.ts";
 import type { HaltReason } from "../../src/domain/deliveries/pause.ts";

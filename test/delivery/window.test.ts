@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Window } from "../../src/delivery/memory/window.ts";
+import { Window } from "../../src/delivery/memory/windows.ts";
 import type { Claim, Position } from "../../src/domain/deliveries/delivery.ts";
 import type { DuePage } from "../../src/store/store.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { endRead } from "../../src/delivery/core/due.ts";
-import { endpointKnown } from "../../src/delivery/core/endpoint-changed.ts";
-import { tick } from "../../src/delivery/core/tick.ts";
-import { givenBack, notParked, withdrawn } from "../../src/delivery/core/withdrawn.ts";
+import { endpointKnown, givenBack, withdrawn } from "../../src/delivery/core/changed.ts";
+import { endRead, notParked } from "../../src/delivery/core/disk.ts";
+import { tick } from "../../src/delivery/core/way.ts";
 import { Memory } from "../../src/delivery/memory/memory.ts";
 import type { Claim } from "../../src/domain/deliveries/delivery.ts";
 import type { Target } from "../../src/domain/endpoints/endpoint.ts";

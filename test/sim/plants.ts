@@ -1,7 +1,7 @@
 /** Bugs that are put in on purpose, to see that the simulation can see. */
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { Executor } from "../../src/delivery/executor.ts";
-import { Window } from "../../src/delivery/memory/window.ts";
+import { Window } from "../../src/delivery/memory/windows.ts";
 import { Attempts } from "../../src/store/sqlite/attempts/attempts.ts";
 import { Prune } from "../../src/store/sqlite/events/prune.ts";
 import type { JobStep, Recorded, Replay, Shifted } from "../../src/store/store.ts";

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { forgetIdempotencyKeys } from "../../src/upkeep/idempotency.ts";
+import { silentLog } from "../../src/log.ts";
+import { Retention } from "../../src/upkeep/retention.ts";
 import { draft, room, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 
@@ -13,7 +14,9 @@ it("forgets every idempotency key that has expired, and no other", async () => {
   });
   await store.events.publish(drafts, START, room);
   clock.advance("24h");
-  await forgetIdempotencyKeys(store, { clock, signal: new AbortController().signal });
+  const kept = { delivered: 0, failed: 0, held: 0, responseBodies: 0, audit: 0, statistics: 0 };
+  const { signal } = new AbortController();
+  await new Retention({ store, clock, log: silentLog, rules: () => kept, signal }).forgetIdempotencyKeys();
   // As the store sees it at a time when none of them had expired.
   const known = await Promise.all(
     drafts.map(({ tenant, idempotency }) => store.idempotency.recall({ tenant, ...idempotency! }, START)),

@@ -1,13 +1,12 @@
 /** All that the dispatcher remembers. Whatever of it must not be lost is on the disk as well. */
 import type { Claim } from "../../domain/deliveries/delivery.ts";
 import type { Ladder } from "../../domain/deliveries/due-time.ts";
-import { DueMoves } from "./due-moves.ts";
-import type { DecidedAttempt } from "./ended.ts";
+import type { EndedAttempt } from "../../store/store.ts";
+import { DueMoves } from "./clock.ts";
 import { Endpoints } from "./endpoints.ts";
-import { Halts } from "./halts.ts";
+import { Halts, Shortage } from "./halts.ts";
 import { ManualAttempts } from "./manual-attempts.ts";
 import { Reachability } from "./reachability.ts";
-import { Shortage } from "./shortage.ts";
 import { Windows } from "./windows.ts";
 
 export interface DeliveryRules {
@@ -29,6 +28,14 @@ export interface AutoDisableRules {
   readonly afterMs: number;
 }
 
+/** With what its due time was reckoned by: the clock's epoch, and when it ended in monotonic time. */
+export interface DecidedAttempt extends EndedAttempt {
+  readonly epoch: number;
+  readonly endedAt: number;
+  /** The disk did not take it before, so the log has it already. */
+  readonly isRetried: boolean;
+}
+
 export class Memory {
   readonly rules: DeliveryRules;
   /** How many attempts to the endpoint may be in flight at once, as far as is known. */
@@ -39,7 +46,7 @@ export class Memory {
   readonly manual: ManualAttempts;
   readonly reachability: Reachability;
   readonly shortage = new Shortage();
-  readonly dueMoves = new DueMoves();
+  readonly dueMoves: DueMoves;
   /** Deliveries that were taken back while they were loaded, and are still: none of them is started any more. */
   readonly withdrawn = new Set<string>();
   /** Deliveries for whose release somebody waits. */
@@ -51,6 +58,7 @@ export class Memory {
   constructor(rules: DeliveryRules, capOf: (endpoint: string) => number) {
     this.rules = rules;
     this.capOf = capOf;
+    this.dueMoves = new DueMoves(rules.ladder);
     this.windows = new Windows(rules.loadedBytes);
     this.manual = new ManualAttempts(this.windows, this.endpoints, this.halts);
     this.reachability = new Reachability(rules.timeoutMs);

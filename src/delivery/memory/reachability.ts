@@ -4,11 +4,25 @@
  * When no DNS said anything of a receiver's name, this host's resolvers are asked for something that any of them knows:
  * if they answer nothing, the fault is ours.
  */
-import { evidenceOf, isUnheard, noResponse, type Evidence, type Outcome } from "../../domain/deliveries/attempt.ts";
-import type { EndedClaim } from "./ended.ts";
+import {
+  evidenceOf,
+  isUnheard,
+  noResponse,
+  type Ended,
+  type Evidence,
+  type Outcome,
+} from "../../domain/deliveries/attempt.ts";
+import type { Claim } from "../../domain/deliveries/delivery.ts";
 import { Outage } from "./outage.ts";
 
 const PROBE_MS = 1000;
+
+export interface EndedClaim {
+  readonly claim: Claim;
+  readonly ended: Ended;
+  /** Monotonic. */
+  readonly endedAt: number;
+}
 
 /** What became of ends, and of the way out. */
 export class Judgement {

@@ -1,14 +1,37 @@
-/** Attempts have ended: whose fault that was, and what becomes of their deliveries by the ladder. */
+/**
+ * The way of a delivery through memory: it is published and sent, its attempts end, and their results are recorded. Whose
+ * fault an end was, and what becomes of the delivery by the ladder, is decided here.
+ */
 import type { Ended } from "../../domain/deliveries/attempt.ts";
 import { settle } from "../../domain/deliveries/delivery.ts";
-import type { EndedAttempt } from "../../store/store.ts";
-import type { DecidedAttempt, EndedClaim, Now } from "../memory/ended.ts";
-import type { Memory } from "../memory/memory.ts";
-import type { Judgement } from "../memory/reachability.ts";
-import { Effects } from "./effects.ts";
-import { handOver } from "./hand-over.ts";
+import type { EndedAttempt, Handover, Recorded } from "../../store/store.ts";
+import type { Now } from "../memory/clock.ts";
+import type { DecidedAttempt, Memory } from "../memory/memory.ts";
+import type { EndedClaim, Judgement } from "../memory/reachability.ts";
+import { Effects, handOver, release } from "./effects.ts";
 
-/** All of them are loaded. */
+/** Deliveries were committed: the fresh ones are sent at once, the others wait on disk and are due. */
+export function published(memory: Memory, { fresh, waiting }: Handover, now: Now): Effects {
+  const effects = new Effects();
+  const { windows } = memory;
+  for (const each of waiting) {
+    // It was due at once: if that lies ahead now, the clock was set back while it was being committed.
+    if (each.dueAt > now.wall) memory.dueMoves.begin(null, now, [each.endpoint]);
+    windows.noteWaiting(each);
+  }
+  for (const claim of fresh) windows.load(claim);
+  handOver(memory, fresh, effects);
+  effects.readDue = waiting.length > 0;
+  return effects;
+}
+
+/** Whether one more fresh delivery of the endpoint may be loaded: one that may not waits on disk. */
+export function hasRoom({ capOf, endpoints, halts, windows }: Memory, endpoint: string): boolean {
+  if (halts.stopping || halts.onTrial || endpoints.isDamaged(endpoint)) return false;
+  return windows.hasRoom(endpoint, capOf(endpoint));
+}
+
+/** Attempts have ended. All of them are loaded. */
 export function ended(memory: Memory, batch: readonly Ended[], now: Now): Effects {
   const effects = new Effects();
   const claims: EndedClaim[] = [];
@@ -54,8 +77,62 @@ export function stopping(memory: Memory, now: Now): Effects {
   return effects;
 }
 
+/** `results` says of each attempt where its delivery waits now, if it does. */
+export function recorded(
+  memory: Memory,
+  attempts: readonly DecidedAttempt[],
+  results: readonly Recorded[],
+  now: Now,
+): Effects {
+  const effects = new Effects();
+  const { capOf, halts, windows } = memory;
+  attempts.forEach(({ claim: { endpoint, delivery } }, at) => {
+    const { waiting } = results[at]!;
+    release(memory, endpoint, delivery, effects);
+    if (waiting !== null) windows.noteWaiting(waiting);
+    const window = windows.of(endpoint);
+    // Its end leaves room for what waits behind the window, which is read in halves of a window, not row by row.
+    if (window.nextDueAt > now.wall || window.loaded.size > capOf(endpoint)) return;
+    windows.plan(window);
+    effects.readDue = true;
+  });
+  if (memory.unrecorded.length === 0 && halts.end("unrecorded")) effects.sending = "resume";
+  return effects;
+}
+
+/** Nothing may be started until they are: an attempt that cannot be recorded would be made again and again. */
+export function notRecorded(memory: Memory, attempts: readonly DecidedAttempt[], now: Now): Effects {
+  const effects = new Effects();
+  memory.unrecorded = [...memory.unrecorded, ...attempts];
+  if (memory.halts.has("unrecorded")) return effects;
+  memory.halts.begin("unrecorded", "results of attempts cannot be recorded", now.wall);
+  effects.sending = "pause";
+  return effects;
+}
+
+/** What the store did not take is tried again, reckoned anew: the clock may have been set meanwhile. */
+export function recordAgain(memory: Memory, now: Now): Effects {
+  const effects = new Effects();
+  for (const { claim, url, startedAt, secretVersion, outcome, endedAt } of memory.unrecorded) {
+    effects.record.push(decided(memory, { claim, url, startedAt, secretVersion, outcome }, endedAt, now, true));
+  }
+  memory.unrecorded = [];
+  return effects;
+}
+
+/** Each second: what the store did not take, or what could not start, is tried again. */
+export function tick(memory: Memory, now: Now): Effects {
+  const effects = recordAgain(memory, now);
+  const { refused } = memory;
+  memory.refused = [];
+  handOver(memory, refused, effects);
+  effects.askFor.push(...memory.manual.retry());
+  effects.readDue = true;
+  return effects;
+}
+
 /** With its verdict, reckoned by the clock as it is now. */
-export function decided(
+function decided(
   { dueMoves, rules: { ladder, maxRetryAfter } }: Memory,
   attempt: Omit<EndedAttempt, "verdict">,
   endedAt: number,

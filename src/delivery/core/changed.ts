@@ -1,10 +1,11 @@
-/** An endpoint was looked up, or is no more. */
+/** What was handed over is to be sent otherwise, or not at all: an endpoint changed, or deliveries were withdrawn. */
+import type { Claim } from "../../domain/deliveries/delivery.ts";
+import type { EventDelivery } from "../../store/store.ts";
 import type { KnownEndpoint } from "../memory/endpoints.ts";
 import type { Memory } from "../memory/memory.ts";
-import { Effects } from "./effects.ts";
-import { handOver, release } from "./hand-over.ts";
+import { Effects, handOver, release } from "./effects.ts";
 
-/** The sender knows it; null when there is no such endpoint any more. */
+/** The endpoint was looked up, and the sender knows it; null when there is no such endpoint any more. */
 export function endpointKnown(memory: Memory, endpoint: string, target: KnownEndpoint | null): Effects {
   const effects = new Effects();
   const waited = memory.endpoints.known(endpoint, target);
@@ -34,5 +35,25 @@ export function endpointDropped(memory: Memory, endpoint: string, given: readonl
   memory.windows.plan(window);
   for (const { delivery } of memory.endpoints.forget(endpoint)) release(memory, endpoint, delivery, effects);
   for (const delivery of given) release(memory, endpoint, delivery, effects);
+  return effects;
+}
+
+/** Deliveries were cancelled or erased. The answer is the endpoints whose deliveries the sender must give back, to be sifted. */
+export function withdrawn(memory: Memory, deliveries: readonly EventDelivery[]): ReadonlySet<string> {
+  const endpoints = new Set<string>();
+  for (const { endpoint, delivery } of deliveries) {
+    if (memory.windows.find(endpoint, delivery) === undefined) memory.windows.release(endpoint, delivery);
+    else {
+      memory.withdrawn.add(delivery);
+      endpoints.add(endpoint);
+    }
+  }
+  return endpoints;
+}
+
+/** The sender gave these back, unstarted: what may still be sent takes its turn again. */
+export function givenBack(memory: Memory, claims: readonly Claim[]): Effects {
+  const effects = new Effects();
+  handOver(memory, claims, effects);
   return effects;
 }

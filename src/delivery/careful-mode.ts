@@ -1,0 +1,172 @@
+/** What a process does with care that comes after deaths of the one before: a delivery may be what kills it. */
+import type { Clock } from "../clock.ts";
+import { deadly, type Outcome } from "../domain/deliveries/attempt.ts";
+import type { Claim, Send } from "../domain/deliveries/delivery.ts";
+import type { Target } from "../domain/endpoints/endpoint.ts";
+import { WebhookdError } from "../domain/errors.ts";
+import type { AddressRules } from "../domain/network/address.ts";
+import type { Log } from "../log.ts";
+import type { EventDelivery, RecoveryStore, Store, Suspect } from "../store/store.ts";
+import { tried } from "./core/disk.ts";
+import { ended } from "./core/way.ts";
+import type { Executor } from "./executor.ts";
+import type { Sending } from "./send/sender.ts";
+
+/**
+ * Marks each delivery on the disk before it is dialled, so that a process that dies leaves word of what was on the
+ * wire. It costs a commit for each hand-over: only for a process that has died twice in quick succession.
+ */
+export class CarefulSending implements Sending {
+  readonly #inner: Sending;
+  readonly #store: { readonly recovery: Pick<RecoveryStore, "markStarted"> };
+  readonly #onFault: (error: unknown) => void;
+  /**
+   * What the store would not mark (a full disk), which stays unsent until it is tried again; and what came while
+   * nothing may start: a death in a pause must not count against deliveries that nobody dialled.
+   */
+  #unmarked: Send[] = [];
+  #paused = false;
+  #marking: Promise<void> = Promise.resolve();
+
+  constructor(
+    inner: Sending,
+    store: { readonly recovery: Pick<RecoveryStore, "markStarted"> },
+    onFault: (error: unknown) => void,
+  ) {
+    this.#inner = inner;
+    this.#store = store;
+    this.#onFault = onFault;
+  }
+
+  get inFlight(): number {
+    return this.#inner.inFlight;
+  }
+
+  cap(endpoint: string): number {
+    return this.#inner.cap(endpoint);
+  }
+
+  setTarget(target: Target): Promise<void> {
+    return this.#inner.setTarget(target);
+  }
+
+  setEgress(rules: AddressRules): void {
+    this.#inner.setEgress(rules);
+  }
+
+  send(sends: readonly Send[]): void {
+    this.#marking = this.#marking.then(async () => {
+      if (this.#paused) this.#unmarked.push(...sends);
+      else await this.#mark([...this.#unmarked.splice(0), ...sends]);
+    });
+  }
+
+  async forget(endpoint: string): Promise<readonly string[]> {
+    await this.#marking;
+    const unmarked = this.#unmarked.filter((send) => send.endpoint === endpoint);
+    this.#unmarked = this.#unmarked.filter((send) => send.endpoint !== endpoint);
+    return [...unmarked.map(({ delivery }) => delivery), ...(await this.#inner.forget(endpoint))];
+  }
+
+  pause(): Promise<void> {
+    this.#paused = true;
+    return this.#inner.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#inner.resume();
+    this.retry();
+  }
+
+  /** Each second: on trial nothing else is handed over, so that one commit that failed would hold up all for good. */
+  retry(): void {
+    if (!this.#paused && this.#unmarked.length > 0) this.send([]);
+  }
+
+  probe(): void {
+    this.#marking = this.#marking.then(async () => {
+      await this.#mark(this.#unmarked.splice(0, 1));
+      this.#inner.probe();
+    });
+  }
+
+  async drain(): Promise<void> {
+    await this.#marking;
+    await this.#inner.drain();
+  }
+
+  abort(): void {
+    this.#inner.abort();
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  async #mark(sends: readonly Send[]): Promise<void> {
+    try {
+      await this.#store.recovery.markStarted(sends);
+      this.#inner.send(sends);
+    } catch (error) {
+      this.#unmarked.push(...sends);
+      if (!(error instanceof WebhookdError)) this.#onFault(error);
+    }
+  }
+}
+
+export interface TrialParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly store: Store;
+}
+
+/**
+ * After deaths of the process: what was on the wire then goes first and alone, so that another death names the guilty
+ * one. At three deaths its attempt counts as failed, and everything else goes on.
+ */
+export class Trial {
+  readonly #parts: TrialParts;
+  readonly #executor: Executor;
+  /** Taken back before their turn came. */
+  readonly #withdrawn = new Set<string>();
+
+  constructor(parts: TrialParts, executor: Executor) {
+    this.#parts = parts;
+    this.#executor = executor;
+  }
+
+  async run(suspects: readonly Suspect[]): Promise<void> {
+    const { log, store } = this.#parts;
+    const { halts } = this.#executor.memory;
+    log.warn(
+      { suspects: suspects.length },
+      "the process died while these were being sent; each is now sent alone, before anything else",
+    );
+    halts.onTrial = true;
+    for (const { claim, interruptions } of suspects) {
+      const { delivery, trigger } = claim;
+      if (this.#withdrawn.has(delivery)) continue;
+      // A disable takes back what was asked for by hand; what else is owed goes back to the disk.
+      if (trigger === "manual" && (await store.deliveries.requestedAttempt(delivery)) === null) continue;
+      const verdict = deadly(interruptions, "process");
+      this.#executor.do(tried(this.#executor.memory, claim, verdict === null));
+      const released = this.#executor.released(claim);
+      if (verdict !== null) await this.#convict(claim, verdict);
+      await released;
+    }
+    halts.onTrial = false;
+    this.#withdrawn.clear();
+  }
+
+  withdraw(deliveries: readonly EventDelivery[]): void {
+    if (this.#executor.memory.halts.onTrial) for (const { delivery } of deliveries) this.#withdrawn.add(delivery);
+  }
+
+  async #convict({ event, delivery, endpoint }: Claim, outcome: Outcome): Promise<void> {
+    this.#parts.log.error({ event, delivery, endpoint }, outcome.detail);
+    const url = (await this.#executor.lookUp(endpoint))?.url ?? "";
+    const end = { delivery, endpoint, url, startedAt: this.#parts.clock.now(), secretVersion: null, outcome };
+    this.#executor.do(ended(this.#executor.memory, [end], this.#executor.now()));
+  }
+}
