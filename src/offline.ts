@@ -10,7 +10,7 @@ import { nativeBinding } from "./native.ts";
 import { migrateStore, type MigrateOptions, type MigrationReport } from "./store/opening/migrate-store.ts";
 import { rekeyStore, reissueSecrets, type Affected, type Reissued, type Rekeyed } from "./store/opening/change-key.ts";
 import { openStore } from "./store/opening/open.ts";
-import { restoreKey, type RestoredKey, type RestoreKeyOptions } from "./store/restore/restore-key-only.ts";
+import { restoreKey, type RestoredKey, type RestoreKeyOptions } from "./store/restore/restore-key.ts";
 import { restoreBackup, type FoundBackup, type Restored, type RestoreOptions } from "./store/restore/restore.ts";
 import type { BackupFile } from "./store/store.ts";
 import { startThread } from "./thread.ts";

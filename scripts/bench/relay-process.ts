@@ -13,7 +13,7 @@ import { envelope, type EventDraft } from "../../src/domain/events/event.ts";
 import { type ApiKey, createToken, hashSecret, parseToken } from "../../src/domain/keys/key.ts";
 import { Feed } from "../../src/feed/feed.ts";
 import { silentLog } from "../../src/log.ts";
-import { deliveryId, eventId, EventKeys, RandomChars } from "../../src/store/sqlite/numbers/ids.ts";
+import { deliveryId, eventId, EventKeys, RandomChars } from "../../src/store/sqlite/numbers/codes.ts";
 import type { EventStore, KeyStore, Publication, Store } from "../../src/store/store.ts";
 
 const [url, signingSecret, connections] = process.argv.slice(2) as [string, string, string];

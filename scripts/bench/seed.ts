@@ -3,8 +3,14 @@ import { createHash, hash, randomBytes } from "node:crypto";
 import { copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, closeSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { eventId, firstKeyAt, RandomChars } from "../../src/store/sqlite/numbers/ids.ts";
-import { DELIVERED, triggerCode, WAITING } from "../../src/store/sqlite/numbers/codes.ts";
+import {
+  eventId,
+  firstKeyAt,
+  RandomChars,
+  DELIVERED,
+  triggerCode,
+  WAITING,
+} from "../../src/store/sqlite/numbers/codes.ts";
 import { MIGRATIONS } from "../../src/store/sqlite/engine/schema.ts";
 import { DaemonUnderTest } from "./daemon.ts";
 import { ENVELOPE, EVENT_TYPE } from "./payload.ts";

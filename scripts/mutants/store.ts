@@ -60,7 +60,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "a-failed-fsync-is-tried-again",
-    file: "src/store/sqlite/engine/faults.ts",
+    file: "src/store/sqlite/engine/condition.ts",
     find: '(code === "SQLITE_FULL") return "full"',
     replace: '(code === "SQLITE_FULL" || code.startsWith("SQLITE_IOERR_FSYNC")) return "full"',
     tests: ["test/store/sqlite/engine/group-commit.test.ts"],
@@ -95,35 +95,35 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "claim-check-dropped",
-    file: "src/store/sqlite/deliveries/record.ts",
+    file: "src/store/sqlite/deliveries/delivery-store.ts",
     find: "AND attempts = ? AND status <= ${WAITING}`",
     replace: "AND ? >= 0 AND status <= ${WAITING}`",
     tests: ["test/store/sqlite.test.ts"],
   },
   {
     name: "a-late-failure-undoes-a-success",
-    file: "src/store/sqlite/deliveries/record.ts",
+    file: "src/store/sqlite/deliveries/delivery-store.ts",
     find: "AND attempts = ? AND status <= ${WAITING}`",
     replace: "AND attempts = ?`",
     tests: ["test/store/sqlite.test.ts", "test/sim/sim.test.ts"],
   },
   {
     name: "a-retry-loses-its-due-time",
-    file: "src/store/sqlite/deliveries/record.ts",
+    file: "src/store/sqlite/deliveries/delivery-store.ts",
     find: "retry: verdict.retry, trigger: triggerCode(trigger), dueAt: Math.ceil(verdict.dueAt)",
     replace: "retry: verdict.retry, trigger: triggerCode(trigger), dueAt: 0",
     tests: ["test/store/sqlite.test.ts"],
   },
   {
     name: "a-key-is-not-remembered",
-    file: "src/store/sqlite/events/publish.ts",
+    file: "src/store/sqlite/events/event-store.ts",
     find: "        this.#idempotency.published(draft, publication);\n",
     replace: "",
     tests: ["test/store/sqlite.test.ts"],
   },
   {
     name: "a-repeated-publish-is-sent-again",
-    file: "src/store/sqlite/events/publish.ts",
+    file: "src/store/sqlite/events/event-store.ts",
     find: "{ ...publications[repeated]!, fresh: [], waiting: [], duplicate: true }",
     replace: "{ ...publications[repeated]!, duplicate: true }",
     tests: ["test/store/sqlite.test.ts"],
@@ -144,7 +144,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "a-due-time-is-a-transaction-of-its-own",
-    file: "src/store/sqlite/deliveries/record.ts",
+    file: "src/store/sqlite/deliveries/delivery-store.ts",
     find: "    const moved = this.#move.run(status, claim.number, retry, trigger, dueAt, event, endpoint.number, before);\n",
     replace: `    const later = dueAt === null ? null : dueAt + 86_400_000;
     const moved = this.#move.run(status, claim.number, retry, trigger, later, event, endpoint.number, before);

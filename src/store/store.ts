@@ -10,31 +10,22 @@
  * - Event ids sort as text in the order in which their events were committed.
  */
 import type { AuditStore, IdempotencyStore, KeyStore } from "./contract/callers.ts";
-import type { DeliveryStore } from "./contract/deliveries.ts";
-import type { EndpointStore } from "./contract/endpoints.ts";
-import type { EventStore } from "./contract/events.ts";
+import type { DeliveryStore, EventStore } from "./contract/events.ts";
+import type { EndpointStore, SecretStore } from "./contract/endpoints.ts";
 import type { JobStore } from "./contract/jobs.ts";
-import type { OperationsStore } from "./contract/operations.ts";
-import type { OwnershipStore } from "./contract/ownership.ts";
+import type { OperationsStore, UpkeepStore } from "./contract/operations.ts";
+import type { OwnershipStore, RecoveryStore } from "./contract/processes.ts";
 import type { ReadStore } from "./contract/reads.ts";
-import type { RecoveryStore } from "./contract/recovery.ts";
-import type { SecretStore } from "./contract/secrets.ts";
 import type { StatisticsStore } from "./contract/statistics.ts";
-import type { UpkeepStore } from "./contract/upkeep.ts";
 
 export type * from "./contract/callers.ts";
-export type * from "./contract/deliveries.ts";
-export type * from "./contract/endpoints.ts";
 export type * from "./contract/events.ts";
+export type * from "./contract/endpoints.ts";
 export type * from "./contract/jobs.ts";
-export type * from "./contract/lists.ts";
-export type * from "./contract/operations.ts";
-export type * from "./contract/ownership.ts";
 export type * from "./contract/reads.ts";
-export type * from "./contract/recovery.ts";
-export type * from "./contract/secrets.ts";
+export type * from "./contract/operations.ts";
+export type * from "./contract/processes.ts";
 export type * from "./contract/statistics.ts";
-export type * from "./contract/upkeep.ts";
 
 export interface Store {
   readonly events: EventStore;

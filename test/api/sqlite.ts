@@ -6,7 +6,7 @@ import { noResponse } from "../../src/domain/deliveries/attempt.ts";
 import type { Claim } from "../../src/domain/deliveries/delivery.ts";
 import type { EventDraft } from "../../src/domain/events/event.ts";
 import { openStore, type OpenOptions } from "../../src/store/opening/open.ts";
-import { openFile } from "../../src/store/sqlite/engine/open-file.ts";
+import { openFile } from "../../src/store/sqlite/engine/open-database.ts";
 import type { EndedAttempt, Store } from "../../src/store/store.ts";
 import { startThread } from "../../src/thread.ts";
 import { ManualClock } from "../harness/clock.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { silentLog } from "../../src/log.ts";
 import { verifyBody } from "../../src/domain/endpoints/signature.ts";
 import { Box } from "../../src/store/sqlite/engine/box.ts";
-import { openFile } from "../../src/store/sqlite/engine/open-file.ts";
+import { openFile } from "../../src/store/sqlite/engine/open-database.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { aDirectory, TestDaemon, type TestDaemonOptions } from "../harness/daemon.ts";
 import { receiverOf } from "../harness/exchange.ts";

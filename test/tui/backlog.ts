@@ -2,8 +2,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { eventId, firstKeyAt, RandomChars } from "../../src/store/sqlite/numbers/ids.ts";
-import { FAILED, WAITING } from "../../src/store/sqlite/numbers/codes.ts";
+import { eventId, firstKeyAt, RandomChars, FAILED, WAITING } from "../../src/store/sqlite/numbers/codes.ts";
 
 export const CAUSES = [
   { status: 503, error: null },

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { NewJob } from "../../src/domain/deliveries/job.ts";
 import type { NewApiKey } from "../../src/domain/keys/key.ts";
-import type { Log } from "../../src/log.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog, type Log } from "../../src/log.ts";
 import type { Store, UpkeepStore } from "../../src/store/store.ts";
 import { Retention, type RetentionParts, type RetentionRules } from "../../src/upkeep/retention.ts";
 import { ManualClock } from "../harness/clock.ts";

@@ -3,14 +3,13 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { WebhookdError } from "../../domain/errors.ts";
-import { BackupDirectory } from "./backup-directory.ts";
+import { BackupDirectory, type BackupFacts, type CopyMark } from "./copy.ts";
 import type { BackupFile, BackupPlace, StoreSize } from "../store.ts";
-import { systemCode } from "../files/disk-errors.ts";
+import { systemCode } from "../files/refused.ts";
 import { readPassphrase } from "../../passphrase.ts";
 import type { BackupThreadData, FromBackup } from "./backup-thread.ts";
 import type { StatFs } from "../sqlite/engine/condition.ts";
-import type { BackupFacts, CopyMark } from "./copy.ts";
-import type { NativeBinding } from "../sqlite/engine/open-file.ts";
+import type { NativeBinding } from "../sqlite/engine/open-database.ts";
 
 export type StartBackup = (data: BackupThreadData) => Pick<Worker, "on" | "terminate">;
 

@@ -1,16 +1,14 @@
-/**
- * Copies a database from a snapshot that is held all the while, and checks the copy.
- *
- * The copy is written out every few megabytes, with a rest as long as the writing took: of all ways measured this one
- * makes publishes wait least. Steps on the writer's own connection, `VACUUM INTO`, and a copy that is flushed at its end
- * each had commits wait several times as long for the disk. Meanwhile the WAL grows by what is committed.
- */
+/** Copies of a database, and where they are kept. */
 import { createHash } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readSync, statSync, readdirSync, renameSync, rmSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import { systemClock } from "../../clock.ts";
 import { Meta } from "../sqlite/engine/meta.ts";
-import { openFile, type NativeBinding } from "../sqlite/engine/open-file.ts";
+import { openFile, type NativeBinding } from "../sqlite/engine/open-database.ts";
+import { join } from "node:path";
+import { makeDirectory, syncDirectory } from "../files/durable-file.ts";
+import { StoreRefused } from "../files/refused.ts";
+import type { StatFs } from "../sqlite/engine/condition.ts";
 
 export interface Copying {
   readonly database: string;
@@ -41,7 +39,14 @@ const MIN_REST_MS = 1;
 const BUSY_MS = 5000;
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Rejects with the system's error or SQLite's; what is half done stays for the caller to remove. */
+/**
+ * Copies from a snapshot that is held all the while, and checks the copy. Rejects with the system's error or SQLite's;
+ * what is half done stays for the caller to remove.
+ *
+ * The copy is written out every few megabytes, with a rest as long as the writing took: of all ways measured this one
+ * makes publishes wait least. Steps on the writer's own connection, `VACUUM INTO`, and a copy that is flushed at its end
+ * each had commits wait several times as long for the disk. Meanwhile the WAL grows by what is committed.
+ */
 export async function copyDatabase({ database, target, mark, nativeBinding }: Copying): Promise<BackupFacts> {
   const file = openSync(target, "wx", 0o600);
   try {
@@ -112,4 +117,128 @@ function hashOf(path: string): string {
     closeSync(file);
   }
   return hash.digest("hex");
+}
+
+const NAME = /^webhookd-\d{8}T\d{9}Z\.db$/;
+const PARTIAL = /^webhookd-(schema-\d+-to-\d+-)?\d{8}T\d{9}Z\.db\.partial(-journal|-wal|-shm)?$/;
+
+/** Where backups are kept: a file each, named by its instant; nothing else there is touched. */
+export class BackupDirectory {
+  readonly #dir: string;
+  readonly #kind: string;
+
+  /** `kind` begins the names of copies that are made before a migration. Throws the system's error when it cannot be used. A crash may have left half a backup: that goes. */
+  constructor(dir: string, mayMake: boolean, kind = "") {
+    this.#dir = dir;
+    this.#kind = kind;
+    // A directory that was configured and is gone may be a disk that is not mounted: its place is not the place.
+    if (mayMake) makeDirectory(dir);
+    if (!statSync(dir).isDirectory()) throw Object.assign(new Error("not a directory"), { code: "ENOTDIR" });
+    this.#removeAll((name) => PARTIAL.test(name));
+  }
+
+  /** Until it is whole it has another name. */
+  partial(instant: number): string {
+    return `${this.#file(instant)}.partial`;
+  }
+
+  /** The whole file's path, once its name is durable. */
+  keep(instant: number): string {
+    const file = this.#file(instant);
+    renameSync(this.partial(instant), file);
+    syncDirectory(this.#dir);
+    return file;
+  }
+
+  /** Removes all but the latest; the one of `instant` stays, whatever the clock said before. */
+  prune(instant: number, keep: number): void {
+    const others = this.#names((name) => NAME.test(name) && name !== nameOf(instant));
+    const old = new Set(
+      others
+        .toSorted()
+        .toReversed()
+        .slice(keep - 1),
+    );
+    if (keep > 0) this.#removeAll((name) => old.has(name));
+  }
+
+  /** Removes all others of this kind. */
+  keepOnly(instant: number): void {
+    const kept = nameOf(instant, this.#kind);
+    this.#removeAll(
+      (name) => name.startsWith(`webhookd-${this.#kind}`) && name !== kept && name.length === kept.length,
+    );
+  }
+
+  abandon(instant: number): void {
+    rmSync(this.partial(instant), { force: true });
+  }
+
+  #file(instant: number): string {
+    return join(this.#dir, nameOf(instant, this.#kind));
+  }
+
+  #names(wanted: (name: string) => boolean): string[] {
+    return readdirSync(this.#dir).filter(wanted);
+  }
+
+  #removeAll(wanted: (name: string) => boolean): void {
+    for (const name of this.#names(wanted)) rmSync(join(this.#dir, name), { force: true });
+  }
+}
+
+/** Without colons, which some file systems refuse. */
+function nameOf(instant: number, kind = ""): string {
+  return `webhookd-${kind}${new Date(instant).toISOString().replaceAll(/[-:.]/g, "")}.db`;
+}
+
+/** The copy that is made before a migration: what `webhookd restore` goes back to when the upgrade was a mistake. */
+export interface CopyingBefore {
+  readonly database: string;
+  /** Where backups are kept. */
+  readonly dir: string;
+  readonly mayMake: boolean;
+  readonly from: number;
+  readonly to: number;
+  readonly now: number;
+  readonly statfs: StatFs;
+  readonly nativeBinding: NativeBinding | undefined;
+}
+
+/** Its path. Of the same step only the latest is kept: a migration that is tried again and again fills no disk. */
+export async function copyBefore(options: CopyingBefore): Promise<string> {
+  const { database, dir, mayMake, from, to, now, statfs, nativeBinding } = options;
+  try {
+    const directory = new BackupDirectory(dir, mayMake, `schema-${from}-to-${to}-`);
+    const needed = sizeOf(database) + sizeOf(`${database}-wal`);
+    const { bavail, bsize } = await statfs(dir);
+    if (bavail * bsize < needed) throw Object.assign(new Error(`it needs ${needed} bytes`), { code: "ENOSPC" });
+    try {
+      await copyDatabase({
+        database,
+        target: directory.partial(now),
+        mark: { at: now, sealedKey: null },
+        nativeBinding,
+      });
+    } catch (error) {
+      directory.abandon(now);
+      throw error;
+    }
+    const file = directory.keep(now);
+    directory.keepOnly(now);
+    return file;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreRefused(
+      74,
+      `the copy that is made before the migration from schema ${from} to ${to} cannot be written into ${dir}: ${reason}`,
+      "make room there, or name another [backup] dir; nothing was changed",
+      error,
+    );
+  }
+}
+
+/** By its name, which opens nothing. */
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

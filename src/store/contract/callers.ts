@@ -2,8 +2,8 @@
 import type { AuditAction, AuditEntry, AuditRecord } from "../../domain/keys/audit.ts";
 import type { KeyedRequest, Once } from "../../domain/events/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../../domain/keys/key.ts";
-import type { Page, PageQuery, Period } from "./lists.ts";
-import type { Pruned } from "./upkeep.ts";
+import type { Page, PageQuery, Period } from "./reads.ts";
+import type { Pruned } from "./operations.ts";
 
 /** API keys. */
 export interface KeyStore {

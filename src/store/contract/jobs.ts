@@ -1,10 +1,9 @@
 /** Jobs: their sets, and the steps in which they are walked. */
 import type { AfterCanary, Job, JobAction, JobResult, JobStatus, NewJob } from "../../domain/deliveries/job.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
-import type { EventDelivery, Waiting } from "./deliveries.ts";
-import type { LeftAlone } from "./events.ts";
-import type { Page, PageQuery } from "./lists.ts";
-import type { Pruned } from "./upkeep.ts";
+import type { EventDelivery, Waiting, LeftAlone } from "./events.ts";
+import type { Page, PageQuery } from "./reads.ts";
+import type { Pruned } from "./operations.ts";
 
 export interface JobStore {
   /** What a job over this set would be about, if it were made now. Nothing is changed. */

@@ -1,3 +1,4 @@
+/** Files that last: written so that a crash leaves all of them or nothing, and changed by nobody else. */
 import {
   closeSync,
   existsSync,
@@ -8,8 +9,11 @@ import {
   renameSync,
   rmSync,
   writeSync,
+  statSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { changeableBy, modeText } from "../../domain/keys/access.ts";
+import { isFull, refusedFull, StoreRefused } from "./refused.ts";
 
 /**
  * Writes a whole file with mode 0600 that is there after a crash or not at all. Never for the database or its lock:
@@ -60,4 +64,62 @@ export function syncDirectory(path: string): void {
   } finally {
     closeSync(directory);
   }
+}
+
+const READ_BY_OTHERS = 0o044;
+const READ_BY_ALL = 0o004;
+
+/**
+ * Throws when a user other than this one, root and `owner` may change it: they could put a key or a link of theirs in
+ * its place.
+ */
+export function requireUnchangeable(path: string, owner?: number): void {
+  const user = process.geteuid?.();
+  const found = statSync(path, { throwIfNoEntry: false });
+  // Windows has other rules, and no such bits.
+  if (user === undefined || found === undefined) return;
+  const fault = changeableBy(found, [0, user, owner ?? user]);
+  if (fault === null) return;
+  const own = `chmod go-w ${path}`;
+  const todo =
+    (found.mode & 0o022) !== 0 && [0, user].includes(found.uid)
+      ? `${own}; a volume that has to stay so can hold a directory of the daemon's own: --data-dir`
+      : `run webhookd as that user, or give it to this one: chown ${user} ${path}; ${own}`;
+  throw new StoreRefused(1, `${path} ${fault}`, todo);
+}
+
+/** Those of the paths that other users may read, with their modes. */
+export function readableByOthers(dir: string, files: readonly string[]): string[] {
+  if (process.geteuid === undefined) return [];
+  return [dir, ...files].flatMap((path) => {
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+    // systemd hands credentials over with a group bit that stands for an access list.
+    const bits = path === dir || dirname(path) === dir ? READ_BY_OTHERS : READ_BY_ALL;
+    return (mode & bits) === 0 ? [] : [`${path} (mode ${modeText(mode)})`];
+  });
+}
+
+export function makeDataDirectory({ dir, create }: { readonly dir: string; readonly create: boolean }): void {
+  const found = statSync(dir, { throwIfNoEntry: false });
+  if (found?.isDirectory()) return;
+  if (found !== undefined)
+    throw new StoreRefused(1, `${dir} is a file, not a directory`, "choose another with --data-dir");
+  if (!create) throw noStore(dir);
+  try {
+    makeDirectory(dir);
+  } catch (error) {
+    if (isFull(error, dir)) throw refusedFull(dir, error);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreRefused(
+      74,
+      `the data directory ${dir} cannot be made: ${reason}`,
+      "look at its parent's owner and mode",
+      error,
+    );
+  }
+}
+
+export function noStore(dir: string): StoreRefused {
+  const todo = "name another with --data-dir; `webhookd serve` without --no-create makes one";
+  return new StoreRefused(1, `there is no store in ${dir}`, todo);
 }

@@ -7,14 +7,13 @@ import { newSigningSecret } from "../../domain/endpoints/signature.ts";
 import { finishKeyChange, isKeyOf, requireWritable, stageKey, type KeyPlace } from "../sqlite/secrets/key-change.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { finishRestore } from "./restore-files.ts";
-import { readSecretKey } from "../files/secret-key.ts";
+import { readSecretKey } from "../files/key-files.ts";
 import { Box } from "../sqlite/engine/box.ts";
 import { takeLock } from "./lock.ts";
 import { Meta } from "../sqlite/engine/meta.ts";
 import { openDatabase, openingRefusal } from "../sqlite/engine/open-database.ts";
 import { MIGRATIONS } from "../sqlite/engine/schema.ts";
-import { Resealing } from "../sqlite/secrets/resealing.ts";
-import { SealedRows, type Affected } from "../sqlite/secrets/sealed-rows.ts";
+import { Resealing, SealedRows, type Affected } from "../sqlite/secrets/sealed-rows.ts";
 import type { Rekeyed } from "../store.ts";
 
 export type { Affected, Rekeyed };

@@ -7,10 +7,9 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { writeDurably } from "../files/durable-file.ts";
-import { refusedFull, StoreRefused } from "../files/refused.ts";
-import { openFile, type NativeBinding } from "../sqlite/engine/open-file.ts";
-import { isDamage } from "../sqlite/engine/faults.ts";
-import { isFull } from "../files/disk-errors.ts";
+import { refusedFull, StoreRefused, isFull } from "../files/refused.ts";
+import { openFile, type NativeBinding } from "../sqlite/engine/open-database.ts";
+import { isDamage } from "../sqlite/engine/condition.ts";
 
 export interface Lock {
   /** The disk had no room for a small file. */

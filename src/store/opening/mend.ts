@@ -13,7 +13,7 @@ import type { SetAside } from "../files/set-aside.ts";
 import { lookForDamage, type Looked } from "../sqlite/damage/pages.ts";
 import { salvage } from "../sqlite/damage/salvage.ts";
 import { Meta } from "../sqlite/engine/meta.ts";
-import { openFile, type NativeBinding } from "../sqlite/engine/open-file.ts";
+import { openFile, type NativeBinding } from "../sqlite/engine/open-database.ts";
 import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
 import type { StatFs } from "../sqlite/engine/condition.ts";
 import type { Damage } from "../store.ts";

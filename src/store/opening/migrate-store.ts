@@ -1,16 +1,21 @@
-/** Migration as a command: of a store that no daemon has open. */
+/** Migration: as a command, of a store that no daemon has open, and at an opening. */
 import { existsSync } from "node:fs";
 import { statfs as systemStatfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
-import { copyBefore } from "../backup/copy-before.ts";
+import { copyBefore } from "../backup/copy.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { finishRestore } from "./restore-files.ts";
 import type { StatFs } from "../sqlite/engine/condition.ts";
 import { takeLock } from "./lock.ts";
-import { applySteps, tryOut } from "../sqlite/engine/migrate.ts";
-import { openDatabase, openingRefusal } from "../sqlite/engine/open-database.ts";
-import type { NativeBinding } from "../sqlite/engine/open-file.ts";
+import type { OpeningLog } from "./mend.ts";
+import {
+  applySteps,
+  tryOut,
+  openDatabase,
+  openingRefusal,
+  type NativeBinding,
+} from "../sqlite/engine/open-database.ts";
 import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
 
 export interface MigrateOptions {
@@ -68,4 +73,33 @@ export async function migrateStore(options: MigrateOptions): Promise<MigrationRe
   } finally {
     lock.release();
   }
+}
+
+interface Preparing extends Pick<MigrateOptions, "dir" | "clock" | "nativeBinding" | "statfs"> {
+  /** False refuses a store that has an older schema. */
+  readonly migrate?: boolean;
+  readonly backup?: MigrateOptions["backup"];
+  readonly log?: OpeningLog | undefined;
+}
+
+/** Of a store that is being opened: the copy that is for going back, or a refusal where none may be migrated. */
+export async function prepareMigration(options: Preparing, from: number, to: number): Promise<void> {
+  const { dir, clock, nativeBinding, migrate = true, log } = options;
+  const database = join(dir, "webhookd.db");
+  if (!migrate) {
+    const what = `${database} has schema ${from}, and this webhookd needs ${to}`;
+    throw new StoreRefused(1, what, `webhookd migrate --data-dir ${dir}`);
+  }
+  const place = options.backup ?? { dir: join(dir, "backups"), mayMake: true };
+  const now = clock.now();
+  const copy = await copyBefore({
+    ...place,
+    database,
+    from,
+    to,
+    now,
+    statfs: options.statfs ?? systemStatfs,
+    nativeBinding,
+  });
+  log?.warn({ from, to, copy }, "migrating the store to a newer schema; the copy is for going back");
 }

@@ -9,33 +9,40 @@ import { randomBytes } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
+import type { Database } from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import type { Pause } from "../../domain/deliveries/pause.ts";
-import { readableByOthers, requireUnchangeable } from "../files/access.ts";
-import { readOrMakeAdminKey } from "./admin-key.ts";
-import { copyBefore } from "../backup/copy-before.ts";
-import { makeDirectory, writeDurably } from "../files/durable-file.ts";
+import {
+  makeDataDirectory,
+  noStore,
+  readableByOthers,
+  requireUnchangeable,
+  writeDurably,
+} from "../files/durable-file.ts";
+import { readOrMakeAdminKey, readOrMakeSecretKey } from "../files/key-files.ts";
 import { finishKeyChange } from "../sqlite/secrets/key-change.ts";
-import { refusedFull, StoreDamaged, StoreRefused } from "../files/refused.ts";
+import { refusedFull, StoreDamaged, StoreRefused, isFull } from "../files/refused.ts";
 import { Reserve } from "../files/reserve.ts";
 import { finishRestore, MARKER_TEXT } from "./restore-files.ts";
 import { SetAside } from "../files/set-aside.ts";
-import { readOrMakeSecretKey } from "../files/secret-key.ts";
 import type { StartBackup } from "../backup/backup.ts";
 import { Box } from "../sqlite/engine/box.ts";
 import { mendIfDamaged, type OpeningLog } from "./mend.ts";
+import { prepareMigration } from "./migrate-store.ts";
 import { emptyLogAfterKill } from "../sqlite/engine/write-ahead-log.ts";
-import { isDamage } from "../sqlite/engine/faults.ts";
-import type { StatFs } from "../sqlite/engine/condition.ts";
+import { isDamage, type StatFs } from "../sqlite/engine/condition.ts";
 import { Keys } from "../sqlite/callers/keys.ts";
 import { takeLock, type Lock } from "./lock.ts";
 import { Meta } from "../sqlite/engine/meta.ts";
-import { applySteps } from "../sqlite/engine/migrate.ts";
-import { openDatabase, openingRefusal, requireDurable } from "../sqlite/engine/open-database.ts";
-import type { NativeBinding } from "../sqlite/engine/open-file.ts";
-import { isFull } from "../files/disk-errors.ts";
+import {
+  applySteps,
+  openDatabase,
+  openingRefusal,
+  requireDurable,
+  type NativeBinding,
+} from "../sqlite/engine/open-database.ts";
 import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
-import { SqliteStore } from "../sqlite/store.ts";
+import { SqliteStore, type SqliteStoreOptions } from "../sqlite/store.ts";
 import type { Store } from "../store.ts";
 
 export interface OpenOptions {
@@ -119,85 +126,128 @@ async function openLocked(options: OpenOptions, lock: Lock): Promise<OpenedStore
   }
 }
 
-async function openOnce(options: OpenOptions, lock: Lock): Promise<OpenedStore> {
-  const { dir, clock, random = randomBytes } = options;
-  const setAside = new SetAside(dir);
-  const database = join(dir, "webhookd.db");
-  const marker = join(dir, MARKER);
-  const adminKeyFile = join(dir, "admin.key");
-  const created = !existsSync(marker);
-  // A look at its size opens nothing.
-  const isEmpty = (statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0;
-  if (isEmpty) refuseLoss(created, options, database);
+/** What is known of the directory before its database is opened. */
+interface Found {
+  readonly database: string;
+  readonly keyFile: string;
+  readonly adminKeyFile: string;
+  readonly box: Box;
+  /** The start that makes the store, or one that finishes what such a start began. */
+  readonly created: boolean;
+  /** Whether the process that had it last did not close it. */
+  readonly wasKilled: boolean;
+  readonly setAside: SetAside;
+  readonly reserve: Reserve;
+}
 
-  const keyFile = options.secretKeyFile || join(dir, "secret.key");
-  for (const file of [keyFile, adminKeyFile]) requireUnchangeable(file, options.owner);
-  const box = new Box(readOrMakeSecretKey({ file: keyFile, mayCreate: isEmpty, random }), random);
-  const { nativeBinding, migrations = MIGRATIONS } = options;
-  // It is gone after a clean stop.
-  const wasKilled = (statSync(`${database}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
-  const reserve = new Reserve(dir);
-  if (lock.isFull) reserve.lend();
-  const open = () => openDatabase(database, { nativeBinding, mayCreate: created, wanted: migrations.length });
-  let { db, version } = open();
-  const mended = mendIfDamaged({ ...options, db, version, wasKilled, setAside }).catch((error: unknown) => {
-    db.close();
-    throw openingRefusal(error, database);
-  });
-  if (await mended) ({ db, version } = open());
+async function openOnce(options: OpenOptions, lock: Lock): Promise<OpenedStore> {
+  const found = look(options, lock);
+  const { database, setAside } = found;
+  const { db, version } = await openSound(options, found);
   try {
-    const left = wasKilled ? emptyLogAfterKill(db) : null;
-    if (left !== null) options.log?.warn({ dir, reason: left }, LOG_LEFT);
-    if (version > 0 && version < migrations.length) await prepareMigration(options, version, migrations.length);
-    applySteps(db, version, {
-      migrations,
-      seed: (seeded) => {
-        if (version > 0) return;
-        new Meta(seeded).setKey(box);
-        new Keys(seeded).add(readOrMakeAdminKey(adminKeyFile, clock.now(), random), clock.now());
-      },
-    });
-    requireDurable(db);
-    const meta = new Meta(db);
-    meta.requireKey(box, keyFile);
-    meta.takeMarks(box);
-    const copiedAt = meta.copiedAt;
-    if (copiedAt !== null) db.transaction(() => meta.takeUp(pauseOfCopy(copiedAt, clock.now()))).immediate();
-    const store = new SqliteStore(db, {
-      dir,
-      diskFloor: options.diskFloor,
-      maxPendingPerTenant: options.maxPendingPerTenant ?? 0,
-      secretKeyFile: keyFile,
-      box,
-      clock,
-      random,
-      statfs: options.statfs ?? statfs,
-      defer: options.defer ?? ((run) => clock.nextTurn(run)),
-      nativeBinding: options.nativeBinding,
-      startBackup: options.startBackup ?? noBackups,
-      setAside,
-      walLimitBytes: options.walLimitBytes,
-      onFault: (error) => options.onFault(isDamage(error) ? damaged(setAside, database, error) : error),
-      reserve,
-      onClosed: () => lock.release(),
-    });
+    const copiedAt = await makeReady(options, found, db, version);
+    const store = new SqliteStore(db, storeOptions(options, found, lock));
     const unrecorded = setAside.attempts();
     if (unrecorded.length > 0) await store.deliveries.record(unrecorded);
     setAside.remove();
     await store.start();
-    const open = readableByOthers(dir, [keyFile, adminKeyFile]);
-    if (open.length > 0) options.log?.warn({ open }, "other users may read these: chmod go= them");
-    if (copiedAt !== null) options.log?.warn({ dir, made_at: new Date(copiedAt).toISOString() }, TOOK_UP);
-    if (!created) return { store, created };
-    writeDurably(marker, MARKER_TEXT);
-    if (copiedAt !== null) return { store, created: false };
-    options.log?.warn({ dir }, "made a new store");
-    return { store, created, adminKeyFile };
+    return finish(options, found, store, copiedAt);
   } catch (error) {
     db.close();
     if (isDamage(error)) throw damaged(setAside, database, error as Error);
     throw openingRefusal(error, database);
   }
+}
+
+/** Makes the key of a new store on the way. */
+function look(options: OpenOptions, lock: Lock): Found {
+  const { dir, random = randomBytes } = options;
+  const database = join(dir, "webhookd.db");
+  const adminKeyFile = join(dir, "admin.key");
+  const created = !existsSync(join(dir, MARKER));
+  // A look at its size opens nothing.
+  const isEmpty = (statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  if (isEmpty) refuseLoss(created, options, database);
+  const keyFile = options.secretKeyFile || join(dir, "secret.key");
+  for (const file of [keyFile, adminKeyFile]) requireUnchangeable(file, options.owner);
+  const box = new Box(readOrMakeSecretKey({ file: keyFile, mayCreate: isEmpty, random }), random);
+  // It is gone after a clean stop.
+  const wasKilled = (statSync(`${database}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const reserve = new Reserve(dir);
+  if (lock.isFull) reserve.lend();
+  return { database, keyFile, adminKeyFile, box, created, wasKilled, setAside: new SetAside(dir), reserve };
+}
+
+/** A damaged database is mended first. `version` is its schema, 0 of an empty file. */
+async function openSound(options: OpenOptions, { database, created, wasKilled, setAside }: Found) {
+  const { nativeBinding, migrations = MIGRATIONS } = options;
+  const open = () => openDatabase(database, { nativeBinding, mayCreate: created, wanted: migrations.length });
+  const opened = open();
+  const mended = mendIfDamaged({ ...options, ...opened, wasKilled, setAside }).catch((error: unknown) => {
+    opened.db.close();
+    throw openingRefusal(error, database);
+  });
+  return (await mended) ? open() : opened;
+}
+
+/** Of the schema that is needed, durable, and with the right key; when it was made, if it is a backup's copy. */
+async function makeReady(options: OpenOptions, found: Found, db: Database, version: number): Promise<number | null> {
+  const { dir, clock, random = randomBytes, migrations = MIGRATIONS } = options;
+  const { adminKeyFile, box, keyFile, wasKilled } = found;
+  const left = wasKilled ? emptyLogAfterKill(db) : null;
+  if (left !== null) options.log?.warn({ dir, reason: left }, LOG_LEFT);
+  if (version > 0 && version < migrations.length) await prepareMigration(options, version, migrations.length);
+  applySteps(db, version, {
+    migrations,
+    seed: (seeded) => {
+      if (version > 0) return;
+      new Meta(seeded).setKey(box);
+      new Keys(seeded).add(readOrMakeAdminKey(adminKeyFile, clock.now(), random), clock.now());
+    },
+  });
+  requireDurable(db);
+  const meta = new Meta(db);
+  meta.requireKey(box, keyFile);
+  meta.takeMarks(box);
+  const { copiedAt } = meta;
+  if (copiedAt !== null) db.transaction(() => meta.takeUp(pauseOfCopy(copiedAt, clock.now()))).immediate();
+  return copiedAt;
+}
+
+function storeOptions(options: OpenOptions, found: Found, lock: Lock): SqliteStoreOptions {
+  const { dir, clock, diskFloor, nativeBinding, random = randomBytes, walLimitBytes } = options;
+  const { box, database, keyFile, reserve, setAside } = found;
+  return {
+    dir,
+    diskFloor,
+    maxPendingPerTenant: options.maxPendingPerTenant ?? 0,
+    secretKeyFile: keyFile,
+    box,
+    clock,
+    random,
+    statfs: options.statfs ?? statfs,
+    defer: options.defer ?? ((run) => clock.nextTurn(run)),
+    nativeBinding,
+    startBackup: options.startBackup ?? noBackups,
+    setAside,
+    walLimitBytes,
+    onFault: (error) => options.onFault(isDamage(error) ? damaged(setAside, database, error) : error),
+    reserve,
+    onClosed: () => lock.release(),
+  };
+}
+
+/** The marker comes last: with it, a database that is missing is a loss. */
+function finish({ dir, log }: OpenOptions, found: Found, store: Store, copiedAt: number | null): OpenedStore {
+  const { adminKeyFile, created, keyFile } = found;
+  const open = readableByOthers(dir, [keyFile, adminKeyFile]);
+  if (open.length > 0) log?.warn({ open }, "other users may read these: chmod go= them");
+  if (copiedAt !== null) log?.warn({ dir, made_at: new Date(copiedAt).toISOString() }, TOOK_UP);
+  if (!created) return { store, created };
+  writeDurably(join(dir, MARKER), MARKER_TEXT);
+  if (copiedAt !== null) return { store, created: false };
+  log?.warn({ dir }, "made a new store");
+  return { store, created, adminKeyFile };
 }
 
 /** Durable before anything is done about it: the next start mends what this one met. */
@@ -228,46 +278,8 @@ function pauseOfCopy(copiedAt: number, now: number): Pause {
   };
 }
 
-async function prepareMigration(options: OpenOptions, from: number, to: number): Promise<void> {
-  const { dir, clock, nativeBinding, migrate = true, log } = options;
-  const database = join(dir, "webhookd.db");
-  if (!migrate) {
-    const what = `${database} has schema ${from}, and this webhookd needs ${to}`;
-    throw new StoreRefused(1, what, `webhookd migrate --data-dir ${dir}`);
-  }
-  const place = options.backup ?? { dir: join(dir, "backups"), mayMake: true };
-  const now = clock.now();
-  const copy = await copyBefore({ ...place, database, from, to, now, statfs: options.statfs ?? statfs, nativeBinding });
-  log?.warn({ from, to, copy }, "migrating the store to a newer schema; the copy is for going back");
-}
-
-function noStore(dir: string): StoreRefused {
-  const todo = "name another with --data-dir; `webhookd serve` without --no-create makes one";
-  return new StoreRefused(1, `there is no store in ${dir}`, todo);
-}
-
 function noBackups(): never {
   throw new Error("this store was opened without the means to make backups");
-}
-
-export function makeDataDirectory({ dir, create }: Pick<OpenOptions, "dir" | "create">): void {
-  const found = statSync(dir, { throwIfNoEntry: false });
-  if (found?.isDirectory()) return;
-  if (found !== undefined)
-    throw new StoreRefused(1, `${dir} is a file, not a directory`, "choose another with --data-dir");
-  if (!create) throw noStore(dir);
-  try {
-    makeDirectory(dir);
-  } catch (error) {
-    if (isFull(error, dir)) throw refusedFull(dir, error);
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StoreRefused(
-      74,
-      `the data directory ${dir} cannot be made: ${reason}`,
-      "look at its parent's owner and mode",
-      error,
-    );
-  }
 }
 
 /** There is no database, or nothing in it. */

@@ -19,21 +19,17 @@ import { statfs as systemStatfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { parseToken } from "../../domain/keys/key.ts";
-import { readOrMakeAdminKey } from "../opening/admin-key.ts";
+import { readOrMakeAdminKey, writeSecretKey } from "../files/key-files.ts";
 import { SetAside } from "../files/set-aside.ts";
-import { syncDirectory } from "../files/durable-file.ts";
-import { makeDataDirectory } from "../opening/open.ts";
-import { StoreRefused } from "../files/refused.ts";
+import { makeDataDirectory, syncDirectory } from "../files/durable-file.ts";
+import { StoreRefused, systemCode } from "../files/refused.ts";
 import { commitRestore, finishRestore, isBegun, removeStaged, stagedFile } from "../opening/restore-files.ts";
 import { findKey, type FoundKey, type KeySources } from "./restore-key.ts";
-import { writeSecretKey } from "../files/secret-key.ts";
 import type { StatFs } from "../sqlite/engine/condition.ts";
 import { takeLock } from "../opening/lock.ts";
-import { openingRefusal } from "../sqlite/engine/open-database.ts";
-import type { NativeBinding } from "../sqlite/engine/open-file.ts";
+import { openingRefusal, type NativeBinding } from "../sqlite/engine/open-database.ts";
 import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
 import { copiedAt, StagedBackup, type BackupContents } from "./staged-backup.ts";
-import { systemCode } from "../files/disk-errors.ts";
 
 export interface RestoreOptions extends KeySources {
   readonly dir: string;

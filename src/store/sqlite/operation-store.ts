@@ -8,7 +8,7 @@ import { Backup, type StartBackup } from "../backup/backup.ts";
 import type { BackupFile, BackupPlace, Damage, OperationsStore, Rekeyed, StoreSize } from "../store.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { StatFs } from "./engine/condition.ts";
-import type { NativeBinding } from "./engine/open-file.ts";
+import type { NativeBinding } from "./engine/open-database.ts";
 import { Rekey } from "./secrets/rekey.ts";
 
 interface Options {

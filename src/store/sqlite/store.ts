@@ -11,29 +11,27 @@ import { SqliteAudit } from "./callers/audit.ts";
 import { IdempotencyKeys } from "./callers/idempotency.ts";
 import { SqliteKeys } from "./callers/keys.ts";
 import { Due } from "./claims/due.ts";
-import { ManualAttempts } from "./claims/manual-attempts.ts";
-import { Started } from "./claims/started.ts";
+import { ManualAttempts, Started } from "./claims/marks.ts";
 import { Deliveries } from "./deliveries/deliveries.ts";
-import { SqliteDeliveries } from "./deliveries/delivery-store.ts";
-import { RecordAttempts } from "./deliveries/record.ts";
+import { RecordAttempts, SqliteDeliveries } from "./deliveries/delivery-store.ts";
 import { SqliteRecovery } from "./deliveries/recovery-store.ts";
 import { SqliteEndpoints } from "./endpoints/endpoint-store.ts";
 import { Endpoints } from "./endpoints/endpoints.ts";
 import { Health } from "./endpoints/health.ts";
 import { Sweep } from "./endpoints/sweep.ts";
 import { Engine, type EngineOptions } from "./engine/engine.ts";
-import type { NativeBinding } from "./engine/open-file.ts";
+import type { NativeBinding } from "./engine/open-database.ts";
 import { emptyLogAtStop } from "./engine/write-ahead-log.ts";
 import { SqliteEvents } from "./events/event-store.ts";
 import { Events } from "./events/events.ts";
-import { Publish } from "./events/publish.ts";
 import { JobSteps } from "./jobs/job-steps.ts";
 import { SqliteJobs } from "./jobs/job-store.ts";
 import { EndpointIndex } from "./numbers/endpoint-index.ts";
-import { Interned } from "./numbers/interned.ts";
+import { Interned } from "./numbers/codes.ts";
 import { SqliteOperations } from "./operation-store.ts";
 import { SqliteReads } from "./reads/read-store.ts";
 import { SqliteSecrets } from "./secrets/secret-store.ts";
+import { Counters } from "./statistics/counters.ts";
 import { SqliteStatistics } from "./statistics/statistics-store.ts";
 import { SqliteUpkeep } from "./upkeep-store.ts";
 
@@ -114,30 +112,31 @@ export class SqliteStore implements Store {
       idempotency,
     }));
     this.secrets = new SqliteSecrets(engine, { ...names, idempotency });
-    const statistics = (this.statistics = new SqliteStatistics(engine, { ...names, endpoints: rows, health }));
+    const counters = engine.mirror(new Counters(db, names));
+    engine.atBegin(() => counters.write(engine.clock.now()));
+    this.statistics = new SqliteStatistics(engine, { ...names, counters, endpoints: rows, health });
     const jobs = engine.mirror(new JobSteps(db, { index, manual }));
     this.jobs = new SqliteJobs(engine, { ...names, attempts, idempotency, steps: jobs });
 
     const lists = { ...names, attempts, sources: new Sources(db) };
     const deliveries = new Deliveries(db, lists);
     const record = new RecordAttempts(db, { index, attempts, started, manual });
-    const shared = { idempotency, manual, statistics };
+    const shared = { counters, idempotency, manual };
     this.deliveries = new SqliteDeliveries(engine, { ...shared, deliveries, due, health, jobs, record, setAside });
     this.recovery = new SqliteRecovery(engine, { index, manual, reserve, started, sweep });
 
     const events = new Events(db, { ...lists, deliveries });
-    const publish = new Publish(engine, { index, idempotency, manual, maxPendingPerTenant });
-    this.events = new SqliteEvents(engine, { ...shared, events, index, publish });
+    this.events = new SqliteEvents(engine, { ...shared, events, index, maxPendingPerTenant });
     this.reads = new SqliteReads(engine, { types, endpoints: rows, events, deliveries, attempts });
 
     const operations = (this.operations = new SqliteOperations(engine, options));
     this.upkeep = new SqliteUpkeep(engine, {
       attempts,
+      counters,
       endpoints,
       operations,
       reserve,
       responses,
-      statistics,
       walLimitBytes,
     });
   }

@@ -3,14 +3,16 @@ import type { Reserve } from "../files/reserve.ts";
 import type { Condition, PruneRules, Pruned, Space, UpkeepStore } from "../store.ts";
 import type { Attempts } from "./attempts/attempts.ts";
 import type { Responses } from "./attempts/responses.ts";
-import { Held } from "./deliveries/held.ts";
 import type { SqliteEndpoints } from "./endpoints/endpoint-store.ts";
 import type { Engine } from "./engine/engine.ts";
-import { CHUNK_SIZE } from "./engine/group-commit.ts";
+import { CHUNK_SIZE, CHUNK } from "./engine/group-commit.ts";
 import { WalWatch } from "./engine/write-ahead-log.ts";
 import { Prune } from "./events/prune.ts";
 import type { SqliteOperations } from "./operation-store.ts";
-import type { SqliteStatistics } from "./statistics/statistics-store.ts";
+import type { Counters } from "./statistics/counters.ts";
+import type { Database, Statement } from "better-sqlite3";
+import { noResponse } from "../../domain/deliveries/attempt.ts";
+import { FAILED, triggerCode, triggerOf, WAITING } from "./numbers/codes.ts";
 
 interface Parts {
   readonly attempts: Attempts;
@@ -18,7 +20,7 @@ interface Parts {
   readonly operations: SqliteOperations;
   readonly reserve: Reserve;
   readonly responses: Responses;
-  readonly statistics: SqliteStatistics;
+  readonly counters: Counters;
   /** Over it the write-ahead log is said to grow. */
   readonly walLimitBytes?: number | undefined;
 }
@@ -49,7 +51,7 @@ export class SqliteUpkeep implements UpkeepStore {
 
   async expireHeld(before: number, now: number): Promise<number> {
     const endpoints = await this.#engine.commit.run(() => this.#held.expire(before, now), CHUNK_SIZE);
-    this.#parts.statistics.noteExpired(endpoints);
+    this.#parts.counters.noteExpired(endpoints, this.#engine.clock.now());
     return endpoints.length;
   }
 
@@ -82,5 +84,57 @@ export class SqliteUpkeep implements UpkeepStore {
     } catch {
       // Tried again at the next look.
     }
+  }
+}
+
+interface Row {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly url: string;
+  readonly attempts: number;
+  readonly round: number;
+  readonly retry: number;
+  readonly trigger: number;
+}
+
+const DETAIL = "the endpoint was disabled for longer than [retention] held";
+
+/** Deliveries that were held for too long: they fail, as if an attempt had, and can be replayed like any other. */
+export class Held {
+  readonly #attempts: Attempts;
+  readonly #select: Statement<[number, number, number], Row>;
+  readonly #fail: Statement<[number, number]>;
+
+  constructor(db: Database, attempts: Attempts) {
+    this.#attempts = attempts;
+    // Whatever was changed of a disabled endpoint, somebody still cares for it: that begins its time anew. What a manual
+    // attempt is owed to may be on the wire, under the number that would be taken here.
+    this.#select = db.prepare(
+      `SELECT d.event, d.endpoint, e.url, d.attempts, d.round, d.retry, d.trigger
+       FROM endpoint e INDEXED BY endpoint_disabled CROSS JOIN delivery d INDEXED BY delivery_waiting
+       WHERE e.enabled = 0 AND e.deleted_at IS NULL AND e.updated_at < ?
+         AND d.endpoint = e.number AND d.status = ${WAITING} AND d.due_at < ? AND d.trigger <> ${triggerCode("test")}
+         AND NOT EXISTS (SELECT 1 FROM manual_attempt m WHERE m.event = d.event AND m.endpoint = d.endpoint)
+       LIMIT ?`,
+    );
+    this.#fail = db.prepare(
+      `UPDATE delivery SET status = ${FAILED}, attempts = attempts + 1, due_at = NULL WHERE event = ? AND endpoint = ?`,
+    );
+  }
+
+  /** Inside a transaction; the endpoints' numbers, one for each delivery, at most 500. */
+  expire(before: number, now: number): number[] {
+    const rows = this.#select.all(before, before, CHUNK);
+    for (const { event, endpoint, url, attempts, round, retry, trigger } of rows) {
+      this.#fail.run(event, endpoint);
+      this.#attempts.add(event, endpoint, {
+        claim: { number: attempts + 1, trigger: triggerOf(trigger), round, retry },
+        url,
+        startedAt: now,
+        outcome: noResponse("held_expired", DETAIL, 0),
+        secretVersion: null,
+      });
+    }
+    return rows.map(({ endpoint }) => endpoint);
   }
 }

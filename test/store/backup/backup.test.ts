@@ -14,7 +14,7 @@ import { createHash } from "node:crypto";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/opening/open.ts";
-import { openSealedKey } from "../../../src/store/files/sealed-key.ts";
+import { openSealedKey } from "../../../src/store/files/key-files.ts";
 import { Meta } from "../../../src/store/sqlite/engine/meta.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/engine/schema.ts";
 import type { Store } from "../../../src/store/store.ts";

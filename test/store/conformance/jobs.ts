@@ -2,8 +2,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { newId } from "../../../src/domain/id.ts";
 import type { NewJob } from "../../../src/domain/deliveries/job.ts";
-import type { JobTake } from "../../../src/store/store.ts";
-import type { Publication, Store } from "../../../src/store/store.ts";
+import type { JobTake, Publication, Store } from "../../../src/store/store.ts";
 import {
   addEndpoint,
   again,

@@ -3,7 +3,7 @@
  * time, and the rest in the order of their events. Each of the rest began within a second of its event, so that it
  * takes its place as soon as the walk is a second further. Those that an older version recorded late stand there too.
  */
-import { firstKeyAt, instantOf } from "../numbers/ids.ts";
+import { firstKeyAt, instantOf } from "../numbers/codes.ts";
 import { PROMPT_MS, type AttemptRow, type LateRow } from "./attempts.ts";
 import type { Keys } from "../engine/page.ts";
 import type { Order } from "./sources.ts";

@@ -9,11 +9,18 @@ import {
 } from "../../../domain/deliveries/attempt.ts";
 import type { Attempt, EndedAttempt, ResultFilter } from "../../store.ts";
 import { packWay, readWay, type Way } from "./attempt-way.ts";
-import { outcomeCode, outcomeOf, triggerCode, triggerOf } from "../numbers/codes.ts";
+import {
+  outcomeCode,
+  outcomeOf,
+  triggerCode,
+  triggerOf,
+  attemptId,
+  deliveryId,
+  instantOf,
+  type Interned,
+} from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import { attemptId, deliveryId, instantOf } from "../numbers/ids.ts";
 import { isOneOf, type Order } from "./sources.ts";
-import type { Interned } from "../numbers/interned.ts";
 import type { Responses } from "./responses.ts";
 
 export interface AttemptRow {

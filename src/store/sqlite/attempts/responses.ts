@@ -4,7 +4,7 @@
  * after their event, which the walk may have passed by then, are noted when they are recorded.
  */
 import type { Database, Statement } from "better-sqlite3";
-import { firstKeyAt, instantOf } from "../numbers/ids.ts";
+import { firstKeyAt, instantOf } from "../numbers/codes.ts";
 import type { Meta } from "../engine/meta.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 

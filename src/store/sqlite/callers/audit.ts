@@ -2,7 +2,7 @@
 import type { Statement } from "better-sqlite3";
 import type { AuditAction, AuditEntry, AuditRecord } from "../../../domain/keys/audit.ts";
 import type { AuditQuery, AuditStore, Page } from "../../store.ts";
-import { EventKeys, firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../numbers/ids.ts";
+import { EventKeys, firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../numbers/codes.ts";
 import type { Walk } from "../engine/page.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";

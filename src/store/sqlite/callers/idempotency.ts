@@ -10,7 +10,7 @@ import {
 } from "../../../domain/events/idempotency.ts";
 import type { IdempotencyStore, Publication } from "../../store.ts";
 import type { Box } from "../engine/box.ts";
-import type { Interned } from "../numbers/interned.ts";
+import type { Interned } from "../numbers/codes.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK, CHUNK_SIZE, type WorkSize } from "../engine/group-commit.ts";
 
@@ -67,9 +67,7 @@ export class IdempotencyKeys implements IdempotencyStore {
 
   /** A commit of what may be refused, and is done once under an idempotency key. */
   async commit<T>(once: Once<T> | undefined, now: number, work: () => T | WebhookdError, size?: WorkSize): Promise<T> {
-    const result = await this.#engine.commit.run(() => this.#once(once, now, work), size);
-    if (result instanceof WebhookdError) throw result;
-    return result;
+    return this.#engine.commitOrRefuse(() => this.#once(once, now, work), size);
   }
 
   /** The answer; null when the key is free, an error when it was used for something else. */

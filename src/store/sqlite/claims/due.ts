@@ -2,10 +2,9 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Position } from "../../../domain/deliveries/delivery.ts";
 import type { DuePage, Owed } from "../../store.ts";
-import { bodyHash, FRESH, traceOf, triggerOf, WAITING } from "../numbers/codes.ts";
+import { bodyHash, FRESH, traceOf, triggerOf, WAITING, deliveryId, eventId, positionKey } from "../numbers/codes.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
-import { deliveryId, eventId, positionKey } from "../numbers/ids.ts";
 
 export interface ClaimRow {
   readonly event: number;

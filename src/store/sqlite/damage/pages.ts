@@ -1,6 +1,6 @@
 /** Looks for damaged pages, as many as there is time for: a store of any size starts soon. */
 import type { Database } from "better-sqlite3";
-import { isDamage } from "../engine/faults.ts";
+import { isDamage } from "../engine/condition.ts";
 
 export interface Looked {
   readonly pages: number;

@@ -1,6 +1,6 @@
 /** All rows of a table that can be read: a walk along its key that steps over damaged pages. */
 import type { Database, Statement } from "better-sqlite3";
-import { isDamage } from "../engine/faults.ts";
+import { isDamage } from "../engine/condition.ts";
 
 export type Row = readonly unknown[];
 type Key = readonly number[];

@@ -2,10 +2,17 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { DeliveryQuery, DeliveryView } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
-import { WAITING } from "../numbers/codes.ts";
+import {
+  WAITING,
+  deliveryId,
+  eventId,
+  instantOf,
+  keysWithin,
+  parseDeliveryId,
+  parseEventId,
+  type Interned,
+} from "../numbers/codes.ts";
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
-import { deliveryId, eventId, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../numbers/ids.ts";
-import type { Interned } from "../numbers/interned.ts";
 import { merged, type Looked, type Walk } from "../engine/page.ts";
 import {
   beyond,

@@ -13,7 +13,7 @@ import { WebhookdError } from "../../../domain/errors.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { ChangeSettings, EndpointQuery, EndpointStore, Page, TypeInUse } from "../../store.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
-import type { ManualAttempts } from "../claims/manual-attempts.ts";
+import type { ManualAttempts } from "../claims/marks.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
@@ -84,10 +84,9 @@ export class SqliteEndpoints implements EndpointStore {
     held: "release" | "cancel" = "release",
   ): Promise<Endpoint | null> {
     const { endpoints, index, health } = this.#parts;
-    const updated = await this.#engine.commit.run(() =>
+    const updated = await this.#engine.commitOrRefuse(() =>
       this.#heeding(id, () => endpoints.update(tenant, id, change, held, now)),
     );
-    if (updated instanceof WebhookdError) throw updated;
     if (updated === null) return null;
     const { number } = index.byId(id)!;
     if (updated.resumed) health.restart(number);
@@ -102,14 +101,13 @@ export class SqliteEndpoints implements EndpointStore {
     now: number,
   ): Promise<{ readonly endpoint: Endpoint; readonly isNew: boolean }> {
     const { endpoints, index, health } = this.#parts;
-    const put = await this.#engine.commit.run(() => {
+    const put = await this.#engine.commitOrRefuse(() => {
       const id = endpoints.idOf(named.tenant, named.uid);
       const change: ChangeSettings = (_, endpoint) => settingsOf(endpoint);
       if (id !== null) return this.#heeding(id, () => endpoints.update(null, id, change, "release", now)!);
       const settings = attempt(() => settingsOf(null));
       return settings instanceof WebhookdError ? settings : endpoints.add({ ...settings, ...named }, maxPerTenant, now);
     });
-    if (put instanceof WebhookdError) throw put;
     if (!("resumed" in put)) return { endpoint: put, isNew: true };
     if (put.resumed) health.restart(index.byId(put.endpoint.id)!.number);
     return { endpoint: put.endpoint, isNew: false };

@@ -12,7 +12,7 @@ import { WebhookdError } from "../../../domain/errors.ts";
 import type { ChangeSettings, EndpointQuery, TypeInUse } from "../../store.ts";
 import type { Box } from "../engine/box.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import type { Interned } from "../numbers/interned.ts";
+import type { Interned } from "../numbers/codes.ts";
 import type { Walk } from "../engine/page.ts";
 import {
   columnsOf,

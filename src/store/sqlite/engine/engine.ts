@@ -4,9 +4,10 @@
  */
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
+import { WebhookdError } from "../../../domain/errors.ts";
 import type { Box } from "./box.ts";
 import { Condition, type StatFs } from "./condition.ts";
-import { GroupCommit } from "./group-commit.ts";
+import { GroupCommit, type WorkSize } from "./group-commit.ts";
 import { Meta } from "./meta.ts";
 import { Cursors, Pages } from "./page.ts";
 
@@ -23,6 +24,8 @@ export interface EngineOptions {
   /** Called once, for an error after which the process must end. */
   readonly onFault: (error: Error) => void;
 }
+
+const NOTE_EVERY_MS = 1000;
 
 /** Memory of rows, which is thrown away when a commit is undone. */
 interface Mirror {
@@ -43,6 +46,8 @@ export class Engine {
   readonly pages: Pages;
   /** The latest instant that was known before this process wrote anything. */
   readonly lastInstant: number;
+  /** The instant on the disk; null when it must be read again. */
+  #noted: number | null = null;
   readonly #mirrors: Mirror[] = [];
   readonly #beginnings: (() => void)[] = [];
 
@@ -56,17 +61,18 @@ export class Engine {
     this.statfs = statfs;
     this.defer = defer;
     this.condition = new Condition(db, { dir, floorBytes, statfs, onFault });
-    this.meta = this.mirror(new Meta(db));
+    this.meta = new Meta(db);
     this.lastInstant = this.meta.lastInstant;
     this.commit = new GroupCommit(db, {
       clock,
       defer,
       condition: this.condition,
       onBegin: () => {
-        this.meta.noteInstant(clock.now());
+        this.#noteInstant(clock.now());
         for (const begin of this.#beginnings) begin();
       },
       onRollback: () => {
+        this.#noted = null;
         for (const mirror of this.#mirrors) mirror.forget();
       },
     });
@@ -83,6 +89,13 @@ export class Engine {
     }
   };
 
+  /** A commit of what may be refused. A refusal is answered within it, not thrown: that would undo the work of others. */
+  async commitOrRefuse<T>(work: () => T | WebhookdError, size?: WorkSize): Promise<T> {
+    const result = await this.commit.run(work, size);
+    if (result instanceof WebhookdError) throw result;
+    return result;
+  }
+
   mirror<M extends Mirror>(memory: M): M {
     this.#mirrors.push(memory);
     return memory;
@@ -96,5 +109,17 @@ export class Engine {
   /** The rest of what is asked comes in a later turn: others want to commit meanwhile. */
   turn(): Promise<void> {
     return new Promise((resolve) => this.defer(resolve));
+  }
+
+  /** Inside a transaction. */
+  setInstant(now: number): void {
+    this.meta.lastInstant = now;
+    this.#noted = now;
+  }
+
+  /** Writes at most once a second, and not at all while the clock is behind what it was. */
+  #noteInstant(now: number): void {
+    this.#noted ??= this.meta.lastInstant;
+    if (now >= this.#noted + NOTE_EVERY_MS) this.setInstant(now);
   }
 }

@@ -5,14 +5,10 @@ import { StoreRefused } from "../../files/refused.ts";
 import type { BackupFile, Damage } from "../../store.ts";
 import type { Box } from "./box.ts";
 
-const NOTE_EVERY_MS = 1000;
-
 export class Meta {
   readonly #select: Statement<[string], string | number>;
   readonly #upsert: Statement<[string, string | number]>;
   readonly #delete: Statement<[string]>;
-  /** The instant on disk; null when it must be read again. */
-  #noted: number | null = null;
 
   constructor(db: Database) {
     this.#select = db.prepare<[string], string | number>("SELECT value FROM meta WHERE name = ?").pluck();
@@ -61,15 +57,8 @@ export class Meta {
     return Number(this.#select.get("last_instant") ?? 0);
   }
 
-  /** Inside a transaction; writes at most once a second, and not at all while the clock is behind what it was. */
-  noteInstant(now: number): void {
-    this.#noted ??= this.lastInstant;
-    if (now >= this.#noted + NOTE_EVERY_MS) this.setInstant(now);
-  }
-
-  setInstant(now: number): void {
+  set lastInstant(now: number) {
     this.#upsert.run("last_instant", now);
-    this.#noted = now;
   }
 
   /** Whether the process that had the store last died within its first minute. */
@@ -150,10 +139,5 @@ export class Meta {
     this.#delete.run("copied_at");
     this.#delete.run("sealed_key");
     this.pause = pause;
-  }
-
-  /** What was written last was undone. */
-  forget(): void {
-    this.#noted = null;
   }
 }

@@ -3,7 +3,7 @@
  * it adds what the new version needs and takes nothing that the version before it reads; what is no longer read goes in
  * a later step.
  *
- * Keys are integers: a public id holds them and says so to nobody (`ids.ts`). A delivery's `status` is 0 fresh,
+ * Keys are integers: a public id holds them and says so to nobody (`codes.ts`). A delivery's `status` is 0 fresh,
  * 1 waiting (both shown as pending), 2 delivered, 3 failed, 4 cancelled. Two partial indexes hold what is owed and
  * nothing else, so their size follows the backlog and not the history.
  */

@@ -5,7 +5,7 @@
  */
 import type { Database } from "better-sqlite3";
 import { StoreRefused } from "../../files/refused.ts";
-import { isDamage } from "./faults.ts";
+import { isDamage } from "./condition.ts";
 
 export interface WalWatchOptions {
   readonly monotonic: () => number;

@@ -1,36 +1,47 @@
 /** The way of an event: it is committed with its deliveries, and may be replayed, cancelled and erased. */
-import type { Database, Statement } from "better-sqlite3";
+import type { Statement } from "better-sqlite3";
 import { WebhookdError } from "../../../domain/errors.ts";
-import type { EventDraft } from "../../../domain/events/event.ts";
+import { envelope, type EventDraft, type TraceContext } from "../../../domain/events/event.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type {
   EventStore,
   HasRoom,
-  LeftAlone,
   Publication,
   Replay as Replayed,
   ReplayScope,
   Waiting,
   Withdrawal,
 } from "../../store.ts";
-import type { IdempotencyKeys } from "../callers/idempotency.ts";
-import type { ManualAttempts } from "../claims/manual-attempts.ts";
+import type { IdempotencyKeys, Repeated } from "../callers/idempotency.ts";
+import type { ManualAttempts } from "../claims/marks.ts";
 import type { Engine } from "../engine/engine.ts";
-import { DELIVERED, FAILED, triggerCode, WAITING } from "../numbers/codes.ts";
-import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import { deliveryId } from "../numbers/ids.ts";
-import type { SqliteStatistics } from "../statistics/statistics-store.ts";
-import type { Events, FoundEvent } from "./events.ts";
-import type { Publish } from "./publish.ts";
-import { Withdraw } from "./withdraw.ts";
+import {
+  bodyHash,
+  deliveryId,
+  eventId,
+  EventKeys,
+  FRESH,
+  RandomChars,
+  traceText,
+  triggerCode,
+  WAITING,
+} from "../numbers/codes.ts";
+import type { EndpointIndex, EndpointEntry, Route } from "../numbers/endpoint-index.ts";
+import type { Counters } from "../statistics/counters.ts";
+import type { Events } from "./events.ts";
+import { Replay, Withdraw } from "./event-changes.ts";
+import type { Trigger } from "../../../domain/deliveries/attempt.ts";
+import type { Claim } from "../../../domain/deliveries/delivery.ts";
+import { Pending } from "./pending.ts";
 
 interface Parts {
   readonly events: Events;
   readonly idempotency: IdempotencyKeys;
   readonly index: EndpointIndex;
   readonly manual: ManualAttempts;
-  readonly publish: Publish;
-  readonly statistics: SqliteStatistics;
+  readonly counters: Counters;
+  /** 0: no limit. */
+  readonly maxPendingPerTenant: number;
 }
 
 /** Deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it. */
@@ -39,12 +50,14 @@ const MAX_FAN_OUT = 20_000;
 export class SqliteEvents implements EventStore {
   readonly #engine: Engine;
   readonly #parts: Parts;
+  readonly #publish: Publish;
   readonly #replay: Replay;
   readonly #withdraw: Withdraw;
 
   constructor(engine: Engine, parts: Parts) {
     this.#engine = engine;
     this.#parts = parts;
+    this.#publish = new Publish(engine, parts);
     this.#replay = new Replay(engine.db, parts.index);
     this.#withdraw = new Withdraw(engine, parts);
   }
@@ -55,15 +68,19 @@ export class SqliteEvents implements EventStore {
     hasRoom: HasRoom,
     once?: Once<readonly Publication[]>,
   ): Promise<Publication[]> {
-    const { idempotency, index, publish, statistics } = this.#parts;
+    const { counters, idempotency, index } = this.#parts;
     this.#engine.condition.requireSpace();
     const deliveries = this.#engine.read(() =>
       drafts.reduce((sum, { tenant, type }) => sum + index.fanOut(tenant, type), 0),
     );
     if (deliveries > MAX_FAN_OUT) throw fanOutTooLarge(deliveries);
     const size = { events: drafts.length, deliveries };
-    const publications = await idempotency.commit(once, now, () => publish.publish(drafts, now, hasRoom), size);
-    statistics.notePublished(drafts, publications);
+    const work = () => this.#publish.publish(drafts, now, hasRoom);
+    const publications =
+      once === undefined
+        ? await this.#engine.commitOrRefuse(work, size)
+        : await idempotency.commit(once, now, work, size);
+    counters.notePublished(drafts, publications, this.#engine.clock.now());
     return publications;
   }
 
@@ -95,47 +112,165 @@ export class SqliteEvents implements EventStore {
   }
 }
 
-/** A new round for what failed: same event, same bytes, a fresh ladder. */
-class Replay {
-  readonly #index: EndpointIndex;
-  readonly #select: Statement<[number], { endpoint: number; status: number }>;
-  readonly #restart: Statement<[number, number, number, number]>;
-
-  constructor(db: Database, index: EndpointIndex) {
-    this.#index = index;
-    this.#select = db.prepare("SELECT endpoint, status FROM delivery WHERE event = ? ORDER BY endpoint");
-    this.#restart = db.prepare(
-      `UPDATE delivery SET status = ${WAITING}, round = round + 1, retry = 0, trigger = ?, due_at = ?
-       WHERE event = ? AND endpoint = ?`,
-    );
-  }
-
-  replay(event: FoundEvent, scope: ReplayScope, now: number): Replayed {
-    if (event.erased) return { result: "gone" };
-    const waiting: Waiting[] = [];
-    const left: LeftAlone[] = [];
-    for (const { endpoint: number, status } of this.#select.all(event.key)) {
-      if (status !== FAILED && !(scope.force === true && status === DELIVERED)) continue;
-      const endpoint = this.#index.byNumber(number);
-      if (scope.endpoint !== undefined && scope.endpoint !== endpoint.id) continue;
-      // While what it was owed is being cancelled, a new round would be cancelled too.
-      if (endpoint.deleted || !endpoint.enabled || endpoint.cancelTo !== null) {
-        const reason = endpoint.deleted ? "endpoint_deleted" : "endpoint_disabled";
-        left.push({ delivery: deliveryId(event.id, number), endpoint: endpoint.id, reason });
-        continue;
-      }
-      // A test stays one attempt.
-      this.#restart.run(triggerCode(event.test ? "test" : "replay"), now, event.key, number);
-      waiting.push({ endpoint: endpoint.id, event: event.id, dueAt: now });
-    }
-    if (waiting.length > 0) return { result: "replayed", waiting, left };
-    return left.length > 0 ? { result: "endpoint_disabled", left } : { result: "not_failed" };
-  }
-}
-
 function fanOutTooLarge(deliveries: number): WebhookdError {
   const detail = `these events would make ${deliveries} deliveries, but one publish may make at most ${MAX_FAN_OUT}; send smaller batches`;
   return new WebhookdError("validation_failed", detail, {
     errors: [{ pointer: "/events", code: "fan_out_too_large", detail }],
   });
+}
+
+type EventRow = [
+  key: number,
+  random: string,
+  tenant: number,
+  type: number,
+  createdAt: number,
+  test: number,
+  unmatched: number,
+  trace: string | null,
+  bodyHash: Uint8Array,
+  body: Uint8Array,
+];
+
+type DeliveryRow = [event: number, endpoint: number, status: number, trigger: number, dueAt: number];
+
+/** An event, and what it is owed to, in one transaction. */
+class Publish {
+  readonly #index: EndpointIndex;
+  readonly #idempotency: IdempotencyKeys;
+  /** Null where no limit is set. */
+  readonly #pending: Pending | null;
+  readonly #manual: ManualAttempts;
+  readonly #keys: EventKeys;
+  readonly #random: RandomChars;
+  readonly #insertEvent: Statement<EventRow>;
+  readonly #insertDelivery: Statement<DeliveryRow>;
+
+  constructor({ db, random }: Engine, parts: Parts) {
+    this.#index = parts.index;
+    this.#idempotency = parts.idempotency;
+    this.#pending = parts.maxPendingPerTenant > 0 ? new Pending(db, parts.maxPendingPerTenant) : null;
+    this.#manual = parts.manual;
+    this.#keys = new EventKeys(db.prepare<[], number | null>("SELECT max(key) FROM event").pluck().get() ?? 0);
+    this.#random = new RandomChars(random);
+    this.#insertEvent = db.prepare(
+      `INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, trace, body_hash, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#insertDelivery = db.prepare(
+      `INSERT INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at)
+       VALUES (?, ?, ?, 0, 1, 0, ?, ?)`,
+    );
+  }
+
+  /** A refusal is answered, not thrown: it must not undo the work of others in the transaction. */
+  publish(drafts: readonly EventDraft[], now: number, hasRoom: HasRoom): Publication[] | WebhookdError {
+    const repeats = drafts.some(isKeyed) ? this.#idempotency.repeats(drafts, now) : null;
+    if (repeats instanceof WebhookdError) return repeats;
+    const refusal = this.#pending === null ? null : this.#tooMany(this.#pending, drafts, repeats);
+    if (refusal !== null) return refusal;
+    if (repeats === null) return drafts.map((draft) => this.#publish(draft, now, hasRoom));
+    const publications: Publication[] = [];
+    for (const [at, draft] of drafts.entries()) {
+      const repeated = repeats[at] ?? null;
+      if (repeated === null) {
+        const publication = this.#publish(draft, now, hasRoom);
+        this.#idempotency.published(draft, publication);
+        publications.push(publication);
+      } else if (typeof repeated === "number") {
+        publications.push({ ...publications[repeated]!, fresh: [], waiting: [], duplicate: true });
+      } else {
+        publications.push(repeated);
+      }
+    }
+    return publications;
+  }
+
+  /** Tests are one delivery each, and somebody waits for them. */
+  #tooMany(pending: Pending, drafts: readonly EventDraft[], repeats: Repeated[] | null): WebhookdError | null {
+    const added = new Map<number, number>();
+    for (const [at, { tenant, type, testFor }] of drafts.entries()) {
+      if (testFor !== undefined || (repeats?.[at] ?? null) !== null) continue;
+      const route = this.#index.route(tenant, type);
+      added.set(route.tenant, (added.get(route.tenant) ?? 0) + this.#recipients(route, undefined).length);
+    }
+    for (const [tenant, deliveries] of added) {
+      const refusal = pending.refusal(tenant, deliveries);
+      if (refusal !== null) return refusal;
+    }
+    return null;
+  }
+
+  #publish(draft: EventDraft, now: number, hasRoom: HasRoom): Publication {
+    const { type, createdAt, testFor, trace } = draft;
+    const route = this.#index.route(draft.tenant, type);
+    const endpoints = this.#recipients(route, testFor);
+    const key = this.#keys.next(now);
+    const random = this.#random.next();
+    const event = eventId(key, random);
+    const body = envelope(event, type, createdAt, draft.data);
+    const test = testFor !== undefined;
+    const unmatched = endpoints.length === 0;
+    const [tenant, typeNumber, testing, lost] = [route.tenant, route.type, test ? 1 : 0, unmatched ? 1 : 0];
+    this.#insertEvent.run(
+      key,
+      random,
+      tenant,
+      typeNumber,
+      createdAt,
+      testing,
+      lost,
+      traceText(trace),
+      bodyHash(body),
+      body,
+    );
+    const fresh: Claim[] = [];
+    const waiting: Waiting[] = [];
+    const trigger: Trigger = test ? "test" : "ladder";
+    for (const endpoint of endpoints) {
+      // Someone waits for a test's answer, and a disabled endpoint's queue is not read.
+      const isFresh = test || (endpoint.enabled && hasRoom(endpoint.id));
+      this.#insertDelivery.run(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
+      // After a crash nobody would read it there either: as an attempt that was asked for it is made all the same.
+      if (test && !endpoint.enabled) this.#manual.owe(key, endpoint.number, true);
+      if (isFresh) fresh.push(firstClaim(event, endpoint, body, trigger, now, trace));
+      else waiting.push({ endpoint: endpoint.id, event, dueAt: now });
+    }
+    return { id: event, type, createdAt, deliveries: endpoints.length, fresh, waiting, duplicate: false };
+  }
+
+  #recipients(route: Route, testFor: string | undefined): readonly EndpointEntry[] {
+    if (testFor !== undefined) {
+      const endpoint = this.#index.byId(testFor);
+      return endpoint === undefined || endpoint.deleted ? [] : [endpoint];
+    }
+    return route.endpoints.filter((endpoint) => endpoint.enabled || endpoint.whenDisabled === "hold");
+  }
+}
+
+function isKeyed({ idempotency }: EventDraft): boolean {
+  return idempotency !== undefined;
+}
+
+function firstClaim(
+  event: string,
+  endpoint: EndpointEntry,
+  body: Buffer,
+  trigger: Trigger,
+  now: number,
+  trace: TraceContext | undefined,
+): Claim {
+  return {
+    event,
+    delivery: deliveryId(event, endpoint.number),
+    endpoint: endpoint.id,
+    body,
+    trace,
+    number: 1,
+    round: 1,
+    retry: 0,
+    trigger,
+    dueAt: now,
+    fresh: true,
+  };
 }

@@ -5,10 +5,8 @@ import { dataOf } from "../../../domain/events/event.ts";
 import type { EventQuery, EventSummary, EventView } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import type { Deliveries, DeliveryRow } from "../deliveries/deliveries.ts";
-import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import { shownStatus } from "../numbers/endpoint-index.ts";
-import { eventId, instantOf, keysWithin, parseEventId } from "../numbers/ids.ts";
-import type { Interned } from "../numbers/interned.ts";
+import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
+import { eventId, instantOf, keysWithin, parseEventId, type Interned } from "../numbers/codes.ts";
 import { merged, type Looked, type Walk } from "../engine/page.ts";
 import { direction, isOneOf, seeksResult, severalOf, type Source, type Sources } from "../attempts/sources.ts";
 

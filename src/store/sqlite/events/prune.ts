@@ -1,8 +1,7 @@
 /** Events that are over and old go, with all that belongs to them, some rows at a time. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Pruned, PruneRules } from "../../store.ts";
-import { FAILED, WAITING } from "../numbers/codes.ts";
-import { firstKeyAt, instantOf } from "../numbers/ids.ts";
+import { FAILED, WAITING, firstKeyAt, instantOf } from "../numbers/codes.ts";
 import { LateAttempts } from "../attempts/attempts.ts";
 
 /** Most events have a delivery and an attempt: more of them would be read and left for the next step. */

@@ -3,10 +3,8 @@ import type { Database, Statement } from "better-sqlite3";
 import { statusesOf } from "../../../domain/deliveries/job.ts";
 import type { JobSet, LeftAlone } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
-import { FAILED, FRESH, WAITING } from "../numbers/codes.ts";
+import { FAILED, FRESH, WAITING, keysWithin, parseEventId, type Interned } from "../numbers/codes.ts";
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
-import { keysWithin, parseEventId } from "../numbers/ids.ts";
-import type { Interned } from "../numbers/interned.ts";
 import { seeksResult } from "../attempts/sources.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 

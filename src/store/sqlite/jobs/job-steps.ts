@@ -10,11 +10,10 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Claim, JobPace } from "../../../domain/deliveries/delivery.ts";
 import { statusesOf, type JobFilter } from "../../../domain/deliveries/job.ts";
 import type { EndedAttempt, EventDelivery, JobStep, JobTake, Recorded, Waiting } from "../../store.ts";
-import { CANCELLED, FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
+import { CANCELLED, FRESH, triggerCode, WAITING, deliveryId, eventId, keyOf } from "../numbers/codes.ts";
 import { shownStatus, type EndpointEntry, type EndpointIndex } from "../numbers/endpoint-index.ts";
-import { deliveryId, eventId, keyOf } from "../numbers/ids.ts";
 import type { JobRow } from "./job-rows.ts";
-import type { ManualAttempts } from "../claims/manual-attempts.ts";
+import type { ManualAttempts } from "../claims/marks.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 
 interface Parts {

@@ -20,7 +20,7 @@ import type { Attempts } from "../attempts/attempts.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import type { Interned } from "../numbers/interned.ts";
+import type { Interned } from "../numbers/codes.ts";
 import { JobRows, OldJobs } from "./job-rows.ts";
 import { JobSelection, type Selected, type Selection } from "./job-selection.ts";
 import type { JobSteps } from "./job-steps.ts";

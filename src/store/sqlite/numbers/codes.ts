@@ -1,9 +1,135 @@
-/** How rows hold words, traces and the hash of bytes. The order of the words is on disk: only ever add at the end. */
+/** What stands for ids, words and names in rows. */
+import { decodeBase32, encodeBase32, isId } from "../../../domain/id.ts";
 import { hash } from "node:crypto";
 import type { Outcome, Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { DeliveryStatus } from "../../../domain/deliveries/delivery.ts";
 import type { TraceContext } from "../../../domain/events/event.ts";
+import type { Database, Statement } from "better-sqlite3";
 
+/**
+ * Keys of events and the public ids made of them: 26 characters, of which the first 11 are an integer that sorts in
+ * commit order and the last ones are random, so that an id cannot be guessed from another.
+ *
+ *   evt_ 11 key · 15 random          dlv_ 11 key · 6 endpoint · 9 of the event's random
+ *                                    att_ 11 key · 5 endpoint · 3 number · 7 of the event's random
+ */
+
+/** 42 bits of milliseconds (until 2109), 11 bits of counter. */
+const KEYS_PER_MS = 2048;
+const KEY_END = 4 + 11;
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+const RANDOM_CHARS = 15;
+const POOLED_IDS = 256;
+/** Three characters of an attempt id hold the number, which a few thousand replays of one delivery could pass. */
+const ATTEMPT_NUMBERS = 32 ** 3;
+
+export class EventKeys {
+  #last: number;
+
+  constructor(last: number) {
+    this.#last = last;
+  }
+
+  /** Never goes back, whatever the clock does. */
+  next(now: number): number {
+    this.#last = Math.max(this.#last + 1, firstKeyAt(now));
+    return this.#last;
+  }
+}
+
+/** The lowest key of that millisecond. */
+export function firstKeyAt(instant: number): number {
+  return Math.floor(instant) * KEYS_PER_MS;
+}
+
+/** Between which keys, exclusive, the events of the period lie. */
+export function keysWithin({ since, until }: { since?: number; until?: number }): { low: number; high: number } {
+  return {
+    low: since === undefined ? -1 : firstKeyAt(since) - 1,
+    high: until === undefined ? Number.MAX_SAFE_INTEGER : firstKeyAt(until),
+  };
+}
+
+export function instantOf(key: number): number {
+  return Math.floor(key / KEYS_PER_MS);
+}
+
+/** Random characters for event ids; asks the system for many at once, because each call costs a few microseconds. */
+export class RandomChars {
+  readonly #random: (bytes: number) => Uint8Array;
+  #pool: Uint8Array = new Uint8Array(0);
+  #used = 0;
+
+  constructor(random: (bytes: number) => Uint8Array) {
+    this.#random = random;
+  }
+
+  next(): string {
+    if (this.#used === this.#pool.length) {
+      this.#pool = this.#random(RANDOM_CHARS * POOLED_IDS);
+      this.#used = 0;
+    }
+    let text = "";
+    for (const end = this.#used + RANDOM_CHARS; this.#used < end; this.#used++) {
+      text += ALPHABET[this.#pool[this.#used]! & 31];
+    }
+    return text;
+  }
+}
+
+export function eventId(key: number, random: string): string {
+  return `evt_${encodeBase32(key, 11)}${random}`;
+}
+
+export function deliveryId(event: string, endpoint: number): string {
+  return `dlv_${event.slice(4, KEY_END)}${encodeBase32(endpoint, 6)}${event.slice(KEY_END, KEY_END + 9)}`;
+}
+
+export function attemptId(event: string, endpoint: number, number: number): string {
+  const place = encodeBase32(endpoint, 5) + encodeBase32(number % ATTEMPT_NUMBERS, 3);
+  return `att_${event.slice(4, KEY_END)}${place}${event.slice(KEY_END, KEY_END + 7)}`;
+}
+
+/** Null for what is no event id. The random part must still be compared with the row's. */
+export function parseEventId(id: string): { readonly key: number; readonly random: string } | null {
+  if (!isId("evt", id)) return null;
+  const key = decodeBase32(id.slice(4, KEY_END));
+  return key === null ? null : { key, random: id.slice(KEY_END) };
+}
+
+/** `check` must be the beginning of the event's random part. */
+export function parseDeliveryId(
+  id: string,
+): { readonly event: number; readonly endpoint: number; readonly check: string } | null {
+  if (!isId("dlv", id)) return null;
+  const event = decodeBase32(id.slice(4, KEY_END));
+  const endpoint = decodeBase32(id.slice(KEY_END, KEY_END + 6))!;
+  return event === null ? null : { event, endpoint, check: id.slice(KEY_END + 6) };
+}
+
+export function parseAttemptId(
+  id: string,
+): { readonly event: number; readonly endpoint: number; readonly number: number; readonly check: string } | null {
+  if (!isId("att", id)) return null;
+  const event = decodeBase32(id.slice(4, KEY_END));
+  const endpoint = decodeBase32(id.slice(KEY_END, KEY_END + 5))!;
+  const number = decodeBase32(id.slice(KEY_END + 5, KEY_END + 8))!;
+  return event === null ? null : { event, endpoint, number, check: id.slice(KEY_END + 8) };
+}
+
+/** The key of an id we made ourselves. */
+export function keyOf(event: string): number {
+  const key = decodeBase32(event.slice(4, KEY_END));
+  if (key === null) throw new Error(`not an event id: ${event}`);
+  return key;
+}
+
+/** Where a position's event stands among the keys: ids sort as text, and so do "" before and "~" after all of them. */
+export function positionKey(event: string): number {
+  return parseEventId(event)?.key ?? (event < "evt_" ? -1 : Number.MAX_SAFE_INTEGER);
+}
+
+/* The order of the words is on disk: only ever add at the end. */
 export const FRESH = 0;
 export const WAITING = 1;
 export const DELIVERED = 2;
@@ -37,4 +163,65 @@ export function traceOf(text: string | null): TraceContext | undefined {
 export function bodyHash(body: Uint8Array): Buffer {
   // As a Buffer, each would be an allocation of its own outside the heap, and cost half as much again.
   return Buffer.from(hash("sha256", body, "binary"), "binary");
+}
+
+/** Publishers may name as many tenants as they like; past this many the memory of them starts anew. */
+const MAX_REMEMBERED = 50_000;
+
+/** A table of names that rows refer to by number. What it remembers must be forgotten when a transaction is undone. */
+export class Interned {
+  readonly #select: Statement<[string], number>;
+  readonly #insert: Statement<[string]>;
+  readonly #selectName: Statement<[number], string>;
+  readonly #numbers = new Map<string, number>();
+  readonly #names = new Map<number, string>();
+
+  constructor(db: Database, table: "tenant" | "event_type" | "url") {
+    this.#select = db.prepare<[string], number>(`SELECT num FROM ${table} WHERE name = ?`).pluck();
+    this.#insert = db.prepare(`INSERT INTO ${table} (name) VALUES (?)`);
+    this.#selectName = db.prepare<[number], string>(`SELECT name FROM ${table} WHERE num = ?`).pluck();
+  }
+
+  /** The number of the name, made if there is none; only inside a transaction. */
+  number(name: string): number {
+    return this.find(name) ?? this.#remember(name, Number(this.#insert.run(name).lastInsertRowid));
+  }
+
+  find(name: string): number | undefined {
+    const known = this.#numbers.get(name);
+    if (known !== undefined) return known;
+    const stored = this.#select.get(name);
+    return stored === undefined ? undefined : this.#remember(name, stored);
+  }
+
+  /** The numbers of those names that there are. */
+  findSome(names: readonly string[]): Set<number> {
+    return new Set(names.map((name) => this.find(name)).filter((number) => number !== undefined));
+  }
+
+  name(number: number): string {
+    const name = this.nameIfAny(number);
+    if (name === undefined) throw new Error(`no name has the number ${number}`);
+    return name;
+  }
+
+  nameIfAny(number: number): string | undefined {
+    const known = this.#names.get(number);
+    if (known !== undefined) return known;
+    const name = this.#selectName.get(number);
+    if (name !== undefined) this.#remember(name, number);
+    return name;
+  }
+
+  forget(): void {
+    this.#numbers.clear();
+    this.#names.clear();
+  }
+
+  #remember(name: string, number: number): number {
+    if (this.#numbers.size >= MAX_REMEMBERED) this.forget();
+    this.#numbers.set(name, number);
+    this.#names.set(number, name);
+    return number;
+  }
 }

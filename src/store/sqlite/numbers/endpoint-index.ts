@@ -1,8 +1,7 @@
 /** What the way of an event needs to know of endpoints at every step, kept in memory so that no event asks the disk. */
 import type { Database, Statement } from "better-sqlite3";
 import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
-import { FRESH, statusOf, triggerOf } from "./codes.ts";
-import type { Interned } from "./interned.ts";
+import { FRESH, statusOf, triggerOf, type Interned } from "./codes.ts";
 
 export interface EndpointEntry {
   readonly number: number;

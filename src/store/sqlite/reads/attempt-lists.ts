@@ -3,10 +3,9 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Attempt, EndpointAttemptQuery, PageQuery } from "../../store.ts";
 import { AttemptsByTime, placeOf, type ListedRow } from "../attempts/attempts-by-time.ts";
 import { matches, type AttemptRow, type Attempts } from "../attempts/attempts.ts";
-import { outcomeCode, triggerCode } from "../numbers/codes.ts";
+import { outcomeCode, triggerCode, eventId, keysWithin, parseAttemptId } from "../numbers/codes.ts";
 import type { Deliveries, FoundDelivery } from "../deliveries/deliveries.ts";
 import type { FoundEvent } from "../events/events.ts";
-import { eventId, keysWithin, parseAttemptId } from "../numbers/ids.ts";
 import type { Walk } from "../engine/page.ts";
 import { beyond, beyondAcross, FAILURES_OF_ENDPOINT, seeksFailure, type Order } from "../attempts/sources.ts";
 

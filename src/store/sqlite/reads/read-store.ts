@@ -21,7 +21,7 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Walk } from "../engine/page.ts";
 import type { Events } from "../events/events.ts";
-import type { Interned } from "../numbers/interned.ts";
+import type { Interned } from "../numbers/codes.ts";
 import { AttemptLists } from "./attempt-lists.ts";
 
 interface Parts {

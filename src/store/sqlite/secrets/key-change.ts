@@ -16,11 +16,10 @@ import {
 import { dirname, join } from "node:path";
 import { syncDirectory, writeDurably } from "../../files/durable-file.ts";
 import { StoreRefused } from "../../files/refused.ts";
-import { readSecretKey, writeSecretKey } from "../../files/secret-key.ts";
+import { readSecretKey, writeSecretKey } from "../../files/key-files.ts";
 import { Box } from "../engine/box.ts";
 import { Meta } from "../engine/meta.ts";
-import { openingRefusal } from "../engine/open-database.ts";
-import { openFile, type NativeBinding } from "../engine/open-file.ts";
+import { openingRefusal, openFile, type NativeBinding } from "../engine/open-database.ts";
 
 export interface KeyPlace {
   readonly dir: string;

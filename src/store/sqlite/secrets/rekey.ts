@@ -7,10 +7,10 @@ import { existsSync } from "node:fs";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { finishKeyChange, isKeyOf, requireWithin, requireWritable, stageKey, type KeyPlace } from "./key-change.ts";
 import { StoreRefused } from "../../files/refused.ts";
-import { readSecretKey } from "../../files/secret-key.ts";
+import { readSecretKey } from "../../files/key-files.ts";
 import type { Rekeyed } from "../../store.ts";
 import type { Engine } from "../engine/engine.ts";
-import { Resealing } from "./resealing.ts";
+import { Resealing } from "./sealed-rows.ts";
 
 export class Rekey {
   readonly #engine: Engine;

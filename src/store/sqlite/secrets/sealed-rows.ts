@@ -1,8 +1,9 @@
-/** All that is sealed in a store, where its key is lost. Inside a transaction. */
+/** All that is sealed in a store: given anew where its key is lost, and sealed anew with another key. */
 import type { Database, Statement } from "better-sqlite3";
 import { ALERT_TENANT } from "../../../domain/alert.ts";
 import type { Box } from "../engine/box.ts";
-import { headersPlace, secretPlace, stringsOf } from "../endpoints/endpoint-row.ts";
+import { headersPlace, secretPlace, stringsOf, nextSecretPlace } from "../endpoints/endpoint-row.ts";
+import { Meta } from "../engine/meta.ts";
 
 interface Row {
   readonly number: number;
@@ -74,4 +75,102 @@ export class SealedRows {
       this.#set.run(box.seal(newSecret(), secretPlace(row.id)), null, headers, row.number);
     }
   }
+}
+
+interface Sealed {
+  readonly secret: string;
+  readonly next_secret: string | null;
+  readonly headers: string;
+}
+
+interface SealedRow extends Sealed {
+  readonly number: number;
+  readonly id: string;
+}
+
+interface Anew extends Sealed {
+  readonly from: Sealed;
+  readonly isWhole: boolean;
+}
+
+export interface Resealed {
+  readonly resealed: number;
+  /** Endpoints of which something did not open before either. */
+  readonly damaged: readonly string[];
+}
+
+/** Some 5 ms each. */
+const STEP = 16;
+
+/**
+ * All that is sealed in a store, sealed anew with another key. To open and seal is what takes time, and goes before the
+ * transaction in steps; within it what changed since is sealed again, and all is written.
+ */
+export class Resealing {
+  readonly #db: Database;
+  readonly #from: Box;
+  readonly #to: Box;
+  readonly #select: Statement<[number, number], SealedRow>;
+  readonly #set: Statement<[string, string | null, string, number]>;
+  /** By the endpoint's number. */
+  readonly #anew = new Map<number, Anew>();
+  #last = 0;
+
+  constructor(db: Database, from: Box, to: Box) {
+    this.#db = db;
+    this.#from = from;
+    this.#to = to;
+    this.#select = db.prepare(
+      `SELECT number, id, secret, next_secret, headers FROM endpoint
+       WHERE deleted_at IS NULL AND number > ? ORDER BY number LIMIT ?`,
+    );
+    this.#set = db.prepare("UPDATE endpoint SET secret = ?, next_secret = ?, headers = ? WHERE number = ?");
+  }
+
+  /** Seals some more, which nothing sees yet; false when there are none. */
+  step(): boolean {
+    const rows = this.#select.all(this.#last, STEP);
+    for (const row of rows) this.#anew.set(row.number, this.#seal(row));
+    this.#last = rows.at(-1)?.number ?? this.#last;
+    return rows.length > 0;
+  }
+
+  /** Inside a transaction: from its commit on the other key is the store's. */
+  write(): Resealed {
+    const damaged: string[] = [];
+    const rows = this.#select.all(0, -1);
+    for (const row of rows) {
+      const before = this.#anew.get(row.number);
+      const anew = before !== undefined && isSame(before.from, row) ? before : this.#seal(row);
+      this.#set.run(anew.secret, anew.next_secret, anew.headers, row.number);
+      if (!anew.isWhole) damaged.push(row.id);
+    }
+    const meta = new Meta(this.#db);
+    meta.setKey(this.#to);
+    meta.keepMarks(this.#to);
+    return { resealed: rows.length, damaged };
+  }
+
+  /** Throws unless all of it opens then; what did not open before stays as it is. */
+  #seal(row: SealedRow): Anew {
+    let isWhole = true;
+    const again = (sealed: string, place: string) => {
+      const text = this.#from.open(sealed, place);
+      if (text === null) {
+        isWhole = false;
+        return sealed;
+      }
+      const anew = this.#to.seal(text, place);
+      if (this.#to.open(anew, place) !== text) throw new Error(`${place} was not sealed anew`);
+      return anew;
+    };
+    const secret = again(row.secret, secretPlace(row.id));
+    const next_secret = row.next_secret === null ? null : again(row.next_secret, nextSecretPlace(row.id));
+    const headers = again(row.headers, headersPlace(row.id));
+    return { secret, next_secret, headers, from: row, isWhole };
+  }
+}
+
+function isSame(one: Sealed, other: Sealed): boolean {
+  return one.secret === other.secret && one.next_secret === other.next_secret && one.headers === other.headers;
 }

@@ -12,7 +12,7 @@ import type { Engine } from "../engine/engine.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { nextSecretPlace, secretOf, secretPlace } from "../endpoints/endpoint-row.ts";
-import type { Interned } from "../numbers/interned.ts";
+import type { Interned } from "../numbers/codes.ts";
 
 interface Row {
   readonly id: string;

@@ -3,10 +3,12 @@
  * does no harm: what an undone transaction had written is written again.
  */
 import type { Database, Statement } from "better-sqlite3";
-import type { AttemptError } from "../../../domain/deliveries/attempt.ts";
 import { marksOf, Tally } from "../../../domain/tally.ts";
-import type { Counted, EndedAttempt, Recorded } from "../../store.ts";
+import type { EventDraft } from "../../../domain/events/event.ts";
+import type { Counted, EndedAttempt, Publication, Recorded } from "../../store.ts";
 import { CHUNK } from "../engine/group-commit.ts";
+import type { Interned } from "../numbers/codes.ts";
+import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 
 export const MINUTE_MS = 60_000;
 const SECOND_MS = 1000;
@@ -51,8 +53,14 @@ interface Row {
   dirty: boolean;
 }
 
+interface Parts {
+  readonly index: EndpointIndex;
+  readonly tenants: Interned;
+}
+
 export class Counters {
   readonly sinceStart = new Counts();
+  readonly #parts: Parts;
   readonly #select: Statement<[number, Subject], StoredCounts>;
   readonly #upsert: Statement<[number, Subject, string, string | null]>;
   readonly #prune: Statement<[number]>;
@@ -65,7 +73,8 @@ export class Counters {
   #written: Row[] = [];
   #second = Number.NaN;
 
-  constructor(db: Database) {
+  constructor(db: Database, parts: Parts) {
+    this.#parts = parts;
     this.#select = db.prepare("SELECT attempts, published FROM counter WHERE minute = ? AND subject = ?");
     this.#upsert = db.prepare(
       "INSERT OR REPLACE INTO counter (minute, subject, attempts, published) VALUES (?, ?, ?, ?)",
@@ -73,23 +82,47 @@ export class Counters {
     this.#prune = db.prepare(`DELETE FROM counter WHERE minute < ? LIMIT ${CHUNK}`);
   }
 
-  attempt(ended: EndedAttempt, { result }: Recorded, subjects: readonly Subject[], now: number): void {
-    const { status } = ended.verdict;
-    const ends = result === "applied" && (status === "delivered" || status === "failed") ? status : null;
-    const marks = marksOf(ended, ends);
-    this.sinceStart.attempts.attempt(marks);
-    for (const subject of subjects) this.#row(subject, now).attempts.attempt(marks);
+  // --- after the commit of what they count ---
+
+  noteAttempts(attempts: readonly EndedAttempt[], recorded: readonly Recorded[], now: number): void {
+    const { index } = this.#parts;
+    attempts.forEach((attempt, at) => {
+      const endpoint = index.byId(attempt.claim.endpoint);
+      if (endpoint === undefined || attempt.claim.trigger === "test") return;
+      this.#attempt(attempt, recorded[at]!, [endpoint.number, -endpoint.tenant, EVERYTHING], now);
+    });
   }
 
-  failedUnsent(error: AttemptError, subjects: readonly Subject[], now: number): void {
-    this.sinceStart.attempts.failedUnsent(error);
-    for (const subject of subjects) this.#row(subject, now).attempts.failedUnsent(error);
+  /** Held for too long: deliveries that failed, by the numbers of their endpoints. */
+  noteExpired(endpoints: readonly number[], now: number): void {
+    const { index } = this.#parts;
+    for (const number of endpoints) {
+      this.sinceStart.attempts.failedUnsent("held_expired");
+      for (const subject of [number, -index.byNumber(number).tenant, EVERYTHING]) {
+        this.#row(subject, now).attempts.failedUnsent("held_expired");
+      }
+    }
+  }
+
+  notePublished(drafts: readonly EventDraft[], publications: readonly Publication[], now: number): void {
+    const { tenants } = this.#parts;
+    // A batch is mostly of one tenant and type: it is counted in one go.
+    for (let at = 0; at < drafts.length;) {
+      const { tenant, type } = drafts[at]!;
+      let events = 0;
+      for (; at < drafts.length && drafts[at]!.tenant === tenant && drafts[at]!.type === type; at++) {
+        if (drafts[at]!.testFor === undefined && !publications[at]!.duplicate) events++;
+      }
+      if (events > 0) this.published(type, events, [-tenants.find(tenant)!, EVERYTHING], now);
+    }
   }
 
   published(type: string, events: number, subjects: readonly Subject[], now: number): void {
     this.sinceStart.publish(type, events);
     for (const subject of subjects) this.#row(subject, now).publish(type, events);
   }
+
+  // --- their rows ---
 
   /** Whether a commit would write something now. */
   isDue(now: number): boolean {
@@ -139,6 +172,14 @@ export class Counters {
   /** Inside a transaction; how many, at most 500. */
   prune(before: number): number {
     return this.#prune.run(Math.floor(before / MINUTE_MS)).changes;
+  }
+
+  #attempt(ended: EndedAttempt, { result }: Recorded, subjects: readonly Subject[], now: number): void {
+    const { status } = ended.verdict;
+    const ends = result === "applied" && (status === "delivered" || status === "failed") ? status : null;
+    const marks = marksOf(ended, ends);
+    this.sinceStart.attempts.attempt(marks);
+    for (const subject of subjects) this.#row(subject, now).attempts.attempt(marks);
   }
 
   #row(subject: Subject, now: number): Counts {

@@ -3,11 +3,18 @@ import type { Statement } from "better-sqlite3";
 import type { AttemptError } from "../../../domain/deliveries/attempt.ts";
 import { FailureGroups } from "../../../domain/deliveries/failure.ts";
 import type { FailureQuery, FailureReport } from "../../store.ts";
-import { FAILED, outcomeCode, WAITING } from "../numbers/codes.ts";
+import {
+  FAILED,
+  outcomeCode,
+  WAITING,
+  attemptId,
+  eventId,
+  firstKeyAt,
+  instantOf,
+  type Interned,
+} from "../numbers/codes.ts";
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
-import { attemptId, eventId, firstKeyAt, instantOf } from "../numbers/ids.ts";
-import type { Interned } from "../numbers/interned.ts";
 import type { Engine } from "../engine/engine.ts";
 
 /** Deliveries looked at in one turn, and in all; passing by one that is another tenant's counts a tenth. */

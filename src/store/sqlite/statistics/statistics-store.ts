@@ -1,29 +1,27 @@
 /** What was counted, what there is, and what does not arrive. */
-import type { EventDraft } from "../../../domain/events/event.ts";
 import type {
   CensusStep,
-  EndedAttempt,
   FailingEndpoint,
   FailureQuery,
   FailureReport,
-  Publication,
-  Recorded,
   SinceStart,
   StatisticsStore,
   Stats,
   StatsQuery,
+  Census as Numbers,
 } from "../../store.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Health } from "../endpoints/health.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import type { Interned } from "../numbers/interned.ts";
-import { Census } from "./census.ts";
+import { FAILED, FRESH, triggerCode, WAITING, type Interned } from "../numbers/codes.ts";
 import { Counters, Counts, EVERYTHING, MINUTE_MS, type Subject } from "./counters.ts";
 import { Failures } from "./failures.ts";
+import type { Database, Statement } from "better-sqlite3";
 
 interface Parts {
+  readonly counters: Counters;
   readonly endpoints: Endpoints;
   readonly health: Health;
   readonly index: EndpointIndex;
@@ -33,15 +31,12 @@ interface Parts {
 export class SqliteStatistics implements StatisticsStore {
   readonly #engine: Engine;
   readonly #parts: Parts;
-  readonly #counters: Counters;
   readonly #census: Census;
   readonly #failures: Failures;
 
   constructor(engine: Engine, parts: Parts) {
     this.#engine = engine;
     this.#parts = parts;
-    const counters = (this.#counters = engine.mirror(new Counters(engine.db)));
-    engine.atBegin(() => counters.write(engine.clock.now()));
     this.#census = new Census(engine.db, parts.index);
     this.#failures = new Failures(engine, parts);
   }
@@ -52,19 +47,19 @@ export class SqliteStatistics implements StatisticsStore {
   }
 
   async sinceStart(): Promise<SinceStart> {
-    const { attempts, published } = this.#counters.sinceStart;
+    const { attempts, published } = this.#parts.counters.sinceStart;
     return { attempts, published, commitTimes: this.#engine.commit.times };
   }
 
   async save(): Promise<void> {
     const { commit, clock } = this.#engine;
     // Each transaction begins with it.
-    if (this.#counters.isDue(clock.now()))
+    if (this.#parts.counters.isDue(clock.now()))
       await commit.run(() => undefined, { events: 0, deliveries: 0, patient: true });
   }
 
   async prune(before: number): Promise<number> {
-    return this.#engine.commit.run(() => this.#counters.prune(before), CHUNK_SIZE);
+    return this.#engine.commit.run(() => this.#parts.counters.prune(before), CHUNK_SIZE);
   }
 
   async census(from: string | null): Promise<CensusStep> {
@@ -89,45 +84,8 @@ export class SqliteStatistics implements StatisticsStore {
 
   /** All that was counted, with the last commit. */
   close(): void {
-    this.#engine.commit.run(() => this.#counters.writeAll()).catch(() => {});
+    this.#engine.commit.run(() => this.#parts.counters.writeAll()).catch(() => {});
   }
-
-  // --- after the commit of what they count ---
-
-  noteAttempts(attempts: readonly EndedAttempt[], recorded: readonly Recorded[]): void {
-    const { index } = this.#parts;
-    const now = this.#engine.clock.now();
-    attempts.forEach((attempt, at) => {
-      const endpoint = index.byId(attempt.claim.endpoint);
-      if (endpoint === undefined || attempt.claim.trigger === "test") return;
-      this.#counters.attempt(attempt, recorded[at]!, [endpoint.number, -endpoint.tenant, EVERYTHING], now);
-    });
-  }
-
-  /** Held for too long: deliveries that failed, by the numbers of their endpoints. */
-  noteExpired(endpoints: readonly number[]): void {
-    const { index } = this.#parts;
-    const now = this.#engine.clock.now();
-    for (const number of endpoints) {
-      this.#counters.failedUnsent("held_expired", [number, -index.byNumber(number).tenant, EVERYTHING], now);
-    }
-  }
-
-  notePublished(drafts: readonly EventDraft[], publications: readonly Publication[]): void {
-    const { tenants } = this.#parts;
-    const now = this.#engine.clock.now();
-    // A batch is mostly of one tenant and type: it is counted in one go.
-    for (let at = 0; at < drafts.length;) {
-      const { tenant, type } = drafts[at]!;
-      let events = 0;
-      for (; at < drafts.length && drafts[at]!.tenant === tenant && drafts[at]!.type === type; at++) {
-        if (drafts[at]!.testFor === undefined && !publications[at]!.duplicate) events++;
-      }
-      if (events > 0) this.#counters.published(type, events, [-tenants.find(tenant)!, EVERYTHING], now);
-    }
-  }
-
-  // --- internal ---
 
   #subjectOf({ tenant, endpoint }: StatsQuery): Subject | null {
     const { endpoints, tenants } = this.#parts;
@@ -146,12 +104,80 @@ export class SqliteStatistics implements StatisticsStore {
       if (from > first) await this.#engine.turn();
       const to = Math.min(end, from + CHUNK);
       read(() =>
-        this.#counters.read(subject, from, to, (minute, counts) => {
+        this.#parts.counters.read(subject, from, to, (minute, counts) => {
           total.add(counts);
           series[Math.floor((minute * MINUTE_MS - since) / stepMs)]!.add(counts);
         }),
       );
     }
     return { attempts: total.attempts, published: total.published, series };
+  }
+}
+
+type Counting = { -readonly [K in keyof Numbers]: Numbers[K] };
+
+/** One index to walk: a row's first columns are the keys that it is sorted by. */
+interface Part {
+  readonly keys: number;
+  readonly rows: Statement<number[], number[]>;
+  count(row: readonly number[], counts: Counting): void;
+}
+
+/** What there is of deliveries and endpoints, counted along indexes some rows at a time. */
+export class Census {
+  readonly #parts: readonly Part[];
+
+  constructor(db: Database, index: EndpointIndex) {
+    const part = (keys: number, sql: string, count: Part["count"]): Part => {
+      return { keys, count, rows: db.prepare<number[], number[]>(`${sql} LIMIT ${CHUNK}`).raw() };
+    };
+    const open = (event: number, number: number, counts: Counting) => {
+      const { deleted, enabled, cancelTo } = index.byNumber(number);
+      if (deleted || event <= (cancelTo ?? -1)) return;
+      if (enabled) counts.pending++;
+      else counts.held++;
+    };
+    this.#parts = [
+      part(
+        3,
+        `SELECT endpoint, due_at, event FROM delivery INDEXED BY delivery_waiting
+         WHERE status = ${WAITING} AND (endpoint, due_at, event) > (?, ?, ?) ORDER BY endpoint, due_at, event`,
+        ([endpoint, , event], counts) => open(event!, endpoint!, counts),
+      ),
+      part(
+        2,
+        `SELECT event, endpoint FROM delivery INDEXED BY delivery_fresh
+         WHERE status = ${FRESH} AND (event, endpoint) > (?, ?) ORDER BY event, endpoint`,
+        ([event, endpoint], counts) => open(event!, endpoint!, counts),
+      ),
+      part(
+        2,
+        `SELECT event, endpoint, trigger FROM delivery INDEXED BY delivery_failed
+         WHERE status = ${FAILED} AND (event, endpoint) > (?, ?) ORDER BY event, endpoint`,
+        ([, , trigger], counts) => {
+          if (trigger !== triggerCode("test")) counts.failed++;
+        },
+      ),
+      part(
+        1,
+        "SELECT number, enabled, deleted_at IS NOT NULL FROM endpoint WHERE number > ? ORDER BY number",
+        ([, enabled, deleted], counts) => {
+          if (deleted === 1) return;
+          if (enabled === 1) counts.enabled++;
+          else counts.disabled++;
+        },
+      ),
+    ];
+  }
+
+  step(from: string | null): CensusStep {
+    const [at, ...after] = from === null ? [0] : from.split(",").map(Number);
+    const { keys, rows, count } = this.#parts[at!]!;
+    const found = rows.all(...(after.length > 0 ? after : Array.from({ length: keys }, () => -1)));
+    const counts: Counting = { pending: 0, held: 0, failed: 0, enabled: 0, disabled: 0 };
+    for (const row of found) count(row, counts);
+    const last = found.length < CHUNK ? null : found.at(-1)!.slice(0, keys);
+    if (last !== null) return { ...counts, next: [at, ...last].join(",") };
+    return { ...counts, next: at! + 1 < this.#parts.length ? String(at! + 1) : null };
   }
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { openFile } from "../../../../src/store/sqlite/engine/open-file.ts";
+import { openFile } from "../../../../src/store/sqlite/engine/open-database.ts";
 import { addEndpoint, EVERYTHING, publishOne } from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
 

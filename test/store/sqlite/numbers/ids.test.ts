@@ -13,7 +13,7 @@ import {
   parseEventId,
   positionKey,
   RandomChars,
-} from "../../../../src/store/sqlite/numbers/ids.ts";
+} from "../../../../src/store/sqlite/numbers/codes.ts";
 
 const key = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const endpoint = fc.integer({ min: 1, max: 2 ** 25 - 1 });

@@ -1,6 +1,8 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { Counters, EVERYTHING } from "../../../../src/store/sqlite/statistics/counters.ts";
+import { Interned } from "../../../../src/store/sqlite/numbers/codes.ts";
+import { EndpointIndex } from "../../../../src/store/sqlite/numbers/endpoint-index.ts";
 import { MIGRATIONS } from "../../../../src/store/sqlite/engine/schema.ts";
 
 const SECOND = 1000;
@@ -10,7 +12,9 @@ function open() {
   for (const { sql } of MIGRATIONS) db.exec(sql);
   const rows = db.prepare<[], number>("SELECT count(*) FROM counter").pluck();
   const stored = db.prepare<[], string>("SELECT published FROM counter WHERE subject = 0").pluck();
-  return { db, counters: new Counters(db), rows: () => rows.get()!, stored: () => stored.get() };
+  const tenants = new Interned(db, "tenant");
+  const index = new EndpointIndex(db, tenants, new Interned(db, "event_type"));
+  return { db, counters: new Counters(db, { index, tenants }), rows: () => rows.get()!, stored: () => stored.get() };
 }
 
 it("what an undone transaction had written is written again, and not counted twice", () => {

@@ -1,14 +1,21 @@
-/**
- * Single attempts that were asked for and not made yet. The delivery's own row stays as it is, so a failure has nothing
- * to restore: what is owed beside it is all there is to a request.
- */
+/** What is marked of a delivery beside its row: an attempt that was asked for by hand, and one that careful mode began. */
 import type { Database, Statement } from "better-sqlite3";
-import type { Claim } from "../../../domain/deliveries/delivery.ts";
-import type { AttemptRequest, EventDelivery } from "../../store.ts";
-import { CANCELLED, DELIVERED, FAILED, WAITING } from "../numbers/codes.ts";
-import { claimOf, type ClaimRow } from "./due.ts";
+import type { Claim, Send } from "../../../domain/deliveries/delivery.ts";
+import type { AttemptRequest, EventDelivery, Suspect } from "../../store.ts";
+import {
+  CANCELLED,
+  DELIVERED,
+  FAILED,
+  WAITING,
+  deliveryId,
+  eventId,
+  parseDeliveryId,
+  keyOf,
+} from "../numbers/codes.ts";
+import { claimOf, type ClaimRow, type Due } from "./due.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
-import { deliveryId, eventId, parseDeliveryId } from "../numbers/ids.ts";
+import { storageFull } from "../engine/condition.ts";
+import type { Meta } from "../engine/meta.ts";
 
 interface Row extends Omit<ClaimRow, "due_at"> {
   readonly status: number;
@@ -22,6 +29,10 @@ interface Wanted {
   readonly row: { readonly event: number; readonly endpoint: number; readonly status: number };
 }
 
+/**
+ * Single attempts that were asked for and not made yet. The delivery's own row stays as it is, so a failure has nothing
+ * to restore: what is owed beside it is all there is to a request.
+ */
 export class ManualAttempts {
   readonly #index: EndpointIndex;
   readonly #add: Statement<[number, number, number]>;
@@ -143,4 +154,96 @@ export class ManualAttempts {
 /** Cancelled already, though its row does not say so yet: what was held for the endpoint is rewritten by and by. */
 function isBeingCancelled({ cancelTo }: EndpointEntry, event: number, status: number): boolean {
   return status <= WAITING && event <= (cancelTo ?? -1);
+}
+
+const QUICK_DEATHS = 2;
+
+interface StartedRow {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly interruptions: number;
+}
+
+/**
+ * Careful mode: after deaths of the process in quick succession, deliveries are marked before they are dialled, so that
+ * the next start knows what was on the wire when the process died.
+ */
+export class Started {
+  readonly #meta: Meta;
+  readonly #index: EndpointIndex;
+  readonly #due: Due;
+  readonly #manual: ManualAttempts;
+  readonly #mark: Statement<[number, number]>;
+  readonly #clear: Statement<[number, number]>;
+  readonly #all: Statement<[], StartedRow>;
+  readonly #begin: () => void;
+  #begun = false;
+  /** Whether any delivery may be marked. */
+  #some: boolean;
+  readonly careful: boolean;
+
+  constructor(db: Database, parts: { meta: Meta; index: EndpointIndex; due: Due; manual: ManualAttempts }) {
+    const { meta, index, due, manual } = parts;
+    this.#meta = meta;
+    this.#index = index;
+    this.#due = due;
+    this.#manual = manual;
+    this.#mark = db.prepare(
+      `INSERT INTO started (event, endpoint, interruptions, dialled) VALUES (?, ?, 0, 1)
+       ON CONFLICT DO UPDATE SET dialled = 1`,
+    );
+    this.#clear = db.prepare("DELETE FROM started WHERE event = ? AND endpoint = ?");
+    this.#all = db.prepare("SELECT event, endpoint, interruptions FROM started");
+    // Only those of the last life: others still wait for their turn to be tried alone.
+    const accuse = db.prepare("UPDATE started SET interruptions = interruptions + 1, dialled = 0 WHERE dialled = 1");
+    const any = db.prepare("SELECT 1 FROM started LIMIT 1");
+    // A life that neither lasted nor ended cleanly died young.
+    const deaths = meta.young ? meta.quickDeaths + 1 : 0;
+    this.#begin = db.transaction(() => {
+      meta.beginLife(deaths);
+      accuse.run();
+    }).immediate;
+    this.#some = any.get() !== undefined;
+    this.careful = deaths >= QUICK_DEATHS;
+  }
+
+  /** Writes down that this life began. Not inside a transaction. */
+  begin(): void {
+    if (this.#begun) return;
+    this.#begin();
+    this.#begun = true;
+  }
+
+  /** What was on the wire at a death, and which of it has ended since. */
+  suspects(): { readonly suspects: Suspect[]; readonly ended: (readonly [event: number, endpoint: number])[] } {
+    const suspects: Suspect[] = [];
+    const ended: (readonly [event: number, endpoint: number])[] = [];
+    for (const { event, endpoint, interruptions } of this.#all.all()) {
+      // One that was asked for is tried as such: its delivery need not be due.
+      const claim = this.#manual.claim(event, endpoint) ?? this.#due.claim(event, endpoint);
+      if (claim === null) ended.push([event, endpoint]);
+      else suspects.push({ claim, interruptions });
+    }
+    return { suspects, ended };
+  }
+
+  mark(sends: readonly Send[]): void {
+    // Or it would be taken for one of the last life's.
+    if (!this.#begun) throw storageFull();
+    this.#some = true;
+    for (const { event, endpoint } of sends) {
+      const number = this.#index.byId(endpoint)?.number;
+      if (number !== undefined) this.#mark.run(keyOf(event), number);
+    }
+  }
+
+  /** Its attempt was recorded. */
+  ended(event: number, endpoint: number): void {
+    if (this.#some) this.#clear.run(event, endpoint);
+  }
+
+  /** This life has lasted, or ends cleanly: its death, if any, is no sign of a deadly delivery. */
+  outlive(): void {
+    this.#meta.outlive();
+  }
 }
