@@ -113,7 +113,6 @@ export class SqliteStore implements Store {
     }));
     this.secrets = new SqliteSecrets(engine, { ...names, idempotency });
     const counters = engine.mirror(new Counters(db, names));
-    engine.atBegin(() => counters.write(engine.clock.now()));
     this.statistics = new SqliteStatistics(engine, { ...names, counters, endpoints: rows, health });
     const jobs = engine.mirror(new JobSteps(db, { index, manual }));
     this.jobs = new SqliteJobs(engine, { ...names, attempts, idempotency, steps: jobs });

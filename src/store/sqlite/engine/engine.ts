@@ -30,6 +30,8 @@ const NOTE_EVERY_MS = 1000;
 /** Memory of rows, which is thrown away when a commit is undone. */
 interface Mirror {
   forget(): void;
+  /** Inside each transaction, before its work. */
+  write?(now: number): void;
 }
 
 export class Engine {
@@ -49,7 +51,6 @@ export class Engine {
   /** The instant on the disk; null when it must be read again. */
   #noted: number | null = null;
   readonly #mirrors: Mirror[] = [];
-  readonly #beginnings: (() => void)[] = [];
 
   constructor(db: Database, options: EngineOptions) {
     const { dir, diskFloor: floorBytes, box, clock, random, statfs, defer, onFault } = options;
@@ -68,8 +69,9 @@ export class Engine {
       defer,
       condition: this.condition,
       onBegin: () => {
-        this.#noteInstant(clock.now());
-        for (const begin of this.#beginnings) begin();
+        const now = clock.now();
+        this.#noteInstant(now);
+        for (const mirror of this.#mirrors) mirror.write?.(now);
       },
       onRollback: () => {
         this.#noted = null;
@@ -99,11 +101,6 @@ export class Engine {
   mirror<M extends Mirror>(memory: M): M {
     this.#mirrors.push(memory);
     return memory;
-  }
-
-  /** Runs inside each transaction, before its work. */
-  atBegin(run: () => void): void {
-    this.#beginnings.push(run);
   }
 
   /** The rest of what is asked comes in a later turn: others want to commit meanwhile. */
