@@ -109,6 +109,10 @@ export const COMMANDS = {
     "Show what is failing, by endpoint and cause, and what to do about it",
     async () => (await import("./failures/failures.ts")).failures,
   ),
+  stats: listed(
+    "Show how much was sent and how it went, over minutes to days",
+    async () => (await import("./stats/stats.ts")).stats,
+  ),
   replay: listed(
     "Replay failed events: one right away, or many by a plan that you confirm",
     async () => (await import("./replay/replay.ts")).replay,
@@ -150,6 +154,11 @@ export const COMMANDS = {
   ),
   "keys list": listed("List API keys", async () => (await import("./keys/list.ts")).keysList),
   "keys revoke": listed("Revoke an API key at once", async () => (await import("./keys/revoke.ts")).keysRevoke),
+  "tenants list": listed("List tenants", async () => (await import("./tenants/list.ts")).tenantsList),
+  "audit list": listed(
+    "List who did what: every change and every look at a secret, refused ones included",
+    async () => (await import("./audit/list.ts")).auditList,
+  ),
   "config init": listed(
     "Write a configuration file with every setting at its default, or a systemd unit",
     async () => (await import("./config/init.ts")).configInit,
@@ -202,19 +211,21 @@ export const GROUPS: Readonly<Record<string, string>> = {
   attempts: "One request made for a delivery, and what came back",
   jobs: "Bulk work on many deliveries, at a steady pace",
   keys: "API keys",
+  tenants: "Who the endpoints and events belong to",
+  audit: "Who did what",
   secrets: "secret.key, and what it seals",
   config: "The configuration",
 };
 
 /** The overview: first words by what they are for. */
 export const PURPOSES: readonly { readonly title: string; readonly words: readonly string[] }[] = [
-  { title: "THE DAEMON", words: ["serve", "status", "doctor", "pause", "resume"] },
+  { title: "THE DAEMON", words: ["serve", "status", "stats", "doctor", "pause", "resume"] },
   { title: "FAILED DELIVERIES", words: ["tui", "failures", "replay", "jobs"] },
   { title: "ENDPOINTS AND EVENTS", words: ["endpoints", "events", "deliveries", "attempts"] },
   { title: "BUILDING A RECEIVER", words: ["demo", "listen", "trigger", "verify", "sign"] },
   {
     title: "SETUP AND MAINTENANCE",
-    words: ["config", "keys", "backup", "restore", "migrate", "secrets", "completions", "version"],
+    words: ["config", "keys", "tenants", "audit", "backup", "restore", "migrate", "secrets", "completions", "version"],
   },
 ];
 

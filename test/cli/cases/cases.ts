@@ -8,9 +8,9 @@ import { ATTEMPTS_CASES, DELIVERIES_CASES } from "./deliveries.ts";
 import { DOCTOR_CASES } from "./doctor.ts";
 import { ENDPOINTS_CASES } from "./endpoints.ts";
 import { EVENTS_CASES } from "./events.ts";
-import { FAILURES_CASES } from "./failures.ts";
+import { FAILURES_CASES, STATS_CASES } from "./failures.ts";
 import { JOBS_CASES } from "./jobs.ts";
-import { KEYS_CASES } from "./keys.ts";
+import { AUDIT_CASES, KEYS_CASES, TENANTS_CASES } from "./keys.ts";
 import { RECEIVER_CASES } from "./receiver.ts";
 import { REPLAY_CASES } from "./replay.ts";
 import { TUI_CASES } from "./tui.ts";
@@ -26,10 +26,13 @@ export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...DELIVERIES_CASES,
   ...ATTEMPTS_CASES,
   ...FAILURES_CASES,
+  ...STATS_CASES,
   ...REPLAY_CASES,
   ...JOBS_CASES,
   ...RECEIVER_CASES,
   ...KEYS_CASES,
+  ...TENANTS_CASES,
+  ...AUDIT_CASES,
   ...CONFIG_CASES,
   ...DOCTOR_CASES,
   ...COMPLETIONS_CASES,

@@ -10,3 +10,12 @@ export const FAILURES_CASES: Cases<"failures"> = {
     json: { total: 1 },
   },
 };
+
+export const STATS_CASES: Cases<"stats"> = {
+  stats: {
+    words: ["--window", "24h", "--endpoint", "ep_01m7w8bx02jeyjr53r14y5rmma"],
+    asks: ["getStatistics"],
+    out: /^Since \S+; each mark .+\n +events +3,570, 1\/s\n +by type .+\n +deliveries +3,560 delivered, 2 failed\n +attempts +3,600, 1\.008\/s; 40 failed\n(?:.+\n){6}$/,
+    json: { window: "1h" },
+  },
+};

@@ -16,3 +16,21 @@ export const KEYS_CASES: Cases<"keys"> = {
     json: { revoked: true },
   },
 };
+
+export const TENANTS_CASES: Cases<"tenants"> = {
+  "tenants list": {
+    words: [],
+    asks: ["listTenants"],
+    out: /^TENANT +ENDPOINTS\ndefault +3\n$/,
+    json: { next_cursor: null },
+  },
+};
+
+export const AUDIT_CASES: Cases<"audit"> = {
+  "audit list": {
+    words: ["--action", "endpoint.register", "--since", "2h"],
+    asks: ["listAudit"],
+    out: /^WHEN +ACTOR +ACTION +OUTCOME +OBJECT +TENANT\n.+ key_\S+ +endpoint\.register +ok +ep_\S+ +default\n$/,
+    json: { next_cursor: null },
+  },
+};

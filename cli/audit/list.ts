@@ -1,0 +1,40 @@
+import type { AuditRecord } from "../../src/client/operations.ts";
+import { command, LIST, TENANT } from "../command.ts";
+import { EXIT } from "../exit-code.ts";
+import { list, type Field } from "../output/list.ts";
+import { ago } from "../output/words.ts";
+import { connect } from "../target.ts";
+import { readQuery } from "../values.ts";
+
+const FIELDS: readonly Field<AuditRecord>[] = [
+  { name: "at", title: "WHEN", text: ({ at }, now) => ago(at, now) },
+  { name: "actor", text: actorText },
+  { name: "action", text: ({ action }) => action },
+  { name: "outcome", text: ({ outcome }) => outcome },
+  { name: "object", text: ({ object }) => object ?? "" },
+  { name: "tenant", text: ({ tenant }) => tenant },
+  { name: "request_id", title: "REQUEST", text: ({ request_id: id }) => id, hidden: true },
+];
+
+export const auditList = command({
+  args: {
+    action: { type: "string", valueHint: "ACTION", description: "Only calls of this kind, such as job.create" },
+    since: { type: "string", valueHint: "WHEN", description: "Only calls since then: 2h, or 2026-11-20T09:00Z" },
+    until: { type: "string", valueHint: "WHEN", description: "Only calls before then" },
+    tenant: TENANT,
+    ...LIST,
+  },
+  examples: ["webhookd audit list --since 24h", "webhookd audit list --action secret.read --json"],
+  async run(args, io) {
+    const query = { ...readQuery(args, io.now(), ["since", "until", "tenant"]), action: args.action };
+    const asked = { client: connect(args, io), operation: "listAudit", query } as const;
+    await list(asked, args, { id: ({ request_id: id }) => id, fields: FIELDS }, io);
+    return EXIT.ok;
+  },
+});
+
+/** Over the socket, the login name says more than that it was the socket. */
+function actorText({ actor, user, uid }: AuditRecord): string {
+  if (user !== null) return `${user} (${actor})`;
+  return uid === null ? actor : `uid ${uid} (${actor})`;
+}

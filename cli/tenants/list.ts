@@ -1,0 +1,21 @@
+import type { Item } from "../../src/client/client.ts";
+import { command, LIST } from "../command.ts";
+import { EXIT } from "../exit-code.ts";
+import { list, type Field } from "../output/list.ts";
+import { grouped } from "../output/words.ts";
+import { connect } from "../target.ts";
+
+const FIELDS: readonly Field<Item<"listTenants">>[] = [
+  { name: "name", title: "TENANT", text: ({ name }) => name },
+  { name: "endpoints", text: ({ endpoints }) => grouped(endpoints) },
+];
+
+export const tenantsList = command({
+  args: LIST,
+  examples: ["webhookd tenants list"],
+  async run(args, io) {
+    const asked = { client: connect(args, io), operation: "listTenants", query: {} } as const;
+    await list(asked, args, { id: ({ name }) => name, fields: FIELDS }, io);
+    return EXIT.ok;
+  },
+});
