@@ -30,7 +30,7 @@ import { startThread } from "./thread.ts";
 import { Backups } from "./upkeep/backups.ts";
 import { DamagedEndpoints } from "./upkeep/damaged-endpoints.ts";
 import { switchSecrets } from "./upkeep/each-second.ts";
-import { version } from "./build.ts";
+import { version } from "./version.ts";
 
 /** What a test may replace, and what a process is given at its start. */
 export interface DaemonParts {

@@ -76,7 +76,7 @@ const RULES: Rule[] = [
   })),
   {
     from: "src/delivery/http",
-    may: ["src/delivery/http", "src/domain", "src/build.ts", NODE, "undici"],
+    may: ["src/delivery/http", "src/domain", "src/packed.ts", NODE, "undici"],
     types: ["src/clock.ts"],
     why: "one POST on the wire, which knows nothing of those who send",
   },
@@ -218,7 +218,7 @@ const RULES: Rule[] = [
     why: "what the daemon tells Prometheus",
   },
   { from: "src/schedule.ts", may: ["croner"], types: ["src/log.ts"], why: "croner, and only here" },
-  { from: "src/config", may: ["src/config", "src/domain", "src/build.ts", NODE, "smol-toml"], why: "settings" },
+  { from: "src/config", may: ["src/config", "src/domain", "src/packed.ts", NODE, "smol-toml"], why: "settings" },
   {
     from: "src/client",
     may: ["src/client", "src/domain", "src/config/nearest.ts", "src/config/units.ts", NODE],
@@ -230,13 +230,13 @@ const RULES: Rule[] = [
   { from: "src/log.ts", may: ["src/domain", "pino"], why: "logs" },
   {
     from: "src/native.ts",
-    may: ["src/build.ts", "src/store/files/refused.ts", "src/store/files/durable-file.ts", NODE],
+    may: ["src/packed.ts", "src/store/files/refused.ts", "src/store/files/durable-file.ts", NODE],
     why: "the addon",
   },
   { from: "src/passphrase.ts", may: [NODE], why: "a secret from a file" },
   { from: "src/thread.ts", may: [NODE], why: "threads" },
   { from: "src/alarm.ts", may: [], types: ["src/clock.ts", "src/log.ts"], why: "trouble, as the log hears of it" },
-  { from: "src", may: ["src/build.ts", NODE], why: "small leaves" },
+  { from: "src", may: ["src/packed.ts", NODE], why: "small leaves" },
   {
     from: "cli",
     may: [
@@ -245,7 +245,8 @@ const RULES: Rule[] = [
       "src/config",
       "src/domain",
       "src/passphrase.ts",
-      "src/build.ts",
+      "src/version.ts",
+      "src/packed.ts",
       NODE,
       "citty",
       "cli-truncate",

@@ -1,4 +1,5 @@
-import { packed, version } from "../../src/build.ts";
+import { packed } from "../../src/packed.ts";
+import { version } from "../../src/version.ts";
 import { command, JSON_FLAG } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { say, sayJson } from "../output/print.ts";

@@ -1,7 +1,7 @@
 /** What the daemon says of itself. */
 import type { Status } from "../../src/client/operations.ts";
 import { damageText } from "../../src/domain/wording.ts";
-import { version } from "../../src/build.ts";
+import { version } from "../../src/version.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { repairOf } from "../endpoints/text.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";

@@ -3,7 +3,7 @@ import { ConfigError } from "../../src/config/error.ts";
 import type { Status } from "../../src/client/operations.ts";
 import { ClientError, createClient, type Client } from "../../src/client/client.ts";
 import { loadSettings } from "../../src/config/settings.ts";
-import { version } from "../../src/build.ts";
+import { version } from "../../src/version.ts";
 import { type ArgsOf, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";

@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { changeableBy } from "../domain/keys/access.ts";
-import { packed } from "../build.ts";
+import { packed } from "../packed.ts";
 import type { SettingName } from "./schema.ts";
 
 export interface ConfigFlags {

@@ -11,7 +11,7 @@ import type { Ended } from "../domain/deliveries/attempt.ts";
 import { roomWithin } from "../domain/open-files.ts";
 import type { Log } from "../log.ts";
 import { startThread } from "../thread.ts";
-import { version } from "../build.ts";
+import { version } from "../version.ts";
 
 export interface SendersParts {
   readonly log: Log;

@@ -4,7 +4,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from "node
 import type { Clock } from "../../clock.ts";
 import { AddressPolicy, type AddressRules } from "../../domain/network/address.ts";
 import { softLimitOf } from "../../domain/open-files.ts";
-import { packed } from "../../build.ts";
+import { packed } from "../../packed.ts";
 import { Deadlines } from "./deadline.ts";
 import { dialTcp, type Dial } from "./dial.ts";
 import { createResolve, type Resolve } from "./resolver.ts";
