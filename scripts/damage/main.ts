@@ -1,0 +1,95 @@
+/**
+ * npm run damage -- [--pages N]: overwrites one page of a store after another, starts the daemon on each in this process,
+ * and says what came of it: what can be read is delivered, nothing twice after a 2xx, exit codes by the table.
+ */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { memoryDirectory } from "../../test/harness/scratch.ts";
+import { TestReceiver } from "../../test/harness/receiver.ts";
+import { chosenPages, tryPage, type End, type Site } from "./pages.ts";
+import { serveHere } from "./serve-here.ts";
+
+const { values } = parseArgs({ options: { pages: { type: "string", default: "200" } } });
+const count = Number(values.pages);
+if (!(count >= 1)) {
+  console.error("damage: --pages is a number");
+  process.exit(2);
+}
+/** Of each kind; with bodies of this size, enough to fill as many pages. */
+const EVENTS = 320;
+const BATCH = 40;
+const TEXT = "x".repeat(1500);
+
+const home = mkdtempSync(join(process.env.TMPDIR ?? memoryDirectory() ?? tmpdir(), "webhookd-damage-"));
+process.once("SIGINT", () => process.exit(130));
+process.once("exit", () => rmSync(home, { recursive: true, force: true }));
+const receiver = await TestReceiver.start();
+const startedAt = performance.now();
+const site = await aSite();
+const pages = chosenPages(site, count);
+const trees = new Map<string, Record<End, number>>();
+let bad = 0;
+for (const [at, page] of pages.entries()) {
+  const { end, violations } = await tryPage(site, page, at % 2 === 0, serveHere);
+  const ends = trees.get(page.tree) ?? { mended: 0, met: 0, untouched: 0, refused: 0 };
+  ends[end]++;
+  trees.set(page.tree, ends);
+  bad += violations.length;
+  for (const violation of violations) console.error(`page ${page.page} of ${page.tree}: ${violation}`);
+}
+await receiver.close();
+console.table(Object.fromEntries(trees));
+const total = (end: End) => [...trees.values()].reduce((sum, ends) => sum + ends[end], 0);
+const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+const ends = (["mended", "met", "untouched", "refused"] as const).map((end) => `${total(end)} ${end}`).join(", ");
+console.log(`${pages.length} pages of ${trees.size} tables and indexes in ${seconds} s: ${ends}, ${bad} violations`);
+process.exitCode = bad === 0 ? 0 : 1;
+
+/** What a kill leaves: the files of a daemon that has the brake on and does nothing. */
+async function aSite(): Promise<Site> {
+  const living = join(home, "living");
+  mkdirSync(living);
+  const life = serveHere(living);
+  const url = (await life.listening)!;
+  const key = readFileSync(join(living, "admin.key"), "utf8").trim();
+  const request = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const options = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const response = await fetch(new URL(path, url), options);
+    if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${await response.text()}`);
+    return response.json() as Promise<T>;
+  };
+  const publish = async (name: string): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let n = 0; n < EVENTS; n += BATCH) {
+      const events = Array.from({ length: BATCH }, (_, at) => {
+        return { type: "budget.exceeded", data: { text: TEXT }, idempotency_key: `${name}-${n + at}` };
+      });
+      const { data } = await request<{ data: { id: string }[] }>("POST", "/v1/webhooks/events/batch", { events });
+      ids.push(...data.map(({ id }) => id));
+    }
+    return ids;
+  };
+  const settled = async () => {
+    while ((await request<{ oldest_due_at: unknown }>("GET", "/v1/status")).oldest_due_at !== null) await pause(20);
+  };
+  await request("POST", "/v1/webhooks", { url: receiver.url, events: ["budget.exceeded"], headers: { "x-a": "b" } });
+  const delivered = await publish("before");
+  while (receiver.requests.length < EVENTS) await pause(20);
+  await settled();
+  const job = { action: "replay", filter: { events: delivered.slice(0, 5), status: "delivered" } };
+  const { id } = await request<{ id: string }>("POST", "/v1/webhooks/jobs", job);
+  const isDone = async () => (await request<{ status: string }>("GET", `/v1/webhooks/jobs/${id}`)).status === "done";
+  while (!(await isDone())) await pause(20);
+  await request("POST", "/v1/pause", { reason: "the damage" });
+  const waiting = await publish("after");
+  const dir = join(home, "made");
+  cpSync(living, dir, { recursive: true, filter: (path) => !path.endsWith(".sock") });
+  life.stop();
+  await life.exit;
+  rmSync(living, { recursive: true });
+  return { dir, home, receiver, delivered, waiting };
+}

@@ -1,0 +1,149 @@
+/** A store whose pages are overwritten one at a time, and what comes of a daemon that is started on each. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { overwrite, pagesOf, type PageOf } from "../../test/harness/pages.ts";
+import type { TestReceiver } from "../../test/harness/receiver.ts";
+
+/** A daemon that was started on a directory: in this process, or in one of its own. */
+export interface Life {
+  /** Where it listens; null if it ended before that. */
+  readonly listening: Promise<string | null>;
+  readonly exit: Promise<unknown>;
+  /** What it said on stderr. */
+  stderr(): string;
+  stop(): void;
+}
+
+export interface Site {
+  /** As `kill -9` leaves it, with the brake on: what waits is sent once somebody resumes. */
+  readonly dir: string;
+  /** For copies of it. */
+  readonly home: string;
+  readonly receiver: TestReceiver;
+  /** Ids of events that were delivered before the damage, and of those that wait. */
+  readonly delivered: readonly string[];
+  readonly waiting: readonly string[];
+}
+
+/**
+ * Mended where it was looked for; met by a daemon that had no reason to look; not met at all; refused with exit code 65.
+ */
+export type End = "mended" | "met" | "untouched" | "refused";
+
+export interface PageVerdict {
+  readonly end: End;
+  readonly violations: readonly string[];
+}
+
+const FILES = ["webhookd.db", "webhookd.db-wal", "secret.key", "admin.key", "STORE"];
+const TABLES_FIRST = ["delivery", "event", "attempt", "delivery_waiting", "meta"];
+/** More than a daemon needs to mend a store of this size on a busy machine. */
+const PATIENCE_MS = 60_000;
+
+/** Of each table and index one leaf, then the next of each, and so on; tables first, and always the same. */
+export function chosenPages(site: Site, count: number): PageOf[] {
+  const dir = copyOf(site);
+  const leaves = pagesOf(join(dir, "webhookd.db")).filter(({ kind }) => kind === "leaf");
+  rmSync(dir, { recursive: true });
+  const byTree = Map.groupBy(leaves, ({ tree }) => tree);
+  const first = (tree: string) => (TABLES_FIRST.indexOf(tree) + 100) % 100;
+  const trees = [...byTree.keys()].toSorted((a, b) => first(a) - first(b));
+  return leaves.flatMap((_, turn) => trees.flatMap((tree) => byTree.get(tree)!.slice(turn, turn + 1))).slice(0, count);
+}
+
+/** `isLookedFor`: as after a kill, when the start looks for damage. */
+export async function tryPage(
+  site: Site,
+  { page, tree }: PageOf,
+  isLookedFor: boolean,
+  start: (dir: string) => Life,
+): Promise<PageVerdict> {
+  const { delivered, receiver, waiting } = site;
+  const dir = copyOf(site);
+  const file = join(dir, "webhookd.db");
+  pagesOf(file);
+  overwrite(file, page);
+  if (isLookedFor) writeFileSync(`${file}-wal`, "nothing of worth");
+  receiver.requests.length = 0;
+  const life = start(dir);
+  try {
+    const url = await life.listening;
+    if (url === null) return { end: "refused", violations: await refusalFaults(life) };
+    const violations: string[] = [];
+    const key = readFileSync(join(site.dir, "admin.key"), "utf8").trim();
+    const status = await whenAllIsSent(url, key, site);
+    if (status === null) return { end: "untouched", violations: [`nothing more came in ${PATIENCE_MS} ms`] };
+    const ids = receiver.requests.map(({ headers }) => headers["webhook-id"]!);
+    if (new Set(ids).size < ids.length) violations.push("an event was sent twice");
+    if (ids.some((id) => delivered.includes(id))) violations.push("an event was sent again after a 2xx");
+    if (ids.length < waiting.length - lostEvents(status)) violations.push("an event that can be read was not sent");
+    const damage = status.damaged_database;
+    if (damage === null && isLookedFor) violations.push("the damage was not seen");
+    if (damage !== null) {
+      const says = damage.pages.some((one) => one.name === tree && one.pages.join() === String(page));
+      if (!says) violations.push(`it says that ${JSON.stringify(damage.pages)} is damaged`);
+      const { headers } = await fetch(new URL("/readyz", url));
+      if (headers.get("x-webhookd-storage") !== "damaged") violations.push("/readyz does not say so");
+    }
+    life.stop();
+    const code = await life.exit;
+    if (code !== 0) violations.push(`it stopped with ${String(code)}`);
+    return { end: damage === null ? "untouched" : isLookedFor ? "mended" : "met", violations };
+  } finally {
+    life.stop();
+    await life.exit;
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** What is looked at of a daemon's own. */
+interface Status {
+  readonly oldest_due_at: string | null;
+  readonly damaged_database: {
+    readonly pages: readonly { readonly name: string; readonly pages: readonly number[] }[];
+    readonly lost: readonly { readonly table: string; readonly rows: number }[];
+  } | null;
+}
+
+function copyOf({ dir, home }: Site): string {
+  const copy = mkdtempSync(join(home, "copy-"));
+  for (const name of FILES) cpSync(join(dir, name), join(copy, name));
+  return copy;
+}
+
+async function refusalFaults(life: Life): Promise<string[]> {
+  const code = await life.exit;
+  const violations: string[] = [];
+  if (code !== 65) violations.push(`it ended with ${String(code)}: ${life.stderr()}`);
+  if (!life.stderr().includes("webhookd restore")) violations.push(`it names no way on: ${life.stderr()}`);
+  return violations;
+}
+
+/** The daemon's status then; null when it does not come to that. */
+async function whenAllIsSent(url: string, key: string, { receiver, waiting }: Site): Promise<Status | null> {
+  const until = performance.now() + PATIENCE_MS;
+  if ((await ask(url, key, "POST", "/v1/resume", until)) === null) return null;
+  for (;;) {
+    const status = (await ask(url, key, "GET", "/v1/status", until)) as Status | null;
+    // One that has just started again has not looked yet at what is due.
+    const isWaiting = status === null || receiver.requests.length < waiting.length - lostEvents(status);
+    if (status === null || (status.oldest_due_at === null && !isWaiting)) return status;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+function lostEvents({ damaged_database: damage }: Status): number {
+  return damage?.lost.find(({ table }) => table === "event")?.rows ?? 0;
+}
+
+/** While it mends the database it answers nobody. Null when the time is over. */
+async function ask(url: string, key: string, method: string, path: string, until: number): Promise<unknown> {
+  while (performance.now() < until) {
+    const headers = { authorization: `Bearer ${key}` };
+    const response = await fetch(new URL(path, url), { method, headers }).catch(() => null);
+    if (response?.ok === true) return response.json();
+    await response?.body?.cancel();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return null;
+}
