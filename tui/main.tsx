@@ -35,45 +35,17 @@ export async function openDashboard({
   stdout,
 }: DashboardOptions): Promise<number> {
   let exit = 0;
-  let suspendTerminal: SuspendTerminal | null = null;
-  let isSuspended = false;
-  const lend = async (run: () => Promise<void>) => {
-    if (suspendTerminal === null || isSuspended) return;
-    isSuspended = true;
-    await suspendTerminal(async () => {
-      stdout.write(AUTOWRAP_ON);
-      await run();
-      stdout.write(EMPTY_LINE + AUTOWRAP_OFF);
-    });
-    isSuspended = false;
-  };
-  const around: Surroundings = {
-    now: () => Date.now(),
-    after(ms, run) {
-      const timer = setTimeout(run, ms);
-      return () => clearTimeout(timer);
-    },
-    suspend: () => void lend(stopped),
-    redraw: () => void lend(async () => {}),
-    // OSC 52: the terminal puts it into the clipboard, also over ssh.
-    copy: (text) => void stdout.write(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`),
-    save(name, text) {
-      const path = resolve(name);
-      writeFileSync(path, text, { mode: 0o600, flag: "wx" });
-      return path;
-    },
-    quit(code) {
-      exit = code;
-      app.unmount();
-    },
-  };
+  const loan = new Loan(stdout);
+  const around = surroundingsOf(stdout, loan, (code) => {
+    exit = code;
+    app.unmount();
+  });
   const now = around.now();
   const program = new Program(initialState({ now, size: sizeOf(stdout), settings, tab, filter }), client, around);
-  const onReady = (suspend: SuspendTerminal) => void (suspendTerminal = suspend);
   // Until Ink reads keys the terminal would echo them.
   stdin.setRawMode(true);
   stdout.write(EMPTY_LINE);
-  const app = render(<App program={program} onReady={onReady} />, {
+  const app = render(<App program={program} onReady={(suspend) => loan.ready(suspend)} />, {
     stdin,
     stdout,
     alternateScreen: true,
@@ -105,6 +77,53 @@ export async function openDashboard({
     leave();
   }
   return exit;
+}
+
+function surroundingsOf(stdout: NodeJS.WriteStream, loan: Loan, quit: (exit: number) => void): Surroundings {
+  return {
+    now: () => Date.now(),
+    after(ms, run) {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    suspend: () => void loan.lend(stopped),
+    redraw: () => void loan.lend(async () => {}),
+    // OSC 52: the terminal puts it into the clipboard, also over ssh.
+    copy: (text) => void stdout.write(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`),
+    save(name, text) {
+      const path = resolve(name);
+      writeFileSync(path, text, { mode: 0o600, flag: "wx" });
+      return path;
+    },
+    quit,
+  };
+}
+
+/** The terminal, given to others for a while. */
+class Loan {
+  readonly #stdout: NodeJS.WriteStream;
+  #suspend: SuspendTerminal | null = null;
+  #isLent = false;
+
+  constructor(stdout: NodeJS.WriteStream) {
+    this.#stdout = stdout;
+  }
+
+  ready(suspend: SuspendTerminal): void {
+    this.#suspend = suspend;
+  }
+
+  /** Nothing happens if it is lent already, or not taken yet. */
+  async lend(run: () => Promise<void>): Promise<void> {
+    if (this.#suspend === null || this.#isLent) return;
+    this.#isLent = true;
+    await this.#suspend(async () => {
+      this.#stdout.write(AUTOWRAP_ON);
+      await run();
+      this.#stdout.write(EMPTY_LINE + AUTOWRAP_OFF);
+    });
+    this.#isLent = false;
+  }
 }
 
 function sizeOf({ columns, rows }: NodeJS.WriteStream) {

@@ -6,6 +6,7 @@ import { printAddress, type Address } from "../../src/config/kinds.ts";
 import { ENDS_OF_SERVE, EXIT, type EndOfServe } from "../exit-code.ts";
 
 /** `program` is the absolute path of webhookd. */
+// oxlint-disable-next-line max-lines-per-function -- it is one text
 export function serviceUnit(program: string): string {
   const ends = Object.keys(ENDS_OF_SERVE) as EndOfServe[];
   const final = ends.filter((end) => !ENDS_OF_SERVE[end].again).map((end) => EXIT[end]);

@@ -66,6 +66,7 @@ export class JobSteps {
   /** Whether anything is released, so that recording asks nothing while there is not; null when it must be looked up. */
   #anyReleased: boolean | null = null;
 
+  // oxlint-disable-next-line max-lines-per-function -- statements, one below the other
   constructor(db: Database, parts: Parts) {
     this.#parts = parts;
     this.#planned = db
