@@ -5,12 +5,12 @@ import { presentAttempt } from "../deliveries/attempts.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
 import { endpointId } from "../pipeline/names.ts";
-import { damagedEndpoint, notFound, json, type Reply } from "../pipeline/reply.ts";
+import { damagedEndpoint, json, jsonText, notFound, type Reply } from "../pipeline/reply.ts";
 import { flagParameter } from "../pipeline/query.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
 import { described } from "../pipeline/shapes.ts";
 import { unknownType, readJson, validationFailed } from "../pipeline/validation.ts";
-import { publish, presentPublication } from "../publishing/routes.ts";
+import { publicationText, publish } from "../publishing/routes.ts";
 import { sendTestEvent } from "./schemas.ts";
 
 /** What an attempt may take beyond its own time limit: its turn, the rest of the answer's body, the commit. */
@@ -48,7 +48,7 @@ export function testEventRoutes(parts: ApiParts): Route[] {
     // Under the brake or in an outage it is made when that is over.
     if (wait && fresh.length > 0 && deliveries.halts.length === 0) await ended(fresh[0]!, call);
     const attempt = wait ? (await store.reads.getEvent(null, event))?.deliveries[0]?.lastAttempt : null;
-    return attempt ? json(200, presentAttempt(attempt)) : json(202, presentPublication(publication!));
+    return attempt ? json(200, presentAttempt(attempt)) : jsonText(202, publicationText(publication!));
   }
 
   /** Resolves when the attempt was recorded; also when nobody waits any more, or it takes longer than it may. */

@@ -26,13 +26,14 @@ const JSON_ALONE = ["application/json"];
  * by any web page without a preflight.
  */
 export function mediaTypeOf(req: IncomingMessage, known: readonly string[] = JSON_ALONE): string {
-  const encoding = req.headers["content-encoding"];
+  const { "content-type": given = "", "content-encoding": encoding } = req.headers;
+  if (encoding === undefined && known.includes(given)) return given;
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
     throw new WebhookdError("unsupported_media_type", "send the body without a content-encoding", {
       errors: [{ pointer: "", code: "unsupported_content_encoding", detail: "compressed bodies are not read" }],
     });
   }
-  const [type = "", ...parameters] = (req.headers["content-type"] ?? "").split(";").map((part) => part.trim());
+  const [type = "", ...parameters] = given.split(";").map((part) => part.trim());
   const charset = parameters.find((parameter) => /^charset\s*=/i.test(parameter));
   const utf8 = charset === undefined || /^charset="?utf-8"?$/i.test(charset);
   if (known.includes(type.toLowerCase()) && utf8) return type.toLowerCase();
@@ -66,8 +67,7 @@ export function readBody(req: IncomingMessage, maxBytes: number, hold?: (bytes: 
     };
     // The client may have gone while its key was looked up; then no event would ever follow.
     if (req.destroyed) return reject(new ClientGone());
-    req.on("error", () => reject(new ClientGone()));
-    // Emitted for every request, and an error is dear to make.
+    // An error of the request is followed by its close. Emitted for every request, and an error is dear to make.
     req.on("close", () => req.readableEnded || reject(new ClientGone()));
     req.on("end", () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
     try {

@@ -2,26 +2,24 @@
  * The one way that every request takes, whatever it is about: `#answer` is the order of checks (`docs/interface.md` §2), and
  * every error, wherever it is thrown, becomes one problem document.
  */
-import { randomFillSync } from "node:crypto";
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
-import { Readable } from "node:stream";
-import { H3, type H3Event, HTTPError } from "h3";
-import { FastResponse } from "srvx";
-import { toNodeHandler } from "srvx/node";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { H3, HTTPError } from "h3";
+import { NodeRequest } from "srvx/node";
 import { WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./access.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { ClientGone, hasDeclaredBody, Intake, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
+import { type Exchange, newExchange, NO_PARAMS, whenClosed, write } from "./exchange.ts";
 import { RateLimit } from "./limits.ts";
-import { checkFraming, hasDots, hostCheck, originCheck, pageHeaders, preflight, Proxies } from "./origin.ts";
-import { notFound, problem, type Header, type Reply } from "./reply.ts";
+import { checkFraming, hasDots, hostCheck, originCheck, preflight, Proxies } from "./origin.ts";
 import { parseQuery } from "./query.ts";
 import { Repeats } from "./repeats.ts";
 import type { Call, Route } from "./route.ts";
+import { type Header, notFound, problem, type Reply } from "./reply.ts";
 
-export interface Served {
+interface Served {
   readonly route: Route;
   /** What it is called in metrics. */
   readonly name: string;
@@ -29,19 +27,17 @@ export interface Served {
   readonly parameters: readonly string[] | null;
 }
 
-/** What is served at one path, by method. */
-type Resource = ReadonlyMap<string, Served>;
+/** What is served at one path. */
+interface Resource {
+  readonly methods: Map<string, Served>;
+  /** Whether it asks for no key. */
+  readonly isOpen: boolean;
+}
 
+/** h3 keeps it with the request while it looks for the route. */
 interface Context {
-  readonly trusted: boolean;
-  requestId?: string;
-  allow?: string;
-  /** What is left of the key's rate. */
-  limit?: readonly Header[];
-  /** The id of what it is about, where the path does not say it. */
-  object?: string;
-  /** What the request is called in metrics. */
-  route?: string;
+  readonly exchange: Exchange;
+  readonly params?: Readonly<Record<string, string>>;
 }
 
 const NO_BODY = new Uint8Array(0);
@@ -49,7 +45,10 @@ const BODILESS_MAX_BYTES = 64 * 1024;
 
 export class Pipeline {
   readonly #parts: ApiParts;
-  readonly #app: H3;
+  /** What is at a path that has no parameters: most of what is asked for, publishes above all. */
+  readonly #fixed = new Map<string, Resource>();
+  /** Finds all the others. */
+  readonly #router: H3;
   readonly #proxies: Proxies;
   readonly #checkHost: (req: IncomingMessage, open: boolean) => void;
   readonly #checkOrigin: (req: IncomingMessage) => void;
@@ -70,78 +69,86 @@ export class Pipeline {
     this.#intake = new Intake(limits.commitQueue, limits.inFlightBytes);
     this.#repeats = new Repeats(parts.store, server.idempotency);
     this.#trail = new AuditTrail(parts.store, parts.log);
-    this.#app = new H3({ silent: true, onError: (error, event) => this.#problem(error, event) });
-    for (const [path, resource] of byPath(routes)) this.#app.all(path, (event) => this.#answer(event, resource));
-    this.#app.all("/**", (event) => this.#answer(event, undefined));
+    const onError = (error: HTTPError, { context }: { context: object }) => {
+      const { exchange } = context as Context;
+      this.#write(exchange, this.#problem(error.unhandled ? error.cause : error, exchange));
+      return null;
+    };
+    this.#router = new H3({ silent: true, onError });
+    for (const [path, resource] of byPath(routes)) {
+      if (!path.includes(":")) this.#fixed.set(path, resource);
+      this.#route(path, resource);
+    }
+    this.#route("/**", undefined);
   }
 
-  /** `trusted` is for the unix socket alone: no key is asked for, and no Host is compared. */
-  handler(trusted: boolean): (req: IncomingMessage, res: ServerResponse) => void {
-    const { clock, metrics } = this.#parts;
-    return toNodeHandler(async (request) => {
-      const context: Context = { trusted };
-      const begun = clock.monotonic();
-      const response = await this.#app.fetch(Object.assign(request, { context }) as unknown as Request);
-      metrics.requests.took(context.route ?? "none", response.status, clock.monotonic() - begun);
-      return response;
-    }) as (req: IncomingMessage, res: ServerResponse) => void;
+  #route(path: string, resource: Resource | undefined): void {
+    this.#router.all(path, ({ url, context }) => {
+      const { exchange, params = NO_PARAMS } = context as unknown as Context;
+      exchange.path = url.pathname;
+      exchange.search = url.search;
+      exchange.params = params;
+      return this.#send(exchange, this.#answer(exchange, hasDots(exchange.req) ? undefined : resource));
+    });
+  }
+
+  /** `isTrusted` is for the unix socket alone: no key is asked for, and no Host is compared. */
+  handler(isTrusted: boolean): (req: IncomingMessage, res: ServerResponse) => void {
+    const { clock } = this.#parts;
+    return (req, res) => {
+      const exchange = newExchange({ req, res, isTrusted, requestId: this.newRequestId(), begun: clock.monotonic() });
+      const resource = this.#fixed.get(exchange.path);
+      if (resource !== undefined) return void this.#send(exchange, this.#answer(exchange, resource));
+      void this.#router.fetch(Object.assign(new NodeRequest({ req, res }), { context: { exchange } }));
+    };
   }
 
   newRequestId(): string {
     return newId("req", this.#parts.clock.now(), this.#parts.random(10));
   }
 
-  async #answer(event: H3Event, found: Resource | undefined): Promise<Response> {
-    const req = requestOf(event);
-    const context = contextOf(event);
-    const resource = hasDots(req) ? undefined : found;
-    const open = resource?.values().next().value?.route.access === "open";
+  async #answer(exchange: Exchange, resource: Resource | undefined): Promise<Reply> {
+    const { req, isTrusted } = exchange;
+    const isOpen = resource?.isOpen === true;
     checkFraming(req);
-    if (!context.trusted) this.#checkHost(req, open);
+    if (!isTrusted) this.#checkHost(req, isOpen);
     this.#checkOrigin(req);
     const asked = preflight(req);
-    if (asked !== null) return this.#respond(asked, event);
+    if (asked !== null) return asked;
 
-    const principal = open ? ANYONE : context.trusted ? OPERATOR : await this.#authentication.authenticate(req);
-    if (!open && this.#parts.phase() === "stopped") {
+    const principal = isOpen ? ANYONE : isTrusted ? OPERATOR : await this.#authentication.authenticate(req);
+    if (!isOpen && this.#parts.phase() === "stopped") {
       throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
     }
-    this.#countAgainstRate(principal, context);
+    this.#countAgainstRate(principal, exchange);
     if (resource === undefined) throw notFound();
-    const served = resource.get(req.method === "HEAD" ? "GET" : req.method!);
+    const served = resource.methods.get(req.method === "HEAD" ? "GET" : req.method!);
     if (served === undefined) {
-      context.allow = [...resource.keys()].join(", ").replace("GET", "GET, HEAD");
-      throw new WebhookdError("method_not_allowed", `this path takes ${context.allow}`);
+      exchange.allow = [...resource.methods.keys()].join(", ").replace("GET", "GET, HEAD");
+      throw new WebhookdError("method_not_allowed", `this path takes ${exchange.allow}`);
     }
-    context.route = served.name;
-    const perform = () => this.#perform(event, served, principal);
+    exchange.route = served.name;
     const { audit } = served.route;
-    if (audit === undefined) return this.#respond(await perform(), event);
-    const object = () => context.object ?? event.context.params?.id;
-    const peer = context.trusted ? this.#parts.peers.of(req.socket) : null;
-    const act = {
-      action: audit,
-      principal,
-      peer,
-      object,
-      requestId: this.#idOf(context),
-      now: this.#parts.clock.now(),
-    };
-    return this.#respond(await this.#trail.keep(act, perform), event);
+    if (audit === undefined) return this.#perform(exchange, served, principal);
+    const object = () => exchange.object ?? exchange.params.id;
+    const peer = isTrusted ? this.#parts.peers.of(req.socket) : null;
+    const { requestId } = exchange;
+    const act = { action: audit, principal, peer, object, requestId, now: this.#parts.clock.now() };
+    return this.#trail.keep(act, () => this.#perform(exchange, served, principal));
   }
 
-  #countAgainstRate({ keyId }: Principal, context: Context): void {
+  #countAgainstRate({ keyId }: Principal, exchange: Exchange): void {
     if (this.#rateLimit === null || keyId === null) return;
     const { headers, refusal } = this.#rateLimit.take(keyId, this.#parts.clock.monotonic());
-    context.limit = headers;
+    exchange.limit = headers;
     if (refusal !== null) throw refusal;
   }
 
-  async #perform(event: H3Event, { route, parameters }: Served, principal: Principal): Promise<Reply> {
+  async #perform(exchange: Exchange, { route, parameters }: Served, principal: Principal): Promise<Reply> {
+    const { req, res, path, search, params } = exchange;
     if (!allows(principal, route.access)) {
       throw new WebhookdError("forbidden", `this key lacks the scope "${route.access}"`);
     }
-    const req = requestOf(event);
     let type = hasDeclaredBody(req) ? mediaTypeOf(req, route.body?.types) : "";
     const ticket = route.body?.metered ? this.#intake.enter() : undefined;
     try {
@@ -155,35 +162,46 @@ export class Pipeline {
       if (route.body === undefined && body.length > 0) {
         throw new WebhookdError("bad_request", "this route takes no body");
       }
-      const query = parseQuery(event.url.search, parameters);
-      const params = event.context.params ?? {};
+      const query = parseQuery(search, parameters);
       const { headers } = req;
-      const whenGone = (run: () => void) => onClose(event.runtime!.node!.res as ServerResponse, run);
-      const isAbout = (id: string) => void (contextOf(event).object = id);
+      const whenGone = (run: () => void) => whenClosed(res, run);
+      const isAbout = (id: string) => void (exchange.object = id);
       const now = this.#parts.clock.now();
       const call: Call = { principal, params, query, headers, body, type, now, isAbout, whenGone };
       const key = req.method === "POST" ? headers["idempotency-key"] : undefined;
       // Awaited here: the ticket is given back once it is answered.
-      return await (key === undefined
-        ? route.handle(call)
-        : this.#repeats.answer(route, call, key, event.url.pathname));
+      return await (key === undefined ? route.handle(call) : this.#repeats.answer(route, call, key, path));
     } finally {
       ticket?.leave();
     }
   }
 
-  #problem(error: HTTPError, event: H3Event): Response {
-    const context = contextOf(event);
-    const cause = error.unhandled ? error.cause : error;
-    const shown = cause instanceof WebhookdError ? cause : this.#errorToShow(cause, event);
-    const headers: Header[] = context.allow === undefined ? [] : [["allow", context.allow]];
-    return this.#respond(problem(shown, this.#idOf(context), headers), event);
+  /** Never rejects. */
+  async #send(exchange: Exchange, answer: Promise<Reply>): Promise<null> {
+    try {
+      this.#write(exchange, await answer);
+    } catch (error) {
+      this.#write(exchange, this.#problem(error, exchange));
+    }
+    return null;
+  }
+
+  #write(exchange: Exchange, reply: Reply): void {
+    const { metrics, clock, config } = this.#parts;
+    write(exchange, reply, config.server.allowedOrigins);
+    metrics.requests.took(exchange.route ?? "none", reply.status, clock.monotonic() - exchange.begun);
+  }
+
+  #problem(error: unknown, exchange: Exchange): Reply {
+    const shown = error instanceof WebhookdError ? error : this.#errorToShow(error, exchange);
+    const headers: Header[] = exchange.allow === undefined ? [] : [["allow", exchange.allow]];
+    return problem(shown, exchange.requestId, headers);
   }
 
   /** What nobody foresaw is named in the log alone, in one line: a stack or a message could hold what it worked on. */
-  #errorToShow(error: unknown, event: H3Event): WebhookdError {
+  #errorToShow(error: unknown, { req, requestId }: Exchange): WebhookdError {
     const { log } = this.#parts;
-    const fields = { request_id: this.#idOf(contextOf(event)), client: this.#proxies.clientOf(requestOf(event)) };
+    const fields = { request_id: requestId, client: this.#proxies.clientOf(req) };
     if (error instanceof ClientGone) {
       log.info(fields, "a client went away before its request was complete");
       return new WebhookdError("bad_request", "the request is not complete");
@@ -195,68 +213,16 @@ export class Pipeline {
     log.error({ ...fields, error: `${name}: ${message}` }, "a request failed because of an internal error");
     return new WebhookdError("internal", "something went wrong on our side; the log has more under this request id");
   }
-
-  /** srvx's own response: headers go to Node as they are, without a Headers object that costs more than the rest. */
-  #respond({ status, type, body, headers: own }: Reply, event: H3Event): Response {
-    const req = requestOf(event);
-    const context = contextOf(event);
-    const headers: Header[] = [
-      ["x-request-id", this.#idOf(context)],
-      ["cache-control", "no-store"],
-      ...pageHeaders(this.#parts.config.server.allowedOrigins, req),
-    ];
-    if (body !== null) headers.push(["content-type", type]);
-    if (context.limit !== undefined) headers.push(...context.limit);
-    if (own !== undefined) headers.push(...own);
-    const isHead = req.method === "HEAD";
-    // Whoever asks for the headers alone wants this one as well (RFC 9110 9.3.2), and h3 would lose it with the body.
-    if (isHead && typeof body === "string") headers.push(["content-length", String(Buffer.byteLength(body))]);
-    // Nobody will read a stream to its end, which is what ends it.
-    if (isHead && body instanceof Readable) body.destroy();
-    const init = { status, statusText: STATUS_CODES[status], headers: headers as [string, string][] };
-    return new FastResponse(isHead ? null : body, init);
-  }
-
-  #idOf(context: Context): string {
-    return (context.requestId ??= this.newRequestId());
-  }
 }
 
-function requestOf(event: H3Event): IncomingMessage {
-  return event.runtime!.node!.req as IncomingMessage;
-}
-
-function contextOf(event: H3Event): Context {
-  return event.context as unknown as Context;
-}
-
-function onClose(res: ServerResponse, run: () => void): () => void {
-  if (res.destroyed) queueMicrotask(run);
-  else res.once("close", run);
-  return () => void res.off("close", run);
-}
-
-function byPath(routes: readonly Route[]): Map<string, Map<string, Served>> {
-  const resources = new Map<string, Map<string, Served>>();
+function byPath(routes: readonly Route[]): Map<string, Resource> {
+  const resources = new Map<string, Resource>();
   for (const route of routes) {
-    const { method, path, query = [] } = route;
+    const { method, path, access, query = [] } = route;
     const parameters = query === "any" ? null : query.map(({ name }) => name);
-    const resource = resources.get(path) ?? new Map<string, Served>();
-    resources.set(path, resource.set(method, { route, name: `${method} ${path}`, parameters }));
+    let resource = resources.get(path);
+    if (resource === undefined) resources.set(path, (resource = { methods: new Map(), isOpen: access === "open" }));
+    resource.methods.set(method, { route, name: `${method} ${path}`, parameters });
   }
   return resources;
-}
-
-/** One call of the generator for many small draws. */
-export function pooledRandom(): (length: number) => Uint8Array {
-  let pool = Buffer.alloc(0);
-  let used = 0;
-  return (length) => {
-    if (used + length > pool.length) {
-      pool = randomFillSync(Buffer.allocUnsafeSlow(Math.max(4096, length)));
-      used = 0;
-    }
-    used += length;
-    return pool.subarray(used - length, used);
-  };
 }

@@ -183,6 +183,21 @@ describe("keys", () => {
     expect(fake.touched).toEqual([]);
   });
 
+  it.each(["revoked", "expired", "given another secret"])(
+    "that worked a moment ago are refused from the moment on that they are %s",
+    async (change) => {
+      const { api, fake } = await serve();
+      const key = await api.addKey(["publish"], "default", { expiresAt: api.clock.now() + 60_000 });
+      const id = `key_${key.slice(4, 30)}`;
+      for (let times = 0; times < 2; times++) expect((await api.post(EVENTS, EVENT, { key })).status).toBe(202);
+      if (change === "revoked") await fake.asStore().keys.revoke(id, api.clock.now());
+      else if (change === "expired") api.clock.advance("1m");
+      else fake.keys.set(id, { ...fake.keys.get(id)!, hash: new Uint8Array(32) });
+      expect((await api.post(EVENTS, EVENT, { key })).status).toBe(401);
+      expect(fake.drafts).toHaveLength(2);
+    },
+  );
+
   it("leave a note of their use", async () => {
     const { api, fake } = await serve();
     await api.get("/nope");

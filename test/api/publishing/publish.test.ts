@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FakeStore } from "../fake-store.ts";
-import { ApiServer } from "../server.ts";
+import { ApiServer, sendRaw } from "../server.ts";
 
 const EVENTS = "/v1/webhooks/events";
 const BATCH = `${EVENTS}/batch`;
@@ -45,6 +45,25 @@ describe("a publish", () => {
         code: "invalid_type",
       });
     }
+  });
+
+  it("may be sent before the one ahead of it is answered, and each has its answer in turn", async () => {
+    const { api, fake } = await serve();
+    const waiting: (() => void)[] = [];
+    fake.publishing = () => new Promise((resolve) => void waiting.push(resolve));
+    const post = (type: string) => {
+      const body = JSON.stringify(event({ type }));
+      const head = `POST ${EVENTS} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${api.adminKey}\r\n`;
+      return `${head}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+    };
+    const types = ["goal.achieved", "nope", "budget.exceeded"];
+    const answered = sendRaw(api.port, types.map(post).join(""), (text) => text.split("HTTP/1.1 ").length > 3);
+    await expect.poll(() => waiting.length).toBe(2);
+    for (const commit of waiting.toReversed()) commit();
+    const answers = (await answered).split("HTTP/1.1 ").slice(1);
+    expect(answers.map((text) => text.slice(0, 3))).toEqual(["202", "422", "202"]);
+    expect(answers[0]).toContain('"type":"goal.achieved"');
+    expect(answers[2]).toContain('"type":"budget.exceeded"');
   });
 
   it("names every fault with a pointer", async () => {
