@@ -9,6 +9,7 @@ import { watchOver } from "../crash/children.ts";
 import type { LoadPlan } from "./load-thread.ts";
 import { atLeast, atMost, median, Measures, none, ratios, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
+import { SECRET } from "./payload.ts";
 import { profileReport } from "./profile.ts";
 import { faults, latency, measure, warmUp, type Latency, type Window } from "./run.ts";
 import { Site } from "./site.ts";
@@ -18,22 +19,21 @@ import { Trial } from "./trial.ts";
 export const SIDES = ["bare", "batch", "single", "relay"] as const;
 export type Side = (typeof SIDES)[number];
 
-interface Sample extends Window {
+export interface Sample extends Window {
   readonly ack: Latency;
   readonly arrival: Latency;
   readonly faults: number;
 }
 
-type Shape = Pick<LoadPlan, "connections" | "eventsPerRequest">;
+type Shape = Pick<LoadPlan, "connections" | "eventsPerRequest" | "pace">;
 
-const BATCH: Shape = { connections: 2, eventsPerRequest: 100 };
-const SINGLE: Shape = { connections: 32, eventsPerRequest: 1 };
 const WINDOW = 2000;
+export const BATCH: Shape = { connections: 2, eventsPerRequest: 100, pace: { window: WINDOW } };
+export const SINGLE: Shape = { connections: 32, eventsPerRequest: 1, pace: { window: WINDOW } };
 const BARE_CONNECTIONS = 64;
 const SECONDS = 4;
 const ROUNDS = 3;
 const SETTLE_MS = 15_000;
-const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwAAAAAAAAAAA=";
 
 export async function capacity(chosen: readonly Side[], options: BenchOptions): Promise<Measure[]> {
   const seconds = options.seconds ?? SECONDS;
@@ -160,10 +160,11 @@ async function bare(seconds: number): Promise<Sample> {
   return sample;
 }
 
-async function relay(shape: Shape, seconds: number): Promise<Sample> {
+/** The same of the relay. */
+export async function relay(shape: Shape, seconds: number): Promise<Sample> {
   const site = await Site.open();
   await site.expect({ "/ok/relay": SECRET });
-  const args = [site.url("/ok/relay"), SECRET, String(BARE_CONNECTIONS)];
+  const args = [site.url("/ok/relay"), String(BARE_CONNECTIONS)];
   const child = watchOver(fork(new URL("relay-process.ts", import.meta.url), args));
   const at = await told<{ port: number; key: string }>(child);
   const sample = await load(site, { pid: child.pid!, ...at }, shape, seconds);
@@ -173,7 +174,8 @@ async function relay(shape: Shape, seconds: number): Promise<Sample> {
   return sample;
 }
 
-async function daemon(shape: Shape, seconds: number, { threads, profile, note }: BenchOptions): Promise<Sample> {
+/** A daemon under that load, from an empty store. */
+export async function daemon(shape: Shape, seconds: number, { threads, profile, note }: BenchOptions): Promise<Sample> {
   const trial = await Trial.start({ threads, profile });
   await trial.register(["/ok/daemon"]);
   const sample = await load(trial.site, trial.daemon, shape, seconds);
@@ -192,7 +194,7 @@ async function load(
   shape: Shape,
   seconds: number,
 ): Promise<Sample> {
-  const stop = site.publish({ ...shape, port, key, tenants: 0, pace: { window: WINDOW } });
+  const stop = site.publish({ ...shape, port, key, tenants: 0 });
   await warmUp(pid, seconds);
   const window = await measure(pid, site.ledger, seconds);
   await stop();
@@ -205,7 +207,7 @@ async function load(
 const NO_LATENCY: Latency = { p50: Number.NaN, p99: Number.NaN, count: 0 };
 
 /** The next message of a child that must not end before it. */
-async function told<T>(child: ChildProcess): Promise<T> {
+export async function told<T>(child: ChildProcess): Promise<T> {
   const ended = once(child, "exit").then(([code]) => Promise.reject(new Error(`a process ended with ${String(code)}`)));
   const [message] = (await Promise.race([once(child, "message"), ended])) as [T];
   return message;

@@ -1,4 +1,6 @@
-/** The 1 KB that everybody posts: a whole envelope for receivers, and its `data` for publishers. */
+/** The 1 KB that everybody posts: a whole envelope for receivers, and its `data` for publishers; and who gets it. */
+import type { SignatureOptions } from "../../src/delivery/send/signer.ts";
+import type { Target } from "../../src/domain/endpoints/endpoint.ts";
 import { envelope } from "../../src/domain/events/event.ts";
 
 export const EVENT_TYPE = "transaction.enriched";
@@ -6,6 +8,14 @@ export const EVENT_TYPE = "transaction.enriched";
 export const BODY_BYTES = 1024;
 /** Digits of an event's number: of one width, so that a number is changed in place. */
 export const DIGITS = 10;
+
+export const ENDPOINT = `ep_${"0".repeat(26)}`;
+export const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwAAAAAAAAAAA=";
+export const SIGNATURE: SignatureOptions = {
+  header: "X-Service-Signature",
+  standardWebhooks: true,
+  version: "bench",
+};
 
 const SEQ_START = '{"seq":"';
 const ID = `evt_${"0".repeat(26)}`;
@@ -24,6 +34,22 @@ export function publishText(withTenant: boolean): string {
 /** Tenants are numbered too, with four digits. */
 export function tenantName(index: number): string {
   return `t${String(index).padStart(4, "0")}`;
+}
+
+/** The one endpoint where there is no store. */
+export function targetOf(url: string): Target {
+  return {
+    endpoint: ENDPOINT,
+    tenant: "default",
+    url,
+    enabled: true,
+    headers: {},
+    signingSecret: SECRET,
+    secretVersion: 1,
+    nextSigningSecret: null,
+    ratePerSecond: null,
+    maxInFlight: null,
+  };
 }
 
 export function seqIn(body: Uint8Array): number {

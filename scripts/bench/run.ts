@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { monotonic, type Ledger } from "./ledger.ts";
 import { percentile } from "./measure.ts";
-import { cpuMs, rssMiB } from "./usage.ts";
+import { cpuMs, rssMiB, sleeps } from "./usage.ts";
 
 export interface Window {
   readonly from: number;
@@ -14,6 +14,8 @@ export interface Window {
   /** Share of one core. */
   readonly cores: number;
   readonly rssMiB: number;
+  /** How often a thread was woken, for each event that arrived. */
+  readonly wakes: number;
 }
 
 /**
@@ -31,7 +33,7 @@ export async function warmUp(pid: number, seconds: number): Promise<void> {
 }
 
 export async function measure(pid: number, ledger: Ledger, seconds: number): Promise<Window> {
-  const before = { at: monotonic(), arrived: ledger.get("arrived"), cpu: cpuMs(pid) };
+  const before = { at: monotonic(), arrived: ledger.get("arrived"), cpu: cpuMs(pid), sleeps: sleeps(pid) };
   await sleep(seconds * 1000);
   const to = monotonic();
   const arrived = ledger.get("arrived") - before.arrived;
@@ -43,6 +45,7 @@ export async function measure(pid: number, ledger: Ledger, seconds: number): Pro
     cpuUs: (cpu * 1000) / arrived,
     cores: cpu / (to - before.at),
     rssMiB: rssMiB(pid),
+    wakes: (sleeps(pid) - before.sleeps) / arrived,
   };
 }
 

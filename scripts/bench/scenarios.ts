@@ -1,6 +1,7 @@
 /** By name, what there is to measure. */
 import { backlog } from "./backlog.ts";
 import { capacity, SIDES, type Side } from "./capacity.ts";
+import { cold } from "./cold.ts";
 import { errors } from "./errors.ts";
 import { flat } from "./flat.ts";
 import { hang } from "./hang.ts";
@@ -10,11 +11,26 @@ import type { Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { overrun } from "./overrun.ts";
 import { prune } from "./prune.ts";
+import { quiet } from "./quiet.ts";
+import { stages } from "./stages.ts";
 import { start } from "./start.ts";
 
 type Scenario = (options: BenchOptions) => Promise<Measure[]>;
 
-const ALONE: Record<string, Scenario> = { flat, hang, backlog, overrun, lanes, idle, start, prune, errors };
+const ALONE: Record<string, Scenario> = {
+  stages,
+  flat,
+  hang,
+  backlog,
+  overrun,
+  lanes,
+  quiet,
+  cold,
+  idle,
+  start,
+  prune,
+  errors,
+};
 
 export const SCENARIOS: readonly string[] = [...SIDES, ...Object.keys(ALONE)];
 
