@@ -103,7 +103,7 @@ export const TENANT = { type: "string", valueHint: "TENANT", description: "Only 
 export const LIST = {
   limit: { type: "string", default: "50", valueHint: "N", description: "Show at most N" },
   cursor: { type: "string", valueHint: "CURSOR", description: "Continue where an earlier list ended" },
-  order: { type: "enum", options: ["newest", "oldest"], default: "newest", description: "Which come first" },
+  order: { type: "enum", options: ["newest", "oldest"], default: "newest", description: "Which to list first" },
   fields: { type: "string", valueHint: "A,B", description: "Show only these fields" },
   ids: { type: "boolean", description: "Print only ids, one per line" },
   plain: { type: "boolean", description: "Tab-separated fields, nothing truncated" },

@@ -48,7 +48,7 @@ export const COMMANDS = {
     async () => (await import("./endpoints/rm.ts")).endpointsRm,
   ),
   "endpoints enable": listed(
-    "Send to an endpoint again, slowly at first, beginning with what was held",
+    "Start sending to an endpoint again, slowly at first, beginning with its held events",
     async () => (await import("./endpoints/enable-disable.ts")).endpointsEnable,
   ),
   "endpoints disable": listed(
@@ -64,7 +64,7 @@ export const COMMANDS = {
     async () => (await import("./endpoints/rotate-secret.ts")).endpointsRotateSecret,
   ),
   "endpoints secret": listed(
-    "Print the signing secret; an API key needs the scope secrets",
+    "Print the signing secret; an API key needs the secrets scope",
     async () => (await import("./endpoints/secret.ts")).endpointsSecret,
   ),
   "events list": listed("List events", async () => (await import("./events/list.ts")).eventsList),
@@ -78,7 +78,7 @@ export const COMMANDS = {
     async () => (await import("./events/cancel.ts")).eventsCancel,
   ),
   "events erase": listed(
-    "Erase an event's data and what receivers answered; it can never be sent again",
+    "Erase an event's data and the receivers' answers; it can never be sent again",
     async () => (await import("./events/erase.ts")).eventsErase,
   ),
   "events tail": listed(
@@ -140,7 +140,7 @@ export const COMMANDS = {
     async () => (await import("./receiver/trigger.ts")).trigger,
   ),
   demo: listed(
-    "See it work: runs a daemon, two receivers and one event per second in a temporary folder",
+    "Try it out: run a daemon and two receivers in a temporary folder, with one event per second",
     async () => (await import("./receiver/demo.ts")).demo,
   ),
   verify: listed(
@@ -180,15 +180,15 @@ export const COMMANDS = {
     async () => (await import("./upkeep/backup.ts")).backup,
   ),
   restore: listed(
-    "Replace the store with a backup, while no daemon runs; sending then starts paused",
+    "Replace the store with a backup while the daemon is stopped; sending then starts paused",
     async () => (await import("./upkeep/restore.ts")).restore,
   ),
   migrate: listed(
-    "Migrate the store to this version's schema, while no daemon runs; a copy is kept",
+    "Migrate the store to this version's schema while the daemon is stopped; a copy is kept",
     async () => (await import("./upkeep/migrate.ts")).migrate,
   ),
   "secrets reissue": listed(
-    "Give every endpoint a new signing secret, if secret.key is lost for good; no daemon may run",
+    "Give every endpoint a new signing secret if secret.key is lost for good; stop the daemon first",
     async () => (await import("./upkeep/reissue.ts")).secretsReissue,
   ),
   "secrets rekey": listed(

@@ -34,12 +34,12 @@ interface End {
 
 /** How `serve` may end if it was not stopped in the ordinary way: the systemd unit and the runbook follow this. */
 export const ENDS_OF_SERVE = {
-  refused: { again: true, why: "another program may hold the port, and a missing key file may come back" },
-  usage: { again: false, why: "the configuration has to be changed" },
-  data_corrupt: { again: false, why: "a person has to choose what to restore" },
+  refused: { again: true, why: "another program may be using the port, and a missing key file may come back" },
+  usage: { again: false, why: "the configuration must be changed" },
+  data_corrupt: { again: false, why: "a person must choose what to restore" },
   bug: { again: true, why: "what was acknowledged is on the disk" },
-  storage_failed: { again: true, why: "space is freed, disks come back" },
-  data_held: { again: true, why: "a backup, a restore or another daemon ends" },
+  storage_failed: { again: true, why: "space may be freed, and disks may come back" },
+  data_held: { again: true, why: "a backup, a restore or another daemon may end" },
   sigint: { again: false, why: "it was interrupted twice" },
   sigterm: { again: false, why: "it was interrupted twice" },
 } as const satisfies Partial<Record<keyof typeof EXIT, End>>;

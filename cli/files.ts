@@ -19,7 +19,7 @@ export function readFile(file: string, what: string, maxBytes: number): Buffer {
 /** The same, with `-` for stdin. */
 export async function readInput(file: string, what: string, maxBytes: number, { stdin }: Io): Promise<Buffer> {
   if (file !== "-") return readFile(file, what, maxBytes);
-  if (stdin.isTTY) throw usage(`${what} - reads from a pipe, and there is none`);
+  if (stdin.isTTY) throw usage(`${what} - reads from a pipe, but there is none`);
   return stdin.read();
 }
 

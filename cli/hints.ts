@@ -22,7 +22,7 @@ export const HINTS: { readonly [C in ErrorCode]?: string } = {
 
 /** Also true of a daemon that runs with it already. */
 const DEV =
-  "A daemon started with --dev allows endpoints on its own machine (127.0.0.0/8, ::1, localhost), and no others that are not public.";
+  "A daemon started with --dev allows endpoints on its own machine (127.0.0.0/8, ::1, localhost), but no other addresses that are not public.";
 
 /** The same by the code of a field's fault. */
 export const FIELD_HINTS: { readonly [C in FieldCode]?: string } = {

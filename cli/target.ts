@@ -120,6 +120,6 @@ function withKey(url: URL, keyFile: string | undefined): Target {
   } catch (error) {
     throw new Failure("not_allowed", `${keyFile} cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
-  if (!/^[\x21-\x7e]{1,500}$/.test(text)) throw new Failure("not_allowed", `${keyFile} does not hold an API key`);
+  if (!/^[\x21-\x7e]{1,500}$/.test(text)) throw new Failure("not_allowed", `${keyFile} does not contain an API key`);
   return { url, key: text, keyFile };
 }

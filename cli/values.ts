@@ -38,7 +38,7 @@ export function readId(prefix: keyof typeof NOUNS, text: string): string {
   const [is] = (Object.keys(NOUNS) as (keyof typeof NOUNS)[]).filter((other) => isId(other, text));
   const hint =
     is === undefined
-      ? `Such ids are ${prefix}_ and 26 characters; see \`webhookd ${SHOWN[prefix]} list${prefix === "att" ? " evt_…" : ""}\`.`
+      ? `Such an id is ${prefix}_ followed by 26 characters; see \`webhookd ${SHOWN[prefix]} list${prefix === "att" ? " evt_…" : ""}\`.`
       : `It is the id of ${NOUNS[is]}: \`webhookd ${SHOWN[is]} show ${text}\`.`;
   throw usage(`${what} is not the id of ${NOUNS[prefix]}`, hint);
 }

@@ -116,7 +116,7 @@ export function departures(config: Config): string[] {
   if (config.signature.header.toLowerCase() !== "x-service-signature") {
     sentences.push(`The signature header is ${config.signature.header}; the specification says X-Service-Signature.`);
   }
-  if (config.egress.allowHttp) sentences.push("Endpoints may be plain http; the specification says https only.");
+  if (config.egress.allowHttp) sentences.push("Endpoints may use plain http; the specification says https only.");
   return sentences;
 }
 

@@ -11,8 +11,8 @@ export type Judged = { readonly passphrase: string } | { readonly refused: strin
 export function judgePassphrase(text: string): Judged {
   const passphrase = text.replace(/\r?\n$/, "");
   const fits = passphrase.length >= MIN_PASSPHRASE && passphrase.length <= MAX_PASSPHRASE;
-  if (!fits) return { refused: `does not hold a passphrase of ${MIN_PASSPHRASE} to ${MAX_PASSPHRASE} characters` };
-  return /[\r\n]/.test(passphrase) ? { refused: "holds more than one line" } : { passphrase };
+  if (!fits) return { refused: `does not contain a passphrase of ${MIN_PASSPHRASE} to ${MAX_PASSPHRASE} characters` };
+  return /[\r\n]/.test(passphrase) ? { refused: "contains more than one line" } : { passphrase };
 }
 
 /** `refused` goes on after the file's name and says what to do. */
@@ -25,6 +25,6 @@ export function readPassphrase(file: string): Judged {
     return judgePassphrase(readFileSync(file, "utf8"));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return { refused: code === "ENOENT" ? "is not there" : `cannot be read (${code}): look at its owner and mode` };
+    return { refused: code === "ENOENT" ? "does not exist" : `cannot be read (${code}): look at its owner and mode` };
   }
 }

@@ -11,7 +11,10 @@ import { ago } from "../output/words.ts";
 import { resultOf } from "./text.ts";
 
 export const attemptsShow = command({
-  args: { attempt: { type: "positional", required: true, valueHint: "att_…", description: "The attempt" }, ...CLIENT },
+  args: {
+    attempt: { type: "positional", required: true, valueHint: "att_…", description: "Id of the attempt" },
+    ...CLIENT,
+  },
   examples: ["webhookd attempts show att_01m7w8bx02jeyjr53r14y5rmma"],
   async run(args, io) {
     const attempt = await connect(args, io).call("getAttempt", { id: readId("att", args.attempt) });
@@ -39,10 +42,10 @@ function show(attempt: Attempt, io: Io): void {
     ...(attempt.outcome === "failed" ? adviceFields(attempt) : []),
   ]);
   const names = Object.entries(headers);
-  if (names.length > 0) say(io, "answer headers");
+  if (names.length > 0) say(io, "response headers");
   for (const [name, value] of names) say(io, `  ${name}: ${value}`);
   if (body === "") return;
-  say(io, attempt.response_truncated ? "answer body (beginning)" : "answer body");
+  say(io, attempt.response_truncated ? "response body (beginning)" : "response body");
   for (const line of printable(body, { keepNewlines: true }).split("\n")) say(io, `  ${line}`);
 }
 

@@ -14,7 +14,7 @@ export function serviceUnit(program: string): string {
 Description=webhookd, delivers webhooks
 Wants=network-online.target
 After=network-online.target
-# However often it ended: what was wrong may be over.
+# Restart it however often it has failed: the cause may have passed.
 StartLimitIntervalSec=0
 
 [Service]
@@ -22,7 +22,7 @@ Type=exec
 User=webhookd
 Group=webhookd
 ExecStart=${program} serve
-# The unit counts as started once publishes are taken. With a full disk they are not, yet deliveries go on: hence "-".
+# The unit counts as started once events are accepted. On a full disk they are not, but deliveries continue: hence "-".
 ExecStartPost=-${program} status --wait --brief
 ExecReload=/bin/kill -HUP $MAINPID
 # Attempts in flight get 12 s to end.
@@ -30,10 +30,10 @@ TimeoutStopSec=30
 KillMode=mixed
 Restart=on-failure
 RestartSec=1
-# From systemd 254 on the pause grows to a minute; older ones say that they do not know these two, and wait a second.
+# From systemd 254 on, the pause grows to a minute; older versions warn about these two settings and wait a second.
 RestartSteps=6
 RestartMaxDelaySec=60
-# Bad configuration, corrupt data, stopped by hand: starting again would change nothing.
+# Bad configuration, corrupt data, stopped by hand: a restart would change nothing.
 RestartPreventExitStatus=${final.join(" ")}
 
 # Data: /var/lib/webhookd. Socket: /run/webhookd/webhookd.sock, which members of the group above use without a key;
@@ -43,13 +43,13 @@ StateDirectoryMode=0700
 RuntimeDirectory=webhookd
 RuntimeDirectoryMode=0750
 Environment=WEBHOOKD_SERVER_SOCKET_MODE=0660
-# Used if it is there: /etc/credstore/webhookd.secret.key, which then takes the place of secret.key beside the data.
+# If /etc/credstore/webhookd.secret.key exists, it is used instead of secret.key in the data directory.
 LoadCredential=secret.key:webhookd.secret.key
 UMask=0077
 
 LimitNOFILE=65536
 LimitCORE=0
-# A fault of ours ends webhookd, and not its host.
+# A fault in webhookd ends webhookd, not its host.
 MemoryMax=75%
 TasksMax=256
 OOMScoreAdjust=-100

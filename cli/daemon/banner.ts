@@ -24,7 +24,7 @@ export function banner(config: Config, daemon: Served, args: Named, place: Place
   const { delays, timeout } = config.retry;
   const socket = daemon.socket?.replace(/^unix:/, "") ?? null;
   const lines = [
-    `webhookd ${version}${config.dev ? "   DEV: endpoints may be plain http on this machine" : ""}`,
+    `webhookd ${version}${config.dev ? "   DEV: endpoints may use plain http on this machine" : ""}`,
     `  data    ${config.data.dir}${daemon.created ? "   (new)" : ""}`,
     `  api     ${daemon.url}`,
     `  socket  ${socket ?? "none: commands need --url and --key-file"}`,
@@ -35,7 +35,7 @@ export function banner(config: Config, daemon: Served, args: Named, place: Place
     ...(daemon.created ? [`Copy ${config.data.secretKeyFile} off this host: ${WITHOUT_KEY}.`] : []),
     `Next, in another terminal${programAt(place).startsWith("scripts/") ? " and in this folder" : ""}:`,
     ...nextSteps(config, daemon, args, place).map((step) => `  ${step}`),
-    "Ctrl-C stops it, once attempts in flight are done.",
+    "Ctrl-C stops it once the attempts in flight are done.",
   ];
   return lines.map((line) => `${printable(line)}\n`).join("");
 }

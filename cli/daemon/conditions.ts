@@ -46,7 +46,9 @@ function backlog(name: string, limit: number): Condition {
   const met = ({ deliveries }: Seen) => {
     // Not counted yet, in the first half second of a daemon's life.
     if (deliveries === null) return null;
-    return deliveries.pending > limit ? count(deliveries.pending, "delivery waits", "deliveries wait") : null;
+    return deliveries.pending > limit
+      ? count(deliveries.pending, "delivery is waiting", "deliveries are waiting")
+      : null;
   };
   return { name, needs: "deliveries", met };
 }

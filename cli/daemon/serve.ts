@@ -40,7 +40,7 @@ const ARGS = {
   "data-dir": { type: "string", valueHint: "DIR", description: "Directory that holds all data" },
   socket: { type: "string", valueHint: "PATH", description: "Path of the unix socket" },
   config: CONFIG,
-  dev: { type: "boolean", description: "Development: endpoints may be plain http on this machine, on any port" },
+  dev: { type: "boolean", description: "Development mode: endpoints may use plain http on this machine, on any port" },
   create: {
     type: "boolean",
     default: true,
@@ -50,14 +50,14 @@ const ARGS = {
   migrate: {
     type: "boolean",
     default: true,
-    description: "Migrate a store of an older version",
-    negativeDescription: "Refuse a store of an older version",
+    description: "Migrate a store from an older version",
+    negativeDescription: "Refuse a store from an older version",
   },
   paused: { type: "boolean", description: "Start with sending paused, until `webhookd resume`" },
   "log-level": {
     type: "string",
     valueHint: "LEVEL",
-    description: "Least important level to log: debug, info, warn or error",
+    description: "Lowest level to log: debug, info, warn or error",
   },
   "log-format": { type: "string", valueHint: "FORMAT", description: "auto, json or pretty" },
 } as const;
@@ -95,7 +95,10 @@ export async function runServe(args: Args, io: Io, load: () => Promise<StartDaem
     const log = createLog({ format, level: config.log.level, write: (line) => io.stdout.write(line) });
     const settings = new Rereader(config, inputs, log);
     let onHangup = () =>
-      log.warn({}, "SIGHUP: the daemon is still starting, so the configuration was not reread; send it again later");
+      log.warn(
+        {},
+        "SIGHUP: the daemon is still starting, so the configuration was not read again; send the signal again later",
+      );
     // One listener for good: a signal that is on its way when a listener is replaced is lost.
     io.onHangup(() => onHangup());
     for (const sentence of departures(config)) log.warn({}, sentence);
@@ -247,7 +250,7 @@ function fatal(error: Error): Error {
   if ("exitCode" in error || isOurs) return error;
   return new Failure(
     "storage_failed",
-    `the daemon cannot go on: ${error.message}`,
+    `the daemon cannot continue: ${error.message}`,
     "Nothing that was acknowledged is lost. Check the disk, then start it again.",
   );
 }

@@ -63,7 +63,7 @@ export function statusLines(status: Status, now: number): string[] {
     ...troubles.map((one) => `  TROUBLE   ${troubleText(one, now)}`),
     ...(paused === null && troubles.length === 0 ? ["  sending   on"] : []),
     `  due       ${status.oldest_due_at === null ? "nothing" : `the oldest ${ago(status.oldest_due_at, now)}`}`,
-    `  disk      ${size(disk.free_bytes)} free; publishes are refused below ${size(disk.floor_bytes)}`,
+    `  disk      ${size(disk.free_bytes)} free; new events are refused below ${size(disk.floor_bytes)}`,
     `  database  ${size(database.bytes)}, log ${size(database.wal_bytes)}, schema ${status.schema}`,
     ...(database.wal_trouble === null ? [] : [`  LOG GROWS ${database.wal_trouble}`]),
     `  backup    ${last}`,

@@ -18,7 +18,7 @@ const POLL_MS = 200;
 
 const ARGS = {
   wait: { type: "boolean", description: "Wait up to 30 s for it to accept events, even if it is not up yet" },
-  brief: { type: "boolean", description: "Show only the daemon, as probes need it, and skip deliveries" },
+  brief: { type: "boolean", description: "Show only the daemon and skip deliveries, for probes" },
   watch: {
     type: "string",
     bare: "2s",

@@ -11,7 +11,7 @@ import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.t
 
 export const deliveriesAttempt = command({
   args: {
-    delivery: byId("dlv", "The delivery"),
+    delivery: byId("dlv", "Id of the delivery"),
     wait: {
       type: "boolean",
       default: true,

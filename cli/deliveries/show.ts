@@ -7,7 +7,7 @@ import { ago } from "../output/words.ts";
 import { deliveryLines } from "./text.ts";
 
 export const deliveriesShow = command({
-  args: { delivery: byId("dlv", "The delivery"), ...CLIENT },
+  args: { delivery: byId("dlv", "Id of the delivery"), ...CLIENT },
   examples: ["webhookd deliveries show dlv_01m7w8bx02jeyjr53r14y5rmma"],
   async run(args, io) {
     const id = readId("dlv", args.delivery);

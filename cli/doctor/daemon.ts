@@ -14,7 +14,7 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
   const shown = `webhookd ${status.version}, schema ${status.schema}`;
   if (state === "ready") yield ok("daemon", `${shown}: ready`);
   else if (state === "disk_full")
-    yield fail("daemon", `${shown}: publishes are refused, the disk is full`, "free space");
+    yield fail("daemon", `${shown}: new events are refused because the disk is full`, "free space");
   else yield fail("daemon", `${shown}: ${state}`, "webhookd status --wait");
   if (status.version !== version) {
     yield warn("daemon", `this command is webhookd ${version}`, "restart the daemon, or use its own executable");

@@ -74,7 +74,7 @@ function reached(subject: string, origin: string, { address, durationMs, certifi
 }
 
 function todoOf(error: string, id: string): string {
-  if (error.startsWith("address_")) return "set [egress] allow_cidrs or [[egress.tenant]], if it may go there";
+  if (error.startsWith("address_")) return "set [egress] allow_cidrs or [[egress.tenant]], if requests may go there";
   if (error === "dns_failure") return "check the name with dig, and this host's DNS";
   if (error === "tls_error")
     return "tell the people who run it, or name their certificate authority with [egress] ca_file";

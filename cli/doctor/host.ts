@@ -79,9 +79,9 @@ function* space({ data: { diskFloor } }: Config, dir: string): Generator<Finding
   } catch {
     return;
   }
-  const shown = `${size(free)} free, ${size(diskFloor)} are needed`;
-  if (free < diskFloor) yield fail("disk", `${shown}: publishes are refused`, "free some space; deliveries continue");
-  else if (free < 2 * diskFloor) yield warn("disk", shown, "free some space before publishes are refused");
+  const shown = `${size(free)} free, ${size(diskFloor)} needed`;
+  if (free < diskFloor) yield fail("disk", `${shown}: new events are refused`, "free some space; deliveries continue");
+  else if (free < 2 * diskFloor) yield warn("disk", shown, "free some space before new events are refused");
   else yield ok("disk", shown);
 }
 

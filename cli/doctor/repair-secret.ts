@@ -18,7 +18,8 @@ interface RepairArgs extends TargetArgs {
 /** The secret itself is shown by nothing here. */
 export async function repairSecret(args: RepairArgs, io: Io): Promise<number> {
   const id = readId("ep", args["repair-secret"]);
-  if (args.offline || args.endpoint !== undefined) throw usage("--repair-secret needs the daemon, and no other check");
+  if (args.offline || args.endpoint !== undefined)
+    throw usage("--repair-secret needs the daemon, and cannot be combined with other checks");
   const client = connect(args, io);
   const endpoint = await client.call("getEndpoint", { id });
   const parts = endpoint.damaged?.parts ?? [];

@@ -31,7 +31,7 @@ export async function readBrought(args: SecretArgs, io: Io): Promise<string | un
   const secret = String(await readInput(from, "--secret-from", MAX_BYTES, io)).replace(/\r?\n$/, "");
   if (isSigningSecret(secret)) return secret;
   throw usage(
-    `${from} does not hold a signing secret`,
+    `${from} does not contain a signing secret`,
     "A secret is whsec_ and 24 to 64 bytes in base64, or 16 to 256 visible ASCII characters, on one line.",
   );
 }

@@ -9,7 +9,7 @@ import { count } from "../output/words.ts";
 
 export const endpointsEnable = command({
   args: {
-    endpoint: byId("ep", "The endpoint"),
+    endpoint: byId("ep", "Id of the endpoint"),
     "cancel-held": { type: "boolean", description: "Cancel what was held instead of sending it" },
     ...YES,
     ...CLIENT,
@@ -50,7 +50,7 @@ export const endpointsEnable = command({
 
 export const endpointsDisable = command({
   args: {
-    endpoint: byId("ep", "The endpoint"),
+    endpoint: byId("ep", "Id of the endpoint"),
     hold: { type: "boolean", description: "Hold its events until it is enabled" },
     skip: { type: "boolean", description: "Skip its events; they are never sent" },
     ...CLIENT,

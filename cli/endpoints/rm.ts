@@ -7,14 +7,14 @@ import { readId } from "../values.ts";
 import { count } from "../output/words.ts";
 
 export const endpointsRm = command({
-  args: { endpoint: byId("ep", "The endpoint"), ...YES, ...CLIENT },
+  args: { endpoint: byId("ep", "Id of the endpoint"), ...YES, ...CLIENT },
   examples: ["webhookd endpoints rm ep_01m7w8bx02jeyjr53r14y5rmma"],
   async run(args, io) {
     const id = readId("ep", args.endpoint);
     requireConsent("deleting an endpoint", args, io);
     const client = connect(args, io);
     const { url, health } = await client.call("getEndpoint", { id });
-    const waiting = count(health.pending + health.held, "delivery waits", "deliveries wait");
+    const waiting = count(health.pending + health.held, "delivery is waiting", "deliveries are waiting");
     await confirm({ facts: [`${id} ${url}: ${waiting} for it and will be cancelled.`], word: id }, args, io);
     await client.call("deleteEndpoint", { id });
     if (args.json) sayJson(io, { id, deleted: true });

@@ -13,7 +13,7 @@ import { readBrought, SECRET_FILE, SECRET_FROM } from "./brought-secret.ts";
 const MAX_OVERLAP_MS = 7 * 86_400_000;
 
 const ARGS = {
-  endpoint: byId("ep", "The endpoint"),
+  endpoint: byId("ep", "Id of the endpoint"),
   overlap: { type: "string", valueHint: "DURATION", description: "How long both secrets are in use, at most 7d [24h]" },
   complete: { type: "boolean", description: "Let the next secret take over now" },
   abandon: { type: "boolean", description: "Discard the next secret" },

@@ -9,7 +9,7 @@ import { readId } from "../values.ts";
 
 export const endpointsSecret = command({
   args: {
-    endpoint: byId("ep", "The endpoint"),
+    endpoint: byId("ep", "Id of the endpoint"),
     next: { type: "boolean", description: "During a rotation: print the next secret" },
     "secret-file": SECRET_FILE,
     ...CLIENT,

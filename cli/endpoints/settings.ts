@@ -7,7 +7,7 @@ import { readCount } from "../values.ts";
 
 /** What may be said of an endpoint beside its URL and types; `none` takes a limit or a name away again. */
 export const SETTINGS = {
-  description: { type: "string", valueHint: "TEXT", description: "What it is, in one line" },
+  description: { type: "string", valueHint: "TEXT", description: "One-line description" },
   uid: { type: "string", valueHint: "UID", description: "Your own name for it, unique in the tenant, or none" },
   rate: { type: "string", valueHint: "N", description: "Start at most N attempts per second, or none for no limit" },
   "max-in-flight": {

@@ -12,7 +12,7 @@ import { fieldText, repairOf, stateOf } from "./text.ts";
 
 export const endpointsShow = command({
   args: {
-    endpoint: byId("ep", "The endpoint"),
+    endpoint: byId("ep", "Id of the endpoint"),
     attempts: { type: "string", default: "5", valueHint: "N", description: "How many of the latest attempts to show" },
     ...CLIENT,
   },

@@ -13,7 +13,7 @@ import { suggesting } from "./event-types.ts";
 const TIMEOUT_MS = 120_000;
 
 const ARGS = {
-  endpoint: byId("ep", "The endpoint"),
+  endpoint: byId("ep", "Id of the endpoint"),
   type: { type: "string", valueHint: "TYPE", description: "Event type of the sample [the first it chose]" },
   wait: {
     type: "boolean",

@@ -11,9 +11,9 @@ import { readSettings, SETTINGS } from "./settings.ts";
 import { fieldText } from "./text.ts";
 
 const ARGS = {
-  endpoint: byId("ep", "The endpoint"),
-  to: { type: "string", valueHint: "URL", description: "New URL, also for what is already waiting" },
-  events: { type: "string", valueHint: "TYPE,…", description: "Exactly these event types, or all" },
+  endpoint: byId("ep", "Id of the endpoint"),
+  to: { type: "string", valueHint: "URL", description: "New URL; deliveries that are already waiting go there too" },
+  events: { type: "string", valueHint: "TYPE,…", description: "Replace its event types with these, or all" },
   "add-event": { type: "string", multiple: true, valueHint: "TYPE", description: "Add this event type" },
   "remove-event": { type: "string", multiple: true, valueHint: "TYPE", description: "Remove this event type" },
   ...SETTINGS,
@@ -33,11 +33,11 @@ export const endpointsUpdate = command({
     const added = args["add-event"];
     const removed = args["remove-event"];
     if (args.events !== undefined && added.length + removed.length > 0) {
-      throw usage("--events replaces all event types", "Use either it, or --add-event and --remove-event.");
+      throw usage("--events replaces all event types", "Use either --events, or --add-event and --remove-event.");
     }
     const named = args.to !== undefined || args.events !== undefined || added.length + removed.length > 0;
     if (!named && Object.keys(settings).length === 0)
-      throw usage("nothing to change was given", "See the flags with --help.");
+      throw usage("there is nothing to change", "See --help for the flags.");
     const client = connect(args, io);
     const before = await client.call("getEndpoint", { id });
     const events = await eventsOf(before, args, client);

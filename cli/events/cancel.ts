@@ -8,7 +8,7 @@ import { count } from "../output/words.ts";
 
 export const eventsCancel = command({
   args: {
-    event: byId("evt", "The event"),
+    event: byId("evt", "Id of the event"),
     endpoint: { type: "string", valueHint: "ep_…", description: "Only the delivery to this endpoint" },
     ...YES,
     ...CLIENT,

@@ -6,7 +6,7 @@ import { connect } from "../target.ts";
 import { readId } from "../values.ts";
 
 export const eventsErase = command({
-  args: { event: byId("evt", "The event"), ...YES, ...CLIENT },
+  args: { event: byId("evt", "Id of the event"), ...YES, ...CLIENT },
   examples: ["webhookd events erase evt_01m7w8bx02jeyjr53r14y5rmma"],
   async run(args, io) {
     const id = readId("evt", args.event);

@@ -17,7 +17,7 @@ import { curlScript } from "./curl.ts";
 const MAX_DATA_CHARS = 4000;
 
 const ARGS = {
-  event: byId("evt", "The event"),
+  event: byId("evt", "Id of the event"),
   raw: { type: "boolean", description: "Print only the body, byte for byte as it is signed and sent" },
   force: { type: "boolean", description: "With --raw: print even to a terminal" },
   curl: { type: "boolean", description: "Print a script that sends it once, signed with $WEBHOOKD_SECRET" },
@@ -55,7 +55,10 @@ function checkFlags({ raw, curl, json, force, endpoint }: Args, io: Io): void {
   if (endpoint !== undefined && !curl) throw usage("--endpoint needs --curl");
   if (force && !raw) throw usage("--force needs --raw");
   if (raw && io.stdout.isTTY && !force) {
-    throw usage("the body may hold sequences that control a terminal", "Write it to a file or a pipe, or add --force.");
+    throw usage(
+      "the body may contain sequences that control a terminal",
+      "Write it to a file or a pipe, or add --force.",
+    );
   }
 }
 

@@ -43,7 +43,7 @@ export const failures = command({
     const hosts = await hostsOf(client, shown);
     const glyphs = glyphsOf(io);
     sayTable(io, [TITLES, ...shown.map((group) => cellsOf(group, hosts, glyphs, io.now()))]);
-    const step = `each mark of SERIES is ${span(failures.step_seconds)}`;
+    const step = `each mark in SERIES stands for ${span(failures.step_seconds)}`;
     const more = failures.total > shown.length ? `; ${shown.length} of ${failures.total} groups shown` : "";
     note(io, `Events received since ${failures.since}; ${step}${more}.`);
     say(io, "For the first group:");

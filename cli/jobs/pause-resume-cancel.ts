@@ -8,7 +8,7 @@ import { connect, type TargetArgs } from "../target.ts";
 import { readId } from "../values.ts";
 
 export const jobsPause = command({
-  args: { job: byId("job", "The job"), ...CLIENT },
+  args: { job: byId("job", "Id of the job"), ...CLIENT },
   examples: ["webhookd jobs pause job_01m7w8bx02jeyjr53r14y5rmma"],
   run(args, io) {
     return steer(
@@ -22,7 +22,7 @@ export const jobsPause = command({
 
 export const jobsResume = command({
   args: {
-    job: byId("job", "The job"),
+    job: byId("job", "Id of the job"),
     canary: { type: "boolean", description: "After a failed canary: try one more delivery per endpoint first" },
     "send-all": { type: "boolean", description: "After a failed canary: send everything that is left" },
     ...CLIENT,
@@ -44,7 +44,7 @@ export const jobsResume = command({
 });
 
 export const jobsCancel = command({
-  args: { job: byId("job", "The job"), ...CLIENT },
+  args: { job: byId("job", "Id of the job"), ...CLIENT },
   examples: ["webhookd jobs cancel job_01m7w8bx02jeyjr53r14y5rmma"],
   run(args, io) {
     return steer(

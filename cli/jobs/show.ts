@@ -9,7 +9,7 @@ import { jobLines } from "./job-text.ts";
 
 export const jobsShow = command({
   args: {
-    job: byId("job", "The job"),
+    job: byId("job", "Id of the job"),
     watch: { type: "boolean", description: "Follow it to the end; exits 0 if everything was delivered, else 7" },
     ...CLIENT,
   },

@@ -6,7 +6,7 @@ import { connect } from "../target.ts";
 
 export const keysRevoke = command({
   args: {
-    key: { type: "positional", required: true, valueHint: "key_…", description: "The key's id" },
+    key: { type: "positional", required: true, valueHint: "key_…", description: "Id of the key" },
     ...CLIENT,
   },
   examples: ["webhookd keys revoke key_01m7w8bx02jeyjr53r14y5rmma"],
@@ -16,7 +16,7 @@ export const keysRevoke = command({
       throw new Failure(
         "usage",
         "that is not the id of a key",
-        "Such ids begin with key_; see `webhookd keys list`. Nothing was done.",
+        "A key's id begins with key_; see `webhookd keys list`. Nothing was done.",
       );
     }
     const last = await connect(args, io).call("revokeKey", { id: args.key });

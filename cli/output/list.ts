@@ -82,7 +82,7 @@ function show<T>(
   }
   if (json) return;
   if (items.length === 0)
-    note(io, first === undefined ? "Nothing matches." : `There are none yet. To make the first: ${first}`);
+    note(io, first === undefined ? "Nothing matches." : `There are none yet. To create the first: ${first}`);
   if (cursor !== null) note(io, `${items.length} shown. For more: --cursor ${cursor}`);
 }
 

@@ -82,7 +82,7 @@ async function traffic({ client, failed }: DemoSite, { forMs, isStopped }: Traff
     await client.call("publishEvent", { body: { type: name, data: sample } });
     events += 1;
     for (let slept = 0; slept < EVERY_MS && !isStopped(); slept += STEP_MS) await io.sleep(STEP_MS);
-    if (fault !== null) throw new Failure("storage_failed", `the daemon cannot go on: ${(fault as Error).message}`);
+    if (fault !== null) throw new Failure("storage_failed", `the daemon cannot continue: ${(fault as Error).message}`);
   }
   return events;
 }

@@ -94,10 +94,10 @@ function nothingToReplay({ left_alone: left }: JobPlan): Failure {
   const hint =
     first === undefined
       ? "To see what failed: webhookd deliveries list --status failed"
-      : `What matches belongs to endpoints that cannot be sent to now, such as ${first.endpoint} (${first.reason}).`;
+      : `The matching deliveries belong to endpoints that cannot be sent to now, such as ${first.endpoint} (${first.reason}).`;
   return new Failure(
     "conflict",
-    "nothing that failed matches, so there is nothing to replay",
+    "no failed delivery matches, so there is nothing to replay",
     hint,
     "nothing_to_replay",
   );

@@ -19,7 +19,7 @@ const ARGS = {
   wait: {
     type: "boolean",
     negatable: true,
-    description: "Wait until it is done; the default for one event, until its first attempt",
+    description: "Wait until it is done, or for one event until its first attempt (the default)",
     negativeDescription: "Return as soon as it is queued",
   },
   timeout: {

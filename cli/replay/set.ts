@@ -29,7 +29,7 @@ export async function readSet(args: SetArgs, io: Io): Promise<ReplaySet> {
   }
   if (!args["all-failed"] && !isFiltered && typed.length === 0) {
     throw usage(
-      "nothing was named: give event ids, - for ids from stdin, or a filter",
+      "nothing was selected: give event ids, - for ids from stdin, or a filter",
       "For example `webhookd replay --status-code 5xx --since 2h`, or --all-failed for everything that failed.",
     );
   }

@@ -152,7 +152,7 @@ function reconnected(missed: readonly (Change | Counts)[]): Note {
     one.kind === "counts" ? one.data.data.reduce((sum, { count }) => sum + count, 0) : 1,
   );
   const number = counts.reduce((sum, count) => sum + count, 0);
-  return note(`reconnected; what was missed follows (${number})`, { kind: "reconnected", missed: number });
+  return note(`reconnected; the missed changes follow (${number})`, { kind: "reconnected", missed: number });
 }
 
 function note(text: string, data: Note["data"]): Note {

@@ -130,7 +130,7 @@ function readWords(args: Args, now: number): { readonly [W in FilterWord]?: stri
   if (words.status !== undefined && !STATUSES.includes(words.status)) {
     const near = nearest(words.status, STATUSES);
     const hint = near === null ? `It takes ${STATUSES.join(", ")}.` : `Did you mean ${near}?`;
-    throw usage(`no delivery changes to ${words.status}`, hint);
+    throw usage(`a delivery never changes to ${words.status}`, hint);
   }
   return words;
 }

@@ -18,9 +18,9 @@ const ARGS = {
   "seal-with": {
     type: "string",
     valueHint: "FILE",
-    description: "Include secret.key, sealed with the passphrase in this file; - reads or asks for it",
+    description: "Include secret.key, sealed with the passphrase in this file; - reads it from stdin or asks for it",
   },
-  offline: { type: "boolean", description: "Back up the data directory from here, while no daemon runs" },
+  offline: { type: "boolean", description: "Back up the data directory from here, while the daemon is stopped" },
   "data-dir": DATA_DIR,
   ...CLIENT,
 } as const;
@@ -78,10 +78,10 @@ function linesOf({ events, endpoints, bytes, schema, sha256, sealed }: Backup): 
 function requireOnePlace(args: Args): void {
   const named = (["url", "socket", "key-file"] as const).find((flag) => args[flag] !== undefined);
   if (args.offline && named !== undefined) {
-    throw usage(`--offline asks no daemon, but --${named} names one`, "Drop one of them.");
+    throw usage(`--offline does not use a daemon, but --${named} names one`, "Drop one of them.");
   }
   if (args.offline || args["data-dir"] === undefined) return;
-  throw usage("--data-dir needs --offline", "A running daemon knows its own.");
+  throw usage("--data-dir needs --offline", "A running daemon knows its own data directory.");
 }
 
 /** The passphrase goes to the daemon, which keeps it nowhere. */

@@ -13,12 +13,12 @@ import { sealingPassphrase } from "./passphrase.ts";
 import { count } from "../output/words.ts";
 
 const ARGS = {
-  file: { type: "positional", required: true, valueHint: "FILE", description: "The backup" },
+  file: { type: "positional", required: true, valueHint: "FILE", description: "The backup file" },
   "data-dir": DATA_DIR,
   "seal-with": {
     type: "string",
     valueHint: "FILE",
-    description: "File with the passphrase that seals secret.key in the backup; - reads or asks for it",
+    description: "File with the passphrase that seals secret.key in the backup; - reads it from stdin or asks for it",
   },
   "secret-key": { type: "string", valueHint: "FILE", description: "Your copy of secret.key" },
   "key-only": { type: "boolean", description: "Restore only secret.key, and leave the store as it is" },

@@ -66,7 +66,7 @@ function usableSecret(file: string): string {
   const secret = textOf(file)?.trim();
   if (secret === undefined) throw new ConfigError([{ where, what: `${file} cannot be read.`, todo }]);
   if (isSigningSecret(secret)) return secret;
-  throw new ConfigError([{ where, what: `${file} holds no signing secret.`, todo }]);
+  throw new ConfigError([{ where, what: `${file} contains no signing secret.`, todo }]);
 }
 
 function textOf(file: string): string | undefined {

@@ -50,7 +50,7 @@ export function* conflicts(
   if (socket !== "" && !fitsSocket(socket, inputs.platform)) {
     yield {
       where: origins.get("server.socket")!(),
-      what: `${socket} is too long for the path of a socket.`,
+      what: `${socket} is too long for a socket path.`,
       todo: `Choose a shorter path, such as ${join("/run/webhookd", "webhookd.sock")}.`,
     };
   }

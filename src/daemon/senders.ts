@@ -37,7 +37,7 @@ export async function loadSenders(
   const { inFlight } = roomWithin(openFiles);
   if (inFlight < maxInFlight) {
     const fields = { open_files: openFiles, max_in_flight: maxInFlight };
-    log.warn(fields, `at most ${inFlight} attempts are made at once: this process may open no more files`);
+    log.warn(fields, `at most ${inFlight} attempts are made at once: this process cannot open more files`);
   }
   if (threads === 0) {
     // Only here does the main thread load the HTTP client.

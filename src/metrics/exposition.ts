@@ -133,7 +133,7 @@ function sendingOf({ parts, census }: Metrics): Family[] {
     gauge("webhookd_in_flight", "Attempts on the wire.", () => one(deliveries.inFlight)),
     gauge(
       "webhookd_not_sending",
-      "1 for each reason why nothing, or less than could be, is being sent; otherwise 0.",
+      "1 for each reason why nothing is being sent, or less than could be; otherwise 0.",
       () => {
         const reasons = new Set(deliveries.halts.map(({ reason }) => reason));
         return HALT_REASONS.map((reason) => ({ labels: { reason }, value: reasons.has(reason) ? 1 : 0 }));
@@ -216,7 +216,7 @@ function timesOf({ parts: { store }, requests, loopDelay }: Metrics): Family[] {
     },
     {
       name: "webhookd_event_loop_delay_seconds",
-      help: "How late the main thread ran what was ready, since the last scrape.",
+      help: "How late the main thread was in running what was ready, since the last scrape.",
       type: "summary",
       samples: () => {
         const { quantiles, sum, count } = loopDelay.read();

@@ -72,14 +72,14 @@ export class DamagedEndpoints {
     const { log, onFound } = this.#parts;
     const before = this.#known.get(id);
     if (endpoint === null || endpoint.damaged === null) {
-      if (this.#known.delete(id) && endpoint !== null) log.warn({ endpoint: id }, "the damaged endpoint was mended");
+      if (this.#known.delete(id) && endpoint !== null) log.warn({ endpoint: id }, "the damaged endpoint was repaired");
       return;
     }
     this.#known.set(id, endpoint);
     if (before !== undefined) return;
     const { tenant, damaged } = endpoint;
     const found = { endpoint: id, tenant, parts: damaged.parts, reason: damaged.reason };
-    log.error(found, "an endpoint is damaged: what it is owed waits until it is mended, see webhookd doctor");
+    log.error(found, "an endpoint is damaged: its deliveries wait until it is repaired; see webhookd doctor");
     onFound(endpoint);
   }
 }

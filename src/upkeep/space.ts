@@ -14,7 +14,7 @@ export interface SpaceWatchParts {
 }
 
 const FULL =
-  "the disk is full, or has less free than [data] disk_floor: publishes are answered with 507. Free some space (df -h); webhookd then accepts them again by itself";
+  "the disk is full, or has less free than [data] disk_floor: new events are refused with 507. Free some space (df -h); webhookd then accepts them again by itself";
 
 export class SpaceWatch {
   readonly #parts: SpaceWatchParts;
@@ -36,7 +36,7 @@ export class SpaceWatch {
     if (trouble === null) this.#alarm.clear("the write-ahead log is back within its limit");
     else {
       if (!this.#isInTrouble) onTrouble(trouble);
-      this.#alarm.raise(`${trouble}; look at the disk before it is full`, { free_bytes: freeBytes });
+      this.#alarm.raise(`${trouble}; check the disk before it is full`, { free_bytes: freeBytes });
     }
     this.#isInTrouble = trouble !== null;
   }
@@ -47,6 +47,6 @@ export class SpaceWatch {
     this.#saidFull = !this.#saidFull;
     const fields = { free_bytes: freeBytes, floor_bytes: floorBytes };
     if (this.#saidFull) log.error(fields, FULL);
-    else log.info(fields, "there is space again: publishes are taken");
+    else log.info(fields, "there is space again: events are accepted");
   }
 }

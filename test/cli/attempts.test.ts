@@ -47,7 +47,7 @@ it("webhookd attempts show lets nothing that a receiver said steer the terminal"
   };
   const { out } = await typed(["attempts", "show", anAttempt.id], { answers: { getAttempt: attempt } });
   expect(out).toMatch(/^[^\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]*$/);
-  expect(out).toContain("answer body (beginning)\n  one\n  <U+001B>[2J<U+0007><U+202E>  two\n");
+  expect(out).toContain("response body (beginning)\n  one\n  <U+001B>[2J<U+0007><U+202E>  two\n");
 });
 
 describe("webhookd deliveries attempt", () => {

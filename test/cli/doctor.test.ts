@@ -207,7 +207,7 @@ describe("doctor", () => {
     tenant: "default",
     url: anEndpoint.url,
     parts: ["signing_secret" as const],
-    reason: "its signing secret does not open",
+    reason: "its signing secret cannot be unsealed",
   };
   const healthy: Status = {
     version,

@@ -110,7 +110,7 @@ describe("webhookd endpoints add", () => {
     [["--metadata=[1]"], "--metadata is not a JSON object"],
     [["--headers-from={dir}/none"], "there is no such file"],
     [["--headers-from={dir}/s"], "--headers-from is not JSON"],
-    [["--secret-from={dir}/s"], "does not hold a signing secret"],
+    [["--secret-from={dir}/s"], "does not contain a signing secret"],
     [["--secret-from={dir}/s", "--secret-file={dir}/t"], "Use one of them"],
   ])("refuses %j before it asks anybody, and repeats no secret", async (more, message) => {
     const { code, err, daemon } = await endpoints([...words, "goal.achieved", ...more], { files: { s: "hushhush" } });
@@ -149,7 +149,7 @@ describe("webhookd endpoints update", () => {
   });
 
   it.each([
-    [[], "nothing to change was given"],
+    [[], "there is nothing to change"],
     [["--events=all", "--add-event=goal.achieved"], "--events replaces all event types"],
   ])("refuses %j before it asks anybody", async (more, message) => {
     const { code, err, daemon } = await endpoints(["update", id, ...more]);

@@ -28,7 +28,7 @@ describe("an empty list", () => {
     expect({ code, out, err }).toEqual({
       code: EXIT.ok,
       out: "",
-      err: `There are none yet. To make the first: ${first}\n`,
+      err: `There are none yet. To create the first: ${first}\n`,
     });
   });
 
@@ -88,7 +88,7 @@ it("doctor and status say sizes in the same words", async () => {
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const io = new FakeIo({ env: { WEBHOOKD_DATA_DIR: dir } });
   await webhookd(io, "doctor", "--offline");
-  expect(io.out).toMatch(/disk: [\d.]+ [KMGT]iB free, 512 MiB are needed/);
+  expect(io.out).toMatch(/disk: [\d.]+ [KMGT]iB free, 512 MiB needed/);
 });
 
 describe("a table that does not fit", () => {

@@ -33,7 +33,7 @@ describe("webhookd status", () => {
     expect(io.out).toMatch(
       /^webhookd 1\.0\.0: ready, up 1h 50m\n {2}sending {3}on\n {2}due {7}the oldest 1m 30s ago\n/,
     );
-    expect(io.out).toContain("  disk      49 GiB free; publishes are refused below 512 MiB\n");
+    expect(io.out).toContain("  disk      49 GiB free; new events are refused below 512 MiB\n");
     expect(io.out).toContain("  Delays are 1s.\n");
   });
 
@@ -124,7 +124,7 @@ describe("webhookd backup", () => {
   it.each([
     ["differs the second time", { isTTY: true, input: [PASSPHRASE, "another one, mistyped"] }, [], "differ"],
     ["is too short", { input: ["short"] }, [], "12 to 1024 characters"],
-    ["is in no file", {}, ["--seal-with", "/nonexistent/f"], "/nonexistent/f is not there"],
+    ["is in no file", {}, ["--seal-with", "/nonexistent/f"], "/nonexistent/f does not exist"],
   ])("makes none when the passphrase %s", async (_, how, words, message) => {
     const daemon = await fakeDaemon(() => ({ status: 201, body: aBackup }));
     const io = new FakeIo(how);

@@ -6,7 +6,7 @@ import { typed } from "./typed.ts";
 
 const { id } = anEndpoint;
 const repair = (parts: readonly string[], ...words: string[]) => {
-  const damaged = parts.length === 0 ? null : { parts, reason: "its signing secret does not open" };
+  const damaged = parts.length === 0 ? null : { parts, reason: "its signing secret cannot be unsealed" };
   const endpoint = { ...anEndpoint, uid: "cus_7", damaged, health: aHealth };
   return typed(["doctor", "--repair-secret", id, ...words], { answers: { getEndpoint: endpoint } });
 };

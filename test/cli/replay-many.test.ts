@@ -90,7 +90,7 @@ describe("webhookd replay of many", () => {
   });
 
   it.each([
-    [[], [], EXIT.usage, "nothing was named: give event ids, - for ids from stdin, or a filter"],
+    [[], [], EXIT.usage, "nothing was selected: give event ids, - for ids from stdin, or a filter"],
     [["--all-failed", "--since", "2h"], [], EXIT.usage, "--all-failed cannot be combined with ids or filters"],
     [["--status", "pending"], [], EXIT.usage, "--status pending cannot be replayed"],
     [["--filter", "stats:failed"], [], EXIT.usage, "Did you mean status?"],

@@ -290,7 +290,7 @@ describe("webhookd serve", () => {
       files["/srv/app/webhookd.toml"] = "[egress]\nallow_http = true\n";
       io.hangUp();
       expect(lines(io)).toMatchObject([
-        { level: "warn", msg: "Endpoints may be plain http; the specification says https only." },
+        { level: "warn", msg: "Endpoints may use plain http; the specification says https only." },
       ]);
       await end();
     });

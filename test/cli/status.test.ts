@@ -75,7 +75,7 @@ describe("webhookd status", () => {
     expect(cut.io.out).toContain(`\n  TROUBLE   ${why}\n`);
     expect(cut.io.out).not.toContain("sending   on");
     expect(cut.io.out).toMatch(/ {2}next {6}webhookd doctor\n$/);
-    const short = { ...halt, reason: "shortage", detail: "this process has no file descriptor left" };
+    const short = { ...halt, reason: "shortage", detail: "this process has no file descriptors left" };
     const slow = await status({ status: { not_sending: [short] } });
     expect([slow.code, slow.io.out]).toEqual([EXIT.answer_is_no, expect.stringContaining("not all attempts can be")]);
     const paused = await status({ status: { paused: aPause, not_sending: [{ ...halt, reason: "operator" }] } });
@@ -94,7 +94,7 @@ describe("webhookd status", () => {
     ["failing", { health: { ...failing, consecutive_failures: 1, last_success_at: at(300_000) } }, "is failing"],
     ["failing", { health: { ...failing, consecutive_failures: 1, last_success_at: at(299_000) } }, null],
     ["failing", {}, null],
-    ["backlog>1977", {}, "1,978 deliveries wait"],
+    ["backlog>1977", {}, "1,978 deliveries are waiting"],
     ["backlog>1978", {}, null],
     ["oldest>10m", { status: { oldest_due_at: at(660_000) } }, "the oldest delivery has been due for 11m"],
     ["oldest>10m", { status: { oldest_due_at: at(600_000) } }, null],

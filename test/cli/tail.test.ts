@@ -146,7 +146,7 @@ describe("webhookd events tail", () => {
     const { io, lines, streamed } = await tail({ streams }, "-n", "0", "--exit-after", "4");
     expect(streamed[1]!.headers["last-event-id"]).toBe("life-7");
     expect(io.err).toBe(
-      "-- connection lost: the daemon ended the stream; reconnecting --\n-- reconnected; what was missed follows (42) --\n",
+      "-- connection lost: the daemon ended the stream; reconnecting --\n-- reconnected; the missed changes follow (42) --\n",
     );
     expect(lines[2]).toBe(`40 attempts more at ${ENDPOINT}: failed, timeout; too many at once to show each`);
     expect(lines).toHaveLength(4);
@@ -202,7 +202,7 @@ describe("webhookd events tail", () => {
   });
 
   it.each([
-    [["--status", "held"], "no delivery changes to held"],
+    [["--status", "held"], "a delivery never changes to held"],
     [["--filter", "until:2h"], "until: does not apply here"],
     [["--lines", "1001"], "--lines must be a number from 0 to 1000"],
     [["--exit-after", "0"], "--exit-after must be a number from 1"],

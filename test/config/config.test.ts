@@ -183,7 +183,7 @@ describe("departures", () => {
       "Retry-After may delay a retry by up to 1h; the specification keeps to the ladder.",
       "Receivers have 2s to answer; the specification says 10s.",
       "The signature header is X-Mine; the specification says X-Service-Signature.",
-      "Endpoints may be plain http; the specification says https only.",
+      "Endpoints may use plain http; the specification says https only.",
     ]);
   });
 });

@@ -69,7 +69,7 @@ it("types come and go at SIGHUP", async () => {
 
 it("a type whose sample contradicts its schema is refused at the start, validated or not", async () => {
   expect(await refusal(aDirectory(), [{ ...SHIPPED, sample: { order_id: 1 } }])).toBe(
-    "[[event_types]]: order.shipped has a sample that does not fit its schema: /order_id must be string.",
+    "[[event_types]]: order.shipped has a sample that does not match its schema: /order_id must be string.",
   );
 });
 

@@ -89,7 +89,7 @@ describe("the Dockerfile", () => {
     expect(config.server.listen.host).toBe("0.0.0.0");
   });
 
-  it("holds no secret", () => {
+  it("contains no secret", () => {
     const names = [...Object.keys(env), ...all("ARG")].join(" ");
     expect(names).not.toMatch(/KEY|TOKEN|SECRET|PASS/i);
   });

@@ -59,7 +59,7 @@ describe.skipIf(CANNOT !== null)("with few file descriptors", () => {
     limitFiles(pid, open);
     await publishMany(daemon);
     const halts = async () => (await daemon.request("GET", "/v1/status")).body.not_sending;
-    const detail = "this process has no file descriptor left";
+    const detail = "this process has no file descriptors left";
     const shortage = { reason: "shortage", since: expect.any(String), detail };
     await expect.poll(halts, { timeout: 15_000, interval: 200 }).toEqual([shortage]);
     const alarm = await daemon.process.json(({ level }) => level === "error");

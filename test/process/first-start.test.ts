@@ -31,7 +31,7 @@ describe.concurrent("a first start", () => {
   it("says neither again when it is not the first", async ({ machine }) => {
     await (await machine.serve()).stop();
     const { process } = await machine.serve();
-    expect(process.stdout).not.toMatch(/admin\.key|secret\.key|made a new store/);
+    expect(process.stdout).not.toMatch(/admin\.key|secret\.key|created a new store/);
   });
 
   it("prints no key or secret, whatever it works on and however much it logs", async ({ machine }) => {

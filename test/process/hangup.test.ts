@@ -31,7 +31,7 @@ describe.concurrent("SIGHUP", () => {
     writeFileSync(cert, "-----BEGIN CERTIFICATE-----\nrubbish\n");
     expect(await hangUp(daemon, 2)).toMatchObject({ certificate: "kept" });
     const error = await daemon.process.json(({ level }) => level === "error");
-    expect(error.fault).toContain(`${cert} holds no certificate`);
+    expect(error.fault).toContain(`${cert} contains no certificate`);
     const later = await dial(daemon);
 
     const names = [before, after, later].map((socket) => socket.getPeerCertificate().subject.CN);

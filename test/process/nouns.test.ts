@@ -35,7 +35,7 @@ describe.concurrent("the nouns of the command line, on a real daemon", () => {
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--yes")]);
     const removed = await machine.webhookd("endpoints", "rm", endpoint, "--yes");
     expectOk(removed);
-    expect(removed.stderr).toContain("1 delivery waits for it and will be cancelled");
+    expect(removed.stderr).toContain("1 delivery is waiting for it and will be cancelled");
     expect((await daemon.request("GET", `/v1/webhooks/${endpoint}`)).status).toBe(404);
   });
 

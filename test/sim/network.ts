@@ -28,7 +28,7 @@ export interface SimNetworkParts {
   readonly random: Random;
   /** Whether nothing at all can be reached. */
   readonly isCutOff: () => boolean;
-  /** Whether this process has no file descriptor left. */
+  /** Whether this process has no file descriptors left. */
   readonly isShort: () => boolean;
   readonly receiverOf: (url: string) => SimReceiver;
   readonly onAttempt: (attempt: SeenAttempt) => void;

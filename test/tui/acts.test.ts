@@ -46,7 +46,7 @@ describe("trying now", () => {
   it("is not done twice", () => {
     const dashboard = on("deliveries").press("n", "n");
     expect(asked(dashboard, "attemptDelivery")).toHaveLength(1);
-    expect(shown(dashboard)).toContain("n is off: it was already asked for");
+    expect(shown(dashboard)).toContain("n is off: this was already requested");
   });
 
   it.each([

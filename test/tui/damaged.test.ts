@@ -8,7 +8,7 @@ it("an endpoint of which something cannot be read is shown as damaged, however i
   const endpoint = anEndpoint as Endpoint;
   const health = new Map([[anEndpoint.id, { value: { health: aHealth } }]]);
   const state = { known: { health } } as never;
-  const damaged = { parts: ["signing_secret" as const], reason: "its signing secret does not open" };
+  const damaged = { parts: ["signing_secret" as const], reason: "its signing secret cannot be unsealed" };
   expect(stateOf(state, endpoint)).toBe("ok");
   expect(stateOf(state, { ...endpoint, damaged })).toBe("damaged");
   expect(stateOf(state, { ...endpoint, enabled: false, damaged })).toBe("damaged");

@@ -46,7 +46,7 @@ describe("the watch over the disk", () => {
 
   it("tells of a log that grows once a minute, alerts once for each trouble, and says when it is over", async () => {
     const { look, said, alerted } = aWatch();
-    const error = `error: ${GROWS}; look at the disk before it is full`;
+    const error = `error: ${GROWS}; check the disk before it is full`;
     const info = "info: the write-ahead log is back within its limit";
     await look(GROWS, 180);
     expect(said).toEqual([error, error, error]);

@@ -48,7 +48,7 @@ function whyNoTry(state: State): string | null {
   const [first, ...others] = waiting(about);
   if (first === undefined) return `it has no waiting delivery; it is ${about.status}`;
   if (others.length > 0) return `it has ${others.length + 1} waiting deliveries: choose one on 2 Deliveries`;
-  return state.acts.some(({ delivery }) => delivery === first.id) ? "it was already asked for" : null;
+  return state.acts.some(({ delivery }) => delivery === first.id) ? "this was already requested" : null;
 }
 
 function tryNow(state: State): Step {

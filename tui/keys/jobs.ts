@@ -44,7 +44,7 @@ function whyNotSteered(state: State): string | null {
   const job = selectedJob(state);
   if (job === null) return "this row is not a job; jobs are at the top";
   if (job.ended_at !== null) return `the job is ${job.status}`;
-  return state.acts.some(({ request }) => request.ask.id === job.id) ? "it was already asked for" : null;
+  return state.acts.some(({ request }) => request.ask.id === job.id) ? "this was already requested" : null;
 }
 
 function pauseOrResume(state: State): Step {

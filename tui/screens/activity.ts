@@ -33,7 +33,7 @@ export function activityRows(state: State, list: List<Row>, room: { width: numbe
     },
   ];
   const empty = state.known.forbidden.has("listAudit")
-    ? ["", "The audit log needs a key with the scope admin."]
+    ? ["", "The audit log needs a key with the admin scope."]
     : ["", "Nothing has been done yet."];
   return tableRows(state, { list, keyOf: KEY_OF.activity, columns, ...room, empty });
 }

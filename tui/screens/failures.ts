@@ -43,7 +43,7 @@ export function failureRows(state: State, list: List<FailureGroup>, room: { widt
     },
   ];
   const below = failureRowsBelow(room.height);
-  const empty = ["", "Nothing is failing. Failures would be here, by endpoint and cause, with what to do about them."];
+  const empty = ["", "Nothing is failing. Failures are shown here by endpoint and cause, with what to do about them."];
   const rows = tableRows(state, { list, keyOf: KEY_OF.failures, columns, ...room, height: room.height - below, empty });
   const group = selectedRow(list);
   if (below === 0) return rows;

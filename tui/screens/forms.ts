@@ -157,13 +157,13 @@ function waitingText({ known }: State, dialog: Dialog): string[] {
     case "sent":
       return [held === 0 ? "Nothing is held for it." : `${kept} for it: sent at once, slowly at first.`];
     case "cancelled":
-      return [pending + held === 0 ? "Nothing waits for it." : `${open} for it: cancelled, never sent.`];
+      return [pending + held === 0 ? "Nothing is waiting for it." : `${open} for it: cancelled, never sent.`];
   }
 }
 
 function countOf(count: number): string {
   const number = `${countText(count)}${count >= HEALTH_COUNT_LIMIT ? "+" : ""}`;
-  return count === 1 ? "1 delivery waits" : `${number} deliveries wait`;
+  return count === 1 ? "1 delivery is waiting" : `${number} deliveries are waiting`;
 }
 
 export function secretRows(look: Look, { facts, secret }: SecretDialog, { width: inner, height }: Room): Span[][] {

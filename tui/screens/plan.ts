@@ -134,7 +134,7 @@ function timedOutText({ timed_out: count }: JobPlan): string {
 }
 
 function agreeRows({ canary, field, typed, sent }: PlanDialog, { matched }: JobPlan): Span[][] {
-  if (sent !== null) return [[{ text: "Asked; waiting for the daemon." }], keySpans([["Esc", "leave"]])];
+  if (sent !== null) return [[{ text: "Requested; waiting for the daemon." }], keySpans([["Esc", "leave"]])];
   if (matched === 0) return [[{ text: "There is nothing to replay." }], keySpans([["Esc", "leave"]])];
   if (field === "pace")
     return [

@@ -24,7 +24,7 @@ const SAYS: { readonly [O in keyof Answers]?: Said<O> } = {
   completeRotation: () => "the next secret has taken over",
   abandonRotation: () => "the next secret is discarded; the current one stays in use",
   sendTestEvent: testOutcome,
-  attemptDelivery: () => "asked; the result will be shown here",
+  attemptDelivery: () => "requested; the result will be shown here",
   cancelEvent: ({ cancelled, status }) => `${cancelled} cancelled; the event is ${status}`,
   pauseDaemon: () => "no attempt starts until B resumes it",
   resumeDaemon: () => "attempts start again",

@@ -21,7 +21,7 @@ const ARGS = {
     type: "string",
     default: "/",
     valueHint: "PATH",
-    description: "Path to answer; any other is answered with 404",
+    description: "Path to answer; any other path gets 404",
   },
   register: {
     type: "boolean",

@@ -46,9 +46,14 @@ export const listAudit: Operation = {
   id: "listAudit",
   tag: "Daemon",
   summary: "List who did what",
-  description: "Every change and every look at a secret, including refused ones; never the contents.",
+  description: "Every change and every look at a secret, including refused ones, but never the contents.",
   replies: {
-    200: { description: "A page of it.", schema: AuditPage, example: aPageOf(anAuditRecord), headers: ["link"] },
+    200: {
+      description: "A page of the audit log.",
+      schema: AuditPage,
+      example: aPageOf(anAuditRecord),
+      headers: ["link"],
+    },
   },
 };
 

@@ -20,7 +20,7 @@ export const BackupDraft = titled(
           v.minLength(MIN_PASSPHRASE, `too_few: must be at least ${MIN_PASSPHRASE} characters`),
           v.maxLength(MAX_PASSPHRASE, `too_long: must be at most ${MAX_PASSPHRASE} characters`),
         ),
-        "Seals `secret.key` into the backup, which can then be restored with this alone. It is not stored. By default `[backup] seal_with_file` is used, if it is set.",
+        "Seals `secret.key` into the backup, which can then be restored with this passphrase alone. The passphrase is not stored. By default `[backup] seal_with_file` is used, if it is set.",
       ),
     ),
   }),
@@ -33,9 +33,9 @@ export const Backup = titled(
     at: Instant,
     bytes: Count,
     schema: Count,
-    endpoints: described(Count, "How many it holds, without deleted ones."),
-    events: described(Count, "How many it holds."),
-    sha256: described(v.string(), "Of the whole file, in hexadecimal."),
+    endpoints: described(Count, "How many endpoints it contains, not counting deleted ones."),
+    events: described(Count, "How many events it contains."),
+    sha256: described(v.string(), "The hash of the whole file, in hexadecimal."),
     sealed: described(v.boolean(), "Whether `secret.key` is in it, sealed with a passphrase."),
   }),
 );
@@ -56,9 +56,9 @@ export const createBackup: Operation = {
   tag: "Daemon",
   summary: "Make a backup",
   description:
-    "Into `[backup] dir`, while publishes go on. Everything that was answered before this request is in it. The answer comes once the file is complete, checked and durable, and older ones beyond `[backup] keep` are removed. Signing secrets in it are sealed. `secret.key` is in it only if a passphrase seals it; otherwise you need a copy of `secret.key` to use the backup.",
+    "Writes a backup into `[backup] dir` while events are still accepted. It contains everything that was answered before this request. The answer comes once the file is complete, checked and durable, and older ones beyond `[backup] keep` have been removed. Signing secrets in it are sealed. `secret.key` is in it only if a passphrase seals it; otherwise you need a copy of `secret.key` to use the backup.",
   example: { passphrase: "correct horse battery staple" },
-  replies: { 201: { description: "It is made.", schema: Backup, example: aBackup } },
+  replies: { 201: { description: "The backup is complete.", schema: Backup, example: aBackup } },
   problems: ["backup_running", "backup_failed"],
 };
 
@@ -89,7 +89,7 @@ export function presentBackup({ at, ...facts }: BackupFile) {
 export const Rekeyed = titled(
   "Rekeyed",
   v.object({
-    resealed: described(Count, "How many endpoints are now sealed with the new key, including that of the alerts."),
+    resealed: described(Count, "How many endpoints are now sealed with the new key, including the one for alerts."),
     secret_key_file: described(
       v.string(),
       "Where the new key is: a path on the daemon's host. Copy it to another host.",
@@ -116,8 +116,8 @@ export const rekey: Operation = {
   tag: "Daemon",
   summary: "Change secret.key",
   description:
-    "Seals all secrets in the store with a new key, while publishes and deliveries go on. No endpoint's secret changes. If the process is killed at any step, the next start finishes the change or goes on with the old key. A second request meanwhile joins the same change, and a backup waits for it. Make a backup afterwards: an older one opens with the key that was sealed into it, or with the file `kept`.",
-  replies: { 200: { description: "It is changed.", schema: Rekeyed, example: aRekeying } },
+    "Seals all secrets in the store with a new key, while events are still accepted and delivered. No endpoint's secret changes. If the process is killed at any step, the next start finishes the change or keeps the old key. A second request in the meantime joins the same change, and a backup waits for it. Make a backup afterwards: an older one opens with the key that was sealed into it, or with the file `kept`.",
+  replies: { 200: { description: "The key is changed.", schema: Rekeyed, example: aRekeying } },
   problems: ["backup_running", "key_not_changeable", "rekey_failed"],
 };
 

@@ -34,7 +34,7 @@ export const KeyDraft = titled(
       v.pipe(
         described(
           v.string(),
-          "The tenant whose data it opens, `*` for every tenant. By default that of the calling key, or `default`.",
+          "The tenant whose data it can access, or `*` for every tenant. By default the tenant of the calling key, or `default`.",
         ),
         v.check((name) => name === EVERY_TENANT || isTenant(name), "forbidden_char: must be a tenant's name or *"),
       ),
@@ -146,7 +146,7 @@ export const createKey: Operation = {
 export const getKey: Operation = {
   id: "getKey",
   tag: "Keys",
-  summary: "Look at one key",
+  summary: "Get a key",
   params,
   replies: { 200: { description: "The key, without its secret part.", schema: Key, example: aKey } },
 };
@@ -155,15 +155,16 @@ export const revokeKey: Operation = {
   id: "revokeKey",
   tag: "Keys",
   summary: "Revoke a key",
-  description: "It stops working with this answer. Nobody is locked out: the unix socket needs no key.",
+  description:
+    "It stops working as soon as this is answered. You cannot lock yourself out, because the unix socket needs no key.",
   params,
   replies: {
     200: {
-      description: "It is revoked, and was the last admin key for every tenant.",
+      description: "The key is revoked, and was the last admin key for every tenant.",
       schema: LastAdminKey,
       example: aLastAdminKey,
     },
-    204: { description: "It is revoked." },
+    204: { description: "The key is revoked." },
   },
 };
 
@@ -171,7 +172,10 @@ const PATH = "/v1/keys";
 
 /** The token was shown once, and is kept nowhere. */
 function createdBefore(_call: Call, id: string): never {
-  throw new WebhookdError("already_created", `this request made ${id} before; revoke it if its token was lost`);
+  throw new WebhookdError(
+    "already_created",
+    `this request already created ${id}; revoke that key if its token was lost`,
+  );
 }
 
 export function keyRoutes(parts: ApiParts): Route[] {

@@ -35,7 +35,7 @@ export const Halt = titled(
   v.object({
     reason: described(
       v.picklist(HALT_REASONS),
-      "`operator`: all sending is paused. `unrecorded`: results of attempts cannot be recorded. `unreachable`: nothing can be reached, or this host has no route or no DNS. `shortage`: there are not enough file descriptors, memory or the like for attempts. `stopping`: the daemon is stopping.",
+      "`operator`: all sending is paused. `unrecorded`: results of attempts cannot be recorded. `unreachable`: nothing can be reached, or this host has no route or no DNS. `shortage`: this host is short of file descriptors, memory or something else that attempts need. `stopping`: the daemon is stopping.",
     ),
     since: Instant,
     detail: described(v.string(), "Why, in a sentence."),
@@ -66,7 +66,7 @@ export const pauseDaemon: Operation = {
   tag: "Daemon",
   summary: "Stop all attempts",
   description:
-    "After this answer no attempt starts, including tests and attempts by hand, through any restart, until somebody resumes. What is on the wire is recorded, and publishes go on. If sending is paused already, the first reason stays.",
+    "After this answer no attempt starts until somebody resumes: no test, no attempt by hand, and none after a restart. What is on the wire is recorded, and events are still accepted. If sending is already paused, the first reason is kept.",
   example: { reason: aPause.reason },
   replies: { 200: { description: "All sending is paused.", schema: PauseAnswer, example: { paused: aPause } } },
 };
@@ -75,8 +75,8 @@ export const resumeDaemon: Operation = {
   id: "resumeDaemon",
   tag: "Daemon",
   summary: "Resume all sending",
-  description: "What fell due meanwhile is attempted now, at a pace that each endpoint can take.",
-  replies: { 200: { description: "Attempts go on.", schema: PauseAnswer, example: { paused: null } } },
+  description: "Deliveries that fell due in the meantime are attempted now, at a pace that each endpoint can take.",
+  replies: { 200: { description: "Sending is resumed.", schema: PauseAnswer, example: { paused: null } } },
 };
 
 export function pauseRoutes({ store, deliveries, log }: ApiParts): Route[] {
@@ -102,7 +102,7 @@ export function pauseRoutes({ store, deliveries, log }: ApiParts): Route[] {
     const before = await store.operations.getPause();
     const wasOn = await store.operations.resume();
     deliveries.resume();
-    if (wasOn) log.info({ by: principal.keyId ?? "socket" }, "resumed: attempts go on");
+    if (wasOn) log.info({ by: principal.keyId ?? "socket" }, "resumed: attempts start again");
     return { ...json(200, { paused: null }), ...(before?.saved === false && { isAudited: false }) };
   }
 

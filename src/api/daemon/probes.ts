@@ -23,12 +23,12 @@ export const getHealth: Operation = {
 export const getReadiness: Operation = {
   id: "getReadiness",
   tag: "Daemon",
-  summary: "Check that publishes are taken",
+  summary: "Check that events are accepted",
   description:
-    "It is not about sending: a daemon that cannot reach receivers takes publishes, keeps them and stays `ready`. Then the header `X-Webhookd-Not-Sending` names the reasons, as `not_sending` of `GET /v1/status` does; otherwise it is absent. The header `X-Webhookd-Storage` names trouble with the store that does not stop publishes yet: `damaged` after the database was repaired, `log_growing` while the write-ahead log cannot be emptied and fills the disk.",
+    "This says nothing about sending: a daemon that cannot reach receivers accepts events, keeps them and stays `ready`. In that case the header `X-Webhookd-Not-Sending` names the reasons, as `not_sending` of `GET /v1/status` does; otherwise it is absent. The header `X-Webhookd-Storage` names a problem with the store that does not stop events from being accepted yet: `damaged` after the database was repaired, `log_growing` while the write-ahead log cannot be emptied and fills the disk.",
   replies: {
-    200: aWord("Publishes are taken.", "ready"),
-    503: aWord("Publishes are not taken; the body says why.", "draining", "disk_full", "store_unavailable"),
+    200: aWord("Events are accepted.", "ready"),
+    503: aWord("Events are not accepted; the body says why.", "draining", "disk_full", "store_unavailable"),
   },
 };
 

@@ -21,18 +21,18 @@ export const Damage = titled(
     file: described(v.string(), "The damaged database, which is kept. Null once you have removed or moved it."),
     pages: described(
       v.array(v.object({ name: v.string(), pages: v.array(Count) })),
-      "Damaged pages by table or index, as far as they were looked for.",
+      "Damaged pages by table or index, as far as they were checked.",
     ),
     lost: described(
       v.array(
         v.object({
           table: v.string(),
           rows: described(v.nullable(Count), "How many rows could not be read; null if unknown."),
-          from: described(v.nullable(Instant), "Their events were received from then,"),
-          until: described(v.nullable(Instant), "until then; null when that is not known."),
+          from: described(v.nullable(Instant), "When the first of their events was received; null if unknown."),
+          until: described(v.nullable(Instant), "When the last of their events was received; null if unknown."),
         }),
       ),
-      "What could not be read and is lost; empty if nothing is.",
+      "What could not be read and is lost; empty if nothing is lost.",
     ),
   }),
 );
@@ -44,7 +44,7 @@ export const Status = titled(
     schema: described(Count, "The version of the store's schema."),
     state: described(
       v.picklist(["ready", "draining", "disk_full", "store_unavailable"]),
-      "Whether publishes are taken, as `/readyz` says it. A pause does not change it.",
+      "Whether events are accepted, as in the answer of `/readyz`. A pause does not change this.",
     ),
     started_at: Instant,
     uptime_seconds: Count,
@@ -55,7 +55,7 @@ export const Status = titled(
     ),
     oldest_due_at: described(
       v.nullable(Instant),
-      "When the delivery that has been due longest fell due; null if none is due. Held deliveries do not count.",
+      "When the oldest due delivery fell due; null if none is due. Held deliveries do not count.",
     ),
     deliveries: described(
       v.nullable(v.object({ pending: Count, held: Count, failed: Count })),
@@ -66,8 +66,8 @@ export const Status = titled(
       "Where the store and its `secret.key` are: paths on the daemon's host.",
     ),
     disk: v.object({
-      free_bytes: described(Count, "Space that can still be written, including free space inside the database."),
-      floor_bytes: described(Count, "With less free space, publishes are refused (507)."),
+      free_bytes: described(Count, "Space that can still be used, including free space inside the database."),
+      floor_bytes: described(Count, "With less free space than this, new events are refused (507)."),
     }),
     database: v.object({
       bytes: Count,
@@ -82,9 +82,9 @@ export const Status = titled(
       "Set if the database was found damaged: what could be read is in a new one, which is in use. Null if there is no damage to look into.",
     ),
     backup: v.object({
-      every_seconds: described(Count, "0: only on request."),
+      every_seconds: described(Count, "0 means only on request."),
       dir: v.string(),
-      last: described(v.nullable(Backup), "The latest complete one; null if there is none."),
+      last: described(v.nullable(Backup), "The latest complete backup; null if there is none."),
       failure: described(
         v.nullable(v.object({ at: Instant, detail: v.string() })),
         "Why the last backup failed; null once one succeeds.",
@@ -104,7 +104,7 @@ export const Status = titled(
       "A sentence for each specified constant that the configuration changes.",
     ),
     retry_delays_seconds: described(v.array(v.number()), "The ladder: the wait after each failure, in order."),
-    dev: described(v.boolean(), "Whether it runs with `--dev`, so that endpoints may be plain http on this machine."),
+    dev: described(v.boolean(), "Whether it runs with `--dev`, so that endpoints may use plain http on this machine."),
     sender_threads: described(Count, "Threads that send; 0 means the main thread does."),
     careful: described(
       v.boolean(),
@@ -144,7 +144,7 @@ export const aStatus = {
 export const getStatus: Operation = {
   id: "getStatus",
   tag: "Daemon",
-  summary: "Look at the daemon as a whole",
+  summary: "Get the status of the daemon",
   replies: { 200: { description: "The status.", schema: Status, example: aStatus } },
 };
 
@@ -226,7 +226,7 @@ function presentDamage({ at, file, pages, lost }: StoredDamage) {
 
 export const TenantSummary = titled(
   "TenantSummary",
-  v.object({ name: Tenant, endpoints: described(Count, "How many it has, without deleted ones.") }),
+  v.object({ name: Tenant, endpoints: described(Count, "How many endpoints it has, not counting deleted ones.") }),
 );
 
 export const TenantPage = pageSchema(TenantSummary);
@@ -236,9 +236,9 @@ export const listTenants: Operation = {
   id: "listTenants",
   tag: "Daemon",
   summary: "List tenants",
-  description: "Every tenant for which something was ever registered or published.",
+  description: "Every tenant that ever registered an endpoint or published an event.",
   replies: {
-    200: { description: "A page of them.", schema: TenantPage, example: aPageOf(aTenant), headers: ["link"] },
+    200: { description: "A page of tenants.", schema: TenantPage, example: aPageOf(aTenant), headers: ["link"] },
   },
 };
 

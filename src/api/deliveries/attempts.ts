@@ -27,11 +27,11 @@ export const Attempt = titled(
     number: described(Count, "Counts the delivery's attempts from 1 and never restarts."),
     trigger: v.picklist(["ladder", "replay", "manual", "test"]),
     started_at: Instant,
-    duration_ms: described(v.number(), "From the start of the attempt to its decision."),
-    round: described(Count, "1, and one more at each replay."),
+    duration_ms: described(v.number(), "From the start of the attempt until its outcome was known."),
+    round: described(Count, "1 at first; each replay adds one."),
     retry: described(
       v.nullable(Count),
-      "The place on the ladder, 0 for the first attempt of a round; null outside it.",
+      "The place on the ladder, 0 for the first attempt of a round; null for an attempt outside the ladder.",
     ),
     outcome: v.picklist(OUTCOMES),
     status_code: described(v.nullable(v.pipe(v.number(), v.integer())), "What the receiver answered, if anything."),
@@ -40,7 +40,7 @@ export const Attempt = titled(
       v.nullable(v.picklist(["timeout", "connection_closed", "bad_response"])),
       "A problem with the response body, after the status had already decided the outcome. The outcome stays as it is.",
     ),
-    detail: described(v.string(), "One sentence for people."),
+    detail: described(v.string(), "What happened, in one sentence."),
     remote_address: v.nullable(v.string()),
     secret: described(
       v.nullable(v.picklist(["current", "previous"])),
@@ -54,7 +54,7 @@ export const Attempt = titled(
       v.record(v.string(), v.string()),
       "Some of the response headers, each cut to 256 bytes.",
     ),
-    response_body: described(v.string(), "The beginning of the response body, read as UTF-8. It is untrusted text."),
+    response_body: described(v.string(), "The beginning of the response body, read as UTF-8. Do not trust this text."),
     response_truncated: v.boolean(),
   }),
 );
@@ -123,7 +123,7 @@ export function presentAttempt(attempt: StoredAttempt) {
 }
 
 const aPageOfAttempts = {
-  description: "A page of them.",
+  description: "A page of attempts.",
   schema: AttemptPage,
   example: aPageOf(anAttempt),
   headers: ["link"],
@@ -152,8 +152,7 @@ export const listEndpointAttempts: Operation = {
   tag: "Deliveries",
   summary: "List the attempts made to an endpoint",
   description:
-    "In the order in which their events were received, then by number: a late attempt stands next to the first " +
-    "one of its delivery. Attempts to a deleted endpoint stay.",
+    "Sorted by when their events were received, then by number: a late attempt is listed next to the first one of its delivery. Attempts to a deleted endpoint stay listed.",
   params: { id: "ep" },
   replies: { 200: aPageOfAttempts },
 };
@@ -161,7 +160,7 @@ export const listEndpointAttempts: Operation = {
 export const getAttempt: Operation = {
   id: "getAttempt",
   tag: "Deliveries",
-  summary: "Look at one attempt",
+  summary: "Get an attempt",
   params: { id: "att" },
   replies: { 200: { description: "The attempt.", schema: Attempt, example: anAttempt } },
 };

@@ -40,10 +40,10 @@ export const WholeDelivery = titled(
     ...Delivery.entries,
     event: id("evt"),
     type: v.string(),
-    received_at: described(Instant, "When its event was committed. Lists go by it."),
+    received_at: described(Instant, "When its event was committed. Lists are sorted by this."),
     tenant: Tenant,
     test: v.boolean(),
-    round: described(Count, "1, and one more at each replay."),
+    round: described(Count, "1 at first; each replay adds one."),
     retry: described(
       v.nullable(Count),
       "The place of the next attempt on the ladder, 0 for the first of a round; null if there is none.",
@@ -106,16 +106,21 @@ export const listDeliveries: Operation = {
   id: "listDeliveries",
   tag: "Deliveries",
   summary: "List deliveries",
-  description: "In the order in which their events were received.",
+  description: "Sorted by when their events were received.",
   replies: {
-    200: { description: "A page of them.", schema: DeliveryPage, example: aPageOf(aWholeDelivery), headers: ["link"] },
+    200: {
+      description: "A page of deliveries.",
+      schema: DeliveryPage,
+      example: aPageOf(aWholeDelivery),
+      headers: ["link"],
+    },
   },
 };
 
 export const getDelivery: Operation = {
   id: "getDelivery",
   tag: "Deliveries",
-  summary: "Look at one delivery",
+  summary: "Get a delivery",
   params,
   replies: { 200: { description: "The delivery.", schema: WholeDelivery, example: aWholeDelivery } },
 };
@@ -126,11 +131,10 @@ export const attemptDelivery: Operation = {
   summary: "Make one attempt now",
   description:
     "Outside the ladder: a 2xx makes the delivery `delivered`; a failure leaves its rung, its due time and its " +
-    "status as they were. It will be made even after a restart, and asking again before then makes no second one. If " +
-    "an attempt is on the wire, it comes after that, unless that one delivers. A `held` delivery may be attempted " +
+    "status as they were. It will be made even after a restart, and asking again before then does not add a second one. If an attempt is already on the wire, the new one is made after it, unless that one delivers. A `held` delivery may be attempted " +
     "too, to see if its receiver is back.",
   params,
-  replies: { 202: { description: "It will be made now.", schema: WholeDelivery, example: aWholeDelivery } },
+  replies: { 202: { description: "The attempt will be made now.", schema: WholeDelivery, example: aWholeDelivery } },
   problems: ["delivery_settled", "endpoint_disabled", "endpoint_damaged", "gone"],
 };
 

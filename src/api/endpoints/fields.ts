@@ -67,7 +67,7 @@ export const uidSchema = v.object({
   uid: v.pipe(
     line(64),
     v.minLength(1, "too_few: must not be empty"),
-    v.check(isSeenWhole, "forbidden_char: must not hold invisible characters"),
+    v.check(isSeenWhole, "forbidden_char: must not contain invisible characters"),
   ),
 });
 
@@ -76,7 +76,7 @@ const ASKED = {
   url: asked({
     wire: "url",
     reads: ({ urlPolicy }) => address(urlPolicy),
-    shape: described(v.string(), "As the WHATWG URL standard writes it."),
+    shape: described(v.string(), "In the normal form of the WHATWG URL standard."),
     show: ({ url }) => url,
     example: "https://example.com/hook",
   }),
@@ -114,7 +114,7 @@ const ASKED = {
     reads: () =>
       described(
         v.nullable(rate(100_000)),
-        "The most attempts that begin in a second. At least 0.001, which is about one in a quarter of an hour.",
+        "The most attempts that start per second. At least 0.001, which is about one every quarter of an hour.",
       ),
     shape: v.nullable(v.number()),
     show: ({ ratePerSecond }) => ratePerSecond,
@@ -146,7 +146,7 @@ const ASKED = {
     reads: () =>
       described(
         v.picklist(["hold", "skip"]),
-        "While it is disabled: `hold` keeps its events, `skip` makes no deliveries of them.",
+        "While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.",
       ),
     shape: v.picklist(["hold", "skip"]),
     show: ({ whenDisabled }) => whenDisabled,
@@ -173,7 +173,7 @@ export const DamagedParts = described(
   v.array(v.picklist(ENDPOINT_PARTS)),
   "What cannot be read. A rotation with `overlap_seconds` 0 repairs a secret; a change that sets it again repairs anything else.",
 );
-export const DamagedReason = described(v.string(), "How it is damaged, for people.");
+export const DamagedReason = described(v.string(), "How it is damaged, in a sentence.");
 
 /** What callers cannot set, by whether it is shown before or after what they can. */
 const FIRST = [
@@ -245,7 +245,10 @@ export function presentEndpoint(endpoint: Endpoint): Record<string, unknown> {
 
 function address(urlPolicy: UrlPolicy) {
   return v.pipe(
-    described(v.string(), "Public https, without user or fragment, on port 443 or 8443 unless the daemon allows more."),
+    described(
+      v.string(),
+      "A public https URL without credentials or a fragment, on port 443 or 8443 unless the daemon allows more.",
+    ),
     v.metadata({ format: "uri", maxLength: MAX_URL_BYTES }),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
       const checked = checkEndpointUrl(dataset.value, urlPolicy);
@@ -262,7 +265,7 @@ function metadata() {
     anObject(),
     v.check(
       (value) => keepsNumbers(value),
-      "invalid_type: holds a number that would not come out as it came in; give it as a string",
+      "invalid_type: contains a number that would not be stored exactly; give it as a string",
     ),
     v.check(fits, `too_long: must be at most ${MAX_METADATA_BYTES} bytes of JSON`),
     v.metadata({ description: `For your own use: at most ${MAX_METADATA_BYTES} bytes of JSON.` }),

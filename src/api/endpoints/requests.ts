@@ -51,7 +51,10 @@ export function replacementSchema(rules: RegistrationRules) {
       ...entries,
       enabled: v.optional(described(bare.enabled!, "By default it stays as it is; a new endpoint is enabled.")),
       uid: v.optional(
-        described(bare.uid!, "Only needed if the path holds an id. Without it the endpoint then has no `uid`."),
+        described(
+          bare.uid!,
+          "Only needed if the path contains an id. If it is left out in that case, the endpoint has no `uid` afterwards.",
+        ),
       ),
     }),
   );

@@ -119,12 +119,12 @@ async function registeredBefore({ store }: ApiParts, { principal, query }: Call,
   const [id, keyId] = JSON.parse(remembered) as [string, string | null];
   const endpoint = await store.endpoints.get(tenantToRead(principal, namedTenant(query)), id);
   const target = await store.endpoints.target(id);
-  if (endpoint === null || target === null) throw new WebhookdError("gone", `${id} was deleted since`);
+  if (endpoint === null || target === null) throw new WebhookdError("gone", `${id} has been deleted since`);
   if (isDamaged(target)) throw damagedEndpoint(target.damaged);
   // The secret that the first answer showed, to whoever it was shown to; any other takes the scope.
   const shown = principal.keyId === keyId && target.secretVersion === 1;
   if (!shown && !allows(principal, "secrets")) {
-    const detail = `${id} is registered, but its secret was rotated since or shown to another key: see GET secret`;
+    const detail = `${id} is registered, but its secret has since been rotated or shown to another key: see GET secret`;
     throw new WebhookdError("already_created", detail);
   }
   return registered(endpoint, target.signingSecret);
@@ -203,7 +203,7 @@ export function registered(endpoint: Endpoint, signingSecret: string): Reply {
 /** Header values are credentials as often as not: to set one takes the scope that shows secrets. Null takes one away. */
 export function requireForValues(principal: Principal, headers: Readonly<Record<string, unknown>>): void {
   if (allows(principal, "secrets") || Object.values(headers).every((value) => value === null)) return;
-  throw new WebhookdError("forbidden", 'setting header values takes a key that also has the scope "secrets"');
+  throw new WebhookdError("forbidden", 'setting header values needs a key that also has the scope "secrets"');
 }
 
 /** Whoever moves an endpoint to another host is sent its header values there: that shows them as well as a read would. */
@@ -221,7 +221,7 @@ function normalUrl(text: string | undefined): string | undefined {
 }
 
 const CHANGED = "the endpoint has changed since you read it, or is gone: GET it again, and send its ETag in If-Match";
-const THERE = "the endpoint is there already: leave If-None-Match out to replace it";
+const THERE = "the endpoint already exists: leave out If-None-Match to replace it";
 
 export function etagOf({ revision }: Endpoint): Header {
   return ["etag", `"${revision}"`];

@@ -32,7 +32,10 @@ export const RegisteredEndpoint = titled(
   "RegisteredEndpoint",
   v.object({
     ...SHOWN,
-    signing_secret: described(v.string(), "Signs what this endpoint gets. Shown here and to scope `secrets` only."),
+    signing_secret: described(
+      v.string(),
+      "Signs what is sent to this endpoint. Shown only here and to keys with the scope `secrets`.",
+    ),
   }),
 );
 
@@ -69,7 +72,7 @@ const CHANGED = {
 } as const;
 
 const REGISTERED = {
-  description: "It is registered.",
+  description: "The endpoint is registered.",
   schema: RegisteredEndpoint,
   example: { ...anEndpoint, headers: {}, signing_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=" },
   headers: ["location", "etag"],
@@ -80,8 +83,7 @@ export const registerEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Register an endpoint",
   description:
-    "From now on events of its types go to this URL. Only this answer has `signing_secret` without the " +
-    "scope `secrets`: give it to the people who verify what arrives.",
+    "From now on events of its types go to this URL. This is the only answer that shows `signing_secret` without the scope `secrets`: give it to the people who verify what arrives.",
   example: { url: "https://example.com/hook", events: ["budget.exceeded"] },
   replies: {
     201: REGISTERED,
@@ -94,14 +96,14 @@ export const listEndpoints: Operation = {
   tag: "Endpoints",
   summary: "List endpoints",
   replies: {
-    200: { description: "A page of them.", schema: EndpointPage, example: aPageOf(anEndpoint), headers: ["link"] },
+    200: { description: "A page of endpoints.", schema: EndpointPage, example: aPageOf(anEndpoint), headers: ["link"] },
   },
 };
 
 export const getEndpoint: Operation = {
   id: "getEndpoint",
   tag: "Endpoints",
-  summary: "Look at one endpoint",
+  summary: "Get an endpoint",
   params,
   replies: {
     200: {
@@ -118,9 +120,7 @@ export const changeEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Change, disable or enable an endpoint",
   description:
-    "A merge-patch (RFC 7396) of the registration: what is left out stays, null gives a field its default " +
-    "back, `headers` and `metadata` are merged. Waiting deliveries use the settings at the moment of the " +
-    "attempt; changed `events` touch only later events. With `enabled: false` the answer comes once nothing more " +
+    "A merge-patch (RFC 7396) of the registration: fields that are left out stay as they are, null resets a field to its default, and `headers` and `metadata` are merged. Waiting deliveries use the settings at the moment of the attempt; a change of `events` affects only later events. With `enabled: false` the answer comes once nothing more " +
     'starts for the endpoint. From then on its deliveries are held or, with `when_disabled: "skip"`, not made. ' +
     "With `enabled: true`, what was held is sent, slowly at first, unless `held` is `cancel`. What is `damaged` must be " +
     "set again in the same change: each of its `headers` by name, or `headers` to null.",
@@ -136,16 +136,14 @@ export const putEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Register or replace an endpoint",
   description:
-    "With `uid:` and your own name for it, an endpoint is registered if there is none with that name, and replaced " +
-    "if there is: safe to repeat, and from several places at once, for example at each deploy. With an id it is " +
-    "replaced. What is left out gets its default, except `enabled`, which stays as it is. The signing secret stays, " +
+    "With `uid:` and your own name for it, an endpoint is registered if there is none with that name, and replaced if there is. It is safe to repeat this, and to do it from several places at once, for example at each deploy. With an id the endpoint is replaced. What is left out gets its default, except `enabled`, which stays as it is. The signing secret stays, " +
     "and is shown only when the endpoint is registered.",
   params,
   headers: { "If-Match": IF_MATCH, "If-None-Match": "`*`: only if there is no such endpoint yet." },
   example: { url: "https://example.com/hook", events: ["budget.exceeded"] },
   replies: {
-    200: { ...CHANGED, description: "It was there and is replaced." },
-    201: { ...REGISTERED, description: "It is registered." },
+    200: { ...CHANGED, description: "The endpoint existed and was replaced." },
+    201: { ...REGISTERED, description: "The endpoint is registered." },
   },
   problems: ["already_created", "endpoint_limit", "precondition_failed"],
 };
@@ -158,7 +156,7 @@ export const deleteEndpoint: Operation = {
     "The answer comes once nothing more starts for it. Its open deliveries become `cancelled`; its history stays " +
     "until retention removes it.",
   params,
-  replies: { 204: { description: "It is deleted." } },
+  replies: { 204: { description: "The endpoint is deleted." } },
 };
 
 export const sendTestEvent: Operation = {
@@ -180,7 +178,7 @@ export const sendTestEvent: Operation = {
       schema: Attempt,
       example: { ...anAttempt, trigger: "test", retry: null },
     },
-    202: { description: "It is on its way.", schema: Publication, example: aPublication },
+    202: { description: "The test event is on its way.", schema: Publication, example: aPublication },
   },
   problems: ["endpoint_damaged"],
 };

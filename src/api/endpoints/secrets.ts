@@ -23,7 +23,7 @@ const RotateBody = v.strictObject({
   overlap_seconds: v.optional(
     described(
       v.pipe(v.number(), v.integer("invalid_type: must be a whole number"), v.minValue(0), v.maxValue(7 * DAY_SECONDS)),
-      "How long the current secret goes on signing, so that you can give receivers the next one. 0 switches at once.",
+      "How long the current secret keeps signing, so that you can give receivers the next one. 0 switches at once.",
     ),
     DAY_SECONDS,
   ),
@@ -33,7 +33,7 @@ const RotateBody = v.strictObject({
         v.string(),
         v.check(
           isSigningSecret,
-          "invalid_secret: must be whsec_ and the base64 of 24 to 64 bytes, or 16 to 256 visible ASCII characters",
+          "invalid_secret: must be whsec_ followed by the base64 of 24 to 64 bytes, or 16 to 256 visible ASCII characters",
         ),
       ),
       "A secret that you bring from another provider. By default a new one is made.",
@@ -68,7 +68,7 @@ const { signing_secret, next_signing_secret } = someSecrets;
 export const getSecret: Operation = {
   id: "getSecret",
   tag: "Endpoints",
-  summary: "Look at an endpoint's signing secrets",
+  summary: "Get an endpoint's signing secrets",
   params,
   replies: {
     200: {
@@ -92,7 +92,7 @@ export const rotateSecret: Operation = {
     "be read (`damaged`).",
   params,
   example: { overlap_seconds: 86_400 },
-  replies: { 200: { description: "Both are in use.", schema: SigningSecrets, example: someSecrets } },
+  replies: { 200: { description: "Both secrets are in use.", schema: SigningSecrets, example: someSecrets } },
   problems: ["rotation_in_progress", "endpoint_damaged"],
 };
 
@@ -101,11 +101,11 @@ export const completeRotation: Operation = {
   tag: "Endpoints",
   summary: "Complete a rotation now",
   description:
-    "Use it once all receivers have the next secret. The answer comes once nothing more is signed with the old one.",
+    "Call this once all receivers have the next secret. The answer comes once nothing more is signed with the old one.",
   params,
   replies: {
     200: {
-      description: "It has taken over.",
+      description: "The next secret has taken over.",
       schema: SigningSecrets,
       example: { signing_secret: next_signing_secret },
     },
@@ -117,9 +117,10 @@ export const abandonRotation: Operation = {
   id: "abandonRotation",
   tag: "Endpoints",
   summary: "Abandon the next secret",
-  description: "The current one goes on signing alone. The answer comes once nothing more is signed with the next one.",
+  description:
+    "Only the current secret signs from then on. The answer comes once nothing more is signed with the next one.",
   params,
-  replies: { 204: { description: "The next secret is forgotten." } },
+  replies: { 204: { description: "The next secret is discarded." } },
   problems: ["not_rotating", "endpoint_damaged"],
 };
 
@@ -229,17 +230,17 @@ function refusal(result: Exclude<Rotation["result"], "done">): WebhookdError {
     case "rotation_in_progress":
       return new WebhookdError(
         "rotation_in_progress",
-        "the next secret has not taken over yet; complete that rotation, or abandon it, before another one",
+        "the next secret has not taken over yet; complete that rotation, or abandon it, before you begin another",
       );
     case "damaged":
       return new WebhookdError(
         "endpoint_damaged",
-        "a signing secret of this endpoint cannot be read; give it a new one with overlap_seconds 0, or abandon the next one if the current one is whole",
+        "a signing secret of this endpoint cannot be read; give it a new one with overlap_seconds 0, or abandon the next one if the current one can be read",
       );
     case "not_rotating":
       return new WebhookdError(
         "not_rotating",
-        "no rotation is under way: its secret took over already, or it was abandoned; GET secret shows what signs",
+        "no rotation is in progress: its secret has already taken over, or it was abandoned; GET secret shows which secret signs",
       );
   }
 }

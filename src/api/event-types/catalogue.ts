@@ -82,7 +82,7 @@ export const EventType = titled(
     description: v.string(),
     schema: described(
       AnyObject,
-      "JSON Schema 2020-12 of `data`. With `[events] validate`, publishes are checked against it.",
+      "JSON Schema 2020-12 of `data`. With `[events] validate`, published data is checked against it.",
     ),
     sample: described(AnyObject, "The `data` of a test event."),
     source: described(v.picklist(["specified", "example"]), "Whether the data is specified, or only an example."),
@@ -97,7 +97,7 @@ export const listEventTypes: Operation = {
   tag: "Events",
   summary: "List the event types",
   description: "The catalogue, all in one page: six are built in, `[[event_types]]` in the configuration adds more.",
-  replies: { 200: { description: "All of them.", schema: EventTypePage, example: aPageOf(anEventType) } },
+  replies: { 200: { description: "All event types.", schema: EventTypePage, example: aPageOf(anEventType) } },
 };
 
 export function eventTypeRoutes({ catalogue }: ApiParts): Route[] {

@@ -37,7 +37,7 @@ export function openDataCheck(types: Iterable<EventType>): DataCheck {
     const validate = compile(name, () => ajv.compile(schema));
     if (!validate(sample)) {
       const { pointer, detail } = faultOf(validate.errors![0]!);
-      throw new UnusableType(name, `has a sample that does not fit its schema: ${pointer || "it"} ${detail}`);
+      throw new UnusableType(name, `has a sample that does not match its schema: ${pointer || "it"} ${detail}`);
     }
     validators.set(name, validate);
   }

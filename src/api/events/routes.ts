@@ -48,7 +48,7 @@ const FILTERS = [Status, Type, DeliveredTo, ...RESULT, ...PERIOD, Test, Include]
 
 const RetryBody = v.strictObject({
   endpoint: v.optional(described(OwedTo, "Only the delivery to this endpoint.")),
-  force: v.optional(described(v.boolean(), "Also send those again that were delivered.")),
+  force: v.optional(described(v.boolean(), "Also replay deliveries that were delivered.")),
 });
 
 const CancelBody = v.strictObject({
@@ -176,8 +176,8 @@ function included(query: Query): EventParts | null {
 function notFailed({ deliveries }: EventView): WebhookdError {
   const detail =
     deliveries.length === 0
-      ? "no endpoint had chosen its type when it was published: it has no deliveries to send again"
-      : "none of its deliveries in scope has failed; force sends delivered ones too";
+      ? "no endpoint had chosen its type when it was published: it has no deliveries to replay"
+      : "none of the chosen deliveries has failed; force replays delivered ones too";
   return new WebhookdError("event_not_failed", detail);
 }
 
@@ -189,7 +189,7 @@ function onlyDisabled(left: readonly LeftAlone[]): WebhookdError {
   const endpoints = [...new Set(left.map(({ endpoint }) => endpoint))].join(", ");
   return new WebhookdError(
     "endpoint_disabled",
-    `what failed is only owed to disabled or deleted endpoints: ${endpoints}`,
+    `all its failed deliveries go to disabled or deleted endpoints: ${endpoints}`,
   );
 }
 

@@ -12,8 +12,8 @@ export const EVENT_STATUSES = ["pending", "held", "delivered", "failed", "cancel
 const SUMMARY = {
   id: id("evt"),
   type: v.string(),
-  created_at: described(Instant, "When it happened, as the publisher says."),
-  received_at: described(Instant, "When webhookd committed it. Lists and retention go by it."),
+  created_at: described(Instant, "When it happened, according to the publisher."),
+  received_at: described(Instant, "When webhookd committed it. Lists and retention use this time."),
   tenant: Tenant,
   test: v.boolean(),
   status: described(
@@ -23,9 +23,9 @@ const SUMMARY = {
   ),
 };
 
-const Data = described(v.nullable(AnyObject), "Byte for byte as it was published; null once it was erased.");
+const Data = described(v.nullable(AnyObject), "Byte for byte as it was published; null once it has been erased.");
 const Deliveries = described(v.array(Delivery), "At most 100 of them.");
-const DeliveryCount = described(Count, "How many there are, shown here or not.");
+const DeliveryCount = described(Count, "How many there are, whether shown here or not.");
 const MoreDeliveries = described(v.nullable(v.string()), "Where all of them are listed; null if all are shown here.");
 
 export const Event = titled(
@@ -65,7 +65,7 @@ export const ReplayedEvent = titled(
           reason: v.picklist(["endpoint_disabled", "endpoint_deleted"]),
         }),
       ),
-      "Failed deliveries that are not sent again, and why.",
+      "Failed deliveries that are not replayed, and why.",
     ),
   }),
 );
@@ -141,14 +141,14 @@ export const listEvents: Operation = {
   tag: "Events",
   summary: "List events",
   replies: {
-    200: { description: "A page of them.", schema: EventPage, example: aPageOf(anEventSummary), headers: ["link"] },
+    200: { description: "A page of events.", schema: EventPage, example: aPageOf(anEventSummary), headers: ["link"] },
   },
 };
 
 export const getEvent: Operation = {
   id: "getEvent",
   tag: "Events",
-  summary: "Look at one event and its deliveries",
+  summary: "Get an event and its deliveries",
   params,
   replies: { 200: { description: "The event.", schema: Event, example: anEvent } },
 };
@@ -164,7 +164,7 @@ export const replayEvent: Operation = {
   params,
   example: { endpoint: anAttempt.endpoint },
   replies: {
-    202: { description: "They are due now.", schema: ReplayedEvent, example: { ...anEvent, left_alone: [] } },
+    202: { description: "The deliveries are due now.", schema: ReplayedEvent, example: { ...anEvent, left_alone: [] } },
   },
   problems: ["event_not_failed", "endpoint_disabled", "gone"],
 };
@@ -172,7 +172,7 @@ export const replayEvent: Operation = {
 export const cancelEvent: Operation = {
   id: "cancelEvent",
   tag: "Events",
-  summary: "Send no more of an event",
+  summary: "Cancel an event",
   description:
     "Its open deliveries become `cancelled`, for good. What is on the wire is recorded, and a 2xx still makes it " +
     "`delivered`. What was delivered or has failed stays as it is; if nothing is open, nothing changes.",
@@ -180,7 +180,7 @@ export const cancelEvent: Operation = {
   example: { endpoint: anAttempt.endpoint },
   replies: {
     200: {
-      description: "Nothing more of it is sent.",
+      description: "No more attempts are made for this event.",
       schema: CancelledEvent,
       example: { ...anEventSummary, status: "cancelled", cancelled: 1 },
     },
@@ -196,5 +196,5 @@ export const eraseEvent: Operation = {
     "`cancelled`, and it cannot be replayed. What is on the wire ends within its time limit, and its answer is not " +
     "kept.",
   params,
-  replies: { 204: { description: "Nothing of it is kept." } },
+  replies: { 204: { description: "The data and the answers are gone." } },
 };

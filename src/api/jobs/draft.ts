@@ -32,8 +32,7 @@ const Filter = v.pipe(
     status: v.optional(
       described(
         v.picklist(DELIVERY_STATUSES),
-        "`replay` takes failed deliveries, or `delivered` ones when they are named; `attempt_now` pending ones, or " +
-          "`failed`; `cancel` pending and held ones, or one of the two.",
+        "`replay` works on failed deliveries, or on `delivered` ones if you ask for them; `attempt_now` on pending or `failed` ones; `cancel` on pending and held ones, or on one of the two.",
       ),
     ),
     type: v.optional(v.string()),
@@ -48,21 +47,22 @@ const Filter = v.pipe(
         "Only deliveries of these events.",
       ),
     ),
-    error: v.optional(described(v.picklist(ATTEMPT_ERRORS), "Of the last attempt.")),
+    error: v.optional(
+      described(v.picklist(ATTEMPT_ERRORS), "Only deliveries whose last attempt ended with this error."),
+    ),
     status_code: v.optional(
       described(
         v.pipe(v.string(), v.regex(/^[1-9](?:\d\d|xx)$/, "invalid_type: must be a status code such as 503, or 5xx")),
-        "Of the last attempt: `503`, or `5xx` for all of 500 to 599.",
+        "The status code of the last attempt: `503`, or `5xx` for 500 to 599.",
       ),
     ),
     since: v.optional(described(At, "Only what was received at this instant or later.")),
     until: v.optional(described(At, "Only what was received before this instant.")),
-    test: v.optional(described(v.boolean(), "Test events, which are otherwise left out."), false),
+    test: v.optional(described(v.boolean(), "Only test events, which are otherwise left out."), false),
     missing: v.optional(
       described(
         v.boolean(),
-        "Back-fills one `endpoint` with events of its types for which it has no delivery. Goes with " +
-          "`replay`, `type`, `since` and `until`.",
+        "Back-fills one `endpoint` with events of its types for which it has no delivery. Can be combined only with `replay`, `type`, `since` and `until`.",
       ),
       false,
     ),
@@ -71,7 +71,7 @@ const Filter = v.pipe(
     v.partialCheck(
       [["missing"], ["endpoint"]],
       ({ missing, endpoint }) => !missing || endpoint !== undefined,
-      "missing_field: names the endpoint that missed them",
+      "missing_field: must name the endpoint that missed the events",
     ),
     ["endpoint"],
   ),
@@ -94,14 +94,17 @@ export const JobDraft = titled(
         v.picklist(JOB_ACTIONS),
         "`replay` begins a new round; `attempt_now` makes one attempt outside the ladder; `cancel` ends what is open.",
       ),
-      filter: described(Filter, "The filter of the lists; `{}` takes everything that the action applies to."),
+      filter: described(Filter, "The same filter as for lists; `{}` selects everything that the action applies to."),
       dry_run: v.optional(described(v.boolean(), "Only return what the job would work on."), false),
       expect: v.optional(described(Count, "Refuse the job unless the set has exactly this many deliveries.")),
-      rate_per_second: v.optional(described(rate(MAX_RATE), "For each endpoint; at least 0.001."), DEFAULT_RATE),
+      rate_per_second: v.optional(
+        described(rate(MAX_RATE), "How many per second for each endpoint; at least 0.001."),
+        DEFAULT_RATE,
+      ),
       canary: v.optional(
         described(
           v.boolean(),
-          "The first delivery to each endpoint is tried alone. A failure pauses the job, a success lets it go on.",
+          "The first delivery to each endpoint is tried alone. A failure pauses the job; a success lets it continue.",
         ),
         false,
       ),
@@ -136,7 +139,7 @@ export const ResumeRequest = titled(
   v.pipe(
     v.strictObject({
       canary: v.optional(
-        described(v.literal(true), "Try one more delivery alone, for each endpoint that has not taken one yet."),
+        described(v.literal(true), "Try one more delivery alone, for each endpoint that has not accepted one yet."),
       ),
       send_all: v.optional(described(v.literal(true), "Send all that is left, at the job's pace.")),
     }),

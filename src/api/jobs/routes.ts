@@ -181,12 +181,12 @@ function ended(status: string): WebhookdError {
 function canaryFailed({ pausedReason }: Job): WebhookdError {
   return new WebhookdError(
     "canary_failed",
-    `${pausedReason}; say how the job goes on: {"canary": true} tries one more, {"send_all": true} sends all that is left`,
+    `${pausedReason}; say how the job should continue: {"canary": true} tries one more, {"send_all": true} sends all that is left`,
   );
 }
 
 function unexpected(tenant: string | null): WebhookdError {
   const whose = tenant === null ? "deliveries of every tenant" : "all that is open";
-  const detail = `must be the number of deliveries, because this job would cancel ${whose}; dry_run says it`;
+  const detail = `must be the number of deliveries, because this job would cancel ${whose}; dry_run shows it`;
   return validationFailed([{ pointer: "/expect", code: "missing_field", detail }]);
 }

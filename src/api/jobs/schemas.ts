@@ -15,18 +15,18 @@ export const Job = titled(
     tenant: described(v.string(), "The tenant whose deliveries it works on, or `*` for every tenant."),
     action: v.picklist(JOB_ACTIONS),
     status: v.picklist(JOB_STATUSES),
-    filter: described(v.looseObject({}), "As it was requested."),
+    filter: described(v.looseObject({}), "The filter as it was requested."),
     matched: described(Count, "How many deliveries the set had when the job was made."),
     done: described(Count, "Delivered, failed or cancelled. In the end `done` and `skipped` add up to `matched`."),
     delivered: Count,
-    failed: described(Count, "Counted by the first attempt of the job; the retries of a replay go on by the ladder."),
+    failed: described(Count, "Counted by the job's own attempts; the retries of a replay follow the ladder."),
     skipped: described(Count, "Deliveries that no longer qualified when their turn came."),
-    rate_per_second: described(v.number(), "For each endpoint."),
+    rate_per_second: described(v.number(), "How many per second for each endpoint."),
     canary: v.boolean(),
     reason: v.string(),
     paused_reason: described(v.nullable(v.string()), "Why it paused itself; null unless it did."),
     created_at: Instant,
-    ended_at: described(v.nullable(Instant), "Null while it runs or is paused."),
+    ended_at: described(v.nullable(Instant), "Null while the job is running or paused."),
   }),
 );
 
@@ -57,9 +57,9 @@ export const JobPlan = titled(
     matched: described(Count, "The number to pass as `expect`."),
     timed_out: described(
       Count,
-      "How many of them had no answer in time at their last attempt, so they may have been handled.",
+      "How many of them timed out at their last attempt, so the receiver may have handled them.",
     ),
-    eta_seconds: described(Count, "How long it takes at this pace."),
+    eta_seconds: described(Count, "How long the job takes at this pace."),
     endpoints: v.array(v.object({ endpoint: id("ep"), matched: Count, timed_out: Count })),
     left_alone: described(
       v.array(
@@ -154,10 +154,7 @@ export const createJob: Operation = {
   tag: "Jobs",
   summary: "Act on many deliveries",
   description:
-    "The set is fixed before the answer: what comes later is not in it, and what no longer qualifies when its turn " +
-    "comes is skipped. `dry_run` shows it first, `expect` refuses a set of another size. The pace holds for each " +
-    "endpoint, and fresh events never wait behind a job. A job survives a restart and repeats only what was on the " +
-    "wire.",
+    "The set is fixed before the answer: later deliveries are not in it, and deliveries that no longer qualify when their turn comes are skipped. `dry_run` shows the set first; `expect` refuses a set of a different size. The pace applies to each endpoint, and new events never wait behind a job. A job survives a restart and repeats only what was on the wire.",
   example: aJobDraft,
   replies: {
     200: { description: "What the job would work on. Nothing was changed.", schema: JobPlan, example: aJobPlan },
@@ -170,13 +167,13 @@ export const listJobs: Operation = {
   id: "listJobs",
   tag: "Jobs",
   summary: "List jobs",
-  replies: { 200: { description: "A page of them.", schema: JobPage, example: aPageOf(aJob), headers: ["link"] } },
+  replies: { 200: { description: "A page of jobs.", schema: JobPage, example: aPageOf(aJob), headers: ["link"] } },
 };
 
 export const getJob: Operation = {
   id: "getJob",
   tag: "Jobs",
-  summary: "Look at one job",
+  summary: "Get a job",
   params,
   replies: { 200: { description: "The job.", schema: WholeJob, example: aWholeJob } },
 };
@@ -185,9 +182,9 @@ export const pauseJob: Operation = {
   id: "pauseJob",
   tag: "Jobs",
   summary: "Pause a job",
-  description: "It starts no further delivery. What it has already released is still attempted.",
+  description: "The job starts no more deliveries. What it has already released is still attempted.",
   params,
-  replies: { 200: theJob("It is paused.") },
+  replies: { 200: theJob("The job is paused.") },
   problems: ["job_ended"],
 };
 
@@ -196,8 +193,7 @@ export const resumeJob: Operation = {
   tag: "Jobs",
   summary: "Resume a paused job",
   description:
-    "If its canary failed, the body must say how to go on: another canary, or all that is left. For any other " +
-    "job the body makes no difference.",
+    "If its canary failed, the body must say how to continue: with another canary, or with all that is left. For any other job the body makes no difference.",
   params,
   example: { canary: true },
   replies: { 200: theJob("The job is running.") },
@@ -208,8 +204,8 @@ export const cancelJob: Operation = {
   id: "cancelJob",
   tag: "Jobs",
   summary: "Cancel a job",
-  description: "What it has not started stays as it is. Deliveries that it has replayed go on by their ladder.",
+  description: "What it has not started stays as it is. Deliveries that it has replayed stay on their ladder.",
   params,
-  replies: { 200: theJob("It is cancelled.") },
+  replies: { 200: theJob("The job is cancelled.") },
   problems: ["job_ended"],
 };

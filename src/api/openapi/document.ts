@@ -16,15 +16,15 @@ export interface Described {
   readonly signature: Signature;
 }
 
-const ABOUT = `A webhook delivery daemon: events come in once, signed requests go out until each endpoint has taken them.
+const ABOUT = `A webhook delivery daemon: events come in once, signed requests go out until each endpoint has accepted them.
 
-Send a key as \`Authorization: Bearer whk_…\`. Its scopes say what it may do, and its tenant whose data it sees: what belongs to another tenant is 404. \`manage\` includes \`read\`, and \`admin\` includes everything.
+Send a key as \`Authorization: Bearer whk_…\`. Its scopes say what it may do, and its tenant says whose data it can see: anything that belongs to another tenant is answered with 404. \`manage\` includes \`read\`, and \`admin\` includes everything.
 
-Every error is a problem document (RFC 9457). Programs look at \`code\`, people read \`detail\`, and \`errors\` names the fields. An unknown path is \`not_found\`, a method that the path does not take is \`method_not_allowed\`, a request that is too slow is \`request_timeout\`, and one with more than 16 KiB of headers is \`headers_too_large\`.
+Every error is a problem document (RFC 9457). Programs check \`code\`, people read \`detail\`, and \`errors\` names the fields. An unknown path gets \`not_found\`, a method that the path does not support \`method_not_allowed\`, a request that is too slow \`request_timeout\`, and one with more than 16 KiB of headers \`headers_too_large\`.
 
 Unknown fields and parameters are refused, never ignored. Answers may gain fields and values: ignore what you do not know.
 
-Lists answer \`{data, next_cursor}\`. They stay stable while rows arrive; a page may hold fewer rows than \`limit\`, even none, and the list ends when \`next_cursor\` is null.
+Lists return \`{data, next_cursor}\`. They stay stable while new rows arrive; a page may have fewer rows than \`limit\`, or even none, and the list ends when \`next_cursor\` is null.
 
 Ids sort by the time they were made. Instants are ISO 8601 UTC with milliseconds.`;
 
@@ -35,8 +35,8 @@ const IDEMPOTENCY_KEY_HEADER = {
   in: "header",
   description:
     "For requests that you may have to repeat: the same key and request within 24 h (`[server] idempotency`) get the " +
-    "first 2xx answer again, and nothing is done twice. With another request the answer is `idempotency_mismatch`. " +
-    "Keys belong to a tenant.",
+    "first 2xx answer again, and nothing is done twice. A different request under the same key is " +
+    "answered with `idempotency_mismatch`. Keys belong to a tenant.",
   schema: { type: "string", pattern: IDEMPOTENCY_KEY.source },
 };
 
@@ -82,7 +82,7 @@ export function openapi({ routes, types, version, signature }: Described): JsonO
 
 const ENDPOINT_ADDRESS = {
   description:
-    "Its id, or `uid:` and its `uid`, percent-encoded. With a key for every tenant, also name the tenant of the `uid`.",
+    "Its id, or `uid:` followed by its `uid`, percent-encoded. With a key for every tenant, also name the tenant of the `uid`.",
   schema: TEXT,
 };
 

@@ -8,19 +8,22 @@ import type { JsonObject, Schemas } from "./json-schema.ts";
 
 /** What the daemon sends beside the body. */
 export const HEADERS = {
-  "X-Request-Id": header("Names this request in the daemon's log.", "req_06fbqxvx8q1r2s3t4v5w6x7y8z"),
-  "Retry-After": header("Seconds after which it is worth trying again.", 5, { type: "integer", minimum: 0 }),
-  "WWW-Authenticate": header("The way to authenticate.", "Bearer"),
-  Allow: header("The methods that this path takes.", "POST, GET, HEAD"),
+  "X-Request-Id": header("Identifies this request in the daemon's log.", "req_06fbqxvx8q1r2s3t4v5w6x7y8z"),
+  "Retry-After": header("After how many seconds it is worth trying again.", 5, { type: "integer", minimum: 0 }),
+  "WWW-Authenticate": header("How to authenticate.", "Bearer"),
+  Allow: header("The methods that this path supports.", "POST, GET, HEAD"),
   Location: header("Where the new resource can be read.", "/v1/webhooks/ep_06fbqxvx8r4m8q2v6ng0c3kz7t"),
   Link: header('The next page, if there is one, as `rel="next"`.', '</v1/webhooks?cursor=Zm9v>; rel="next"'),
-  ETag: header("Different after every change, for `If-Match`. Health is not part of it.", '"mX3vP0qLz8Kd2YtA"'),
+  ETag: header(
+    "For `If-Match`: different after every change of the endpoint. Its health is not part of it.",
+    '"mX3vP0qLz8Kd2YtA"',
+  ),
   "RateLimit-Policy": header(
     "With `[server] rate_limit`: how many requests (`q`) a key may make in `w` seconds (draft-ietf-httpapi-ratelimit-headers).",
     '"key";q=100;w=1',
   ),
   RateLimit: header(
-    "With `[server] rate_limit`: how many of them are left now (`r`), all of them in `t` seconds.",
+    "With `[server] rate_limit`: how many requests are left now (`r`); all of them are available again in `t` seconds.",
     '"key";r=42;t=1',
   ),
   "Idempotency-Replayed": header("`true` when this is the answer to an earlier request with the same key.", "true"),
@@ -127,13 +130,13 @@ export const FieldProblem = titled(
 export const Problem = titled(
   "Problem",
   v.object({
-    type: described(v.string(), "`urn:webhookd:problem:` and the code."),
+    type: described(v.string(), "`urn:webhookd:problem:` followed by the code."),
     title: v.string(),
     status: v.pipe(v.number(), v.integer()),
-    detail: described(v.string(), "What happened and what to do next, for people."),
+    detail: described(v.string(), "What happened and what to do next, for a person to read."),
     code: described(v.picklist(CODES), "Stable, for programs to check."),
     errors: v.optional(described(v.array(FieldProblem), "The fields that are wrong, at most 20.")),
-    request_id: described(id("req"), "The same as in `X-Request-Id`; the daemon's log has it too."),
+    request_id: described(id("req"), "The same id as in `X-Request-Id`; it is also in the daemon's log."),
   }),
 );
 
@@ -146,20 +149,22 @@ const DETAILS: Record<ErrorCode, string> = {
   not_found: "there is nothing here for this key",
   method_not_allowed: "this path takes POST, GET, HEAD",
   request_timeout: "the request was not complete in time; send it again, faster",
-  event_not_failed: "none of its deliveries in scope has failed; force sends delivered ones too",
-  delivery_settled: "it was delivered, or cancelled: there is nothing to attempt; a forced retry sends it again",
-  endpoint_disabled: "what failed is only owed to disabled or deleted endpoints: ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
-  endpoint_damaged: "its signing secret does not open; give it a new one with overlap_seconds 0",
-  endpoint_limit: "this tenant has as many endpoints as it may have; delete one, or see [endpoints] max_per_tenant",
-  rotation_in_progress: "a rotation is under way until 2026-11-21T09:55:00.000Z; complete or abandon it first",
-  not_rotating: "no rotation is under way: there is no next secret",
+  event_not_failed: "none of the chosen deliveries has failed; force replays delivered ones too",
+  delivery_settled:
+    "it was delivered or cancelled, so there is nothing to attempt; a forced retry of its event sends a delivered one again",
+  endpoint_disabled: "all its failed deliveries go to disabled or deleted endpoints: ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
+  endpoint_damaged: "its signing secret cannot be unsealed; give it a new one with overlap_seconds 0",
+  endpoint_limit:
+    "this tenant already has as many endpoints as it is allowed; delete one, or see [endpoints] max_per_tenant",
+  rotation_in_progress: "a rotation is in progress until 2026-11-21T09:55:00.000Z; complete or abandon it first",
+  not_rotating: "no rotation is in progress: there is no next secret",
   already_created: "this idempotency key already created an API key, which was shown only once; revoke that API key",
   canary_failed:
-    'the canary to ep_06fbqxvx8r4m8q2v6ng0c3kz7t failed: the receiver answered 503; say how the job goes on: {"canary": true} tries one more, {"send_all": true} sends all that is left',
+    'the canary to ep_06fbqxvx8r4m8q2v6ng0c3kz7t failed: the receiver answered 503; say how the job should continue: {"canary": true} tries one more, {"send_all": true} sends all that is left',
   job_ended: "it is done, so it cannot be changed any more; make a new job",
   backup_running: "a backup is being made; wait until it is done",
   key_not_changeable:
-    "/run/credentials/webhookd.service/secret.key is outside the data directory: change it where it comes from, while no daemon runs",
+    "/run/credentials/webhookd.service/secret.key is outside the data directory: change it where it comes from, while the daemon is stopped",
   plan_changed: "the set holds 442 deliveries now, not 441; look at the plan again",
   gone: "the data of this event was erased, so it cannot be sent again",
   precondition_failed: "the endpoint has changed since you read it: GET it again, and send its ETag in If-Match",
@@ -171,10 +176,10 @@ const DETAILS: Record<ErrorCode, string> = {
   idempotency_mismatch: "this idempotency key was already used for a different request; use a new one for each request",
   rate_limited: "too many failed authentications from this address",
   headers_too_large: "the request target and headers are larger than 16 KiB",
-  internal: "something went wrong on our side; the log has more under this request id",
+  internal: "something went wrong in webhookd; the log has more under this request id",
   rekey_failed: "the secret key /var/lib/webhookd/secret.key.next cannot be written: make its directory writable",
   backup_failed: "/var/backups/webhookd is full: free some space, or name another [backup] dir",
-  overloaded: "too many publishes wait for their commit",
+  overloaded: "too many publish requests are waiting for their commit",
   shutting_down: "the daemon is stopping; try again in a moment",
   storage_unavailable: "the store cannot be written or read now",
   storage_full: "there is too little free disk space: nothing was stored",

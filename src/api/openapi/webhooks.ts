@@ -42,11 +42,13 @@ function delivery({ name, description, source, schema, sample }: EventType, para
       },
     },
     responses: {
-      "2XX": { description: "Taken. Answer within 10 s, before you process the event. The response body is not used." },
+      "2XX": {
+        description: "Accepted. Answer within 10 s, before you process the event. The response body is not used.",
+      },
       default: {
         description:
           "Any other status is a failure, including a redirect (which is not followed) and no answer within 10 s. " +
-          "The same bytes come again on the ladder, by default after 30 s, 2 min, 10 min, 1 h, 6 h and 24 h.",
+          "The same bytes are sent again on the ladder, by default after 30 s, 2 min, 10 min, 1 h, 6 h and 24 h.",
       },
     },
   };
@@ -55,7 +57,7 @@ function delivery({ name, description, source, schema, sample }: EventType, para
 /** The body of every delivery. Its four keys are frozen. */
 export const ENVELOPE: JsonObject = {
   type: "object",
-  description: "Compact JSON with its keys in this order; inside `data` nothing is altered.",
+  description: "Compact JSON with its keys in this order; nothing inside `data` is altered.",
   properties: {
     id: { type: "string", pattern: "^evt_[0-9a-hjkmnp-tv-z]{26}$", description: "The same on every attempt." },
     type: { type: "string" },
@@ -81,7 +83,12 @@ export function receivedHeaders({ header, standardWebhooks }: Signature): JsonOb
       { type: "string" },
       EVENT,
     ),
-    "webhook-timestamp": given("webhook-timestamp", "The attempt's time, in seconds.", { type: "integer" }, 1795168000),
+    "webhook-timestamp": given(
+      "webhook-timestamp",
+      "When the attempt was made, in seconds since the epoch.",
+      { type: "integer" },
+      1795168000,
+    ),
     "webhook-signature": given(
       "webhook-signature",
       "Standard Webhooks: `v1,` and base64 HMAC-SHA256 over `id.timestamp.body`; the key is base64-decoded from what " +
@@ -101,14 +108,14 @@ export function receivedHeaders({ header, standardWebhooks }: Signature): JsonOb
     ),
     "x-webhookd-attempt": given(
       "x-webhookd-attempt",
-      "Counts the attempts from 1.",
+      "The number of this attempt, from 1.",
       { type: "integer", minimum: 1 },
       1,
     ),
     "x-webhookd-test": sometimes("x-webhookd-test", "On test events only.", "1", { const: "1" }),
     traceparent: sometimes(
       "traceparent",
-      "W3C Trace Context, as it came with the publish.",
+      "W3C Trace Context, as the publisher sent it.",
       "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     ),
     tracestate: sometimes("tracestate", "With `traceparent`, if the publisher sent one.", "vendor=t61rcWkgMzE"),

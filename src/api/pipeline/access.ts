@@ -122,7 +122,7 @@ export const TenantParameter = textParameter(
 export function tenantToWrite(principal: Principal, named: string | undefined): string {
   const tenant = oneTenantOf(principal, named);
   if (tenant !== ALERT_TENANT) return tenant;
-  throw new WebhookdError("forbidden", `${ALERT_TENANT} is kept for the daemon's own events`);
+  throw new WebhookdError("forbidden", `${ALERT_TENANT} is reserved for the daemon's own events`);
 }
 
 /** The one tenant that is meant, also where a key of `*` names none. */
@@ -137,7 +137,10 @@ export function oneTenantOf(principal: Principal, named: string | undefined): st
 /** For what is about the daemon as a whole. */
 export function requireEveryTenant(principal: Principal): void {
   if (principal.tenant === EVERY_TENANT) return;
-  throw new WebhookdError("forbidden", "this concerns every tenant, and the key belongs to one: use a key of tenant *");
+  throw new WebhookdError(
+    "forbidden",
+    "this concerns every tenant, but the key belongs to one: use a key for tenant *",
+  );
 }
 
 /** Where to look: null means everywhere, for a key of `*` that names no tenant. */

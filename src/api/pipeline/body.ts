@@ -101,12 +101,13 @@ export class Intake {
 
   /** Throws `overloaded`; else the ticket must be given back with `leave`. */
   enter(): Ticket {
-    if (this.#requests >= this.#maxRequests) throw overloaded("too many publishes wait for their commit");
+    if (this.#requests >= this.#maxRequests) throw overloaded("too many publish requests are waiting for their commit");
     this.#requests += 1;
     let held = 0;
     return {
       hold: (bytes) => {
-        if (this.#bytes + bytes > this.#maxBytes) throw overloaded("too many published bytes wait for their commit");
+        if (this.#bytes + bytes > this.#maxBytes)
+          throw overloaded("too many published bytes are waiting for their commit");
         this.#bytes += bytes;
         held += bytes;
       },

@@ -19,7 +19,7 @@ const Limit = numberParameter("limit", [1, 100], "The largest number of rows in 
 const Order = choiceParameter("order", ["newest", "oldest"], "Which end of the list comes first.", "newest");
 const Cursor = textParameter(
   "cursor",
-  "`next_cursor` of the page before, with the other parameters unchanged.",
+  "`next_cursor` of the previous page, with the other parameters unchanged.",
   /^[\w.~-]{1,512}$/,
   "did not come from this API",
 );

@@ -211,7 +211,7 @@ export class Pipeline {
     }
     const { name, message } = error instanceof Error ? error : { name: typeof error, message: "" };
     log.error({ ...fields, error: `${name}: ${message}` }, "a request failed because of an internal error");
-    return new WebhookdError("internal", "something went wrong on our side; the log has more under this request id");
+    return new WebhookdError("internal", "something went wrong in webhookd; the log has more under this request id");
   }
 }
 

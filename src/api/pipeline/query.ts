@@ -46,7 +46,7 @@ export function severalParameter<const T extends string>(
   const wrongOf = (text: string) => text.split(",").find((part) => !(values as readonly string[]).includes(part));
   const fault = (text: string) => {
     const wrong = wrongOf(text);
-    return { detail: wrong === undefined ? "names the same one twice" : notOneOf(wrong, values) };
+    return { detail: wrong === undefined ? "names the same value twice" : notOneOf(wrong, values) };
   };
   const parse = (text: string) =>
     wrongOf(text) === undefined && areDifferent(text.split(",")) ? (text.split(",") as T[]) : undefined;
@@ -58,7 +58,7 @@ export function severalParameter<const T extends string>(
 export function namesParameter(name: string, description: string): Parameter<readonly string[]> {
   const parse = (text: string) => (areDifferent(text.split(",")) ? text.split(",") : undefined);
   const all = `${description} Or several, separated by commas.`;
-  return parameter(name, all, { type: "string" }, () => ({ detail: "names the same one twice" }), parse);
+  return parameter(name, all, { type: "string" }, () => ({ detail: "names the same value twice" }), parse);
 }
 
 function areDifferent(parts: readonly string[]): boolean {

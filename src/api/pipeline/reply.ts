@@ -69,7 +69,7 @@ export function notFound(): WebhookdError {
 }
 
 export function damagedEndpoint({ reason }: Damage): WebhookdError {
-  return new WebhookdError("endpoint_damaged", `${reason}; nothing is sent to this endpoint until that is mended`);
+  return new WebhookdError("endpoint_damaged", `${reason}; nothing is sent to this endpoint until that is repaired`);
 }
 
 export function erased(): WebhookdError {

@@ -117,8 +117,8 @@ export const TAGS = {
   Publishing: "Publishing events. Once a publish is answered with 202, its events are durable.",
   Events: "What was published, what became of it, and replaying it.",
   Deliveries: "One event owed to one endpoint, and the attempts made for it.",
-  Jobs: "Acting on many deliveries: a set that is fixed first, and worked through at a pace.",
-  Keys: "API keys: a scope, a tenant and an optional expiry each. The key itself is shown once.",
+  Jobs: "Acting on many deliveries: the set is fixed first, then worked through at a steady pace.",
+  Keys: "API keys: each has scopes, a tenant and perhaps an expiry. The key itself is shown only once.",
   Daemon: "The process itself.",
 } as const;
 

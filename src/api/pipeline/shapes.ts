@@ -55,7 +55,7 @@ export function pageSchema<const S extends v.GenericSchema>(item: S) {
     data: v.array(item),
     next_cursor: described(
       v.nullable(v.string()),
-      "Pass it as `cursor` to get the next page; null at the end of the list. A page may be short, even empty, while it is set.",
+      "Pass it as `cursor` to get the next page; null at the end of the list. While it is set, a page may be short or even empty.",
     ),
   });
 }
@@ -71,7 +71,7 @@ export function line(maxLength: number) {
   return v.pipe(
     v.string(),
     v.check((text) => lengthOf(text) <= maxLength, `too_long: must be at most ${maxLength} characters`),
-    v.check(isPlainText, "forbidden_char: must not hold control, bidi or invisible characters"),
+    v.check(isPlainText, "forbidden_char: must not contain control, bidi or invisible characters"),
     v.metadata({ maxLength }),
   );
 }

@@ -18,7 +18,7 @@ export function eventDraft(types: Types) {
       type: typeName(types),
       data: described(
         AnyObject,
-        "Delivered byte for byte as it is here. The whole event is at most `[server] max_event_bytes`.",
+        "Delivered byte for byte as it is here. The whole event may have at most `[server] max_event_bytes`.",
       ),
       created_at: v.optional(
         described(
@@ -71,13 +71,13 @@ const BatchedPublication = titled(
   v.object({
     ...Publication.entries,
     duplicate: v.optional(
-      described(v.boolean(), "It was published before with the same key; this is the first answer."),
+      described(v.boolean(), "The event was already published with the same key; this is the first answer."),
     ),
   }),
 );
 
 export const BatchPublication = v.object({
-  data: described(v.array(BatchedPublication), "In the order of the request."),
+  data: described(v.array(BatchedPublication), "In the same order as in the request."),
 });
 
 export const aDraft = {
@@ -95,7 +95,7 @@ export const aPublication = {
 
 const TRACE = {
   traceparent: "W3C Trace Context, passed on to the receivers.",
-  tracestate: "Goes with `traceparent`.",
+  tracestate: "Used together with `traceparent`.",
 };
 
 export const publishEvent: Operation = {
@@ -105,7 +105,7 @@ export const publishEvent: Operation = {
   description: "Answered once the event and its deliveries are on the disk (fsync'd); the attempts begin at once.",
   headers: TRACE,
   example: aDraft,
-  replies: { 202: { description: "It is durable.", schema: Publication, example: aPublication } },
+  replies: { 202: { description: "The event is durable.", schema: Publication, example: aPublication } },
 };
 
 export const publishBatch: Operation = {
@@ -113,13 +113,11 @@ export const publishBatch: Operation = {
   tag: "Publishing",
   summary: "Publish many events at once",
   description:
-    "All or nothing: if one event is bad, its index is named and none is stored. At most 4 MiB, and at most 20,000 " +
-    "deliveries (`fan_out_too_large`). As `application/x-ndjson` it is one event per line, and `/events/3` is the " +
-    "fourth line.",
+    "All or nothing: if one event is invalid, the answer names its index and nothing is stored. The body may have at most 4 MiB, and the events at most 20,000 deliveries (`fan_out_too_large`). With `application/x-ndjson` each line is one event, and `/events/3` is the fourth line.",
   headers: TRACE,
   example: { events: [aDraft] },
   line: aDraft,
   replies: {
-    202: { description: "All are durable.", schema: BatchPublication, example: { data: [aPublication] } },
+    202: { description: "All the events are durable.", schema: BatchPublication, example: { data: [aPublication] } },
   },
 };

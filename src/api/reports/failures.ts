@@ -19,7 +19,7 @@ const FailureGroup = titled(
     status_code: described(v.nullable(v.pipe(v.number(), v.integer())), "What the receiver answered, if anything."),
     failed: described(Count, "Deliveries that have failed for good, until they are replayed."),
     pending: described(Count, "Deliveries that failed this way and will be retried."),
-    held: described(Count, "The same, for a disabled endpoint: kept, not sent."),
+    held: described(Count, "The same, but for a disabled endpoint: kept, not sent."),
     first_at: described(Instant, "When the first of them began to fail this way."),
     last_at: described(Instant, "When the latest of these attempts began."),
     series: described(v.array(Count), "How many last failed in each step, oldest first."),
@@ -32,7 +32,7 @@ export const Failures = titled(
   v.object({
     since: described(
       Instant,
-      "Only events received from then on were counted. It is later than you asked for if more has failed than can be counted.",
+      "Only events received from then on were counted. It is later than you asked for if more deliveries have failed than can be counted.",
     ),
     series_since: described(Instant, "When the first step of each series begins."),
     step_seconds: described(Count, "How long each step of a series is."),
@@ -65,10 +65,9 @@ export const someFailures = {
 export const listFailures: Operation = {
   id: "listFailures",
   tag: "Deliveries",
-  summary: "See what does not arrive, grouped by endpoint and cause",
+  summary: "See what is not being delivered, grouped by endpoint and cause",
   description:
-    "Each delivery that has failed, or whose last attempt failed, counts in the group of that attempt. What has " +
-    "arrived, was cancelled or was a test is left out.",
+    "Each delivery that has failed, or whose last attempt failed, counts in the group of that attempt. Delivered and cancelled deliveries and test events are left out.",
   replies: { 200: { description: "The groups.", schema: Failures, example: someFailures } },
   problems: ["not_found"],
 };

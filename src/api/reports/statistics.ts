@@ -20,7 +20,7 @@ export const Statistics = titled(
     window: v.string(),
     since: Instant,
     until: Instant,
-    step_seconds: described(Count, "How long each step of the series is; the last one is still going on."),
+    step_seconds: described(Count, "How long each step of the series is; the last step is not over yet."),
     endpoint: v.nullable(id("ep")),
     published: described(
       v.nullable(v.object({ total: Count, per_second: Rate, by_type: v.record(v.string(), Count) })),
@@ -31,13 +31,13 @@ export const Statistics = titled(
       per_second: Rate,
       succeeded: Count,
       failed: Count,
-      interrupted: described(Count, "Ended by the daemon; they are made again."),
+      interrupted: described(Count, "Attempts that the daemon ended; they are made again."),
       by_error: described(v.record(v.string(), Count), "Failed attempts, by their `error`."),
     }),
     deliveries: described(v.object({ delivered: Count, failed: Count }), "Deliveries that ended this way."),
     duration_ms: described(
       Percentiles,
-      "Of attempts. Estimated from buckets, so up to a fifth off; null if there were none. `first_attempt_delay_ms` and `duration_p95_ms` are estimated the same way.",
+      "The durations of attempts, estimated from buckets and so up to a fifth off; null if there were none. `first_attempt_delay_ms` and `duration_p95_ms` are estimated the same way.",
     ),
     first_attempt_delay_ms: described(Percentiles, "From the publish to the start of the first attempt."),
     series: v.array(
@@ -72,8 +72,7 @@ export const getStatistics: Operation = {
   tag: "Deliveries",
   summary: "Read counts, rates and latencies of the last minutes, hours or days",
   description:
-    "By the minute in which something was recorded. Test events are not counted. A crash forgets what was counted in " +
-    "its last second.",
+    "Everything is counted in the minute in which it was recorded. Test events are not counted. A crash loses the counts of the last second.",
   replies: { 200: { description: "What was counted.", schema: Statistics, example: someStatistics } },
   problems: ["not_found"],
 };

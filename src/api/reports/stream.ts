@@ -23,13 +23,12 @@ export const streamChanges: Operation = {
     "`ready` comes first. `attempt` is an attempt that was recorded, with the `status` that it gave its delivery; " +
     "`delivery` one that became pending (published or replayed, even if its endpoint is disabled) or was cancelled; " +
     "`endpoint` one that was changed or deleted. They come four times a second; beyond 100, the rest comes as " +
-    "`counts`. After a disconnect, send `Last-Event-ID`: then you get what you missed, or `reload` if that is no " +
-    "longer kept and you must read the lists again. Tests are left out. A client that does not read is cut off; the " +
+    "`counts`. After a disconnect, send `Last-Event-ID`: then you get what you missed, or `reload` if that is no longer kept and you must read the lists again. Test events are left out. A client that does not read is cut off; the " +
     "stream ends when the daemon stops or its key is revoked.",
   headers: { "Last-Event-ID": "The last id that this client was given." },
   replies: {
     200: {
-      description: "Messages without end, and a comment every 15 s while nothing happens.",
+      description: "An endless stream of messages, with a comment every 15 s while nothing happens.",
       schema: v.string(),
       example:
         'event: ready\ndata: {}\n\nid: mi7x0k3q-0\n\nevent: attempt\ndata: {"at":"2026-11-20T09:55:00.142Z","tenant":"default",' +
@@ -47,7 +46,7 @@ const HEARTBEAT_MS = 15_000;
 
 /** What may wait for a client that does not read, beyond what its socket holds. */
 const MAX_WAITING_BYTES = 256 * 1024;
-const GONE = "what happened since then is not kept any more";
+const GONE = "what happened since then is no longer kept";
 
 /** Half of the connections that the listener takes. */
 const MAX_STREAMS = 256;

@@ -38,7 +38,7 @@ export class CertificateError extends Error {
 export function readCertificate({ certFile, keyFile }: CertificateFiles): Certificate {
   const cert = readPem("tls_cert", certFile);
   const key = readPem("tls_key", keyFile);
-  const own = understood(() => new X509Certificate(cert), `[server] tls_cert: ${certFile} holds no certificate`);
+  const own = understood(() => new X509Certificate(cert), `[server] tls_cert: ${certFile} contains no certificate`);
   if (!own.checkPrivateKey(privateKey(key, keyFile))) {
     throw new CertificateError(
       `[server] tls_key: the key in ${keyFile} does not belong to the first certificate in ${certFile}`,
@@ -81,7 +81,7 @@ function readPem(setting: string, file: string): string {
 function privateKey(pem: string, file: string): KeyObject {
   return understood(
     () => createPrivateKey(pem),
-    `[server] tls_key: ${file} holds no key that opens without a passphrase`,
+    `[server] tls_key: ${file} contains no key that can be read without a passphrase`,
   );
 }
 

@@ -65,7 +65,7 @@ export async function openListener(
       const url = `${scheme}://${text(address)}`;
       if (isAsAsked(address, { host, port })) return { url, server, leave, close, renew };
       await close(0);
-      throw new ListenError(`cannot listen on ${text({ host, port })}: the HTTP server does not take this address`);
+      throw new ListenError(`cannot listen on ${text({ host, port })}: the HTTP server does not accept this address`);
     } catch (error) {
       // With port 0 somebody else took the free port between its choice and our bind.
       if (port === 0 && race < RACES && codeOf(error) === "EADDRINUSE") continue;
@@ -131,7 +131,7 @@ async function explained(cause: unknown, place: Place): Promise<ListenError> {
 }
 
 function refusal(place: Place, code: string | null, cause?: unknown): ListenError {
-  const reason = code === null ? "the HTTP server does not take this port; choose another" : (ADVICE[code] ?? code);
+  const reason = code === null ? "the HTTP server does not accept this port; choose another" : (ADVICE[code] ?? code);
   return new ListenError(`cannot listen on ${text(place)}: ${reason}`, { cause });
 }
 

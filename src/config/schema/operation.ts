@@ -94,7 +94,8 @@ export const OPERATION = [
     key: "public",
     kind: "bool",
     default: false,
-    sentence: "Whether /metrics needs no key; otherwise it needs one with the scope metrics and tenant *.",
+    sentence:
+      "Lets anyone read /metrics without a key. Otherwise that needs a key with the scope metrics and the tenant *.",
   },
   {
     section: "alerts",
@@ -129,7 +130,7 @@ export const OPERATION = [
     default: "info",
     options: ["debug", "info", "warn", "error"],
     sentence:
-      "Least important level to log: debug, info, warn or error. Each attempt is one line, delivery.attempted: info if it failed, debug if it succeeded.",
+      "Lowest level to log: debug, info, warn or error. Each attempt is one line, delivery.attempted: info if it failed, debug if it succeeded.",
     live: true,
   },
   {

@@ -74,7 +74,7 @@ export const SENDING = [
     kind: "cidrs",
     default: [],
     sentence:
-      'Networks that are not public but may be called for every tenant, such as "10.0.0.0/8"; for single tenants see [[egress.tenant]] below. Metadata services and the addresses of this machine need an exact /32 or /128. For an IPv4 address in NAT64, 6to4 or Teredo form, allow the IPv4 address itself.',
+      'Networks that are not public but may be called for every tenant, such as "10.0.0.0/8"; for individual tenants see [[egress.tenant]] below. Metadata services and the addresses of this machine need an exact /32 or /128. For an IPv4 address in NAT64, 6to4 or Teredo form, allow the IPv4 address itself.',
     live: true,
   },
   {

@@ -26,7 +26,7 @@ export const STORAGE = [
     key: "disk_floor",
     kind: "size",
     default: "512MiB",
-    sentence: "With less free space than this, publishes are refused (507) while deliveries continue.",
+    sentence: "With less free space than this, new events are refused (507) while deliveries continue.",
   },
   {
     section: "events",
@@ -51,7 +51,7 @@ export const STORAGE = [
     default: 2000,
     min: 1,
     max: 100_000,
-    sentence: "Publishes that may wait for their commit; beyond that callers get 503.",
+    sentence: "Publish requests that may wait for their commit; beyond that callers get 503.",
   },
   {
     section: "limits",
@@ -61,7 +61,7 @@ export const STORAGE = [
     min: 0,
     max: 1_000_000_000,
     sentence:
-      "Deliveries that one tenant may have pending or held; publishes that would exceed it get 503. 0: no limit.",
+      "Deliveries that one tenant may have pending or held; publish requests that would exceed it get 503. 0: no limit.",
   },
   {
     section: "backup",
@@ -78,7 +78,7 @@ export const STORAGE = [
     kind: "path",
     default: "",
     sentence:
-      "Directory for backups. It must exist, and is best on another disk. Empty: backups in the data directory, which is created.",
+      "Directory for backups. It must exist, and should be on another disk. Empty: backups in the data directory, which is created.",
     live: true,
   },
   {

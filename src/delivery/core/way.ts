@@ -61,7 +61,7 @@ export function timePassed(memory: Memory, now: Now): Effects {
   const { again, isOver } = shortage.timePassed(now.monotonic);
   handOver(memory, again, effects);
   if (isOver) {
-    const message = "what attempts had run out of is available again";
+    const message = "the resource that attempts had run out of is available again";
     effects.alarms.push({ alarm: "shortage", over: true, message, fields: {} });
   }
   return effects;
@@ -162,13 +162,13 @@ function act(memory: Memory, judgement: Judgement, now: Now, effects: Effects): 
     effects.sending = "pause";
   }
   if (judgement.change?.out === false) {
-    const message = "receivers can be reached again: what waited is being sent";
+    const message = "receivers can be reached again: what was waiting is being sent";
     effects.alarms.push({ alarm: "unreachable", over: true, message, fields: {} });
     if (halts.end("unreachable")) effects.sending = "resume";
   }
   if (judgement.probe !== null) {
     const { why, silentMs } = judgement.probe;
-    const message = `nothing can be sent: ${why}. Until that is over one probe a second is made, and no delivery loses an attempt. Check this host's network and DNS`;
+    const message = `nothing can be sent: ${why}. Until then one probe is made per second, and no delivery loses an attempt. Check this host's network and DNS`;
     const fields = { reason: "unreachable", silent_ms: silentMs };
     effects.alarms.push({ alarm: "unreachable", over: false, message, fields });
     effects.probe = halts.isOnly("unreachable");
@@ -180,7 +180,7 @@ function act(memory: Memory, judgement: Judgement, now: Now, effects: Effects): 
 function rest(memory: Memory, { claim, ended: { outcome } }: EndedClaim, now: Now, effects: Effects): void {
   const { detail } = outcome;
   memory.shortage.wait(claim, detail, now);
-  const message = `attempts cannot be made: ${detail}; they will be tried again, fewer at once, and no delivery loses one`;
+  const message = `attempts cannot be made: ${detail}; they will be tried again, fewer at once, and no delivery loses an attempt`;
   effects.alarms.push({ alarm: "shortage", over: false, message, fields: { reason: "shortage" } });
 }
 

@@ -33,8 +33,8 @@ const BY_CODE: Readonly<Record<string, readonly [AttemptError, string, Evidence?
   EAFNOSUPPORT: ["unreachable", "this host does not speak the receiver's address family"],
   EPROTO: ["tls_error", "the TLS connection failed"],
   ERR_ASSERTION: ["bad_response", "the answer is not HTTP"],
-  EMFILE: ["interrupted", "this process has no file descriptor left", "shortage"],
-  ENFILE: ["interrupted", "this host has no file descriptor left", "shortage"],
+  EMFILE: ["interrupted", "this process has no file descriptors left", "shortage"],
+  ENFILE: ["interrupted", "this host has no file descriptors left", "shortage"],
   ENOMEM: ["interrupted", "this host has no memory left", "shortage"],
   ENOBUFS: ["interrupted", "this host has no socket buffers left", "shortage"],
   ENETDOWN: ["interrupted", "this host's network is down", "cut_off"],
@@ -56,7 +56,7 @@ export function faultOf(error: Error): Fault {
   if (error instanceof errors.SocketError) {
     // Undici's name for an upgrade that was not asked for.
     return isOutOfTurn(error) || error.message === "bad upgrade"
-      ? new Fault("bad_response", "the answer does not fit the request")
+      ? new Fault("bad_response", "the answer does not match the request")
       : new Fault("connection_closed", "the receiver closed the connection");
   }
   const code = codeOf(error);

@@ -135,7 +135,7 @@ const DEATHS = 3;
 /** The outcome of an attempt that killed the process or the sender that made it so often; null if it may be tried again. */
 export function deadly(deaths: number, victim: "process" | "sender"): Outcome | null {
   if (deaths < DEATHS) return null;
-  const detail = `the ${victim} died ${DEATHS} times while it made this attempt`;
+  const detail = `the ${victim} died ${DEATHS} times while making this attempt`;
   return noResponse("interrupted", detail, 0, { outcome: "failed", ours: false });
 }
 

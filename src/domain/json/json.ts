@@ -201,10 +201,14 @@ class JsonScan {
   #string(at: number): number {
     const end = endOfString(this.#text, at);
     if (end === LONE_SURROGATE) {
-      throw this.#invalid("invalid_utf8", "a string holds half of a surrogate pair, which has no UTF-8 form", at);
+      throw this.#invalid("invalid_utf8", "a string contains half of a surrogate pair, which has no UTF-8 form", at);
     }
     if (end < 0)
-      throw this.#invalid("invalid_syntax", `the string at byte ${at} does not end or holds a forbidden character`, at);
+      throw this.#invalid(
+        "invalid_syntax",
+        `the string at byte ${at} does not end or contains a forbidden character`,
+        at,
+      );
     return end;
   }
 

@@ -76,10 +76,10 @@ const BAD_PORTS = new Set([
 ]);
 
 const ADDRESS_DETAIL: Record<AddressFault, string> = {
-  address_not_public: "the address is not public; [egress] allow_cidrs can open it",
+  address_not_public: "the address is not public; [egress] allow_cidrs can allow it",
   address_metadata: "the address is a cloud metadata service",
   address_denied: "the address is in [egress] deny_cidrs",
-  address_self: "the address is one of this host",
+  address_self: "the address belongs to this host",
 };
 
 /** The URL in its WHATWG form, which is what is stored and used, or its first fault. */
@@ -97,17 +97,20 @@ export function checkEndpointUrl(raw: string, policy: UrlPolicy): { readonly url
 function checkRaw(raw: string, policy: UrlPolicy): UrlFault | null {
   if (Buffer.byteLength(raw) > MAX_URL_BYTES) return TOO_LONG;
   if (FORBIDDEN.test(raw)) {
-    return fault("url_forbidden_char", "the URL holds white space, a backslash, a control or an invisible character");
+    return fault(
+      "url_forbidden_char",
+      "the URL contains white space, a backslash, a control character or an invisible character",
+    );
   }
   const scheme = SCHEME.exec(raw)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== "https" && !(scheme === "http" && policy.allowHttp)) {
     return fault("url_scheme", "the URL must begin with https://");
   }
   const authority = AUTHORITY.exec(raw)?.[1];
-  if (authority === undefined) return fault("url_invalid", "the URL must be https:// and a host");
-  if (authority.includes("@")) return fault("url_userinfo", "the URL holds credentials; use headers for them");
+  if (authority === undefined) return fault("url_invalid", "the URL must be https:// followed by a host");
+  if (authority.includes("@")) return fault("url_userinfo", "the URL contains credentials; put them in a header");
   if (raw.includes("#")) return fault("url_fragment", "the URL has a fragment, which is never sent");
-  if (authority.includes("%")) return fault("host_invalid", "the host is percent-encoded or has a zone");
+  if (authority.includes("%")) return fault("host_invalid", "the host is percent-encoded or has a zone id");
   return null;
 }
 
@@ -117,7 +120,7 @@ function checkHost(url: URL, written: string, policy: UrlPolicy): UrlFault | nul
   const code = policy.address.check({ ip: literal, port: portOf(url), tenant: policy.tenant });
   if (code !== null) return fault(code, ADDRESS_DETAIL[code]);
   if (written.toLowerCase() !== url.hostname) {
-    return fault("host_noncanonical", `the address is spelled unusually; write ${url.hostname}`);
+    return fault("host_noncanonical", `the address is written in an unusual form; write ${url.hostname}`);
   }
   if (!policy.allowIpHosts) return fault("host_is_ip", "[egress] allow_ip_hosts is off: name the host");
   return null;
@@ -130,8 +133,7 @@ function checkHostName(name: string): UrlFault | null {
     return fault("host_invalid", "the host is not a DNS name of letters, digits and hyphens");
   }
   if (isUnder(name, METADATA)) return fault("host_metadata", "the host names a cloud metadata service");
-  if (isUnder(name, SPECIAL_USE))
-    return fault("host_special_use", "the host lies under a special-use or private suffix");
+  if (isUnder(name, SPECIAL_USE)) return fault("host_special_use", "the host is under a special-use or private suffix");
   if (!name.includes(".")) return fault("host_single_label", "the host name is a single label");
   return null;
 }
@@ -145,7 +147,7 @@ function checkPort(url: URL, policy: UrlPolicy): UrlFault | null {
   // Allowing http without its port would allow nothing.
   const plain = url.protocol === "http:" && port === 80;
   if (plain || isPortAllowed(port, policy.dev ? "any" : policy.ports)) return null;
-  return fault("port_not_allowed", `port ${port} is not allowed; [egress] ports names those that are`);
+  return fault("port_not_allowed", `port ${port} is not allowed; [egress] ports lists the allowed ones`);
 }
 
 function isPortAllowed(port: number, allowed: readonly number[] | "any"): boolean {

@@ -81,7 +81,7 @@ export class Backup {
     if (bavail * bsize >= needed) return;
     throw new WebhookdError(
       "backup_failed",
-      `${dir} has ${inMiB(bavail * bsize)} free, and a backup needs ${inMiB(needed)}${sharesDisk ? " with [data] disk_floor" : ""}: free some, or name another [backup] dir`,
+      `${dir} has ${inMiB(bavail * bsize)} free, and a backup needs ${inMiB(needed)}${sharesDisk ? " including [data] disk_floor" : ""}: free some space, or name another [backup] dir`,
     );
   }
 
@@ -116,7 +116,7 @@ function failure(dir: string, error: unknown): WebhookdError {
 }
 
 const SENTENCES: Readonly<Record<string, string>> = {
-  ENOENT: "is not there: make it, or mount its disk, or name another [backup] dir",
+  ENOENT: "does not exist: create it, mount its disk, or name another [backup] dir",
   ENOTDIR: "is not a directory: name another [backup] dir",
   EACCES: "cannot be written: look at its owner and mode",
   EPERM: "cannot be written: look at its owner and mode",

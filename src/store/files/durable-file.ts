@@ -83,7 +83,7 @@ export function requireUnchangeable(path: string, owner?: number): void {
   const own = `chmod go-w ${path}`;
   const todo =
     (found.mode & 0o022) !== 0 && [0, user].includes(found.uid)
-      ? `${own}; a volume that has to stay so can hold a directory of the daemon's own: --data-dir`
+      ? `${own}; if a volume has to stay that way, give the daemon a directory of its own on it: --data-dir`
       : `run webhookd as that user, or give it to this one: chown ${user} ${path}; ${own}`;
   throw new StoreRefused(1, `${path} ${fault}`, todo);
 }
@@ -112,7 +112,7 @@ export function makeDataDirectory({ dir, create }: { readonly dir: string; reado
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreRefused(
       74,
-      `the data directory ${dir} cannot be made: ${reason}`,
+      `the data directory ${dir} cannot be created: ${reason}`,
       "look at its parent's owner and mode",
       error,
     );
@@ -120,6 +120,6 @@ export function makeDataDirectory({ dir, create }: { readonly dir: string; reado
 }
 
 export function noStore(dir: string): StoreRefused {
-  const todo = "name another with --data-dir; `webhookd serve` without --no-create makes one";
+  const todo = "name another with --data-dir; `webhookd serve` without --no-create creates one";
   return new StoreRefused(1, `there is no store in ${dir}`, todo);
 }

@@ -21,7 +21,7 @@ export function readOrMakeSecretKey({ file, mayCreate, random }: SecretKeySource
     throw new StoreRefused(
       1,
       `the secret key ${file} is missing, and without it the signing secrets in the database cannot be read`,
-      "put the copy back (or name its place with [data] secret_key_file); without one, take it out of a backup that it is sealed in: webhookd restore --key-only BACKUP --seal-with FILE; if there is none either: webhookd secrets reissue",
+      "put the copy back (or name its place with [data] secret_key_file); if there is no copy, take it from a backup that includes it: webhookd restore --key-only BACKUP --seal-with FILE; if there is no such backup: webhookd secrets reissue",
     );
   }
   const key = Buffer.from(random(32));

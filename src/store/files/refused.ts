@@ -9,7 +9,7 @@ export class StoreDamaged extends Error {
   /** Of a process that cannot open it again by itself: the one that is started next can. */
   readonly exitCode = 74;
   readonly hint =
-    "Start it again: what can be read is taken over into a new database. Or restore a backup with: webhookd restore <file>";
+    "Start it again: what can be read is copied into a new database. Or restore a backup with: webhookd restore <file>";
 
   constructor(file: string, cause: Error) {
     super(`${file} is damaged: ${cause.message}`, { cause });
@@ -34,7 +34,7 @@ export class StoreRefused extends Error {
 const START_BYTES = "4 MiB";
 
 export function refusedFull(dir: string, cause: unknown): StoreRefused {
-  const todo = `free at least ${START_BYTES} and a few files there (df -h and df -i tell), then start it again`;
+  const todo = `free at least ${START_BYTES} and a few files there (see df -h and df -i), then start it again`;
   return new StoreRefused(74, `the disk of ${dir} is full, and webhookd cannot start`, todo, cause);
 }
 

@@ -128,13 +128,13 @@ function requireLost(file: string, meta: Meta): void {
   if (isKeyOf(meta.keyCheck, readSecretKey(file))) {
     throw new StoreRefused(
       1,
-      `${file} is there, and opens what is sealed: no secret is lost`,
-      "for another key: webhookd secrets rekey; for one endpoint: webhookd endpoints rotate-secret ep_…",
+      `${file} exists and opens what is sealed: no secret is lost`,
+      "for a new key: webhookd secrets rekey; for one endpoint: webhookd endpoints rotate-secret ep_…",
     );
   }
   throw new StoreRefused(
     1,
-    `${file} is there, and is another store's key`,
+    `${file} is the key of another store`,
     "name the right one with [data] secret_key_file, or move this one away; nothing was changed",
   );
 }

@@ -78,6 +78,6 @@ function holder(file: string): string {
     return `process ${String(pid)} on ${String(host)}, started ${String(started_at)}`;
   } catch {
     // It has the lock and has not written its file yet, or the file is not ours to read.
-    return "its process is not known";
+    return "its process is unknown";
   }
 }

@@ -101,5 +101,5 @@ export async function prepareMigration(options: Preparing, from: number, to: num
     statfs: options.statfs ?? systemStatfs,
     nativeBinding,
   });
-  log?.warn({ from, to, copy }, "migrating the store to a newer schema; the copy is for going back");
+  log?.warn({ from, to, copy }, "migrating the store to a newer schema; the copy lets you go back");
 }

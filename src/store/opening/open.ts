@@ -241,12 +241,12 @@ function storeOptions(options: OpenOptions, found: Found, lock: Lock): SqliteSto
 function finish({ dir, log }: OpenOptions, found: Found, store: Store, copiedAt: number | null): OpenedStore {
   const { adminKeyFile, created, keyFile } = found;
   const open = readableByOthers(dir, [keyFile, adminKeyFile]);
-  if (open.length > 0) log?.warn({ open }, "other users may read these: chmod go= them");
+  if (open.length > 0) log?.warn({ open }, "other users can read these files: chmod go= them");
   if (copiedAt !== null) log?.warn({ dir, made_at: new Date(copiedAt).toISOString() }, TOOK_UP);
   if (!created) return { store, created };
   writeDurably(join(dir, MARKER), MARKER_TEXT);
   if (copiedAt !== null) return { store, created: false };
-  log?.warn({ dir }, "made a new store");
+  log?.warn({ dir }, "created a new store");
   return { store, created, adminKeyFile };
 }
 
@@ -261,13 +261,13 @@ function damaged(setAside: SetAside, database: string, error: Error): StoreDamag
 }
 
 const LOG_LEFT =
-  "the write-ahead log that was left cannot be emptied now; a power cut may take what is acknowledged until it can: see to the disk";
+  "the write-ahead log that was left behind cannot be emptied now; until it can be, a power cut may lose acknowledged events: check the disk";
 
 const FULL =
-  "the disk is full: not even a small file can be made. This start uses its reserve; free some space or files (df -h, df -i), and webhookd goes on by itself";
+  "the disk is full: not even a small file can be created. This start uses its reserve; free some space or files (df -h, df -i), and webhookd continues by itself";
 
 const TOOK_UP =
-  "the database is a backup that was copied here: it starts paused, look at what is due before `webhookd resume`";
+  "the database is a backup that was copied here: sending starts paused; look at what is due before you run `webhookd resume`";
 
 function pauseOfCopy(copiedAt: number, now: number): Pause {
   const made = new Date(copiedAt).toISOString();
@@ -285,7 +285,7 @@ function noBackups(): never {
 /** There is no database, or nothing in it. */
 function refuseLoss(mayBeNew: boolean, { dir, create }: OpenOptions, database: string): void {
   if (!mayBeNew) {
-    const what = `${dir} held a store, and its database ${database} is missing or empty`;
+    const what = `${dir} held a store, but its database ${database} is missing or empty`;
     throw new StoreRefused(65, what, "restore a backup with: webhookd restore <file>");
   }
   if (!create) throw noStore(dir);

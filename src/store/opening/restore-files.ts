@@ -98,5 +98,9 @@ function readJournal(file: string): { readonly backup: string; readonly suffix: 
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw new StoreRefused(65, `${file} says that a restore was begun, and not which`, "move it away and restore again");
+  throw new StoreRefused(
+    65,
+    `${file} says that a restore was begun, but not which one`,
+    "move it away and restore again",
+  );
 }

@@ -121,7 +121,7 @@ export async function restoreKey(options: RestoreKeyOptions): Promise<RestoredKe
     if (existsSync(file) && isStores(check, file)) {
       throw new StoreRefused(
         1,
-        `${file} is there, and is this store's key`,
+        `${file} exists, and is this store's key`,
         "nothing was changed, and nothing needs to be",
       );
     }

@@ -198,8 +198,8 @@ function refusalOf(error: unknown, { dir, backup }: RestoreOptions): unknown {
     return openingRefusal(error, backup, "choose another backup");
   return new StoreRefused(
     74,
-    `${dir} has too little space: the backup needs ${sizeOf(backup)} bytes beside what is there`,
-    "free some, or choose another directory with --data-dir; nothing was changed",
+    `${dir} has too little space: the backup needs ${sizeOf(backup)} bytes in addition to what is there`,
+    "free some space, or choose another directory with --data-dir; nothing was changed",
     error,
   );
 }

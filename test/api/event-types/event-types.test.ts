@@ -93,7 +93,7 @@ describe("the schemas", () => {
     [{ schema: { type: "objekt" } }, /schema that cannot be used: .*type/],
     [{ schema: { requierd: ["id"] } }, /schema that cannot be used: .*requierd/],
     [{ schema: { $ref: "https://example.com/s" } }, /schema that cannot be used: .*example\.com/],
-    [{ sample: {} }, /sample that does not fit its schema: \/id is required/],
+    [{ sample: {} }, /sample that does not match its schema: \/id is required/],
   ])("%j make no type", (change, message) => {
     const open = () => openDataCheck([{ ...ORDER, ...change }]);
     expect(open).toThrow(UnusableType);

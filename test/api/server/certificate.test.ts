@@ -37,10 +37,10 @@ describe("a certificate", () => {
   });
 
   it.each([
-    ["tls_cert", "holds no certificate", "nothing", good.key],
-    ["tls_cert", "holds no certificate", good.cert.replace("MI", "XX"), good.key],
-    ["tls_key", "holds no key that opens without a passphrase", good.cert, "nothing"],
-    ["tls_key", "holds no key", good.cert, String(strangers.export(passphrase))],
+    ["tls_cert", "contains no certificate", "nothing", good.key],
+    ["tls_cert", "contains no certificate", good.cert.replace("MI", "XX"), good.key],
+    ["tls_key", "contains no key that can be read without a passphrase", good.cert, "nothing"],
+    ["tls_key", "contains no key", good.cert, String(strangers.export(passphrase))],
     ["tls_key", "does not belong", good.cert, String(strangers.export({ type: "pkcs8", format: "pem" }))],
   ])("is refused by setting and file: %s %s", (setting, fault, cert, key) => {
     const refused = () => read(cert, key);

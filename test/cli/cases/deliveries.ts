@@ -38,7 +38,7 @@ export const ATTEMPTS_CASES: Cases<"attempts"> = {
   "attempts show": {
     words: [anAttempt.id],
     asks: ["getAttempt"],
-    out: /^att_\S+ {2}failed {2}503 in 12 ms\n[^]+ dns 1 ms, [^]+\nanswer headers\n {2}content-type: .+\nanswer body\n {2}try again later\n$/,
+    out: /^att_\S+ {2}failed {2}503 in 12 ms\n[^]+ dns 1 ms, [^]+\nresponse headers\n {2}content-type: .+\nresponse body\n {2}try again later\n$/,
     json: { id: anAttempt.id },
   },
 };

@@ -35,7 +35,7 @@ export const ENDPOINTS_CASES: Cases<"endpoints"> = {
     asks: ["getEndpoint", "deleteEndpoint"],
     confirmedBy: id,
     out: /^ep_\S+ is deleted; .+\n$/,
-    err: /2 deliveries wait for it and will be cancelled/,
+    err: /2 deliveries are waiting for it and will be cancelled/,
     json: { id, deleted: true },
   },
   "endpoints enable": {

@@ -83,7 +83,7 @@ describe("webhookd verify", () => {
     [["--secret-file", SECRETS, "--endpoint", "ep_00000000000000000000000000"], "which secret?"],
     [["--secret-file", "/nonexistent"], "there is no such file"],
     [["--secret-file", file("short", "short\n")], "line 1"],
-    [["--secret-file", file("none", "\n")], "holds no secret"],
+    [["--secret-file", file("none", "\n")], "contains no secret"],
     [["--secret-file", dir], "cannot be read"],
   ])("refuses %j and shows nothing of what a file holds", async (words, message) => {
     const { code, io } = await verify("00", null, ...words);

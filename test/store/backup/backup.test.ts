@@ -85,7 +85,7 @@ describe("a backup", () => {
     const opened = await openStore(optionsOf({ dir: there, log }));
     expect(opened.created).toBe(false);
     expect(warnings).toEqual([
-      [{ dir: there, made_at: "2026-11-20T09:55:00.005Z" }, expect.stringContaining("it starts paused")],
+      [{ dir: there, made_at: "2026-11-20T09:55:00.005Z" }, expect.stringContaining("sending starts paused")],
     ]);
     expect(await opened.store.operations.getPause()).toMatchObject({ by: "restore" });
     expect(await opened.store.operations.resume()).toBe(true);
@@ -129,7 +129,7 @@ describe("a backup", () => {
   });
 
   it.each([
-    ["that is not there", () => "/nonexistent/passphrase", "is not there"],
+    ["that is not there", () => "/nonexistent/passphrase", "does not exist"],
     ["with too short a passphrase", () => aFile("too short", 0o600), "12 to 1024 characters"],
     ["that everybody may read", () => aFile("long enough a phrase", 0o644), "chmod 600"],
   ])("is not made with a passphrase file %s", async (_, file, detail) => {
@@ -156,7 +156,7 @@ describe("a backup", () => {
   });
 
   it.each([
-    ["a directory that is not there", "/nonexistent/backups", "is not there: make it, or mount its disk"],
+    ["a directory that is not there", "/nonexistent/backups", "does not exist: create it, mount its disk"],
     ["a file", import.meta.filename, "is not a directory"],
     ["a place where nothing can be made", "/proc/self", "/proc/self"],
   ])("into %s is refused, and says what to do", async (_, place, detail) => {
@@ -175,7 +175,7 @@ describe("a backup", () => {
     const refused = {
       code: "backup_failed",
       detail: expect.stringMatching(
-        / has 513 MiB free, and a backup needs 514 MiB with \[data\] disk_floor: free some/,
+        / has 513 MiB free, and a backup needs 514 MiB including \[data\] disk_floor: free some/,
       ),
     };
     await expect(store.operations.backup(into(dir), START)).rejects.toMatchObject(refused);

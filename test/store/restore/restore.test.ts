@@ -103,7 +103,10 @@ describe("a restore", () => {
 
   it("that was begun and cannot be read is named by the next start", async () => {
     writeFileSync(join(dir, "RESTORE"), "{");
-    const refused = { exitCode: 65, message: expect.stringContaining("says that a restore was begun, and not which") };
+    const refused = {
+      exitCode: 65,
+      message: expect.stringContaining("says that a restore was begun, but not which one"),
+    };
     await expect(openStore(optionsOf({ dir }))).rejects.toMatchObject(refused);
     await expect(restore()).rejects.toMatchObject(refused);
   });

@@ -87,7 +87,7 @@ export function readRow(row: EndpointRow, tenant: string | undefined, box: Box):
     damage.set(part, why);
     return instead;
   };
-  const opened = <T>(part: EndpointPart, value: T | null, instead: T) => or(part, value, instead, "does not open");
+  const opened = <T>(part: EndpointPart, value: T | null, instead: T) => or(part, value, instead, "cannot be unsealed");
   const secret = opened("signing_secret", secretOf(row.secret, secretPlace(row.id), box), "");
   const next =
     row.next_secret === null

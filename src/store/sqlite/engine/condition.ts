@@ -23,7 +23,11 @@ export interface ConditionOptions {
 }
 
 export function notDurable(): StoreRefused {
-  return new StoreRefused(74, "SQLite does not run with synchronous=FULL, so commits could be lost", "report this");
+  return new StoreRefused(
+    74,
+    "SQLite does not run with synchronous=FULL, so commits could be lost",
+    "please report this",
+  );
 }
 
 export class Condition {

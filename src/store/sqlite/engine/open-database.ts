@@ -122,7 +122,7 @@ export function openingRefusal(error: unknown, file: string, instead = RESTORE):
     return new StoreRefused(
       74,
       `${basename(file)} cannot be opened: ${reason}`,
-      "look at the disk and its mode",
+      "check the disk and the file's mode",
       error,
     );
   }

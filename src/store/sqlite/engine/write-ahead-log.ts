@@ -71,7 +71,7 @@ function empty(db: Database): boolean {
  */
 export function emptyLogAfterKill(db: Database): string | null {
   try {
-    return empty(db) ? null : "something else reads the database";
+    return empty(db) ? null : "something else is reading the database";
   } catch (error) {
     if (isDamage(error)) throw error;
     return error instanceof Error ? error.message : String(error);
@@ -87,7 +87,7 @@ export function emptyLogAtStop(db: Database): void {
     throw new StoreRefused(
       74,
       `stopped, but nothing can be moved from webhookd.db-wal into the database: ${reason}`,
-      "Nothing is lost as long as that file stays beside the database: see to the disk, then start webhookd again.",
+      "Nothing is lost as long as that file stays beside the database: check the disk, then start webhookd again.",
       error,
     );
   }

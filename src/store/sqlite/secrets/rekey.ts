@@ -82,7 +82,7 @@ export class Rekey {
       const { message } = error as Error;
       throw new WebhookdError(
         "rekey_failed",
-        `everything is sealed with a new key, which could not take its name (${message}): it is ${file}.next, keep that file; ask again, or start the daemon again, once its directory can be written`,
+        `everything is sealed with a new key, but its file could not be renamed (${message}): it is ${file}.next, keep that file; ask again, or start the daemon again, once the directory can be written`,
         { cause: error },
       );
     }
@@ -96,7 +96,7 @@ function refusing(code: "key_not_changeable" | "rekey_failed", work: () => void)
   } catch (error) {
     if (error instanceof WebhookdError) throw error;
     const { message, hint } = error as Error & { readonly hint?: string };
-    const todo = hint ?? "look at its directory; nothing was changed";
+    const todo = hint ?? "check its directory; nothing was changed";
     throw new WebhookdError(code, `${message}: ${todo}`, { cause: error });
   }
 }
