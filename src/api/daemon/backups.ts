@@ -8,7 +8,7 @@ import { requireEveryTenant } from "../pipeline/access.ts";
 import { json, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
-import { readJson } from "../pipeline/validation.ts";
+import { readJson } from "../pipeline/body.ts";
 
 export const BackupDraft = titled(
   "BackupDraft",

@@ -18,7 +18,7 @@ import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
 import { json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { aPageOf, described, id, Instant, line, pageSchema, titled } from "../pipeline/shapes.ts";
-import { readJson, validationFailed } from "../pipeline/validation.ts";
+import { readJson, validationFailed } from "../pipeline/body.ts";
 
 export const KeyDraft = titled(
   "KeyDraft",

@@ -7,7 +7,7 @@ import { requireEveryTenant } from "../pipeline/access.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
 import { json, type Reply } from "../pipeline/reply.ts";
 import { line, titled, described, Instant } from "../pipeline/shapes.ts";
-import { readJson } from "../pipeline/validation.ts";
+import { readJson } from "../pipeline/body.ts";
 
 export const PauseRequest = titled(
   "PauseRequest",

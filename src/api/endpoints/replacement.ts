@@ -7,7 +7,7 @@ import { namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "../pi
 import { endpointId, uidOf } from "../pipeline/names.ts";
 import { notFound, json, type Reply } from "../pipeline/reply.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
-import { checked, validationFailed } from "../pipeline/validation.ts";
+import { checked, validationFailed } from "../pipeline/body.ts";
 import { etagOf, requireMatch, registered, requireForValues } from "./routes.ts";
 import { uidSchema, presentEndpoint } from "./fields.ts";
 import { replacementSchema, type Replacement, readReplacement, rulesFor } from "./requests.ts";

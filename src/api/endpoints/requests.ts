@@ -10,7 +10,7 @@ import { WebhookdError } from "../../domain/errors.ts";
 import type { JsonObject } from "../../domain/json/merge-patch.ts";
 import type { ApiParts } from "../parts.ts";
 import { anObject, described, titled } from "../pipeline/shapes.ts";
-import { checked, readJson } from "../pipeline/validation.ts";
+import { checked, readJson } from "../pipeline/body.ts";
 import { FIELDS, type RegistrationRules } from "./fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -12,7 +12,7 @@ import { endpointId } from "../pipeline/names.ts";
 import { notFound, json, NO_CONTENT, type Reply } from "../pipeline/reply.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
 import { described, Instant, titled } from "../pipeline/shapes.ts";
-import { readJson } from "../pipeline/validation.ts";
+import { readJson } from "../pipeline/body.ts";
 
 const PATH = "/v1/webhooks/:id";
 const ROTATION = `${PATH}/rotate-secret`;

@@ -9,7 +9,7 @@ import { damagedEndpoint, json, jsonText, notFound, type Reply } from "../pipeli
 import { flagParameter } from "../pipeline/query.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
 import { described } from "../pipeline/shapes.ts";
-import { unknownType, readJson, validationFailed } from "../pipeline/validation.ts";
+import { unknownType, readJson, validationFailed } from "../pipeline/body.ts";
 import { publicationText, publish } from "../publishing/routes.ts";
 import { sendTestEvent } from "./schemas.ts";
 

@@ -15,7 +15,7 @@ import { idParameter, type Query, severalParameter, textParameter } from "../pip
 import { erased, jsonText, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Route } from "../pipeline/route.ts";
 import { described } from "../pipeline/shapes.ts";
-import { readJson } from "../pipeline/validation.ts";
+import { readJson } from "../pipeline/body.ts";
 import {
   cancelEvent,
   eraseEvent,

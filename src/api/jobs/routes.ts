@@ -11,7 +11,7 @@ import { statusCodes, linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.
 import { unknownName } from "../pipeline/names.ts";
 import { notFound, json, type Reply } from "../pipeline/reply.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
-import { readJson, validationFailed } from "../pipeline/validation.ts";
+import { readJson, validationFailed } from "../pipeline/body.ts";
 import { JobDraft, ResumeRequest } from "./draft.ts";
 import { cancelJob, createJob, getJob, listJobs, pauseJob, resumeJob, presentJob } from "./schemas.ts";
 

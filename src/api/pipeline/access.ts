@@ -15,7 +15,7 @@ import type { ApiParts } from "../parts.ts";
 import { FailureThrottle } from "./limits.ts";
 import type { Proxies } from "./origin.ts";
 import { textParameter, type Query } from "./query.ts";
-import { validationFailed } from "./validation.ts";
+import { validationFailed } from "./body.ts";
 
 export interface Principal {
   /** Null for whoever may open the unix socket. */
@@ -156,5 +156,5 @@ export function oneTenant(query: string | undefined, body: string | undefined, p
 }
 
 export function namedTenant(query: Query): string | undefined {
-  return TenantParameter.read(query);
+  return query.size === 0 ? undefined : TenantParameter.read(query);
 }

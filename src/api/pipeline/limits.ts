@@ -1,4 +1,4 @@
-/** How often anyone may ask: requests of a key, and failed authentications of a peer. */
+/** How much anyone may ask: requests of a key, failed authentications of a peer, and bytes that wait for their commit. */
 import { isIPv6 } from "node:net";
 import { counted } from "../../domain/wording.ts";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -96,4 +96,50 @@ export class FailureThrottle {
 function peerOf(address: string): string {
   if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
   return address.split("::")[0]!.split(":").slice(0, 4).join(":");
+}
+
+/**
+ * Back-pressure for publishes: how many requests, and how many bytes of them, may wait for their commit. What is over
+ * is refused at once with 503, so that a burst costs the publisher a retry and not the daemon its memory.
+ */
+export class Intake {
+  readonly #maxRequests: number;
+  readonly #maxBytes: number;
+  #requests = 0;
+  #bytes = 0;
+
+  constructor(maxRequests: number, maxBytes: number) {
+    this.#maxRequests = maxRequests;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Throws `overloaded`; else the ticket must be given back with `leave`. */
+  enter(): Ticket {
+    if (this.#requests >= this.#maxRequests) throw overloaded("too many publish requests are waiting for their commit");
+    this.#requests += 1;
+    let held = 0;
+    return {
+      hold: (bytes) => {
+        if (this.#bytes + bytes > this.#maxBytes)
+          throw overloaded("too many published bytes are waiting for their commit");
+        this.#bytes += bytes;
+        held += bytes;
+      },
+      leave: () => {
+        this.#requests -= 1;
+        this.#bytes -= held;
+        held = 0;
+      },
+    };
+  }
+}
+
+export interface Ticket {
+  /** Counts bytes that came in; throws `overloaded` when they do not fit. */
+  hold(bytes: number): void;
+  leave(): void;
+}
+
+function overloaded(detail: string): WebhookdError {
+  return new WebhookdError("overloaded", detail, { retryAfterSeconds: 1 });
 }

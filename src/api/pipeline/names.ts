@@ -11,7 +11,7 @@ import { namedTenant, oneTenantOf } from "./access.ts";
 import { notFound } from "./reply.ts";
 import { invalidQuery } from "./query.ts";
 import type { Call } from "./route.ts";
-import { unknownType, validationFailed } from "./validation.ts";
+import { unknownType, validationFailed } from "./body.ts";
 
 /** An endpoint in a body, of whose delivery alone it is. The pattern is left to words: a published body never narrows. */
 export const OwedTo = v.pipe(

@@ -2,6 +2,7 @@
  * The one way that every request takes, whatever it is about: `#answer` is the order of checks (`docs/interface.md` §2), and
  * every error, wherever it is thrown, becomes one problem document.
  */
+import { randomFillSync } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { H3, HTTPError } from "h3";
 import { NodeRequest } from "srvx/node";
@@ -10,14 +11,23 @@ import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./access.ts";
 import { AuditTrail } from "./audit-trail.ts";
-import { ClientGone, hasDeclaredBody, Intake, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
-import { type Exchange, newExchange, NO_PARAMS, whenClosed, write } from "./exchange.ts";
-import { RateLimit } from "./limits.ts";
-import { checkFraming, hasDots, hostCheck, originCheck, preflight, Proxies } from "./origin.ts";
-import { parseQuery } from "./query.ts";
+import { ClientGone, hasDeclaredBody, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
+import {
+  type Exchange,
+  newExchange,
+  NO_PARAMS,
+  whenClosed,
+  write,
+  type Header,
+  notFound,
+  problem,
+  type Reply,
+} from "./reply.ts";
+import { Intake, RateLimit } from "./limits.ts";
+import { checkFraming, hasDots, hostCheck, originCheck, pageHeaders, preflight, Proxies } from "./origin.ts";
+import { parseQuery, type Query } from "./query.ts";
 import { Repeats } from "./repeats.ts";
 import type { Call, Route } from "./route.ts";
-import { type Header, notFound, problem, type Reply } from "./reply.ts";
 
 interface Served {
   readonly route: Route;
@@ -40,6 +50,7 @@ interface Context {
   readonly params?: Readonly<Record<string, string>>;
 }
 
+const NO_QUERY: Query = new Map();
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
 
@@ -162,7 +173,7 @@ export class Pipeline {
       if (route.body === undefined && body.length > 0) {
         throw new WebhookdError("bad_request", "this route takes no body");
       }
-      const query = parseQuery(search, parameters);
+      const query = search === "" ? NO_QUERY : parseQuery(search, parameters);
       const { headers } = req;
       const whenGone = (run: () => void) => whenClosed(res, run);
       const isAbout = (id: string) => void (exchange.object = id);
@@ -188,7 +199,7 @@ export class Pipeline {
 
   #write(exchange: Exchange, reply: Reply): void {
     const { metrics, clock, config } = this.#parts;
-    write(exchange, reply, config.server.allowedOrigins);
+    write(exchange, reply, pageHeaders(config.server.allowedOrigins, exchange.req));
     metrics.requests.took(exchange.route ?? "none", reply.status, clock.monotonic() - exchange.begun);
   }
 
@@ -225,4 +236,18 @@ function byPath(routes: readonly Route[]): Map<string, Resource> {
     resource.methods.set(method, { route, name: `${method} ${path}`, parameters });
   }
   return resources;
+}
+
+/** One call of the generator for many small draws. */
+export function pooledRandom(): (length: number) => Uint8Array {
+  let pool = Buffer.alloc(0);
+  let used = 0;
+  return (length) => {
+    if (used + length > pool.length) {
+      pool = randomFillSync(Buffer.allocUnsafeSlow(Math.max(4096, length)));
+      used = 0;
+    }
+    used += length;
+    return pool.subarray(used - length, used);
+  };
 }

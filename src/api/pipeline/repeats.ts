@@ -7,7 +7,7 @@ import type { Store } from "../../store/store.ts";
 import { namedTenant, tenantToWrite } from "./access.ts";
 import type { Call, Route } from "./route.ts";
 import type { Header, Reply } from "./reply.ts";
-import { validationFailed } from "./validation.ts";
+import { validationFailed } from "./body.ts";
 
 export const REPLAYED: readonly Header[] = [["idempotency-replayed", "true"]];
 

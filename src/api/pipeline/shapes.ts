@@ -1,7 +1,7 @@
 /** What every shape on the wire is made of. Answers may gain fields, so their objects are open. */
 import * as v from "valibot";
 import { idPattern, TENANT } from "../../domain/id.ts";
-import { unknownType } from "./validation.ts";
+import { unknownType } from "./body.ts";
 
 export const id = (prefix: string) => v.pipe(v.string(), v.regex(idPattern(prefix)));
 

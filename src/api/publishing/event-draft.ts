@@ -7,7 +7,7 @@ import { jsonLines, type Span } from "../../domain/json/json-token.ts";
 import { parseSpan, scanJson, scanObject, type JsonKind, type JsonNode } from "../../domain/json/json.ts";
 import { isTenant } from "../../domain/id.ts";
 import type { DataCheck } from "../event-types/data-check.ts";
-import { inWords, unknownType, Faults, memberPointer, validationFailed } from "../pipeline/validation.ts";
+import { inWords, unknownType, Faults, memberPointer, validationFailed } from "../pipeline/body.ts";
 import { DRAFT_FIELDS, ITEM_FIELDS, MAX_BATCH } from "./schemas.ts";
 
 const MAX_AHEAD_MS = 5 * 60_000;

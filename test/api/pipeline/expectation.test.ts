@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { expect, it } from "vitest";
-import { checked } from "../../../src/api/pipeline/validation.ts";
+import { checked } from "../../../src/api/pipeline/body.ts";
 
 const SCHEMA = v.strictObject({
   events: v.array(v.string()),
