@@ -244,6 +244,8 @@ function openConfigured(config: Config, { clock, log, listenFd, fault }: Opening
     log,
     nativeBinding: nativeBinding(config.data.dir),
     startBackup: (data) => startThread("backup", data),
+    // One thread for everything is what `threads = 0` asks for.
+    startReader: config.delivery.threads === 0 ? undefined : (data) => startThread("reader", data),
     onFault: fault.note,
     defer: clock.nextTurn,
   });

@@ -6,6 +6,7 @@ import { Worker } from "node:worker_threads";
 export const THREADS = {
   sender: "./delivery/threads/sender-thread.ts",
   backup: "./store/backup/backup-thread.ts",
+  reader: "./store/sqlite/reads/reader-thread.ts",
 } as const;
 
 export type ThreadName = keyof typeof THREADS;

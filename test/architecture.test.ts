@@ -32,6 +32,7 @@ const RESOURCES: Record<string, string[]> = {
 const STORE_ROOMS = [
   "src/store/files",
   "src/store/sqlite/engine",
+  "src/store/sqlite/questions",
   "src/store/sqlite/numbers",
   "src/store/sqlite/callers",
   "src/store/sqlite/claims",

@@ -40,8 +40,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: "names-survive-a-rollback",
     file: "src/store/sqlite/store.ts",
-    find: 'engine.mirror(new Interned(db, "tenant"))',
-    replace: 'new Interned(db, "tenant")',
+    find: "for (const memory of Object.values(names)) engine.mirror(memory);",
+    replace: "for (const memory of Object.values(names)) if (memory !== names.tenants) engine.mirror(memory);",
     tests: ["test/store/sqlite/engine/rollback.test.ts"],
   },
   {

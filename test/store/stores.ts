@@ -23,30 +23,34 @@ export type OpenFresh = (limits?: StoreLimits) => Promise<StoreUnderTest>;
 /** What every kind of store can be told to keep to. */
 export type StoreLimits = Pick<OpenOptions, "maxPendingPerTenant">;
 
-export const openSqlite: OpenFresh = async (limits = {}) => {
-  let dir = temporaryDirectory();
-  const clock = new ManualClock();
-  let store = await open({ dir, clock, ...limits });
-  return {
-    get store() {
-      return store;
-    },
-    clock,
-    async reopen() {
-      await store.close();
-      store = await open({ dir, clock, ...limits });
-      return store;
-    },
-    async crash() {
-      const copy = temporaryDirectory();
-      for (const name of ["webhookd.db", "webhookd.db-wal", "secret.key", "STORE"])
-        cpSync(join(dir, name), join(copy, name));
-      dir = copy;
-      store = await open({ dir, clock, ...limits });
-      return store;
-    },
+export const openSqlite: OpenFresh = (limits) => openSqliteWith({})(limits);
+
+export const openSqliteWith =
+  (more: Pick<OpenOptions, "startReader">): OpenFresh =>
+  async (limits = {}) => {
+    let dir = temporaryDirectory();
+    const clock = new ManualClock();
+    let store = await open({ dir, clock, ...limits, ...more });
+    return {
+      get store() {
+        return store;
+      },
+      clock,
+      async reopen() {
+        await store.close();
+        store = await open({ dir, clock, ...limits, ...more });
+        return store;
+      },
+      async crash() {
+        const copy = temporaryDirectory();
+        for (const name of ["webhookd.db", "webhookd.db-wal", "secret.key", "STORE"])
+          cpSync(join(dir, name), join(copy, name));
+        dir = copy;
+        store = await open({ dir, clock, ...limits, ...more });
+        return store;
+      },
+    };
   };
-};
 
 export function temporaryDirectory(): string {
   const dir = mkdtempSync(join(tmpdir(), "webhookd-store-"));

@@ -4,10 +4,10 @@ import { AUDIT_ACTIONS, type AuditRecord as StoredRecord } from "../../domain/ke
 import { formatInstant } from "../../domain/time/instant.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, tenantToRead } from "../pipeline/access.ts";
-import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
+import { pageReply, PAGE_PARAMETERS, pageOf, callerOf } from "../pipeline/lists.ts";
 import { choiceParameter, instantParameter } from "../pipeline/query.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
-import { json, type Reply } from "../pipeline/reply.ts";
+import { type Reply } from "../pipeline/reply.ts";
 import { Count, described, id, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
 
 export const AuditRecord = titled(
@@ -63,15 +63,17 @@ const Since = instantParameter("since", "Only calls at or after this instant.");
 const Until = instantParameter("until", "Only calls before this instant.");
 
 export function auditRoutes({ store }: ApiParts): Route[] {
-  async function list({ principal, query }: Call): Promise<Reply> {
-    const page = await store.audit.list({
+  async function list(call: Call): Promise<Reply> {
+    const { principal, query } = call;
+    const asked = {
       ...pageOf(query, tenantToRead(principal, namedTenant(query))),
       since: Since.read(query),
       until: Until.read(query),
       action: Action.read(query),
-    });
-    const answer = { data: page.data.map(presentRecord), next_cursor: page.nextCursor };
-    return json(200, answer, linkTo(PATH, query, page.nextCursor));
+    };
+    const page = await store.audit.list(asked, callerOf(call));
+    const items = page.data.map((item) => JSON.stringify(presentRecord(item)));
+    return pageReply(PATH, query, page, items);
   }
 
   const query = [...PAGE_PARAMETERS, Action, Since, Until];

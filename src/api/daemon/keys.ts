@@ -14,7 +14,7 @@ import {
   tenantToRead,
   tenantToWrite,
 } from "../pipeline/access.ts";
-import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
+import { pageReply, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
 import { json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { aPageOf, described, id, Instant, line, pageSchema, titled } from "../pipeline/shapes.ts";
@@ -241,8 +241,8 @@ async function create({ store, random }: ApiParts, { principal, query, body, now
 
 async function list({ store }: ApiParts, { principal, query }: Call): Promise<Reply> {
   const page = await store.keys.list(pageOf(query, tenantToRead(principal, namedTenant(query))));
-  const answer = { data: page.data.map(presentKey), next_cursor: page.nextCursor };
-  return json(200, answer, linkTo(PATH, query, page.nextCursor));
+  const items = page.data.map((item) => JSON.stringify(presentKey(item)));
+  return pageReply(PATH, query, page, items);
 }
 
 async function revoke(parts: ApiParts, call: Call): Promise<Reply> {

@@ -6,7 +6,7 @@ import type { Damage as StoredDamage } from "../../store/store.ts";
 import { DamagedParts, DamagedReason } from "../endpoints/fields.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, requireEveryTenant, tenantToRead } from "../pipeline/access.ts";
-import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
+import { PAGE_PARAMETERS, pageOf, callerOf, pageReply } from "../pipeline/lists.ts";
 import { json, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { aPageOf, Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
@@ -245,10 +245,12 @@ export const listTenants: Operation = {
 const PATH = "/v1/tenants";
 
 export function tenantRoutes({ store }: ApiParts): Route[] {
-  async function list({ principal, query }: Call): Promise<Reply> {
-    const page = await store.reads.listTenants(pageOf(query, tenantToRead(principal, namedTenant(query))));
-    const data = page.data.map(({ name, endpoints }) => ({ name, endpoints }));
-    return json(200, { data, next_cursor: page.nextCursor }, linkTo(PATH, query, page.nextCursor));
+  async function list(call: Call): Promise<Reply> {
+    const { principal, query } = call;
+    const asked = pageOf(query, tenantToRead(principal, namedTenant(query)));
+    const page = await store.reads.listTenants(asked, callerOf(call));
+    const items = page.data.map(({ name, endpoints }) => JSON.stringify({ name, endpoints }));
+    return pageReply(PATH, query, page, items);
   }
 
   return [{ method: "GET", path: PATH, access: "admin", query: PAGE_PARAMETERS, operation: listTenants, handle: list }];

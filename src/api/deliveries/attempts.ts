@@ -6,7 +6,17 @@ import { formatInstant } from "../../domain/time/instant.ts";
 import type { Attempt as StoredAttempt, Page } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
-import { linkTo, PAGE_PARAMETERS, pageOf, PERIOD, periodOf, RESULT, resultOf, Test } from "../pipeline/lists.ts";
+import {
+  pageReply,
+  PAGE_PARAMETERS,
+  pageOf,
+  PERIOD,
+  periodOf,
+  RESULT,
+  resultOf,
+  Test,
+  callerOf,
+} from "../pipeline/lists.ts";
 import { endpointId } from "../pipeline/names.ts";
 import { choiceParameter, type Query } from "../pipeline/query.ts";
 import { json, notFound, type Reply } from "../pipeline/reply.ts";
@@ -168,26 +178,26 @@ export const getAttempt: Operation = {
 const Outcome = choiceParameter("outcome", OUTCOMES, "Only attempts with this outcome.");
 
 export function attemptRoutes({ store }: ApiParts): Route[] {
-  async function attempts({ principal, params, query }: Call): Promise<Reply> {
+  async function attempts(call: Call): Promise<Reply> {
+    const { principal, params, query } = call;
     const delivery = idOf("dlv", params);
-    const page = await store.reads.listAttempts({
-      ...pageOf(query, tenantToRead(principal, namedTenant(query))),
-      delivery,
-    });
+    const asked = { ...pageOf(query, tenantToRead(principal, namedTenant(query))), delivery };
+    const page = await store.reads.listAttempts(asked, callerOf(call));
     return attemptsReply(`/v1/webhooks/deliveries/${delivery}/attempts`, query, page);
   }
 
   async function attemptsOfEndpoint(call: Call): Promise<Reply> {
     const { principal, query } = call;
     const endpoint = await endpointId(store, call);
-    const page = await store.reads.listEndpointAttempts({
+    const asked = {
       ...pageOf(query, tenantToRead(principal, namedTenant(query))),
       ...periodOf(query),
       ...resultOf(query),
       endpoint,
       outcome: Outcome.read(query),
       test: Test.read(query) ?? false,
-    });
+    };
+    const page = await store.reads.listEndpointAttempts(asked, callerOf(call));
     return attemptsReply(`/v1/webhooks/${endpoint}/attempts`, query, page);
   }
 
@@ -228,8 +238,8 @@ export function attemptRoutes({ store }: ApiParts): Route[] {
 /** Null when what they would be of is not there. */
 export function attemptsReply(path: string, query: Query, page: Page<StoredAttempt> | null): Reply {
   if (page === null) throw notFound();
-  const answer = { data: page.data.map(presentAttempt), next_cursor: page.nextCursor };
-  return json(200, answer, linkTo(path, query, page.nextCursor));
+  const items = page.data.map((item) => JSON.stringify(presentAttempt(item)));
+  return pageReply(path, query, page, items);
 }
 
 function idOf(prefix: "dlv" | "att", { id = "" }: Call["params"]): string {

@@ -6,7 +6,18 @@ import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts
 import type { AttemptRequest, DeliveryView } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
-import { linkTo, PAGE_PARAMETERS, pageOf, PERIOD, periodOf, RESULT, resultOf, Test, Type } from "../pipeline/lists.ts";
+import {
+  pageReply,
+  PAGE_PARAMETERS,
+  pageOf,
+  PERIOD,
+  periodOf,
+  RESULT,
+  resultOf,
+  Test,
+  Type,
+  callerOf,
+} from "../pipeline/lists.ts";
 import { requireNames } from "../pipeline/names.ts";
 import { idParameter, severalParameter } from "../pipeline/query.ts";
 import { damagedEndpoint, erased, json, notFound, type Reply } from "../pipeline/reply.ts";
@@ -176,21 +187,23 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-async function list(parts: ApiParts, { principal, query }: Call): Promise<Reply> {
+async function list(parts: ApiParts, call: Call): Promise<Reply> {
   const { store } = parts;
+  const { principal, query } = call;
   const tenant = tenantToRead(principal, namedTenant(query));
   const names = { type: Type.read(query), endpoint: Endpoint.read(query), event: Event.read(query) };
   await requireNames(parts, tenant, names);
-  const page = await store.reads.listDeliveries({
+  const asked = {
     ...pageOf(query, tenant),
     ...periodOf(query),
     ...resultOf(query),
     ...names,
     status: Status.read(query),
     test: Test.read(query) ?? false,
-  });
-  const answer = { data: page.data.map(presentDelivery), next_cursor: page.nextCursor };
-  return json(200, answer, linkTo(PATH, query, page.nextCursor));
+  };
+  const page = await store.reads.listDeliveries(asked, callerOf(call));
+  const items = page.data.map((item) => JSON.stringify(presentDelivery(item)));
+  return pageReply(PATH, query, page, items);
 }
 
 async function shown({ store }: ApiParts, status: number, { principal, params, query }: Call): Promise<Reply> {

@@ -12,7 +12,7 @@ import {
   tenantToRead,
   tenantToWrite,
 } from "../pipeline/access.ts";
-import { linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
+import { pageReply, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
 import { endpointId, unknownName } from "../pipeline/names.ts";
 import { deprecated, flagParameter, invalidQuery, type Query, textParameter } from "../pipeline/query.ts";
 import { damagedEndpoint, type Header, json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
@@ -163,8 +163,8 @@ async function list(parts: ApiParts, { principal, query }: Call): Promise<Reply>
     url: normalUrl(Url.read(query)),
     uid: Uid.read(query),
   });
-  const answer = { data: page.data.map(presentEndpoint), next_cursor: page.nextCursor };
-  return json(200, answer, linkTo(PATH, query, page.nextCursor));
+  const items = page.data.map((item) => JSON.stringify(presentEndpoint(item)));
+  return pageReply(PATH, query, page, items);
 }
 
 async function chosenType(parts: ApiParts, query: Query, tenant: string | null): Promise<string | undefined> {

@@ -5,11 +5,22 @@
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
-import type { EventQuery, EventSummary, EventView, LeftAlone, Replay, Withdrawal } from "../../store/store.ts";
+import type { EventQuery, EventSummary, EventView, LeftAlone, Page, Replay, Withdrawal } from "../../store/store.ts";
 import { attemptsReply, listEventAttempts } from "../deliveries/attempts.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
-import { linkTo, PAGE_PARAMETERS, pageOf, PERIOD, periodOf, RESULT, resultOf, Test, Type } from "../pipeline/lists.ts";
+import {
+  PAGE_PARAMETERS,
+  pageOf,
+  PERIOD,
+  periodOf,
+  RESULT,
+  resultOf,
+  Test,
+  Type,
+  callerOf,
+  pageReply,
+} from "../pipeline/lists.ts";
 import { OwedTo, requireNames, requireOwed } from "../pipeline/names.ts";
 import { idParameter, type Query, severalParameter, textParameter } from "../pipeline/query.ts";
 import { erased, jsonText, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
@@ -24,7 +35,6 @@ import {
   eventText,
   getEvent,
   listEvents,
-  pageText,
   replayEvent,
 } from "./schemas.ts";
 
@@ -95,17 +105,16 @@ export function eventRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-async function list(parts: ApiParts, { principal, query }: Call): Promise<Reply> {
+async function list(parts: ApiParts, call: Call): Promise<Reply> {
+  const { principal, query } = call;
   const { store } = parts;
   const include = included(query);
   const asked = eventQuery(query, tenantToRead(principal, namedTenant(query)));
   await requireNames(parts, asked.tenant, { type: asked.type, endpoint: asked.endpoint });
-  const page = await store.reads.listEvents(asked);
-  const whole = (event: EventSummary) => store.reads.getEvent(event.tenant, event.id);
-  const events = include === null ? page.data : await Promise.all(page.data.map(whole));
-  // An event may have been removed since the page was read.
-  const texts = events.flatMap((event) => (event === null ? [] : eventText(event, include ?? WHOLE)));
-  return jsonText(200, pageText(texts, page), linkTo(PATH, query, page.nextCursor));
+  const read = include === null ? "listEvents" : "listWholeEvents";
+  const page: Page<EventSummary | EventView> = await store.reads[read](asked, callerOf(call));
+  const texts = page.data.map((event) => eventText(event, include ?? WHOLE));
+  return pageReply(PATH, query, page, texts);
 }
 
 async function show(parts: ApiParts, { principal, params, query }: Call): Promise<Reply> {
@@ -113,10 +122,11 @@ async function show(parts: ApiParts, { principal, params, query }: Call): Promis
   return jsonText(200, eventText(event, WHOLE));
 }
 
-async function attempts({ store }: ApiParts, { principal, params, query }: Call): Promise<Reply> {
+async function attempts({ store }: ApiParts, call: Call): Promise<Reply> {
+  const { principal, params, query } = call;
   const event = eventId(params);
   const tenant = tenantToRead(principal, namedTenant(query));
-  const page = await store.reads.listAttempts({ ...pageOf(query, tenant), event });
+  const page = await store.reads.listAttempts({ ...pageOf(query, tenant), event }, callerOf(call));
   return attemptsReply(`${PATH}/${event}/attempts`, query, page);
 }
 

@@ -129,11 +129,6 @@ export function eventText(event: StoredSummary | EventView, include: EventParts,
   return `{${members.join(",")}}`;
 }
 
-/** `{data, next_cursor}` of items that are JSON texts already. */
-export function pageText(items: readonly string[], page: { readonly nextCursor: string | null }): string {
-  return `{"data":[${items.join(",")}],"next_cursor":${JSON.stringify(page.nextCursor)}}`;
-}
-
 const params = { id: "evt" };
 
 export const listEvents: Operation = {

@@ -7,7 +7,7 @@ import { isNarrow, type AfterCanary, type Job, type JobAction, type JobFilter } 
 import type { AddedJob, JobPlan } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
-import { statusCodes, linkTo, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
+import { statusCodes, pageReply, PAGE_PARAMETERS, pageOf, callerOf } from "../pipeline/lists.ts";
 import { unknownName } from "../pipeline/names.ts";
 import { notFound, json, type Reply } from "../pipeline/reply.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
@@ -69,7 +69,8 @@ export function jobRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-async function create(parts: ApiParts, { principal, query, body, now, request }: Call): Promise<Reply> {
+async function create(parts: ApiParts, call: Call): Promise<Reply> {
+  const { principal, query, body, now, request } = call;
   const { store, random } = parts;
   const draft = readJson(body, JobDraft);
   const filter = filterOf(draft);
@@ -79,7 +80,7 @@ async function create(parts: ApiParts, { principal, query, body, now, request }:
   const tenant = await tenantOf(parts, filter, asked);
   const { action, rate_per_second: ratePerSecond, canary, reason, expect = null } = draft;
   if (draft.dry_run) {
-    const plan = await store.jobs.plan({ tenant, action, filter });
+    const plan = await store.jobs.plan({ tenant, action, filter }, callerOf(call));
     return { ...json(200, presentPlan(action, plan, ratePerSecond)), isAudited: false };
   }
   if (action === "cancel" && expect === null && !isNarrow({ tenant, filter })) throw unexpected(tenant);
@@ -110,8 +111,8 @@ async function tenantOf(
 
 async function list({ store }: ApiParts, { principal, query }: Call): Promise<Reply> {
   const page = await store.jobs.list(pageOf(query, tenantToRead(principal, namedTenant(query))));
-  const answer = { data: page.data.map(presentJob), next_cursor: page.nextCursor };
-  return json(200, answer, linkTo(PATH, query, page.nextCursor));
+  const items = page.data.map((item) => JSON.stringify(presentJob(item)));
+  return pageReply(PATH, query, page, items);
 }
 
 async function get({ store }: ApiParts, { principal, params, query }: Call): Promise<Reply> {

@@ -1,6 +1,6 @@
 /** What lists take: a page of them, and the filters that several share (`docs/interface.md` §2). */
 import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
-import type { Period, ResultFilter, StatusCodes, PageQuery } from "../../store/store.ts";
+import type { Caller, Page, PageQuery, Period, ResultFilter, StatusCodes } from "../../store/store.ts";
 import { TenantParameter } from "./access.ts";
 import {
   flagParameter,
@@ -13,7 +13,8 @@ import {
   choiceParameter,
   numberParameter,
 } from "./query.ts";
-import type { Header } from "./reply.ts";
+import { jsonText, type Header, type Reply } from "./reply.ts";
+import type { Call } from "./route.ts";
 
 const Limit = numberParameter("limit", [1, 100], "The largest number of rows in a page.", 20);
 const Order = choiceParameter("order", ["newest", "oldest"], "Which end of the list comes first.", "newest");
@@ -37,8 +38,21 @@ export function pageOf(query: Query, tenant: string | null): PageQuery {
   };
 }
 
+/** On whose behalf a list is read. */
+export function callerOf({ principal, whenGone }: Call): Caller {
+  return { name: principal.keyId ?? "operator", whenGone };
+}
+
+/** A page of items that are JSON texts already. */
+export function pageReply(path: string, query: Query, page: Page<unknown>, items: readonly string[]): Reply {
+  const { nextCursor, cutShort } = page;
+  const more = cutShort === true ? ',"cut_short":true' : "";
+  const body = `{"data":[${items.join(",")}],"next_cursor":${JSON.stringify(nextCursor)}${more}}`;
+  return jsonText(200, body, linkTo(path, query, nextCursor));
+}
+
 /** `Link: rel="next"`, relative, because the host a client names is not to be trusted. */
-export function linkTo(path: string, query: Query, nextCursor: string | null): Header[] {
+function linkTo(path: string, query: Query, nextCursor: string | null): Header[] {
   if (nextCursor === null) return [];
   const next = new URLSearchParams([...query].filter(([name]) => name !== "cursor"));
   next.set("cursor", nextCursor);

@@ -55,7 +55,13 @@ export function pageSchema<const S extends v.GenericSchema>(item: S) {
     data: v.array(item),
     next_cursor: described(
       v.nullable(v.string()),
-      "Pass it as `cursor` to get the next page; null at the end of the list. While it is set, a page may be short or even empty.",
+      "Pass it as `cursor` to get the next page; null at the end of the list.",
+    ),
+    cut_short: v.optional(
+      described(
+        v.literal(true),
+        "Finding these rows took too long: the page is short, perhaps empty, and goes on at `next_cursor`.",
+      ),
     ),
   });
 }

@@ -10,6 +10,7 @@ import { notFound, json, type Reply } from "../pipeline/reply.ts";
 import { idParameter, instantParameter } from "../pipeline/query.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
 import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
+import { callerOf } from "../pipeline/lists.ts";
 
 const FailureGroup = titled(
   "FailureGroup",
@@ -79,18 +80,20 @@ const Since = instantParameter("since", "Only events received at this instant or
 const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint.");
 
 export function failureRoutes({ store }: ApiParts): Route[] {
-  async function list({ principal, query, now }: Call): Promise<Reply> {
+  async function list(call: Call): Promise<Reply> {
+    const { principal, query, now } = call;
     const since = Math.min(Since.read(query) ?? now - DEFAULT_PERIOD_MS, now);
     const stepMs = Math.max(1000, Math.ceil((now - since) / PARTS / 1000) * 1000);
     const endpoint = Endpoint.read(query);
-    const report = await store.statistics.failures({
+    const asked = {
       tenant: tenantToRead(principal, namedTenant(query)),
       ...(endpoint !== undefined && { endpoint }),
       since,
       stepMs,
       parts: PARTS,
       limit: MAX_GROUPS,
-    });
+    };
+    const report = await store.statistics.failures(asked, callerOf(call));
     if (report === null) throw notFound();
     return json(200, {
       since: formatInstant(report.since),

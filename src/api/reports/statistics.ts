@@ -9,6 +9,7 @@ import { notFound, json, type Reply } from "../pipeline/reply.ts";
 import { choiceParameter, idParameter } from "../pipeline/query.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
 import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
+import { callerOf } from "../pipeline/lists.ts";
 
 const Rate = v.pipe(v.number(), v.minValue(0));
 const Milliseconds = v.nullable(v.pipe(v.number(), v.minValue(0)));
@@ -101,14 +102,16 @@ const Window = choiceParameter(
 const Endpoint = idParameter("endpoint", "ep", "Only attempts to this endpoint.");
 
 export function statisticsRoutes({ store }: ApiParts): Route[] {
-  async function stats({ principal, query, now }: Call): Promise<Reply> {
+  async function stats(call: Call): Promise<Reply> {
+    const { principal, query, now } = call;
     const window = Window.read(query) ?? "1h";
     const { length, step } = WINDOWS[window];
     const until = Math.floor(now / MINUTE + 1) * MINUTE;
     const since = Math.floor(now / step + 1) * step - length;
     const endpoint = Endpoint.read(query);
     const tenant = tenantToRead(principal, namedTenant(query));
-    const found = await store.statistics.period({ tenant, ...(endpoint && { endpoint }), since, until, stepMs: step });
+    const asked = { tenant, ...(endpoint && { endpoint }), since, until, stepMs: step };
+    const found = await store.statistics.period(asked, callerOf(call));
     if (found === null) throw notFound();
     const seconds = (now - since) / 1000;
     return json(200, {

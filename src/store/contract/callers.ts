@@ -2,7 +2,7 @@
 import type { AuditAction, AuditEntry, AuditRecord } from "../../domain/keys/audit.ts";
 import type { KeyedRequest, Once } from "../../domain/events/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../../domain/keys/key.ts";
-import type { Page, PageQuery, Period } from "./reads.ts";
+import type { Caller, Page, PageQuery, Period } from "./reads.ts";
 import type { Pruned } from "./operations.ts";
 
 /** API keys. */
@@ -26,7 +26,7 @@ export interface AuditStore {
   /** A tenant left open becomes that of the object, if it is or was in the store, else `*`. */
   add(entry: AuditEntry, now: number): Promise<void>;
   /** In the order in which they were written down. A tenant's page leaves out those of `*`. */
-  list(query: AuditQuery): Promise<Page<AuditRecord>>;
+  list(query: AuditQuery, caller?: Caller): Promise<Page<AuditRecord>>;
   /** Removes at most 500 of the entries from before that instant, oldest first; how many. Fewer: there are no more. */
   prune(before: number): Promise<number>;
 }

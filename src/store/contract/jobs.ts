@@ -2,12 +2,12 @@
 import type { AfterCanary, Job, JobAction, JobResult, JobStatus, NewJob } from "../../domain/deliveries/job.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
 import type { EventDelivery, Waiting, LeftAlone } from "./events.ts";
-import type { Page, PageQuery } from "./reads.ts";
+import type { Caller, Page, PageQuery } from "./reads.ts";
 import type { Pruned } from "./operations.ts";
 
 export interface JobStore {
   /** What a job over this set would be about, if it were made now. Nothing is changed. */
-  plan(set: JobSet): Promise<JobPlan>;
+  plan(set: JobSet, caller?: Caller): Promise<JobPlan>;
   /**
    * Writes the set down, and lets the job run; or makes nothing, when `expect` is another count. Both this and
    * `plan` look at no more than 500 rows in a turn.

@@ -4,8 +4,20 @@ import type { EventStatus, ShownStatus } from "../../domain/deliveries/delivery.
 
 export interface Page<T> {
   readonly data: readonly T[];
-  /** Opaque; null at the end of the list. A page may be short, even empty, while it is set. */
+  /** Opaque; null at the end of the list. */
   readonly nextCursor: string | null;
+  /** The time for a page was over: it is short, perhaps empty, and the list goes on all the same. */
+  readonly cutShort?: true;
+}
+
+/**
+ * On whose behalf something is read at length. Callers take turns, and what nobody waits for any more is given up,
+ * rejected with `request_timeout`.
+ */
+export interface Caller {
+  readonly name: string;
+  /** Calls `run`, never at once, when the caller is gone; what it answers takes that back. */
+  whenGone(run: () => void): () => void;
 }
 
 export interface PageQuery {
@@ -39,20 +51,22 @@ export interface StatusCodes {
 export interface ReadStore {
   getEvent(tenant: string | null, id: string): Promise<EventView | null>;
   /** In the order in which they were committed. */
-  listEvents(query: EventQuery): Promise<Page<EventSummary>>;
+  listEvents(query: EventQuery, caller?: Caller): Promise<Page<EventSummary>>;
+  /** The same list, with all that there is of each event. */
+  listWholeEvents(query: EventQuery, caller?: Caller): Promise<Page<EventView>>;
   getDelivery(tenant: string | null, id: string): Promise<DeliveryView | null>;
   /** In the order of their events. */
-  listDeliveries(query: DeliveryQuery): Promise<Page<DeliveryView>>;
+  listDeliveries(query: DeliveryQuery, caller?: Caller): Promise<Page<DeliveryView>>;
   getAttempt(tenant: string | null, id: string): Promise<Attempt | null>;
   /** One event's in the order of their starts, one delivery's by number. Null when there is no such event or delivery. */
-  listAttempts(query: AttemptQuery): Promise<Page<Attempt> | null>;
+  listAttempts(query: AttemptQuery, caller?: Caller): Promise<Page<Attempt> | null>;
   /**
    * In the order of their events, then by number: an order by starts would cost every success an index entry. A deleted
    * endpoint's too; null when there never was one.
    */
-  listEndpointAttempts(query: EndpointAttemptQuery): Promise<Page<Attempt> | null>;
+  listEndpointAttempts(query: EndpointAttemptQuery, caller?: Caller): Promise<Page<Attempt> | null>;
   /** Every tenant that ever published or registered something, in the order in which they first did. */
-  listTenants(query: PageQuery): Promise<Page<TenantSummary>>;
+  listTenants(query: PageQuery, caller?: Caller): Promise<Page<TenantSummary>>;
   /** Which of these is nothing that the tenant may see and that there is, or once was; null when none is. */
   unknownName(tenant: string | null, names: Names): Promise<keyof Names | null>;
 }

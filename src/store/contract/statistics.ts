@@ -5,10 +5,11 @@
  */
 import type { FailureGroup, Parts } from "../../domain/deliveries/failure.ts";
 import type { Histogram, Tally } from "../../domain/tally.ts";
+import type { Caller } from "./reads.ts";
 
 export interface StatisticsStore {
   /** What was counted in the period, and in its parts. Null when the tenant has, and had, no such endpoint. */
-  period(query: StatsQuery): Promise<Stats | null>;
+  period(query: StatsQuery, caller?: Caller): Promise<Stats | null>;
   /** What this process has counted since it opened the store. */
   sinceStart(): Promise<SinceStart>;
   /** To be called each second: has what was counted written, when no commit of others did. */
@@ -22,7 +23,7 @@ export interface StatisticsStore {
    * newest first and some of them a turn, so that it is right after every replay, cancel and prune; tests are left out.
    * Null when the tenant has, and had, no such endpoint.
    */
-  failures(query: FailureQuery): Promise<FailureReport | null>;
+  failures(query: FailureQuery, caller?: Caller): Promise<FailureReport | null>;
   /** Endpoints that failed at least 20 times in a row, or for five minutes; who failed most comes first. Null: of all. */
   failing(tenant: string | null, now: number, limit: number): Promise<readonly FailingEndpoint[]>;
 }

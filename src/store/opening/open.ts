@@ -42,6 +42,7 @@ import {
   type NativeBinding,
 } from "../sqlite/engine/open-database.ts";
 import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
+import type { StartReader } from "../sqlite/questions/reader-thread-port.ts";
 import { SqliteStore, type SqliteStoreOptions } from "../sqlite/store.ts";
 import type { Store } from "../store.ts";
 
@@ -70,6 +71,8 @@ export interface OpenOptions {
   readonly statfs?: StatFs;
   /** Starts the thread that makes backups. */
   readonly startBackup?: StartBackup;
+  /** Starts the thread that reads lists; without it they are read on this one. */
+  readonly startReader?: StartReader | undefined;
   /** Where the copy goes that is made before a migration; `backups` in the data directory if not given. */
   readonly backup?: { readonly dir: string; readonly mayMake: boolean };
   /** False refuses a store that has an older schema. */
@@ -229,6 +232,7 @@ function storeOptions(options: OpenOptions, found: Found, lock: Lock): SqliteSto
     defer: options.defer ?? ((run) => clock.nextTurn(run)),
     nativeBinding,
     startBackup: options.startBackup ?? noBackups,
+    startReader: options.startReader,
     setAside,
     walLimitBytes,
     onFault: (error) => options.onFault(isDamage(error) ? damaged(setAside, database, error) : error),

@@ -1,4 +1,5 @@
 /** The store on one SQLite file: its rooms put together, from the ground up. */
+import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { StartBackup } from "../backup/backup.ts";
 import type { Reserve } from "../files/reserve.ts";
@@ -26,9 +27,11 @@ import { SqliteEvents } from "./events/event-store.ts";
 import { Events } from "./events/events.ts";
 import { JobSteps } from "./jobs/job-steps.ts";
 import { SqliteJobs } from "./jobs/job-store.ts";
-import { EndpointIndex } from "./numbers/endpoint-index.ts";
-import { Interned } from "./numbers/codes.ts";
 import { SqliteOperations } from "./operation-store.ts";
+import type { Answers, Reader } from "./questions/questions.ts";
+import { ReaderHere } from "./questions/reader-here.ts";
+import { ReaderThreadPort, type StartReader } from "./questions/reader-thread-port.ts";
+import { answersFrom, namesIn, type Rows } from "./reads/answers.ts";
 import { SqliteReads } from "./reads/read-store.ts";
 import { SqliteSecrets } from "./secrets/secret-store.ts";
 import { Counters } from "./statistics/counters.ts";
@@ -42,6 +45,8 @@ export interface SqliteStoreOptions extends EngineOptions {
   readonly secretKeyFile: string;
   readonly nativeBinding: NativeBinding | undefined;
   readonly startBackup: StartBackup;
+  /** Without one, lists are read on this thread. */
+  readonly startReader?: StartReader | undefined;
   /** Over it the write-ahead log is said to grow. */
   readonly walLimitBytes?: number | undefined;
   /** Takes what cannot be recorded in a damaged database. */
@@ -76,6 +81,7 @@ export class SqliteStore implements Store {
   readonly operations: SqliteOperations;
   readonly ownership = ONE_PROCESS;
   readonly #engine: Engine;
+  readonly #reader: Reader;
   readonly #onClosed: () => void;
   #closed = false;
 
@@ -84,15 +90,14 @@ export class SqliteStore implements Store {
     const engine = (this.#engine = new Engine(db, options));
     this.#onClosed = onClosed;
 
-    const tenants = engine.mirror(new Interned(db, "tenant"));
-    const types = engine.mirror(new Interned(db, "event_type"));
-    const urls = engine.mirror(new Interned(db, "url"));
-    const index = engine.mirror(new EndpointIndex(db, tenants, types));
-    const names = { index, tenants, types, urls };
+    const names = namesIn(db);
+    for (const memory of Object.values(names)) engine.mirror(memory);
+    const { index, tenants, urls } = names;
+    const reader = (this.#reader = this.#openReader(options, () => shown));
 
     const idempotency = (this.idempotency = new IdempotencyKeys(engine, tenants));
     this.keys = new SqliteKeys(engine, idempotency);
-    this.audit = new SqliteAudit(engine);
+    this.audit = new SqliteAudit(engine, reader);
 
     const due = new Due(db, index);
     const manual = engine.mirror(new ManualAttempts(db, index));
@@ -113,9 +118,9 @@ export class SqliteStore implements Store {
     }));
     this.secrets = new SqliteSecrets(engine, { ...names, idempotency });
     const counters = engine.mirror(new Counters(db, names));
-    this.statistics = new SqliteStatistics(engine, { ...names, counters, endpoints: rows, health });
+    this.statistics = new SqliteStatistics(engine, { ...names, counters, endpoints: rows, health, reader });
     const jobs = engine.mirror(new JobSteps(db, { index, manual }));
-    this.jobs = new SqliteJobs(engine, { ...names, attempts, idempotency, steps: jobs });
+    this.jobs = new SqliteJobs(engine, { index, idempotency, reader, steps: jobs });
 
     const lists = { ...names, attempts, sources: new Sources(db) };
     const deliveries = new Deliveries(db, lists);
@@ -126,7 +131,8 @@ export class SqliteStore implements Store {
 
     const events = new Events(db, { ...lists, deliveries });
     this.events = new SqliteEvents(engine, { ...shared, events, index, maxPendingPerTenant });
-    this.reads = new SqliteReads(engine, { types, endpoints: rows, events, deliveries, attempts });
+    const shown: Rows = { ...names, attempts, deliveries, events };
+    this.reads = new SqliteReads(engine, { ...shown, endpoints: rows, reader });
 
     const operations = (this.operations = new SqliteOperations(engine, options));
     this.upkeep = new SqliteUpkeep(engine, {
@@ -161,6 +167,8 @@ export class SqliteStore implements Store {
     commit.flush();
     const wasFull = condition.state === "disk_full";
     const usable = condition.close();
+    // What it still sees could not be moved from the log.
+    await this.#reader.close();
     try {
       if (usable) emptyLogAtStop(db);
     } finally {
@@ -169,5 +177,17 @@ export class SqliteStore implements Store {
       if (wasFull) this.upkeep.makeReserve();
       this.#onClosed();
     }
+  }
+
+  #openReader({ dir, nativeBinding, startReader: start }: SqliteStoreOptions, rows: () => Rows): Reader {
+    const engine = this.#engine;
+    const { box, clock, cursors, db } = engine;
+    if (start !== undefined) {
+      const data = { database: join(dir, "webhookd.db"), nativeBinding, markKey: box.markKey };
+      return new ReaderThreadPort(engine, () => start(data));
+    }
+    let answers: Answers | undefined;
+    const means = { cursors, monotonic: () => clock.monotonic() };
+    return new ReaderHere(engine, () => (answers ??= answersFrom(db, rows(), means)));
   }
 }

@@ -1,11 +1,12 @@
 /** Who did what: rows that are only added, and removed when they are old. */
-import type { Statement } from "better-sqlite3";
+import type { Database, Statement } from "better-sqlite3";
 import type { AuditAction, AuditEntry, AuditRecord } from "../../../domain/keys/audit.ts";
-import type { AuditQuery, AuditStore, Page } from "../../store.ts";
+import type { AuditQuery, AuditStore, Caller, Page } from "../../store.ts";
 import { EventKeys, firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../numbers/codes.ts";
 import type { Walk } from "../engine/page.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
+import type { Reader } from "../questions/questions.ts";
 
 interface Row {
   readonly key: number;
@@ -23,16 +24,17 @@ const UNKNOWN = "*";
 
 export class SqliteAudit implements AuditStore {
   readonly #engine: Engine;
+  readonly #reader: Reader;
   readonly #keys: EventKeys;
   readonly #insert: Statement<unknown[]>;
   readonly #prune: Statement<[number, number]>;
   /** By the prefix of an id: the tenant that it belongs to. */
   readonly #owners: ReadonlyMap<string, (id: string) => string | undefined>;
-  readonly #lists = new Map<string, Statement<unknown[], Row>>();
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, reader: Reader) {
     const { db } = engine;
     this.#engine = engine;
+    this.#reader = reader;
     const last = db.prepare<[], number | null>("SELECT max(key) FROM audit").pluck().get() ?? 0;
     this.#keys = new EventKeys(last);
     this.#insert = db.prepare(
@@ -62,8 +64,8 @@ export class SqliteAudit implements AuditStore {
     await this.#engine.commit.run(() => this.#add(entry, now));
   }
 
-  async list(query: AuditQuery): Promise<Page<AuditRecord>> {
-    return this.#engine.pages.ofAny(() => this.#walk(query), query);
+  list(query: AuditQuery, caller?: Caller): Promise<Page<AuditRecord>> {
+    return this.#reader.ask("listAudit", query, { caller });
   }
 
   async prune(before: number): Promise<number> {
@@ -76,7 +78,20 @@ export class SqliteAudit implements AuditStore {
     this.#insert.run(this.#keys.next(now), actor, uid, user, tenant, action, object, requestId, outcome);
   }
 
-  #walk(query: AuditQuery): Walk<Row, AuditRecord> {
+  #ownerOf(object: string): string | undefined {
+    return this.#owners.get(object.slice(0, object.indexOf("_")))?.(object);
+  }
+}
+
+export class AuditList {
+  readonly #db: Database;
+  readonly #lists = new Map<string, Statement<unknown[], Row>>();
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  walk(query: AuditQuery): Walk<Row, AuditRecord> {
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
     const statement = this.#listStatement(query);
@@ -92,17 +107,13 @@ export class SqliteAudit implements AuditStore {
     };
   }
 
-  #ownerOf(object: string): string | undefined {
-    return this.#owners.get(object.slice(0, object.indexOf("_")))?.(object);
-  }
-
   #listStatement({ tenant, order }: AuditQuery): Statement<unknown[], Row> {
     const oldest = order === "oldest";
     const sql = `SELECT * FROM audit
       WHERE ${oldest ? "key > @key AND key < @end" : "key < @key AND key > @end"}
       ${tenant === null ? "" : "AND tenant = @tenant"} ORDER BY key ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
     let statement = this.#lists.get(sql);
-    if (statement === undefined) this.#lists.set(sql, (statement = this.#engine.db.prepare<unknown[], Row>(sql)));
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
     return statement;
   }
 }

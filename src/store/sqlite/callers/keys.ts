@@ -177,7 +177,7 @@ export class SqliteKeys implements KeyStore {
   }
 
   async list(query: PageQuery): Promise<Page<ApiKey>> {
-    return this.#engine.pages.ofAny(() => this.#keys.list(query), query);
+    return this.#engine.pages.of(() => this.#keys.list(query), query);
   }
 
   async hasAdmin(now: number): Promise<boolean> {

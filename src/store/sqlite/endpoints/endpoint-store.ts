@@ -65,7 +65,7 @@ export class SqliteEndpoints implements EndpointStore {
   }
 
   async list(query: EndpointQuery): Promise<Page<Endpoint>> {
-    return this.#engine.pages.ofAny(() => this.#parts.endpoints.list(query), query);
+    return this.#engine.pages.of(() => this.#parts.endpoints.list(query), query);
   }
 
   async typesInUse(known: readonly string[]): Promise<TypeInUse[]> {

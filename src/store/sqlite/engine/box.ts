@@ -28,9 +28,13 @@ export class Box {
     return this.#keyId;
   }
 
-  /** Tells the same bytes again from others, and, without the key, nothing of them: weak ones cannot be guessed from it. */
+  /** For a thread that marks too. A change of the key leaves it as it is. */
+  get markKey(): Uint8Array {
+    return this.#markKey;
+  }
+
   mark(bytes: Uint8Array): Buffer {
-    return createHmac("sha256", this.#markKey).update(bytes).digest();
+    return markWith(this.#markKey, bytes);
   }
 
   /** Another key seals, and the marks of before are told again. */
@@ -98,4 +102,9 @@ export class Box {
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
     return decipher.update(bytes.subarray(0, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8");
   }
+}
+
+/** Tells the same bytes again from others, and, without the key, nothing of them: weak ones cannot be guessed from it. */
+export function markWith(key: Uint8Array, bytes: Uint8Array): Buffer {
+  return createHmac("sha256", key).update(bytes).digest();
 }

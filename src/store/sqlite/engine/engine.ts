@@ -45,6 +45,7 @@ export class Engine {
   readonly condition: Condition;
   readonly commit: GroupCommit;
   readonly meta: Meta;
+  readonly cursors: Cursors;
   readonly pages: Pages;
   /** The latest instant that was known before this process wrote anything. */
   readonly lastInstant: number;
@@ -78,7 +79,9 @@ export class Engine {
         for (const mirror of this.#mirrors) mirror.forget();
       },
     });
-    this.pages = new Pages({ read: this.read, defer, cursors: new Cursors((bytes) => box.mark(bytes)) });
+    this.cursors = new Cursors((bytes) => box.mark(bytes));
+    const { read, cursors } = this;
+    this.pages = new Pages({ read, turn: () => this.turn(), cursors, monotonic: () => clock.monotonic() });
   }
 
   /** Runs a read, unless the storage has failed. */
@@ -96,6 +99,14 @@ export class Engine {
     const result = await this.commit.run(work, size);
     if (result instanceof WebhookdError) throw result;
     return result;
+  }
+
+  /** Of the write-ahead log, in pages: its length, and how much of it is in the database by now. NOOP only looks. */
+  log(mode: "NOOP" | "PASSIVE"): { readonly log: number; readonly checkpointed: number } {
+    const [found] = this.read(() => this.db.pragma(`wal_checkpoint(${mode})`)) as [
+      { log: number; checkpointed: number },
+    ];
+    return found;
   }
 
   mirror<M extends Mirror>(memory: M): M {

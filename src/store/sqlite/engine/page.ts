@@ -1,10 +1,11 @@
-/** Lists, a page at a time: rows are looked at in key order, a few at a turn of the event loop. */
+/** Lists, a page at a time: rows are looked at in key order, a slice at a time. */
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { Page, PageQuery } from "../../store.ts";
 import { CHUNK } from "./group-commit.ts";
+import { readHere, type Reading } from "./reading.ts";
 
-/** A page ends after so many rows, wanted or not, so that no question takes long; the cursor goes on from there. */
-const MAX_ROWS = 5000;
+/** A page ends after so long, its rests not counted, wanted rows or not; the cursor goes on from there. */
+const PAGE_MS = 500;
 
 /** What a row is sorted by: no two rows of a list have the same keys, and they never change. */
 export type Keys = readonly number[];
@@ -28,11 +29,15 @@ export interface Looked<T> {
   readonly rows: number;
 }
 
-interface PagesOptions {
+interface Means {
+  readonly cursors: Cursors;
+  readonly monotonic: () => number;
+}
+
+interface PagesOptions extends Means {
   /** Runs a read, unless the storage has failed. */
   readonly read: <T>(work: () => T) => T;
-  readonly defer: (run: () => void) => void;
-  readonly cursors: Cursors;
+  readonly turn: () => Promise<void>;
 }
 
 interface Progress<T> {
@@ -42,6 +47,7 @@ interface Progress<T> {
   end: "none" | "of page" | "of list";
 }
 
+/** Pages of short lists, read on this thread. */
 export class Pages {
   readonly #options: PagesOptions;
 
@@ -50,39 +56,48 @@ export class Pages {
   }
 
   /** Empty when there is nothing to walk. */
-  async ofAny<Row, T>(walkOf: () => Walk<Row, T> | null, query: PageQuery): Promise<Page<T>> {
-    return (await this.ofSome(walkOf, query)) ?? NOTHING;
-  }
-
-  /** Null when there is nothing to walk. */
-  async ofSome<Row, T>(walkOf: () => Walk<Row, T> | null, query: PageQuery): Promise<Page<T> | null> {
-    const walk = this.#options.read(walkOf);
-    return walk === null ? null : this.of(walk, query);
-  }
-
-  /** One row more than the page needs says whether there is another page. */
-  async of<Row, T>(walk: Walk<Row, T>, query: PageQuery): Promise<Page<T>> {
-    const { read, defer, cursors } = this.#options;
-    const progress: Progress<T> = { data: [], after: startOf(walk, query, cursors), looked: 0, end: "none" };
-    read(() => advance(walk, progress, query.limit, query.limit + 1));
-    while (progress.end === "none") {
-      await new Promise<void>((resolve) => defer(resolve));
-      read(() => advance(walk, progress, query.limit, CHUNK));
-    }
-    const { data, after, end } = progress;
-    return { data, nextCursor: end === "of list" ? null : cursors.encode(walk.list, query.order, after) };
+  async of<Row, T>(walkOf: () => Walk<Row, T> | null, query: PageQuery): Promise<Page<T>> {
+    return readHere(() => pageOf(walkOf, query, this.#options), this.#options);
   }
 }
 
 /** A name that nothing has ever had: there is no row to look at. */
 const NOTHING: Page<never> = { data: [], nextCursor: null };
 
+/** Empty when there is nothing to walk. */
+export function* pageOf<Row, T>(walkOf: () => Walk<Row, T> | null, query: PageQuery, means: Means): Reading<Page<T>> {
+  return (yield* pageOfSome(walkOf, query, means)) ?? NOTHING;
+}
+
+/** Null when there is nothing to walk. */
+export function* pageOfSome<Row, T>(
+  walkOf: () => Walk<Row, T> | null,
+  query: PageQuery,
+  { cursors, monotonic }: Means,
+): Reading<Page<T> | null> {
+  const walk = walkOf();
+  if (walk === null) return null;
+  const progress: Progress<T> = { data: [], after: startOf(walk, query, cursors), looked: 0, end: "none" };
+  let spentMs = 0;
+  // One row more than the page needs says whether there is another page.
+  for (let size = query.limit + 1; ; size = CHUNK) {
+    const begun = monotonic();
+    advance(walk, progress, query.limit, size);
+    spentMs += monotonic() - begun;
+    if (progress.end !== "none" || spentMs >= PAGE_MS) break;
+    yield;
+  }
+  const { data, after, end } = progress;
+  const nextCursor = end === "of list" ? null : cursors.encode(walk.list, query.order, after);
+  return { data, nextCursor, ...(end === "none" && { cutShort: true as const }) };
+}
+
 function advance<Row, T>(walk: Walk<Row, T>, progress: Progress<T>, limit: number, size: number): void {
   const rows = walk.rows(progress.after, size);
   const pause = progress.looked + CHUNK;
   for (const row of rows) {
     if (progress.looked >= pause) return;
-    if (progress.data.length === limit || progress.looked >= MAX_ROWS) {
+    if (progress.data.length === limit) {
       progress.end = "of page";
       return;
     }

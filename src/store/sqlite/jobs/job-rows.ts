@@ -3,7 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Job, JobAction, JobFilter, JobResult, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
 import type { JobEndpoint, OpenJob, PageQuery, Pruned } from "../../store.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import type { Selected } from "./job-selection.ts";
+import type { Selected } from "../questions/questions.ts";
 import type { Walk } from "../engine/page.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 

@@ -7,13 +7,7 @@ import { FAILED, FRESH, WAITING, keysWithin, parseEventId, type Interned } from 
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { seeksResult } from "../attempts/sources.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-
-export interface Selected {
-  readonly event: number;
-  readonly endpoint: number;
-  /** Why nothing can be sent of it; null for what the job is over. */
-  readonly left: LeftAlone["reason"] | null;
-}
+import type { Selected } from "../questions/questions.ts";
 
 /** Of one page; `looked` is what it cost, in rows. */
 export interface Selection {

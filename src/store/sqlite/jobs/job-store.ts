@@ -3,42 +3,32 @@ import type { Once } from "../../../domain/events/idempotency.ts";
 import type { AfterCanary, Job, NewJob } from "../../../domain/deliveries/job.ts";
 import type {
   AddedJob,
+  Caller,
   JobEndpoint,
   JobPlan,
   JobSet,
   JobStep,
   JobStore,
   JobTake,
-  LeftOfEndpoint,
   OpenJob,
   Page,
   PageQuery,
   Pruned,
   WholeJob,
 } from "../../store.ts";
-import type { Attempts } from "../attempts/attempts.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import type { Interned } from "../numbers/codes.ts";
 import { JobRows, OldJobs } from "./job-rows.ts";
-import { JobSelection, type Selected, type Selection } from "./job-selection.ts";
 import type { JobSteps } from "./job-steps.ts";
-import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
+import { CHUNK_SIZE } from "../engine/group-commit.ts";
+import type { Reader } from "../questions/questions.ts";
 
 interface Parts {
-  readonly tenants: Interned;
-  readonly types: Interned;
   readonly index: EndpointIndex;
-  readonly attempts: Attempts;
   readonly idempotency: IdempotencyKeys;
+  readonly reader: Reader;
   readonly steps: JobSteps;
-}
-
-interface Tally {
-  matched: number;
-  timedOut: number;
-  left: LeftOfEndpoint | null;
 }
 
 const NOTHING: JobStep = { waiting: [], requested: [], withdrawn: [] };
@@ -47,7 +37,6 @@ export class SqliteJobs implements JobStore {
   readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #rows: JobRows;
-  readonly #selection: JobSelection;
   readonly #steps: JobSteps;
   readonly #old: OldJobs;
 
@@ -56,52 +45,24 @@ export class SqliteJobs implements JobStore {
     this.#engine = engine;
     this.#parts = parts;
     this.#rows = new JobRows(db, parts.index);
-    this.#selection = new JobSelection(db, parts);
     this.#steps = parts.steps;
     this.#old = new OldJobs(db);
   }
 
-  async plan(set: JobSet): Promise<JobPlan> {
-    const { attempts, index } = this.#parts;
-    const { read } = this.#engine;
-    const tallies = new Map<number, Tally>();
-    const pages = this.#selection.of(set);
-    for (let some = read(() => nextOf(pages)); some !== null; some = read(() => nextOf(pages))) {
-      for (const { event, endpoint, left } of some) {
-        let tally = tallies.get(endpoint);
-        if (tally === undefined) tallies.set(endpoint, (tally = { matched: 0, timedOut: 0, left: null }));
-        if (left !== null) {
-          tally.left = {
-            endpoint: index.byNumber(endpoint).id,
-            deliveries: (tally.left?.deliveries ?? 0) + 1,
-            reason: left,
-          };
-          continue;
-        }
-        tally.matched++;
-        if (read(() => attempts.lastMatches(event, endpoint, { error: "timeout" }))) tally.timedOut++;
-      }
-      await this.#engine.turn();
-    }
-    const all = [...tallies];
-    return {
-      matched: all.reduce((sum, [, { matched }]) => sum + matched, 0),
-      endpoints: all
-        .filter(([, { matched }]) => matched > 0)
-        .map(([endpoint, { matched, timedOut }]) => ({ endpoint: index.byNumber(endpoint).id, matched, timedOut })),
-      left: all.flatMap(([, { left }]) => left ?? []),
-    };
+  plan(set: JobSet, caller?: Caller): Promise<JobPlan> {
+    return this.#parts.reader.ask("planJob", set, { caller });
   }
 
   async add(job: NewJob, expect: number | null, now: number, once?: Once<AddedJob>): Promise<AddedJob> {
     const { commit, read } = this.#engine;
     const num = await commit.run(() => this.#rows.plan(job, now));
     try {
-      const pages = this.#selection.of(job);
-      for (let some = read(() => nextOf(pages)); some !== null; some = read(() => nextOf(pages))) {
-        const selected = some;
-        await commit.run(() => this.#rows.add(num, selected), CHUNK_SIZE);
-      }
+      const { tenant, action, filter } = job;
+      await this.#parts.reader.ask(
+        "selectForJob",
+        { tenant, action, filter },
+        { onPiece: (selected) => commit.run(() => this.#rows.add(num, selected), CHUNK_SIZE) },
+      );
       const matched = read(() => this.#rows.matched(num));
       if (expect === null || expect === matched)
         return await this.#parts.idempotency.commit(once, now, () => this.#begin(num, job.id));
@@ -122,7 +83,7 @@ export class SqliteJobs implements JobStore {
   }
 
   list(query: PageQuery): Promise<Page<Job>> {
-    return this.#engine.pages.of(this.#rows.list(query), query);
+    return this.#engine.pages.of(() => this.#rows.list(query), query);
   }
 
   steer(
@@ -193,16 +154,4 @@ export class SqliteJobs implements JobStore {
     while (!(await commit.run(() => this.#steps.drop(num), CHUNK_SIZE)));
     await commit.run(() => this.#rows.forget(num));
   }
-}
-
-/** As many pages as fit into a turn; null at the end. */
-function nextOf(pages: Generator<Selection, void>): readonly Selected[] | null {
-  const selected: Selected[] = [];
-  for (let looked = 0; looked < CHUNK;) {
-    const { value, done } = pages.next();
-    if (done === true) return selected.length === 0 ? null : selected;
-    selected.push(...value.selected);
-    looked += value.looked;
-  }
-  return selected;
 }

@@ -78,6 +78,13 @@ export class EndpointIndex {
     return entry;
   }
 
+  /** Of a deleted one too; null when the tenant has, and had, no such endpoint. */
+  numberOf(tenant: string | null, id: string): number | null {
+    const entry = this.byId(id);
+    if (entry === undefined || (tenant !== null && this.#tenants.name(entry.tenant) !== tenant)) return null;
+    return entry.number;
+  }
+
   /** Only inside a transaction: the names may be new. */
   route(tenant: string, type: string): Route {
     let routes = this.#routes.get(tenant);

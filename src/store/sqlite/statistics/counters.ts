@@ -7,8 +7,10 @@ import { marksOf, Tally } from "../../../domain/tally.ts";
 import type { EventDraft } from "../../../domain/events/event.ts";
 import type { Counted, EndedAttempt, Publication, Recorded } from "../../store.ts";
 import { CHUNK } from "../engine/group-commit.ts";
+import type { Reading } from "../engine/reading.ts";
 import type { Interned } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
+import type { MinutesAsked, StoredCounts } from "../questions/questions.ts";
 
 export const MINUTE_MS = 60_000;
 const SECOND_MS = 1000;
@@ -32,16 +34,17 @@ export class Counts implements Counted {
     for (const [type, events] of other.published) this.publish(type, events);
   }
 
+  toRow(): StoredCounts {
+    const { attempts, published } = this;
+    const types = published.size === 0 ? null : JSON.stringify([...published]);
+    return { attempts: JSON.stringify(attempts.toPairs()), published: types };
+  }
+
   addRow({ attempts, published }: StoredCounts): void {
     this.attempts.addPairs(JSON.parse(attempts) as number[]);
     if (published === null) return;
     for (const [type, events] of JSON.parse(published) as [string, number][]) this.publish(type, events);
   }
-}
-
-interface StoredCounts {
-  readonly attempts: string;
-  readonly published: string | null;
 }
 
 interface Row {
@@ -153,20 +156,17 @@ export class Counters {
     for (const row of this.#written) this.#soil(row);
   }
 
-  /** Calls `found` with what there is of the subject in each of these minutes; for minutes, see `MINUTE_MS`. */
-  read(subject: Subject, from: number, to: number, found: (minute: number, counts: Counts) => void): void {
-    const unwritten = new Map(
-      [...this.#dirty].filter((row) => row.subject === subject).map((row) => [row.minute, row]),
-    );
-    for (let minute = from; minute < to; minute++) {
-      const row = minute === this.#minute ? this.#rows.get(subject) : unwritten.get(minute);
-      const stored = row?.whole === true ? undefined : this.#select.get(minute, subject);
-      if (row === undefined && stored === undefined) continue;
+  /** What memory has of the subject and the disk has not, by the minute: all that there is of these minutes. */
+  unwritten(subject: Subject): Map<number, Counts> {
+    const found = new Map<number, Counts>();
+    for (const row of this.#dirty) {
+      if (row.subject !== subject) continue;
+      this.#complete(row);
       const counts = new Counts();
-      if (row !== undefined) counts.add(row.counts);
-      if (stored !== undefined) counts.addRow(stored);
-      found(minute, counts);
+      counts.add(row.counts);
+      found.set(row.minute, counts);
     }
+    return found;
   }
 
   /** Inside a transaction; how many, at most 500. */
@@ -199,6 +199,13 @@ export class Counters {
     return row.counts;
   }
 
+  #complete(row: Row): void {
+    if (row.whole) return;
+    const stored = this.#select.get(row.minute, row.subject);
+    if (stored !== undefined) row.counts.addRow(stored);
+    row.whole = true;
+  }
+
   #soil(row: Row): void {
     row.dirty = true;
     this.#dirty.add(row);
@@ -206,15 +213,31 @@ export class Counters {
 
   #save(row: Row): void {
     const { minute, subject, counts } = row;
-    if (!row.whole) {
-      const stored = this.#select.get(minute, subject);
-      if (stored !== undefined) counts.addRow(stored);
-      row.whole = true;
-    }
-    const { attempts, published } = counts;
-    const types = published.size === 0 ? null : JSON.stringify([...published]);
-    this.#upsert.run(minute, subject, JSON.stringify(attempts.toPairs()), types);
+    this.#complete(row);
+    const { attempts, published } = counts.toRow();
+    this.#upsert.run(minute, subject, attempts, published);
     row.dirty = false;
     this.#dirty.delete(row);
+  }
+}
+
+/** What is written, added up by parts of a period. */
+export class WrittenCounts {
+  readonly #select: Statement<[number, Subject], StoredCounts>;
+
+  constructor(db: Database) {
+    this.#select = db.prepare("SELECT attempts, published FROM counter WHERE minute = ? AND subject = ?");
+  }
+
+  /** Null for a part of which nothing is written. */
+  *sum({ subject, first, end, step, except }: MinutesAsked): Reading<readonly (StoredCounts | null)[]> {
+    const parts: (Counts | null)[] = Array.from({ length: Math.ceil((end - first) / step) }, () => null);
+    const known = new Set(except);
+    for (let minute = first; minute < end; minute++) {
+      if (minute > first && (minute - first) % CHUNK === 0) yield;
+      const stored = known.has(minute) ? undefined : this.#select.get(minute, subject);
+      if (stored !== undefined) (parts[Math.floor((minute - first) / step)] ??= new Counts()).addRow(stored);
+    }
+    return parts.map((part) => part?.toRow() ?? null);
   }
 }

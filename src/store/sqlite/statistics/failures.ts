@@ -1,5 +1,5 @@
-/** What does not arrive, by endpoint and cause: a walk over failed attempts, newest first, a few at a turn. */
-import type { Statement } from "better-sqlite3";
+/** What does not arrive, by endpoint and cause: a walk over failed attempts, newest first, a slice at a time. */
+import type { Database, Statement } from "better-sqlite3";
 import type { AttemptError } from "../../../domain/deliveries/attempt.ts";
 import { FailureGroups } from "../../../domain/deliveries/failure.ts";
 import type { FailureQuery, FailureReport } from "../../store.ts";
@@ -14,10 +14,9 @@ import {
   type Interned,
 } from "../numbers/codes.ts";
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Reading } from "../engine/reading.ts";
 
-/** Deliveries looked at in one turn, and in all; passing by one that is another tenant's counts a tenth. */
+/** Deliveries looked at in one slice, and in all; passing by one that is another tenant's counts a tenth. */
 const CHUNK = 250;
 const MAX_LOOKED = 100_000;
 const PASSING_COST = 0.1;
@@ -46,7 +45,6 @@ interface Row extends Pair {
 
 interface Parts {
   readonly index: EndpointIndex;
-  readonly endpoints: Endpoints;
   readonly tenants: Interned;
 }
 
@@ -63,14 +61,11 @@ interface Progress {
 }
 
 export class Failures {
-  readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #all: Statement<unknown[], Row>;
   readonly #ofEndpoint: Statement<unknown[], Row>;
 
-  constructor(engine: Engine, parts: Parts) {
-    const { db } = engine;
-    this.#engine = engine;
+  constructor(db: Database, parts: Parts) {
     this.#parts = parts;
     this.#all = db.prepare(
       rowsOf(`SELECT event, endpoint FROM attempt INDEXED BY attempt_failed
@@ -84,14 +79,13 @@ export class Failures {
     );
   }
 
-  async report(query: FailureQuery): Promise<FailureReport | null> {
-    const { read } = this.#engine;
-    const progress = read(() => this.#begin(query));
+  *report(query: FailureQuery): Reading<FailureReport | null> {
+    const progress = this.#begin(query);
     if (progress === null) return null;
     for (;;) {
-      read(() => this.#advance(progress));
+      this.#advance(progress);
       if (progress.end || progress.looked >= MAX_LOOKED) break;
-      await this.#engine.turn();
+      yield;
     }
     const { groups, after, end } = progress;
     const since = end ? query.since : instantOf(after.event);
@@ -99,8 +93,8 @@ export class Failures {
   }
 
   #begin({ tenant, endpoint, ...parts }: FailureQuery): Progress | null {
-    const { endpoints, tenants } = this.#parts;
-    const only = endpoint === undefined ? null : endpoints.numberOf(tenant, endpoint);
+    const { index, tenants } = this.#parts;
+    const only = endpoint === undefined ? null : index.numberOf(tenant, endpoint);
     if (endpoint !== undefined && only === null) return null;
     return {
       groups: new FailureGroups(parts),

@@ -1,5 +1,6 @@
 /** What was counted, what there is, and what does not arrive. */
 import type {
+  Caller,
   CensusStep,
   FailingEndpoint,
   FailureQuery,
@@ -17,7 +18,7 @@ import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { FAILED, FRESH, triggerCode, WAITING, type Interned } from "../numbers/codes.ts";
 import { Counters, Counts, EVERYTHING, MINUTE_MS, type Subject } from "./counters.ts";
-import { Failures } from "./failures.ts";
+import type { Reader } from "../questions/questions.ts";
 import type { Database, Statement } from "better-sqlite3";
 
 interface Parts {
@@ -25,6 +26,7 @@ interface Parts {
   readonly endpoints: Endpoints;
   readonly health: Health;
   readonly index: EndpointIndex;
+  readonly reader: Reader;
   readonly tenants: Interned;
 }
 
@@ -32,18 +34,36 @@ export class SqliteStatistics implements StatisticsStore {
   readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #census: Census;
-  readonly #failures: Failures;
 
   constructor(engine: Engine, parts: Parts) {
     this.#engine = engine;
     this.#parts = parts;
     this.#census = new Census(engine.db, parts.index);
-    this.#failures = new Failures(engine, parts);
   }
 
-  async period(query: StatsQuery): Promise<Stats | null> {
+  async period(query: StatsQuery, caller?: Caller): Promise<Stats | null> {
+    const { since, until, stepMs } = query;
     const subject = this.#engine.read(() => this.#subjectOf(query));
-    return subject === null ? null : this.#read(subject, query);
+    if (subject === null) return null;
+    const [first, end, step] = [since, until, stepMs].map((ms) => Math.ceil(ms / MINUTE_MS)) as [
+      number,
+      number,
+      number,
+    ];
+    const unwritten = this.#engine.read(() => this.#parts.counters.unwritten(subject));
+    const asked = { subject, first, end, step, except: [...unwritten.keys()] };
+    const written = await this.#parts.reader.ask("sumMinutes", asked, { caller });
+    const series = written.map((row) => {
+      const counts = new Counts();
+      if (row !== null) counts.addRow(row);
+      return counts;
+    });
+    for (const [minute, counts] of unwritten) {
+      if (minute >= first && minute < end) series[Math.floor((minute - first) / step)]!.add(counts);
+    }
+    const total = new Counts();
+    for (const counts of series) total.add(counts);
+    return { attempts: total.attempts, published: total.published, series };
   }
 
   async sinceStart(): Promise<SinceStart> {
@@ -66,8 +86,8 @@ export class SqliteStatistics implements StatisticsStore {
     return this.#engine.read(() => this.#census.step(from));
   }
 
-  failures(query: FailureQuery): Promise<FailureReport | null> {
-    return this.#failures.report(query);
+  failures(query: FailureQuery, caller?: Caller): Promise<FailureReport | null> {
+    return this.#parts.reader.ask("failures", query, { caller });
   }
 
   async failing(tenant: string | null, now: number, limit: number): Promise<readonly FailingEndpoint[]> {
@@ -92,25 +112,6 @@ export class SqliteStatistics implements StatisticsStore {
     if (endpoint !== undefined) return endpoints.numberOf(tenant, endpoint);
     // A tenant that nobody has named yet has no number, and no row has NaN for its subject.
     return tenant === null ? EVERYTHING : -(tenants.find(tenant) ?? Number.NaN);
-  }
-
-  /** Some minutes a turn of the event loop. */
-  async #read(subject: Subject, { since, until, stepMs }: StatsQuery): Promise<Stats> {
-    const { read } = this.#engine;
-    const total = new Counts();
-    const series = Array.from({ length: Math.ceil((until - since) / stepMs) }, () => new Counts());
-    const [first, end] = [Math.floor(since / MINUTE_MS), Math.ceil(until / MINUTE_MS)];
-    for (let from = first; from < end; from += CHUNK) {
-      if (from > first) await this.#engine.turn();
-      const to = Math.min(end, from + CHUNK);
-      read(() =>
-        this.#parts.counters.read(subject, from, to, (minute, counts) => {
-          total.add(counts);
-          series[Math.floor((minute * MINUTE_MS - since) / stepMs)]!.add(counts);
-        }),
-      );
-    }
-    return { attempts: total.attempts, published: total.published, series };
   }
 }
 

@@ -89,22 +89,14 @@ export function lists(openFresh: OpenFresh): void {
       expect(await store.reads.listAttempts({ ...EVERYTHING, tenant: "other", event: mine.id })).toBeNull();
     });
 
-    it("ends a page of rare matches early and goes on from there", async () => {
+    it("finds a rare match in one page, however many rows come before it", async () => {
       const { store } = await openFresh();
       await addEndpoint(store, { events: ["goal.achieved"] });
       const rare = await publishOne(store, { type: "goal.achieved" });
       for (let batch = 0; batch < 6; batch++) await store.events.publish(Array(1000).fill(draft()), START, room);
-      const first = await store.reads.listEvents({ tenant: null, limit: 10, order: "newest", type: "goal.achieved" });
-      expect(first.data).toEqual([]);
-      const second = await store.reads.listEvents({
-        tenant: null,
-        limit: 10,
-        order: "newest",
-        type: "goal.achieved",
-        cursor: first.nextCursor!,
-      });
-      expect(second.data.map(({ id }) => id)).toEqual([rare.id]);
-      expect(second.nextCursor).toBeNull();
+      const page = await store.reads.listEvents({ tenant: null, limit: 10, order: "newest", type: "goal.achieved" });
+      expect(page.data.map(({ id }) => id)).toEqual([rare.id]);
+      expect(page.nextCursor).toBeNull();
     });
 
     it("shows data as it was published, and at most 100 deliveries", async () => {

@@ -92,7 +92,7 @@ export function walks(openFresh: OpenFresh): void {
       }
     });
 
-    it("looks at 5,000 rows for a page at most, and lets others commit meanwhile", async () => {
+    it("lets others commit while it looks for rare rows", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const [rare] = await store.events.publish([draft({ type: "goal.achieved" }), draft()], START, noRoom);
@@ -102,18 +102,14 @@ export function walks(openFresh: OpenFresh): void {
       const query = { tenant: null, limit: 10, order: "newest", type: "goal.achieved" } as const;
       let committed = false;
       const commit = store.events.publish([draft()], START, room).then(() => (committed = true));
-      const first = await store.reads.listDeliveries(query);
+      const page = await store.reads.listEvents(query);
       expect(committed).toBe(true);
       await commit;
-      expect(first.data.map(({ event }) => event)).toEqual([late!.id]);
-      const second = await store.reads.listDeliveries({ ...query, cursor: first.nextCursor! });
-      expect(second.data).toEqual([]);
-      const third = await store.reads.listDeliveries({ ...query, cursor: second.nextCursor! });
-      expect([third.data, third.nextCursor]).toEqual([[], null]);
+      expect(page.data.map(({ id }) => id)).toEqual([late!.id, rare!.id]);
+      expect(page.nextCursor).toBeNull();
       expect((await store.reads.getEvent(null, rare!.id))!.status).toBe("unmatched");
       const attempts = await store.reads.listEndpointAttempts({ tenant: null, limit: 10, order: "oldest", endpoint });
-      expect(attempts!.data).toEqual([]);
-      expect(attempts!.nextCursor).not.toBeNull();
+      expect(attempts).toEqual({ data: [], nextCursor: null });
       // Too many to be sorted.
       const pending = await store.reads.listDeliveries({ tenant: null, limit: 2, order: "newest", status: "pending" });
       expect(pending.data.map(({ type }) => type)).toEqual(["budget.exceeded", "goal.achieved"]);

@@ -1,0 +1,88 @@
+/**
+ * What is read at length: it is asked of a reader and answered in slices, so that nobody's write waits for it. Reads of
+ * one row, and of what memory has, need no reader.
+ */
+import type { AuditRecord } from "../../../domain/keys/audit.ts";
+import type {
+  Attempt,
+  AttemptQuery,
+  AuditQuery,
+  Caller,
+  DeliveryQuery,
+  DeliveryView,
+  EndpointAttemptQuery,
+  EventQuery,
+  EventSummary,
+  EventView,
+  FailureQuery,
+  FailureReport,
+  JobPlan,
+  JobSet,
+  LeftAlone,
+  Page,
+  PageQuery,
+  TenantSummary,
+} from "../../store.ts";
+import type { Reading } from "../engine/reading.ts";
+
+/** Arguments and answers are values, which a message can hold. */
+export interface Questions {
+  listEvents(query: EventQuery): Page<EventSummary>;
+  listWholeEvents(query: EventQuery): Page<EventView>;
+  listDeliveries(query: DeliveryQuery): Page<DeliveryView>;
+  listAttempts(query: AttemptQuery): Page<Attempt> | null;
+  listEndpointAttempts(query: EndpointAttemptQuery): Page<Attempt> | null;
+  listTenants(query: PageQuery): Page<TenantSummary>;
+  listAudit(query: AuditQuery): Page<AuditRecord>;
+  failures(query: FailureQuery): FailureReport | null;
+  sumMinutes(asked: MinutesAsked): readonly (StoredCounts | null)[];
+  planJob(set: JobSet): JobPlan;
+  /** In pieces: a set may be as large as the store. */
+  selectForJob(set: JobSet): void;
+}
+
+/** What comes before the answer. */
+export interface Pieces extends Record<keyof Questions, unknown> {
+  selectForJob: readonly Selected[];
+}
+
+export type Question = keyof Questions;
+export type Asked<Q extends Question> = Parameters<Questions[Q]>[0];
+export type Answer<Q extends Question> = ReturnType<Questions[Q]>;
+export type Answers = { readonly [Q in Question]: (asked: Asked<Q>) => Reading<Answer<Q>, Pieces[Q]> };
+
+export interface Asking<Q extends Question> {
+  readonly caller?: Caller | undefined;
+  /** Awaited before more is read. */
+  readonly onPiece?: (piece: Pieces[Q]) => Promise<unknown>;
+}
+
+export interface Reader {
+  ask<Q extends Question>(question: Q, asked: Asked<Q>, asking?: Asking<Q>): Promise<Answer<Q>>;
+  /** Nothing is read any more when it resolves. */
+  close(): Promise<void>;
+}
+
+/** Parts of `step` minutes each, of the minutes from `first` until before `end`. */
+export interface MinutesAsked {
+  readonly subject: number;
+  readonly first: number;
+  readonly end: number;
+  readonly step: number;
+  /** Minutes that memory knows better. */
+  readonly except: readonly number[];
+}
+
+/** As the row has it. */
+export interface StoredCounts {
+  readonly attempts: string;
+  readonly published: string | null;
+}
+
+/** A delivery that a job may be over. */
+export interface Selected {
+  readonly event: number;
+  readonly endpoint: number;
+  /** Why nothing can be sent of it; null for what the job is over. */
+  readonly left: LeftAlone["reason"] | null;
+}

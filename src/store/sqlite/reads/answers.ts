@@ -1,0 +1,147 @@
+/** What a reader is asked, answered from one connection: on the thread that writes, or on the reader's own. */
+import type { Database, Statement } from "better-sqlite3";
+import type { EventView, Page, PageQuery, TenantSummary } from "../../store.ts";
+import { Attempts } from "../attempts/attempts.ts";
+import { Responses } from "../attempts/responses.ts";
+import { Sources } from "../attempts/sources.ts";
+import { AuditList } from "../callers/audit.ts";
+import { Deliveries } from "../deliveries/deliveries.ts";
+import { Meta } from "../engine/meta.ts";
+import { pageOf, pageOfSome, type Cursors, type Walk } from "../engine/page.ts";
+import { Events } from "../events/events.ts";
+import { JobPlanner } from "../jobs/job-plan.ts";
+import { JobSelection } from "../jobs/job-selection.ts";
+import { EndpointIndex } from "../numbers/endpoint-index.ts";
+import { Interned } from "../numbers/codes.ts";
+import type { Answers } from "../questions/questions.ts";
+import { WrittenCounts } from "../statistics/counters.ts";
+import { Failures } from "../statistics/failures.ts";
+import { AttemptLists } from "./attempt-lists.ts";
+
+/** Numbers and the names behind them, as far as they are remembered. */
+export interface Names {
+  readonly tenants: Interned;
+  readonly types: Interned;
+  readonly urls: Interned;
+  readonly index: EndpointIndex;
+}
+
+export function namesIn(db: Database): Names {
+  const tenants = new Interned(db, "tenant");
+  const types = new Interned(db, "event_type");
+  const urls = new Interned(db, "url");
+  return { tenants, types, urls, index: new EndpointIndex(db, tenants, types) };
+}
+
+export interface Rows extends Names {
+  readonly attempts: Attempts;
+  readonly deliveries: Deliveries;
+  readonly events: Events;
+}
+
+/** For a connection that has nothing else. */
+export function rowsIn(db: Database, names: Names): Rows {
+  const attempts = new Attempts(db, { ...names, responses: new Responses(db, new Meta(db)) });
+  const parts = { ...names, attempts, sources: new Sources(db) };
+  const deliveries = new Deliveries(db, parts);
+  return { ...names, attempts, deliveries, events: new Events(db, { ...parts, deliveries }) };
+}
+
+interface Means {
+  readonly cursors: Cursors;
+  readonly monotonic: () => number;
+}
+
+export function answersFrom(db: Database, rows: Rows, means: Means): Answers {
+  const { attempts, deliveries, events, index } = rows;
+  const lists = new AttemptLists(db, rows);
+  const audit = new AuditList(db);
+  const tenants = new TenantList(db);
+  const failures = new Failures(db, rows);
+  const counts = new WrittenCounts(db);
+  const planner = new JobPlanner({ index, attempts, selection: new JobSelection(db, rows) });
+  return {
+    listEvents: (query) => pageOf(() => events.list(query), query, means),
+    *listWholeEvents(query) {
+      const page = yield* pageOf(() => events.list(query), query, means);
+      const whole: EventView[] = [];
+      for (const { tenant, id } of page.data) {
+        yield;
+        const event = events.get(tenant, id);
+        // It may have been removed since the page was read.
+        if (event !== null) whole.push(event);
+      }
+      return { ...page, data: whole } satisfies Page<EventView>;
+    },
+    listDeliveries: (query) => pageOf(() => deliveries.list(query), query, means),
+    listAttempts(query) {
+      const walk = () => {
+        if ("event" in query) {
+          const event = events.find(query.tenant, query.event);
+          return event && lists.ofEvent(event, query);
+        }
+        const delivery = deliveries.find(query.tenant, query.delivery);
+        return delivery && lists.ofDelivery(delivery, query);
+      };
+      return pageOfSome(walk, query, means);
+    },
+    listEndpointAttempts(query) {
+      const endpoint = index.numberOf(query.tenant, query.endpoint);
+      return pageOfSome(() => (endpoint === null ? null : lists.ofEndpoint(endpoint, query)), query, means);
+    },
+    listTenants: (query) => pageOf(() => tenants.list(query), query, means),
+    listAudit: (query) => pageOf(() => audit.walk(query), query, means),
+    failures: (query) => failures.report(query),
+    sumMinutes: (asked) => counts.sum(asked),
+    planJob: (set) => planner.plan(set),
+    selectForJob: (set) => planner.select(set),
+  };
+}
+
+interface TenantRow {
+  readonly num: number;
+  readonly name: string;
+}
+
+/** Names that somebody has published or registered under. */
+class TenantList {
+  readonly #db: Database;
+  readonly #endpoints: Statement<[number], number>;
+  readonly #lists = new Map<string, Statement<unknown[], TenantRow>>();
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#endpoints = db
+      .prepare<[number], number>(
+        "SELECT count(*) FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = ? AND deleted_at IS NULL",
+      )
+      .pluck();
+  }
+
+  list(query: PageQuery): Walk<TenantRow, TenantSummary> {
+    const statement = this.#listStatement(query.order);
+    return {
+      list: "tenants",
+      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
+      rows: ([num], limit) => statement.all({ num, limit, tenant: query.tenant }),
+      keysOf: ({ num }) => [num],
+      look: ({ num, name }) => {
+        const endpoints = this.#endpoints.get(num)!;
+        return { item: { name, endpoints }, rows: endpoints };
+      },
+    };
+  }
+
+  #listStatement(order: PageQuery["order"]): Statement<unknown[], TenantRow> {
+    let statement = this.#lists.get(order);
+    if (statement === undefined) {
+      const [beyond, direction] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+      statement = this.#db.prepare<unknown[], TenantRow>(
+        `SELECT num, name FROM tenant WHERE num ${beyond} @num AND (@tenant IS NULL OR name = @tenant)
+         ORDER BY num ${direction} LIMIT @limit`,
+      );
+      this.#lists.set(order, statement);
+    }
+    return statement;
+  }
+}

@@ -1,0 +1,127 @@
+/** Answers on a thread and a read-only connection of its own, a slice at a time, in turns over callers. */
+import { parentPort, workerData } from "node:worker_threads";
+import { systemClock } from "../../../clock.ts";
+import { markWith } from "../engine/box.ts";
+import { openFile } from "../engine/open-database.ts";
+import { Cursors } from "../engine/page.ts";
+import type { Reading } from "../engine/reading.ts";
+import { sentError, type FromReader, type ReaderThreadData, type ToReader } from "../questions/messages.ts";
+import type { Answer, Asked, Pieces, Question } from "../questions/questions.ts";
+import { Turns } from "../questions/turns.ts";
+import { answersFrom, namesIn, rowsIn } from "./answers.ts";
+
+/** Only while somebody mends the log. */
+const BUSY_MS = 1000;
+
+type AnyReading = Reading<Answer<Question>, Pieces[Question]>;
+
+interface Task {
+  readonly id: number;
+  readonly caller: string;
+  readonly begin: () => AnyReading;
+  reading: AnyReading | null;
+}
+
+const { database, nativeBinding, markKey } = workerData as ReaderThreadData;
+const port = parentPort!;
+const db = openFile(database, { timeout: BUSY_MS, readonly: true, nativeBinding });
+db.pragma("cache_size = -4096");
+db.pragma("temp_store = MEMORY");
+const names = namesIn(db);
+const answers = answersFrom(db, rowsIn(db, names), {
+  cursors: new Cursors((bytes) => markWith(markKey, bytes)),
+  monotonic: () => systemClock.monotonic(),
+});
+const begin = db.prepare("BEGIN");
+const commit = db.prepare("COMMIT");
+const dataVersion = db.prepare<[], number>("PRAGMA data_version").pluck();
+
+const tasks = new Map<number, Task>();
+const turns = new Turns<Task>();
+let seen = -1;
+let resting = false;
+let scheduled = false;
+
+/**
+ * One transaction a slice: its rows fit together, all that was committed before is in it, and the write-ahead log can be
+ * moved into the database soon after.
+ */
+function slice<T>(work: () => T): T {
+  begin.run();
+  try {
+    const version = dataVersion.get()!;
+    if (version !== seen) {
+      seen = version;
+      for (const memory of Object.values(names)) memory.forget();
+    }
+    return work();
+  } finally {
+    commit.run();
+  }
+}
+
+function schedule(): void {
+  if (scheduled || resting) return;
+  scheduled = true;
+  setImmediate(run);
+}
+
+function run(): void {
+  scheduled = false;
+  const task = resting ? undefined : turns.next();
+  if (task === undefined) return;
+  schedule();
+  try {
+    const { done, value } = slice(() => (task.reading ??= task.begin()).next());
+    if (done === true) {
+      end(task);
+      say({ kind: "answer", id: task.id, answer: value });
+    } else if (value !== undefined) {
+      turns.remove(task.caller, task);
+      say({ kind: "piece", id: task.id, piece: value });
+    }
+  } catch (error) {
+    end(task);
+    say({ kind: "error", id: task.id, error: sentError(error) });
+  }
+}
+
+function end(task: Task): void {
+  tasks.delete(task.id);
+  turns.remove(task.caller, task);
+}
+
+function say(message: FromReader): void {
+  port.postMessage(message);
+}
+
+port.on("message", (message: ToReader) => {
+  switch (message.kind) {
+    case "ask": {
+      const { id, caller, question, asked } = message;
+      const answer = answers[question] as (asked: Asked<Question>) => AnyReading;
+      const task: Task = { id, caller, begin: () => answer(asked), reading: null };
+      tasks.set(id, task);
+      turns.add(caller, task);
+      break;
+    }
+    case "more": {
+      const task = tasks.get(message.id);
+      if (task !== undefined) turns.add(task.caller, task);
+      break;
+    }
+    case "drop": {
+      const task = tasks.get(message.id);
+      if (task !== undefined) end(task);
+      break;
+    }
+    case "rest":
+      resting = true;
+      say({ kind: "resting" });
+      break;
+    case "go":
+      resting = false;
+      break;
+  }
+  schedule();
+});

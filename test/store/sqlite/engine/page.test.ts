@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { Cursors, pageOf, type Walk } from "../../../../src/store/sqlite/engine/page.ts";
+import type { Page, PageQuery } from "../../../../src/store/store.ts";
+
+const ROWS = 10_000;
+const cursors = new Cursors(() => Buffer.from("a mark of some length"));
+const query: PageQuery = { tenant: null, limit: 10, order: "oldest" };
+
+/** Numbers from 1 on, of which one is wanted; to look at a row takes a millisecond. */
+function walk(clock: { now: number }, wanted: number): Walk<number, number> {
+  return {
+    list: "numbers",
+    start: [0],
+    rows: ([after], limit) => Array.from({ length: Math.min(limit, ROWS - after!) }, (_, index) => after! + index + 1),
+    keysOf: (row) => [row],
+    look: (row) => {
+      clock.now++;
+      return { item: row === wanted ? row : null, rows: 0 };
+    },
+  };
+}
+
+function read(clock: { now: number }, wanted: number, cursor?: string): { page: Page<number>; slices: number } {
+  const means = { cursors, monotonic: () => clock.now };
+  const reading = pageOf(() => walk(clock, wanted), { ...query, ...(cursor !== undefined && { cursor }) }, means);
+  for (let slices = 1; ; slices++) {
+    const { done, value } = reading.next();
+    if (done === true) return { page: value, slices };
+    // Rests are others' time.
+    clock.now += 10_000;
+  }
+}
+
+it("a page is cut short when its time is over, says so, and goes on from there", () => {
+  const clock = { now: 0 };
+  const { page, slices } = read(clock, 600);
+  expect(page).toMatchObject({ data: [], cutShort: true });
+  expect(slices).toBe(2);
+  const { page: next } = read(clock, 600, page.nextCursor!);
+  expect(next).toMatchObject({ data: [600], cutShort: true });
+});
+
+it("no other page is short while there is more", () => {
+  const instant = { cursors, monotonic: () => 0 };
+  const reading = pageOf(() => walk({ now: 0 }, ROWS), query, instant);
+  let step = reading.next();
+  while (step.done !== true) step = reading.next();
+  expect(step.value).toEqual({ data: [ROWS], nextCursor: null });
+});
