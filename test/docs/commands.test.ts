@@ -8,9 +8,9 @@ const NAMES = Object.keys(COMMANDS) as CommandName[];
 const page = [
   "# Commands",
   "",
-  "Every command in a line. `webhookd <command> --help` shows its flags, with examples that can be typed; what the exit",
-  "codes say is in [Operating](operating.md#exit-codes), what to type when something is wrong in the",
-  "[runbook](runbook.md).",
+  "Every command in one line. `webhookd <command> --help` shows its flags, with examples that you can type.",
+  "[Operating](operating.md#exit-codes) explains the exit codes, and the [runbook](runbook.md) says what to type when",
+  "something is wrong.",
   ...PURPOSES.flatMap(({ title, words }) => ["", `## ${sentence(title)}`, "", "| | |", "|---|---|", ...rows(words)]),
   "",
 ].join("\n");

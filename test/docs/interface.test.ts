@@ -45,7 +45,7 @@ describe("docs/interface.md", async () => {
     expect(Object.fromEntries(listed)).toEqual(
       Object.fromEntries(Object.entries(PROBLEMS).map(([code, { status }]) => [code, status])),
     );
-    const [, fields = ""] = section("Codes").split("Of one field");
+    const [, fields = ""] = section("Codes").split("Codes of one field");
     const codes = quoted(fields, /^[a-z0-9_]+$/);
     expect(codes.toSorted()).toEqual([...FIELD_CODES].toSorted());
   });
