@@ -5,6 +5,8 @@ import { processIo } from "../../cli/process-io.ts";
 import { processInputs } from "../../src/config/inputs.ts";
 import type { Life } from "./pages.ts";
 
+const real = processIo();
+
 export function serveHere(dir: string): Life {
   const listening = Promise.withResolvers<string | null>();
   let stderr = "";
@@ -15,7 +17,6 @@ export function serveHere(dir: string): Life {
       if (msg === "listening") listening.resolve(url!);
     }
   };
-  const real = processIo();
   const io: Io = {
     ...real,
     stdout: { ...real.stdout, isTTY: false, write: (text: string) => (takeLines(text), true) },
