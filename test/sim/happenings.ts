@@ -27,6 +27,9 @@ export function somethingHappens(world: World): void {
     const receiver = random.pick([...endpoints.receivers.values()]);
     if (!endpoints.isDead(receiver.url)) receiver.behaviour = random.pick(BEHAVIOURS);
   }
+  if (kinds.addresses && world.process !== null && world.ofAddresses.chance(0.2)) {
+    world.addresses.touch(world.process, [...endpoints.receivers.keys()]);
+  }
   operate(world);
 }
 
@@ -56,6 +59,7 @@ export function heal(world: World): void {
   Object.assign(faults.disk, { full: false, commits: 0, deaths: 0 });
   faults.unreadable = faults.cutOff = faults.short = false;
   for (const receiver of endpoints.receivers.values()) if (!endpoints.isDead(receiver.url)) receiver.behaviour = "ok";
+  if (kinds.addresses) world.addresses.heal(world.process);
   if (kinds.shares) application.giveUp();
   enableAll(world);
   if (kinds.jobs) resumeJobs(world, 5);

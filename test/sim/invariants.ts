@@ -32,7 +32,7 @@ export interface Run {
   readonly diskWasFull: boolean;
   readonly kinds: Pick<
     Kinds,
-    "receivers" | "outages" | "holds" | "pauses" | "shortages" | "prunes" | "jobs" | "restores"
+    "receivers" | "outages" | "holds" | "pauses" | "shortages" | "prunes" | "jobs" | "restores" | "addresses"
   >;
   readonly hands: Hands;
   readonly bulk: Bulk;
@@ -197,7 +197,8 @@ function checkGaps(
   if ((run.clockSteps > 0 && run.crashes > 0) || run.kinds.restores) return;
   // A receiver that lets attempts run into the limit may hold up its own deliveries.
   const { kinds } = run;
-  const hindered = kinds.receivers || kinds.outages || kinds.holds || kinds.pauses || kinds.shortages || kinds.jobs;
+  const hindered =
+    kinds.receivers || kinds.outages || kinds.holds || kinds.pauses || kinds.shortages || kinds.jobs || kinds.addresses;
   const untroubled = run.crashes === 0 && !run.diskWasFull && !hindered;
   for (const attempt of attempts) {
     if (attempt.retry === null || attempt.outcome !== "failed") continue;

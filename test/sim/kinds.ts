@@ -37,6 +37,8 @@ export interface Kinds {
   restores: boolean;
   /** Batches so large that memory must give some of them back. */
   bursts: boolean;
+  /** Names get addresses that nobody may be sent to, and the rules change. */
+  addresses: boolean;
 }
 
 const UNDONE = ["rotations", "hands", "deadly", "holds", "deletions", "jobs", "prunes"] as const;
@@ -46,10 +48,14 @@ export interface KindSources {
   readonly random: Random;
   readonly ofHands: Random;
   readonly ofUpkeep: Random;
+  readonly ofAddresses: Random;
 }
 
 /** With a bug put in, only what it needs to show: `planted`. */
-export function drawKinds({ random, ofHands, ofUpkeep }: KindSources, planted: Partial<Kinds> | null): Kinds {
+export function drawKinds(
+  { random, ofHands, ofUpkeep, ofAddresses }: KindSources,
+  planted: Partial<Kinds> | null,
+): Kinds {
   const kind = () => random.chance(0.5);
   const kinds: Kinds = {
     crash: kind(),
@@ -74,6 +80,7 @@ export function drawKinds({ random, ofHands, ofUpkeep }: KindSources, planted: P
     prunes: planted === null && ofUpkeep.chance(0.3),
     shares: planted === null && ofUpkeep.chance(0.2),
     restores: planted === null && ofUpkeep.chance(0.15),
+    addresses: planted === null && ofAddresses.chance(0.3),
     ...planted,
   };
   // A job would make the same deadly event anew again and again.

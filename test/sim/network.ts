@@ -1,6 +1,7 @@
 /** The network as a model: a request leads to a receiver, or into the void; whoever sent it may not live to hear. */
 import { noResponse, type Outcome } from "../../src/domain/deliveries/attempt.ts";
 import type { SignedRequest } from "../../src/delivery/http/connections.ts";
+import type { WayOut } from "./addresses.ts";
 import type { VirtualClock } from "./clock.ts";
 import type { Random } from "./random.ts";
 import type { SimReceiver } from "./receiver.ts";
@@ -28,6 +29,8 @@ export interface SimNetworkParts {
   readonly random: Random;
   /** Whether nothing at all can be reached. */
   readonly isCutOff: () => boolean;
+  /** Leads to a connection; null where every address is open. */
+  readonly wayOut: WayOut | null;
   /** Whether this process has no file descriptors left. */
   readonly isShort: () => boolean;
   readonly receiverOf: (url: string) => SimReceiver;
@@ -47,8 +50,8 @@ export class SimNetwork {
     this.#isAlive = isAlive;
   }
 
-  post(url: string, request: SignedRequest): Promise<Outcome> {
-    const { clock, random, isCutOff, isShort, receiverOf, onAttempt, onDeadly } = this.#parts;
+  post(url: string, tenant: string, request: SignedRequest): Promise<Outcome> {
+    const { clock, wayOut, isShort, onAttempt, onDeadly, receiverOf } = this.#parts;
     return new Promise((resolve) => {
       if (!this.#isAlive()) return;
       if (Buffer.from(request.body).includes(DEADLY)) return onDeadly();
@@ -60,20 +63,32 @@ export class SimNetwork {
       this.#onWire.add(seen);
       this.#checkBounds(url);
       onAttempt(seen);
-      if (isCutOff()) {
-        // No route, which this host knows by itself or from a router; or no answer.
-        const afterMs = random.chance(0.5) ? random.between(1, 5) : TIMEOUT_MS;
-        const evidence = afterMs < TIMEOUT_MS && random.chance(0.5) ? "cut_off" : "silence";
-        this.#end(seen, afterMs, () => resolve(noResponse("timeout", "cut off", afterMs, { evidence })));
-        return;
-      }
-      const receiver = receiverOf(url);
-      const { outcome, afterMs, processed } = receiver.answer(request, random, clock.now());
-      // What reached the receiver happened, whether we live to hear of it or not.
-      const heardAt = random.between(0, afterMs);
-      if (processed !== null) clock.at(clock.monotonic + heardAt, () => receiver.processed.push(processed));
-      this.#end(seen, afterMs, () => resolve(outcome));
+      receiverOf(url).signed(request, clock.now());
+      if (wayOut === null) return this.#send(seen, request, resolve);
+      void wayOut.open(url, tenant).then((fault) => {
+        if (!this.#isAlive()) return;
+        if (fault === null) return this.#send(seen, request, resolve);
+        const { error, message, evidence } = fault;
+        this.#end(seen, 0, () => resolve(noResponse(error, message, 0, { evidence })));
+      });
     });
+  }
+
+  #send(seen: SeenAttempt, request: SignedRequest, resolve: (outcome: Outcome) => void): void {
+    const { clock, random, isCutOff, receiverOf } = this.#parts;
+    if (isCutOff()) {
+      // No route, which this host knows by itself or from a router; or no answer.
+      const afterMs = random.chance(0.5) ? random.between(1, 5) : TIMEOUT_MS;
+      const evidence = afterMs < TIMEOUT_MS && random.chance(0.5) ? "cut_off" : "silence";
+      this.#end(seen, afterMs, () => resolve(noResponse("timeout", "cut off", afterMs, { evidence })));
+      return;
+    }
+    const receiver = receiverOf(seen.url);
+    const { outcome, afterMs, processed } = receiver.answer(request, random);
+    // What reached the receiver happened, whether we live to hear of it or not.
+    const heardAt = random.between(0, afterMs);
+    if (processed !== null) clock.at(clock.monotonic + heardAt, () => receiver.processed.push(processed));
+    this.#end(seen, afterMs, () => resolve(outcome));
   }
 
   /** The sender died alone: what it had on the wire ends with it. */

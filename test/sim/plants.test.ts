@@ -40,6 +40,17 @@ describe("the simulation, with a bug in the program", () => {
     await violationsOf(plant, true, expected);
   });
 
+  it.each(["guard-asleep", "rules-unheard"] as const)("sees that a refused address is dialled: %s", async (plant) => {
+    await violationsOf(plant, true, /^V11: /);
+  });
+
+  it.each([
+    ["full-for-good", /^V9: .* have been loaded/],
+    ["counted-on", /^V9: .* at the end/],
+  ] as const)("sees that memory is over its bounds: %s", async (plant, expected) => {
+    await violationsOf(plant, true, expected);
+  });
+
   it("sees that a cancelled event is sent all the same: cancel-unheard", async () => {
     await violationsOf("cancel-unheard", true, /^V8: .* after it was cancelled/);
   });

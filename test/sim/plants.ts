@@ -1,7 +1,8 @@
 /** Bugs that are put in on purpose, to see that the simulation can see. */
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { Executor } from "../../src/delivery/executor.ts";
-import { Window } from "../../src/delivery/memory/windows.ts";
+import { Window, Windows } from "../../src/delivery/memory/windows.ts";
+import { AddressPolicy } from "../../src/domain/network/address.ts";
 import { Attempts } from "../../src/store/sqlite/attempts/attempts.ts";
 import { Prune } from "../../src/store/sqlite/events/prune.ts";
 import type { JobStep, Recorded, Replay, Shifted } from "../../src/store/store.ts";
@@ -158,6 +159,44 @@ const plants = {
       return () => void (Prune.prototype.prune = prune);
     },
     kinds: { ...NO_CRASH, clock: false, prunes: true },
+  },
+  /** Whatever a name leads to is dialled. */
+  "guard-asleep": {
+    patch: () => {
+      const { check } = AddressPolicy.prototype;
+      AddressPolicy.prototype.check = () => null;
+      return () => void (AddressPolicy.prototype.check = check);
+    },
+    kinds: { ...NO_CRASH, addresses: true },
+  },
+  /** The rules of the way out are changed, and whoever sends keeps to the old ones. */
+  "rules-unheard": {
+    patch: () => {
+      const { setEgress } = Dispatcher.prototype;
+      Dispatcher.prototype.setEgress = () => {};
+      return () => void (Dispatcher.prototype.setEgress = setEgress);
+    },
+    kinds: { ...NO_CRASH, addresses: true },
+  },
+  /** What is given back is never taken. */
+  "full-for-good": {
+    patch: () => {
+      const { takeBack } = Executor.prototype;
+      Executor.prototype.takeBack = async () => [];
+      return () => void (Executor.prototype.takeBack = takeBack);
+    },
+    kinds: { ...NO_CRASH, disk: false, outages: false, receivers: true, bursts: true },
+  },
+  /** Memory lets go of deliveries, and counts them on. */
+  "counted-on": {
+    patch: () => {
+      const { release } = Windows.prototype;
+      Windows.prototype.release = function (this: Windows, endpoint, delivery) {
+        this.of(endpoint).release(delivery);
+      };
+      return () => void (Windows.prototype.release = release);
+    },
+    kinds: NO_CRASH,
   },
   /** A restored store sends what was delivered since its backup, before anybody has said so. */
   "restore-unpaused": {

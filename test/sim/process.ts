@@ -14,6 +14,7 @@ import { switchSecrets } from "../../src/upkeep/each-second.ts";
 import { openStore } from "../../src/store/opening/open.ts";
 import type { StartBackup } from "../../src/store/backup/backup.ts";
 import type { Store } from "../../src/store/store.ts";
+import type { Addresses, WayOut } from "./addresses.ts";
 import type { VirtualClock } from "./clock.ts";
 import { startChores, type ChoresToDo } from "./chores.ts";
 import { SimDisk, type DiskFaults } from "./disk.ts";
@@ -49,6 +50,8 @@ export interface ProcessParts extends ChoresToDo {
   /** Of a tenant's deliveries that are pending; 0 for no limit. */
   readonly maxPendingPerTenant: number;
   readonly startBackup: StartBackup;
+  /** Null where every address is open. */
+  readonly addresses: Addresses | null;
   readonly violations: string[];
   readonly onAttempt: (attempt: SeenAttempt) => void;
   readonly onCrash: () => void;
@@ -104,19 +107,21 @@ export class Process {
   }
 
   #sending(clock: Clock, onEnded: (batch: readonly Ended[]) => void): Sending {
-    const { threads } = this.#parts;
+    const { addresses, threads } = this.#parts;
+    const settings = addresses === null ? SETTINGS : { ...SETTINGS, addresses: addresses.rules };
     if (threads === 0) {
-      const network = this.#network(() => this.alive);
-      return senderOn(network, SETTINGS, { clock, onEnded: (ended) => onEnded([ended]) });
+      const wayOut = addresses?.wayOut(settings, clock) ?? null;
+      const network = this.#network(wayOut, () => this.alive);
+      return senderOn(network, settings, { clock, ...hooksOf(wayOut), onEnded: (ended) => onEnded([ended]) });
     }
     const start = (data: SenderThreadData) => this.#startThread(data);
     const { now, nextTurn } = clock;
-    return new SenderPool({ threads, start, settings: SETTINGS, log: silentLog, onEnded, now, nextTurn });
+    return new SenderPool({ threads, start, settings, log: silentLog, onEnded, now, nextTurn });
   }
 
   /** The code of the sender's thread, on a thread that is none. */
   #startThread({ settings, onWire }: SenderThreadData): ReturnType<StartThread> {
-    const { random } = this.#parts;
+    const { addresses, random } = this.#parts;
     const thread = new SimThread({
       clock: this.#parts.clock.forProcess(() => this.alive),
       delay: () => random.between(0, 2),
@@ -128,20 +133,21 @@ export class Process {
     this.#threads.add(thread);
     const isAlive = () => this.alive && thread.alive;
     const clock = this.#parts.clock.forProcess(isAlive);
-    const network = this.#network(isAlive);
+    const wayOut = addresses?.wayOut(settings, clock) ?? null;
+    const network = this.#network(wayOut, isAlive);
     serveSender({
       port: thread.port,
       onWire,
       clock,
-      open: (hooks) => senderOn(network, settings, { clock, ...hooks }),
+      open: (hooks) => senderOn(network, settings, { clock, ...hooksOf(wayOut), ...hooks }),
     });
     return thread.asThread();
   }
 
-  #network(isAlive: () => boolean): SimNetwork {
+  #network(wayOut: WayOut | null, isAlive: () => boolean): SimNetwork {
     const { faults, onCrash } = this.#parts;
     return new SimNetwork(
-      { ...this.#parts, isCutOff: () => faults.cutOff, isShort: () => faults.short, onDeadly: onCrash },
+      { ...this.#parts, wayOut, isCutOff: () => faults.cutOff, isShort: () => faults.short, onDeadly: onCrash },
       isAlive,
     );
   }
@@ -244,15 +250,23 @@ export class Process {
   }
 }
 
+function hooksOf(wayOut: WayOut | null): Pick<SenderParts, "onEgress"> {
+  return wayOut === null ? {} : { onEgress: (rules) => wayOut.keepTo(rules) };
+}
+
 function senderOn(
   network: SimNetwork,
   { maxInFlight, endpointMaxInFlight, signature }: SenderSettings,
-  hooks: Pick<SenderParts, "clock" | "onStart" | "onEnded">,
+  hooks: Pick<SenderParts, "clock" | "onStart" | "onEnded" | "onEgress">,
 ): Sender {
   return new Sender({
     ...hooks,
     signer: (target) => new Signer(target, signature),
-    open: ({ url }) => ({ post: (request) => network.post(url, request), abort() {}, close: async () => {} }),
+    open: ({ url, tenant }) => ({
+      post: (request) => network.post(url, tenant, request),
+      abort() {},
+      close: async () => {},
+    }),
     maxInFlight,
     endpointMaxInFlight,
   });

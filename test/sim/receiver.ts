@@ -35,11 +35,15 @@ export class SimReceiver {
     this.#timeoutMs = timeoutMs;
   }
 
-  answer(request: SignedRequest, random: Random, now: number): Exchange {
-    const body = Buffer.from(request.body).toString();
-    const event = String((JSON.parse(body) as { id: string }).id);
+  /** A request to it was signed, and is on its way. */
+  signed(request: SignedRequest, now: number): void {
     const fault = this.secrets.faultOf(request, now);
-    if (fault !== null) this.violations.push(`V3: ${event} ${fault}`);
+    if (fault !== null) this.violations.push(`V3: ${eventOf(request)} ${fault}`);
+  }
+
+  answer(request: SignedRequest, random: Random): Exchange {
+    const body = Buffer.from(request.body).toString();
+    const event = eventOf(request);
     const quick = random.between(1, 50);
     const limit = this.#timeoutMs;
     switch (this.behaviour) {
@@ -75,4 +79,8 @@ function response(statusCode: number, durationMs: number): Outcome {
     error: succeeded ? null : "http_status",
     statusCode,
   };
+}
+
+function eventOf({ body }: SignedRequest): string {
+  return String((JSON.parse(Buffer.from(body).toString()) as { id: string }).id);
 }

@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ReplayScope } from "../../src/store/store.ts";
+import { Addresses } from "./addresses.ts";
 import { Application } from "./application.ts";
 import { Backups } from "./backups.ts";
 import { Brake } from "./brake.ts";
@@ -20,6 +21,7 @@ import { Holds } from "./holds.ts";
 import { checkAttempts, checkEnd, checkOneAtATime, StatusWatch, type Acked, type Run } from "./invariants.ts";
 import { LADDER } from "./ladder.ts";
 import { drawKinds, type Kinds } from "./kinds.ts";
+import { MemoryWatch } from "./memory.ts";
 import { PLANTS, type Plant, type PlantName } from "./plants.ts";
 import type { SeenAttempt } from "./network.ts";
 import { Process, type Faults } from "./process.ts";
@@ -47,6 +49,7 @@ export interface Report {
 export async function simulate(seed: number, plant: PlantName = "none", sweeps = true): Promise<Report> {
   const world = new World(seed, PLANTS[plant], sweeps);
   const unpatch = PLANTS[plant].patch?.();
+  const unwatch = world.memory.begin();
   try {
     return await world.run();
   } catch (error) {
@@ -54,6 +57,7 @@ export async function simulate(seed: number, plant: PlantName = "none", sweeps =
     world.violations.push(`the run broke off: ${error instanceof Error ? error.stack : String(error)}`);
     return world.report();
   } finally {
+    unwatch();
     unpatch?.();
     await world.close();
   }
@@ -91,6 +95,10 @@ export class World implements Run {
   readonly hands: Hands;
   readonly bulk: Bulk;
   readonly backups: Backups;
+  readonly addresses: Addresses;
+  /** For what happens to them. */
+  readonly ofAddresses: Random;
+  readonly memory: MemoryWatch;
   readonly brake = new Brake(() => this.clock.now());
   /** For the kinds that came last: old seeds go on as they did. */
   readonly ofUpkeep: Random;
@@ -124,8 +132,11 @@ export class World implements Run {
     this.ofUpkeep = new Random(seed + 2_000_003);
     this.bulk = new Bulk(this.ofUpkeep, monotonic);
     this.backups = new Backups(join(this.#root, "backups"), clock, this.ofUpkeep);
+    this.ofAddresses = new Random(seed + 3_000_003);
+    this.addresses = new Addresses(this.ofAddresses, monotonic, this.violations);
     const planted = plant === PLANTS.none ? null : (plant.kinds ?? {});
-    this.kinds = drawKinds({ random: this.random, ofHands, ofUpkeep: this.ofUpkeep }, planted);
+    this.kinds = drawKinds({ ...this, ofHands }, planted);
+    this.memory = new MemoryWatch(this.kinds, monotonic, this.violations);
   }
 
   get acked(): readonly Acked[] {
@@ -188,6 +199,7 @@ export class World implements Run {
       maxPendingPerTenant: this.kinds.shares ? SHARE : 0,
       runsJobs: this.kinds.jobs,
       retention: this.kinds.prunes ? RETENTION_MS : 0,
+      addresses: this.kinds.addresses ? this.addresses : null,
       startBackup: this.backups.start,
       violations: this.violations,
       receiverOf: (url) => this.endpoints.receivers.get(url)!,
@@ -253,6 +265,7 @@ export class World implements Run {
     this.violations.push(...(await this.hands.check(this.process.store, this)));
     this.violations.push(...(await this.bulk.check(this.process.store)));
     this.#checkSweep(this.process);
+    this.memory.check();
   }
 
   /** V8: nothing starts once a deletion or a disable was answered, but for what was asked for by hand since the disable. */

@@ -1,0 +1,54 @@
+/** V9: what memory has loaded stays within its bounds. Nothing outside tells, so it is looked at from inside. */
+import { Executor } from "../../src/delivery/executor.ts";
+import type { Memory } from "../../src/delivery/memory/memory.ts";
+import type { Kinds } from "./kinds.ts";
+
+/** While memory is full no endpoint keeps so many, but for the time that it takes to give them back. */
+const FEW = 32;
+const GIVEN_BACK_MS = 2000;
+
+export class MemoryWatch {
+  readonly #kinds: Kinds;
+  readonly #monotonic: () => number;
+  readonly #violations: string[];
+  #last: Memory | null = null;
+  #overSince: number | null = null;
+
+  constructor(kinds: Kinds, monotonic: () => number, violations: string[]) {
+    this.#kinds = kinds;
+    this.#monotonic = monotonic;
+    this.#violations = violations;
+  }
+
+  /** Looks at memory after each transition, until the answer is called. */
+  begin(): () => void {
+    const real = Executor.prototype.do;
+    const saw = (memory: Memory) => this.#saw(memory);
+    Executor.prototype.do = function (this: Executor, effects) {
+      real.call(this, effects);
+      saw(this.memory);
+    };
+    return () => void (Executor.prototype.do = real);
+  }
+
+  /** Once all has ended. */
+  check(): void {
+    const { loaded, bytes } = this.#last!.windows;
+    if (loaded !== 0 || bytes !== 0) this.#violations.push(`V9: ${loaded} are loaded at the end, ${bytes} bytes`);
+  }
+
+  #saw(memory: Memory): void {
+    if (memory !== this.#last) this.#overSince = null;
+    this.#last = memory;
+    const { commits, crashAtAwait, disk, outages, shortages } = this.#kinds;
+    // What cannot be given back, or waits for a verdict, stays.
+    if (commits || crashAtAwait || disk || outages || shortages) return;
+    const { windows } = memory;
+    const isOver = windows.isFull && [...windows.endpoints()].some((each) => windows.of(each).loaded.size >= FEW);
+    const now = this.#monotonic();
+    this.#overSince = isOver ? (this.#overSince ?? now) : null;
+    if (this.#overSince === null || now - this.#overSince < GIVEN_BACK_MS) return;
+    this.#violations.push(`V9: ${windows.bytes} bytes have been loaded for ${GIVEN_BACK_MS} ms`);
+    this.#overSince = null;
+  }
+}
