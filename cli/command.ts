@@ -119,7 +119,11 @@ export const FILTER = {
   },
   status: { type: "string", valueHint: "STATUS", description: "pending, held, delivered, failed, cancelled" },
   type: { type: "string", valueHint: "TYPE", description: "Only this event type" },
-  endpoint: { type: "string", valueHint: "ep_…", description: "Only this endpoint" },
+  endpoint: {
+    type: "string",
+    valueHint: "ep_…",
+    description: "Only this endpoint: its id, or a part of its URL, uid or description",
+  },
   error: {
     type: "string",
     valueHint: "ERROR",

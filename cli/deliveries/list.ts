@@ -1,6 +1,7 @@
 import type { Delivery } from "../../src/client/operations.ts";
 import { answerOf, whenOf } from "../attempts/text.ts";
 import { command, FILTER, LIST, TENANT } from "../command.ts";
+import { withEndpoint } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
@@ -37,7 +38,7 @@ export const deliveriesList = command({
     "webhookd deliveries list --event evt_01m7w8bx02jeyjr53r14y5rmma --json",
   ],
   async run(args, io) {
-    const query = readQuery(args, io.now());
+    const query = readQuery(await withEndpoint(args, io), io.now());
     const asked = { client: connect(args, io), operation: "listDeliveries", query } as const;
     await list(
       asked,

@@ -1,15 +1,15 @@
-import { byId, CLIENT, command, YES } from "../command.ts";
+import { CLIENT, command, YES } from "../command.ts";
 import { confirm, requireConsent } from "../confirm.ts";
+import { ENDPOINT, findEndpoint } from "./find.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { readId } from "../values.ts";
 import { count } from "../output/words.ts";
 
 export const endpointsEnable = command({
   args: {
-    endpoint: byId("ep", "Id of the endpoint"),
+    endpoint: ENDPOINT,
     "cancel-held": { type: "boolean", description: "Cancel what was held instead of sending it" },
     ...YES,
     ...CLIENT,
@@ -19,10 +19,10 @@ export const endpointsEnable = command({
     "webhookd endpoints enable ep_01m7w8bx02jeyjr53r14y5rmma --cancel-held --yes",
   ],
   async run(args, io) {
-    const id = readId("ep", args.endpoint);
     const cancels = args["cancel-held"];
     if (cancels) requireConsent("--cancel-held", args, io);
     const client = connect(args, io);
+    const id = await findEndpoint(args.endpoint, client);
     const { url, enabled, health } = await client.call("getEndpoint", { id });
     if (cancels)
       await confirm(
@@ -50,7 +50,7 @@ export const endpointsEnable = command({
 
 export const endpointsDisable = command({
   args: {
-    endpoint: byId("ep", "Id of the endpoint"),
+    endpoint: ENDPOINT,
     hold: { type: "boolean", description: "Hold its events until it is enabled" },
     skip: { type: "boolean", description: "Skip its events; they are never sent" },
     ...CLIENT,
@@ -60,11 +60,12 @@ export const endpointsDisable = command({
     "webhookd endpoints disable ep_01m7w8bx02jeyjr53r14y5rmma --skip",
   ],
   async run(args, io) {
-    const id = readId("ep", args.endpoint);
     if (args.hold && args.skip) throw usage("--hold and --skip cannot be combined");
     const whenDisabled = args.hold ? "hold" : args.skip ? "skip" : undefined;
     const body = { enabled: false, when_disabled: whenDisabled };
-    const after = await connect(args, io).call("changeEndpoint", { id, body });
+    const client = connect(args, io);
+    const id = await findEndpoint(args.endpoint, client);
+    const after = await client.call("changeEndpoint", { id, body });
     if (args.json) {
       sayJson(io, after);
       return EXIT.ok;

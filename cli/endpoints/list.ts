@@ -23,6 +23,12 @@ const FIELDS: readonly Field<Endpoint>[] = [
 
 export const endpointsList = command({
   args: {
+    match: {
+      type: "positional",
+      required: false,
+      valueHint: "TEXT",
+      description: "Only those whose id, URL, uid, description or tenant contains it",
+    },
     state: { type: "enum", options: ["enabled", "disabled"], description: "Only endpoints in this state" },
     type: { type: "string", valueHint: "TYPE", description: "Only endpoints that chose this event type" },
     to: { type: "string", valueHint: "URL", description: "Only endpoints with exactly this URL" },
@@ -30,11 +36,15 @@ export const endpointsList = command({
     tenant: TENANT,
     ...LIST,
   },
-  examples: ["webhookd endpoints list", "webhookd endpoints list --state disabled --type budget.exceeded --ids"],
+  examples: [
+    "webhookd endpoints list",
+    "webhookd endpoints list acme",
+    "webhookd endpoints list --state disabled --type budget.exceeded --ids",
+  ],
   async run(args, io) {
-    const { state, type, to, uid, tenant } = args;
+    const { match, state, type, to, uid, tenant } = args;
     const enabled = state === undefined ? undefined : state === "enabled";
-    const query = { enabled, type, url: to, uid, tenant };
+    const query = { match, enabled, type, url: to, uid, tenant };
     const asked = { client: connect(args, io), operation: "listEndpoints", query } as const;
     await list(
       asked,

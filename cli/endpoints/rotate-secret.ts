@@ -1,19 +1,20 @@
 import type { SigningSecrets } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
-import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
+import { type ArgsOf, CLIENT, command } from "../command.ts";
+import { ENDPOINT, findEndpoint } from "./find.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
 import { keepingIn } from "../files.ts";
 import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { readDuration, readId } from "../values.ts";
+import { readDuration } from "../values.ts";
 import { readBrought, SECRET_FILE, SECRET_FROM } from "./brought-secret.ts";
 
 const MAX_OVERLAP_MS = 7 * 86_400_000;
 
 const ARGS = {
-  endpoint: byId("ep", "Id of the endpoint"),
+  endpoint: ENDPOINT,
   overlap: { type: "string", valueHint: "DURATION", description: "How long both secrets are in use, at most 7d [24h]" },
   complete: { type: "boolean", description: "Let the next secret take over now" },
   abandon: { type: "boolean", description: "Discard the next secret" },
@@ -32,10 +33,10 @@ export const endpointsRotateSecret = command({
   ],
   /** The new secret alone goes to stdout. */
   async run(args, io) {
-    const id = readId("ep", args.endpoint);
     const overlap = readOverlap(args);
     const secret = await readBrought(args, io);
     const client = connect(args, io);
+    const id = await findEndpoint(args.endpoint, client);
     if (args.complete) return complete(client, id, args, io);
     if (args.abandon) return abandon(client, id, args, io);
     const file = args["secret-file"];

@@ -1,15 +1,15 @@
-import { byId, CLIENT, command } from "../command.ts";
+import { CLIENT, command } from "../command.ts";
 import { SECRET_FILE } from "./brought-secret.ts";
+import { ENDPOINT, findEndpoint } from "./find.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { keepingIn } from "../files.ts";
 import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { readId } from "../values.ts";
 
 export const endpointsSecret = command({
   args: {
-    endpoint: byId("ep", "Id of the endpoint"),
+    endpoint: ENDPOINT,
     next: { type: "boolean", description: "During a rotation: print the next secret" },
     "secret-file": SECRET_FILE,
     ...CLIENT,
@@ -20,9 +20,9 @@ export const endpointsSecret = command({
   ],
   /** The secret alone goes to stdout, so that it can be handed on. */
   async run(args, io) {
-    const id = readId("ep", args.endpoint);
     const file = args["secret-file"];
     const client = connect(args, io);
+    const id = await findEndpoint(args.endpoint, client);
     const make = async () => {
       const secrets = await client.call("getSecret", { id });
       const secret = args.next ? secrets.next_signing_secret : secrets.signing_secret;

@@ -1,18 +1,19 @@
 import type { Attempt, EndpointWithHealth } from "../../src/client/operations.ts";
 import { resultOf } from "../attempts/text.ts";
-import { byId, CLIENT, command } from "../command.ts";
+import { CLIENT, command } from "../command.ts";
+import { ENDPOINT, findEndpoint } from "./find.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
 import { say, sayFields, sayJson } from "../output/print.ts";
 import { sayTable } from "../output/table.ts";
 import { connect } from "../target.ts";
-import { readCount, readId } from "../values.ts";
+import { readCount } from "../values.ts";
 import { ago, grouped } from "../output/words.ts";
 import { fieldText, repairOf, stateOf } from "./text.ts";
 
 export const endpointsShow = command({
   args: {
-    endpoint: byId("ep", "Id of the endpoint"),
+    endpoint: ENDPOINT,
     attempts: { type: "string", default: "5", valueHint: "N", description: "How many of the latest attempts to show" },
     ...CLIENT,
   },
@@ -21,9 +22,9 @@ export const endpointsShow = command({
     "webhookd endpoints show ep_01m7w8bx02jeyjr53r14y5rmma --attempts 20",
   ],
   async run(args, io) {
-    const id = readId("ep", args.endpoint);
     const limit = readCount(args.attempts, "--attempts", { min: 0, max: 100 });
     const client = connect(args, io);
+    const id = await findEndpoint(args.endpoint, client);
     const endpoint = await client.call("getEndpoint", { id });
     if (args.json) {
       sayJson(io, endpoint);

@@ -1,11 +1,11 @@
 import type { Attempt, Publication } from "../../src/client/operations.ts";
 import { answerLines, resultOf } from "../attempts/text.ts";
-import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
+import { type ArgsOf, CLIENT, command } from "../command.ts";
+import { ENDPOINT, findEndpoint } from "./find.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { readId } from "../values.ts";
 import { whyNone } from "../daemon/halts.ts";
 import { suggesting } from "./event-types.ts";
 
@@ -13,7 +13,7 @@ import { suggesting } from "./event-types.ts";
 const TIMEOUT_MS = 120_000;
 
 const ARGS = {
-  endpoint: byId("ep", "Id of the endpoint"),
+  endpoint: ENDPOINT,
   type: { type: "string", valueHint: "TYPE", description: "Event type of the sample [the first it chose]" },
   wait: {
     type: "boolean",
@@ -32,8 +32,8 @@ export const endpointsTest = command({
     "webhookd endpoints test ep_01m7w8bx02jeyjr53r14y5rmma --type goal.achieved",
   ],
   async run(args, io) {
-    const id = readId("ep", args.endpoint);
     const client = connect(args, io);
+    const id = await findEndpoint(args.endpoint, client);
     const ask = { id, query: { wait: args.wait || undefined }, body: { type: args.type }, timeoutMs: TIMEOUT_MS };
     const types = args.type === undefined ? [] : [args.type];
     const answer = await suggesting(types, client, () => client.call("sendTestEvent", ask));

@@ -1,19 +1,19 @@
 import type { Endpoint } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
-import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
+import { type ArgsOf, CLIENT, command } from "../command.ts";
+import { ENDPOINT, findEndpoint } from "./find.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { readId } from "../values.ts";
 import { readTypes, suggesting } from "./event-types.ts";
 import { readSettings, SETTINGS } from "./settings.ts";
 import { fieldText } from "./text.ts";
 
 const ARGS = {
-  endpoint: byId("ep", "Id of the endpoint"),
-  to: { type: "string", valueHint: "URL", description: "New URL; deliveries that are already waiting go there too" },
-  events: { type: "string", valueHint: "TYPE,…", description: "Replace its event types with these, or all" },
+  endpoint: ENDPOINT,
+  to: { type: "string", valueHint: "URL", description: "New URL, also for what is already waiting" },
+  events: { type: "string", valueHint: "TYPE,…", description: "Exactly these event types, or all" },
   "add-event": { type: "string", multiple: true, valueHint: "TYPE", description: "Add this event type" },
   "remove-event": { type: "string", multiple: true, valueHint: "TYPE", description: "Remove this event type" },
   ...SETTINGS,
@@ -28,7 +28,6 @@ export const endpointsUpdate = command({
     "webhookd endpoints update ep_01m7w8bx02jeyjr53r14y5rmma --add-event goal.achieved --remove-event budget.exceeded",
   ],
   async run(args, io) {
-    const id = readId("ep", args.endpoint);
     const settings = await readSettings(args, io);
     const added = args["add-event"];
     const removed = args["remove-event"];
@@ -39,6 +38,7 @@ export const endpointsUpdate = command({
     if (!named && Object.keys(settings).length === 0)
       throw usage("there is nothing to change", "See --help for the flags.");
     const client = connect(args, io);
+    const id = await findEndpoint(args.endpoint, client);
     const before = await client.call("getEndpoint", { id });
     const events = await eventsOf(before, args, client);
     const body = {

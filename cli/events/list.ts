@@ -2,6 +2,7 @@ import type { EventDelivery, EventSummary } from "../../src/client/operations.ts
 import { FILTER_WORDS } from "../../src/client/filter.ts";
 import { answerOf } from "../attempts/text.ts";
 import { command, FILTER, LIST, TENANT } from "../command.ts";
+import { withEndpoint } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
@@ -30,7 +31,7 @@ export const eventsList = command({
     "webhookd events list --type budget.exceeded --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --ids",
   ],
   async run(args, io) {
-    const filter = readQuery(args, io.now(), WORDS);
+    const filter = readQuery(await withEndpoint(args, io), io.now(), WORDS);
     // The table says how each fares; for programs an event comes as any list gives it.
     const query = args.json || args.ids ? filter : { ...filter, include: "deliveries" };
     const asked = { client: connect(args, io), operation: "listEvents", query } as const;

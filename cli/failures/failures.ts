@@ -3,6 +3,7 @@ import { adviceOnFailure } from "../../src/client/advice.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { CLIENT, command, FILTER, TENANT } from "../command.ts";
+import { withEndpoint } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { readTroubles, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { glyphsOf, sparkline, type Glyphs } from "../output/glyphs.ts";
@@ -24,7 +25,7 @@ export const failures = command({
   /** The screen for bad days, as text. */
   async run(args, io) {
     const limit = readCount(args.limit, "--limit", { min: 1, max: 500 });
-    const query = readQuery(args, io.now(), ["since", "endpoint", "tenant"]);
+    const query = readQuery(await withEndpoint(args, io), io.now(), ["since", "endpoint", "tenant"]);
     const client = connect(args, io);
     const failures = await client.call("listFailures", { query });
     const troubles = await readTroubles(client);

@@ -1,4 +1,5 @@
 import { type ArgsOf, CLIENT, command, FILTER, TENANT } from "../command.ts";
+import { withEndpoint } from "../endpoints/find.ts";
 import { usage } from "../failure.ts";
 import { readDuration, readId } from "../values.ts";
 import { replayMany } from "./many.ts";
@@ -41,7 +42,8 @@ export const replay = command({
     "webhookd replay - --yes --expect 441",
   ],
   /** One event by its id is replayed at once; whatever may be many is planned, agreed to, and done by a job. */
-  async run(args, io) {
+  async run(typed, io) {
+    const args = await withEndpoint(typed, io);
     const [event, ...more] = args.events;
     if (event === undefined || event === "-" || more.length > 0 || mayBeMany(args)) {
       if (args.force) {

@@ -19,6 +19,7 @@ export const FILTER_WORDS = [
   "until",
   "tenant",
   "test",
+  "match",
 ] as const;
 export type FilterWord = (typeof FILTER_WORDS)[number];
 
@@ -44,10 +45,12 @@ export function readFilter(text: string): ReadFilter {
     const colon = typed.indexOf(":");
     const name = colon < 0 ? typed : typed.slice(0, colon);
     const value = colon < 0 ? "" : typed.slice(colon + 1);
-    const word = FILTER_WORDS.find((known) => known === name);
+    // A word by itself is what something contains, unless it is a filter's name or value that stands alone.
+    const isBare = colon < 0 && alone(name) === null && filter.match === undefined;
+    const word = isBare ? "match" : FILTER_WORDS.find((known) => known === name);
     const add = (what: string, hint: string) => mistakes.push({ at, what, hint });
-    if (word === undefined)
-      add(`"${typed}" is not a filter`, guess(name, FILTER_WORDS, `The filters are ${list(FILTER_WORDS)}.`));
+    if (word === undefined) add(`"${typed}" is not a filter`, alone(name) ?? `The filters are ${list(FILTER_WORDS)}.`);
+    else if (isBare) filter.match = typed;
     else if (value === "") add(`${word}: needs a value`, `For example ${EXAMPLES[word]}.`);
     else if (filter[word] !== undefined) add(`${word}: is given twice`, "Give it once.");
     else {
@@ -91,6 +94,7 @@ export function faultOf(word: FilterWord, value: string): string | null {
       return isId("evt", value) ? null : "It must be the id of an event: evt_ and 26 characters.";
     case "test":
       return oneOf(value, ["true", "false"]);
+    case "match":
     case "type":
     case "tenant":
       return null;
@@ -111,6 +115,7 @@ export function readInstant(text: string, now: number): { readonly instant: stri
 const STATUSES: readonly EventStatus[] = ["pending", "held", "delivered", "failed", "cancelled", "unmatched"];
 
 const EXAMPLES: { readonly [W in FilterWord]: string } = {
+  match: "match:acme",
   status: "status:failed",
   type: "type:budget.exceeded",
   endpoint: "endpoint:ep_…",
@@ -125,6 +130,14 @@ const EXAMPLES: { readonly [W in FilterWord]: string } = {
 
 function oneOf(value: string, known: readonly string[]): string | null {
   return known.includes(value) ? null : guess(value, known, `It must be one of ${list(known)}.`);
+}
+
+/** For a word without a value that was meant with one, or the other way round: what to type. Null for any other. */
+function alone(word: string): string | null {
+  if (STATUSES.some((status) => status === word)) return `Did you mean status:${word}?`;
+  if (ATTEMPT_ERRORS.some((error) => error === word)) return `Did you mean error:${word}?`;
+  const near = nearest(word, FILTER_WORDS);
+  return near === null ? null : `Did you mean ${near}?`;
 }
 
 /** Several with commas between them. */

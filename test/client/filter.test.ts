@@ -22,7 +22,9 @@ describe("a filter", () => {
     ["statsu:failed", 0, '"statsu:failed" is not a filter', "Did you mean status?"],
     ["type:a status:faild", 7, 'status: does not take "faild"', "Did you mean failed?"],
     ["status:", 0, "status: needs a value", "For example status:failed."],
-    ["failed", 0, '"failed" is not a filter', /^The filters are status, type,/],
+    ["failed", 0, '"failed" is not a filter', "Did you mean status:failed?"],
+    ["timeout", 0, '"timeout" is not a filter', "Did you mean error:timeout?"],
+    ["acme shop", 5, '"shop" is not a filter', /^The filters are status, type,/],
     ["status:failed status:held", 14, "status: is given twice", "Give it once."],
     ["status_code:5x", 0, 'status_code: does not take "5x"', /503, or 5xx/],
     ["since:yesterday", 0, 'since: does not take "yesterday"', /such as 2h/],
@@ -36,6 +38,7 @@ describe("a filter", () => {
 
   it("printed and read again is the same", () => {
     const values: { [W in (typeof FILTER_WORDS)[number]]: fc.Arbitrary<string> } = {
+      match: fc.stringMatching(/^[a-z]{1,8}$/),
       status: fc.constantFrom("pending", "held", "delivered", "failed", "cancelled", "unmatched"),
       type: fc.stringMatching(/^[a-z.:]{1,12}$/),
       endpoint: fc.constant(`ep_${ID}`),

@@ -431,3 +431,8 @@ it.each(["a", "e", "t", "z", "S", "D"])(
     expect(shown(away)).toContain("actions are off until the daemon answers");
   },
 );
+
+it("finds endpoints by a word that one knows of them", () => {
+  const dashboard = new Dashboard({ tab: "endpoints" }).connected().press("/").type("acme").press("enter");
+  expect(asked(dashboard, "listEndpoints").at(-1)!.ask.query).toMatchObject({ match: "acme" });
+});

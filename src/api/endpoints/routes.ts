@@ -43,6 +43,12 @@ const ChosenType = textParameter("type", "Only endpoints that chose this event t
 const ChosenTypeBefore = deprecated(textParameter("event_type", "The old name of `type`; use that."));
 const Url = textParameter("url", "Only endpoints with this URL.");
 const Uid = textParameter("uid", "Only the endpoint with this `uid`.");
+const Match = textParameter(
+  "match",
+  "Only endpoints whose id, URL, `uid`, description or tenant contains this text, in upper or lower case.",
+  /^[^\p{C}]{1,256}$/u,
+  "is not 1 to 256 visible characters",
+);
 
 export function endpointRoutes(parts: ApiParts): Route[] {
   return [
@@ -61,7 +67,7 @@ export function endpointRoutes(parts: ApiParts): Route[] {
       method: "GET",
       path: PATH,
       access: "read",
-      query: [...PAGE_PARAMETERS, Enabled, ChosenType, ChosenTypeBefore, Url, Uid],
+      query: [...PAGE_PARAMETERS, Enabled, ChosenType, ChosenTypeBefore, Match, Url, Uid],
       operation: listEndpoints,
       handle: (call) => list(parts, call),
     },
@@ -162,6 +168,7 @@ async function list(parts: ApiParts, { principal, query }: Call): Promise<Reply>
     eventType: await chosenType(parts, query, tenant),
     url: normalUrl(Url.read(query)),
     uid: Uid.read(query),
+    match: Match.read(query),
   });
   const items = page.data.map((item) => JSON.stringify(presentEndpoint(item)));
   return pageReply(PATH, query, page, items);

@@ -79,6 +79,8 @@ export interface EndpointQuery extends PageQuery {
   /** In the form that the endpoint shows. */
   readonly url?: string;
   readonly uid?: string;
+  /** What its id, URL, uid, description or tenant contains, in any case. */
+  readonly match?: string;
 }
 
 /** Rotation of signing secrets: `docs/interface.md` §5. */

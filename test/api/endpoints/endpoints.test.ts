@@ -239,8 +239,25 @@ describe("the list of endpoints", () => {
     expect(await count("url=https://example.com/")).toBe(0);
     expect(await count("uid=b")).toBe(1);
     expect(await count("uid=c")).toBe(0);
+    expect((await api.get(`${PATH}?match=`)).body.code).toBe("invalid_query");
     expect((await api.get(`${PATH}?enabled=1`)).body.code).toBe("invalid_query");
   });
+});
+
+it("finds an endpoint by a part of what one knows of it", async () => {
+  const api = await serve();
+  const url = "https://acme.example.com/in/Orders";
+  const acme = (await api.post(PATH, registration({ url, uid: "shop-7", description: "The café's till" }))).body;
+  await api.post(PATH, registration({ uid: "other" }));
+  const found = async (text: string) => {
+    const { body } = await api.get(`${PATH}?match=${encodeURIComponent(text)}`);
+    return body.data.map(({ id }: { id: string }) => id);
+  };
+  for (const text of ["ACME", "in/orders", "shop", "CAFÉ", acme.id.slice(-8)]) {
+    expect([text, await found(text)]).toEqual([text, [acme.id]]);
+  }
+  expect(await found("default")).toHaveLength(2);
+  expect(await found("%")).toEqual([]);
 });
 
 describe("deleting an endpoint", () => {

@@ -12,7 +12,7 @@ export const ENDPOINTS_CASES: Cases<"endpoints"> = {
     json: { id, signing_secret: /^whsec_/ },
   },
   "endpoints list": {
-    words: ["--state=enabled", "--type=budget.exceeded"],
+    words: ["example", "--state=enabled", "--type=budget.exceeded"],
     asks: ["listEndpoints"],
     out: /^ID +STATE +URL .+ TYPES\nep_\S+ +enabled +https:\S+ .+ budget\.exceeded\n$/,
     json: { data: [{ id }], next_cursor: null },

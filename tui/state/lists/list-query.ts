@@ -38,7 +38,7 @@ export const FILTER_PARAMETERS: { readonly [T in Tab]: { readonly [W in FilterWo
     tenant: "tenant",
     test: "test",
   },
-  endpoints: { type: "type", tenant: "tenant" },
+  endpoints: { match: "match", type: "type", tenant: "tenant" },
   failures: { endpoint: "endpoint", since: "since", tenant: "tenant" },
   activity: { since: "since", until: "until", tenant: "tenant" },
 };

@@ -161,6 +161,7 @@ export class Endpoints {
     if (tenant === undefined) return null;
     const statement = this.#listStatement(query);
     const uid = query.uid ?? null;
+    const match = query.match?.toLowerCase();
     return {
       list: "endpoints",
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
@@ -171,6 +172,7 @@ export class Endpoints {
           this.#isOf(query.tenant, row) &&
           (query.enabled === undefined || query.enabled === (row.enabled === 1)) &&
           (query.url === undefined || query.url === row.url) &&
+          (match === undefined || this.#says(row, match)) &&
           (query.eventType === undefined || stringsOf(row.events)?.includes(query.eventType) === true);
         return { item: wanted ? this.#view(row) : null, rows: 0 };
       },
@@ -216,6 +218,12 @@ export class Endpoints {
     let statement = this.#lists.get(sql);
     if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], EndpointRow>(sql)));
     return statement;
+  }
+
+  /** `match` in lower case. */
+  #says({ id, url, uid, description, tenant }: EndpointRow, match: string): boolean {
+    const texts = [id, url, uid, description, this.#tenants.nameIfAny(tenant)];
+    return texts.some((text) => text?.toLowerCase().includes(match) === true);
   }
 
   #subscribeTo(events: readonly string[], tenant: number, endpoint: number): void {

@@ -101,6 +101,8 @@ export function endpoints(openFresh: OpenFresh): void {
       expect(await list({ enabled: false })).toEqual([b]);
       expect(await list({ uid: "a" })).toEqual([a, c]);
       expect(await list({ uid: "a", tenant: "other" })).toEqual([c]);
+      expect(await list({ match: "OTHER" })).toEqual([c]);
+      expect(await list({ match: b.slice(-6).toUpperCase() })).toEqual([b]);
       expect(await list({ eventType: "goal.achieved" })).toEqual([c]);
     });
 

@@ -1,0 +1,57 @@
+/** The endpoint that someone means who knows its host, its uid or a word of its description, and not its id. */
+import type { Client } from "../../src/client/client.ts";
+import type { Endpoint } from "../../src/client/operations.ts";
+import { isId } from "../../src/domain/id.ts";
+import { byId } from "../command.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { count, hostOf } from "../output/words.ts";
+import { connect, type TargetArgs } from "../target.ts";
+import { readId } from "../values.ts";
+
+/** What the error of an ambiguous word names. */
+const NAMED = 5;
+
+/** Ids and keys, whole or cut: to look for a part of one would find nothing, and a key must not be repeated. */
+const LIKE_AN_ID = /^(?:ep|evt|dlv|att|job|key|req)_|^wh/;
+
+export const ENDPOINT = byId("ep", "Its id, or a part of its URL, uid or description that only it has");
+
+export async function findEndpoint(text: string, client: Client): Promise<string> {
+  if (isId("ep", text) || LIKE_AN_ID.test(text)) return readId("ep", text);
+  const found: Endpoint[] = [];
+  for await (const endpoint of client.every("listEndpoints", { query: { match: text } })) {
+    if (endpoint.uid === text) return endpoint.id;
+    found.push(endpoint);
+  }
+  const [only, another] = found;
+  if (only === undefined) {
+    throw new Failure(
+      "not_found",
+      `no endpoint has "${text}" in its URL, uid or description`,
+      "See `webhookd endpoints list`.",
+    );
+  }
+  if (another === undefined) return only.id;
+  const some = found.slice(0, NAMED).map(({ id, url, uid }) => `${id} ${uid ?? hostOf(url)}`);
+  const more = found.length > NAMED ? `, and ${found.length - NAMED} more` : "";
+  const those = count(found.length, "endpoint has", "endpoints have");
+  throw new Failure("usage", `${those} "${text}": say more of it`, `${some.join(", ")}${more}.`);
+}
+
+interface WithEndpoint extends TargetArgs {
+  readonly endpoint?: string | undefined;
+  readonly filter?: string | undefined;
+}
+
+/** The same flags, with the id of the endpoint that they mean. */
+export async function withEndpoint<A extends WithEndpoint>(args: A, io: Io): Promise<A> {
+  const { endpoint, filter } = args;
+  const [word, text] = /(?<!\S)endpoint:(\S+)/.exec(filter ?? "") ?? [];
+  const find = (typed: string) => (LIKE_AN_ID.test(typed) ? typed : findEndpoint(typed, connect(args, io)));
+  return {
+    ...args,
+    ...(endpoint !== undefined && { endpoint: await find(endpoint) }),
+    ...(word !== undefined && { filter: filter!.replace(word, `endpoint:${await find(text!)}`) }),
+  };
+}
