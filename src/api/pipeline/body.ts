@@ -3,7 +3,7 @@
  * its limits act only on top of that), and the faults of their fields, gathered into one `validation_failed`, whether
  * our own readers found them or valibot.
  */
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import * as v from "valibot";
 import { nearest } from "../../config/nearest.ts";
 import { FIELD_CODES, type FieldCode, type FieldError, WebhookdError } from "../../domain/errors.ts";
@@ -22,6 +22,9 @@ export function mayHaveBody(req: IncomingMessage): boolean {
 export function hasDeclaredBody(req: IncomingMessage): boolean {
   return Number(req.headers["content-length"] ?? 0) > 0;
 }
+
+/** As Node recognises it. */
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 const JSON_ALONE = ["application/json"];
 
@@ -48,15 +51,19 @@ export function mediaTypeOf(req: IncomingMessage, known: readonly string[] = JSO
  * All of the body, or `payload_too_large` as soon as it is known to exceed `maxBytes`. `hold` hears of the bytes
  * before they are kept or refused, first of those that were declared, and may throw.
  */
-export function readBody(req: IncomingMessage, maxBytes: number, hold?: (bytes: number) => void): Promise<Buffer> {
+export function readBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  maxBytes: number,
+  hold?: (bytes: number) => void,
+): Promise<Buffer> {
   const declared = Number(req.headers["content-length"] ?? 0);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     const refuse = (error: unknown) => {
       req.off("data", take);
-      // What still comes is thrown away, so that the connection can be used again; the 30 s of a request still hold.
-      req.resume();
+      req.pause();
       reject(error);
     };
     const take = (chunk: Buffer) => {
@@ -80,6 +87,7 @@ export function readBody(req: IncomingMessage, maxBytes: number, hold?: (bytes: 
     } catch (error) {
       return refuse(error);
     }
+    if (CONTINUE.test(req.headers.expect ?? "")) res.writeContinue();
     req.on("data", take);
   });
 }

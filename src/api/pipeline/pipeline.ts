@@ -169,7 +169,7 @@ export class Pipeline {
         if (bytes > 0) type ||= mediaTypeOf(req, route.body?.types);
         ticket?.hold(bytes);
       };
-      const body = mayHaveBody(req) ? await readBody(req, maxBytes, hold) : NO_BODY;
+      const body = mayHaveBody(req) ? await readBody(req, res, maxBytes, hold) : NO_BODY;
       if (route.body === undefined && body.length > 0) {
         throw new WebhookdError("bad_request", "this route takes no body");
       }

@@ -1,5 +1,6 @@
 /** A request over Node's HTTP, what a route answers it with, and how that is written; errors are RFC 9457 problems. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import { pipeline as connect, Readable } from "node:stream";
 import type { Damage } from "../../domain/endpoints/endpoint.ts";
 import { type ErrorCode, PROBLEMS, WebhookdError } from "../../domain/errors.ts";
@@ -53,12 +54,38 @@ export function newExchange(given: Pick<Exchange, "req" | "res" | "isTrusted" | 
 export function write(exchange: Exchange, reply: Reply, forPages: readonly Header[]): void {
   const { req, res } = exchange;
   const { status, body } = reply;
+  if (!req.complete && bodyLength(req) > MAX_DRAINED) hangUpAfter(res, req.socket);
   res.writeHead(status, headersOf(exchange, reply, forPages));
   if (!(body instanceof Readable)) return void res.end(body);
   if (req.method !== "HEAD") return void connect(body, res, () => {});
   // Nobody will read a stream to its end, which is what ends it.
   body.destroy();
   res.end();
+}
+
+/** So much of a body that was refused is read and thrown away, so that the connection can be used again. */
+const MAX_DRAINED = 64 * 1024;
+/** For the client to read the answer, although it is still sending. */
+const LINGER_MS = 1000;
+
+/** As declared; of one that comes in chunks nobody knows. */
+function bodyLength({ headers }: IncomingMessage): number {
+  return headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Says nothing after this answer, and reads no more. Node would read the body to its end first, whatever its length, or
+ * else reset the connection, and a reset may overtake the answer.
+ */
+function hangUpAfter(res: ServerResponse, socket: Socket): void {
+  res.shouldKeepAlive = false;
+  // Called by Node once the answer is out.
+  socket.destroySoon = () => {
+    socket.end();
+    // In the turn after Node's own, which goes on reading.
+    setImmediate(() => (socket as { _handle?: { readStop(): void } | null })._handle?.readStop());
+    AbortSignal.timeout(LINGER_MS).addEventListener("abort", () => socket.destroy());
+  };
 }
 
 /** Names and values in turns, as Node takes them without looking at them twice. */

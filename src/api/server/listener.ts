@@ -37,6 +37,8 @@ export function prepare(server: WebServer, { log, reject, bounds }: ListenerPart
   // Node would answer these by itself, without a body; now they go the way of all requests, and the pipeline sees to them.
   Object.assign(server, { requireHostHeader: false });
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
+  // Only once its headers were found good is the client told to go on.
+  server.on("checkContinue", (req, res) => server.emit("request", req, res));
   server.on("connect", (_req, socket) => reject(new Error("CONNECT"), socket));
   // Where TLS has failed, no HTTP can be said.
   server.removeAllListeners("tlsClientError").on("tlsClientError", (_error, socket) => socket.destroy());
