@@ -1,6 +1,7 @@
-// npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile]
+// npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile] [--case NAME]…
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { FAIR_CASES } from "./fair.ts";
 import { holds } from "./measure.ts";
 import { bench, SCENARIOS } from "./scenarios.ts";
 import { json, table } from "./table.ts";
@@ -14,14 +15,16 @@ const { values, positionals } = parseArgs({
     rounds: { type: "string" },
     threads: { type: "string" },
     profile: { type: "boolean", default: false },
+    case: { type: "string", multiple: true },
   },
 });
 const names = values.all ? SCENARIOS : positionals;
 const unknown = names.find((name) => !SCENARIOS.includes(name));
 if (names.length === 0 || unknown !== undefined) {
   if (unknown !== undefined) console.error(`There is no scenario "${unknown}".`);
-  console.error(`npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile]
-Scenarios: ${SCENARIOS.join(", ")}`);
+  console.error(`npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile] [--case NAME]…
+Scenarios: ${SCENARIOS.join(", ")}
+Cases of fair: ${FAIR_CASES.join(", ")}`);
   process.exit(64);
 }
 // Otherwise nobody would end the processes of this run.
@@ -34,6 +37,7 @@ const measures = await bench(names, {
   rounds: numberOf(values.rounds),
   threads: numberOf(values.threads),
   profile: values.profile,
+  cases: values.case,
   note: (text) => process.stderr.write(`${text} (load ${load()})\n`),
 });
 if (values.json) console.log(JSON.stringify({ load: [before, load()], measures: json(measures) }, null, 2));

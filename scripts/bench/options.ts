@@ -6,6 +6,8 @@ export interface BenchOptions {
   readonly threads: number | null;
   /** Takes CPU profiles of the daemon where a scenario is about its CPU, which makes it slower. */
   readonly profile: boolean;
+  /** Of a scenario with several cases, those to run; all if not given. */
+  readonly cases?: readonly string[] | undefined;
   /** A line on what is going on. */
   readonly note: (text: string) => void;
 }

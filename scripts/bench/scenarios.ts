@@ -3,6 +3,7 @@ import { backlog } from "./backlog.ts";
 import { capacity, SIDES, type Side } from "./capacity.ts";
 import { cold } from "./cold.ts";
 import { errors } from "./errors.ts";
+import { fair } from "./fair.ts";
 import { flat } from "./flat.ts";
 import { hang } from "./hang.ts";
 import { idle } from "./idle.ts";
@@ -21,6 +22,7 @@ const ALONE: Record<string, Scenario> = {
   stages,
   flat,
   hang,
+  fair,
   backlog,
   overrun,
   lanes,
