@@ -19,9 +19,9 @@ if (!(count >= 1)) {
   process.exit(2);
 }
 /** Of each kind; with bodies of this size, enough to fill as many pages. */
-const EVENTS = 320;
+const EVENTS = 640;
 const BATCH = 40;
-const TEXT = "x".repeat(1500);
+const TEXT = "x".repeat(600);
 
 const home = mkdtempSync(join(process.env.TMPDIR ?? memoryDirectory() ?? tmpdir(), "webhookd-damage-"));
 process.once("SIGINT", () => process.exit(130));

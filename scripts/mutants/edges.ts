@@ -66,4 +66,11 @@ export const EDGES: readonly Mutant[] = [
     replace: "",
     tests: ["test/store/opening/lock.test.ts"],
   },
+  {
+    name: "the-lock-file-is-opened-through-fs",
+    file: "src/store/opening/lock.ts",
+    find: "    isHolderKnown = saveHolder(",
+    replace: "    readFileSync(file);\n    isHolderKnown = saveHolder(",
+    tests: ["test/store/opening/lock.test.ts"],
+  },
 ];

@@ -15,6 +15,17 @@ describe.concurrent("a data directory", () => {
     expect(second.stdout).not.toContain("listening");
   });
 
+  // Closing a file drops every lock that its process has on it: nothing but SQLite may open that one, ever.
+  it("is held still after all that a daemon does with its files", async ({ machine }) => {
+    const first = await machine.serve();
+    expect((await first.request("POST", "/v1/backups", {})).status).toBe(201);
+    expect((await first.request("POST", "/v1/secret-key/rekey")).status).toBe(200);
+    expect((await first.request("GET", "/v1/status")).status).toBe(200);
+    first.process.kill("SIGHUP");
+    await first.process.json(({ msg }) => /SIGHUP|reload/i.test(String(msg)));
+    expect(await machine.start().exit).toBe(75);
+  });
+
   it("and that one goes on as if there had been no second: port, socket, deliveries", async ({ machine }) => {
     const receiver = await machine.receiver();
     const first = await machine.serve();

@@ -5,6 +5,7 @@ import type { SenderThreadData, ToSender } from "../../../src/delivery/threads/m
 import type { SenderSettings } from "../../../src/delivery/send/open-sender.ts";
 import { SenderPool } from "../../../src/delivery/threads/sender-pool.ts";
 import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
+import type { AddressRules } from "../../../src/domain/network/address.ts";
 import { silentLog } from "../../../src/log.ts";
 import { claim } from "../../harness/egress.ts";
 
@@ -92,6 +93,17 @@ it("a thread that takes the place of a dead one has the settings before it has w
   await new Promise(setImmediate);
   const kinds = threads[1]!.messages.map((message) => (message.kind === "target" ? message.target : message.kind));
   expect(kinds).toEqual([ROTATED, "sends"]);
+});
+
+it("a thread that takes the place of a dead one keeps to the rules of now, and so does the quarantine", () => {
+  const { sending, threads } = aSending();
+  void sending.setTarget(TARGET);
+  const rules = { denyCidrs: ["192.0.2.0/24"] } as unknown as AddressRules;
+  sending.setEgress(rules);
+  expect(threads[0]!.messages.at(-1)).toEqual({ kind: "egress", rules });
+  sending.send([claim()]);
+  threads[0]!.dieOnTheWire();
+  expect(threads.slice(1).map(({ data }) => data.settings.addresses)).toEqual([rules, rules]);
 });
 
 it("an endpoint is forgotten by the thread that takes a dead one's place, too", async () => {
