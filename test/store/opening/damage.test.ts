@@ -38,7 +38,8 @@ async function aStore(dir: string): Promise<Site> {
   const done = new Set<string>();
   for (const endpoint of endpoints) {
     for (const [at, claim] of (await dueOf(store, endpoint)).entries()) {
-      const result = [delivered(claim), failed(claim), again(claim, START + 1000), null][at % 4]!;
+      const late = { ...failed(claim), startedAt: START + 5000 };
+      const result = [delivered(claim), late, again(claim, START + 1000), null][at % 4]!;
       if (result !== null) await store.deliveries.record([result]);
       (at % 4 < 2 ? done : owed).add(nameOf(claim));
     }
@@ -159,6 +160,34 @@ describe("a start after a kill, on a database with a damaged page,", () => {
       expect((await store.operations.damage())!.lost).toEqual([]);
       await store.close();
       requireSound(site.file);
+    },
+  );
+
+  it.each(["late_attempt", "attempt", "event"])(
+    "finds late attempts by their time after a damaged page of %s, as far as there are such attempts",
+    async (tree) => {
+      const late = (file: string) => {
+        const db = new Database(file, { readonly: true });
+        const rows = db
+          .prepare(
+            "SELECT l.* FROM late_attempt l JOIN attempt a USING (event, endpoint, number) JOIN event e ON e.key = l.event",
+          )
+          .all();
+        const all = db.prepare<[], number>("SELECT count(*) FROM late_attempt").pluck().get();
+        db.close();
+        return { rows, all };
+      };
+      const site = copyOf(whole);
+      overwrite(site.file, leaves(site, tree)[0]!.page);
+      kill(site);
+      const { store } = await opened(site);
+      expect(await store.operations.damage()).toMatchObject({ lost: tree === "late_attempt" ? [] : [{ table: tree }] });
+      await store.close();
+      requireSound(site.file);
+      const { rows, all } = late(site.file);
+      expect(rows).toHaveLength(all!);
+      if (tree === "late_attempt") expect(rows).toEqual(late(whole.file).rows);
+      else expect(rows.length).toBeGreaterThan(10);
     },
   );
 

@@ -16,6 +16,7 @@ import {
   triggerOf,
   attemptId,
   deliveryId,
+  firstKeyAt,
   instantOf,
   type Interned,
 } from "../numbers/codes.ts";
@@ -196,6 +197,7 @@ export type LateRow = AttemptRow & { readonly random: string; readonly at: numbe
  * would cost every success an entry, on a page of its own where endpoints are many.
  */
 export class LateAttempts {
+  readonly #db: Database;
   readonly #note: Statement<unknown[]>;
   readonly #has: Statement<unknown[], number>;
   readonly #ofEvent: Statement<[number], Placed>;
@@ -203,6 +205,7 @@ export class LateAttempts {
   readonly #page: Readonly<Record<Order, Statement<unknown[], LateRow>>>;
 
   constructor(db: Database) {
+    this.#db = db;
     const at = "endpoint = ? AND failed = ? AND started_at = ? AND event = ? AND number = ?";
     this.#note = db.prepare(
       "INSERT OR IGNORE INTO late_attempt (endpoint, failed, started_at, event, number) VALUES (?, ?, ?, ?, ?)",
@@ -225,6 +228,18 @@ export class LateAttempts {
   /** For each attempt that is recorded, inside its transaction. */
   noteIfLate(row: Placed): void {
     if (!isPrompt(row)) this.#note.run(...keyOf(row));
+  }
+
+  /** All that there are, whatever was noted of them. Not inside a transaction. */
+  noteAll(): void {
+    this.#db.exec(
+      `BEGIN;
+       DELETE FROM late_attempt;
+       INSERT INTO late_attempt (endpoint, failed, started_at, event, number)
+         SELECT endpoint, outcome <> 0, started_at, event, number FROM attempt
+         WHERE started_at - event / ${firstKeyAt(1)} NOT BETWEEN 0 AND ${PROMPT_MS - 1};
+       COMMIT`,
+    );
   }
 
   /** Whether it is found by time. An older version noted none. */

@@ -2,6 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import { StoreRefused } from "../../files/refused.ts";
 import type { LostRows } from "../../store.ts";
+import { LateAttempts } from "../attempts/attempts.ts";
 import { isDamage } from "../engine/condition.ts";
 import { instantOf, CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../numbers/codes.ts";
 import { applySteps } from "../engine/open-database.ts";
@@ -14,6 +15,7 @@ const MAY_LOSE = new Set([
   "delivery",
   "attempt",
   "late_response",
+  "late_attempt",
   "health",
   "started",
   "manual_attempt",
@@ -23,6 +25,8 @@ const MAY_LOSE = new Set([
 ]);
 /** What belongs to an event that could not be read is of no use, and would be counted as owed for ever. */
 const OF_EVENTS = ["delivery", "attempt", "late_response", "started", "manual_attempt"];
+/** Late attempts are noted anew where a row of these is lost. */
+const LATE_FROM = new Set(["event", "attempt", "late_attempt"]);
 const BATCH = 10_000;
 
 interface Table {
@@ -59,6 +63,7 @@ export function salvage({ from, to, file, migrations }: Salvaging): LostRows[] {
   if (losses.some(({ table }) => table === "event")) {
     for (const table of OF_EVENTS) to.exec(`DELETE FROM ${table} WHERE event NOT IN (SELECT key FROM event)`);
   }
+  if (losses.some(({ table }) => LATE_FROM.has(table))) new LateAttempts(to).noteAll();
   const found = to.pragma("quick_check(1)", { simple: true });
   const broken = to.pragma("foreign_key_check") as readonly { readonly table: string }[];
   if (found !== "ok" || broken.length > 0) throw hopeless(file, broken[0]?.table ?? "its pages");
@@ -146,6 +151,8 @@ function lostRows({ table, gaps }: Loss, from: Database, to: Database): number |
       .prepare<number[], number>(sql)
       .pluck()
       .get(...keys)!;
+  // They were noted anew.
+  if (table === "late_attempt") return 0;
   const index = { event: "event_tenant", delivery: "delivery_endpoint" }[table];
   try {
     if (index !== undefined) {
