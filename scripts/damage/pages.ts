@@ -1,6 +1,7 @@
 /** A store whose pages are overwritten one at a time, and what comes of a daemon that is started on each. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { overwrite, pagesOf, type PageOf } from "../../test/harness/pages.ts";
 import type { TestReceiver } from "../../test/harness/receiver.ts";
 
@@ -69,22 +70,18 @@ export async function tryPage(
   try {
     const url = await life.listening;
     if (url === null) return { end: "refused", violations: await refusalFaults(life) };
-    const violations: string[] = [];
     const key = readFileSync(join(site.dir, "admin.key"), "utf8").trim();
-    const status = await whenAllIsSent(url, key, site);
-    if (status === null) return { end: "untouched", violations: [`nothing more came in ${PATIENCE_MS} ms`] };
+    const status = await whenAllIsSent(url, key, site, life);
     const ids = receiver.requests.map(({ headers }) => headers["webhook-id"]!);
+    const violations: string[] = [];
     if (new Set(ids).size < ids.length) violations.push("an event was sent twice");
     if (ids.some((id) => delivered.includes(id))) violations.push("an event was sent again after a 2xx");
+    if (status === "ended") return { end: "refused", violations: [...violations, ...(await refusalFaults(life))] };
+    if (status === null) return { end: "untouched", violations: [`nothing more came in ${PATIENCE_MS} ms`] };
     if (ids.length < waiting.length - lostEvents(status)) violations.push("an event that can be read was not sent");
-    const damage = status.damaged_database;
+    const { damaged_database: damage } = status;
     if (damage === null && isLookedFor) violations.push("the damage was not seen");
-    if (damage !== null) {
-      const says = damage.pages.some((one) => one.name === tree && one.pages.join() === String(page));
-      if (!says) violations.push(`it says that ${JSON.stringify(damage.pages)} is damaged`);
-      const { headers } = await fetch(new URL("/readyz", url));
-      if (headers.get("x-webhookd-storage") !== "damaged") violations.push("/readyz does not say so");
-    }
+    if (damage !== null) violations.push(...(await saysFaults(damage, { tree, page }, url)));
     life.stop();
     const code = await life.exit;
     if (code !== 0) violations.push(`it stopped with ${String(code)}`);
@@ -119,31 +116,52 @@ async function refusalFaults(life: Life): Promise<string[]> {
   return violations;
 }
 
-/** The daemon's status then; null when it does not come to that. */
-async function whenAllIsSent(url: string, key: string, { receiver, waiting }: Site): Promise<Status | null> {
-  const until = performance.now() + PATIENCE_MS;
-  if ((await ask(url, key, "POST", "/v1/resume", until)) === null) return null;
-  for (;;) {
-    const status = (await ask(url, key, "GET", "/v1/status", until)) as Status | null;
+async function saysFaults(
+  { pages }: NonNullable<Status["damaged_database"]>,
+  { tree, page }: Pick<PageOf, "tree" | "page">,
+  url: string,
+): Promise<string[]> {
+  const violations: string[] = [];
+  const isSaid = pages.some((one) => one.name === tree && one.pages.join() === String(page));
+  if (!isSaid) violations.push(`it says that ${JSON.stringify(pages)} is damaged`);
+  const { headers } = await fetch(new URL("/readyz", url));
+  if (headers.get("x-webhookd-storage") !== "damaged") violations.push("/readyz does not say so");
+  return violations;
+}
+
+/** The daemon's status then; null when it does not come to that in time. */
+async function whenAllIsSent(
+  url: string,
+  key: string,
+  { receiver, waiting }: Site,
+  life: Life,
+): Promise<Status | "ended" | null> {
+  const ended = new AbortController();
+  void life.exit.then(() => ended.abort());
+  const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  await ask(url, key, "POST", "/v1/resume", signal);
+  while (!signal.aborted) {
+    const status = (await ask(url, key, "GET", "/v1/status", signal)) as Status | null;
     // One that has just started again has not looked yet at what is due.
     const isWaiting = status === null || receiver.requests.length < waiting.length - lostEvents(status);
-    if (status === null || (status.oldest_due_at === null && !isWaiting)) return status;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    if (status?.oldest_due_at === null && !isWaiting) return status;
+    await pause(5);
   }
+  return ended.signal.aborted ? "ended" : null;
 }
 
 function lostEvents({ damaged_database: damage }: Status): number {
   return damage?.lost.find(({ table }) => table === "event")?.rows ?? 0;
 }
 
-/** While it mends the database it answers nobody. Null when the time is over. */
-async function ask(url: string, key: string, method: string, path: string, until: number): Promise<unknown> {
-  while (performance.now() < until) {
+/** While it mends the database it answers nobody. Null when there is no point in asking any more. */
+async function ask(url: string, key: string, method: string, path: string, signal: AbortSignal): Promise<unknown> {
+  while (!signal.aborted) {
     const headers = { authorization: `Bearer ${key}` };
-    const response = await fetch(new URL(path, url), { method, headers }).catch(() => null);
-    if (response?.ok === true) return response.json();
+    const response = await fetch(new URL(path, url), { method, headers, signal }).catch(() => null);
+    if (response?.ok === true) return response.json().catch(() => null);
     await response?.body?.cancel();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
   }
   return null;
 }
