@@ -1,7 +1,9 @@
 /** Bundles webhookd into `dist/bundle`: all that it imports, and the addons beside it. */
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { deflateSync } from "node:zlib";
 import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
 import { THREADS } from "../src/thread.ts";
 import { copyAddons } from "./package/addons.ts";
@@ -15,14 +17,23 @@ export interface Bundle {
   readonly size: number;
   /** What esbuild says of the program's files. */
   readonly program: Metafile;
+  /** The same of the parts that are compiled. */
+  readonly parts: Metafile;
   /** The same of the threads. */
   readonly threads: readonly Metafile[];
   /** Where package-lock.json has the packages that the addons are of. */
   readonly addons: readonly string[];
 }
 
-/** `target` is the platform and processor as Node names them: `linux-x64`. What was in `directory` before is removed. */
-export async function bundle(target: string, directory = join(root, "dist/bundle")): Promise<Bundle> {
+/**
+ * `target` is the platform and processor as Node names them: `linux-x64`. What was in `directory` before is removed. For
+ * this machine it is compiled too, by `node`: the one that it will run on.
+ */
+export async function bundle(
+  target: string,
+  directory = join(root, "dist/bundle"),
+  node = process.execPath,
+): Promise<Bundle> {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
 
@@ -36,6 +47,7 @@ export async function bundle(target: string, directory = join(root, "dist/bundle
     "process.env.UNDICI_USE_MILO": '"0"',
   };
   const threads = await bundleThreads(define, directory);
+  const parts = await bundleParts({ ...define, __THREADS__: JSON.stringify(threads.files) }, directory);
   const { metafile: program } = await build({
     ...common,
     entryPoints: { webhookd: "cli/main.ts" },
@@ -44,18 +56,22 @@ export async function bundle(target: string, directory = join(root, "dist/bundle
     format: "esm",
     // Into pieces loaded when they are needed: in one file, `--version` would wait for all that the daemon imports.
     splitting: true,
-    define: { ...define, __THREADS__: JSON.stringify(threads.files) },
+    define,
+    plugins: [compiledParts, ...common.plugins],
     // CommonJS packages call require for Node's own modules.
     banner: {
       js: 'import { createRequire as $createRequire } from "node:module"; const require = $createRequire(import.meta.url);',
     },
   });
   requireSelfContained(program);
-  const pkg = { assets: ["*.deflate", "*.mjs", "*.cjs"] };
+  const pkg = { assets: ["*.deflate", "*.code", "*.mjs", "*.cjs"] };
   const description = { name: "webhookd", version, license, type: "module", bin: "webhookd.mjs", pkg };
   writeFileSync(join(directory, "package.json"), JSON.stringify(description));
+  if (target === `${process.platform}-${process.arch}`) {
+    execFileSync(node, [join(root, "scripts/package/code.ts"), directory], { stdio: ["ignore", "ignore", "inherit"] });
+  }
   const size = sizeOf(directory);
-  return { directory, version: version!, size, program, threads: threads.metafiles, addons: addons.packages };
+  return { directory, version: version!, size, program, parts, threads: threads.metafiles, addons: addons.packages };
 }
 
 interface Threads {
@@ -75,6 +91,63 @@ async function bundleThreads(define: Record<string, string>, directory: string):
     threads.metafiles.push(metafile);
   }
   return threads;
+}
+
+/** The daemon and what else works on a store: what a command loads when it needs it, and then all at once. */
+const PARTS = [
+  "src/daemon.ts",
+  "src/log.ts",
+  "src/offline.ts",
+  "src/api/server/certificate.ts",
+  "src/delivery/http/egress-guard.ts",
+] as const;
+
+/** As one function in CommonJS's form: V8 keeps compiled code for a script, but for no ES module. */
+async function bundleParts(define: Record<string, string>, directory: string): Promise<Metafile> {
+  const parts = PARTS.map((path) => `${JSON.stringify(path)}: () => require("./${path}")`);
+  const { metafile, outputFiles } = await build({
+    ...common,
+    stdin: { contents: `module.exports = { ${parts.join(", ")} };`, resolveDir: root },
+    outfile: join(directory, "parts.cjs"),
+    write: false,
+    format: "cjs",
+    define: { ...define, "import.meta.dirname": "__dirname", "import.meta.url": "$url" },
+    banner: {
+      js: '(function (exports, require, module, __filename, __dirname) { const $url = require("node:url").pathToFileURL(__filename).href;',
+    },
+    footer: { js: "})" },
+  });
+  requireSelfContained(metafile);
+  // esbuild escapes what is not ASCII everywhere but in regular expressions.
+  const source = outputFiles[0]!.text.replaceAll(/[^\x00-\x7f]/g, (unit) => `\\u${hex(unit)}`);
+  writeFileSync(join(directory, "parts.cjs.deflate"), deflateSync(source, { level: 9 }));
+  return metafile;
+}
+
+function hex(unit: string): string {
+  return unit.charCodeAt(0).toString(16).padStart(4, "0");
+}
+
+/** What the program imports of the parts comes out of them. */
+const compiledParts: Plugin = {
+  name: "compiled-parts",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\.?\/.*\.ts$/ }, ({ path, resolveDir, kind }) => {
+      const file = relative(root, join(resolveDir, path)).replaceAll("\\", "/");
+      const isPart = kind === "dynamic-import" && PARTS.some((part) => part === file);
+      return isPart ? { path: file, namespace: "compiled" } : null;
+    });
+    onLoad({ filter: /.*/, namespace: "compiled" }, async ({ path }) => ({
+      contents: `import { part } from "./src/compiled.ts";
+        export const { ${(await exportsOf(path)).join(", ")} } = part(${JSON.stringify(path)});`,
+      resolveDir: root,
+    }));
+  },
+};
+
+async function exportsOf(path: string): Promise<string[]> {
+  const { metafile } = await build({ absWorkingDir: root, entryPoints: [path], write: false, metafile: true });
+  return Object.values(metafile.outputs)[0]!.exports;
 }
 
 function sizeOf(directory: string): number {

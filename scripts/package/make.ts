@@ -25,7 +25,7 @@ export async function makeExecutable(
   const runner = builder(node.version, Object.values(nodes));
   const directory = mkdtempSync(join(tmpdir(), "webhookd-package-"));
   try {
-    const bundled = await bundle(`${target.platform}-${target.arch}`, directory);
+    const bundled = await bundle(`${target.platform}-${target.arch}`, directory, runner);
     mkdirSync(dirname(file), { recursive: true });
     const words = [join(import.meta.dirname, "pack.ts"), directory, node.file, target.name, file];
     execFileSync(runner, words, { stdio: ["ignore", "ignore", "inherit"] });

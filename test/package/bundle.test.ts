@@ -8,6 +8,7 @@ import { json } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundle, type Bundle } from "../../scripts/build.ts";
+import { loadCompiled } from "../../src/compiled.ts";
 import { it as machineIt } from "../harness/process.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 import { caFile } from "../harness/tls.ts";
@@ -97,6 +98,12 @@ describe("the bundle", () => {
     expect((await run).stdout).toBe(`webhookd ${made.version}\n`);
   });
 
+  it("was compiled, and V8 takes the code for the source that it came from", () => {
+    const { script, parts } = loadCompiled(made.directory);
+    expect(script.cachedDataRejected).toBe(false);
+    expect(Object.keys(parts)).toContain("src/daemon.ts");
+  });
+
   it("leaves room for Node in an executable of 115 MB", () => {
     // The stripped Node is 108.6 MB, and the packer adds 0.7.
     expect(made.size).toBeLessThan(5.7e6);
@@ -122,9 +129,11 @@ describe("the bundle", () => {
       if (command === drawing) continue;
       expect(matches(sourcesOf(command, true, new Set([drawing])), SCREEN), entryPoint).toEqual([]);
     }
-    expect(matches(sourcesOf(outputOf(/^cli\/.*serve\.ts$/), true), /node_modules\/(h3|better-sqlite3)\//)).not.toEqual(
-      [],
-    );
+    // The daemon is in a script of its own.
+    const parts = new Set(Object.keys(made.parts.inputs));
+    expect(matches(parts, SCREEN)).toEqual([]);
+    expect(matches(parts, /node_modules\/(h3|better-sqlite3)\//)).not.toEqual([]);
+    expect(matches(sourcesOf(outputOf(/^cli\/.*serve\.ts$/), true), /src\/compiled\.ts$/)).not.toEqual([]);
   });
 
   it("gives the threads no screen either", () => {
