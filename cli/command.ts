@@ -137,7 +137,7 @@ export const FILTER = {
   since: {
     type: "string",
     valueHint: "WHEN",
-    description: "Only events received since then: 2h, or 2026-11-20T09:00Z",
+    description: "Only events received since this time: 2h, or 2026-11-20T09:00Z",
   },
-  until: { type: "string", valueHint: "WHEN", description: "Only events received before then" },
+  until: { type: "string", valueHint: "WHEN", description: "Only events received before this time" },
 } as const;

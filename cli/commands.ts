@@ -110,11 +110,11 @@ export const COMMANDS = {
     async () => (await import("./failures/failures.ts")).failures,
   ),
   stats: listed(
-    "Show how much was sent and how it went, over minutes to days",
+    "Show how much was sent, and how it went, over the last minutes to days",
     async () => (await import("./stats/stats.ts")).stats,
   ),
   replay: listed(
-    "Replay failed events: one right away, or many by a plan that you confirm",
+    "Replay failed events: one right away, or many after you confirm the plan",
     async () => (await import("./replay/replay.ts")).replay,
   ),
   "jobs list": listed(
@@ -156,7 +156,7 @@ export const COMMANDS = {
   "keys revoke": listed("Revoke an API key at once", async () => (await import("./keys/revoke.ts")).keysRevoke),
   "tenants list": listed("List tenants", async () => (await import("./tenants/list.ts")).tenantsList),
   "audit list": listed(
-    "List who did what: every change and every look at a secret, refused ones included",
+    "List who did what: every change and every look at a secret, including refused ones",
     async () => (await import("./audit/list.ts")).auditList,
   ),
   "config init": listed(

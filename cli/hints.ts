@@ -3,7 +3,7 @@ import type { ErrorCode, FieldCode } from "../src/domain/errors.ts";
 /** What to type after the daemon refused, by the code of its answer. */
 export const HINTS: { readonly [C in ErrorCode]?: string } = {
   event_not_failed:
-    "To send what was delivered again: webhookd replay evt_… --force. To try what is pending now: webhookd deliveries attempt dlv_…",
+    "To replay delivered ones too: webhookd replay evt_… --force. To try what is pending now: webhookd deliveries attempt dlv_…",
   delivery_settled: "To send its event again anyway: webhookd replay evt_… --force",
   endpoint_disabled: "Enable it first: webhookd endpoints enable ep_…",
   endpoint_damaged: "To see what cannot be read and how to fix it: webhookd doctor",

@@ -76,7 +76,7 @@ interface Both {
 }
 
 function one({ url, socket, where, both }: Both): Named | null {
-  if (url && socket) throw usage(`${both} name two daemons`, "Give one of them.");
+  if (url && socket) throw usage(`${both} name two daemons`, "Use only one of them.");
   if (socket) return { socket };
   return url ? { url, where } : null;
 }

@@ -106,7 +106,8 @@ export function extractAddon(addon: Addon, directories: readonly string[], load:
 export class AddonRefused extends Error {
   override readonly name = "AddonRefused";
   readonly exitCode = 74;
-  readonly hint = "set XDG_CACHE_HOME to a directory of this user's own, on a file system that is not mounted noexec";
+  readonly hint =
+    "set XDG_CACHE_HOME to a directory that belongs to this user, on a file system that is not mounted noexec";
 }
 
 function claimDirectory(directory: string): void {

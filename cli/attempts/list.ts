@@ -42,8 +42,8 @@ export const attemptsList = command({
       ...FILTER["status-code"],
       description: "For an endpoint: only attempts answered with this status: 503, or 5xx",
     },
-    since: { ...FILTER.since, description: "For an endpoint: only events received since then, such as 2h" },
-    until: { ...FILTER.until, description: "For an endpoint: only events received before then" },
+    since: { ...FILTER.since, description: "For an endpoint: only events received since this time, such as 2h" },
+    until: { ...FILTER.until, description: "For an endpoint: only events received before this time" },
     ...LIST,
   },
   examples: [

@@ -17,7 +17,8 @@ const ARGS = {
   systemd: { type: "boolean", description: "Write the unit webhookd.service instead" },
   "systemd-socket": {
     type: "boolean",
-    description: "Write the unit webhookd.socket instead: systemd listens, so a restart refuses no connection",
+    description:
+      "Write the unit webhookd.socket instead: systemd listens, so no connection is refused during a restart",
   },
   json: JSON_FLAG,
 } as const;

@@ -14,7 +14,7 @@ export function takeInheritedSocket(env: Record<string, string | undefined>, pid
   if (count === "1") return FIRST_FD;
   throw new Failure(
     "usage",
-    `LISTEN_FDS is ${count}, but webhookd takes one socket`,
+    `LISTEN_FDS is ${count}, but webhookd accepts only one socket`,
     "Keep one ListenStream in webhookd.socket; the daemon opens its unix socket itself.",
   );
 }

@@ -24,11 +24,15 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
   if (paused !== null) {
     yield warn("attempts", `paused since ${paused.at} by ${paused.by}: ${paused.reason}`, "webhookd resume");
   } else if (troubles.length === 0 && oldest !== null && now - Date.parse(oldest) > LATE_MS) {
-    yield warn("attempts", `a delivery has been overdue since ${oldest}`, "look at webhookd failures and the log");
+    yield warn("attempts", `a delivery has been overdue since ${oldest}`, "run webhookd failures, and look at the log");
   }
   yield* damagedFindings(status);
   if (typeof status.database.wal_trouble === "string") {
-    yield fail("database", status.database.wal_trouble, "check the disk (dmesg) and what reads the database (fuser)");
+    yield fail(
+      "database",
+      status.database.wal_trouble,
+      "check the disk (dmesg), and which process is reading the database (fuser)",
+    );
   }
   if (status.damaged_database !== null) {
     const { at, file } = status.damaged_database;
@@ -37,7 +41,7 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
   }
   if (status.careful) yield warn("attempts", "careful mode, after two deaths in quick succession", "look at the log");
   if (typeof status.socket_uid_trouble === "string") {
-    const what = `it cannot tell who calls over the unix socket: ${status.socket_uid_trouble}`;
+    const what = `it cannot tell who is calling over the unix socket: ${status.socket_uid_trouble}`;
     yield warn("audit log", what, "give each person a key to use over TCP");
   }
   if (backup.failure !== null) {

@@ -23,7 +23,7 @@ import { repairSecret } from "./repair-secret.ts";
 const ARGS = {
   offline: { type: "boolean", description: "Check only what needs neither the daemon nor the network" },
   "data-dir": { type: "string", valueHint: "DIR", description: "With --offline: the data directory to check" },
-  endpoint: { type: "string", valueHint: "ep_…", description: "Of all endpoints, check only this one" },
+  endpoint: { type: "string", valueHint: "ep_…", description: "Check only this endpoint, instead of all of them" },
   "repair-secret": {
     type: "string",
     valueHint: "ep_…",

@@ -78,5 +78,5 @@ function todoOf(error: string, id: string): string {
   if (error === "dns_failure") return "check the name with dig, and this host's DNS";
   if (error === "tls_error")
     return "tell the people who run it, or name their certificate authority with [egress] ca_file";
-  return `look at webhookd endpoints show ${id}, and ask the people who run it`;
+  return `run webhookd endpoints show ${id}, and ask the people who run it`;
 }

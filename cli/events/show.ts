@@ -100,6 +100,6 @@ function show(answer: string, attempts: readonly Attempt[], io: Io): void {
     say(io, "data");
     const text = data.toString();
     for (const line of printable(text, { keepNewlines: true, max: MAX_DATA_CHARS }).split("\n")) say(io, `  ${line}`);
-    if (text.length > MAX_DATA_CHARS) say(io, `  for all of it: webhookd events show ${event.id} --raw`);
+    if (text.length > MAX_DATA_CHARS) say(io, `  for the whole body: webhookd events show ${event.id} --raw`);
   }
 }

@@ -15,7 +15,7 @@ import { ago, grouped, hostsOf, span } from "../output/words.ts";
 
 export const failures = command({
   args: {
-    since: { ...FILTER.since, description: "Only events received since then [7d]" },
+    since: { ...FILTER.since, description: "Only events received since this time [7d]" },
     endpoint: FILTER.endpoint,
     tenant: TENANT,
     limit: { type: "string", default: "20", valueHint: "N", description: "Show at most N groups" },

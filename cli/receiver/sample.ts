@@ -29,7 +29,7 @@ async function sampleOf(type: string, connected: () => Client): Promise<unknown>
   if (configured !== undefined) return configured.sample;
   const names = types.map(({ name }) => name);
   const near = nearest(type, names);
-  const hint = near === null ? `There are ${names.join(", ")}.` : `Did you mean ${near}?`;
+  const hint = near === null ? `The event types are ${names.join(", ")}.` : `Did you mean ${near}?`;
   throw usage(`there is no event type "${type}"`, hint);
 }
 

@@ -46,7 +46,7 @@ export async function replayMany(args: ManyArgs, set: ReplaySet, io: Io): Promis
   if (args.wait) return followJob(client, job, { timeoutMs, json: args.json }, io);
   if (args.json) sayJson(io, { kind: "result", ...job });
   else {
-    note(io, `It runs without this command. ${howToSteer(job.id)}`);
+    note(io, `The job continues without this command. ${howToSteer(job.id)}`);
     say(io, job.id);
   }
   return EXIT.ok;
@@ -72,7 +72,7 @@ async function show(client: Client, { plan, set, ratePerSecond }: Planned, args:
 /** Throws unless the number is typed. */
 async function agree(matched: number, io: Io): Promise<void> {
   if (!io.stdin.isTTY || !io.stderr.isTTY) {
-    const hint = `Check the plan and add --yes, best with --expect ${matched}.`;
+    const hint = `Check the plan and add --yes, preferably with --expect ${matched}.`;
     const what = count(matched, "delivery needs", "deliveries need");
     throw usage(`${what} a confirmation, and there is no terminal to ask on`, hint);
   }
@@ -83,7 +83,7 @@ function planChanged(matched: number, expected: number): Failure {
   const hint = "Nothing was done; look at the plan with --dry-run.";
   return new Failure(
     "conflict",
-    `the plan holds ${count(matched, "delivery", "deliveries")}, not ${expected}`,
+    `the plan contains ${count(matched, "delivery", "deliveries")}, not ${expected}`,
     hint,
     "plan_changed",
   );

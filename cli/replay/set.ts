@@ -34,7 +34,7 @@ export async function readSet(args: SetArgs, io: Io): Promise<ReplaySet> {
     );
   }
   if (status !== undefined && status !== "failed" && status !== "delivered") {
-    throw usage(`--status ${status} cannot be replayed`, "Use failed, or delivered to send those again.");
+    throw usage(`--status ${status} cannot be replayed`, "Use failed, or delivered to replay delivered ones.");
   }
   const events = typed.length === 0 ? undefined : await readIds(typed, io);
   const filter = {
@@ -58,8 +58,8 @@ async function readIds(typed: readonly string[], io: Io): Promise<string[]> {
   if (ids.size <= MAX_IDS) return [...ids];
   // Several jobs would each keep the pace and try a canary of their own, and no plan would be over all of them.
   throw usage(
-    `one job takes ${MAX_IDS} ids, and there are ${ids.size}`,
-    "Use a filter that fits them, such as `webhookd replay --type budget.exceeded --since 2h`, or split them with `split -l 1000`.",
+    `one job takes at most ${MAX_IDS} ids, and there are ${ids.size}`,
+    "Use a filter that matches them, such as `webhookd replay --type budget.exceeded --since 2h`, or split them with `split -l 1000`.",
   );
 }
 

@@ -21,7 +21,7 @@ export const stats = command({
     if (args.json) sayJson(io, statistics);
     else {
       const { since, step_seconds: step, series } = statistics;
-      say(io, `Since ${since}; each mark of a series is ${span(step)}.`);
+      say(io, `Since ${since}; each mark in a series stands for ${span(step)}.`);
       const marks = (of: "published" | "succeeded" | "failed") =>
         sparkline(
           glyphsOf(io),

@@ -26,7 +26,7 @@ const { until: _, ...FILTERS } = FILTER;
 const ARGS = {
   ...FILTERS,
   tenant: TENANT,
-  since: { ...FILTER.since, description: "Start with deliveries received since then" },
+  since: { ...FILTER.since, description: "Start with deliveries received since this time" },
   lines: {
     type: "string",
     alias: "n",

@@ -36,7 +36,7 @@ export const secretsReissue = command({
 
 function factsOf(endpoints: readonly Affected[]): string[] {
   return [
-    `${count(endpoints.length, "endpoint gets", "endpoints get")} a new signing secret, which the people who run its receiver must be given.`,
+    `${count(endpoints.length, "endpoint gets", "endpoints get")} a new signing secret. Each secret must be given to the people who run the receiver.`,
     "Sending will be paused. Values of custom headers are lost: deliveries to those endpoints wait until you set them again.",
     "If you have any copy of secret.key, or a backup that includes it, stop here and run webhookd restore --key-only",
   ];
@@ -60,7 +60,7 @@ function tell(io: Io, keyFile: string, endpoints: readonly Affected[]): void {
     );
   }
   say(io, "  webhookd resume                           once the receivers have their secrets");
-  note(io, "A publish repeated with an earlier Idempotency-Key counts as new.");
+  note(io, "A publish request repeated with an earlier Idempotency-Key counts as new.");
 }
 
 function table(endpoints: readonly Affected[], io: Io): void {

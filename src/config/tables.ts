@@ -67,7 +67,8 @@ function faultsOf(table: Table, before: readonly EventType[]): Fault[] {
   }
   for (const [key, value] of Object.entries({ sample, schema })) {
     if (!isTable(value)) faults.push({ key, what: `${key} must be a table, such as { id = 1 }` });
-    else if (!isJson(value)) faults.push({ key, what: `${key} holds a number that JSON does not have (inf or nan)` });
+    else if (!isJson(value))
+      faults.push({ key, what: `${key} contains a number that JSON does not have (inf or nan)` });
   }
   return faults;
 }

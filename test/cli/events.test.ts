@@ -52,7 +52,7 @@ describe("webhookd events show", () => {
     const large = ANSWER.replace(DATA, () => JSON.stringify({ s: "x".repeat(10_000) }));
     const { out } = await events(["show", id], { answers: { getEvent: large } });
     expect(out.length).toBeLessThan(5000);
-    expect(out).toMatch(/x…\n {2}for all of it: webhookd events show evt_\S+ --raw\n$/);
+    expect(out).toMatch(/x…\n {2}for the whole body: webhookd events show evt_\S+ --raw\n$/);
   });
 
   it("says of each delivery what was tried, what is to come and what to type", async () => {

@@ -16,6 +16,6 @@ describe("the socket of a service manager", () => {
   });
 
   it("is one and not several", () => {
-    expect(() => takeInheritedSocket({ LISTEN_FDS: "2", LISTEN_PID: "42" }, 42)).toThrow("takes one socket");
+    expect(() => takeInheritedSocket({ LISTEN_FDS: "2", LISTEN_PID: "42" }, 42)).toThrow("accepts only one socket");
   });
 });

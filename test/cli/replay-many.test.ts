@@ -60,7 +60,7 @@ describe("webhookd replay of many", () => {
   it("needs --yes for more than one where nobody can be asked", async () => {
     const { code, io, drafts } = await replay({}, "--all-failed");
     expect([code, drafts.length]).toEqual([EXIT.usage, 1]);
-    expect(io.err).toContain("add --yes, best with --expect 441");
+    expect(io.err).toContain("add --yes, preferably with --expect 441");
     expect((await replay({}, "--all-failed", "--yes")).code).toBe(EXIT.ok);
     expect((await replay({ plan: { matched: 1 } }, "--all-failed")).code).toBe(EXIT.ok);
   });
@@ -86,7 +86,9 @@ describe("webhookd replay of many", () => {
     expect(drafts[1]).toMatchObject({ filter: { events: ids }, rate_per_second: 0.5, canary: true });
     const tooMany = await replay(piped, EVENT, "-", "--yes");
     expect([tooMany.code, tooMany.drafts.length]).toEqual([EXIT.usage, 0]);
-    expect(tooMany.io.err).toContain("one job takes 1000 ids, and there are 1001\n  Use a filter that fits them");
+    expect(tooMany.io.err).toContain(
+      "one job takes at most 1000 ids, and there are 1001\n  Use a filter that matches them",
+    );
   });
 
   it.each([

@@ -210,7 +210,7 @@ describe("mistakes", () => {
     [
       "a sample that JSON cannot hold",
       '[[event_types]]\nname = "a"\n[event_types.sample]\nn = { x = [inf] }',
-      "webhookd.toml:3: [[event_types]] sample holds a number that JSON does not have",
+      "webhookd.toml:3: [[event_types]] sample contains a number that JSON does not have",
     ],
     ["a single event type", '[event_types]\nname = "a"', "webhookd.toml:1: event_types must be a list of sections."],
     ["a misspelt list", '[[event_type]]\nname = "a"', "Did you mean [[event_types]]?"],

@@ -36,9 +36,7 @@ it("a type is added by configuration, delivered, and cannot be removed while an 
   await first.stop();
 
   expect(await refusal(dir, [])).toMatch(
-    new RegExp(
-      `order\\.shipped is not configured any more, and an endpoint chose it: ${id}\\.[^]*Put it back and start`,
-    ),
+    new RegExp(`order\\.shipped is no longer configured, but an endpoint chose it: ${id}\\.[^]*Put it back and start`),
   );
   const second = await TestDaemon.start({ dir, eventTypes: [SHIPPED] });
   expect((await second.request("DELETE", `/v1/webhooks/${id}`)).status).toBe(204);

@@ -52,9 +52,9 @@ describe("the failure under the cursor", () => {
     expect(job({ endpoint: anAttempt.endpoint, error: "timeout,http_status" })).toMatch(handled);
     expect(job({}, "paused")).toContain("is paused: 120 of 441 done");
     for (const other of [{ status_code: "404" }, { error: "timeout" }, { endpoint: "ep_other" }]) {
-      expect(job(other)).toMatch(/Being handled +no job works on it/);
+      expect(job(other)).toMatch(/Being handled +no job is working on it/);
     }
-    expect(job({}, "done")).toContain("no job works on it");
+    expect(job({}, "done")).toContain("no job is working on it");
   });
 });
 
@@ -126,7 +126,7 @@ describe("a replay of many", () => {
     const call = unanswered(dashboard, "enter");
     dashboard.daemon.holds.plan = { matched: 443 };
     dashboard.say({ kind: "failed", call, problem: refusal("plan_changed") } as never);
-    expect(shown(dashboard)).toContain("It is no longer 441, so nothing was done");
+    expect(shown(dashboard)).toContain("The count is no longer 441, so nothing was done");
     expect(shown(dashboard)).toContain("Replay 443 failed deliveries");
     expect(dashboard.state.acts).toEqual([]);
     dashboard.type("443").press("enter");

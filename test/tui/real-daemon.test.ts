@@ -133,7 +133,7 @@ it("does nothing by a number that is not true any more, and shows the new plan",
   await site!.daemon.request("POST", `/v1/webhooks/events/${body.data[0].id}/retry`, {});
   await site!.daemon.daemon.idle();
   site!.type("3", "0", "enter");
-  await site!.shows("It is no longer 30, so nothing was done");
+  await site!.shows("The count is no longer 30, so nothing was done");
   await site!.shows("Replay 29 failed deliveries");
   expect(receiver.requests).toHaveLength(1);
   site!.type("2", "9", "enter");

@@ -38,7 +38,7 @@ export const COPIES: readonly Binding[] = [
     keys: ["w"],
     show: "w",
     label: "report",
-    help: "write a report of this group (Markdown) for the people who run the receiver",
+    help: "write a report about this group (Markdown) for the people who run the receiver",
     on: ["failures"],
     footer: 55,
     off: (state) => {

@@ -24,7 +24,7 @@ export const REPLAYS: readonly Binding[] = [
     keys: ["R"],
     show: "R",
     label: "many",
-    help: "replay what is marked, or everything listed that failed; shows the plan first",
+    help: "replay the marked rows, or everything listed that failed; shows the plan first",
     on: ["events", "deliveries", "endpoint", "failures"],
     footer: 41,
     acts: true,

@@ -57,7 +57,7 @@ function sizeOf({ width, align }: { readonly width?: number; readonly align?: "l
 
 function emptyText<T>(list: List<T>, empty: readonly string[]): readonly string[] {
   if (list.problem !== null)
-    return ["", `This list cannot be read: ${list.problem}`, "It will be tried again; ^r does so now."];
+    return ["", `This list cannot be read: ${list.problem}`, "It will be tried again; press ^r to try now."];
   if (list.next === undefined) return ["", "loading..."];
   if (list.next !== null) return ["", "Nothing so far, still looking…"];
   if (list.filter !== "") return ["", `Nothing matches "${list.filter}". Esc clears the filter.`];

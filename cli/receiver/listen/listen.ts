@@ -127,7 +127,7 @@ function announce(url: string, registration: Registration | null, args: Args, io
   );
   if (origin === "left") say(io, `${endpoint} was left by an earlier run and is reused.`);
   if (origin === "foreign")
-    say(io, `${endpoint} was not registered by webhookd listen: it is used as it is, and stays.`);
+    say(io, `${endpoint} was not registered by webhookd listen: it is used as it is, and will not be removed.`);
   if (!enabled) say(io, `It is disabled, so it gets nothing. To enable it: webhookd endpoints enable ${endpoint}`);
 }
 

@@ -47,7 +47,7 @@ export function readSecrets(file: string): string[] {
 
 export async function readBody(file: string | undefined, { stdin }: Io): Promise<Buffer> {
   if (file !== undefined && file !== "-") return readFile(file, "BODY", MAX_BODY_BYTES);
-  if (stdin.isTTY) throw usage("there is no body", "Name a file that holds it, or pipe it in.");
+  if (stdin.isTTY) throw usage("there is no body", "Name a file that contains it, or pipe it in.");
   return stdin.read();
 }
 

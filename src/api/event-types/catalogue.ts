@@ -69,9 +69,9 @@ function stillChosen({ type, endpoints, some }: TypeInUse): Mistake {
   const who = endpoints === 1 ? "an endpoint" : `${endpoints} endpoints`;
   return {
     where: WHERE,
-    what: `${type} is not configured any more, and ${who} chose it: ${names}.`,
+    what: `${type} is no longer configured, but ${who} chose it: ${names}.`,
     why: "Its events would be refused, and those endpoints would never hear of it.",
-    todo: "Put it back and start; to remove it, first take it out of those endpoints' events, or delete them.",
+    todo: "Put it back and start again; to remove it, first remove it from those endpoints, or delete them.",
   };
 }
 
@@ -96,7 +96,8 @@ export const listEventTypes: Operation = {
   id: "listEventTypes",
   tag: "Events",
   summary: "List the event types",
-  description: "The catalogue, all in one page: six are built in, `[[event_types]]` in the configuration adds more.",
+  description:
+    "The whole catalogue in one page: six types are built in, and `[[event_types]]` in the configuration adds more.",
   replies: { 200: { description: "All event types.", schema: EventTypePage, example: aPageOf(anEventType) } },
 };
 

@@ -176,7 +176,7 @@ function planChanged(matched: number, expected: number): WebhookdError {
 }
 
 function ended(status: string): WebhookdError {
-  return new WebhookdError("job_ended", `it is ${status}, so it cannot be changed any more; make a new job`);
+  return new WebhookdError("job_ended", `it is ${status}, so it can no longer be changed; create a new job`);
 }
 
 function canaryFailed({ pausedReason }: Job): WebhookdError {

@@ -161,7 +161,7 @@ const DETAILS: Record<ErrorCode, string> = {
   already_created: "this idempotency key already created an API key, which was shown only once; revoke that API key",
   canary_failed:
     'the canary to ep_06fbqxvx8r4m8q2v6ng0c3kz7t failed: the receiver answered 503; say how the job should continue: {"canary": true} tries one more, {"send_all": true} sends all that is left',
-  job_ended: "it is done, so it cannot be changed any more; make a new job",
+  job_ended: "it is done, so it can no longer be changed; create a new job",
   backup_running: "a backup is being made; wait until it is done",
   key_not_changeable:
     "/run/credentials/webhookd.service/secret.key is outside the data directory: change it where it comes from, while the daemon is stopped",

@@ -33,7 +33,7 @@ export const Failures = titled(
   v.object({
     since: described(
       Instant,
-      "Only events received from then on were counted. It is later than you asked for if more deliveries have failed than can be counted.",
+      "Only events received since this instant were counted. It is later than you asked for if more deliveries have failed than can be counted.",
     ),
     series_since: described(Instant, "When the first step of each series begins."),
     step_seconds: described(Count, "How long each step of a series is."),

@@ -21,9 +21,7 @@ export const streamChanges: Operation = {
   summary: "Follow what happens to deliveries, as server-sent events",
   description:
     "`ready` comes first. `attempt` is an attempt that was recorded, with the `status` that it gave its delivery; " +
-    "`delivery` one that became pending (published or replayed, even if its endpoint is disabled) or was cancelled; " +
-    "`endpoint` one that was changed or deleted. They come four times a second; beyond 100, the rest comes as " +
-    "`counts`. After a disconnect, send `Last-Event-ID`: then you get what you missed, or `reload` if that is no longer kept and you must read the lists again. Test events are left out. A client that does not read is cut off; the " +
+    "`delivery` is one that became pending (published or replayed, even if its endpoint is disabled) or was cancelled; `endpoint` is one that was changed or deleted. Messages are sent four times a second; beyond 100, the rest is sent as `counts`. After a disconnect, send `Last-Event-ID`: then you get what you missed, or `reload` if that is no longer kept and you must read the lists again. Test events are left out. A client that does not read is cut off; the " +
     "stream ends when the daemon stops or its key is revoked.",
   headers: { "Last-Event-ID": "The last id that this client was given." },
   replies: {

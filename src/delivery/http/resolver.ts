@@ -51,7 +51,7 @@ async function systemResolve(hostname: string): Promise<readonly string[]> {
  */
 const BY_CODE: readonly (readonly [code: string, error: AttemptError, sentence: string, evidence: Evidence])[] = [
   ["ENOTFOUND", "dns_failure", "the host name does not exist", "answer"],
-  ["ETIMEOUT", "timeout", "the DNS did not answer in time", "no_look_up"],
+  ["ETIMEOUT", "timeout", "DNS did not answer in time", "no_look_up"],
   // c-ares says so when not one of this host's own resolvers could be asked.
   ["ECONNREFUSED", "interrupted", "no DNS resolver could be reached", "cut_off"],
 ];
@@ -64,7 +64,7 @@ export function dnsFault(codes: readonly string[]): Fault {
   if (ours !== undefined) return ours;
   const code = codes.find((each) => each !== "ENODATA" && each !== "");
   if (code === undefined) return new Fault("dns_failure", "the host name has no address");
-  return new Fault("dns_failure", `the DNS look-up failed (${code})`, "no_look_up");
+  return new Fault("dns_failure", `the DNS lookup failed (${code})`, "no_look_up");
 }
 
 /** Why this host's resolvers are of no use to anyone, in a sentence; null when they are, as far as one can see. */

@@ -44,7 +44,7 @@ export function adviceOn(trouble: Trouble, subject: Subject): Advice {
 
 function outlookOf(kind: Row["kind"], lastsMs: number): string {
   if (kind === "standing") return "Waiting does not help.";
-  if (lastsMs < HOUR_MS) return "It may pass: retries go on.";
+  if (lastsMs < HOUR_MS) return "It may pass: retries continue.";
   return lastsMs < DAY_MS ? "It has lasted for hours: tell them." : "It has lasted for more than a day: tell them.";
 }
 

@@ -8,12 +8,12 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       kind: "standing",
       blame: "the receiver",
       meaning:
-        "The receiver refuses the request: most often the signature does not match, or a firewall stands before it.",
+        "The receiver refuses the request: most often the signature does not match, or a firewall is in the way.",
       receiver:
-        "Verify X-Service-Signature over the raw body with the current secret, and let our requests past the firewall.",
+        "Verify X-Service-Signature over the raw body with the current secret, and let our requests through the firewall.",
       type: ["secret", "answer", "test"],
       customer:
-        "Your endpoint refuses our signature or our address. Please check the secret and the raw body that you verify.",
+        "Your endpoint refuses our signature or our address. Please check the secret, and that you verify the raw body.",
     },
   ],
   [
@@ -21,7 +21,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
     {
       kind: "standing",
       blame: "the receiver",
-      meaning: "The host answers, but nothing takes a POST at this path.",
+      meaning: "The host answers, but nothing accepts a POST at this path.",
       receiver: "Route POST requests for this exact path to the handler, or tell us the new URL.",
       type: ["move", "test"],
       customer: "We reach your server, but not your handler: the path is unknown there. Has the URL changed?",
@@ -32,7 +32,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
     {
       kind: "passing",
       blame: "the receiver",
-      meaning: "The receiver gave up waiting for the request: it, or a proxy before it, is overloaded.",
+      meaning: "The receiver gave up waiting for the request: it, or a proxy in front of it, is overloaded.",
       receiver: "Raise the proxy's time limit for reading requests, or add capacity.",
       type: ["fewer", "answer"],
       customer: "Your server gave up before it had read our request. We keep trying.",
@@ -54,7 +54,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
     {
       kind: "standing",
       blame: "the receiver",
-      meaning: "The event is larger than the receiver, or a proxy before it, takes.",
+      meaning: "The event is larger than the receiver, or a proxy in front of it, accepts.",
       receiver: "Raise the limit on request bodies; an event can have 256 KiB.",
       type: ["answer", "test"],
       customer: "Your server refuses bodies of this size. Please raise its limit.",
@@ -65,11 +65,11 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
     {
       kind: "passing",
       blame: "the receiver",
-      meaning: "The receiver asks for fewer requests; a Retry-After that it sends is respected.",
+      meaning: "The receiver asks for fewer requests; if it sends a Retry-After, that is respected.",
       receiver: "Raise the limit for us, or answer at once and queue the work.",
       type: ["rate", "answer"],
       customer:
-        "Your server limits how fast we may send. We slow down; please raise the limit if you want events sooner.",
+        "Your server limits how fast we may send. We are slowing down; please raise the limit if you want events sooner.",
     },
   ],
   [
@@ -78,9 +78,9 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       kind: "standing",
       blame: "the receiver",
       meaning: "The receiver read the event and does not accept its content.",
-      receiver: "Accept event types and fields that are new to you: ignore them and answer 2xx.",
+      receiver: "Accept event types and fields that are new to you: ignore them and answer with 2xx.",
       type: ["answer", "test"],
-      customer: "Your handler rejects the event's content. Its answer says why; we can send you one to try.",
+      customer: "Your handler rejects the event's content. Its answer says why; we can send you a test event.",
     },
   ],
   [
@@ -88,8 +88,8 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
     {
       kind: "standing",
       blame: "the receiver",
-      meaning: "The receiver says that the request is at fault.",
-      receiver: "Look into the handler's log for why it answers like this, and answer 2xx.",
+      meaning: "The receiver says that something is wrong with the request.",
+      receiver: "Find out in the handler's log why it answers like this, and answer with 2xx.",
       type: ["answer", "test"],
       customer: "Your server rejects our requests. Its log should say why.",
     },
@@ -102,7 +102,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       meaning: "A proxy answers, but the application behind it does not: it is down, starting or overloaded.",
       receiver: "Start the application, or add capacity; answer at once and queue the work.",
       type: ["answer", "fewer", "test"],
-      customer: "Your server is unavailable. We keep trying, and nothing is lost meanwhile.",
+      customer: "Your server is unavailable. We keep trying, and nothing is lost in the meantime.",
     },
   ],
   [
@@ -113,7 +113,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       meaning: "The receiver's handler crashed on the event.",
       receiver: "Find the exception in the handler's log; the event's id is in the body.",
       type: ["answer", "test"],
-      customer: "Your handler fails with an error of its own. We keep trying; its log should say why.",
+      customer: "Your handler fails with an internal error. We keep trying; its log should say why.",
     },
   ],
 ];
@@ -121,10 +121,10 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
 export const OTHER_STATUS: Row = {
   kind: "standing",
   blame: "the receiver",
-  meaning: "The receiver answers with a status that ends no request.",
-  receiver: "Answer 2xx once the event is accepted.",
+  meaning: "The receiver answers with a status that does not end a request.",
+  receiver: "Answer with 2xx once the event is accepted.",
   type: ["answer", "test"],
-  customer: "Your server answers with a status that we do not expect. Please answer 2xx.",
+  customer: "Your server answers with an unexpected status. Please answer with 2xx.",
 };
 
 function is(...statuses: readonly number[]): (status: number) => boolean {

@@ -38,5 +38,5 @@ export const COMMANDS = {
   settings: ["see the settings", () => "webhookd config show"],
   host: ["check this host", () => "webhookd doctor"],
   store: ["check the store", () => "webhookd doctor --offline"],
-  status: ["see how it is", () => "webhookd status"],
+  status: ["see how the daemon is", () => "webhookd status"],
 } as const;

@@ -7,9 +7,9 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     kind: "standing",
     blame: "the receiver",
     meaning: "The receiver redirects. Redirects are not followed, because the signed body would go to another address.",
-    receiver: "Answer at this URL, or tell us the one that the redirect leads to.",
+    receiver: "Answer at this URL, or tell us the URL that the redirect leads to.",
     type: ["answer", "move", "test"],
-    customer: "Your URL redirects, which we do not follow. Please give us its target.",
+    customer: "Your URL redirects, and we do not follow redirects. Please give us the final URL.",
   },
   dns_failure: {
     kind: "passing",
@@ -31,7 +31,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     kind: "passing",
     blame: "the receiver",
     meaning: "The connection was closed before an answer came: a crash, a restart or a proxy's limit.",
-    receiver: "Look for crashes and restarts at these times, and for limits of the proxy.",
+    receiver: "Look for crashes and restarts at these times, and for time limits in the proxy.",
     type: ["answer", "test"],
     customer: "Your server closes the connection before it answers. We keep trying.",
   },
@@ -47,15 +47,15 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     kind: "standing",
     blame: "the receiver",
     meaning: "The answer's headers are larger than 16 KiB.",
-    receiver: "Send fewer or smaller headers; cookies are usual suspects.",
+    receiver: "Send fewer or smaller headers; cookies are the usual suspects.",
     type: ["answer", "test"],
-    customer: "Your server's answer has more headers than we read. Please send fewer.",
+    customer: "Your server's answer has more headers than we accept. Please send fewer.",
   },
   too_many_informational: {
     kind: "standing",
     blame: "the receiver",
-    meaning: "The receiver sends 1xx answers without end.",
-    receiver: "Send the final status; 1xx answers are not needed.",
+    meaning: "The receiver keeps sending 1xx responses.",
+    receiver: "Send the final status; 1xx responses are not needed.",
     type: ["answer", "test"],
     customer: "Your server never sends its final answer. Please check its 1xx responses.",
   },
@@ -65,7 +65,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     meaning: "The host's name leads to a private address, which [egress] does not allow.",
     receiver: "Use a host with a public address.",
     type: ["check", "settings"],
-    customer: "Your host's name leads to a private address, where we do not send.",
+    customer: "Your host's name leads to a private address, and we do not send to those.",
   },
   address_metadata: {
     kind: "standing",
@@ -73,15 +73,15 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     meaning: "The host's name leads to a cloud's metadata service: this may be an attack.",
     receiver: "Use the address of the web server itself.",
     type: ["check", "skip"],
-    customer: "Your host's name leads to an internal service, where we never send.",
+    customer: "Your host's name leads to an internal service, and we never send to those.",
   },
   address_denied: {
     kind: "standing",
     blame: "the settings here",
     meaning: "The host's address is in [egress] deny_cidrs.",
-    receiver: "Nothing, if the block is not meant for them.",
+    receiver: "Nothing, unless the block is meant for them.",
     type: ["settings", "check"],
-    customer: "Our settings block the address of your host. We look into it.",
+    customer: "Our settings block the address of your host. We are looking into it.",
   },
   address_self: {
     kind: "standing",
@@ -94,7 +94,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
   unreachable: {
     kind: "passing",
     blame: "the network between",
-    meaning: "No route leads to the host: it is down, or the network between is.",
+    meaning: "There is no route to the host: it is down, or the network in between is.",
     receiver: "Check that the host is up and reachable from outside.",
     type: ["check", "host"],
     customer: "We cannot reach your host's network. We keep trying.",
@@ -105,7 +105,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     meaning: "The stored event does not match its checksum: the disk is damaged. It is never sent.",
     receiver: "Nothing: it is our fault.",
     type: ["store"],
-    customer: "We lost this event to a damaged disk. We tell you what it was.",
+    customer: "We lost this event to a damaged disk. We will tell you what it was.",
   },
   held_expired: {
     kind: "standing",
@@ -113,15 +113,15 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     meaning: "The endpoint was disabled for longer than [retention] held.",
     receiver: "Nothing, once the endpoint is enabled.",
     type: ["enable", "settings"],
-    customer: "Your endpoint was disabled for too long. Once it is enabled we can send again what was held.",
+    customer: "Your endpoint was disabled for too long. Once it is enabled, we can send what was held.",
   },
   interrupted: {
     kind: "passing",
     blame: "this host",
-    meaning: "The daemon ended the attempt itself: it was stopped, or short of something.",
+    meaning: "The daemon ended the attempt itself: it was stopped, or ran short of something.",
     receiver: "Nothing: it is our fault.",
     type: ["status", "host"],
-    customer: "We interrupted the attempt ourselves. We try again.",
+    customer: "We interrupted the attempt ourselves. We will try again.",
   },
 };
 
@@ -141,7 +141,7 @@ export const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer
     meaning: "The host did not accept the connection in time: it is down, or a firewall drops our packets.",
     receiver: "Open the firewall for our address, and check that the host is up.",
     type: ["check", "host"],
-    customer: "Your host does not react to our connections. Is a firewall in the way?",
+    customer: "Your host does not respond to our connections. Is a firewall in the way?",
   },
   tls: {
     kind: "passing",
@@ -154,11 +154,11 @@ export const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer
   answer: {
     kind: "passing",
     blame: "the receiver",
-    meaning: "The receiver took the request and did not answer in time. It may have done the work all the same.",
+    meaning: "The receiver took the request and did not answer in time. It may have done the work anyway.",
     receiver: "Answer 2xx at once and do the work afterwards; drop ids that were seen before.",
     type: ["fewer", "test"],
     customer:
-      "Your handler takes longer than our time limit. Please answer first and work afterwards; the event may come again.",
+      "Your handler takes longer than our time limit. Please answer first and do the work afterwards; the event may come again.",
   },
 };
 
@@ -170,7 +170,7 @@ export const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
       kind: "standing",
       blame: "the receiver",
       meaning: "The receiver's certificate has expired, or is not valid yet.",
-      receiver: "Renew the certificate and restart what serves it.",
+      receiver: "Renew the certificate, and restart the server that uses it.",
       type: ["check", "test"],
       customer: "Your server's certificate has expired. Please renew it.",
     },
@@ -180,10 +180,10 @@ export const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
     {
       kind: "standing",
       blame: "the receiver",
-      meaning: "The receiver's certificate is for another name.",
+      meaning: "The receiver's certificate is for a different name.",
       receiver: "Serve a certificate that names this host.",
       type: ["check", "move"],
-      customer: "Your server's certificate is for another name than your URL.",
+      customer: "Your server's certificate is for a different name than the one in your URL.",
     },
   ],
   [
@@ -191,7 +191,7 @@ export const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
     {
       kind: "standing",
       blame: "the receiver",
-      meaning: "The receiver's certificate is signed by no authority that this host trusts.",
+      meaning: "The receiver's certificate is not signed by an authority that this host trusts.",
       receiver: "Serve a certificate from a public authority.",
       type: ["check", "test"],
       customer: "Your server's certificate is self-signed, which we do not accept.",
@@ -216,7 +216,7 @@ export const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
       meaning: "The TLS connection failed.",
       receiver: "Offer TLS 1.2 or 1.3 with a valid certificate on this port.",
       type: ["check", "test"],
-      customer: "We cannot make a secure connection to your server. Please check its TLS settings.",
+      customer: "We cannot establish a secure connection to your server. Please check its TLS settings.",
     },
   ],
 ];

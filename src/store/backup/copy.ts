@@ -104,7 +104,7 @@ function check(db: Database, wanted: Contents): void {
   if (found !== "ok") throw new Error(`the copy is damaged: ${String(found)}`);
   const there = contentsOf(db);
   if (JSON.stringify(there) === JSON.stringify(wanted)) return;
-  throw new Error(`the copy holds ${JSON.stringify(there)} in place of ${JSON.stringify(wanted)}`);
+  throw new Error(`the copy contains ${JSON.stringify(there)} instead of ${JSON.stringify(wanted)}`);
 }
 
 function hashOf(path: string): string {

@@ -61,7 +61,7 @@ function refusal(error: unknown, dir: string, holderFile: string): unknown {
   if (error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY")) {
     return new StoreRefused(
       75,
-      `another webhookd (${holder(holderFile)}) holds ${dir}`,
+      `another webhookd (${holder(holderFile)}) is using ${dir}`,
       "use that one, or stop it first (Ctrl-C where it runs, or kill its process); a second daemon needs its own --data-dir and --listen",
     );
   }

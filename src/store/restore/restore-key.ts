@@ -127,7 +127,7 @@ export async function restoreKey(options: RestoreKeyOptions): Promise<RestoredKe
     }
     const key = await unsealKey(sealedIn(backup, nativeBinding), { backup, passphrase });
     if (!isKeyOf(check, key)) {
-      const what = `the secret.key that is sealed in ${backup} is not the one of the store in ${dir}`;
+      const what = `the secret.key that is sealed in ${backup} is not the key of the store in ${dir}`;
       throw new StoreRefused(1, what, "choose a later backup of this store; nothing was changed");
     }
     const kept = existsSync(file) ? keepKey(file) : null;

@@ -28,10 +28,10 @@ describe("the catalogue of a daemon", () => {
     const opened = Catalogue.open(off, store);
     await expect(opened).rejects.toThrow(ConfigError);
     await expect(opened).rejects.toThrow(
-      /a\.b is not configured any more, and 12 endpoints chose it: ep_1, ep_2, ep_3, 9 more\./,
+      /a\.b is no longer configured, but 12 endpoints chose it: ep_1, ep_2, ep_3, 9 more\./,
     );
     await expect(opened).rejects.toThrow(
-      /Put it back and start; [^]*c is not configured any more, and an endpoint chose it: ep_4\./,
+      /Put it back and start again; [^]*c is no longer configured, but an endpoint chose it: ep_4\./,
     );
   });
 

@@ -61,7 +61,7 @@ describe("webhookd listen --register", () => {
     const theirs = await daemon.register(`http://127.0.0.1:${port}/`);
     const listening = await listen(daemon, "--port", port);
     expect(listening.io.out).toContain(
-      `${theirs.id} was not registered by webhookd listen: it is used as it is, and stays.`,
+      `${theirs.id} was not registered by webhookd listen: it is used as it is, and will not be removed.`,
     );
     await daemon.publish();
     await listening.until(/signature ok/);

@@ -50,7 +50,7 @@ function change(form: FormDialog, before: Endpoint, state: State): ActDraft | Fa
   const faults = settingFaults(form, state);
   if (faults !== null) return faults;
   const changes = changesOf(form, before, state);
-  if (changes.length === 0) return { faults: { "": "Nothing has changed. Esc leaves it." } };
+  if (changes.length === 0) return { faults: { "": "Nothing has changed. Press Esc to close." } };
   const body = Object.fromEntries(changes.map(({ name, after }) => [name, after]));
   const { id } = before;
   return {

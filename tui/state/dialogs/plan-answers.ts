@@ -44,7 +44,7 @@ export function planFailed(state: State, key: string, problem: Problem): State |
       ? {
           ...refused,
           number: state.counter,
-          note: `It is no longer ${countText(dialog.plan?.matched ?? 0)}, so nothing was done. The new plan:`,
+          note: `The count is no longer ${countText(dialog.plan?.matched ?? 0)}, so nothing was done. The new plan:`,
         }
       : { ...refused, problem: textOf(problem) };
   const modes = state.modes.map((one) => (one === mode ? { kind: "dialog" as const, dialog: next } : one));

@@ -35,5 +35,5 @@ export class ReaderHere implements Reader {
 
 /** Nobody hears it. */
 export function callerGone(): WebhookdError {
-  return new WebhookdError("request_timeout", "the client went away before its answer");
+  return new WebhookdError("request_timeout", "the client went away before it was answered");
 }
