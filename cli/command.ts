@@ -84,7 +84,7 @@ export function byId<const P extends string>(prefix: P, description: string) {
 export const TARGET = {
   url: { type: "string", valueHint: "URL", description: "The daemon's address; needs an API key" },
   socket: { type: "string", valueHint: "PATH", description: "The daemon's unix socket; needs no key" },
-  "key-file": { type: "string", valueHint: "FILE", description: "File that holds an API key" },
+  "key-file": { type: "string", valueHint: "FILE", description: "File that contains an API key" },
   config: CONFIG,
 } as const;
 

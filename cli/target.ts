@@ -112,7 +112,11 @@ function adminKeyFile({ data }: Config): string {
 function withKey(url: URL, keyFile: string | undefined): Target {
   if (keyFile === undefined || !existsSync(keyFile)) {
     const tried = keyFile === undefined ? "" : `; there is no ${keyFile}`;
-    throw new Failure("not_allowed", `${url.href} needs a key${tried}`, "Pass a file that holds one: --key-file FILE.");
+    throw new Failure(
+      "not_allowed",
+      `${url.href} needs a key${tried}`,
+      "Pass a file that contains one: --key-file FILE.",
+    );
   }
   let text: string;
   try {

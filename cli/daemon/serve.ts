@@ -37,7 +37,7 @@ async function loadDaemon(): Promise<StartDaemon> {
 
 const ARGS = {
   listen: { type: "string", valueHint: "ADDRESS:PORT", description: "Address of the API [127.0.0.1:8420]" },
-  "data-dir": { type: "string", valueHint: "DIR", description: "Directory that holds all data" },
+  "data-dir": { type: "string", valueHint: "DIR", description: "Directory for all data" },
   socket: { type: "string", valueHint: "PATH", description: "Path of the unix socket" },
   config: CONFIG,
   dev: { type: "boolean", description: "Development mode: endpoints may use plain http on this machine, on any port" },
@@ -109,7 +109,7 @@ export async function runServe(args: Args, io: Io, load: () => Promise<StartDaem
     onHangup = () => settings.reload(daemon);
     if (io.stdout.isTTY && format === "pretty") io.stdout.write(banner(config, daemon, args, inputs()));
     else if (daemon.created) {
-      log.info({ file: daemon.adminKeyFile }, "this file holds the first API key, an admin key");
+      log.info({ file: daemon.adminKeyFile }, "this file contains the first API key, an admin key");
       log.warn({ file: config.data.secretKeyFile }, `copy this file off the host: ${WITHOUT_KEY}`);
       log.info({ next: nextSteps(config, daemon, args, inputs()) }, "next steps");
     }

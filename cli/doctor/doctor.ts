@@ -27,7 +27,7 @@ const ARGS = {
   "repair-secret": {
     type: "string",
     valueHint: "ep_…",
-    description: "Give this endpoint a new signing secret if its own cannot be read",
+    description: "Give this endpoint a new signing secret if its current one cannot be read",
   },
   ...CLIENT,
 } as const;
@@ -46,7 +46,7 @@ export const doctor = command({
     if (damaged !== undefined) return repairSecret({ ...args, "repair-secret": damaged }, io);
     if (args.endpoint !== undefined) readId("ep", args.endpoint);
     if (args["data-dir"] !== undefined && !args.offline) {
-      throw usage("--data-dir needs --offline", "A running daemon says where its data is.");
+      throw usage("--data-dir needs --offline", "A running daemon knows where its data is.");
     }
     const findings: Finding[] = [];
     for await (const finding of examine(args, io)) {

@@ -14,7 +14,7 @@ export const eventsErase = command({
     const client = connect(args, io);
     const { type, status } = await client.call("getEvent", { id });
     const facts = [
-      `${id} ${type}, ${status}: its data and what receivers answered will be erased, and open deliveries cancelled.`,
+      `${id} ${type}, ${status}: its data and the receivers' answers will be erased, and open deliveries cancelled.`,
       "It can never be sent again.",
     ];
     await confirm({ facts, word: id }, args, io);

@@ -16,7 +16,7 @@ const EVERY_MS = 1000;
 const STEP_MS = 100;
 
 export const demo = command({
-  args: { for: { type: "string", valueHint: "DURATION", description: "Stop after this long [at Ctrl-C]" } },
+  args: { for: { type: "string", valueHint: "DURATION", description: "Stop after this long [run until Ctrl-C]" } },
   examples: ["webhookd demo", "webhookd demo --for 30s"],
   async run(args, io) {
     const forMs = args.for === undefined ? Number.POSITIVE_INFINITY : readDuration(args.for, "--for");

@@ -99,7 +99,7 @@ async function requireDev(client: Client, type: string): Promise<void> {
     if (!(error instanceof ClientError) || error.failure !== "not_allowed") throw error;
   }
   throw usage(
-    "which endpoints should get it? This daemon does not run with --dev",
+    "which endpoints should get it? This daemon is not running with --dev",
     `Use --endpoint ep_… to send a test event to one, or --all to publish to every endpoint that chose ${type}.`,
   );
 }

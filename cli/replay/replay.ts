@@ -10,11 +10,11 @@ const ARGS = {
   events: { type: "positional", variadic: true, valueHint: "evt_…", description: "Event ids; - reads them from stdin" },
   ...FILTER,
   tenant: TENANT,
-  "all-failed": { type: "boolean", description: "Replay everything that failed; required if nothing narrows it" },
+  "all-failed": { type: "boolean", description: "Replay everything that failed; required if there is no filter" },
   force: { type: "boolean", description: "With one event: replay it even where it was delivered" },
   "dry-run": { type: "boolean", description: "Show the plan and do nothing" },
   yes: { type: "boolean", description: "Skip the confirmation; required for many without a terminal" },
-  expect: { type: "string", valueHint: "N", description: "Refuse unless the plan holds exactly N deliveries" },
+  expect: { type: "string", valueHint: "N", description: "Refuse unless the plan contains exactly N deliveries" },
   pace: { type: "string", valueHint: "N/s", description: "Send at most this many to each endpoint [20/s]" },
   canary: { type: "boolean", description: "Try one delivery per endpoint first; a failure pauses the job" },
   wait: {

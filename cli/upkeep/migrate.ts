@@ -33,9 +33,10 @@ export const migrate = command({
 });
 
 function linesOf({ schema, wanted, steps, copy }: MigrationReport, how: MigrateOptions["how"]): string[] {
-  if (steps.length === 0) return [`The store has schema ${schema}, as this version needs. Nothing to migrate.`];
+  if (steps.length === 0)
+    return [`The store has schema ${schema}, which is what this version needs. Nothing to migrate.`];
   const list = steps.map(({ to, name }) => `  to ${to}: ${name}`);
-  if (how === "status") return [`The store has schema ${schema}, and this version needs ${wanted}:`, ...list];
+  if (how === "status") return [`The store has schema ${schema}, but this version needs ${wanted}:`, ...list];
   if (how === "dry-run") return [`These steps work on this data, and were undone:`, ...list];
   return [`Migrated the store from schema ${schema} to ${wanted}:`, ...list, `To go back: webhookd restore ${copy}`];
 }

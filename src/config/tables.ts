@@ -25,7 +25,7 @@ export function readEventTypes(
   const types: EventType[] = [];
   const mistakes: Mistake[] = [];
   if (!Array.isArray(raw) || !raw.every(isTable)) {
-    const todo = `Write [[${EVENT_TYPES}]], with double brackets, once for each.`;
+    const todo = `Write [[${EVENT_TYPES}]], with double brackets, once for each entry.`;
     return {
       types,
       mistakes: [{ where: where([EVENT_TYPES]), what: `${EVENT_TYPES} must be a list of sections.`, todo }],
@@ -105,7 +105,7 @@ export function readEgressTenants(
 ): { tenants: readonly TenantNetworks[]; mistakes: readonly Mistake[] } {
   const path = EGRESS_TENANTS.split(".");
   if (!Array.isArray(raw) || !raw.every(isTable)) {
-    const todo = `Write [[${EGRESS_TENANTS}]], with double brackets, once for each.`;
+    const todo = `Write [[${EGRESS_TENANTS}]], with double brackets, once for each entry.`;
     return {
       tenants: [],
       mistakes: [{ where: where(path), what: `${EGRESS_TENANTS} must be a list of sections.`, todo }],

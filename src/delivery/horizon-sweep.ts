@@ -120,7 +120,7 @@ export class HorizonSweep {
         endpoints: endpoints.size,
         first: all[0]!.delivery,
       },
-      "deliveries were lost from memory and are sent now; this is a bug in webhookd: please report it with this line",
+      "deliveries were lost from memory and are being sent now; this is a bug in webhookd: please report it with this line",
     );
     const lostFresh = [...fresh.values()];
     for (let at = 0; at < lostFresh.length; at += CHUNK) {

@@ -34,7 +34,7 @@ export const PROBLEMS = {
   rate_limited: { status: 429, title: "Too many requests" },
   headers_too_large: { status: 431, title: "Headers too large" },
   backup_failed: { status: 500, title: "Backup failed" },
-  rekey_failed: { status: 500, title: "Change of the secret key failed" },
+  rekey_failed: { status: 500, title: "Changing the secret key failed" },
   internal: { status: 500, title: "Internal error" },
   overloaded: { status: 503, title: "Overloaded" },
   shutting_down: { status: 503, title: "Shutting down" },

@@ -167,7 +167,7 @@ function keepingOf({ parts }: Metrics): Family[] {
     }),
     gauge(
       "webhookd_store_damaged",
-      "Whether the database was damaged and repaired, and the damaged file is still there.",
+      "Whether the database was repaired after damage, and the damaged file is still there.",
       async () => one((await store.operations.damage()) === null ? 0 : 1),
     ),
     gauge("webhookd_build_info", "The versions of webhookd and Node.", () => [

@@ -69,7 +69,7 @@ export class Backups {
       const detail = error instanceof WebhookdError ? error.detail : String(error);
       this.failure = { at: clock.now(), detail };
       onFailed?.(detail);
-      log.error({ detail }, "the backup failed: what was published since the last one is in no backup");
+      log.error({ detail }, "the backup failed: what was published since the last one is not in any backup");
       throw error;
     }
   }

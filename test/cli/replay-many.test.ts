@@ -68,7 +68,7 @@ describe("webhookd replay of many", () => {
   it("--expect refuses a plan of another size", async () => {
     const { code, io, drafts } = await replay({}, "--all-failed", "--yes", "--expect", "440");
     expect([code, drafts.length]).toEqual([EXIT.conflict, 1]);
-    expect(io.err).toContain("the plan holds 441 deliveries, not 440");
+    expect(io.err).toContain("the plan contains 441 deliveries, not 440");
     expect((await replay({}, "--all-failed", "--yes", "--expect", "441")).code).toBe(EXIT.ok);
   });
 

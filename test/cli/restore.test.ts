@@ -255,7 +255,7 @@ const REFUSALS: readonly Refusal[] = [
     "another program's database",
     spoilt(edit("PRAGMA application_id = 7")),
     EXIT.data_corrupt,
-    "not a database of webhookd",
+    "not a webhookd database",
   ],
   [
     "a backup of a newer version",
@@ -340,7 +340,9 @@ describe("webhookd migrate", () => {
     for (const words of [[], ["--status"], ["--dry-run"]]) {
       const io = new FakeIo();
       expect(await webhookd(io, "migrate", "--data-dir", dir, ...words)).toBe(EXIT.ok);
-      expect(io.out).toBe(`The store has schema ${SCHEMA_VERSION}, as this version needs. Nothing to migrate.\n`);
+      expect(io.out).toBe(
+        `The store has schema ${SCHEMA_VERSION}, which is what this version needs. Nothing to migrate.\n`,
+      );
     }
     expect(existsSync(join(dir, "backups"))).toBe(false);
   });

@@ -76,7 +76,7 @@ describe("webhookd restore --key-only", () => {
     expect(await keyOnly(bare)).toMatchObject({ code: EXIT.refused, err: expect.stringContaining("is not in") });
     expect(await keyOnly(elsewhere)).toMatchObject({
       code: EXIT.refused,
-      err: expect.stringContaining("not the one of"),
+      err: expect.stringContaining("not the key of"),
     });
     const words = ["restore", "--key-only", sealed, "--seal-with", passphrase, "--secret-key", `${keyFile}.away`];
     expect((await run(words)).code).toBe(EXIT.usage);

@@ -51,7 +51,7 @@ describe.skipIf(process.platform === "win32")("a configuration file that was fou
   it.skipIf(!isRoot)("is refused when it is another user's", () => {
     write(0o600);
     chownSync(file, NOBODY, -1);
-    expect(level()).toContain(`${file}: belongs to user ${NOBODY}, who may change it`);
+    expect(level()).toContain(`${file}: belongs to user ${NOBODY}, who can change it`);
   });
 
   it.skipIf(!isRoot)("is refused when the link to it is another user's", () => {

@@ -270,7 +270,7 @@ describe("mistakes", () => {
   it("are [egress.tenant] in one bracket, too", () => {
     const message = mistakesOf(() => loadSettings(withFile('[egress.tenant]\nnames = ["acme"]\n')));
     expect(message).toBe(
-      "webhookd.toml:1: egress.tenant must be a list of sections.\n  Write [[egress.tenant]], with double brackets, once for each.",
+      "webhookd.toml:1: egress.tenant must be a list of sections.\n  Write [[egress.tenant]], with double brackets, once for each entry.",
     );
   });
 

@@ -8,7 +8,7 @@ describe.concurrent("a data directory", () => {
     expect(await second.exit).toBe(75);
     expect(second.stderr).toMatch(
       new RegExp(
-        `^webhookd: another webhookd \\(process ${first.process.child.pid} on .+, started \\d{4}-.+Z\\) holds`,
+        `^webhookd: another webhookd \\(process ${first.process.child.pid} on .+, started \\d{4}-.+Z\\) is using`,
       ),
     );
     expect(second.stderr).toContain(machine.dir);

@@ -74,7 +74,7 @@ describe.concurrent("serve refuses, in one sentence and with what to do next,", 
     await (await machine.serve()).stop();
     chownSync(machine.dir, NOBODY, -1);
     const { what, todo } = await refusal(machine.start(), 1);
-    expect(what).toContain(`${machine.dir} belongs to user ${NOBODY}, who may change it`);
+    expect(what).toContain(`${machine.dir} belongs to user ${NOBODY}, who can change it`);
     expect(todo).toContain("run webhookd as that user");
     expect(await machine.webhookd("backup", "--offline")).toMatchObject({ code: 0 });
   });
@@ -110,7 +110,7 @@ describe.concurrent("serve only warns", () => {
     chmodSync(machine.dir, 0o755);
     chmodSync(key, 0o644);
     const { process } = await machine.serve();
-    const warning = await process.json(({ msg }) => String(msg).includes("other users may read"));
+    const warning = await process.json(({ msg }) => String(msg).includes("other users can read"));
     expect(warning).toMatchObject({ level: "warn", open: [`${machine.dir} (mode 0755)`, `${key} (mode 0644)`] });
   });
 

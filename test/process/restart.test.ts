@@ -131,7 +131,7 @@ it("a socket that is bound elsewhere than the configuration says is refused", as
   const daemon = serveOn(machine, fd, "127.0.0.1:1");
   socket.close();
   expect(await daemon.exit).toBe(1);
-  expect(daemon.stderr).toContain(`listens on 127.0.0.1:${port}, and [server] listen says 127.0.0.1:1`);
+  expect(daemon.stderr).toContain(`listens on 127.0.0.1:${port}, but [server] listen says 127.0.0.1:1`);
 });
 
 /** A daemon that is given the socket, as systemd gives it. */

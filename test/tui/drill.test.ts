@@ -68,7 +68,7 @@ inTerminal("a bad night", () => {
     await press("p", /pace/i);
     for (let n = 0; n < PACE.length; n++) await press(PACE[n]!, PACE.slice(0, n + 1));
     await press("Enter", `${PACE}/s`);
-    await press("Enter", /runs as|: asked/);
+    await press("Enter", /running as|: requested/);
     await expect.poll(() => receiver.requests.length).toBeGreaterThan(0);
     const canary = { ms: since(), keys };
     expect(canary.keys).toBeLessThanOrEqual(12);

@@ -347,7 +347,7 @@ describe("a test event", () => {
 
   it("is off while there is no endpoint, and says what to press", () => {
     const dashboard = new Dashboard({ endpoints: 0, events: 0 }).connected().press("t");
-    expect(shown(dashboard)).toContain("there is no endpoint to send to; a adds one");
+    expect(shown(dashboard)).toContain("there is no endpoint to send to; press a to add one");
   });
 });
 

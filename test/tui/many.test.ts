@@ -80,7 +80,7 @@ describe("a replay of many", () => {
       { action: "replay", filter: GROUP, rate_per_second: 20, canary: false, expect: 441 },
     ]);
     expect(dashboard.state.modes).toEqual([]);
-    expect(shown(dashboard)).toMatch(/replay of 441: runs as job_…\d+/);
+    expect(shown(dashboard)).toMatch(/replay of 441: running as job_…\d+/);
   });
 
   it.each([["enter"], ["y"], ["4", "4", "enter"], ["4", "4", "2", "enter"], ["4", "4", "1", "esc"], ["esc"]])(

@@ -102,7 +102,7 @@ it("replays a group of failures: each once, and says what came of it", async () 
   site!.type("R");
   await site!.shows("Replay 30 failed deliveries");
   site!.type("3", "0", "enter");
-  await site!.shows("runs as job_");
+  await site!.shows("running as job_");
   await site!.until("done; 30 delivered, 0 failed");
   expect(receiver.requests).toHaveLength(EVENTS);
   const ids = receiver.requests.map(({ headers }) => headers["webhook-id"]);

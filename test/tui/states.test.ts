@@ -33,7 +33,7 @@ describe.each(SIZES)("at $columns x $rows", (size) => {
       for (const words of ["a   add one", "webhookd listen --register", "webhookd trigger budget.exceeded"]) {
         expect(shown(dashboard)).toContain(words);
       }
-      expect(shown(dashboard.press("t"))).toContain("t is off: there is no endpoint to send to; a adds one");
+      expect(shown(dashboard.press("t"))).toContain("t is off: there is no endpoint to send to; press a to add one");
       expect(shown(dashboard.press("a"))).toContain("Add endpoint");
     },
   );

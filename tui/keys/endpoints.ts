@@ -50,7 +50,7 @@ export const ENDPOINT_ACTIONS: readonly Binding[] = [
     on: ["events", "event", "deliveries", "endpoints", "endpoint", "failures"],
     footer: 42,
     acts: true,
-    off: (state) => (testTargets(state).length === 0 ? "there is no endpoint to send to; a adds one" : null),
+    off: (state) => (testTargets(state).length === 0 ? "there is no endpoint to send to; press a to add one" : null),
     run: (state) => only(ask(hold(state), testForm(testTargets(state), typeHere(state)))),
   },
   {

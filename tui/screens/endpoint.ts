@@ -86,7 +86,7 @@ const OUTCOMES: Readonly<Record<Attempt["outcome"], { readonly glyph: Glyph; rea
 /** One glyph an attempt, the latest last; `t` had no answer in time. */
 function attemptSpans(look: Look, attempts: readonly Attempt[] | undefined, room: number): Span[] {
   if (attempts === undefined) return [{ text: glyph(look, "ellipsis") }];
-  if (attempts.length === 0) return [{ text: "none yet: t sends a test event" }];
+  if (attempts.length === 0) return [{ text: "none yet: press t to send a test event" }];
   return attempts
     .slice(0, Math.max(0, room))
     .toReversed()

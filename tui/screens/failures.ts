@@ -88,7 +88,7 @@ function aboutGroup(state: State, group: FailureGroup, width: number): string[] 
 /** The newest job that works on it. */
 function handledText({ known }: State, group: FailureGroup): string {
   const job = known.jobs?.value.find((job) => isOpen(job) && isAbout(job, group));
-  if (job === undefined) return "no job is working on it; R replays them";
+  if (job === undefined) return "no job is working on it; press R to replay them";
   const { id, action, status, done, matched, failed } = job;
   return `${action} ${shortId(id)} is ${status}: ${countText(done)} of ${countText(matched)} done, ${countText(failed)} failed`;
 }

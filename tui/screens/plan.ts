@@ -84,7 +84,7 @@ function contentOf(state: State, dialog: PlanDialog, width: number): Ranked[] {
 function fixedText({ set, plan }: PlanDialog): string {
   const { until, events } = set.filter;
   const few = Array.isArray(events) ? events.length - (plan?.matched ?? 0) : 0;
-  if (few > 0) return `by id; at least ${few} of them have nothing that failed`;
+  if (few > 0) return `by id; at least ${few} of them have no failed deliveries`;
   return typeof until === "string" ? `received before ${until.slice(0, 19)}Z; later ones are not included` : "by id";
 }
 

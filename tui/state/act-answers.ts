@@ -26,10 +26,10 @@ const SAYS: { readonly [O in keyof Answers]?: Said<O> } = {
   sendTestEvent: testOutcome,
   attemptDelivery: () => "requested; the result will be shown here",
   cancelEvent: ({ cancelled, status }) => `${cancelled} cancelled; the event is ${status}`,
-  pauseDaemon: () => "no attempt starts until B resumes it",
+  pauseDaemon: () => "no attempt starts until you press B to resume",
   resumeDaemon: () => "attempts start again",
-  createJob: (job) => ("id" in job ? `runs as ${shortId(job.id)}; 5 shows it` : "planned"),
-  pauseJob: () => "paused; z resumes it",
+  createJob: (job) => ("id" in job ? `running as ${shortId(job.id)}; press 5 to see it` : "planned"),
+  pauseJob: () => "paused; press z to resume it",
   resumeJob: () => "resumed",
   cancelJob: ({ done, matched }) => `cancelled; ${done} of ${matched} were done`,
 };

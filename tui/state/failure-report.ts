@@ -66,7 +66,7 @@ function textOf({ known, now, settings }: State, group: FailureGroup, at: string
     "",
     `- ${advice.meaning}`,
     `- ${advice.receiver}`,
-    "- Answer 2xx within the time limit, and do the work afterwards.",
+    "- Answer with 2xx within the time limit, and do the work afterwards.",
     "- An event keeps its id in every attempt, so that duplicates can be dropped.",
     "- Tell us once it is fixed: what failed is then sent again, one event first.",
     "",

@@ -53,7 +53,7 @@ function ofGroup(state: State, { endpoint, error, status_code: code }: FailureGr
 function ofFilter(state: State, place: WithList): Many | string {
   const { tenant, event, test, status = "failed", ...rest } = filterQuery(state, place);
   if (status !== "failed")
-    return `only what failed can be replayed, but the filter says status:${status}; f changes it`;
+    return `only what failed can be replayed, but the filter says status:${status}; press f to change it`;
   const filter = {
     ...rest,
     status,
@@ -69,7 +69,8 @@ function ofFilter(state: State, place: WithList): Many | string {
 /** By the ids of the events: a job takes no deliveries by theirs. */
 function ofMarks(state: State, place: WithList): Many | string {
   const { marks } = place.list;
-  if (marks.size > MAX_IDS) return `${countText(marks.size)} are marked, but one job takes ${MAX_IDS}; use a filter`;
+  if (marks.size > MAX_IDS)
+    return `${countText(marks.size)} are marked, but one job takes at most ${MAX_IDS}; use a filter`;
   const about = `${countText(marks.size)} marked`;
   if (place.kind === "events") return { about, set: { filter: { events: [...marks] }, tenant: tenantOf(state) } };
   const rows = (place.list.rows as readonly { id: string; event: string; endpoint: string }[]).filter(({ id }) =>

@@ -109,7 +109,7 @@ function ofJob({ id, status }: Job): Command[] {
 
 function ofMany(state: State): Command[] {
   const found = replaySetHere(state);
-  return typeof found === "string" ? [] : [replayCommand("replay them all, by a plan", found.set, ["--canary"])];
+  return typeof found === "string" ? [] : [replayCommand("replay them all, with a plan", found.set, ["--canary"])];
 }
 
 /** What the dialog would do. */

@@ -36,7 +36,7 @@ export function readSecrets(file: string): string[] {
     .map((line) => line.trim())
     .filter((line) => line !== "");
   if (secrets.length === 0) throw usage(`${file} contains no secret`);
-  if (secrets.length > MAX_SECRETS) throw usage(`${file} holds more than ${MAX_SECRETS} lines`);
+  if (secrets.length > MAX_SECRETS) throw usage(`${file} has more than ${MAX_SECRETS} lines`);
   const wrong = secrets.findIndex((secret) => !isSigningSecret(secret));
   if (wrong < 0) return secrets;
   throw usage(

@@ -33,8 +33,8 @@ const ARGS = {
   body: BODY,
   "secret-file": SECRET_FILE,
   ...STAMP,
-  event: { type: "string", valueHint: "evt_…", description: "Take the body of this event from the daemon" },
-  endpoint: { type: "string", valueHint: "ep_…", description: "Take the secret of this endpoint from the daemon" },
+  event: { type: "string", valueHint: "evt_…", description: "Get the body of this event from the daemon" },
+  endpoint: { type: "string", valueHint: "ep_…", description: "Get the secret of this endpoint from the daemon" },
   ...CLIENT,
 } as const;
 type Args = ArgsOf<typeof ARGS>;

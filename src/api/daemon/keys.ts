@@ -265,6 +265,6 @@ async function found({ store }: ApiParts, { principal, query, params: { id = "" 
 
 /** Nobody is locked out: the file system says who may open the socket. */
 function lastAdminNote({ server: { socket } }: Config): string {
-  const way = socket === "" ? "set [server] socket and restart; that socket" : `the unix socket ${socket}`;
+  const way = socket === "" ? "set [server] socket and restart, because the socket" : `the unix socket ${socket}`;
   return `no admin key for every tenant is left; ${way} needs none: webhookd keys create --name admin --scope admin --tenant '*'`;
 }

@@ -105,7 +105,7 @@ export const Status = titled(
     ),
     retry_delays_seconds: described(v.array(v.number()), "The ladder: the wait after each failure, in order."),
     dev: described(v.boolean(), "Whether it runs with `--dev`, so that endpoints may use plain http on this machine."),
-    sender_threads: described(Count, "Threads that send; 0 means the main thread does."),
+    sender_threads: described(Count, "How many threads send; 0 means that the main thread sends."),
     careful: described(
       v.boolean(),
       "Whether deliveries are marked on the disk before they are attempted, because the process has died repeatedly.",

@@ -94,7 +94,7 @@ export function headers(signatureHeader: string) {
       additionalProperties: { type: "string", maxLength: MAX_HEADER_BYTES },
       maxProperties: MAX_HEADERS,
       description:
-        "Sent with each attempt. Names as in RFC 9110, values of visible ASCII; none that webhookd sets itself.",
+        "Sent with each attempt. Names must follow RFC 9110, and values must be visible ASCII; headers that webhookd sets itself are refused.",
     }),
     v.transform((checked) => checked as Record<string, string>),
   );

@@ -58,7 +58,7 @@ const FILTERS = [Status, Type, DeliveredTo, ...RESULT, ...PERIOD, Test, Include]
 
 const RetryBody = v.strictObject({
   endpoint: v.optional(described(OwedTo, "Only the delivery to this endpoint.")),
-  force: v.optional(described(v.boolean(), "Also replay deliveries that were delivered.")),
+  force: v.optional(described(v.boolean(), "Also replay `delivered` deliveries.")),
 });
 
 const CancelBody = v.strictObject({

@@ -24,8 +24,8 @@ const SUMMARY = {
 };
 
 const Data = described(v.nullable(AnyObject), "Byte for byte as it was published; null once it has been erased.");
-const Deliveries = described(v.array(Delivery), "At most 100 of them.");
-const DeliveryCount = described(Count, "How many there are, whether shown here or not.");
+const Deliveries = described(v.array(Delivery), "At most 100 deliveries.");
+const DeliveryCount = described(Count, "How many deliveries there are, whether shown here or not.");
 const MoreDeliveries = described(v.nullable(v.string()), "Where all of them are listed; null if all are shown here.");
 
 export const Event = titled(

@@ -171,7 +171,7 @@ function addedText(added: AddedJob): string | null {
 function planChanged(matched: number, expected: number): WebhookdError {
   return new WebhookdError(
     "plan_changed",
-    `the set holds ${counted(matched, "delivery", "deliveries")} now, not ${expected}; look at the plan again with dry_run`,
+    `the set contains ${counted(matched, "delivery", "deliveries")} now, not ${expected}; look at the plan again with dry_run`,
   );
 }
 

@@ -16,7 +16,7 @@ export const Job = titled(
     action: v.picklist(JOB_ACTIONS),
     status: v.picklist(JOB_STATUSES),
     filter: described(v.looseObject({}), "The filter as it was requested."),
-    matched: described(Count, "How many deliveries the set had when the job was made."),
+    matched: described(Count, "How many deliveries the set had when the job was created."),
     done: described(Count, "Delivered, failed or cancelled. In the end `done` and `skipped` add up to `matched`."),
     delivered: Count,
     failed: described(Count, "Counted by the job's own attempts; the retries of a replay follow the ladder."),

@@ -165,7 +165,7 @@ const DETAILS: Record<ErrorCode, string> = {
   backup_running: "a backup is being made; wait until it is done",
   key_not_changeable:
     "/run/credentials/webhookd.service/secret.key is outside the data directory: change it where it comes from, while the daemon is stopped",
-  plan_changed: "the set holds 442 deliveries now, not 441; look at the plan again",
+  plan_changed: "the set contains 442 deliveries now, not 441; look at the plan again",
   gone: "the data of this event was erased, so it cannot be sent again",
   precondition_failed: "the endpoint has changed since you read it: GET it again, and send its ETag in If-Match",
   payload_too_large: "the body is larger than 65536 bytes",

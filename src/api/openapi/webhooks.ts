@@ -17,7 +17,8 @@ export function webhooks(types: Iterable<EventType>, parameters: JsonObject): Js
 }
 
 function delivery({ name, description, source, schema, sample }: EventType, parameters: JsonObject[]): JsonObject {
-  const made = source === "example" ? " The shape of `data` is an example: the publisher decides what it holds." : "";
+  const made =
+    source === "example" ? " The shape of `data` is an example: the publisher decides what it contains." : "";
   // With an id it is a resource of its own, so that its references stay within it.
   const data = { $id: `urn:webhookd:data:${name}`, ...schema };
   return {

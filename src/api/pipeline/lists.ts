@@ -66,11 +66,11 @@ export const Test = flagParameter("test", "Only test events, which are otherwise
 const LastError = severalParameter(
   "error",
   ATTEMPT_ERRORS,
-  "Only attempts with this error; events and deliveries by their last attempt.",
+  "Only attempts with this error; for events and deliveries, the last attempt counts.",
 );
 const StatusCode = statusCodeParameter(
   "status_code",
-  "Only attempts with this status code; events and deliveries by their last attempt.",
+  "Only attempts with this status code; for events and deliveries, the last attempt counts.",
 );
 
 export const PERIOD = [Since, Until];

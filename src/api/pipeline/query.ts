@@ -50,14 +50,14 @@ export function severalParameter<const T extends string>(
   };
   const parse = (text: string) =>
     wrongOf(text) === undefined && areDifferent(text.split(",")) ? (text.split(",") as T[]) : undefined;
-  const all = `${description} One of ${values.join(", ")}, or several, separated by commas.`;
+  const all = `${description} One of ${values.join(", ")}, or several of them, separated by commas.`;
   return parameter(name, all, { type: "string" }, fault, parse);
 }
 
 /** Names with commas between them: what they name may simply not be there. */
 export function namesParameter(name: string, description: string): Parameter<readonly string[]> {
   const parse = (text: string) => (areDifferent(text.split(",")) ? text.split(",") : undefined);
-  const all = `${description} Or several, separated by commas.`;
+  const all = `${description} You can give several, separated by commas.`;
   return parameter(name, all, { type: "string" }, () => ({ detail: "names the same value twice" }), parse);
 }
 

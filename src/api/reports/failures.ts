@@ -23,7 +23,7 @@ const FailureGroup = titled(
     held: described(Count, "The same, but for a disabled endpoint: kept, not sent."),
     first_at: described(Instant, "When the first of them began to fail this way."),
     last_at: described(Instant, "When the latest of these attempts began."),
-    series: described(v.array(Count), "How many last failed in each step, oldest first."),
+    series: described(v.array(Count), "How many deliveries last failed in each step, oldest first."),
     sample_attempt: described(id("att"), "The latest of these attempts."),
   }),
 );

@@ -40,7 +40,7 @@ export const Statistics = titled(
       Percentiles,
       "The durations of attempts, estimated from buckets and so up to a fifth off; null if there were none. `first_attempt_delay_ms` and `duration_p95_ms` are estimated the same way.",
     ),
-    first_attempt_delay_ms: described(Percentiles, "From the publish to the start of the first attempt."),
+    first_attempt_delay_ms: described(Percentiles, "From the publish request to the start of the first attempt."),
     series: v.array(
       v.object({ at: Instant, published: Count, succeeded: Count, failed: Count, duration_p95_ms: Milliseconds }),
     ),

@@ -69,7 +69,7 @@ async function open(parts: ApiParts, call: Call): Promise<Reply> {
   const { principal, query, headers } = call;
   if (phase() !== "serving") throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
   if (feed.listeners >= MAX_STREAMS) {
-    throw new WebhookdError("overloaded", `${MAX_STREAMS} streams are open already`, { retryAfterSeconds: 15 });
+    throw new WebhookdError("overloaded", `${MAX_STREAMS} streams are already open`, { retryAfterSeconds: 15 });
   }
   const tenant = tenantToRead(principal, namedTenant(query));
   const [status, endpoint] = [Status.read(query), Endpoint.read(query)];

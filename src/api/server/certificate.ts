@@ -59,7 +59,7 @@ export function readCertificate({ certFile, keyFile }: CertificateFiles): Certif
 /** What clients will dislike about the dates, as a sentence; null when there is nothing. */
 export function datesOf({ validFrom, validUntil }: Certificate, now: number): string | null {
   const [from, until] = [new Date(validFrom).toISOString(), new Date(validUntil).toISOString()];
-  if (now >= validUntil) return `the certificate expired at ${until}: clients will refuse it; put a new one there`;
+  if (now >= validUntil) return `the certificate expired at ${until}: clients will refuse it; replace it`;
   return now < validFrom ? `the certificate is not valid before ${from}: clients will refuse it until then` : null;
 }
 

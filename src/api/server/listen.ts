@@ -182,7 +182,7 @@ export async function openInherited(
     const asked = text({ host, port });
     // Host names, proxies and TLS are checked for the address that is configured.
     throw new ListenError(
-      `the socket given as descriptor ${fd} ${found}, and [server] listen says ${asked}: make them the same`,
+      `the socket given as descriptor ${fd} ${found}, but [server] listen says ${asked}: make them the same`,
     );
   }
   return {

@@ -11,7 +11,7 @@ export const STORAGE = [
     kind: "path",
     default: "",
     sentence:
-      "Directory that holds all data. Empty: ./data in a checkout, else $STATE_DIRECTORY, else /var/lib/webhookd for root and $XDG_DATA_HOME/webhookd for other users.",
+      "Directory for all data. Empty: ./data in a checkout, else $STATE_DIRECTORY, else /var/lib/webhookd for root and $XDG_DATA_HOME/webhookd for other users.",
   },
   {
     section: "data",
@@ -33,7 +33,7 @@ export const STORAGE = [
     key: "validate",
     kind: "bool",
     default: false,
-    sentence: "Refuses a publish whose data does not match the schema of its type; see GET /v1/webhooks/event-types.",
+    sentence: "Refuses an event whose data does not match the schema of its type; see GET /v1/webhooks/event-types.",
     live: true,
   },
   {

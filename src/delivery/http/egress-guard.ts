@@ -120,7 +120,7 @@ export class Opening {
   #check({ socket, ip }: Dialled): void {
     this.#hangUp = () => socket.destroy();
     if (canonical(socket.remoteAddress) !== canonical(ip)) {
-      this.#end(new Fault("address_not_public", "the connection did not lead to the address that was vetted"));
+      this.#end(new Fault("address_not_public", "the connection did not lead to the address that was checked"));
       return;
     }
     if (this.#refuses(this.#egress.policy.checkEnds(this.#callTo(ip), socket.localAddress ?? ""))) return;

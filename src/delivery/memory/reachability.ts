@@ -172,7 +172,7 @@ export class Reachability {
 
   #begin(now: number, judgement: Judgement): void {
     this.out = true;
-    const why = this.#why ?? `no look-up and no connection to any of ${this.#outage.hosts} hosts got an answer`;
+    const why = this.#why ?? `none of ${this.#outage.hosts} hosts answered a lookup or a connection`;
     this.#outBecause = { why, silentMs: Math.round(now - this.#outage.since) };
     judgement.change = { out: true, why };
     this.#probe(now, judgement);

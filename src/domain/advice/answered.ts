@@ -55,7 +55,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       kind: "standing",
       blame: "the receiver",
       meaning: "The event is larger than the receiver, or a proxy in front of it, accepts.",
-      receiver: "Raise the limit on request bodies; an event can have 256 KiB.",
+      receiver: "Raise the limit on request bodies; an event can be up to 256 KiB.",
       type: ["answer", "test"],
       customer: "Your server refuses bodies of this size. Please raise its limit.",
     },

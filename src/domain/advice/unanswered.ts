@@ -154,8 +154,8 @@ export const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer
   answer: {
     kind: "passing",
     blame: "the receiver",
-    meaning: "The receiver took the request and did not answer in time. It may have done the work anyway.",
-    receiver: "Answer 2xx at once and do the work afterwards; drop ids that were seen before.",
+    meaning: "The receiver accepted the request but did not answer in time. It may have done the work anyway.",
+    receiver: "Answer with 2xx at once and do the work afterwards; drop ids that were seen before.",
     type: ["fewer", "test"],
     customer:
       "Your handler takes longer than our time limit. Please answer first and do the work afterwards; the event may come again.",

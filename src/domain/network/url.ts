@@ -122,7 +122,7 @@ function checkHost(url: URL, written: string, policy: UrlPolicy): UrlFault | nul
   if (written.toLowerCase() !== url.hostname) {
     return fault("host_noncanonical", `the address is written in an unusual form; write ${url.hostname}`);
   }
-  if (!policy.allowIpHosts) return fault("host_is_ip", "[egress] allow_ip_hosts is off: name the host");
+  if (!policy.allowIpHosts) return fault("host_is_ip", "[egress] allow_ip_hosts is off: use a host name");
   return null;
 }
 

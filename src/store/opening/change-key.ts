@@ -96,7 +96,7 @@ async function underLock<T>(options: KeyOptions, work: (store: OpenStore) => T |
     const { db, version } = openDatabase(database, { nativeBinding, mayCreate: false, wanted });
     try {
       if (version < wanted) {
-        const what = `${database} has schema ${version}, and this webhookd needs ${wanted}`;
+        const what = `${database} has schema ${version}, but this webhookd needs ${wanted}`;
         throw new StoreRefused(1, what, `webhookd migrate --data-dir ${dir}`);
       }
       return await work({

@@ -66,7 +66,7 @@ function refusal(error: unknown, dir: string, holderFile: string): unknown {
     );
   }
   if (isDamage(error)) {
-    return new StoreRefused(65, `${join(dir, "webhookd.lock")} is not a lock file of webhookd`, "move it away", error);
+    return new StoreRefused(65, `${join(dir, "webhookd.lock")} is not a webhookd lock file`, "move it away", error);
   }
   if (isFull(error, dir)) return refusedFull(dir, error);
   return new StoreRefused(74, `the data directory ${dir} cannot be written`, "look at its owner, mode and disk", error);

@@ -65,7 +65,7 @@ export async function mendIfDamaged(opened: Opened): Promise<boolean> {
   const damage = await mend(opened, looked);
   log?.error?.(
     { ...damage },
-    "the database was damaged: a new one holds what could be read, and the damaged one is kept until you remove it",
+    "the database was damaged: a new one contains what could be read, and the damaged one is kept until you remove it",
   );
   return true;
 }

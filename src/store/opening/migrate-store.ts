@@ -87,7 +87,7 @@ export async function prepareMigration(options: Preparing, from: number, to: num
   const { dir, clock, nativeBinding, migrate = true, log } = options;
   const database = join(dir, "webhookd.db");
   if (!migrate) {
-    const what = `${database} has schema ${from}, and this webhookd needs ${to}`;
+    const what = `${database} has schema ${from}, but this webhookd needs ${to}`;
     throw new StoreRefused(1, what, `webhookd migrate --data-dir ${dir}`);
   }
   const place = options.backup ?? { dir: join(dir, "backups"), mayMake: true };

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { syncDirectory, writeDurably } from "../files/durable-file.ts";
 import { StoreRefused } from "../files/refused.ts";
 
-export const MARKER_TEXT = "This directory holds a store of webhookd: the database is webhookd.db.\n";
+export const MARKER_TEXT = "This directory contains a webhookd store: the database is webhookd.db.\n";
 
 const JOURNAL = "RESTORE";
 const STAGED = ".restoring";

@@ -154,7 +154,7 @@ function isStores(check: string, file: string): boolean {
 
 function sealedIn(backup: string, nativeBinding: NativeBinding | undefined) {
   if (statSync(backup, { throwIfNoEntry: false })?.isFile() !== true) {
-    throw new StoreRefused(1, `${backup} is not a file`, "name a backup: ls the [backup] dir");
+    throw new StoreRefused(1, `${backup} is not a file`, "name a backup: look in [backup] dir");
   }
   try {
     const db = openFile(backup, { timeout: 1000, nativeBinding, readonly: true });

@@ -122,10 +122,10 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored | null> 
 /** What can be seen without touching the data directory. */
 function requireBackup(backup: string, dir: string): void {
   const isFile = statSync(backup, { throwIfNoEntry: false })?.isFile() === true;
-  if (!isFile) throw new StoreRefused(1, `${backup} is not a file`, "name a backup: ls the [backup] dir");
+  if (!isFile) throw new StoreRefused(1, `${backup} is not a file`, "name a backup: look in [backup] dir");
   const database = join(dir, "webhookd.db");
   if (existsSync(database) && realpathSync(database) === realpathSync(backup)) {
-    throw new StoreRefused(1, `${backup} is the store itself`, "name a backup: ls the [backup] dir");
+    throw new StoreRefused(1, `${backup} is the store itself`, "name a backup: look in [backup] dir");
   }
   if (!beginsWith(backup, MAGIC)) {
     throw new StoreRefused(65, `${backup} is not a backup: it is not a SQLite database`, "choose another backup");

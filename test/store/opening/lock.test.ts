@@ -17,7 +17,7 @@ describe("the lock", () => {
     const store = await open({ dir });
     const { pid, started_at, host } = JSON.parse(readFileSync(join(dir, "webhookd.pid"), "utf8"));
     expect({ pid, host }).toEqual({ pid: process.pid, host: hostname() });
-    const message = `another webhookd (process ${pid} on ${host}, started ${started_at}) holds ${dir}`;
+    const message = `another webhookd (process ${pid} on ${host}, started ${started_at}) is using ${dir}`;
     await expect(openStore(optionsOf({ dir }))).rejects.toMatchObject({ exitCode: 75, message });
     // The refused one has not loosened the lock either.
     await expect(openStore(optionsOf({ dir }))).rejects.toMatchObject({ exitCode: 75 });

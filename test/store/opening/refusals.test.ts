@@ -60,7 +60,7 @@ describe("a store is refused", () => {
     const before = readFileSync(database);
     await expect(opening()).rejects.toMatchObject({
       exitCode: 65,
-      message: expect.stringContaining("not a database of webhookd"),
+      message: expect.stringContaining("not a webhookd database"),
     });
     expect(readFileSync(database).equals(before)).toBe(true);
   });

@@ -17,7 +17,7 @@ function disableChoice({ id, url }: Endpoint): ChoiceDialog {
   return {
     kind: "choice",
     title: `Disable ${id}`,
-    facts: [url, "", "Nothing is sent to it until it is enabled again. No attempt is used up meanwhile."],
+    facts: [url, "", "Nothing is sent to it until it is enabled again. No attempt is used up in the meantime."],
     waiting: { endpoint: id, fate: "kept" },
     choices: [
       { key: "h", label: "hold: its new events are kept, and sent when it is enabled", act: disable("hold") },

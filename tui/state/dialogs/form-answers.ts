@@ -40,7 +40,7 @@ function refusalOf({ call, answer }: Answered): ChoiceDialog | null {
   if (!("outcome" in attempt) || attempt.outcome === "succeeded") return null;
   const { url, detail, response_body: body, event } = attempt;
   const said = body === "" ? [] : ["", body.slice(0, SHOWN_CHARACTERS)];
-  const facts = [url, "", testResult(attempt), detail, ...said, "", `For all of it: :${event}`];
+  const facts = [url, "", testResult(attempt), detail, ...said, "", `To see all of it: :${event}`];
   return { kind: "choice", title: `Test event to ${attempt.endpoint}`, facts, waiting: null, choices: [] };
 }
 

@@ -35,7 +35,7 @@ function settings({ url, events, description }: Pick<Endpoint, "url" | "events" 
       { name: "events", label: "Event types", takes: "types", hint: "separated by spaces, or all" },
       events.join(" "),
     ),
-    newField({ name: "description", label: "Description", hint: "for people; optional" }, description),
+    newField({ name: "description", label: "Description", hint: "for people to read; optional" }, description),
   ];
 }
 
@@ -115,7 +115,7 @@ export function pauseForm(): FormDialog {
     title: "Pause sending",
     facts: [
       "No attempt to any endpoint starts until sending is resumed, not even after a restart. Events are still accepted, " +
-        "nothing is lost, and no attempt is used up meanwhile.",
+        "nothing is lost, and no attempt is used up in the meantime.",
       "",
     ],
     fields: [newField({ name: "reason", label: "Reason", hint: "for the person who will resume it" })],
@@ -139,7 +139,7 @@ export function resumeForm(job: Job): FormDialog {
       `send all: the remaining ${countText(left)} ${left === 1 ? "is" : "are"} sent at ${job.rate_per_second}/s to each endpoint, whatever comes back.`,
       "",
     ],
-    fields: [newField({ name: "after", label: "Continue by", hint: "canary, or type: send all" }, "canary")],
+    fields: [newField({ name: "after", label: "Continue with", hint: "canary, or type: send all" }, "canary")],
     yes: "resume",
   };
 }

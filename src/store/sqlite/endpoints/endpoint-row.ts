@@ -82,7 +82,7 @@ export interface ReadRow {
 /** Never throws, whatever is in the row: one that is damaged is one endpoint's trouble. `tenant`: undefined of a lost one. */
 export function readRow(row: EndpointRow, tenant: string | undefined, box: Box): ReadRow {
   const damage = new Map<EndpointPart, string>();
-  const or = <T>(part: EndpointPart, value: T | null | undefined, instead: T, why = "is not what was written"): T => {
+  const or = <T>(part: EndpointPart, value: T | null | undefined, instead: T, why = "is corrupted"): T => {
     if (value !== null && value !== undefined) return value;
     damage.set(part, why);
     return instead;

@@ -54,7 +54,7 @@ export function schemaOf(
     throw new StoreRefused(65, `the database ${file} is empty`, RESTORE);
   }
   if (id !== APPLICATION_ID || version < 1) {
-    throw new StoreRefused(65, `${file} is not a database of webhookd`, "move it away, or choose another [data] dir");
+    throw new StoreRefused(65, `${file} is not a webhookd database`, "move it away, or choose another [data] dir");
   }
   if (version > wanted) {
     throw new StoreRefused(

@@ -165,7 +165,7 @@ export class Cursors {
     const keys = parts.map(Number);
     // Written again it must be the same text: there is one spelling only.
     if (keys.length === count && this.encode(list, order, keys) === cursor) return keys;
-    const detail = "did not come from this list in this order; start again without it";
+    const detail = "is for another list or another order; start again without it";
     throw new WebhookdError("invalid_query", `cursor ${detail}`, {
       errors: [{ pointer: "?cursor", code: "invalid_type", detail }],
     });

@@ -113,7 +113,7 @@ export class SqliteEvents implements EventStore {
 }
 
 function fanOutTooLarge(deliveries: number): WebhookdError {
-  const detail = `these events would make ${deliveries} deliveries, but one publish may make at most ${MAX_FAN_OUT}; send smaller batches`;
+  const detail = `these events would make ${deliveries} deliveries, but one publish request may make at most ${MAX_FAN_OUT}; send smaller batches`;
   return new WebhookdError("validation_failed", detail, {
     errors: [{ pointer: "/events", code: "fan_out_too_large", detail }],
   });

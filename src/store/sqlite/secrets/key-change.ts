@@ -42,7 +42,7 @@ export function requireWritable(file: string): void {
     accessSync(file, constants.W_OK);
   } catch (error) {
     const hint =
-      "change it where it comes from: stop the daemon, run `webhookd secrets rekey` with WEBHOOKD_DATA_SECRET_KEY_FILE naming that file, and start it again; a file that is only protected: chmod 600. Nothing was changed";
+      "change it where it comes from: stop the daemon, run `webhookd secrets rekey` with WEBHOOKD_DATA_SECRET_KEY_FILE naming that file, and start it again; if the file is only write-protected: chmod 600. Nothing was changed";
     throw new StoreRefused(1, `${file} is read-only`, hint, error);
   }
 }

@@ -90,7 +90,7 @@ describe("a store of an older version", () => {
   it("is refused with --no-migrate, with the command to type", async () => {
     await expect(openStore(optionsOf({ dir, clock, migrations: LATER, migrate: false }))).rejects.toMatchObject({
       exitCode: 1,
-      message: expect.stringContaining(`schema ${SCHEMA_VERSION}, and this webhookd needs ${NEXT + 1}`),
+      message: expect.stringContaining(`schema ${SCHEMA_VERSION}, but this webhookd needs ${NEXT + 1}`),
       hint: `webhookd migrate --data-dir ${dir}`,
     });
     expect([schema(), copies()]).toEqual([SCHEMA_VERSION, []]);
