@@ -23,7 +23,9 @@ describe.concurrent("a data directory", () => {
     expect((await first.request("GET", "/v1/status")).status).toBe(200);
     first.process.kill("SIGHUP");
     await first.process.json(({ msg }) => /SIGHUP|reload/i.test(String(msg)));
-    expect(await machine.start().exit).toBe(75);
+    const second = machine.start();
+    const listens = second.json(({ msg }) => msg === "listening").then(() => "it listens");
+    expect(await Promise.race([second.exit, listens.catch(() => second.exit)])).toBe(75);
   });
 
   it("and that one goes on as if there had been no second: port, socket, deliveries", async ({ machine }) => {
