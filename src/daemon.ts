@@ -90,7 +90,7 @@ async function join(config: Config, parts: GivenParts) {
   const { store, created, adminKeyFile } = await openConfigured(config, { clock, log, listenFd, fault });
   const own = { store, clock, log, signal: ending.signal };
   const catalogue = await openCatalogue(config, { store, fault });
-  const senders = await loadSenders(config, parts);
+  const senders = await loadSenders(config, { ...parts, isSuspicious: store.recovery.careful });
   const feed = new Feed(own);
   const alerts = new Alerts({ ...own, deliveries: () => dispatcher });
   const dispatcher = new Dispatcher({

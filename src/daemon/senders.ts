@@ -5,6 +5,7 @@ import { openFilesLimit, type Network } from "../delivery/http/egress.ts";
 import type { SenderSettings } from "../delivery/send/open-sender.ts";
 import type { Sending } from "../delivery/send/sender.ts";
 import type { SenderThreadData } from "../delivery/threads/messages.ts";
+import { ThreadsOnDemand } from "../delivery/threads/on-demand.ts";
 import { SenderPool } from "../delivery/threads/sender-pool.ts";
 import type { StartThread } from "../delivery/threads/thread-port.ts";
 import type { Ended } from "../domain/deliveries/attempt.ts";
@@ -13,17 +14,23 @@ import type { Log } from "../log.ts";
 import { startThread } from "../thread.ts";
 import { version } from "../version.ts";
 
+/** Below it, a thread costs more wake-ups than it saves. */
+const BUSY_PER_SECOND = 1000;
+const REST_MS = 60_000;
+
 export interface SendersParts {
   readonly log: Log;
   readonly clock: Clock;
   readonly network?: Network;
   readonly startSender?: StartThread;
+  /** Whether a delivery is suspected of killing the process. */
+  readonly isSuspicious: boolean;
 }
 
 /** The answer makes them, once it is known who hears of ended attempts. */
 export async function loadSenders(
   config: Config,
-  { clock, log, network, startSender }: SendersParts,
+  { clock, log, network, startSender, isSuspicious }: SendersParts,
 ): Promise<(onEnded: (batch: readonly Ended[]) => void) => Sending> {
   const { threads, maxInFlight, endpointMaxInFlight } = config.delivery;
   const settings: SenderSettings = {
@@ -39,12 +46,25 @@ export async function loadSenders(
     const fields = { open_files: openFiles, max_in_flight: maxInFlight };
     log.warn(fields, `at most ${inFlight} attempts are made at once: this process cannot open more files`);
   }
+  // Only with the first send does the main thread load the HTTP client.
+  const load = () => import("../delivery/send/open-sender.ts");
   if (threads === 0) {
-    // Only here does the main thread load the HTTP client.
-    const { openSender } = await import("../delivery/send/open-sender.ts");
+    const { openSender } = await load();
     return (onEnded) => openSender(settings, clock, { onEnded: (ended) => onEnded([ended]) }, network);
   }
   const start = startSender ?? ((data: SenderThreadData) => startThread("sender", data));
+  const { now, nextTurn } = clock;
   return (onEnded) =>
-    new SenderPool({ threads, start, settings, log, onEnded, now: clock.now, nextTurn: clock.nextTurn });
+    new ThreadsOnDemand({
+      openHere: async (onEnd) => (await load()).openSender(settings, clock, { onEnded: (ended) => onEnd([ended]) }),
+      openThreads: (onEnd, onDeath) =>
+        new SenderPool({ threads, start, settings, log, onEnded: onEnd, onDeath, now, nextTurn }),
+      busyPerSecond: BUSY_PER_SECOND,
+      restMs: REST_MS,
+      isSuspicious: isSuspicious || startSender !== undefined,
+      maxInFlight,
+      endpointMaxInFlight,
+      clock,
+      onEnded,
+    });
 }

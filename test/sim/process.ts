@@ -6,6 +6,7 @@ import type { SenderThreadData } from "../../src/delivery/threads/messages.ts";
 import { Sender, type SenderParts, type Sending } from "../../src/delivery/send/sender.ts";
 import type { Ended } from "../../src/domain/deliveries/attempt.ts";
 import { serveSender, type StartThread } from "../../src/delivery/threads/thread-port.ts";
+import { ThreadsOnDemand } from "../../src/delivery/threads/on-demand.ts";
 import { SenderPool } from "../../src/delivery/threads/sender-pool.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Ladder } from "../../src/domain/deliveries/due-time.ts";
@@ -109,14 +110,27 @@ export class Process {
   #sending(clock: Clock, onEnded: (batch: readonly Ended[]) => void): Sending {
     const { addresses, threads } = this.#parts;
     const settings = addresses === null ? SETTINGS : { ...SETTINGS, addresses: addresses.rules };
-    if (threads === 0) {
+    const here = (onEnd: (batch: readonly Ended[]) => void) => {
       const wayOut = addresses?.wayOut(settings, clock) ?? null;
       const network = this.#network(wayOut, () => this.alive);
-      return senderOn(network, settings, { clock, ...hooksOf(wayOut), onEnded: (ended) => onEnded([ended]) });
-    }
+      return senderOn(network, settings, { clock, ...hooksOf(wayOut), onEnded: (ended) => onEnd([ended]) });
+    };
+    if (threads === 0) return here(onEnded);
     const start = (data: SenderThreadData) => this.#startThread(data);
     const { now, nextTurn } = clock;
-    return new SenderPool({ threads, start, settings, log: silentLog, onEnded, now, nextTurn });
+    return new ThreadsOnDemand({
+      openHere: async (onEnd) => here(onEnd),
+      openThreads: (onEnd, onDeath) =>
+        new SenderPool({ threads, start, settings, log: silentLog, onEnded: onEnd, onDeath, now, nextTurn }),
+      // So that sends go back and forth many times in a life.
+      busyPerSecond: 8,
+      restMs: 2000,
+      isSuspicious: this.real.recovery.careful,
+      maxInFlight: settings.maxInFlight,
+      endpointMaxInFlight: settings.endpointMaxInFlight,
+      clock,
+      onEnded,
+    });
   }
 
   /** The code of the sender's thread, on a thread that is none. */

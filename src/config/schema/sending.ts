@@ -38,7 +38,8 @@ export const SENDING = [
     default: 1,
     min: 0,
     max: 64,
-    sentence: "Threads that send, each for its share of the endpoints. 0: send on the main thread.",
+    sentence:
+      "Threads that send, each for its share of the endpoints, while there is much to send: from 1000 attempts within a second, until a quiet minute. Until then, and always with 0, the main thread sends.",
   },
   {
     section: "delivery",

@@ -62,9 +62,10 @@ export class EndpointQueue {
     return this.bucket?.readyAt ?? Number.NEGATIVE_INFINITY;
   }
 
+  /** With 0 nothing starts until it is raised. */
   setCeiling(ceiling: number): void {
     this.ceiling = ceiling;
-    this.cap = Math.min(this.cap, ceiling);
+    this.cap = Math.min(Math.max(1, this.cap), ceiling);
   }
 
   add(send: Send): void {
@@ -86,7 +87,7 @@ export class EndpointQueue {
     if (speed === "unknown") return;
     if (speed === "silent") {
       this.#silences++;
-      this.cap = Math.max(1, this.cap >> 1);
+      this.cap = Math.min(this.ceiling, Math.max(1, this.cap >> 1));
     } else {
       this.#silences = 0;
       if (usedUp) this.cap = Math.min(this.ceiling, grown(this.cap, speed));

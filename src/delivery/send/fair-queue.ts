@@ -92,7 +92,7 @@ export class FairQueue {
   /** One attempt at once, until its ends show that there may be more. */
   startLow(endpoint: string): void {
     const queue = this.#queue(endpoint);
-    queue.cap = 1;
+    queue.cap = Math.min(1, queue.ceiling);
     this.#place(queue);
   }
 

@@ -73,6 +73,7 @@ export class Sender implements Sending {
   readonly #parts: SenderParts;
   readonly #queue: FairQueue;
   readonly #limit: InFlightLimit;
+  #maxInFlight: number;
   readonly #receivers = new Map<string, Receiver>();
   #paused = false;
   /** Set while deliveries wait for nothing but their endpoint's rate. */
@@ -82,8 +83,9 @@ export class Sender implements Sending {
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
-    const { clock, endpointMaxInFlight, maxInFlight, room } = parts;
-    const most = () => Math.min(maxInFlight, room?.() ?? maxInFlight);
+    const { clock, endpointMaxInFlight, room } = parts;
+    this.#maxInFlight = parts.maxInFlight;
+    const most = () => Math.min(this.#maxInFlight, room?.() ?? this.#maxInFlight);
     this.#limit = new InFlightLimit(most, clock.monotonic());
     this.#queue = new FairQueue(endpointMaxInFlight, most());
   }
@@ -92,18 +94,23 @@ export class Sender implements Sending {
     return this.#queue.inFlight;
   }
 
+  get waiting(): number {
+    return this.#queue.waiting;
+  }
+
   cap(endpoint: string): number {
     return this.#queue.cap(endpoint);
   }
 
-  async setTarget(target: Target): Promise<void> {
+  /** With `low` it starts with one attempt at once, too. */
+  async setTarget(target: Target, low = false): Promise<void> {
     const before = this.#receivers.get(target.endpoint);
     const sameUrl = before !== undefined && before.target.url === target.url;
     if (before !== undefined && !sameUrl) void before.wire.close();
     const wire = sameUrl ? before.wire : this.#parts.open(target);
     const speedometer = sameUrl ? before.speedometer : new Speedometer();
     this.#receivers.set(target.endpoint, { target, signer: this.#parts.signer(target), wire, speedometer });
-    if (before?.target.enabled === false && target.enabled) this.#queue.startLow(target.endpoint);
+    if (low || (before?.target.enabled === false && target.enabled)) this.#queue.startLow(target.endpoint);
     this.#queue.setCeiling(target.endpoint, target.maxInFlight);
     this.#queue.setRate(target.endpoint, target.ratePerSecond, this.#parts.clock.monotonic());
     // What waits may go on by a higher rate, or by none.
@@ -119,8 +126,20 @@ export class Sender implements Sending {
     this.#pump();
   }
 
+  /** In all; what is over it is in flight until it ends. */
+  setMaxInFlight(maxInFlight: number): void {
+    this.#maxInFlight = maxInFlight;
+    this.#limit.look(this.#parts.clock.monotonic());
+    this.#pump();
+  }
+
   async forget(endpoint: string): Promise<readonly string[]> {
-    return this.#queue.forget(endpoint).map(({ delivery }) => delivery);
+    return this.takeBack(endpoint).map(({ delivery }) => delivery);
+  }
+
+  /** As `forget`, in the order in which they would have started. */
+  takeBack(endpoint: string): readonly Send[] {
+    return this.#queue.forget(endpoint);
   }
 
   async pause(): Promise<void> {
@@ -237,10 +256,7 @@ export class InFlightLimit {
   }
 
   at(now: number): number {
-    if (now - this.#lookedAt >= LOOK_MS) {
-      this.#lookedAt = now;
-      this.#ceiling = this.#most();
-    }
+    if (now - this.#lookedAt >= LOOK_MS) this.look(now);
     while (this.#limit < this.#ceiling && now - this.#since >= GROWS_MS) {
       this.#limit = Math.max(1, 2 * this.#limit);
       this.#since += GROWS_MS;
@@ -248,6 +264,11 @@ export class InFlightLimit {
     if (this.#limit < this.#ceiling) return this.#limit;
     this.#limit = Number.POSITIVE_INFINITY;
     return this.#ceiling;
+  }
+
+  look(now: number): void {
+    this.#lookedAt = now;
+    this.#ceiling = this.#most();
   }
 
   /** When it will be more; Infinity if it will not. */

@@ -17,7 +17,8 @@ export interface SenderThreadData {
 
 export type ToSender =
   | { readonly kind: "sends"; readonly sends: PackedSends }
-  | { readonly kind: "target"; readonly target: Target; readonly call: number }
+  | { readonly kind: "target"; readonly target: Target; readonly low?: boolean; readonly call: number }
+  | { readonly kind: "limit"; readonly maxInFlight: number }
   | { readonly kind: "egress"; readonly rules: AddressRules }
   | { readonly kind: "forget"; readonly endpoint: string; readonly call: number }
   | { readonly kind: "pause" | "drain"; readonly call: number }

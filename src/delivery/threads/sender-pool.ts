@@ -20,6 +20,8 @@ export interface SenderPoolParts {
   readonly now: () => number;
   readonly log: Log;
   readonly onEnded: (batch: readonly Ended[]) => void;
+  /** A thread died and was replaced. */
+  readonly onDeath?: () => void;
 }
 
 export class SenderPool implements Sending {
@@ -30,12 +32,14 @@ export class SenderPool implements Sending {
   readonly #targets = new Map<string, Target>();
   readonly #caps = new Map<string, number>();
   readonly #quarantine: Quarantine;
+  #maxInFlight: number;
   #paused = false;
   #probes = 0;
 
   constructor(parts: SenderPoolParts) {
     this.#parts = parts;
     this.#settings = parts.settings;
+    this.#maxInFlight = parts.settings.maxInFlight;
     this.#quarantine = new Quarantine({
       start: (onDeath) => this.#open(1, onDeath),
       targetOf: (endpoint) => this.#targets.get(endpoint)!,
@@ -59,12 +63,33 @@ export class SenderPool implements Sending {
     return this.#caps.get(endpoint) ?? Math.min(INITIAL_CAP, this.#parts.settings.endpointMaxInFlight);
   }
 
-  async setTarget(target: Target): Promise<void> {
+  /** Resolves once every thread has begun and answers. */
+  async ready(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.takeBack("")));
+  }
+
+  /** With `low` it starts with one attempt at once, too. */
+  async setTarget(target: Target, low = false): Promise<void> {
     if (this.#targets.get(target.endpoint)?.enabled === false && target.enabled) this.#caps.set(target.endpoint, 1);
     this.#targets.set(target.endpoint, target);
     // Looked at anew at each start of a quarantine, so only a running one needs to hear of it.
     const threads = [this.#threadOf(target.endpoint), this.#quarantine.thread];
-    await Promise.all(threads.map((thread) => thread?.ask({ kind: "target", target })));
+    await Promise.all(threads.map((thread) => thread?.ask({ kind: "target", target, low })));
+  }
+
+  /** In all; what is over it is in flight until it ends. */
+  setMaxInFlight(maxInFlight: number): void {
+    this.#maxInFlight = maxInFlight;
+    // What a thread may have on the wire beyond its share is missing at the others.
+    const over = this.#threads.map(({ outstanding }, at) => Math.max(0, outstanding - this.#share(at)));
+    const isLess = maxInFlight < this.#parts.settings.maxInFlight;
+    const all = over.reduce((sum, each) => sum + each, 0);
+    for (const [at, thread] of this.#threads.entries()) {
+      thread.tell({
+        kind: "limit",
+        maxInFlight: isLess ? Math.max(0, this.#share(at) - (all - over[at]!)) : this.#share(at),
+      });
+    }
   }
 
   setEgress(addresses: AddressRules): void {
@@ -88,6 +113,11 @@ export class SenderPool implements Sending {
       for (const thread of asked) if (thread !== null) given.push(...(await thread.forget(endpoint)));
     }
     return given;
+  }
+
+  /** What waits of the endpoint, in its order, to be sent elsewhere; suspects stay. */
+  takeBack(endpoint: string): Promise<readonly Send[]> {
+    return this.#threadOf(endpoint).takeBack(endpoint);
   }
 
   async pause(): Promise<void> {
@@ -131,9 +161,15 @@ export class SenderPool implements Sending {
     return this.#threads[placeOf(endpoint, this.#threads.length)]!;
   }
 
+  /** Of one thread; together they are no more than the whole, but where that is less than one for each. */
+  #share(at: number): number {
+    const { settings, threads } = this.#parts;
+    const share = Math.floor((this.#maxInFlight + threads - 1 - at) / threads);
+    return settings.maxInFlight < threads ? Math.max(1, share) : share;
+  }
+
   #startThread(at: number): ThreadPort {
-    const { threads, settings } = this.#parts;
-    return this.#open(Math.ceil(settings.maxInFlight / threads), (outstanding) => this.#replace(at, outstanding));
+    return this.#open(this.#share(at), (outstanding) => this.#replace(at, outstanding));
   }
 
   #open(maxInFlight: number, onDeath: (outstanding: readonly Outstanding[]) => void): ThreadPort {
@@ -167,6 +203,7 @@ export class SenderPool implements Sending {
     }
     thread.send(outstanding.filter(({ onWire }) => !onWire).map(({ send }) => send));
     this.#quarantine.suspect(suspects);
+    this.#parts.onDeath?.();
   }
 }
 

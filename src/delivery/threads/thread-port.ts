@@ -40,7 +40,7 @@ export interface Outstanding {
 }
 
 type Ask =
-  | { kind: "target"; target: Extract<ToSender, { kind: "target" }>["target"] }
+  | { kind: "target"; target: Extract<ToSender, { kind: "target" }>["target"]; low?: boolean }
   | { kind: "forget"; endpoint: string }
   | { kind: "pause" }
   | { kind: "drain" };
@@ -111,9 +111,16 @@ export class ThreadPort {
 
   async forget(endpoint: string): Promise<readonly string[]> {
     this.#sends.forEach((send, slot) => send?.endpoint === endpoint && this.#takenBack.add(slot));
+    return (await this.takeBack(endpoint)).map(({ delivery }) => delivery);
+  }
+
+  /** What waits of the endpoint, in its order. */
+  async takeBack(endpoint: string): Promise<readonly Send[]> {
     const given = ((await this.ask({ kind: "forget", endpoint })) ?? []) as readonly string[];
-    if (given.length > 0) this.#settleAll(new Set(given));
-    return given;
+    if (given.length === 0) return [];
+    const slots = new Map<string, number>();
+    this.#sends.forEach((send, slot) => send !== undefined && slots.set(send.delivery, slot));
+    return given.map((delivery) => this.#settle(slots.get(delivery)!)!);
   }
 
   close(): Promise<void> {
@@ -149,12 +156,6 @@ export class ThreadPort {
     this.#freeSlots.push(slot);
     if (this.#takenBack.size > 0) this.#takenBack.delete(slot);
     return send;
-  }
-
-  #settleAll(deliveries: ReadonlySet<string>): void {
-    this.#sends.forEach((send, slot) => {
-      if (send !== undefined && deliveries.has(send.delivery)) this.#settle(slot);
-    });
   }
 
   #isOnWire(slot: number): boolean {
@@ -217,7 +218,9 @@ export function serveSender({ port, onWire, clock, open }: ServedSenderParts): v
       case "sends":
         return sender.send(unpackSends(message.sends));
       case "target":
-        return answer(message.call, sender.setTarget(message.target));
+        return answer(message.call, sender.setTarget(message.target, message.low));
+      case "limit":
+        return sender.setMaxInFlight(message.maxInFlight);
       case "egress":
         return sender.setEgress(message.rules);
       case "forget":

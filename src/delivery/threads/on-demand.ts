@@ -1,0 +1,299 @@
+/**
+ * Threads while there is much to send, and none while there is little: then this thread sends by itself, which saves
+ * two wake-ups for each event and the memory of a thread.
+ *
+ *   here ──more than so many within a second──► threads ──a minute of rest──► here
+ *
+ * An endpoint moves with its next send, or at once if something of it waits. What is on the wire then ends where it
+ * began, and until it has, it counts against the caps at the new place; what waits is taken along in its order.
+ */
+import type { Ended } from "../../domain/deliveries/attempt.ts";
+import type { Send } from "../../domain/deliveries/delivery.ts";
+import { INITIAL_CAP, type Target } from "../../domain/endpoints/endpoint.ts";
+import type { AddressRules } from "../../domain/network/address.ts";
+import type { Sender, Sending } from "../send/sender.ts";
+import { Demand, type DemandParts } from "./demand.ts";
+import type { SenderPool } from "./sender-pool.ts";
+
+type OnEnded = (batch: readonly Ended[]) => void;
+
+export interface ThreadsOnDemandParts extends Pick<DemandParts, "clock" | "busyPerSecond" | "restMs"> {
+  readonly openHere: (onEnded: OnEnded) => Promise<Sender>;
+  readonly openThreads: (onEnded: OnEnded, onDeath: () => void) => SenderPool;
+  /** A delivery is suspected of killing who sends it: threads from the start, for as long as this process lives. */
+  readonly isSuspicious: boolean;
+  readonly maxInFlight: number;
+  readonly endpointMaxInFlight: number;
+  readonly onEnded: OnEnded;
+}
+
+type Place = "here" | "threads";
+
+/** Where one endpoint's sends go, and what is out at each place. */
+interface Endpoint {
+  target: Target;
+  /** Null once the place is no more. */
+  place: Place | null;
+  readonly outstanding: Record<Place, number>;
+  /** Some of what was sent belonged to a job, which has a pace. */
+  isPaced: boolean;
+  /** Null unless it moves. */
+  move: Move | null;
+}
+
+interface Move {
+  /** What waited at the old place, and what came since. */
+  held: Send[];
+  /** Resolves once the old place has given it back. */
+  readonly taken: Promise<void>;
+}
+
+export class ThreadsOnDemand implements Sending {
+  readonly #parts: ThreadsOnDemandParts;
+  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #outstanding = { here: 0, threads: 0 };
+  readonly #demand: Demand;
+  #here: Sender | null = null;
+  #opening: Promise<Sender> | null = null;
+  #threads: SenderPool | null = null;
+  #place: Place = "here";
+  #rules: AddressRules | null = null;
+  /** Sends are to go to threads, which are about to answer. */
+  #isWanted = false;
+  #paused = false;
+  #stopped = false;
+  /** No more of this thread: one of the others died. */
+  #suspicious: boolean;
+
+  constructor(parts: ThreadsOnDemandParts) {
+    this.#parts = parts;
+    this.#suspicious = parts.isSuspicious;
+    this.#demand = new Demand({
+      ...parts,
+      onBusy: () => void this.#goToThreads(),
+      onRest: () => void this.#goHere(),
+    });
+    if (this.#suspicious) {
+      this.#place = "threads";
+      this.#startThreads();
+    }
+  }
+
+  get inFlight(): number {
+    return (this.#here?.inFlight ?? 0) + (this.#threads?.inFlight ?? 0);
+  }
+
+  cap(endpoint: string): number {
+    const place = this.#endpoints.get(endpoint)?.place ?? this.#place;
+    return this.#at(place)?.cap(endpoint) ?? Math.min(INITIAL_CAP, this.#parts.endpointMaxInFlight);
+  }
+
+  async setTarget(target: Target): Promise<void> {
+    if (this.#place === "here" && this.#here === null) await this.#openHere();
+    const place = this.#place;
+    const fresh = { target, place, outstanding: { here: 0, threads: 0 }, isPaced: false, move: null };
+    const endpoint: Endpoint = this.#endpoints.get(target.endpoint) ?? fresh;
+    this.#endpoints.set(target.endpoint, endpoint);
+    endpoint.target = target;
+    const places = (["here", "threads"] as const).filter((at) => endpoint.place === at || endpoint.outstanding[at] > 0);
+    await Promise.all(places.map((at) => this.#at(at)?.setTarget(this.#limited(endpoint, at))));
+  }
+
+  setEgress(rules: AddressRules): void {
+    this.#rules = rules;
+    this.#here?.setEgress(rules);
+    this.#threads?.setEgress(rules);
+  }
+
+  send(sends: readonly Send[]): void {
+    this.#demand.sent(sends.length);
+    const run: Send[] = [];
+    for (const send of sends) {
+      const endpoint = this.#endpoints.get(send.endpoint)!;
+      if (send.pace !== undefined) endpoint.isPaced = true;
+      if (endpoint.move === null && endpoint.place !== this.#place) this.#move(endpoint);
+      if (endpoint.move !== null) endpoint.move.held.push(send);
+      else {
+        this.#given(endpoint, this.#place, 1);
+        run.push(send);
+      }
+    }
+    if (run.length > 0) this.#at(this.#place)!.send(run);
+  }
+
+  async forget(name: string): Promise<readonly string[]> {
+    const endpoint = this.#endpoints.get(name);
+    await endpoint?.move?.taken;
+    const given = endpoint?.move?.held.splice(0).map(({ delivery }) => delivery) ?? [];
+    for (const at of ["here", "threads"] as const) {
+      const back = (await this.#at(at)?.forget(name)) ?? [];
+      if (endpoint !== undefined) this.#given(endpoint, at, -back.length);
+      given.push(...back);
+    }
+    this.#adjust();
+    return given;
+  }
+
+  async pause(): Promise<void> {
+    this.#paused = true;
+    await Promise.all([this.#here?.pause(), this.#threads?.pause()]);
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#here?.resume();
+    this.#threads?.resume();
+  }
+
+  probe(): void {
+    if (this.#threads === null || (this.#here?.waiting ?? 0) > 0) this.#here?.probe();
+    else this.#threads.probe();
+  }
+
+  async drain(): Promise<void> {
+    this.#stop();
+    await Promise.all([this.#here?.drain(), this.#threads?.drain()]);
+  }
+
+  abort(): void {
+    this.#stop();
+    this.#here?.abort();
+    this.#threads?.abort();
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    await Promise.all([this.#here?.close(), this.#threads?.close()]);
+  }
+
+  #at(place: Place): Sender | SenderPool | null {
+    return place === "here" ? this.#here : this.#threads;
+  }
+
+  #stop(): void {
+    this.#paused = true;
+    this.#stopped = true;
+    this.#demand.stop();
+  }
+
+  async #openHere(): Promise<void> {
+    this.#opening ??= this.#parts.openHere((batch) => this.#ended("here", batch));
+    const here = await this.#opening;
+    if (this.#here !== null) return;
+    this.#here = here;
+    if (this.#rules !== null) here.setEgress(this.#rules);
+    if (this.#paused) void here.pause();
+  }
+
+  #startThreads(): SenderPool {
+    const threads = this.#parts.openThreads(
+      (batch) => this.#ended("threads", batch),
+      () => {
+        this.#suspicious = true;
+        this.#parts.clock.nextTurn(() => this.#goToThreads());
+      },
+    );
+    if (this.#rules !== null) threads.setEgress(this.#rules);
+    if (this.#paused) void threads.pause();
+    return (this.#threads = threads);
+  }
+
+  async #goToThreads(): Promise<void> {
+    if (this.#isWanted) return;
+    this.#isWanted = true;
+    // This thread goes on until they answer, which takes longer than many an event.
+    await (this.#threads ?? this.#startThreads()).ready();
+    this.#isWanted = false;
+    if (this.#place === "threads" || this.#stopped) return;
+    this.#goTo("threads");
+    this.#demand.awaitRest();
+  }
+
+  async #goHere(): Promise<void> {
+    await this.#openHere();
+    if (!this.#suspicious && !this.#stopped) this.#goTo("here");
+  }
+
+  #goTo(place: Place): void {
+    this.#place = place;
+    this.#adjust();
+    for (const endpoint of this.#endpoints.values()) {
+      const from = endpoint.place;
+      if (from !== null && from !== place && endpoint.outstanding[from] > 0 && endpoint.move === null)
+        this.#move(endpoint);
+    }
+  }
+
+  /** What is sent from now on waits here until all that waited at the old place is back. */
+  #move(endpoint: Endpoint): void {
+    const { isPaced, outstanding, place: from, target } = endpoint;
+    const old = from === null ? null : this.#at(from);
+    const low = old !== null && old.cap(target.endpoint) < INITIAL_CAP;
+    const taken = old === null || outstanding[from!] === 0 ? [] : old.takeBack(target.endpoint);
+    // A second without a start: so no second holds more than the pace allows, whatever each place has saved up.
+    const pace = target.ratePerSecond ?? (isPaced ? 1 : null);
+    const rest = pace === null ? 0 : Math.max(1000, 1000 / pace);
+    const held: Send[] = [];
+    const keep = (sends: readonly Send[]) => {
+      if (from !== null) this.#given(endpoint, from, -sends.length);
+      held.unshift(...sends);
+      if (rest === 0) this.#arrive(endpoint, held, low);
+      else this.#parts.clock.after(rest, () => this.#arrive(endpoint, held, low));
+    };
+    if (taken instanceof Promise) endpoint.move = { held, taken: taken.then(keep) };
+    else {
+      endpoint.move = { held, taken: Promise.resolve() };
+      keep(taken);
+    }
+  }
+
+  /** At wherever sends go by now. */
+  #arrive(endpoint: Endpoint, sends: readonly Send[], low: boolean): void {
+    const at = this.#at(this.#place)!;
+    endpoint.move = null;
+    endpoint.place = this.#place;
+    this.#adjust();
+    void at.setTarget(this.#limited(endpoint, this.#place), low);
+    this.#given(endpoint, this.#place, sends.length);
+    if (sends.length > 0) at.send(sends);
+  }
+
+  /** The endpoint's settings at a place: what is still out at the other one counts against its cap. */
+  #limited({ outstanding, target }: Endpoint, at: Place): Target {
+    const elsewhere = outstanding[other(at)];
+    if (elsewhere === 0) return target;
+    const { endpointMaxInFlight } = this.#parts;
+    const most = Math.min(target.maxInFlight ?? endpointMaxInFlight, endpointMaxInFlight);
+    return { ...target, maxInFlight: Math.max(0, most - elsewhere) };
+  }
+
+  #given(endpoint: Endpoint, at: Place, sends: number): void {
+    endpoint.outstanding[at] += sends;
+    this.#outstanding[at] += sends;
+  }
+
+  #ended(at: Place, batch: readonly Ended[]): void {
+    for (const { endpoint: name } of batch) {
+      const endpoint = this.#endpoints.get(name)!;
+      this.#given(endpoint, at, -1);
+      const isLast = endpoint.place !== at && endpoint.outstanding[at] === 0;
+      if (isLast && endpoint.place !== null) void this.#at(endpoint.place)!.setTarget(endpoint.target);
+    }
+    this.#parts.onEnded(batch);
+    if (at !== this.#place) this.#adjust();
+  }
+
+  /** In all, too, what is out at the old place counts against the limit at the new one; without any, threads end. */
+  #adjust(): void {
+    const { maxInFlight } = this.#parts;
+    this.#at(this.#place)?.setMaxInFlight(Math.max(0, maxInFlight - this.#outstanding[other(this.#place)]));
+    const threads = this.#threads;
+    const isNeeded = this.#place === "threads" || this.#isWanted || this.#suspicious;
+    if (isNeeded || threads === null || this.#outstanding.threads > 0) return;
+    this.#threads = null;
+    for (const endpoint of this.#endpoints.values()) if (endpoint.place === "threads") endpoint.place = null;
+    void threads.close();
+  }
+}
+
+const other = (place: Place): Place => (place === "here" ? "threads" : "here");
