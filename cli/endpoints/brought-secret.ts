@@ -32,6 +32,6 @@ export async function readBrought(args: SecretArgs, io: Io): Promise<string | un
   if (isSigningSecret(secret)) return secret;
   throw usage(
     `${from} does not contain a signing secret`,
-    "A secret is whsec_ and 24 to 64 bytes in base64, or 16 to 256 visible ASCII characters, on one line.",
+    "A secret is whsec_ followed by 24 to 64 bytes in base64, or 16 to 256 visible ASCII characters, on one line.",
   );
 }

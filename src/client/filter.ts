@@ -89,9 +89,9 @@ export function faultOf(word: FilterWord, value: string): string | null {
     case "until":
       return readInstant(value, 0) === null ? "It must be a time such as 2h (ago) or 2026-11-20T09:00Z." : null;
     case "endpoint":
-      return isId("ep", value) ? null : "It must be the id of an endpoint: ep_ and 26 characters.";
+      return isId("ep", value) ? null : "It must be the id of an endpoint: ep_ followed by 26 characters.";
     case "event":
-      return isId("evt", value) ? null : "It must be the id of an event: evt_ and 26 characters.";
+      return isId("evt", value) ? null : "It must be the id of an event: evt_ followed by 26 characters.";
     case "test":
       return oneOf(value, ["true", "false"]);
     case "match":

@@ -28,7 +28,7 @@ describe("a filter", () => {
     ["status:failed status:held", 14, "status: is given twice", "Give it once."],
     ["status_code:5x", 0, 'status_code: does not take "5x"', /503, or 5xx/],
     ["since:yesterday", 0, 'since: does not take "yesterday"', /such as 2h/],
-    ["endpoint:ep_1", 0, 'endpoint: does not take "ep_1"', /ep_ and 26/],
+    ["endpoint:ep_1", 0, 'endpoint: does not take "ep_1"', /ep_ followed by 26/],
     ["__proto__:1", 0, '"__proto__:1" is not a filter', /^The filters are/],
   ])("says of %j where and what is wrong, and what to type", (text, at, what, hint) => {
     const [mistake] = readFilter(text).mistakes;

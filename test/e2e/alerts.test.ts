@@ -87,7 +87,9 @@ describe("alerts", () => {
   });
 
   it("are not begun without a secret or with an address that no endpoint may have", async () => {
-    await expect(start({ url: "https://169.254.169.254/" })).rejects.toThrow(/\[alerts\] url: the address is a cloud/);
+    await expect(start({ url: "https://169.254.169.254/" })).rejects.toThrow(
+      /\[alerts\] url: the address belongs to a cloud/,
+    );
     const settings = { ALERTS_URL: "https://example.com/" };
     await expect(TestDaemon.start({ settings })).rejects.toThrow(/\[alerts\] secret_file: is needed/);
   });

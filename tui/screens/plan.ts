@@ -73,7 +73,7 @@ function contentOf(state: State, dialog: PlanDialog, width: number): Ranked[] {
       ? []
       : [
           row(2, { text: "Careful   ", style: "yellow" }, { text: timedOutText(plan) }),
-          row(6, { text: "          The event id stays the same, so a receiver that checks ids drops them." }),
+          row(6, { text: "          The event id stays the same, so a receiver that checks ids drops duplicates." }),
         ]),
     row(6),
     ...said,

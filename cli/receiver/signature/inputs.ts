@@ -41,7 +41,7 @@ export function readSecrets(file: string): string[] {
   if (wrong < 0) return secrets;
   throw usage(
     `line ${wrong + 1} of ${file} is not a signing secret`,
-    "A secret is whsec_ and base64, or at least 16 characters.",
+    "A secret is whsec_ followed by base64, or at least 16 characters.",
   );
 }
 

@@ -174,7 +174,7 @@ export const sendTestEvent: Operation = {
   example: { type: "budget.exceeded" },
   replies: {
     200: {
-      description: "The attempt was made, successful or not.",
+      description: "The attempt was made; it may have succeeded or failed.",
       schema: Attempt,
       example: { ...anAttempt, trigger: "test", retry: null },
     },

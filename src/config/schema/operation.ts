@@ -95,7 +95,7 @@ export const OPERATION = [
     kind: "bool",
     default: false,
     sentence:
-      "Lets anyone read /metrics without a key. Otherwise that needs a key with the scope metrics and the tenant *.",
+      "Lets anyone read /metrics without a key; otherwise a key with the scope metrics and the tenant * is needed.",
   },
   {
     section: "alerts",

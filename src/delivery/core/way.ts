@@ -168,7 +168,7 @@ function act(memory: Memory, judgement: Judgement, now: Now, effects: Effects): 
   }
   if (judgement.probe !== null) {
     const { why, silentMs } = judgement.probe;
-    const message = `nothing can be sent: ${why}. Until then one probe is made per second, and no delivery loses an attempt. Check this host's network and DNS`;
+    const message = `nothing can be sent: ${why}. Until this is over, one probe is made per second, and no delivery loses an attempt. Check this host's network and DNS`;
     const fields = { reason: "unreachable", silent_ms: silentMs };
     effects.alarms.push({ alarm: "unreachable", over: false, message, fields });
     effects.probe = halts.isOnly("unreachable");

@@ -34,7 +34,7 @@ export class Destination {
 
 const REFUSALS: Readonly<Record<AddressFault, string>> = {
   address_not_public: "the host's address is not a public one",
-  address_metadata: "the host's address is a cloud metadata service",
+  address_metadata: "the host's address belongs to a cloud metadata service",
   address_denied: "the host's address is on the operator's deny list",
   address_self: "the host's address is one of this machine's own",
 };

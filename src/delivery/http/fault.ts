@@ -30,7 +30,7 @@ const BY_CODE: Readonly<Record<string, readonly [AttemptError, string, Evidence?
   ENETUNREACH: ["unreachable", "this host has no route to the receiver's network", "cut_off"],
   EACCES: ["unreachable", "the connection was forbidden on this host"],
   EPERM: ["unreachable", "the connection was forbidden on this host"],
-  EAFNOSUPPORT: ["unreachable", "this host does not speak the receiver's address family"],
+  EAFNOSUPPORT: ["unreachable", "this host does not support the receiver's address family"],
   EPROTO: ["tls_error", "the TLS connection failed"],
   ERR_ASSERTION: ["bad_response", "the answer is not HTTP"],
   EMFILE: ["interrupted", "this process has no file descriptors left", "shortage"],

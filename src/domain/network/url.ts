@@ -77,7 +77,7 @@ const BAD_PORTS = new Set([
 
 const ADDRESS_DETAIL: Record<AddressFault, string> = {
   address_not_public: "the address is not public; [egress] allow_cidrs can allow it",
-  address_metadata: "the address is a cloud metadata service",
+  address_metadata: "the address belongs to a cloud metadata service",
   address_denied: "the address is in [egress] deny_cidrs",
   address_self: "the address belongs to this host",
 };
@@ -132,7 +132,7 @@ function checkHostName(name: string): UrlFault | null {
   if (name.length > MAX_NAME || !name.split(".").every((label) => LABEL.test(label))) {
     return fault("host_invalid", "the host is not a DNS name of letters, digits and hyphens");
   }
-  if (isUnder(name, METADATA)) return fault("host_metadata", "the host names a cloud metadata service");
+  if (isUnder(name, METADATA)) return fault("host_metadata", "the host is a cloud metadata service");
   if (isUnder(name, SPECIAL_USE)) return fault("host_special_use", "the host is under a special-use or private suffix");
   if (!name.includes(".")) return fault("host_single_label", "the host name is a single label");
   return null;
