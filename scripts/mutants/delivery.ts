@@ -52,6 +52,13 @@ export const DELIVERY: readonly Mutant[] = [
     tests: ["test/sim/sim.test.ts"],
   },
   {
+    name: "a-new-event-overtakes-those-on-disk",
+    file: "src/delivery/memory/windows.ts",
+    find: "    if (window.overflows) return false;\n",
+    replace: "",
+    tests: ["test/delivery/order.test.ts"],
+  },
+  {
     name: "careful-mode-does-not-try-again",
     file: "src/delivery/dispatcher.ts",
     find: "    this.#careful?.retry();\n",

@@ -257,8 +257,13 @@ export class Dispatcher implements Deliveries {
   }
 
   async #findOwed(): Promise<void> {
+    const { windows } = this.#memory;
+    const now = this.#parts.clock.now();
     for await (const page of endpointsOwed(this.#parts.store)) {
-      for (const [endpoint, dueAt] of page) this.#memory.windows.noteWaiting({ endpoint, dueAt, event: "" });
+      for (const [endpoint, dueAt] of page) {
+        windows.noteWaiting({ endpoint, dueAt, event: "" });
+        if (dueAt <= now) windows.of(endpoint).overflow();
+      }
     }
   }
 
@@ -278,6 +283,8 @@ export class Dispatcher implements Deliveries {
       await new Promise<void>((resolve) => this.#parts.clock.nextTurn(resolve));
       for (let most = windows.fullest(); windows.isFull && most !== null; most = windows.fullest()) {
         const before = windows.loaded;
+        // From now on what is committed queues behind them.
+        windows.of(most).overflow();
         await this.#executor.park(await this.#executor.takeBack(most));
         if (windows.loaded >= before) break;
       }

@@ -8,6 +8,8 @@ import type { Window } from "./memory/windows.ts";
 
 /** What a read costs at least, in rows: so many reads go into one turn of the event loop. */
 const READ_COST = 8;
+/** It may look at many more rows than it finds. */
+const AHEAD_COST = 128;
 
 export interface DueReaderParts {
   readonly store: Store;
@@ -49,16 +51,18 @@ export class DueReader {
     const { clock, memory, store } = this.#parts;
     const { capOf, endpoints, windows } = memory;
     const { endpoint } = window;
-    if (windows.roomForDue(window, capOf(endpoint)) <= 0) return 0;
+    const cap = capOf(endpoint);
+    if (windows.roomForDue(window, cap) <= 0 && windows.roomForFirsts(window, cap) <= 0) return 0;
     let isOver = false;
     try {
       if (endpoints.get(endpoint) === undefined) yield { unknown: endpoint };
       const read = beginRead(memory, window, clock.now());
-      const page = read && (await store.deliveries.due(endpoint, read.after, read.until, read.limit));
+      const verb = read?.ahead === true ? "dueFirst" : "due";
+      const page = read && (await store.deliveries[verb](endpoint, read.after, read.until, read.limit));
       isOver = true;
       if (page === null) return 1;
       yield { read: read!, page };
-      return Math.max(READ_COST, page.claims.length);
+      return Math.max(read!.ahead ? AHEAD_COST : READ_COST, page.claims.length);
     } finally {
       if (!isOver) {
         // It was taken out of the plan, and the next pass must find it again.

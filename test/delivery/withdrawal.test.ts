@@ -56,7 +56,7 @@ describe("withdrawing", () => {
     const claim = aClaim("1");
     const memory = aMemory(claim);
     const window = memory.windows.of("ep_a");
-    const read = { window, after: window.beginRead(), until: 10, limit: 100 };
+    const read = { window, ahead: false, after: window.beginRead(), until: 10, limit: 100 };
     endRead(memory, read, { claims: [], nextDueAt: null }, 10);
     expect(window.reaches(5)).toBe(true);
     withdrawn(memory, [claim]);
@@ -69,7 +69,7 @@ describe("withdrawing", () => {
     const claim = aClaim("1");
     const memory = aMemory();
     const window = memory.windows.of("ep_a");
-    const read = { window, after: window.beginRead(), until: 10, limit: 100 };
+    const read = { window, ahead: false, after: window.beginRead(), until: 10, limit: 100 };
     expect([...withdrawn(memory, [claim])]).toEqual([]);
     expect(endRead(memory, read, { claims: [claim], nextDueAt: null }, 10).send).toEqual([]);
     expect(memory.windows.loaded).toBe(0);

@@ -243,7 +243,7 @@ export class Process {
       const result = planted === undefined ? call : async () => planted(await call(), this.#parts.clock.now());
       return UNTOUCHED.includes(verb)
         ? result()
-        : this.#call(result as () => Promise<unknown>, verb === "deliveries.due");
+        : this.#call(result as () => Promise<unknown>, verb.startsWith("deliveries.due"));
     });
   }
 

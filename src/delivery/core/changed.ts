@@ -22,7 +22,10 @@ export function endpointUnknown(memory: Memory, endpoint: string): void {
 /** What the endpoint is owed may be read again, as far as it is due. */
 export function endpointReadable({ windows }: Memory, endpoint: string): Effects {
   const effects = new Effects();
-  windows.plan(windows.of(endpoint));
+  const window = windows.of(endpoint);
+  // What was held meanwhile comes first.
+  if (window.nextDueAt < Number.POSITIVE_INFINITY) window.overflow();
+  windows.plan(window);
   effects.readDue = true;
   return effects;
 }

@@ -12,6 +12,8 @@ const AGAIN_MS = 1000;
 /** What is to be read of one endpoint: at most `limit` deliveries after this position that are due by `until`. */
 export interface Read {
   readonly window: Window;
+  /** First attempts alone, past a backlog that leaves no room. */
+  readonly ahead: boolean;
   readonly after: Position;
   readonly until: number;
   readonly limit: number;
@@ -19,9 +21,12 @@ export interface Read {
 
 /** `now` is of the wall clock. Null when nothing of the endpoint may be loaded now: it is disabled, or its window is full. */
 export function beginRead({ capOf, endpoints, windows }: Memory, window: Window, now: number): Read | null {
-  const room = windows.roomForDue(window, capOf(window.endpoint));
+  const cap = capOf(window.endpoint);
+  let room = windows.roomForDue(window, cap);
+  const ahead = room <= 0;
+  if (ahead) room = windows.roomForFirsts(window, cap);
   if (room <= 0 || !endpoints.isOpen(window.endpoint)) return null;
-  return { window, after: window.beginRead(), until: now, limit: Math.min(room, READ_LIMIT) };
+  return { window, ahead, after: window.beginRead(ahead), until: now, limit: Math.min(room, READ_LIMIT) };
 }
 
 export function endRead(memory: Memory, { window, until, limit }: Read, page: DuePage, now: number): Effects {
@@ -68,7 +73,10 @@ function load(memory: Memory, claim: Claim, effects: Effects): void {
 export function parked(memory: Memory, claims: readonly Claim[], waiting: readonly Waiting[]): Effects {
   const effects = new Effects();
   const { windows } = memory;
-  for (const { endpoint, delivery } of claims) release(memory, endpoint, delivery, effects);
+  for (const { endpoint, delivery, fresh } of claims) {
+    release(memory, endpoint, delivery, effects);
+    if (fresh) windows.of(endpoint).overflow();
+  }
   // Where they wait on disk, which a clock that was set may have changed since they were read.
   for (const each of waiting) windows.noteWaiting(each);
   // With nothing on the wire, no end would have it read again.

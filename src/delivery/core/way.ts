@@ -25,10 +25,15 @@ export function published(memory: Memory, { fresh, waiting }: Handover, now: Now
   return effects;
 }
 
-/** Whether one more fresh delivery of the endpoint may be loaded: one that may not waits on disk. */
+/**
+ * Whether one more fresh delivery of the endpoint may be loaded. One that may not waits on disk, and those that come after
+ * it wait behind it.
+ */
 export function hasRoom({ capOf, endpoints, halts, windows }: Memory, endpoint: string): boolean {
-  if (halts.stopping || halts.onTrial || endpoints.isDamaged(endpoint)) return false;
-  return windows.hasRoom(endpoint, capOf(endpoint));
+  const isShut = halts.stopping || halts.onTrial || endpoints.isDamaged(endpoint);
+  if (!isShut && windows.hasRoom(endpoint, capOf(endpoint))) return true;
+  windows.of(endpoint).overflow();
+  return false;
 }
 
 /** Attempts have ended. All of them are loaded. */
@@ -91,8 +96,7 @@ export function recorded(
     release(memory, endpoint, delivery, effects);
     if (waiting !== null) windows.noteWaiting(waiting);
     const window = windows.of(endpoint);
-    // Its end leaves room for what waits behind the window, which is read in halves of a window, not row by row.
-    if (window.nextDueAt > now.wall || window.loaded.size > capOf(endpoint)) return;
+    if (window.nextDueAt > now.wall || !windows.isHalfEmpty(window, capOf(endpoint))) return;
     windows.plan(window);
     effects.readDue = true;
   });

@@ -7,9 +7,10 @@ import { INITIAL_CAP } from "../../domain/endpoints/endpoint.ts";
 import { Timetable, type Scheduled } from "../../domain/time/timetable.ts";
 import type { DuePage, Owed, Waiting } from "../../store/store.ts";
 
-/** Deliveries loaded in all, and fresh ones of one endpoint. */
+/** Deliveries loaded in all, and first attempts of one endpoint: as they are committed, and as they are read. */
 const LIMIT = 20_000;
 const FRESH_LIMIT = 4096;
+const READ_FIRSTS = 512;
 /** When memory is full, an endpoint that has less loaded than this still gets its fresh deliveries sent at once. */
 const FEW = 32;
 /** What is read of an endpoint while memory is full: one to send, and the next. */
@@ -107,17 +108,32 @@ export class Windows {
 
   /** Whether one more fresh delivery of the endpoint may be loaded, if `cap` of its attempts may be in flight. */
   hasRoom(endpoint: string, cap: number): boolean {
-    const loaded = this.#windows.get(endpoint)?.loaded.size ?? 0;
-    if (this.isFull) return loaded < FEW;
-    return loaded < (cap < INITIAL_CAP ? 2 * cap : FRESH_LIMIT);
+    const window = this.#windows.get(endpoint);
+    if (window === undefined) return true;
+    if (window.overflows) return false;
+    if (this.isFull) return window.loaded.size < FEW;
+    return window.firsts < (cap < INITIAL_CAP ? 2 * cap : FRESH_LIMIT);
   }
 
   /**
-   * How many more deliveries may be read of the endpoint. When others fill the memory it still gets a little, or it
-   * would wait for their receivers.
+   * How many more deliveries may be read of the endpoint, whichever they are. When others fill the memory it still gets
+   * a little, or it would wait for their receivers.
    */
   roomForDue(window: Window, cap: number): number {
-    return (this.isFull ? LEAST : 2 * cap) - window.loaded.size;
+    if (this.isFull) return LEAST - window.loaded.size;
+    const room = 2 * cap - window.backlog;
+    return window.overflows ? Math.min(room, this.roomForFirsts(window, cap)) : room;
+  }
+
+  /** How many first attempts may be read, past a backlog that leaves no room. */
+  roomForFirsts(window: Window, cap: number): number {
+    if (!window.overflows) return 0;
+    return this.isFull ? LEAST - window.loaded.size : firstsAtOnce(cap) - window.firsts;
+  }
+
+  /** Whether there is room to read on: that is done in halves of what may be loaded, not row by row. */
+  isHalfEmpty(window: Window, cap: number): boolean {
+    return window.overflows ? 2 * window.firsts <= firstsAtOnce(cap) : window.backlog <= cap;
   }
 
   /** While memory is full: the endpoint whose deliveries go back to the disk first; null when all have few. */
@@ -160,7 +176,14 @@ export class Window implements Scheduled {
   #loaded: Map<string, Claim> | null = null;
   /** When the first delivery above the horizon falls due; Infinity when there is none. */
   nextDueAt = Number.POSITIVE_INFINITY;
+  /** How many first attempts are loaded. */
+  firsts = 0;
+  /** First attempts may wait on disk: what is committed now queues behind them, so that they start in this order. */
+  overflows = false;
+  #overflowedMeanwhile = false;
   #horizon = BEGINNING;
+  /** First attempts were read up to here at least, past a backlog that is due before them. It decides of no more. */
+  #readAhead = BEGINNING;
   /** The lowest position noted while a read was under way: the read may not have seen it. */
   #notedMeanwhile: Position | null = null;
   /** Let go while a read is under way: the read may have seen them as they were before. Null when there is none. */
@@ -175,23 +198,31 @@ export class Window implements Scheduled {
     return this.#loaded ?? NOTHING;
   }
 
+  /** How many retries and replays are loaded. */
+  get backlog(): number {
+    return this.loaded.size - this.firsts;
+  }
+
   load(claim: Claim): void {
     (this.#loaded ??= new Map()).set(claim.delivery, claim);
+    if (claim.fresh) this.firsts++;
   }
 
   release(delivery: string): void {
+    if (this.#loaded?.get(delivery)?.fresh === true) this.firsts--;
     this.#loaded?.delete(delivery);
     this.#releasedMeanwhile?.add(delivery);
   }
 
+  /** A first attempt was left to the disk. */
+  overflow(): void {
+    this.overflows = this.#overflowedMeanwhile = true;
+  }
+
   /** A delivery was committed as waiting at this position, and memory has not loaded it. */
   noteWaiting(position: Position): void {
-    if (
-      this.#releasedMeanwhile !== null &&
-      (this.#notedMeanwhile === null || isBefore(position, this.#notedMeanwhile))
-    ) {
-      this.#notedMeanwhile = position;
-    }
+    const lowest = this.#notedMeanwhile === null || isBefore(position, this.#notedMeanwhile);
+    if (this.#releasedMeanwhile !== null && lowest) this.#notedMeanwhile = position;
     this.#lower(position);
   }
 
@@ -212,44 +243,54 @@ export class Window implements Scheduled {
     return !isBefore(this.#horizon, owed) || !this.awaits(owed.dueAt);
   }
 
-  beginRead(): Position {
+  /** `ahead`: of first attempts alone. */
+  beginRead(ahead = false): Position {
     this.#releasedMeanwhile = new Set();
-    return this.#horizon;
+    this.#overflowedMeanwhile = false;
+    return ahead && isBefore(this.#horizon, this.#readAhead) ? this.#readAhead : this.#horizon;
   }
 
-  /** Takes in a page read up to `until`; the answer is what was not loaded yet, and now is. */
-  endRead(page: DuePage, until: number, limit: number): Claim[] {
-    const last = page.claims.at(-1);
-    const short = page.claims.length < limit;
+  /**
+   * Takes in a page read up to `until`; the answer is what was not loaded yet, and now is. First attempts that were read
+   * ahead leave the horizon where it is: what is due before them is read all the same.
+   */
+  endRead({ claims, nextDueAt, reached }: DuePage, until: number, limit: number): Claim[] {
+    const last = reached === undefined ? claims.length === limit && claims.at(-1)! : (reached ?? false);
     // Under a clock that was set back, `until` may lie below where the horizon already is.
-    const reached = short ? { dueAt: until, event: AFTER_ALL } : { dueAt: last!.dueAt, event: last!.event };
-    if (isBefore(this.#horizon, reached)) this.#horizon = reached;
-    this.nextDueAt = page.nextDueAt ?? Number.POSITIVE_INFINITY;
+    const end = last ? { dueAt: last.dueAt, event: last.event } : { dueAt: until, event: AFTER_ALL };
+    if (reached !== undefined) this.#readAhead = end;
+    else {
+      if (isBefore(this.#horizon, end)) this.#horizon = end;
+      this.nextDueAt = nextDueAt ?? Number.POSITIVE_INFINITY;
+    }
+    if (!last && !this.#overflowedMeanwhile && this.#notedMeanwhile === null) this.overflows = false;
     const added: Claim[] = [];
-    for (const claim of page.claims) {
+    for (const claim of claims) {
       if (this.loaded.has(claim.delivery) || this.#releasedMeanwhile?.has(claim.delivery) === true) continue;
       this.load(claim);
       added.push(claim);
     }
-    this.#finishRead();
+    this.cancelRead();
     return added;
   }
 
-  /** The read failed: nothing is known that was not known before. */
+  /** The read is over. If it failed, nothing is known that was not known before. */
   cancelRead(): void {
-    this.#finishRead();
-  }
-
-  #finishRead(): void {
     this.#releasedMeanwhile = null;
     if (this.#notedMeanwhile !== null) this.#lower(this.#notedMeanwhile);
     this.#notedMeanwhile = null;
   }
 
   #lower(position: Position): void {
-    if (!isBefore(this.#horizon, position)) this.#horizon = { dueAt: position.dueAt, event: "" };
+    const below = { dueAt: position.dueAt, event: "" };
+    if (!isBefore(this.#horizon, position)) this.#horizon = below;
+    if (!isBefore(this.#readAhead, position)) this.#readAhead = below;
     if (position.dueAt < this.nextDueAt) this.nextDueAt = position.dueAt;
   }
+}
+
+function firstsAtOnce(cap: number): number {
+  return cap < INITIAL_CAP ? 2 * cap : READ_FIRSTS;
 }
 
 function isBefore(a: Position, b: Position): boolean {

@@ -28,7 +28,7 @@ export interface Send {
   /** The number of the attempt to be made: 1 for the first, never restarting. */
   readonly number: number;
   readonly trigger: Trigger;
-  /** Handed over at once, and not read from the backlog: it goes by the lane for fresh deliveries. */
+  /** A first attempt, or one that somebody waits for: it goes by the lane for fresh deliveries, not by the backlog. */
   readonly fresh: boolean;
   /** What the publisher said of its trace: goes out with the request, unsigned. */
   readonly trace?: TraceContext | undefined;

@@ -89,6 +89,11 @@ export interface DeliveryStore {
    */
   due(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage>;
   /**
+   * As `due`, of first attempts by the ladder alone. It passes over a bounded number of others, so it may find none and
+   * not have come to the end: that is in `reached`.
+   */
+  dueFirst(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage>;
+  /**
    * For each endpoint with waiting deliveries, when the earliest of them falls due: in the store's own order, at most
    * `limit` endpoints that come after `after` (the last one of the page before; null for the first page).
    */
@@ -143,6 +148,8 @@ export interface Owed extends Waiting {
 export interface DuePage {
   readonly claims: readonly Claim[];
   readonly nextDueAt: number | null;
+  /** Of first attempts alone: how far it came, or null for the end. */
+  readonly reached?: Position | null;
   /** Nothing was read, because what the endpoint was owed is being cancelled: ask again in a second. */
   readonly cancelling?: boolean;
 }

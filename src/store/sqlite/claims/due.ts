@@ -2,7 +2,17 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Position } from "../../../domain/deliveries/delivery.ts";
 import type { DuePage, Owed } from "../../store.ts";
-import { bodyHash, FRESH, traceOf, triggerOf, WAITING, deliveryId, eventId, positionKey } from "../numbers/codes.ts";
+import {
+  bodyHash,
+  FRESH,
+  traceOf,
+  triggerCode,
+  triggerOf,
+  WAITING,
+  deliveryId,
+  eventId,
+  positionKey,
+} from "../numbers/codes.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 
@@ -25,12 +35,23 @@ interface OwedRow {
   readonly random: string;
 }
 
+interface AheadRow {
+  readonly event: number;
+  readonly due_at: number;
+  readonly first: 0 | 1;
+}
+
+const LADDER = triggerCode("ladder");
+/** Rows that one look for first attempts passes. */
+const LOOKED_AT = 1024;
 const NOTHING: DuePage = { claims: [], nextDueAt: null };
 const CANCELLING: DuePage = { ...NOTHING, cancelling: true };
 
 export class Due {
   readonly #index: EndpointIndex;
   readonly #page: Statement<[number, number, number, number, number], ClaimRow>;
+  readonly #ahead: Statement<[number, number, number, number, number], AheadRow>;
+  readonly #random: Statement<[number], string>;
   readonly #one: Statement<[number, number], ClaimRow>;
   readonly #next: Statement<[number, number, number], number>;
   readonly #earliest: Statement<[number, number], [id: string, dueAt: number]>;
@@ -45,6 +66,13 @@ export class Due {
        WHERE d.status = ${WAITING} AND d.endpoint = ? AND (d.due_at, d.event) > (?, ?) AND d.due_at <= ?
        ORDER BY d.due_at, d.event LIMIT ?`,
     );
+    this.#ahead = db.prepare(
+      `SELECT event, due_at, attempts = 0 AND round = 1 AND trigger = ${LADDER} AS first
+       FROM delivery INDEXED BY delivery_waiting
+       WHERE status = ${WAITING} AND endpoint = ? AND (due_at, event) > (?, ?) AND due_at <= ?
+       ORDER BY due_at, event LIMIT ?`,
+    );
+    this.#random = db.prepare<[number], string>("SELECT random FROM event WHERE key = ?").pluck();
     this.#one = db.prepare(
       `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body
        FROM delivery d JOIN event e ON e.key = d.event
@@ -93,6 +121,26 @@ export class Due {
     return { claims: rows.map((row) => claimOf(endpoint, row)), nextDueAt };
   }
 
+  /** As `page`, of first attempts alone, among the next thousand rows. */
+  first(endpointId: string, after: Position, until: number, limit: number): DuePage {
+    const endpoint = this.#index.byId(endpointId);
+    if (endpoint === undefined) return { ...NOTHING, reached: null };
+    if (endpoint.cancelTo !== null) return CANCELLING;
+    const rows = this.#ahead.all(endpoint.number, after.dueAt, positionKey(after.event), until, LOOKED_AT);
+    const claims: Claim[] = [];
+    let last: AheadRow | undefined;
+    for (const row of rows) {
+      if (claims.length === limit) break;
+      last = row;
+      if (row.first === 1) claims.push(claimOf(endpoint, this.#one.get(row.event, endpoint.number)!));
+    }
+    const wasAll = rows.length < LOOKED_AT && last === rows.at(-1);
+    const reached = wasAll
+      ? null
+      : { dueAt: last!.due_at, event: eventId(last!.event, this.#random.get(last!.event)!) };
+    return { claims, nextDueAt: null, reached };
+  }
+
   /** Null when it does not wait. */
   claim(event: number, endpoint: number): Claim | null {
     const row = this.#one.get(event, endpoint);
@@ -139,7 +187,7 @@ export function claimOf(endpoint: EndpointEntry, row: ClaimRow): Claim {
     retry: row.retry,
     trigger: triggerOf(row.trigger),
     dueAt: row.due_at,
-    fresh: false,
+    fresh: row.attempts === 0 && row.round === 1 && row.trigger === LADDER,
   };
   return bodyHash(body).equals(row.body_hash) ? claim : { ...claim, corrupt: true };
 }

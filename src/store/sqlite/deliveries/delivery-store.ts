@@ -54,6 +54,10 @@ export class SqliteDeliveries implements DeliveryStore {
     });
   }
 
+  async dueFirst(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage> {
+    return this.#engine.read(() => this.#parts.due.first(endpoint, after, until, limit));
+  }
+
   async earliestDue(after: string | null, limit: number): Promise<Map<string, number>> {
     return this.#engine.read(() => this.#parts.due.earliest(after, limit));
   }

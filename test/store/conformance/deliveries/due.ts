@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { DuePage } from "../../../../src/store/store.ts";
 import type { Position } from "../../../../src/domain/deliveries/delivery.ts";
 import { addEndpoint, again, BEGINNING, draft, dueNow, noRoom, publishOne, room, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
@@ -24,6 +25,27 @@ export function reading(openFresh: OpenFresh): void {
         10,
       );
       expect(claims.map((claim) => claim.event)).toEqual([c!.event, a!.event]);
+    });
+
+    it("reads first attempts alone, past any number of others, and says how far it came", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const tried = 1500;
+      for (let at = 0; at < tried; at += 500) {
+        const published = await store.events.publish(Array(500).fill(draft()), START, room);
+        await store.deliveries.record(published.flatMap(({ fresh }) => fresh).map((claim) => again(claim, START)));
+      }
+      const first = await store.events.publish(Array(5).fill(draft()), START, noRoom);
+      await store.events.publish([draft()], START + 1, noRoom);
+      const seen: string[] = [];
+      let after: Position | null = BEGINNING;
+      for (let reads = 0; after !== null && reads < 20; reads++) {
+        const page: DuePage = await store.deliveries.dueFirst(endpoint, after, START, 2);
+        expect(page.claims.every(({ fresh, number }) => fresh && number === 1)).toBe(true);
+        seen.push(...page.claims.map(({ event }) => event));
+        after = page.reached ?? null;
+      }
+      expect(seen).toEqual(first.map(({ id }) => id));
     });
 
     it("takes positions before and after all events of an instant", async () => {

@@ -146,7 +146,7 @@ export function recording(openFresh: OpenFresh): void {
       const waiting = [{ endpoint, event: a.id, dueAt: START }];
       expect(await store.deliveries.park(claims, START + 5)).toEqual(waiting);
       expect(await store.deliveries.park(claims, START + 5)).toEqual(waiting);
-      expect(await dueNow(store, endpoint)).toMatchObject([{ event: a.id, number: 1, fresh: false }]);
+      expect(await dueNow(store, endpoint)).toMatchObject([{ event: a.id, number: 1, fresh: true }]);
     });
 
     it("says where a delivery waits that memory forgets, and has none wait for an instant the clock was set back from", async () => {

@@ -48,7 +48,7 @@ export function publishing(openFresh: OpenFresh): void {
       expect(publication!.fresh).toEqual([]);
       expect(publication!.waiting).toEqual([{ endpoint, event: publication!.id, dueAt: START }]);
       const claims = await dueNow(store, endpoint, START);
-      expect(claims).toMatchObject([{ event: publication!.id, number: 1, dueAt: START, fresh: false }]);
+      expect(claims).toMatchObject([{ event: publication!.id, number: 1, dueAt: START, fresh: true }]);
       expect(Buffer.from(claims[0]!.body).toString()).toContain('"data":{"n":1.10}}');
     });
 

@@ -30,7 +30,7 @@ export function careful(openFresh: OpenFresh): void {
         [deadly!.event, 1],
         [innocent!.event, 1],
       ]);
-      expect(suspects[0]!.claim).toMatchObject({ number: 1, retry: 0, fresh: false });
+      expect(suspects[0]!.claim).toMatchObject({ number: 1, retry: 0, fresh: true });
       expect(suspects.map(({ claim }) => claim.event)).not.toContain(unsent!.event);
 
       // Only what this life dialled is accused of its death.
