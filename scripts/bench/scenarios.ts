@@ -5,6 +5,7 @@ import { cold } from "./cold.ts";
 import { errors } from "./errors.ts";
 import { fair } from "./fair.ts";
 import { flat } from "./flat.ts";
+import { flood } from "./flood.ts";
 import { hang } from "./hang.ts";
 import { idle } from "./idle.ts";
 import { lanes } from "./lanes.ts";
@@ -26,6 +27,7 @@ const ALONE: Record<string, Scenario> = {
   backlog,
   overrun,
   lanes,
+  flood,
   quiet,
   cold,
   idle,
