@@ -15,7 +15,7 @@ const NAMED = 5;
 /** Ids and keys, whole or cut: to look for a part of one would find nothing, and a key must not be repeated. */
 const LIKE_AN_ID = /^(?:ep|evt|dlv|att|job|key|req)_|^wh/;
 
-export const ENDPOINT = byId("ep", "Its id, or a part of its URL, uid or description that only it has");
+export const ENDPOINT = byId("ep", "Its id, or a part of its URL, uid or description that no other endpoint has");
 
 export async function findEndpoint(text: string, client: Client): Promise<string> {
   if (isId("ep", text) || LIKE_AN_ID.test(text)) return readId("ep", text);
@@ -36,7 +36,7 @@ export async function findEndpoint(text: string, client: Client): Promise<string
   const some = found.slice(0, NAMED).map(({ id, url, uid }) => `${id} ${uid ?? hostOf(url)}`);
   const more = found.length > NAMED ? `, and ${found.length - NAMED} more` : "";
   const those = count(found.length, "endpoint has", "endpoints have");
-  throw new Failure("usage", `${those} "${text}": say more of it`, `${some.join(", ")}${more}.`);
+  throw new Failure("usage", `${those} "${text}": give a longer part of it`, `${some.join(", ")}${more}.`);
 }
 
 interface WithEndpoint extends TargetArgs {

@@ -12,8 +12,8 @@ import { fieldText } from "./text.ts";
 
 const ARGS = {
   endpoint: ENDPOINT,
-  to: { type: "string", valueHint: "URL", description: "New URL, also for what is already waiting" },
-  events: { type: "string", valueHint: "TYPE,…", description: "Exactly these event types, or all" },
+  to: { type: "string", valueHint: "URL", description: "New URL; deliveries that are already waiting go there too" },
+  events: { type: "string", valueHint: "TYPE,…", description: "Replace its event types with these, or all" },
   "add-event": { type: "string", multiple: true, valueHint: "TYPE", description: "Add this event type" },
   "remove-event": { type: "string", multiple: true, valueHint: "TYPE", description: "Remove this event type" },
   ...SETTINGS,

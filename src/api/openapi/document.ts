@@ -26,7 +26,7 @@ Unknown fields and parameters are refused, never ignored. Answers may gain field
 
 Lists return \`{data, next_cursor}\`. They stay stable while new rows arrive; a page may have fewer rows than \`limit\`, or even none, and the list ends when \`next_cursor\` is null.
 
-Ids sort by the time they were made. Instants are ISO 8601 UTC with milliseconds.`;
+Ids sort by the time they were created. Instants are ISO 8601 UTC with milliseconds.`;
 
 const TEXT = { type: "string" };
 

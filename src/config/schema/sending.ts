@@ -39,7 +39,7 @@ export const SENDING = [
     min: 0,
     max: 64,
     sentence:
-      "Threads that send, each for its share of the endpoints, while there is much to send: from 1000 attempts within a second, until a quiet minute. Until then, and always with 0, the main thread sends.",
+      "How many threads send, each for its share of the endpoints, while there is much to send: from 1000 attempts within a second until a quiet minute has passed. At all other times, and always with 0, the main thread sends.",
   },
   {
     section: "delivery",

@@ -120,7 +120,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   ENOTDIR: "is not a directory: name another [backup] dir",
   EACCES: "cannot be written: look at its owner and mode",
   EPERM: "cannot be written: look at its owner and mode",
-  EROFS: "is on a file system that is read-only",
+  EROFS: "is on a read-only file system",
   ENOSPC: "is full: free some space, or name another [backup] dir",
   EDQUOT: "is over its quota: free some space, or name another [backup] dir",
   SQLITE_FULL: "is full: free some space, or name another [backup] dir",
