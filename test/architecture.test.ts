@@ -153,7 +153,7 @@ const RULES: Rule[] = [
   },
   {
     from: "src/api/pipeline",
-    may: ["src/api/pipeline", "src/domain", "src/config/nearest.ts", NODE, "valibot"],
+    may: ["src/api/pipeline", "src/api/server/connections.ts", "src/domain", "src/config/nearest.ts", NODE, "valibot"],
     types: [
       "src/api/parts.ts",
       "src/api/server/listener.ts",

@@ -84,10 +84,23 @@ async function create(parts: ApiParts, call: Call): Promise<Reply> {
     return { ...json(200, presentPlan(action, plan, ratePerSecond)), isAudited: false };
   }
   if (action === "cancel" && expect === null && !isNarrow({ tenant, filter })) throw unexpected(tenant);
+  await requireFewOpen(parts, tenant);
   const job = { id: newId("job", now, random(10)), tenant, action, filter, ratePerSecond, canary, reason };
   const added = await store.jobs.add(job, expect, now, request && { ...request, answer: addedText });
   if (added.result === "plan_changed") throw planChanged(added.matched, expect!);
   return json(202, presentJob(added.job), [["location", `${PATH}/${job.id}`]]);
+}
+
+/** What a tenant may have open: each takes its turns with the others, and somebody has to keep them apart. */
+const MAX_OPEN = 50;
+
+/** Throws `rate_limited`. Of the last hundred: who makes more has them open there. */
+async function requireFewOpen({ store }: ApiParts, tenant: string | null): Promise<void> {
+  const { data } = await store.jobs.list({ tenant, limit: 100, order: "newest" });
+  const open = data.filter(({ status }) => status === "running" || status === "paused");
+  if (open.length < MAX_OPEN) return;
+  const detail = `${MAX_OPEN} jobs are open already; wait until some are done, or cancel them`;
+  throw new WebhookdError("rate_limited", detail, { retryAfterSeconds: 30 });
 }
 
 /** As the job is by now. */

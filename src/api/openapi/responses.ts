@@ -19,7 +19,7 @@ export const HEADERS = {
     '"mX3vP0qLz8Kd2YtA"',
   ),
   "RateLimit-Policy": header(
-    "With `[server] rate_limit`: how many requests (`q`) a key may make in `w` seconds (draft-ietf-httpapi-ratelimit-headers).",
+    "With `[server] rate_limit`: how many requests (`q`) a key may make in `w` seconds; each event of a batch counts as one (draft-ietf-httpapi-ratelimit-headers).",
     '"key";q=100;w=1',
   ),
   RateLimit: header(

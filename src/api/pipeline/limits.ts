@@ -1,16 +1,16 @@
-/** How much anyone may ask: requests of a key, failed authentications of a peer, and bytes that wait for their commit. */
-import { isIPv6 } from "node:net";
+/** How much anyone may ask: requests of a key, failed authentications of a peer, and what may be under way at once. */
 import { counted } from "../../domain/wording.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { TokenBucket } from "../../domain/time/token-bucket.ts";
+import { peerOf } from "../server/connections.ts";
 import type { Header } from "./reply.ts";
 
 /** Past this many keys the memory of them starts anew. */
 const MAX_KEYS = 10_000;
 
 /**
- * `[server] rate_limit`: how many requests a second each key may make, with one second's worth saved up. Answers say what
- * is left of it in the fields of draft-ietf-httpapi-ratelimit-headers.
+ * `[server] rate_limit`: how many requests a second each key may make, with one second's worth saved up; each event of a
+ * batch counts as one. Answers say what is left of it in the fields of draft-ietf-httpapi-ratelimit-headers.
  */
 export class RateLimit {
   readonly #perSecond: number;
@@ -20,7 +20,7 @@ export class RateLimit {
     this.#perSecond = perSecond;
   }
 
-  /** Counts a request of the key; for one too many, the refusal. `now` is monotonic. */
+  /** Counts a request of the key, before its body is read; for one too many, the refusal. `now` is monotonic. */
   take(keyId: string, now: number): Taken {
     let bucket = this.#buckets.get(keyId);
     if (bucket === undefined) {
@@ -29,15 +29,29 @@ export class RateLimit {
     }
     const waitMs = bucket.readyAt(this.#perSecond) - now;
     if (waitMs <= 0) bucket.take(now);
-    const left = bucket.left(this.#perSecond, now);
     return {
-      // The window is a second, and so the longest wait for all of it: what is saved up comes back evenly within it.
-      headers: [
-        ["ratelimit-policy", `"key";q=${this.#perSecond};w=1`],
-        ["ratelimit", `"key";r=${left};t=1`],
-      ],
+      headers: this.#headers(bucket, now),
       refusal: waitMs > 0 ? tooMany(this.#perSecond, waitMs) : null,
     };
+  }
+
+  /**
+   * Counts what a request turned out to carry beyond the one that it was counted as. It is taken all the same, or a
+   * batch of more than a second's worth never would be; the key waits afterwards.
+   */
+  takeMore(keyId: string, count: number, now: number): readonly Header[] {
+    const bucket = this.#buckets.get(keyId) ?? new TokenBucket(this.#perSecond);
+    bucket.take(now, count);
+    return this.#headers(bucket, now);
+  }
+
+  #headers(bucket: TokenBucket, now: number): readonly Header[] {
+    // What is saved up comes back evenly, within the window of a second unless a batch took more than that.
+    const seconds = Math.max(1, Math.ceil((bucket.readyAt(1) - now) / 1000));
+    return [
+      ["ratelimit-policy", `"key";q=${this.#perSecond};w=1`],
+      ["ratelimit", `"key";r=${bucket.left(this.#perSecond, now)};t=${seconds}`],
+    ];
   }
 }
 
@@ -49,7 +63,7 @@ export interface Taken {
 }
 
 function tooMany(perSecond: number, waitMs: number): WebhookdError {
-  const detail = `this key may make ${counted(perSecond, "request", "requests")} a second; see [server] rate_limit`;
+  const detail = `this key may make ${counted(perSecond, "request", "requests")} a second, each event of a batch counted; see [server] rate_limit`;
   return new WebhookdError("rate_limited", detail, { retryAfterSeconds: Math.ceil(waitMs / 1000) });
 }
 
@@ -92,54 +106,103 @@ export class FailureThrottle {
   }
 }
 
-/** A host owns a whole IPv6 /64, so that is what counts as one peer. */
-function peerOf(address: string): string {
-  if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
-  return address.split("::")[0]!.split(":").slice(0, 4).join(":");
+/** What there is only so much of. */
+export type Scarce = "publishes" | "bytes" | "reads" | "streams";
+
+class Amounts implements Record<Scarce, number> {
+  publishes = 0;
+  bytes = 0;
+  reads = 0;
+  streams = 0;
 }
+
+const SCARCE = Object.keys(new Amounts()) as Scarce[];
+
+/** In words: what there are too many of for anyone, and what somebody has enough of. */
+const WORDS: Record<Scarce, readonly [tooMany: string, enough: string, retryAfterSeconds: number]> = {
+  publishes: ["publish requests are waiting for their commit", "publish requests that wait for their commit", 1],
+  bytes: ["published bytes are waiting for their commit", "published bytes that wait for their commit", 1],
+  reads: ["reads are under way", "reads", 1],
+  streams: ["streams are open", "streams", 15],
+};
+
+/** Whoever has so many times what is free gets no more: alone three quarters, and there is always something for others. */
+const TIMES_FREE = 3;
 
 /**
- * Back-pressure for publishes: how many requests, and how many bytes of them, may wait for their commit. What is over
- * is refused at once with 503, so that a burst costs the publisher a retry and not the daemon its memory.
+ * Back-pressure: what may be under way at once, of everybody together, and of each key and tenant. What is over is
+ * refused at once, so that a burst costs those who make it a retry, and neither the daemon its memory nor others theirs.
  */
-export class Intake {
-  readonly #maxRequests: number;
-  readonly #maxBytes: number;
-  #requests = 0;
-  #bytes = 0;
+export class Shares {
+  readonly #most: Readonly<Record<Scarce, number>>;
+  readonly #all = new Amounts();
+  readonly #keys = new Map<string, Amounts>();
+  readonly #tenants = new Map<string, Amounts>();
 
-  constructor(maxRequests: number, maxBytes: number) {
-    this.#maxRequests = maxRequests;
-    this.#maxBytes = maxBytes;
+  constructor(most: Readonly<Record<Scarce, number>>) {
+    this.#most = most;
   }
 
-  /** Throws `overloaded`; else the ticket must be given back with `leave`. */
-  enter(): Ticket {
-    if (this.#requests >= this.#maxRequests) throw overloaded("too many publish requests are waiting for their commit");
-    this.#requests += 1;
-    let held = 0;
-    return {
-      hold: (bytes) => {
-        if (this.#bytes + bytes > this.#maxBytes)
-          throw overloaded("too many published bytes are waiting for their commit");
-        this.#bytes += bytes;
-        held += bytes;
-      },
-      leave: () => {
-        this.#requests -= 1;
-        this.#bytes -= held;
-        held = 0;
-      },
-    };
+  /** For one request; a key of every tenant stands for itself alone. What it takes must be given back with `leave`. */
+  of(keyId: string | null, tenant: string): Holding {
+    const key = keyId === null ? undefined : amountsOf(this.#keys, keyId);
+    const ofTenant = tenant === "*" ? undefined : amountsOf(this.#tenants, tenant);
+    return new Holding(this.#most, this.#all, key, ofTenant);
   }
 }
 
-export interface Ticket {
-  /** Counts bytes that came in; throws `overloaded` when they do not fit. */
-  hold(bytes: number): void;
-  leave(): void;
+function amountsOf(all: Map<string, Amounts>, name: string): Amounts {
+  let amounts = all.get(name);
+  if (amounts === undefined) {
+    if (all.size >= MAX_KEYS) {
+      for (const [each, held] of all) if (SCARCE.every((what) => held[what] === 0)) all.delete(each);
+    }
+    all.set(name, (amounts = new Amounts()));
+  }
+  return amounts;
 }
 
-function overloaded(detail: string): WebhookdError {
-  return new WebhookdError("overloaded", detail, { retryAfterSeconds: 1 });
+/** What one request has taken. */
+export class Holding {
+  readonly #most: Readonly<Record<Scarce, number>>;
+  readonly #all: Amounts;
+  readonly #key: Amounts | undefined;
+  readonly #tenant: Amounts | undefined;
+  readonly #own = new Amounts();
+
+  constructor(
+    most: Readonly<Record<Scarce, number>>,
+    all: Amounts,
+    key: Amounts | undefined,
+    tenant: Amounts | undefined,
+  ) {
+    this.#most = most;
+    this.#all = all;
+    this.#key = key;
+    this.#tenant = tenant;
+  }
+
+  /** Throws `overloaded` where there is no more, and `rate_limited` for who has enough of it. */
+  take(what: Scarce, amount = 1): void {
+    const free = this.#most[what] - this.#all[what];
+    const [tooMany, enough, retryAfterSeconds] = WORDS[what];
+    if (amount > free) throw new WebhookdError("overloaded", `too many ${tooMany}`, { retryAfterSeconds });
+    const mine = Math.max(this.#key?.[what] ?? 0, this.#tenant?.[what] ?? 0);
+    if (mine > 0 && mine >= TIMES_FREE * free) {
+      const detail = `this key or its tenant has its share of the ${enough}; the rest is for others`;
+      throw new WebhookdError("rate_limited", detail, { retryAfterSeconds });
+    }
+    this.#add(what, amount);
+  }
+
+  leave(): void {
+    for (const what of SCARCE) if (this.#own[what] > 0) this.#add(what, -this.#own[what]);
+  }
+
+  #add(what: Scarce, amount: number): void {
+    this.#own[what] += amount;
+    this.#all[what] += amount;
+    if (this.#key !== undefined) this.#key[what] += amount;
+    if (this.#tenant !== undefined) this.#tenant[what] += amount;
+  }
 }

@@ -23,7 +23,7 @@ import {
   problem,
   type Reply,
 } from "./reply.ts";
-import { Intake, RateLimit } from "./limits.ts";
+import { RateLimit, Shares } from "./limits.ts";
 import { checkFraming, hasDots, hostCheck, originCheck, pageHeaders, preflight, Proxies } from "./origin.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { Repeats } from "./repeats.ts";
@@ -53,6 +53,9 @@ interface Context {
 const NO_QUERY: Query = new Map();
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
+const MAX_READS = 128;
+/** Half of the connections that the listener takes. */
+const MAX_STREAMS = 256;
 
 export class Pipeline {
   readonly #parts: ApiParts;
@@ -65,7 +68,9 @@ export class Pipeline {
   readonly #checkOrigin: (req: IncomingMessage) => void;
   readonly #authentication: Authentication;
   readonly #rateLimit: RateLimit | null;
-  readonly #intake: Intake;
+  readonly #shares: Shares;
+  /** Of the unix socket alone, so that whatever others do, the operator is served. */
+  readonly #reserve: Shares;
   readonly #repeats: Repeats;
   readonly #trail: AuditTrail;
 
@@ -77,7 +82,9 @@ export class Pipeline {
     this.#checkOrigin = originCheck(server.allowedOrigins);
     this.#authentication = new Authentication(parts, this.#proxies);
     this.#rateLimit = server.rateLimit === 0 ? null : new RateLimit(server.rateLimit);
-    this.#intake = new Intake(limits.commitQueue, limits.inFlightBytes);
+    const most = { publishes: limits.commitQueue, bytes: limits.inFlightBytes, reads: MAX_READS, streams: MAX_STREAMS };
+    this.#shares = new Shares(most);
+    this.#reserve = new Shares(most);
     this.#repeats = new Repeats(parts.store, server.idempotency);
     this.#trail = new AuditTrail(parts.store, parts.log);
     const onError = (error: HTTPError, { context }: { context: object }) => {
@@ -155,19 +162,27 @@ export class Pipeline {
     if (refusal !== null) throw refusal;
   }
 
+  #countMore({ keyId }: Principal, count: number, exchange: Exchange): void {
+    if (this.#rateLimit === null || keyId === null || count < 1) return;
+    exchange.limit = this.#rateLimit.takeMore(keyId, count, this.#parts.clock.monotonic());
+  }
+
   async #perform(exchange: Exchange, { route, parameters }: Served, principal: Principal): Promise<Reply> {
-    const { req, res, path, search, params } = exchange;
+    const { req, res, path, search, params, isTrusted } = exchange;
     if (!allows(principal, route.access)) {
       throw new WebhookdError("forbidden", `this key lacks the scope "${route.access}"`);
     }
     let type = hasDeclaredBody(req) ? mediaTypeOf(req, route.body?.types) : "";
-    const ticket = route.body?.metered ? this.#intake.enter() : undefined;
+    const shares = isTrusted ? this.#reserve : this.#shares;
+    const holding = shares.of(principal.keyId, principal.tenant);
     try {
+      if (route.body?.metered) holding.take("publishes");
+      if (route.method === "GET" && route.access !== "open") holding.take("reads");
       const maxBytes = route.body?.maxBytes ?? BODILESS_MAX_BYTES;
       const hold = (bytes: number) => {
         // Of what comes in chunks only its first bytes tell that it is a body, and that it needs a type.
         if (bytes > 0) type ||= mediaTypeOf(req, route.body?.types);
-        ticket?.hold(bytes);
+        if (route.body?.metered) holding.take("bytes", bytes);
       };
       const body = mayHaveBody(req) ? await readBody(req, res, maxBytes, hold) : NO_BODY;
       if (route.body === undefined && body.length > 0) {
@@ -177,13 +192,19 @@ export class Pipeline {
       const { headers } = req;
       const whenGone = (run: () => void) => whenClosed(res, run);
       const isAbout = (id: string) => void (exchange.object = id);
+      const carries = (events: number) => this.#countMore(principal, events - 1, exchange);
+      const stream = () => {
+        const held = shares.of(principal.keyId, principal.tenant);
+        held.take("streams");
+        return held;
+      };
       const now = this.#parts.clock.now();
-      const call: Call = { principal, params, query, headers, body, type, now, isAbout, whenGone };
+      const call: Call = { principal, params, query, headers, body, type, now, isAbout, whenGone, carries, stream };
       const key = req.method === "POST" ? headers["idempotency-key"] : undefined;
-      // Awaited here: the ticket is given back once it is answered.
+      // Awaited here: what it holds is given back once it is answered.
       return await (key === undefined ? route.handle(call) : this.#repeats.answer(route, call, key, path));
     } finally {
-      ticket?.leave();
+      holding.leave();
     }
   }
 

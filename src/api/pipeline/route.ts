@@ -71,6 +71,10 @@ export interface Call {
   readonly request?: KeyedRequest;
   /** The key alone, where the route sees to it `itself`. */
   readonly idempotencyKey?: string;
+  /** Counts events beyond the first against the key's rate. */
+  carries(events: number): void;
+  /** Takes one of the streams that there may be, until `leave` is called on what it answers; throws when there is none. */
+  stream(): { leave(): void };
   /** Tells the audit log the id of what the path names otherwise. */
   isAbout(id: string): void;
   /** Calls `run`, never at once, when the client is gone; what it answers takes that back. For answers that are waited for. */

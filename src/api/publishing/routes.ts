@@ -36,6 +36,7 @@ export function publishRoutes(parts: ApiParts): Route[] {
 
   async function batch(call: Call): Promise<Reply> {
     const drafts = call.type === LINES ? readLines(call.body, rulesFor(call)) : readBatch(call.body, rulesFor(call));
+    call.carries(drafts.length);
     const once = call.request && { ...call.request, answer: batchText };
     try {
       return jsonText(202, batchText(await publish(parts, drafts, call.now, once)));

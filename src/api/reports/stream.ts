@@ -46,8 +46,6 @@ const HEARTBEAT_MS = 15_000;
 const MAX_WAITING_BYTES = 256 * 1024;
 const GONE = "what happened since then is no longer kept";
 
-/** Half of the connections that the listener takes. */
-const MAX_STREAMS = 256;
 const Status = choiceParameter("status", STREAMED_STATUSES, "Only changes to this status.");
 const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint.");
 
@@ -68,12 +66,10 @@ async function open(parts: ApiParts, call: Call): Promise<Reply> {
   const { feed, phase } = parts;
   const { principal, query, headers } = call;
   if (phase() !== "serving") throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
-  if (feed.listeners >= MAX_STREAMS) {
-    throw new WebhookdError("overloaded", `${MAX_STREAMS} streams are already open`, { retryAfterSeconds: 15 });
-  }
   const tenant = tenantToRead(principal, namedTenant(query));
   const [status, endpoint] = [Status.read(query), Endpoint.read(query)];
   await requireNames(parts, tenant, { endpoint });
+  const place = call.stream();
   const wants = ({ tenant: owner, what }: Owned<{ readonly endpoint: string; readonly status: string | null }>) =>
     (tenant === null || owner === tenant) &&
     (endpoint === undefined || what.endpoint === endpoint) &&
@@ -88,6 +84,7 @@ async function open(parts: ApiParts, call: Call): Promise<Reply> {
   const last = headers["last-event-id"];
   const known = last === undefined ? null : parseLastId(feed.life, String(last));
   const body = streamOf(parts, { keyId: principal.keyId, textOf }, known);
+  body.once("close", () => place.leave());
   return { status: 200, type: "text/event-stream", body, headers: [["x-accel-buffering", "no"]] };
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Server as HttpServer, ServerResponse } from "node:http";
 import type { Server as HttpsServer } from "node:https";
-import { type AddressInfo, connect, Server as NetServer, type Socket } from "node:net";
+import { type AddressInfo, connect, isIPv6, Server as NetServer, type Socket } from "node:net";
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { Server as TlsServer } from "node:tls";
 
@@ -19,26 +19,40 @@ const QUIET_TURNS = 200;
 
 interface Connection {
   readonly socket: Socket;
+  readonly peer: string;
   /** The latest on it; null before its first request. */
   answer: ServerResponse | null;
 }
 
+/** From how many on somebody has to give way to each newcomer, what it hears, and who counts those that are refused. */
+export interface Room {
+  readonly most: number;
+  readonly dismiss: (socket: Socket) => void;
+  readonly refused: () => void;
+}
+
 export class Connections {
   readonly #server: WebServer;
+  readonly #room: Room;
   readonly #closed: Promise<void>;
   readonly #open = new Map<unknown, Connection>();
   #isLeaving = false;
 
   /** Before the server listens. */
-  constructor(server: WebServer) {
+  constructor(server: WebServer, room: Room) {
     this.#server = server;
+    this.#room = room;
     // Not the callback of `close`, which comes at once when the server no longer listens, whatever it still answers.
     this.#closed = new Promise((resolve) => server.once("close", resolve));
     // The raw socket and the one that TLS makes of it do not know each other; the other end is the same.
     const isTls = server instanceof TlsServer;
     const keyOf = (socket: Socket) => (isTls ? `${socket.remoteAddress} ${socket.remotePort}` : socket);
     server.on("connection", (socket: Socket) => {
-      const [key, connection] = [keyOf(socket), { socket, answer: null }];
+      const [key, connection] = [keyOf(socket), { socket, peer: peerOf(socket.remoteAddress ?? ""), answer: null }];
+      if (this.#open.size >= this.#room.most && !this.#hasRoomFor(connection.peer)) {
+        this.#room.refused();
+        return void socket.destroy();
+      }
       this.#open.set(key, connection);
       socket.once("close", () => this.#open.get(key) === connection && this.#open.delete(key));
     });
@@ -48,6 +62,24 @@ export class Connections {
       if (connection !== undefined) connection.answer = answer;
       if (this.#isLeaving) answer.shouldKeepAlive = false;
     });
+  }
+
+  /**
+   * The peer that holds most gives way, by a connection whose first request never came; to one that holds less also by
+   * one that is idle. A request that is under way is never cut off: then only the peer that holds most is refused.
+   */
+  #hasRoomFor(newcomer: string): boolean {
+    const held = [...Map.groupBy(this.#open.values(), ({ peer }) => peer).values()];
+    const largest = held.reduce((most, each) => (each.length > most.length ? each : most), []);
+    const isLargest = largest[0]?.peer === newcomer;
+    const silent = largest.find(({ answer }) => answer === null);
+    const leaving = silent ?? (isLargest ? undefined : largest.find(({ answer }) => answer!.writableFinished));
+    if (leaving === undefined) return !isLargest;
+    // Its place is free at once, not only when the system has closed it.
+    for (const [key, connection] of this.#open) if (connection === leaving) this.#open.delete(key);
+    if (silent === undefined) leaving.socket.destroy();
+    else this.#room.dismiss(leaving.socket);
+    return true;
   }
 
   /** Answers as before, but on each connection for the last time; resolves when those who were about to ask had time to. */
@@ -159,4 +191,10 @@ async function closeFilled(server: WebServer, { address, port }: AddressInfo): P
 /** How many may wait; Linux keeps one more than it is told. Node changes it only by this. */
 function admit(server: WebServer, count: number): void {
   (server as unknown as { _handle: { listen(backlog: number): number } | null })._handle?.listen(count - 1);
+}
+
+/** A host owns a whole IPv6 /64, so that is what counts as one peer. */
+export function peerOf(address: string): string {
+  if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
+  return address.split("::")[0]!.split(":").slice(0, 4).join(":");
 }

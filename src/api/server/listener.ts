@@ -32,8 +32,9 @@ export interface ListenerParts {
 }
 
 /** Before the server listens. */
-export function prepare(server: WebServer, { log, reject, bounds }: ListenerParts): Connections {
-  bound(server, log, bounds);
+export function prepare(server: WebServer, { log, reject, bounds: given }: ListenerParts): Connections {
+  const bounds = { ...BOUNDS, ...given };
+  const refused = bound(server, log, bounds);
   // Node would answer these by itself, without a body; now they go the way of all requests, and the pipeline sees to them.
   Object.assign(server, { requireHostHeader: false });
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
@@ -45,8 +46,17 @@ export function prepare(server: WebServer, { log, reject, bounds }: ListenerPart
   server.on("clientError", reject);
   // Node keeps the answer; of a connection that is lost it could no longer be had, and the log would not know whose.
   server.on(server instanceof TlsServer ? "secureConnection" : "connection", (socket: Socket) => socket.remoteAddress);
-  return new Connections(server);
+  const dismiss = (socket: Socket) => {
+    // Before the handshake is over nothing can be said.
+    if (server instanceof TlsServer) socket.destroy();
+    else reject(Object.assign(new Error("no room"), { code: NO_ROOM }), socket);
+  };
+  const spare = Math.min(SPARE_CONNECTIONS, Math.floor(bounds.maxConnections / 8));
+  return new Connections(server, { most: bounds.maxConnections - spare, dismiss, refused });
 }
+
+/** The code of an error for those who give way to others. */
+export const NO_ROOM = "NO_ROOM";
 
 /**
  * Ends them together. A request that had come when `onClosed` is called is answered; so is one that comes within a
@@ -80,17 +90,24 @@ const BOUNDS = {
 
 export type Bounds = typeof BOUNDS;
 
-/** Must run before the server listens: that is when Node starts its checks with the interval it finds. */
-function bound(server: WebServer, log: Log, given: Partial<Bounds> = {}): void {
-  const bounds = { ...BOUNDS, ...given };
+/** Connections that are not for the peer that holds most. Never more than an eighth. */
+const SPARE_CONNECTIONS = 64;
+
+/**
+ * Must run before the server listens: that is when Node starts its checks with the interval it finds. Returns what
+ * counts a connection that was refused.
+ */
+function bound(server: WebServer, log: Log, bounds: Bounds): () => void {
   Object.assign(server, bounds);
   if (server instanceof TlsServer) boundHandshakes(server, bounds.headersTimeout);
   let refused = 0;
-  server.on("drop", () => {
+  const onRefused = () => {
     refused++;
     if (refused % DROPS_PER_LINE !== 1) return;
     log.warn({ limit: bounds.maxConnections, refused }, "connections are refused, because too many are open");
-  });
+  };
+  server.on("drop", onRefused);
+  return onRefused;
 }
 
 /** Node's own limit is two minutes without a byte, which listhen leaves no way to change. */

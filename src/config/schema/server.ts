@@ -103,6 +103,6 @@ export const SERVER = [
     min: 0,
     max: 1_000_000,
     sentence:
-      "Requests per second for each key; more get 429, and the RateLimit header says how many are left. 0: no limit.",
+      "Requests per second for each key, counting each event of a batch; more get 429, and the RateLimit header says how many are left. 0: no limit.",
   },
 ] as const satisfies readonly SettingShape[];

@@ -29,8 +29,9 @@ export class TokenBucket {
     return Math.max(0, Math.floor(burst - missing + 1e-6));
   }
 
-  take(now: number): void {
-    this.#fullAt = Math.max(this.#fullAt, now) + this.#interval;
+  /** More than there are may be taken: then nobody takes any until they have come back. */
+  take(now: number, count = 1): void {
+    this.#fullAt = Math.max(this.#fullAt, now) + count * this.#interval;
   }
 
   /** Changes the pace. As many tokens are missing afterwards as before, but no more than the new pace ever saves up. */

@@ -78,3 +78,26 @@ it("sets no rate unless it is asked for, and none for the unix socket", async ()
     });
   expect(await statuses(3, get)).toEqual([404, 404, 404]);
 });
+
+it("counts the events of a batch, and refuses what comes next before its body is read", async () => {
+  const api = await ApiServer.start(new FakeStore().asStore(), { config: aConfig({ SERVER_RATE_LIMIT: "10" }) });
+  const key = await api.addKey(["publish"]);
+  const batch = (count: number) =>
+    api.post(`${EVENTS}/batch`, { events: Array.from({ length: count }, () => EVENT) }, { key });
+  // More than a second's worth: it is taken, and the key waits until that has come back.
+  const large = await batch(40);
+  expect([large.status, large.headers.ratelimit]).toEqual([202, '"key";r=0;t=4']);
+  const over = await api.post(EVENTS, "x".repeat(100), { key });
+  expect([over.status, over.headers["retry-after"], over.headers.ratelimit]).toEqual([429, "4", '"key";r=0;t=4']);
+  api.clock.advance("3s");
+  expect((await batch(1)).status).toBe(429);
+  api.clock.advance("300ms");
+  expect([(await batch(3)).status, (await batch(1)).status]).toEqual([202, 429]);
+});
+
+it("counts a batch that is refused as one request", async () => {
+  const api = await ApiServer.start(new FakeStore().asStore(), { config: aConfig({ SERVER_RATE_LIMIT: "10" }) });
+  const key = await api.addKey(["publish"]);
+  const bad = { events: [...Array.from({ length: 30 }, () => EVENT), { type: "nope", data: {} }] };
+  expect((await api.post(`${EVENTS}/batch`, bad, { key })).headers.ratelimit).toBe('"key";r=9;t=1');
+});

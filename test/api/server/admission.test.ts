@@ -35,9 +35,9 @@ function headers(key: string | null, length: number, more = ""): string {
   return `POST ${EVENTS} HTTP/1.1\r\n${about}${authorization}${more}\r\n`;
 }
 
-async function serve(settings: Record<string, string> = {}) {
+async function serve(settings: Record<string, string> = {}, maxConnections = 512) {
   const fake = new FakeStore();
-  const api = await ApiServer.start(fake.asStore(), { config: aConfig(settings) });
+  const api = await ApiServer.start(fake.asStore(), { config: aConfig(settings), bounds: { maxConnections } });
   const taken: Socket[] = [];
   api.server.on("connection", (socket) => void taken.push(socket));
   return { fake, api, taken, read: () => taken.reduce((sum, socket) => sum + socket.bytesRead, 0) };
@@ -110,5 +110,54 @@ describe("who asks before sending a body", () => {
     const { socket, said } = dial(api.port);
     socket.write(headers(key === null ? null : api.adminKey, length, EXPECT));
     expect(await said).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+});
+
+describe("when connections run out", () => {
+  const HALF = "GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n";
+
+  async function connected({ socket }: Caller): Promise<void> {
+    if (socket.connecting) await new Promise((resolve) => socket.once("connect", resolve));
+  }
+
+  it("who never finishes its headers gives way, and every publish is taken", async () => {
+    const { api } = await serve();
+    const slow = Array.from({ length: 700 }, () => dial(api.port));
+    for (const { socket } of slow) socket.write(HALF);
+    await Promise.all(slow.map(connected));
+    for (let times = 0; times < 100; times++) {
+      expect((await api.post(EVENTS, { type: "goal.achieved", data: {} })).status).toBe(202);
+    }
+    const first = await slow[0]!.said;
+    expect(first).toMatch(/^HTTP\/1.1 503 [^]*\r\nretry-after: 1\r\n/);
+    expect(first).toContain('"code":"overloaded"');
+  });
+
+  it("the peer that holds most gives way to others with what is idle, but not with what is under way", async () => {
+    const { api, fake } = await serve({}, 16);
+    const hog = Array.from({ length: 14 }, () => dial(api.port, "127.0.0.2"));
+    const commits: (() => void)[] = [];
+    fake.publishing = () => new Promise((resolve) => void commits.push(resolve));
+    const body = '{"type":"goal.achieved","data":{}}';
+    const answered = [...hog.entries()].map(async ([index, { socket }]) => {
+      if (index >= 7) return void socket.write(headers(api.adminKey, body.length) + body);
+      socket.write(`${HALF}\r\n`);
+      await new Promise((resolve) => socket.once("data", resolve));
+    });
+    await Promise.all(answered);
+    await expect.poll(() => commits.length).toBe(7);
+    // One more of its own is refused; ten of another's are taken.
+    expect(await dial(api.port, "127.0.0.2").said).toBe("");
+    const others = Array.from({ length: 7 }, () => dial(api.port, "127.0.0.3"));
+    for (const { socket } of others) {
+      socket.write(`${HALF}\r\n`);
+      await new Promise((resolve) => socket.once("data", resolve));
+    }
+    expect(others.every(({ socket }) => !socket.destroyed)).toBe(true);
+    for (const commit of commits) commit();
+    for (const { socket } of hog.slice(7)) {
+      const [chunk] = await new Promise<Buffer[]>((resolve) => socket.once("data", (data) => resolve([data])));
+      expect(chunk!.toString()).toMatch(/^HTTP\/1.1 202 /);
+    }
   });
 });
