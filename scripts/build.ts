@@ -5,6 +5,7 @@ import { isBuiltin } from "node:module";
 import { join, relative } from "node:path";
 import { deflateSync } from "node:zlib";
 import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
+import { commandsTyped } from "../cli/completions/grammar.ts";
 import { THREADS } from "../src/thread.ts";
 import { copyAddons } from "./package/addons.ts";
 import { root } from "./root.ts";
@@ -56,7 +57,8 @@ export async function bundle(
     format: "esm",
     // Into pieces loaded when they are needed: in one file, `--version` would wait for all that the daemon imports.
     splitting: true,
-    define,
+    // As text: an object would be in the piece that every command loads.
+    define: { ...define, __COMMANDS__: JSON.stringify(JSON.stringify(await commandsTyped())) },
     plugins: [compiledParts, ...common.plugins],
     // CommonJS packages call require for Node's own modules.
     banner: {
@@ -64,7 +66,7 @@ export async function bundle(
     },
   });
   requireSelfContained(program);
-  const pkg = { assets: ["*.deflate", "*.code", "*.mjs", "*.cjs"] };
+  const pkg = { assets: ["*.deflate", "*.code", "*.mjs"] };
   const description = { name: "webhookd", version, license, type: "module", bin: "webhookd.mjs", pkg };
   writeFileSync(join(directory, "package.json"), JSON.stringify(description));
   if (target === `${process.platform}-${process.arch}`) {
@@ -83,10 +85,17 @@ interface Threads {
 async function bundleThreads(define: Record<string, string>, directory: string): Promise<Threads> {
   const threads: Threads = { files: {}, metafiles: [] };
   for (const [name, module] of Object.entries(THREADS)) {
-    const file = `${name}-thread.cjs`;
-    const entryPoints = [join("src", module)];
-    const { metafile } = await build({ ...common, entryPoints, outfile: join(directory, file), format: "cjs", define });
+    const { metafile, outputFiles } = await build({
+      ...common,
+      entryPoints: [join("src", module)],
+      outfile: join(directory, `${name}-thread.cjs`),
+      write: false,
+      format: "cjs",
+      define,
+    });
     requireSelfContained(metafile);
+    const file = `${name}-thread.cjs.deflate`;
+    writeFileSync(join(directory, file), deflateSync(outputFiles[0]!.contents, { level: 9 }));
     threads.files[name] = file;
     threads.metafiles.push(metafile);
   }

@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import { conflicts } from "./config/conflicts.ts";
 import { ConfigError } from "./config/error.ts";
 import { EGRESS_TENANTS, EVENT_TYPES } from "./config/tables.ts";
-import { type ConfigInputs, defaultDataDir, defaultSecretKeyFile, defaultSocket } from "./config/inputs.ts";
+import type { ConfigInputs } from "./config/inputs.ts";
+import { defaultDataDir, defaultSecretKeyFile, defaultSocket } from "./config/places.ts";
 import {
   isLive,
   nameOf,
@@ -20,7 +21,7 @@ import type { UrlPolicy } from "./domain/network/url.ts";
 import type { EventType } from "./domain/events/event-type.ts";
 import { SPECIFIED_LADDER } from "./domain/deliveries/due-time.ts";
 
-export { isLoopback } from "./domain/network/address.ts";
+export { isLoopback } from "./domain/network/url.ts";
 
 /**
  * Every setting, parsed: durations in milliseconds, sizes in bytes, paths absolute. The table of settings says what there

@@ -1,6 +1,5 @@
 /** One request to the daemon, over TCP or its unix socket, and its answer. */
 import { request as httpRequest, type IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
 import { ClientError, notReached, notWebhookd, refusal } from "./error.ts";
 
 /** Which daemon, and with which key. Anyone who may open the socket needs none. */
@@ -25,10 +24,13 @@ export function nameOf(target: Target): string {
 }
 
 /** Resolves at the head of the answer. Rejects when there is none, and when `signal` aborts. */
-export function send(
+export async function send(
   target: Target,
   { method, path, headers, body, signal, silenceMs }: Sending,
 ): Promise<IncomingMessage> {
+  // Loaded where it is needed: with all of TLS, it takes as long as the rest of a command.
+  const isSecure = "url" in target && target.url.protocol === "https:";
+  const open = isSecure ? (await import("node:https")).request : httpRequest;
   const own = "key" in target ? { authorization: `Bearer ${target.key}` } : { host: "localhost" };
   // A connection kept open would keep a command that is done from ending.
   const common = {
@@ -42,7 +44,7 @@ export function send(
     const request =
       "socket" in target
         ? httpRequest({ ...common, socketPath: target.socket, path }, resolve)
-        : (target.url.protocol === "https:" ? httpsRequest : httpRequest)(locate(target.url, path), common, resolve);
+        : open(locate(target.url, path), common, resolve);
     request.on("error", reject);
     request.on("timeout", () => request.destroy(new Error("it stopped answering")));
     request.end(body);

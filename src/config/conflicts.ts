@@ -1,8 +1,9 @@
 /** Mistakes in how values go together. */
 import { join } from "node:path";
-import { isLoopback } from "../domain/network/address.ts";
+import { isLoopback } from "../domain/network/url.ts";
 import type { Mistake } from "./error.ts";
-import { type ConfigInputs, fitsSocket } from "./inputs.ts";
+import type { ConfigInputs } from "./inputs.ts";
+import { fitsSocket } from "./places.ts";
 import type { Sections } from "./schema.ts";
 import type { LoadedSettings } from "./settings.ts";
 

@@ -6,7 +6,7 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 import type { Config } from "../../config.ts";
-import { isLoopback } from "../../domain/network/address.ts";
+import { isLoopback } from "../../domain/network/url.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { Header, Reply } from "./reply.ts";
 

@@ -2,7 +2,6 @@
  * Which addresses a delivery may go to. The table is ours: `ipaddr.js` parses and matches, but its `range()` calls
  * `::7f00:1`, `4000::1` and Azure's `168.63.129.16` unicast.
  */
-import { isIP } from "node:net";
 import { carriedBy, cidrs, isSingle, isV4, parseAddress, parseCidr, within } from "./address-blocks.ts";
 import type { Address, Cidr } from "./address-blocks.ts";
 
@@ -160,11 +159,6 @@ export class AddressPolicy {
     }
     return this.#own;
   }
-}
-
-/** Whether a host, by its name or address, can be nobody but this one. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
 /** Whether the text can stand in `allowCidrs` or `denyCidrs`: an address, or an address and a prefix length. */

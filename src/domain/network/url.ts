@@ -159,6 +159,11 @@ export function portOf(url: URL): number {
   return url.protocol === "https:" ? 443 : 80;
 }
 
+/** Whether a host, by its name or address, can be nobody but this one. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}
+
 /** The host as it was written, without the port. */
 function rawHost(raw: string): string {
   return (AUTHORITY.exec(raw)?.[1] ?? "").replace(/:\d*$/, "");
