@@ -9,6 +9,7 @@ import { flood } from "./flood.ts";
 import { hang } from "./hang.ts";
 import { idle } from "./idle.ts";
 import { lanes } from "./lanes.ts";
+import { lists } from "./lists.ts";
 import type { Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { overrun } from "./overrun.ts";
@@ -24,6 +25,7 @@ const ALONE: Record<string, Scenario> = {
   flat,
   hang,
   fair,
+  lists,
   backlog,
   overrun,
   lanes,

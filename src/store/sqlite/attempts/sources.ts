@@ -5,6 +5,8 @@ import { FAILED, FRESH, WAITING } from "../numbers/codes.ts";
 
 /** Open deliveries that are sorted for a page. */
 const FEW = 5000;
+/** Endpoints that are looked at one by one for a page of their tenant's. */
+const MOST_ENDPOINTS = 1000;
 
 export type Order = PageQuery["order"];
 
@@ -12,6 +14,14 @@ export type Order = PageQuery["order"];
 export interface Source {
   readonly from: string;
   readonly where: string;
+  /** For `@endpoint`. */
+  readonly endpoint?: number;
+}
+
+/** Numbers; null stands for any. */
+export interface Whose {
+  readonly tenant: number | null;
+  readonly endpoint: number | null;
 }
 
 export interface Sought extends ResultFilter {
@@ -20,60 +30,65 @@ export interface Sought extends ResultFilter {
 }
 
 export class Sources {
-  readonly #countOpen: Statement<[number], number>;
-  readonly #countOpenOf: Statement<[number, number], number>;
+  readonly #db: Database;
+  readonly #endpoints: Statement<[number, number], number>;
+  readonly #counts = new Map<string, Statement<[object], number>>();
 
   constructor(db: Database) {
-    const count = <P extends number[]>(sql: string) => db.prepare<P, number>(sql).pluck();
-    this.#countOpen = count(
-      `SELECT count(*) FROM (
-         SELECT 1 FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING}
-         UNION ALL SELECT 1 FROM delivery INDEXED BY delivery_fresh WHERE status = ${FRESH} LIMIT ?
-       )`,
-    );
-    this.#countOpenOf = count(
-      `SELECT count(*) FROM (
-         SELECT 1 FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} AND endpoint = ?
-         UNION ALL SELECT 1 FROM delivery INDEXED BY delivery_fresh WHERE status = ${FRESH} LIMIT ?
-       )`,
-    );
+    this.#db = db;
+    this.#endpoints = db
+      .prepare<[number, number], number>(
+        "SELECT number FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = ? LIMIT ?",
+      )
+      .pluck();
   }
 
   /**
    * Each holds some of what is sought, in key order, and together they hold all of it; none when no index is narrower
-   * than all there is. Parameters: `@event`, `@endpoint`.
+   * than all there is. Parameters: `@event`, `@endpoint`, `@tenant`.
    */
-  of(sought: Sought, endpoint: number | null): Source[] {
+  of(sought: Sought, whose: Whose): Source[] {
     const statuses = severalOf(sought.status);
-    const found = statuses.map((status) => this.#ofOne(sought, status, endpoint));
-    const all = found.length === 0 || found.includes(null) ? [this.#ofOne(sought, undefined, endpoint)] : found;
-    const sources = all.filter((source) => source !== null);
-    return sources.filter(({ from }, index) => sources.findIndex((other) => other.from === from) === index);
+    const found = statuses.map((status) => this.#ofOne(sought, status, whose));
+    const all = found.length === 0 || found.includes(null) ? [this.#ofOne(sought, undefined, whose)] : found;
+    const sources = all.flatMap((some) => some ?? []);
+    const isSame = (one: Source, other: Source) => one.from === other.from && one.endpoint === other.endpoint;
+    return sources.filter((source, index) => sources.findIndex((other) => isSame(source, other)) === index);
   }
 
-  #ofOne(sought: Sought, status: string | undefined, endpoint: number | null): Source | null {
-    const { event } = sought;
-    if (event !== undefined) return { from: "delivery", where: "event = @event" };
-    if ((status === "pending" || status === "held") && this.#fewAreOpen(endpoint)) return openOf(endpoint);
-    if (endpoint !== null) {
-      if (status === "failed") return FAILED_OF_ENDPOINT;
-      return seeksFailure(sought) ? FAILURES_OF_ENDPOINT : OF_ENDPOINT;
+  #ofOne(sought: Sought, status: string | undefined, whose: Whose): Source[] | null {
+    if (sought.event !== undefined) return [{ from: "delivery", where: "event = @event" }];
+    if ((status === "pending" || status === "held") && this.#fewAreOpen(whose)) return [openOf(whose)];
+    const failed = status === "failed";
+    if (whose.endpoint !== null) {
+      const source = failed ? FAILED_OF_ENDPOINT : seeksFailure(sought) ? FAILURES_OF_ENDPOINT : OF_ENDPOINT;
+      return [{ ...source, endpoint: whose.endpoint }];
     }
-    if (status === "failed") return { from: "delivery INDEXED BY delivery_failed", where: `status = ${FAILED}` };
-    return seeksFailure(sought) ? { from: "attempt INDEXED BY attempt_failed", where: "outcome <> 0" } : null;
+    if (!failed && !seeksFailure(sought)) return null;
+    const [ofOne, ofAll] = failed ? [FAILED_OF_ENDPOINT, ALL_FAILED] : [FAILURES_OF_ENDPOINT, ALL_FAILURES];
+    return this.#endpointsOf(whose)?.map((endpoint) => ({ ...ofOne, endpoint })) ?? [ofAll];
+  }
+
+  /** Null where they are all or too many. */
+  #endpointsOf({ tenant }: Whose): number[] | null {
+    const endpoints = tenant === null ? null : this.#endpoints.all(tenant, MOST_ENDPOINTS + 1);
+    return endpoints === null || endpoints.length > MOST_ENDPOINTS ? null : endpoints;
   }
 
   /** So few that all of them can be sorted: no index holds them in key order, because each retry would pay for it. */
-  #fewAreOpen(endpoint: number | null): boolean {
-    const limit = FEW + 1;
-    const count = endpoint === null ? this.#countOpen.get(limit) : this.#countOpenOf.get(endpoint, limit);
-    return count! < limit;
+  #fewAreOpen(whose: Whose): boolean {
+    const sql = `SELECT count(*) FROM (SELECT 1 FROM ${openOf(whose).from} LIMIT ${FEW + 1})`;
+    let count = this.#counts.get(sql);
+    if (count === undefined) this.#counts.set(sql, (count = this.#db.prepare<[object], number>(sql).pluck()));
+    return count.get(whose)! <= FEW;
   }
 }
 
-function openOf(endpoint: number | null): Source {
-  const only = endpoint === null ? "" : "AND endpoint = @endpoint";
+function openOf({ endpoint, tenant }: Whose): Source {
+  const ofTenant = "AND endpoint IN (SELECT number FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = @tenant)";
+  const only = endpoint !== null ? "AND endpoint = @endpoint" : tenant !== null ? ofTenant : "";
   return {
+    ...(endpoint !== null && { endpoint }),
     from: `(
       SELECT event, endpoint FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} ${only}
       UNION ALL
@@ -91,6 +106,8 @@ export const FAILURES_OF_ENDPOINT: Source = {
   from: "attempt INDEXED BY attempt_endpoint_failed",
   where: "outcome <> 0 AND endpoint = @endpoint",
 };
+const ALL_FAILED: Source = { from: "delivery INDEXED BY delivery_failed", where: `status = ${FAILED}` };
+const ALL_FAILURES: Source = { from: "attempt INDEXED BY attempt_failed", where: "outcome <> 0" };
 const OF_ENDPOINT: Source = { from: "delivery INDEXED BY delivery_endpoint", where: "endpoint = @endpoint" };
 
 export function seeksResult({ error, statusCode }: ResultFilter): boolean {

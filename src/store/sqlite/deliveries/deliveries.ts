@@ -13,17 +13,9 @@ import {
   type Interned,
 } from "../numbers/codes.ts";
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
-import { merged, type Looked, type Walk } from "../engine/page.ts";
-import {
-  beyond,
-  beyondAcross,
-  direction,
-  isOneOf,
-  seeksResult,
-  severalOf,
-  type Source,
-  type Sources,
-} from "../attempts/sources.ts";
+import type { Looked, Walk } from "../engine/page.ts";
+import { MergedKeys } from "../attempts/merged-keys.ts";
+import { beyond, beyondAcross, direction, isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
 
 export interface DeliveryRow {
   readonly event: number;
@@ -73,10 +65,12 @@ export class Deliveries {
   readonly #all: Statement<[number], DeliveryRow>;
   readonly #one: Statement<[number, number], DeliveryRow>;
   readonly #listed: Statement<[number, number], Row>;
+  readonly #keys: MergedKeys;
   readonly #lists = new Map<string, Statement<unknown[], ListedRow>>();
 
   constructor(db: Database, parts: Parts) {
     this.#db = db;
+    this.#keys = new MergedKeys(db);
     this.#parts = parts;
     this.#all = db.prepare(`SELECT ${COLUMNS} FROM delivery WHERE event = ? ORDER BY endpoint`);
     this.#one = db.prepare(`SELECT ${COLUMNS} FROM delivery WHERE event = ? AND endpoint = ?`);
@@ -138,17 +132,18 @@ export class Deliveries {
     if (query.event !== undefined && event === null) return null;
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
-    const statements = this.#listStatements(query, endpoint);
-    const keysOf = (row: ListedRow) => [row.event, row.endpoint ?? 0];
+    const sources = this.#parts.sources.of(query, { tenant, endpoint });
+    const all = sources.length === 0 ? this.#listStatement(query) : null;
     return {
       list: "deliveries",
       start,
       rows: ([key, minor], limit) => {
-        const place = { key, minor, end, limit, tenant, endpoint, event: event?.key };
-        const lists = statements.map((statement) => statement.all(place));
-        return merged(lists, { keysOf, order: query.order, limit });
+        if (all !== null) return all.all({ key, minor, end, limit, tenant });
+        const place = { key: key!, minor: minor!, end, tenant, event: event?.key };
+        const pairs = this.#keys.rows(sources, "pairs", query.order, place, limit);
+        return pairs.map((pair) => this.#listed.get(pair.event, pair.endpoint)!);
       },
-      keysOf,
+      keysOf: (row) => [row.event, row.endpoint ?? 0],
       look: (row) => {
         const wanted =
           row.endpoint !== null &&
@@ -170,30 +165,17 @@ export class Deliveries {
     return { item: matches ? this.view(row, row) : null, rows: 1 };
   }
 
-  #listStatements(query: DeliveryQuery, endpoint: number | null): Statement<unknown[], ListedRow>[] {
-    const sources = this.#parts.sources.of(query, endpoint);
-    if (sources.length === 0) return [this.#listStatement(query, null)];
-    return sources.map((source) => this.#listStatement(query, source));
-  }
-
-  #listStatement(query: DeliveryQuery, source: Source | null): Statement<unknown[], ListedRow> {
-    const order = direction(query.order);
-    let sql: string;
-    if (source === null && query.tenant !== null) {
-      sql = `SELECT ${LISTED}
-        FROM event e INDEXED BY event_tenant LEFT JOIN delivery d ON d.event = e.key
-        WHERE e.tenant = @tenant AND ${beyondAcross(query.order, "e.key", "d.endpoint")}
-        ORDER BY e.key ${order}, d.endpoint ${order} LIMIT @limit`;
-    } else {
-      const { from, where } = source ?? { from: "delivery", where: "TRUE" };
-      sql = `SELECT ${LISTED} FROM (
-          SELECT event, endpoint FROM ${from} WHERE ${where} AND ${beyond(query.order, "event", "endpoint")}
-          GROUP BY event, endpoint ORDER BY event ${order}, endpoint ${order} LIMIT @limit
-        ) s
-        CROSS JOIN delivery d ON d.event = s.event AND d.endpoint = s.endpoint
-        CROSS JOIN event e ON e.key = s.event
-        ORDER BY s.event ${order}, s.endpoint ${order}`;
-    }
+  /** Of all there is, or of all that is the tenant's. */
+  #listStatement({ order, tenant }: DeliveryQuery): Statement<unknown[], ListedRow> {
+    const way = direction(order);
+    const sql =
+      tenant === null
+        ? `SELECT ${LISTED} FROM delivery d CROSS JOIN event e ON e.key = d.event
+           WHERE ${beyond(order, "d.event", "d.endpoint")} ORDER BY d.event ${way}, d.endpoint ${way} LIMIT @limit`
+        : `SELECT ${LISTED}
+           FROM event e INDEXED BY event_tenant LEFT JOIN delivery d ON d.event = e.key
+           WHERE e.tenant = @tenant AND ${beyondAcross(order, "e.key", "d.endpoint")}
+           ORDER BY e.key ${way}, d.endpoint ${way} LIMIT @limit`;
     let statement = this.#lists.get(sql);
     if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], ListedRow>(sql)));
     return statement;

@@ -109,25 +109,6 @@ function advance<Row, T>(walk: Walk<Row, T>, progress: Progress<T>, limit: numbe
   if (rows.length < size) progress.end = "of list";
 }
 
-/** The first rows of lists that are each in key order; one that is in several of them once. */
-export function merged<Row>(
-  lists: readonly (readonly Row[])[],
-  { keysOf, order, limit }: { keysOf: (row: Row) => Keys; order: PageQuery["order"]; limit: number },
-): readonly Row[] {
-  if (lists.length === 1) return lists[0]!;
-  const rows = lists.flat().map((row) => ({ row, keys: keysOf(row) }));
-  rows.sort((one, other) => {
-    const [a, b] = order === "oldest" ? [one.keys, other.keys] : [other.keys, one.keys];
-    return isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : 0;
-  });
-  const isFirst = ({ keys }: (typeof rows)[number], at: number) =>
-    at === 0 || keys.join() !== rows[at - 1]!.keys.join();
-  return rows
-    .filter(isFirst)
-    .slice(0, limit)
-    .map(({ row }) => row);
-}
-
 function startOf({ list, start }: Walk<unknown, unknown>, { cursor, order }: PageQuery, cursors: Cursors): Keys {
   if (cursor === undefined) return start;
   const keys = cursors.decode(cursor, list, order, start.length);

@@ -7,8 +7,9 @@ import type { Attempts } from "../attempts/attempts.ts";
 import type { Deliveries, DeliveryRow } from "../deliveries/deliveries.ts";
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { eventId, instantOf, keysWithin, parseEventId, type Interned } from "../numbers/codes.ts";
-import { merged, type Looked, type Walk } from "../engine/page.ts";
-import { direction, isOneOf, seeksResult, severalOf, type Source, type Sources } from "../attempts/sources.ts";
+import type { Looked, Walk } from "../engine/page.ts";
+import { MergedKeys } from "../attempts/merged-keys.ts";
+import { direction, isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
 
 /** Deliveries shown inside an event. */
 const MAX_SHOWN = 100;
@@ -46,10 +47,12 @@ export class Events {
   readonly #parts: Parts;
   readonly #select: Statement<[number], EventRow & { readonly erased: number }>;
   readonly #body: Statement<[number], Buffer | null>;
+  readonly #keys: MergedKeys;
   readonly #lists = new Map<string, Statement<unknown[], EventRow>>();
 
   constructor(db: Database, parts: Parts) {
     this.#db = db;
+    this.#keys = new MergedKeys(db);
     this.#parts = parts;
     this.#select = db.prepare(`SELECT ${COLUMNS}, e.body IS NULL AS erased FROM event e WHERE e.key = ?`);
     this.#body = db.prepare<[number], Buffer | null>("SELECT body FROM event WHERE key = ?").pluck();
@@ -87,16 +90,18 @@ export class Events {
     if (tenant === undefined || ofTypes?.size === 0 || endpoint === undefined) return null;
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
-    const statements = this.#listStatements(query, endpoint);
-    const keysOf = (row: EventRow) => [row.key];
+    const sources = this.#parts.sources.of(query, { tenant, endpoint });
+    const all = sources.length === 0 ? this.#listStatement(query) : null;
     return {
       list: "events",
       start: [start],
       rows: ([key], limit) => {
-        const lists = statements.map((statement) => statement.all({ key, end, limit, tenant, endpoint }));
-        return merged(lists, { keysOf, order: query.order, limit });
+        if (all !== null) return all.all({ key, end, limit, tenant });
+        const place = { key: key!, minor: 0, end, tenant };
+        const keys = this.#keys.rows(sources, "events", query.order, place, limit);
+        return keys.map(({ event }) => this.#select.get(event)!);
       },
-      keysOf,
+      keysOf: (row) => [row.key],
       look: (row) => {
         const wanted =
           (tenant === null || row.tenant === tenant) &&
@@ -117,31 +122,17 @@ export class Events {
     return { item: sameResult ? summary : null, rows: 2 * rows.length };
   }
 
-  #listStatements(query: EventQuery, endpoint: number | null): Statement<unknown[], EventRow>[] {
-    const sources = this.#parts.sources.of(query, endpoint);
-    if (sources.length === 0) return [this.#listStatement(query, null)];
-    return sources.map((source) => this.#listStatement(query, source));
-  }
-
-  #listStatement(query: EventQuery, source: Source | null): Statement<unknown[], EventRow> {
-    const order = direction(query.order);
-    const within = (key: string) =>
-      query.order === "oldest" ? `${key} > @key AND ${key} < @end` : `${key} < @key AND ${key} > @end`;
-    let sql: string;
-    if (source !== null) {
-      sql = `SELECT ${COLUMNS} FROM (
-          SELECT event FROM ${source.from} WHERE ${source.where} AND ${within("event")}
-          GROUP BY event ORDER BY event ${order} LIMIT @limit
-        ) s CROSS JOIN event e ON e.key = s.event ORDER BY e.key ${order}`;
-    } else if (query.status === "unmatched") {
-      sql = `SELECT ${COLUMNS} FROM event e INDEXED BY event_unmatched
-        WHERE e.unmatched = 1 AND ${within("e.key")} ORDER BY e.key ${order} LIMIT @limit`;
-    } else if (query.tenant !== null) {
-      sql = `SELECT ${COLUMNS} FROM event e INDEXED BY event_tenant
-        WHERE e.tenant = @tenant AND ${within("e.key")} ORDER BY e.key ${order} LIMIT @limit`;
-    } else {
-      sql = `SELECT ${COLUMNS} FROM event e WHERE ${within("e.key")} ORDER BY e.key ${order} LIMIT @limit`;
-    }
+  /** Of all there is, all that is the tenant's, or all that nobody had chosen. */
+  #listStatement({ order, status, tenant }: EventQuery): Statement<unknown[], EventRow> {
+    const within = order === "oldest" ? "e.key > @key AND e.key < @end" : "e.key < @key AND e.key > @end";
+    const [from, where] =
+      severalOf(status).join() === "unmatched"
+        ? ["INDEXED BY event_unmatched", "e.unmatched = 1 AND"]
+        : tenant !== null
+          ? ["INDEXED BY event_tenant", "e.tenant = @tenant AND"]
+          : ["", ""];
+    const sql = `SELECT ${COLUMNS} FROM event e ${from} WHERE ${where} ${within}
+      ORDER BY e.key ${direction(order)} LIMIT @limit`;
     let statement = this.#lists.get(sql);
     if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], EventRow>(sql)));
     return statement;
