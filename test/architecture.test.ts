@@ -146,9 +146,8 @@ const RULES: Rule[] = [
     why: "connections and bytes: nothing of what is asked",
   },
   {
-    from: "src/api/pipeline/pipeline.ts",
-    may: ["src/api/pipeline", "src/domain", NODE, "h3", "srvx"],
-    types: ["src/api/parts.ts", "src/api/server/listener.ts"],
+    from: "src/api/pipeline/router.ts",
+    may: ["src/domain", NODE, "h3", "srvx"],
     why: "h3, and only here",
   },
   {

@@ -4,8 +4,6 @@
  */
 import { randomFillSync } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { H3, HTTPError } from "h3";
-import { NodeRequest } from "srvx/node";
 import { WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
@@ -28,6 +26,7 @@ import { checkFraming, hasDots, hostCheck, originCheck, pageHeaders, preflight, 
 import { parseQuery, type Query } from "./query.ts";
 import { Repeats } from "./repeats.ts";
 import type { Call, Route } from "./route.ts";
+import type { Router } from "./router.ts";
 
 interface Served {
   readonly route: Route;
@@ -44,12 +43,6 @@ interface Resource {
   readonly isOpen: boolean;
 }
 
-/** h3 keeps it with the request while it looks for the route. */
-interface Context {
-  readonly exchange: Exchange;
-  readonly params?: Readonly<Record<string, string>>;
-}
-
 const NO_QUERY: Query = new Map();
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
@@ -61,8 +54,9 @@ export class Pipeline {
   readonly #parts: ApiParts;
   /** What is at a path that has no parameters: most of what is asked for, publishes above all. */
   readonly #fixed = new Map<string, Resource>();
+  readonly #resources: ReadonlyMap<string, Resource>;
   /** Finds all the others. */
-  readonly #router: H3;
+  #router: Router<Exchange> | null = null;
   readonly #proxies: Proxies;
   readonly #checkHost: (req: IncomingMessage, open: boolean) => void;
   readonly #checkOrigin: (req: IncomingMessage) => void;
@@ -87,27 +81,23 @@ export class Pipeline {
     this.#reserve = new Shares(most);
     this.#repeats = new Repeats(parts.store, server.idempotency);
     this.#trail = new AuditTrail(parts.store, parts.log);
-    const onError = (error: HTTPError, { context }: { context: object }) => {
-      const { exchange } = context as Context;
-      this.#write(exchange, this.#problem(error.unhandled ? error.cause : error, exchange));
-      return null;
-    };
-    this.#router = new H3({ silent: true, onError });
-    for (const [path, resource] of byPath(routes)) {
-      if (!path.includes(":")) this.#fixed.set(path, resource);
-      this.#route(path, resource);
-    }
-    this.#route("/**", undefined);
+    this.#resources = byPath(routes);
+    for (const [path, resource] of this.#resources) if (!path.includes(":")) this.#fixed.set(path, resource);
   }
 
-  #route(path: string, resource: Resource | undefined): void {
-    this.#router.all(path, ({ url, context }) => {
-      const { exchange, params = NO_PARAMS } = context as unknown as Context;
-      exchange.path = url.pathname;
-      exchange.search = url.search;
-      exchange.params = params;
-      return this.#send(exchange, this.#answer(exchange, hasDots(exchange.req) ? undefined : resource));
-    });
+  async #find(exchange: Exchange): Promise<void> {
+    if (this.#router === null) {
+      const { createRouter } = await import("./router.ts");
+      this.#router ??= createRouter<Exchange, Resource>(
+        this.#resources,
+        (asked, { path, search, params = NO_PARAMS, resource }) => {
+          Object.assign(asked, { path, search, params });
+          return this.#send(asked, this.#answer(asked, hasDots(asked.req) ? undefined : resource));
+        },
+        (asked, error) => this.#write(asked, this.#problem(error, asked)),
+      );
+    }
+    this.#router.find(exchange.req, exchange.res, exchange);
   }
 
   /** `isTrusted` is for the unix socket alone: no key is asked for, and no Host is compared. */
@@ -117,7 +107,7 @@ export class Pipeline {
       const exchange = newExchange({ req, res, isTrusted, requestId: this.newRequestId(), begun: clock.monotonic() });
       const resource = this.#fixed.get(exchange.path);
       if (resource !== undefined) return void this.#send(exchange, this.#answer(exchange, resource));
-      void this.#router.fetch(Object.assign(new NodeRequest({ req, res }), { context: { exchange } }));
+      void this.#find(exchange);
     };
   }
 
@@ -237,9 +227,6 @@ export class Pipeline {
     if (error instanceof ClientGone) {
       log.info(fields, "a client went away before its request was complete");
       return new WebhookdError("bad_request", "the request is not complete");
-    }
-    if (HTTPError.isError(error) && error.status < 500) {
-      return new WebhookdError("bad_request", "the request target is malformed");
     }
     const { name, message } = error instanceof Error ? error : { name: typeof error, message: "" };
     log.error({ ...fields, error: `${name}: ${message}` }, "a request failed because of an internal error");
