@@ -15,7 +15,9 @@ export function countStore(dir: string): StoreCounts {
   return read(dir, (count) => ({
     events: count("SELECT count(*) FROM event"),
     delivered: count(`SELECT count(*) FROM delivery WHERE status = ${DELIVERED}`),
-    attempts: count("SELECT count(*) FROM attempt"),
+    attempts: count(
+      "SELECT (SELECT count(*) FROM attempt) + (SELECT count(*) FROM delivery WHERE started_at IS NOT NULL)",
+    ),
   }));
 }
 

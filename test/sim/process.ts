@@ -183,6 +183,8 @@ export class Process {
       create: true,
       diskFloor: 0,
       maxPendingPerTenant: parts.maxPendingPerTenant,
+      // So few that the mark passes what is sent slowly in a world this small.
+      freshStep: 5,
       clock,
       random: (length) => random.bytes(length),
       // The real one answers after a while of real time.

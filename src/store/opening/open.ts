@@ -79,6 +79,8 @@ export interface OpenOptions {
   readonly migrate?: boolean;
   /** Over it the write-ahead log is said to grow. */
   readonly walLimitBytes?: number;
+  /** Deliveries that are published before the mark below what is fresh moves. */
+  readonly freshStep?: number;
   /** The schema's steps. */
   readonly migrations?: readonly Migration[];
 }
@@ -235,6 +237,7 @@ function storeOptions(options: OpenOptions, found: Found, lock: Lock): SqliteSto
     startReader: options.startReader,
     setAside,
     walLimitBytes,
+    freshStep: options.freshStep,
     onFault: (error) => options.onFault(isDamage(error) ? damaged(setAside, database, error) : error),
     reserve,
     onClosed: () => lock.release(),

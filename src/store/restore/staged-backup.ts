@@ -3,6 +3,7 @@ import type { Database } from "better-sqlite3";
 import { matchesHash, type NewApiKey, type Token } from "../../domain/keys/key.ts";
 import type { Pause } from "../../domain/deliveries/pause.ts";
 import { StoreRefused } from "../files/refused.ts";
+import { IS_FRESH } from "../sqlite/numbers/codes.ts";
 import { Keys } from "../sqlite/callers/keys.ts";
 import { Meta } from "../sqlite/engine/meta.ts";
 import { applySteps, schemaOf, openFile, type NativeBinding } from "../sqlite/engine/open-database.ts";
@@ -134,7 +135,7 @@ const COUNTS = `
       FROM delivery INDEXED BY delivery_waiting WHERE status = 1 GROUP BY endpoint
     UNION ALL
     SELECT endpoint, count(*), count(*), min(due_at)
-      FROM delivery INDEXED BY delivery_fresh WHERE status = 0 GROUP BY endpoint
+      FROM delivery WHERE ${IS_FRESH} GROUP BY endpoint
   ) d JOIN endpoint e ON e.number = d.endpoint WHERE e.deleted_at IS NULL
   GROUP BY e.number ORDER BY pending DESC, e.number`;
 

@@ -12,6 +12,7 @@ import { SqliteAudit } from "./callers/audit.ts";
 import { IdempotencyKeys } from "./callers/idempotency.ts";
 import { SqliteKeys } from "./callers/keys.ts";
 import { Due } from "./claims/due.ts";
+import { FreshMark } from "./claims/fresh.ts";
 import { ManualAttempts, Started } from "./claims/marks.ts";
 import { Deliveries } from "./deliveries/deliveries.ts";
 import { RecordAttempts, SqliteDeliveries } from "./deliveries/delivery-store.ts";
@@ -49,6 +50,8 @@ export interface SqliteStoreOptions extends EngineOptions {
   readonly startReader?: StartReader | undefined;
   /** Over it the write-ahead log is said to grow. */
   readonly walLimitBytes?: number | undefined;
+  /** Deliveries that are published before the mark below what is fresh moves. */
+  readonly freshStep?: number | undefined;
   /** Takes what cannot be recorded in a damaged database. */
   readonly setAside: SetAside;
   readonly reserve: Reserve;
@@ -81,12 +84,13 @@ export class SqliteStore implements Store {
   readonly operations: SqliteOperations;
   readonly ownership = ONE_PROCESS;
   readonly #engine: Engine;
+  readonly #fresh: FreshMark;
   readonly #reader: Reader;
   readonly #onClosed: () => void;
   #closed = false;
 
   constructor(db: Database, options: SqliteStoreOptions) {
-    const { maxPendingPerTenant, onClosed, reserve, setAside, walLimitBytes } = options;
+    const { freshStep, maxPendingPerTenant, onClosed, reserve, setAside, walLimitBytes } = options;
     const engine = (this.#engine = new Engine(db, options));
     this.#onClosed = onClosed;
 
@@ -100,6 +104,7 @@ export class SqliteStore implements Store {
     this.audit = new SqliteAudit(engine, reader);
 
     const due = new Due(db, index);
+    const fresh = (this.#fresh = engine.mirror(new FreshMark(db, freshStep)));
     const manual = engine.mirror(new ManualAttempts(db, index));
     const started = new Started(db, { meta: engine.meta, index, due, manual });
     const responses = new Responses(db, engine.meta);
@@ -127,23 +132,16 @@ export class SqliteStore implements Store {
     const record = new RecordAttempts(db, { index, attempts, started, manual });
     const shared = { counters, idempotency, manual };
     this.deliveries = new SqliteDeliveries(engine, { ...shared, deliveries, due, health, jobs, record, setAside });
-    this.recovery = new SqliteRecovery(engine, { index, manual, reserve, started, sweep });
+    this.recovery = new SqliteRecovery(engine, { fresh, index, manual, reserve, started });
 
     const events = new Events(db, { ...lists, deliveries });
-    this.events = new SqliteEvents(engine, { ...shared, events, index, maxPendingPerTenant });
+    this.events = new SqliteEvents(engine, { ...shared, events, fresh, index, maxPendingPerTenant });
     const shown: Rows = { ...names, attempts, deliveries, events };
     this.reads = new SqliteReads(engine, { ...shown, endpoints: rows, reader });
 
     const operations = (this.operations = new SqliteOperations(engine, options));
-    this.upkeep = new SqliteUpkeep(engine, {
-      attempts,
-      counters,
-      endpoints,
-      operations,
-      reserve,
-      responses,
-      walLimitBytes,
-    });
+    const kept = { attempts, counters, endpoints, responses };
+    this.upkeep = new SqliteUpkeep(engine, { ...kept, operations, reserve, walLimitBytes });
   }
 
   /** Takes up what the last process left; nothing here grows with the backlog. */
@@ -160,6 +158,7 @@ export class SqliteStore implements Store {
     const { commit, condition, db } = this.#engine;
     // A death from here on was no sign of a deadly delivery.
     this.recovery.outlived().catch(() => {});
+    commit.run(() => this.#fresh.move()).catch(() => {});
     this.endpoints.close();
     this.operations.close();
     this.statistics.close();

@@ -111,8 +111,8 @@ export function retention(openFresh: OpenFresh): void {
       for (let endpoint = 0; endpoint < 300; endpoint++) await addEndpoint(harness.store);
       const { id, fresh } = await publishOne(harness.store);
       const small = await publishOne(harness.store, { type: "goal.achieved" });
-      await harness.store.deliveries.record(fresh.map(delivered));
-      const rules = rulesAt(START + 31 * DAY);
+      await harness.store.deliveries.record(fresh.map((claim) => failed(claim)));
+      const rules = rulesAt(START + 91 * DAY);
       let step = await harness.store.upkeep.pruneEvents(rules, null);
       // Attempts go before deliveries.
       for (

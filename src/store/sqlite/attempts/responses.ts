@@ -1,7 +1,8 @@
 /**
  * The bodies that receivers answered with are forgotten before the rest of the attempt. No index says where they are,
- * because every attempt would pay for it: a walk in the order of events passes each attempt once. Those that began long
- * after their event, which the walk may have passed by then, are noted when they are recorded.
+ * because every attempt would pay for it: a walk in the order of events passes each attempt once, and another each
+ * delivery whose row tells its first. Those that began long after their event, which the walk may have passed by then,
+ * are noted when they are recorded.
  */
 import type { Database, Statement } from "better-sqlite3";
 import { firstKeyAt, instantOf } from "../numbers/codes.ts";
@@ -24,6 +25,11 @@ export class Responses {
   readonly #unnote: Statement<[number, number, number, number]>;
   readonly #walk: Statement<[number, number, number, number, number], Row>;
   readonly #forget: Statement<[number, number, number, number]>;
+  readonly #walkFirst: Statement<
+    [number, number, number, number],
+    Omit<Row, "number"> & { readonly told: number; readonly has: number }
+  >;
+  readonly #forgetFirst: Statement<[number, number]>;
 
   constructor(db: Database, meta: Meta) {
     this.#meta = meta;
@@ -42,6 +48,11 @@ export class Responses {
       `UPDATE attempt SET body = NULL, truncated = 1
        WHERE event = ? AND endpoint = ? AND number = ? AND body IS NOT NULL AND started_at < ?`,
     );
+    this.#walkFirst = db.prepare(
+      `SELECT event, endpoint, started_at IS NOT NULL AS told, body IS NOT NULL AS has FROM delivery WHERE (event, endpoint) > (?, ?) AND event < ?
+       ORDER BY event, endpoint LIMIT ?`,
+    );
+    this.#forgetFirst = db.prepare("UPDATE delivery SET body = NULL, truncated = 1 WHERE event = ? AND endpoint = ?");
   }
 
   /** For each attempt that is recorded with a body, inside its transaction. */
@@ -49,7 +60,7 @@ export class Responses {
     if (startedAt > instantOf(event) + LATE_MS) this.#note.run(startedAt, event, endpoint, number);
   }
 
-  /** Inside a transaction; how many attempts were looked at, at most 500. */
+  /** Inside a transaction; how many attempts or deliveries were looked at, at most 500. */
   forget(before: number): number {
     const late = this.#late.all(before, CHUNK);
     for (const { started_at, event, endpoint, number } of late) {
@@ -57,10 +68,20 @@ export class Responses {
       this.#unnote.run(started_at, event, endpoint, number);
     }
     if (late.length > 0) return late.length;
-    const rows = this.#walk.all(...this.#meta.responsesForgotten, firstKeyAt(before - LATE_MS), CHUNK);
+    const end = firstKeyAt(before - LATE_MS);
+    const rows = this.#walk.all(...this.#meta.responsesForgotten, end, CHUNK);
     for (const { event, endpoint, number } of rows) this.#forget.run(event, endpoint, number, before);
     const last = rows.at(-1);
     if (last !== undefined) this.#meta.responsesForgotten = [last.event, last.endpoint, last.number];
-    return rows.length;
+    return rows.length < CHUNK ? rows.length + this.#forgetFirsts(end, CHUNK - rows.length) : CHUNK;
+  }
+
+  /** How many attempts were looked at; the limit, when there may be more. */
+  #forgetFirsts(end: number, limit: number): number {
+    const rows = this.#walkFirst.all(...this.#meta.firstResponsesForgotten, end, limit);
+    for (const { event, endpoint, has } of rows) if (has === 1) this.#forgetFirst.run(event, endpoint);
+    const last = rows.at(-1);
+    if (last !== undefined) this.#meta.firstResponsesForgotten = [last.event, last.endpoint];
+    return rows.length === limit ? limit : rows.filter(({ told }) => told === 1).length;
   }
 }

@@ -1,7 +1,7 @@
 /** Which index finds the rows of a list: the narrowest that holds them in key order. */
 import type { Database, Statement } from "better-sqlite3";
 import type { OneOf, PageQuery, ResultFilter } from "../../store.ts";
-import { FAILED, FRESH, WAITING } from "../numbers/codes.ts";
+import { FAILED, IS_FRESH, WAITING } from "../numbers/codes.ts";
 
 /** Open deliveries that are sorted for a page. */
 const FEW = 5000;
@@ -92,7 +92,7 @@ function openOf({ endpoint, tenant }: Whose): Source {
     from: `(
       SELECT event, endpoint FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} ${only}
       UNION ALL
-      SELECT event, endpoint FROM delivery INDEXED BY delivery_fresh WHERE status = ${FRESH} ${only}
+      SELECT event, endpoint FROM delivery WHERE ${IS_FRESH} ${only}
     )`,
     where: "TRUE",
   };

@@ -5,6 +5,7 @@ import type { DuePage, Owed } from "../../store.ts";
 import {
   bodyHash,
   FRESH,
+  FRESH_FROM,
   traceOf,
   triggerCode,
   triggerOf,
@@ -105,8 +106,8 @@ export class Due {
     );
     this.#fresh = db.prepare(
       `SELECT d.event, d.endpoint, d.due_at, e.random
-       FROM delivery d INDEXED BY delivery_fresh CROSS JOIN event e ON e.key = d.event
-       WHERE d.status = ${FRESH} AND (d.event, d.endpoint) > (?, ?) ORDER BY d.event, d.endpoint LIMIT ?`,
+       FROM delivery d CROSS JOIN event e ON e.key = d.event
+       WHERE d.status = ${FRESH} AND (d.event, d.endpoint) > (max(?, ${FRESH_FROM} - 1), ?) ORDER BY d.event, d.endpoint LIMIT ?`,
     );
   }
 

@@ -2,9 +2,9 @@
 import type { Database, Statement } from "better-sqlite3";
 import { StoreRefused } from "../../files/refused.ts";
 import type { LostRows } from "../../store.ts";
-import { LateAttempts } from "../attempts/attempts.ts";
+import { LateAttempts } from "../attempts/attempts-by-time.ts";
 import { isDamage } from "../engine/condition.ts";
-import { instantOf, CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../numbers/codes.ts";
+import { instantOf, CANCELLED, DELIVERED, FAILED, FRESH, FRESH_FROM, WAITING } from "../numbers/codes.ts";
 import { applySteps } from "../engine/open-database.ts";
 import type { Migration } from "../engine/schema.ts";
 import { ReadableRows, type Gap, type Row } from "./readable-rows.ts";
@@ -163,7 +163,8 @@ function lostRows({ table, gaps }: Loss, from: Database, to: Database): number |
     return gaps.reduce((sum, { after, before }) => {
       const made = number(
         to,
-        "SELECT coalesce(sum(attempts), 0) FROM delivery WHERE event BETWEEN ? AND ?",
+        `SELECT coalesce(sum(attempts ${tellsFirst(to) ? "- (started_at IS NOT NULL)" : ""}), 0)
+         FROM delivery WHERE event BETWEEN ? AND ?`,
         after,
         before,
       );
@@ -183,6 +184,12 @@ function spanOf(table: string, gaps: readonly Gap[]): Pick<LostRows, "from" | "u
     from: instantOf(Math.max(0, gaps[0]!.after)),
     until: last === Number.MAX_SAFE_INTEGER ? null : instantOf(last),
   };
+}
+
+/** Whether its deliveries tell first attempts, and a mark which of them may be fresh; older schemas have an index for it. */
+function tellsFirst(db: Database): boolean {
+  const columns = db.pragma("table_info(delivery)") as readonly { readonly name: string }[];
+  return columns.some(({ name }) => name === "started_at");
 }
 
 export interface Rebuilding {
@@ -225,9 +232,11 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
     );
   for (const [event, endpoint, dueAt] of within("delivery_waiting", WAITING, "due_at"))
     open.set(`${event} ${endpoint}`, { status: WAITING, dueAt });
-  // Due at once: when it was published, it was handed over.
-  for (const [event, endpoint] of within("delivery_fresh", FRESH, "NULL"))
-    open.set(`${event} ${endpoint}`, { status: FRESH, dueAt: instantOf(event) });
+  const mark = tellsFirst(from) ? from.prepare<[], number>(`SELECT ${FRESH_FROM}`).pluck().get()! : null;
+  if (mark === null) {
+    for (const [event, endpoint] of within("delivery_fresh", FRESH, "NULL"))
+      open.set(`${event} ${endpoint}`, { status: FRESH, dueAt: instantOf(event) });
+  }
   for (const [event, endpoint] of within("delivery_failed", FAILED, "NULL"))
     open.set(`${event} ${endpoint}`, { status: FAILED, dueAt: null });
   for (const [event, endpoint] of inGaps<Pair>(
@@ -236,6 +245,12 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
     "SELECT event, endpoint FROM delivery INDEXED BY delivery_endpoint WHERE TRUE",
   )) {
     const made = last.all(event, endpoint);
+    if (mark !== null && made.length === 0 && !open.has(`${event} ${endpoint}`)) {
+      // Below the mark it was delivered at once, or cancelled, and its row alone said which: that is lost. Above it, it
+      // may be owed.
+      if (event < mark) continue;
+      open.set(`${event} ${endpoint}`, { status: FRESH, dueAt: instantOf(event) });
+    }
     const delivered = made.some(({ outcome }) => outcome === SUCCEEDED);
     const { status, dueAt } = open.get(`${event} ${endpoint}`) ?? {
       status: delivered ? DELIVERED : CANCELLED,

@@ -21,7 +21,7 @@ import type { JobSteps } from "../jobs/job-steps.ts";
 import type { Counters } from "../statistics/counters.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Database, Statement } from "better-sqlite3";
-import type { Attempts } from "../attempts/attempts.ts";
+import { isPlainFirst, type Attempts } from "../attempts/attempts.ts";
 import { DELIVERED, FAILED, FRESH, triggerCode, WAITING, keyOf } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 
@@ -191,6 +191,7 @@ export class RecordAttempts {
     this.#started.ended(event, endpoint.number);
     if (answersRequest(ended)) this.#manual.drop(event, endpoint.number);
     if (ended.verdict.status === "unchanged") return this.#add(ended, event, endpoint.number, "applied");
+    if (isPlainFirst(event, ended) && this.#attempts.deliverFirst(event, endpoint.number, ended)) return APPLIED;
     const { status, retry, trigger, dueAt } = stateAfter(ended, ended.verdict);
     const before = claim.number - 1;
     const moved = this.#move.run(status, claim.number, retry, trigger, dueAt, event, endpoint.number, before);

@@ -3,7 +3,7 @@ import type { Position, Send } from "../../../domain/deliveries/delivery.ts";
 import type { Reserve } from "../../files/reserve.ts";
 import type { RecoveryStore, Shift, Shifted, Suspect, Waiting } from "../../store.ts";
 import type { ManualAttempts, Started } from "../claims/marks.ts";
-import type { Sweep } from "../endpoints/sweep.ts";
+import type { FreshMark } from "../claims/fresh.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Database, Statement } from "better-sqlite3";
@@ -16,7 +16,7 @@ interface Parts {
   readonly manual: ManualAttempts;
   readonly reserve: Reserve;
   readonly started: Started;
-  readonly sweep: Sweep;
+  readonly fresh: FreshMark;
 }
 
 export class SqliteRecovery implements RecoveryStore {
@@ -37,12 +37,12 @@ export class SqliteRecovery implements RecoveryStore {
 
   /** Nothing here grows with the backlog. */
   async takeUp(): Promise<boolean> {
-    const { manual, reserve, started, sweep } = this.#parts;
+    const { fresh, manual, reserve, started } = this.#parts;
     const { clock, condition } = this.#engine;
     if (this.#tookUp) return true;
     try {
       started.begin();
-      sweep.releaseFresh(clock.now());
+      fresh.release(clock.now());
       manual.dropVain();
       this.#tookUp = true;
     } catch (error) {

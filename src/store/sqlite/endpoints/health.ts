@@ -6,7 +6,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoints/endpoint.ts";
 import type { EndedAttempt } from "../../store.ts";
-import { FAILED, FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
+import { FAILED, IS_FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 
@@ -56,7 +56,7 @@ export class Health {
     );
     this.#fresh = count(
       `SELECT count(*) FROM (
-         SELECT event, endpoint FROM delivery INDEXED BY delivery_fresh WHERE status = ${FRESH} LIMIT ${FRESH_LIMIT}
+         SELECT event, endpoint FROM delivery WHERE ${IS_FRESH} LIMIT ${FRESH_LIMIT}
        ) WHERE endpoint = ? AND event > ?`,
     );
     this.#failed = count(

@@ -1,6 +1,6 @@
-/** Work over many rows, a chunk a transaction: cancelling what an endpoint was owed, and what a crash left. */
+/** Cancelling what an endpoint was owed, a chunk a transaction. */
 import type { Database, Statement } from "better-sqlite3";
-import { CANCELLED, FRESH, WAITING } from "../numbers/codes.ts";
+import { CANCELLED, IS_FRESH, WAITING } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 
@@ -14,7 +14,6 @@ export interface Walked {
 type Waiting = { readonly due_at: number; readonly event: number };
 
 export class Sweep {
-  readonly #db: Database;
   readonly #index: EndpointIndex;
   readonly #marked: Statement<[number], { id: string; tenant: string; upTo: number }>;
   readonly #fresh: Statement<[number, number, number], number>;
@@ -22,11 +21,8 @@ export class Sweep {
   readonly #cancel: Statement<[number, number]>;
   readonly #swept: Statement<[number]>;
   readonly #unswept: Statement<[], number>;
-  readonly #strays: Statement<[number], { event: number; endpoint: number }>;
-  readonly #wait: Statement<[number, number, number]>;
 
   constructor(db: Database, index: EndpointIndex) {
-    this.#db = db;
     this.#index = index;
     this.#marked = db.prepare(
       `SELECT e.id, t.name AS tenant, e.cancel_to AS upTo FROM endpoint e JOIN tenant t ON t.num = e.tenant
@@ -34,8 +30,7 @@ export class Sweep {
     );
     this.#fresh = db
       .prepare<[number, number, number], number>(
-        `SELECT event FROM delivery INDEXED BY delivery_fresh
-         WHERE status = ${FRESH} AND endpoint = ? AND event <= ? LIMIT ?`,
+        `SELECT event FROM delivery WHERE ${IS_FRESH} AND endpoint = ? AND event <= ? LIMIT ?`,
       )
       .pluck();
     this.#waiting = db.prepare(
@@ -49,12 +44,6 @@ export class Sweep {
     this.#unswept = db
       .prepare<[], number>("SELECT number FROM endpoint INDEXED BY endpoint_cancel WHERE cancel_to IS NOT NULL")
       .pluck();
-    this.#strays = db.prepare(
-      `SELECT event, endpoint FROM delivery INDEXED BY delivery_fresh WHERE status = ${FRESH} LIMIT ?`,
-    );
-    this.#wait = db.prepare(
-      `UPDATE delivery SET status = ${WAITING}, due_at = min(due_at, ?) WHERE event = ? AND endpoint = ?`,
-    );
   }
 
   /** Endpoints whose sweep a stop of the process cut short. */
@@ -82,18 +71,5 @@ export class Sweep {
     this.#swept.run(endpoint);
     this.#index.changed(marked.tenant, marked.id);
     return null;
-  }
-
-  /**
-   * Fresh deliveries of a process that ended: memory held them, so they are as few as memory allows. From now on they
-   * wait on disk like all others, and if the clock was set back they are due all the same.
-   */
-  releaseFresh(now: number): void {
-    const chunk = this.#db.transaction(() => {
-      const rows = this.#strays.all(CHUNK);
-      for (const { event, endpoint } of rows) this.#wait.run(now, event, endpoint);
-      return rows.length;
-    });
-    while (chunk.immediate() === CHUNK);
   }
 }

@@ -89,6 +89,16 @@ export class Meta {
     this.#upsert.run("responses_forgotten", key.join(","));
   }
 
+  /** The delivery, by its key, up to which the answers to first attempts were forgotten that its row tells. */
+  get firstResponsesForgotten(): [event: number, endpoint: number] {
+    const text = this.#select.get("first_responses_forgotten") ?? "-1,-1";
+    return String(text).split(",").map(Number) as [number, number];
+  }
+
+  set firstResponsesForgotten(key: readonly [number, number]) {
+    this.#upsert.run("first_responses_forgotten", key.join(","));
+  }
+
   get pause(): Pause | null {
     const text = this.#select.get("pause") ?? "null";
     return JSON.parse(String(text)) as Pause | null;

@@ -2,7 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { EventDelivery, LeftAlone, Replay as Replayed, ReplayScope, Waiting, Withdrawal } from "../../store.ts";
 import { withoutAnswer } from "../attempts/attempt-way.ts";
-import type { AttemptRow } from "../attempts/attempts.ts";
+import { ATTEMPTS, type AttemptRow } from "../attempts/attempt-row.ts";
 import { CANCELLED, DELIVERED, deliveryId, FAILED, triggerCode, WAITING } from "../numbers/codes.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
@@ -70,6 +70,7 @@ export class Withdraw {
   readonly #erase: Statement<[number]>;
   readonly #attempts: Statement<[number, number, number, number], AnswerRow>;
   readonly #eraseAnswer: Statement<[Buffer | null, number, number, number]>;
+  readonly #eraseFirst: Statement<[Buffer | null, number, number]>;
 
   constructor(engine: Engine, parts: Parts) {
     const { db } = engine;
@@ -87,12 +88,15 @@ export class Withdraw {
     // The hash goes too: what is short can be guessed from it.
     this.#erase = db.prepare("UPDATE event SET body = NULL, body_hash = x'' WHERE key = ?");
     this.#attempts = db.prepare(
-      `SELECT endpoint, number, started_at, way FROM attempt WHERE event = ? AND (endpoint, number) > (?, ?)
+      `SELECT endpoint, number, started_at, way FROM ${ATTEMPTS} WHERE event = ? AND (endpoint, number) > (?, ?)
        ORDER BY endpoint, number LIMIT ?`,
     );
     this.#eraseAnswer = db.prepare(
       `UPDATE attempt SET body = NULL, details = json_set(details, '$.responseHeaders', json('{}')), way = ?
        WHERE event = ? AND endpoint = ? AND number = ?`,
+    );
+    this.#eraseFirst = db.prepare(
+      "UPDATE delivery SET body = NULL, way = ? WHERE event = ? AND endpoint = ? AND started_at IS NOT NULL",
     );
   }
 
@@ -157,7 +161,8 @@ export class Withdraw {
     const rows = this.#attempts.all(key, ...after, CHUNK);
     this.#overwriting(() => {
       for (const { endpoint, number, started_at: startedAt, way } of rows) {
-        this.#eraseAnswer.run(way && withoutAnswer(way, startedAt), key, endpoint, number);
+        const left = way && withoutAnswer(way, startedAt);
+        if (this.#eraseAnswer.run(left, key, endpoint, number).changes === 0) this.#eraseFirst.run(left, key, endpoint);
       }
     });
     const last = rows.at(-1);

@@ -13,6 +13,7 @@ import type {
   Withdrawal,
 } from "../../store.ts";
 import type { IdempotencyKeys, Repeated } from "../callers/idempotency.ts";
+import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
 import type { Engine } from "../engine/engine.ts";
 import {
@@ -40,6 +41,7 @@ interface Parts {
   readonly index: EndpointIndex;
   readonly manual: ManualAttempts;
   readonly counters: Counters;
+  readonly fresh: FreshMark;
   /** 0: no limit. */
   readonly maxPendingPerTenant: number;
 }
@@ -141,6 +143,7 @@ class Publish {
   /** Null where no limit is set. */
   readonly #pending: Pending | null;
   readonly #manual: ManualAttempts;
+  readonly #fresh: FreshMark;
   readonly #keys: EventKeys;
   readonly #random: RandomChars;
   readonly #insertEvent: Statement<EventRow>;
@@ -151,6 +154,7 @@ class Publish {
     this.#idempotency = parts.idempotency;
     this.#pending = parts.maxPendingPerTenant > 0 ? new Pending(db, parts.maxPendingPerTenant) : null;
     this.#manual = parts.manual;
+    this.#fresh = parts.fresh;
     this.#keys = new EventKeys(db.prepare<[], number | null>("SELECT max(key) FROM event").pluck().get() ?? 0);
     this.#random = new RandomChars(random);
     this.#insertEvent = db.prepare(
@@ -236,6 +240,7 @@ class Publish {
       if (isFresh) fresh.push(firstClaim(event, endpoint, body, trigger, now, trace));
       else waiting.push({ endpoint: endpoint.id, event, dueAt: now });
     }
+    if (endpoints.length > 0) this.#fresh.written(key, endpoints.length);
     return { id: event, type, createdAt, deliveries: endpoints.length, fresh, waiting, duplicate: false };
   }
 

@@ -5,7 +5,7 @@
  */
 import type { Database, Statement } from "better-sqlite3";
 import { WebhookdError } from "../../../domain/errors.ts";
-import { WAITING } from "../numbers/codes.ts";
+import { IS_FRESH, WAITING } from "../numbers/codes.ts";
 
 const COUNTS = `
   CREATE TEMP TABLE pending (tenant INTEGER PRIMARY KEY, deliveries INTEGER NOT NULL) STRICT;
@@ -13,7 +13,7 @@ const COUNTS = `
     SELECT e.tenant, sum(d.deliveries) FROM (
       SELECT endpoint, count(*) AS deliveries FROM delivery INDEXED BY delivery_waiting WHERE status = 1 GROUP BY endpoint
       UNION ALL
-      SELECT endpoint, count(*) FROM delivery INDEXED BY delivery_fresh WHERE status = 0 GROUP BY endpoint
+      SELECT endpoint, count(*) FROM delivery WHERE ${IS_FRESH} GROUP BY endpoint
     ) d JOIN endpoint e ON e.number = d.endpoint GROUP BY e.tenant;
   ${trigger("inserted", "INSERT", `new.status <= ${WAITING}`, "new", 1)}
   ${trigger("left", "UPDATE OF status", `old.status <= ${WAITING} AND new.status > ${WAITING}`, "old", -1)}

@@ -2,10 +2,10 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Pruned, PruneRules } from "../../store.ts";
 import { FAILED, WAITING, firstKeyAt, instantOf } from "../numbers/codes.ts";
-import { LateAttempts } from "../attempts/attempts.ts";
+import { LateAttempts } from "../attempts/attempts-by-time.ts";
 
-/** Most events have a delivery and an attempt: more of them would be read and left for the next step. */
-const EVENTS = 80;
+/** Most events have a delivery and no more: with others, what is over is read and left for the next step. */
+const EVENTS = 100;
 /** Fewer than others' chunks: each row lies on a page of its own, and all of them are in somebody's commit. */
 const ROWS = 200;
 /** The pages of a large body are read one by one when it is deleted, which may be from the disk. */
@@ -21,6 +21,8 @@ interface Deliveries {
   readonly rows: number;
   readonly open: number | null;
   readonly failed: number | null;
+  /** When the latest began of the first attempts that these rows tell. */
+  readonly last: number | null;
 }
 
 interface Attempts {
@@ -43,7 +45,8 @@ export class Prune {
       "SELECT key, test, length(body) AS bytes FROM event WHERE key > ? AND key < ? ORDER BY key LIMIT ?",
     );
     this.#countDeliveries = db.prepare(
-      `SELECT count(*) AS rows, max(status <= ${WAITING}) AS open, max(status = ${FAILED}) AS failed
+      `SELECT count(*) AS rows, max(status <= ${WAITING}) AS open, max(status = ${FAILED}) AS failed,
+         max(started_at) AS last
        FROM delivery WHERE event = ?`,
     );
     this.#countAttempts = db.prepare("SELECT count(*) AS rows, max(started_at) AS last FROM attempt WHERE event = ?");
@@ -85,7 +88,9 @@ export class Prune {
     if (instantOf(event.key) >= before) return null;
     // A replay makes an old event young: whoever made it wants to see what came of it.
     const attempts = this.#countAttempts.get(event.key)!;
-    return (attempts.last ?? 0) < before ? { attempts: attempts.rows, deliveries: deliveries.rows } : null;
+    return Math.max(attempts.last ?? 0, deliveries.last ?? 0) < before
+      ? { attempts: attempts.rows, deliveries: deliveries.rows }
+      : null;
   }
 }
 

@@ -3,7 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { statusesOf } from "../../../domain/deliveries/job.ts";
 import type { JobSet, LeftAlone } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
-import { FAILED, FRESH, WAITING, keysWithin, parseEventId, type Interned } from "../numbers/codes.ts";
+import { FAILED, FRESH, FRESH_FROM, WAITING, keysWithin, parseEventId, type Interned } from "../numbers/codes.ts";
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { seeksResult } from "../attempts/sources.ts";
 import { CHUNK } from "../engine/group-commit.ts";
@@ -80,7 +80,11 @@ export class JobSelection {
     this.#failedOf = walk("INDEXED BY delivery_endpoint_failed", `d.status = ${FAILED} AND d.endpoint = @endpoint`);
     this.#all = walk("", "TRUE");
     this.#allOf = walk("INDEXED BY delivery_endpoint", "d.endpoint = @endpoint");
-    this.#fresh = walk("INDEXED BY delivery_fresh", `d.status = ${FRESH}`);
+    this.#fresh = page(
+      `SELECT ${COLUMNS} FROM delivery d ${FROM_EVENT}
+       WHERE d.status = ${FRESH} AND (d.event, d.endpoint) > (max(@event, ${FRESH_FROM} - 1), @minor) AND d.event < @high
+       ${IN_ORDER}`,
+    );
     this.#waiting = page(
       `SELECT ${COLUMNS} FROM delivery d INDEXED BY delivery_waiting ${FROM_EVENT}
        WHERE d.status = ${WAITING} AND d.endpoint = @endpoint AND (d.due_at, d.event) > (@due, @event)
@@ -112,9 +116,9 @@ export class JobSelection {
     if (statuses.includes("failed")) yield* this.#walk(sought, this.#failed, this.#failedOf);
     if (statuses.includes("delivered")) yield* this.#walk(sought, this.#all, this.#allOf);
     if (!statuses.includes("pending") && !statuses.includes("held")) return;
-    yield* this.#ofWaiting(sought);
-    // What is fresh is being attempted anyway.
+    // What is fresh is being attempted anyway. It may be waiting a moment later, and never the other way round.
     if (action === "cancel") yield* this.#walk(sought, this.#fresh, this.#fresh);
+    yield* this.#ofWaiting(sought);
   }
 
   *#walk(sought: Sought, all: Page, ofEndpoint: Page): Generator<Selection, void> {

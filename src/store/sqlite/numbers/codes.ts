@@ -54,6 +54,14 @@ export function instantOf(key: number): number {
   return Math.floor(key / KEYS_PER_MS);
 }
 
+/** What begins so soon after its event is found by the event's key. */
+export const PROMPT_MS = 1000;
+
+export function isPrompt(event: number, startedAt: number): boolean {
+  const after = startedAt - instantOf(event);
+  return after >= 0 && after < PROMPT_MS;
+}
+
 /** Random characters for event ids; asks the system for many at once, because each call costs a few microseconds. */
 export class RandomChars {
   readonly #random: (bytes: number) => Uint8Array;
@@ -135,6 +143,11 @@ export const WAITING = 1;
 export const DELIVERED = 2;
 export const FAILED = 3;
 export const CANCELLED = 4;
+
+/** In SQL: no delivery of an event before it is fresh, and no index says which of those after it are. */
+export const FRESH_FROM = "(SELECT value FROM meta WHERE name = 'fresh_from')";
+/** In SQL: where `event` and `status` are a fresh delivery's. */
+export const IS_FRESH = `event >= ${FRESH_FROM} AND status = ${FRESH}`;
 
 const STATUSES: readonly DeliveryStatus[] = ["pending", "pending", "delivered", "failed", "cancelled"];
 const TRIGGERS: readonly Trigger[] = ["ladder", "replay", "manual", "test"];

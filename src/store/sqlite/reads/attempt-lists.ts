@@ -2,7 +2,8 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Attempt, EndpointAttemptQuery, PageQuery } from "../../store.ts";
 import { AttemptsByTime, placeOf, type ListedRow } from "../attempts/attempts-by-time.ts";
-import { matches, type AttemptRow, type Attempts } from "../attempts/attempts.ts";
+import { ATTEMPTS, JOINED, NUMBER, type AttemptRow } from "../attempts/attempt-row.ts";
+import { matches, type Attempts } from "../attempts/attempts.ts";
 import { outcomeCode, triggerCode, eventId, keysWithin, parseAttemptId } from "../numbers/codes.ts";
 import type { Deliveries, FoundDelivery } from "../deliveries/deliveries.ts";
 import type { FoundEvent } from "../events/events.ts";
@@ -30,25 +31,25 @@ export class AttemptLists {
     });
     // An id holds the last bits of the number.
     this.#numbered = db.prepare(
-      "SELECT * FROM attempt WHERE event = ? AND endpoint = ? AND number & 32767 = ? ORDER BY number DESC LIMIT 1",
+      `SELECT * FROM ${ATTEMPTS} WHERE event = ? AND endpoint = ? AND number & 32767 = ? ORDER BY number DESC LIMIT 1`,
     );
     this.#ofEvent = bothWays(
       (_, way, compare) =>
-        `SELECT * FROM attempt WHERE event = @event AND (started_at, endpoint, number) ${compare} (@key, @minor, @last)
+        `SELECT * FROM ${ATTEMPTS} WHERE event = @event AND (started_at, endpoint, number) ${compare} (@key, @minor, @last)
          ORDER BY started_at ${way}, endpoint ${way}, number ${way} LIMIT @limit`,
     );
     this.#ofDelivery = bothWays(
       (_, way, compare) =>
-        `SELECT * FROM attempt WHERE event = @event AND endpoint = @endpoint AND number ${compare} @key
+        `SELECT * FROM ${ATTEMPTS} WHERE event = @event AND endpoint = @endpoint AND number ${compare} @key
          ORDER BY number ${way} LIMIT @limit`,
     );
     this.#ofEndpoint = bothWays(
       (order, way) =>
-        `SELECT a.*, d.event, e.random
+        `SELECT ${JOINED}, e.random
          FROM delivery d INDEXED BY delivery_endpoint
          LEFT JOIN attempt a ON a.event = d.event AND a.endpoint = d.endpoint
          JOIN event e ON e.key = d.event
-         WHERE d.endpoint = @endpoint AND ${beyondAcross(order, "d.event", "a.number")}
+         WHERE d.endpoint = @endpoint AND ${beyondAcross(order, "d.event", NUMBER)}
          ORDER BY d.event ${way}, a.number ${way} LIMIT @limit`,
     );
     this.#failures = bothWays(

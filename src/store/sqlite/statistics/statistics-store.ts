@@ -16,7 +16,7 @@ import type { Health } from "../endpoints/health.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import { FAILED, FRESH, triggerCode, WAITING, type Interned } from "../numbers/codes.ts";
+import { FAILED, FRESH, FRESH_FROM, triggerCode, WAITING, type Interned } from "../numbers/codes.ts";
 import { Counters, Counts, EVERYTHING, MINUTE_MS, type Subject } from "./counters.ts";
 import type { Reader } from "../questions/questions.ts";
 import type { Database, Statement } from "better-sqlite3";
@@ -147,8 +147,8 @@ export class Census {
       ),
       part(
         2,
-        `SELECT event, endpoint FROM delivery INDEXED BY delivery_fresh
-         WHERE status = ${FRESH} AND (event, endpoint) > (?, ?) ORDER BY event, endpoint`,
+        `SELECT event, endpoint FROM delivery
+         WHERE status = ${FRESH} AND (event, endpoint) > (max(?, ${FRESH_FROM} - 1), ?) ORDER BY event, endpoint`,
         ([event, endpoint], counts) => open(event!, endpoint!, counts),
       ),
       part(

@@ -65,7 +65,7 @@ it("prunes at most 200 rows between two commits of publishes, and uses the freed
   const steps = log.filter((entry) => entry !== "ack");
   // The row that a publish of the same commit added may be counted on either side.
   expect(Math.max(...steps)).toBeLessThanOrEqual(ROWS + 2);
-  expect(steps.length).toBeGreaterThanOrEqual((EVENTS * 3) / ROWS);
+  expect(steps.length).toBeGreaterThanOrEqual((EVENTS * 2) / ROWS);
   for (const [at, entry] of log.entries()) {
     if (entry !== "ack" && at > 0) expect(log[at - 1], `no publish before step ${at}`).toBe("ack");
   }

@@ -10,6 +10,7 @@ const SECOND = 1000;
 
 function open() {
   const db = new Database(":memory:");
+  db.unsafeMode();
   for (const { sql } of MIGRATIONS) db.exec(sql);
   const rows = db.prepare<[], number>("SELECT count(*) FROM counter").pluck();
   const stored = db.prepare<[], string>("SELECT published FROM counter WHERE subject = 0").pluck();

@@ -1,0 +1,139 @@
+import Database from "better-sqlite3";
+import fc from "fast-check";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Claim } from "../../../../src/domain/deliveries/delivery.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { ManualClock } from "../../../harness/clock.ts";
+import { addEndpoint, BEGINNING, delivered, draft, noRoom, room, START } from "../../fixtures.ts";
+import { open, temporaryDirectory } from "../../stores.ts";
+
+const STEP = 4;
+
+async function aStore() {
+  const dir = temporaryDirectory();
+  const clock = new ManualClock();
+  const store = await open({ dir, clock, freshStep: STEP });
+  const endpoint = await addEndpoint(store);
+  return { dir, clock, store, endpoint };
+}
+
+async function publish(store: Store, events: number, now: number, hasRoom = room): Promise<Claim[]> {
+  const drafts = Array.from({ length: events }, () => draft());
+  return (await store.events.publish(drafts, now, hasRoom)).flatMap(({ fresh }) => fresh);
+}
+
+/** What a start after a kill finds: nothing is closed. */
+async function crashed(dir: string, clock: ManualClock, copy = temporaryDirectory()): Promise<Store> {
+  for (const name of ["webhookd.db", "webhookd.db-wal", "secret.key", "STORE"])
+    cpSync(join(dir, name), join(copy, name));
+  return open({ dir: copy, clock, freshStep: STEP });
+}
+
+async function dueOf(store: Store, endpoint: string): Promise<string[]> {
+  return (await store.deliveries.due(endpoint, BEGINNING, Number.MAX_SAFE_INTEGER, 10_000)).claims.map(
+    ({ delivery }) => delivery,
+  );
+}
+
+function ask(dir: string, sql: string): number {
+  const db = new Database(join(dir, "webhookd.db"), { readonly: true });
+  try {
+    return db.prepare<[], number>(sql).pluck().get()!;
+  } finally {
+    db.close();
+  }
+}
+
+describe("the mark below what is fresh", () => {
+  it("moves with what is published, and a start after a kill looks no further back", async () => {
+    const { dir, clock, store, endpoint } = await aStore();
+    const all: Claim[] = [];
+    for (let batch = 0; batch < 20; batch++) {
+      clock.advance(1500);
+      const claims = await publish(store, 10, clock.now());
+      all.push(...claims);
+      await store.deliveries.record(claims.slice(batch === 19 ? 8 : 0).map(delivered));
+    }
+    const owed = all.slice(-10, -2).map(({ delivery }) => delivery);
+    const from = ask(dir, "SELECT value FROM meta WHERE name = 'fresh_from'");
+    expect(ask(dir, `SELECT count(*) FROM delivery WHERE event >= ${from}`)).toBeLessThan(30);
+    expect((await store.deliveries.fresh(null, 500)).map(({ delivery }) => delivery)).toEqual(owed);
+    const next = await crashed(dir, clock);
+    expect(await dueOf(next, endpoint)).toEqual(owed);
+    expect(await next.deliveries.fresh(null, 500)).toEqual([]);
+  });
+
+  it("is not held back by one that stays fresh: that waits on disk, and its attempt counts all the same", async () => {
+    const { dir, clock, store, endpoint } = await aStore();
+    const [slow] = await publish(store, 1, clock.now());
+    for (let batch = 0; batch < 20; batch++) {
+      clock.advance(1500);
+      await store.deliveries.record((await publish(store, 10, clock.now())).map(delivered));
+    }
+    expect(await store.deliveries.fresh(null, 500)).toEqual([]);
+    expect(await dueOf(store, endpoint)).toEqual([slow!.delivery]);
+    expect(await dueOf(await crashed(dir, clock), endpoint)).toEqual([slow!.delivery]);
+    expect(await store.deliveries.record([delivered(slow!)])).toEqual([{ result: "applied", waiting: null }]);
+    expect(await dueOf(store, endpoint)).toEqual([]);
+  });
+
+  it("never passes what is owed, whatever is published, attempted, parked and undone, and whenever the process dies", async () => {
+    const action = fc.oneof(
+      fc.record({ kind: fc.constant("publish" as const), events: fc.integer({ min: 1, max: 9 }), fits: fc.boolean() }),
+      fc.record({ kind: fc.constant("record" as const), some: fc.nat({ max: 100 }) }),
+      fc.record({ kind: fc.constant("park" as const), some: fc.nat({ max: 100 }) }),
+      fc.record({ kind: fc.constant("pass" as const), ms: fc.nat({ max: 3000 }) }),
+      fc.record({ kind: fc.constant("die" as const) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 40 }), async (actions) => {
+        const { dir, clock, endpoint, store: first } = await aStore();
+        let store = first;
+        let place = dir;
+        const owed = new Set<string>();
+        let loaded: Claim[] = [];
+        for (const each of actions) {
+          if (each.kind === "publish") {
+            const drafts = Array.from({ length: each.events }, () => draft());
+            const published = await store.events.publish(drafts, clock.now(), each.fits ? room : noRoom);
+            loaded.push(...published.flatMap(({ fresh }) => fresh));
+            for (const { id } of published) owed.add((await store.reads.getEvent(null, id))!.deliveries[0]!.id);
+          } else if (each.kind === "record") {
+            const ends = loaded.filter((_, at) => (at * 37) % 100 < each.some);
+            await store.deliveries.record(ends.map(delivered));
+            for (const { delivery } of ends) owed.delete(delivery);
+            loaded = loaded.filter((claim) => !ends.includes(claim));
+          } else if (each.kind === "park") {
+            const back = loaded.filter((_, at) => (at * 53) % 100 < each.some);
+            const waiting = await store.deliveries.park(
+              back.map(({ endpoint, event, dueAt }) => ({ endpoint, event, dueAt })),
+              clock.now(),
+            );
+            expect(waiting).toHaveLength(back.length);
+            loaded = loaded.filter((claim) => !back.includes(claim));
+          } else if (each.kind === "pass") clock.advance(each.ms);
+          else {
+            const next = temporaryDirectory();
+            store = await crashed(place, clock, next);
+            place = next;
+            loaded = [];
+            expect(new Set(await dueOf(store, endpoint))).toEqual(owed);
+          }
+          const fresh = (await store.deliveries.fresh(null, 500)).map(({ delivery }) => delivery);
+          expect(new Set([...fresh, ...(await dueOf(store, endpoint))])).toEqual(owed);
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+it("a store that was closed looks at nothing", async () => {
+  const { dir, clock, store } = await aStore();
+  await store.deliveries.record((await publish(store, 3, START)).map(delivered));
+  await store.close();
+  expect(ask(dir, "SELECT value > (SELECT max(key) FROM event) FROM meta WHERE name = 'fresh_from'")).toBe(1);
+  await (await open({ dir, clock })).close();
+});

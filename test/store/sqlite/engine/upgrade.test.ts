@@ -1,0 +1,114 @@
+import Database from "better-sqlite3";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { FIRST } from "../../../../src/store/sqlite/attempts/attempt-row.ts";
+import type { CensusStep, Store } from "../../../../src/store/store.ts";
+import { ManualClock } from "../../../harness/clock.ts";
+import {
+  addEndpoint,
+  again,
+  BEGINNING,
+  delivered,
+  draft,
+  dueNow,
+  ended,
+  EVERYTHING,
+  failed,
+  noRoom,
+  room,
+  START,
+} from "../../fixtures.ts";
+import { open, temporaryDirectory } from "../../stores.ts";
+
+const NEWER = ["url", "started_at", "duration_ms", "status_code", "secret_version", "truncated", "body", "way"];
+
+/** The same store as schema 4 has it: each attempt has a row, and an index says what is fresh. */
+function toSchema4(dir: string): void {
+  const db = new Database(join(dir, "webhookd.db"));
+  db.exec(`
+    INSERT INTO attempt (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome,
+      status_code, error, body_error, secret_version, truncated, body, details, way)
+    SELECT ${FIRST} FROM delivery d WHERE d.started_at IS NOT NULL;
+    ${NEWER.map((column) => `ALTER TABLE delivery DROP COLUMN ${column};`).join("\n")}
+    DELETE FROM meta WHERE name IN ('fresh_from', 'first_responses_forgotten');
+    CREATE INDEX delivery_fresh ON delivery (event) WHERE status = 0;
+    PRAGMA user_version = 4;`);
+  db.close();
+}
+
+async function pending(store: Store): Promise<number> {
+  let sum = 0;
+  for (let from: string | null = null; ;) {
+    const step: CensusStep = await store.statistics.census(from);
+    sum += step.pending;
+    if (step.next === null) return sum;
+    from = step.next;
+  }
+}
+
+/** All that can be seen of events, deliveries and attempts. */
+async function shown(store: Store, endpoint: string) {
+  const events = (await store.reads.listEvents(EVERYTHING)).data;
+  return {
+    events: await Promise.all(events.map(({ id }) => store.reads.getEvent(null, id))),
+    deliveries: (await store.reads.listDeliveries(EVERYTHING)).data,
+    attempts: (await store.reads.listEndpointAttempts({ ...EVERYTHING, endpoint }))!.data,
+    ofEvents: await Promise.all(
+      events.map(async ({ id }) => (await store.reads.listAttempts({ ...EVERYTHING, event: id }))!.data),
+    ),
+    pending: await pending(store),
+  };
+}
+
+it("a store of schema 4 is shown as it was, owes what it owed, and goes on", async () => {
+  const dir = temporaryDirectory();
+  const clock = new ManualClock();
+  const store = await open({ dir, clock });
+  const endpoint = await addEndpoint(store);
+  const drafts = Array.from({ length: 12 }, () => draft());
+  const fresh = (await store.events.publish(drafts, START, room)).map((each) => each.fresh[0]!);
+  await store.events.publish(drafts.slice(0, 3), START, noRoom);
+  await store.deliveries.record([
+    ...fresh.slice(0, 4).map(delivered),
+    ended(fresh[4]!, { status: "delivered" }, { startedAt: START + 5000 }),
+    ...fresh.slice(5, 8).map(failed),
+    ...fresh.slice(8, 10).map((claim) => again(claim, START + 60_000)),
+  ]);
+  const before = await shown(store, endpoint);
+  await store.close();
+  toSchema4(dir);
+
+  const migrated = await open({ dir, clock });
+  expect(await shown(migrated, endpoint)).toEqual(before);
+  const due = await migrated.deliveries.due(endpoint, BEGINNING, START, 100);
+  // Three that waited, and two that were fresh.
+  expect(due.claims).toHaveLength(5);
+  await migrated.deliveries.record(due.claims.map(delivered));
+  expect(await pending(migrated)).toBe(2);
+});
+
+it("a success that is sent again keeps its first attempt, wherever that was kept", async () => {
+  const store = await open({ dir: temporaryDirectory() });
+  const endpoint = await addEndpoint(store);
+  const [published] = await store.events.publish([draft()], START, room);
+  const { id } = published!;
+  await store.deliveries.record([delivered(published!.fresh[0]!)]);
+  const attempts = async () => (await store.reads.listAttempts({ ...EVERYTHING, event: id }))!.data;
+  const [first] = await attempts();
+  expect(first).toMatchObject({ number: 1, outcome: "succeeded", trigger: "ladder", round: 1 });
+  await store.events.replay(null, id, { force: true }, START + 10);
+  expect(await attempts()).toEqual([first]);
+  const [claim] = await dueNow(store, endpoint);
+  expect(claim).toMatchObject({ number: 2, round: 2 });
+  await store.deliveries.record([failed(claim!)]);
+  // The same result once more, as after a crash of a sender: it is known.
+  await store.deliveries.record([delivered(published!.fresh[0]!)]);
+  const both = await attempts();
+  expect(both[0]).toEqual(first);
+  expect(both.map(({ number, outcome }) => [number, outcome])).toEqual([
+    [1, "succeeded"],
+    [2, "failed"],
+  ]);
+  expect(await store.reads.getAttempt(null, first!.id)).toEqual(first);
+  expect((await store.reads.listEndpointAttempts({ ...EVERYTHING, endpoint }))!.data).toEqual(both);
+});
