@@ -46,7 +46,8 @@ export const listAudit: Operation = {
   id: "listAudit",
   tag: "Daemon",
   summary: "List who did what",
-  description: "Every change and every look at a secret, including refused ones, but never the contents.",
+  description:
+    "Every change and every look at a secret, including refused ones, but never the contents. Of refused calls with one key, action and outcome, the first three a minute have a record.",
   replies: {
     200: {
       description: "A page of the audit log.",

@@ -25,9 +25,22 @@ export interface Act {
   readonly now: number;
 }
 
+/** So many refusals of one caller, action and code have an entry each for so long: they must not fill the disk. */
+const TOLD = 3;
+const FOLD_MS = 60_000;
+/** Past this many kinds the memory of them starts anew. */
+const MAX_FOLDS = 10_000;
+
+/** Refusals of a kind within a minute. */
+interface Fold {
+  readonly since: number;
+  count: number;
+}
+
 export class AuditTrail {
   readonly #store: Pick<Store, "audit">;
   readonly #log: Log;
+  readonly #folds = new Map<string, Fold>();
 
   constructor(store: Pick<Store, "audit">, log: Log) {
     this.#store = store;
@@ -54,11 +67,30 @@ export class AuditTrail {
   /** The caller hears why it was refused, whatever becomes of the entry. */
   async #noteRefusal(act: Act, outcome: AuditEntry["outcome"]): Promise<void> {
     const entry = entryOf(act, outcome, act.object());
+    const kind = `${entry.actor} ${entry.uid ?? ""} ${entry.action} ${outcome}`;
+    if (this.#isFolded(kind, entry, act.now)) return;
     try {
       await this.#store.audit.add(entry, act.now);
     } catch {
       this.#log.warn({ ...entry }, "a refused call could not be written to the audit log");
     }
+  }
+
+  /** Whether it has no entry of its own any more. How many had none is logged once their minute is over. */
+  #isFolded(kind: string, { actor, action, outcome }: AuditEntry, now: number): boolean {
+    const fold = this.#folds.get(kind);
+    if (fold !== undefined && Math.abs(now - fold.since) < FOLD_MS) {
+      fold.count += 1;
+      return fold.count > TOLD;
+    }
+    if (fold !== undefined && fold.count > TOLD) {
+      const folded = fold.count - TOLD;
+      this.#log.info({ actor, action, outcome, folded }, "refused calls are not in the audit log one by one");
+    }
+    this.#folds.delete(kind);
+    if (this.#folds.size >= MAX_FOLDS) this.#folds.clear();
+    this.#folds.set(kind, { since: now, count: 1 });
+    return false;
   }
 }
 

@@ -96,6 +96,36 @@ describe("the audit log", () => {
     ]);
   });
 
+  it("has three entries a minute for refusals of one key and kind, and says in the log how many more there were", async () => {
+    const api = await serve();
+    const probe = await api.addKey(["metrics"], "*");
+    const refuse = async (count: number, path: string, method = "POST") => {
+      for (let done = 0; done < count; done++) {
+        expect((await api.request(method, path, { key: probe })).status).toBe(403);
+      }
+    };
+    await refuse(100, "/v1/pause");
+    for (let object = 0; object < 100; object++)
+      await refuse(1, `/v1/webhooks/ep_${String(object).padStart(26, "0")}`, "DELETE");
+    const outcomes = (await log(api)).map(({ action, outcome }) => [action, outcome]);
+    expect(outcomes).toEqual([
+      ...Array.from({ length: 3 }, () => ["daemon.pause", "forbidden"]),
+      ...Array.from({ length: 3 }, () => ["endpoint.delete", "forbidden"]),
+    ]);
+    // What another key is refused, and what is done, has its own entries.
+    await api.request("POST", "/v1/pause", { key: await api.addKey(["metrics"], "*") });
+    await api.post("/v1/pause", { reason: "a test" });
+    expect((await log(api)).slice(6).map(({ outcome }) => outcome)).toEqual(["forbidden", "ok"]);
+    api.clock.advance("1m");
+    await refuse(1, "/v1/pause");
+    expect(await log(api)).toHaveLength(9);
+    expect(api.logged).toContainEqual({
+      level: "info",
+      fields: { actor: `key_${probe.slice(4, 30)}`, action: "daemon.pause", outcome: "forbidden", folded: 97 },
+      message: expect.stringContaining("not in the audit log"),
+    });
+  });
+
   it("tells a repeated request from the one that did something", async () => {
     const api = await serve();
     const options = { headers: { "idempotency-key": "once" } };
