@@ -216,7 +216,7 @@ describe("the filter line", () => {
     const dashboard = new Dashboard().connected().press("/").type("statsu:failed").press("enter");
     expect(shown(dashboard)).toContain("Did you mean status?");
     dashboard.press("ctrl+u").press("esc", "3", "/").type("status:failed").press("enter");
-    expect(shown(dashboard)).toContain("status: does not apply here. These do: type, tenant.");
+    expect(shown(dashboard)).toContain("status: does not apply here. These do: match, type, tenant.");
   });
 
   it("completes words and values, and says what they could be", () => {

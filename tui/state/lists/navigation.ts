@@ -1,7 +1,7 @@
 /** Ways from one screen to another. */
 import { printFilter, readFilter } from "../../../src/client/filter.ts";
 import { isAnyId } from "../../../src/domain/id.ts";
-import { type Rows, TABS } from "../../model/list.ts";
+import { type Rows, type Tab, TABS } from "../../model/list.ts";
 import type { State } from "../../model/state.ts";
 import { mistakeIn } from "../line-editor.ts";
 import { newList, readAnew } from "./paged-list.ts";
@@ -41,10 +41,15 @@ export function filterFault(state: State, text: string): string | null {
   if (mistake !== null) return mistake;
   const place = here(state);
   if (place.kind === "event") return "an event cannot be filtered";
-  const known = FILTER_PARAMETERS[rowsKind(place)];
-  const stranger = Object.keys(readFilter(text).filter).find((word) => !Object.hasOwn(known, word));
+  const stranger = strangerIn(text, rowsKind(place));
   if (stranger === undefined) return null;
-  return `${stranger}: does not apply here. These do: ${Object.keys(known).join(", ")}.`;
+  const known = Object.keys(FILTER_PARAMETERS[rowsKind(place)]);
+  return `${stranger}: does not apply here. These do: ${known.join(", ")}.`;
+}
+
+/** A word that this list does not take. */
+function strangerIn(text: string, tab: Tab): string | undefined {
+  return Object.keys(readFilter(text).filter).find((word) => !Object.hasOwn(FILTER_PARAMETERS[tab], word));
 }
 
 /** A screen's name, an id, or a filter of events. Null for none of them. */
@@ -55,7 +60,7 @@ export function jump(state: State, text: string): State | null {
     if (text.startsWith("evt_")) return openEvent(showTab(state, "events"), text);
     return text.startsWith("ep_") ? openEndpoint(showTab(state, "endpoints"), text) : null;
   }
-  if (text === "" || mistakeIn(text) !== null) return null;
+  if (text === "" || mistakeIn(text) !== null || strangerIn(text, "events") !== undefined) return null;
   // Twice: the list itself, whatever was opened from it.
   return setFilter(showTab(showTab(state, "events"), "events"), text);
 }
