@@ -1,7 +1,7 @@
 /** Bundles webhookd into `dist/bundle`: all that it imports, and the addons beside it. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { isBuiltin } from "node:module";
+import { createRequire, isBuiltin } from "node:module";
 import { join, relative } from "node:path";
 import { deflateSync } from "node:zlib";
 import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
@@ -9,6 +9,8 @@ import { commandsTyped } from "../cli/completions/grammar.ts";
 import { THREADS } from "../src/thread.ts";
 import { copyAddons } from "./package/addons.ts";
 import { root } from "./root.ts";
+
+const requireFile = createRequire(import.meta.url);
 
 export interface Bundle {
   /** Holds `webhookd.mjs`, which runs as it is, and the package.json by which pkg packs it. */
@@ -181,7 +183,7 @@ const givenAddon: Plugin = {
   },
 };
 
-/** For features that are off: listhen's watcher, tunnel, clipboard and so on, undici's second parser, Ink's debugger. */
+/** For features that are off: listhen's watcher, tunnel, clipboard and so on, undici's second parser and HTTP/2, Ink's debugger. */
 const unused: Plugin = {
   name: "unused",
   setup({ onResolve, onLoad }) {
@@ -189,7 +191,7 @@ const unused: Plugin = {
       /^(@parcel\/watcher(-wasm)?|untun|tinyclip|uqr|node-forge|jiti|crossws\/adapters\/node|react-devtools-core)$/;
     onResolve({ filter }, ({ path }) => ({ path, namespace: "unused" }));
     const file =
-      /[\\/](undici[\\/]lib[\\/]milo[\\/]|consola[\\/]dist[\\/]chunks[\\/]prompt|listhen[\\/]dist[\\/]chunks[\\/]xdg-open)/;
+      /[\\/](undici[\\/]lib[\\/](milo[\\/]|dispatcher[\\/]client-h2)|consola[\\/]dist[\\/]chunks[\\/]prompt|listhen[\\/]dist[\\/]chunks[\\/]xdg-open)/;
     onLoad({ filter: file }, () => ({ contents: "module.exports = {};" }));
     onLoad({ filter: /.*/, namespace: "unused" }, () => ({ contents: "module.exports = {};" }));
   },
@@ -197,16 +199,18 @@ const unused: Plugin = {
 
 /**
  * To import one of these as an ES module is to read all that it exports, and some of that Node makes only when it is
- * read: its own fetch and WebSocket, the list of trusted certificates, 20 ms each; diffs. require reads nothing.
+ * read: its own fetch and WebSocket, the list of trusted certificates, 20 ms each; diffs. And TLS and HTTP/2 are loaded
+ * with them, which most never use. So each is required when something of it is read.
  */
 const unread: Plugin = {
   name: "unread",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(node:)?(https?|http2|tls|util)$/ }, ({ path, kind }) =>
-      kind === "import-statement" ? { path, namespace: "unread" } : null,
+    onResolve({ filter: /^(node:)?(https?|http2|tls|util)$/ }, ({ path, namespace }) =>
+      namespace === "unread" ? null : { path, namespace: "unread" },
     );
     onLoad({ filter: /.*/, namespace: "unread" }, ({ path }) => ({
-      contents: `module.exports = require(${JSON.stringify(path)});`,
+      contents: `for (const name of ${JSON.stringify(Object.keys(requireFile(path) as object))})
+        Object.defineProperty(exports, name, { enumerable: true, get: () => require(${JSON.stringify(path)})[name] });`,
     }));
   },
 };

@@ -7,9 +7,13 @@ import type { Server as HttpServer, ServerResponse } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import { type AddressInfo, connect, isIPv6, Server as NetServer, type Socket } from "node:net";
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
-import { Server as TlsServer } from "node:tls";
 
 export type WebServer = HttpServer | HttpsServer;
+
+/** Not by its class: to name that would load all of TLS, also for a server that does without. */
+export function speaksTls(server: object): server is HttpsServer {
+  return "setSecureContext" in server;
+}
 
 /** A publisher far away needs this long to send its next request after an answer, or its first after connecting. */
 const LAST_REQUESTS_MS = 250;
@@ -45,7 +49,7 @@ export class Connections {
     // Not the callback of `close`, which comes at once when the server no longer listens, whatever it still answers.
     this.#closed = new Promise((resolve) => server.once("close", resolve));
     // The raw socket and the one that TLS makes of it do not know each other; the other end is the same.
-    const isTls = server instanceof TlsServer;
+    const isTls = speaksTls(server);
     const keyOf = (socket: Socket) => (isTls ? `${socket.remoteAddress} ${socket.remotePort}` : socket);
     server.on("connection", (socket: Socket) => {
       const [key, connection] = [keyOf(socket), { socket, peer: peerOf(socket.remoteAddress ?? ""), answer: null }];

@@ -5,7 +5,7 @@
  */
 import diagnostics from "node:diagnostics_channel";
 import { createServer, Server as HttpServer } from "node:http";
-import { createServer as createTlsServer, Server as HttpsServer } from "node:https";
+import { createServer as createTlsServer, type Server as HttpsServer } from "node:https";
 import {
   type AddressInfo,
   BlockList,
@@ -17,7 +17,7 @@ import {
 } from "node:net";
 import { listen } from "listhen";
 import type { Certificate } from "./certificate.ts";
-import type { Connections, WebServer } from "./connections.ts";
+import { speaksTls, type Connections, type WebServer } from "./connections.ts";
 import { type Listener, type ListenerParts, type NodeHandler, prepare } from "./listener.ts";
 
 export interface TcpListener extends Listener {
@@ -90,8 +90,8 @@ async function startListhen(handler: NodeHandler, { host, port }: Place, parts: 
   // Of its own, so that its server is known among others that start at the same time.
   const own: NodeHandler = handler.bind(undefined);
   const onListen = (message: unknown) => {
-    const { server } = message as { server: unknown };
-    if (!(server instanceof HttpServer || server instanceof HttpsServer)) return;
+    const { server } = message as { server: object };
+    if (!(server instanceof HttpServer || speaksTls(server))) return;
     if (!server.listeners("request").includes(own)) return;
     server.once("error", reject);
     started = { server, connections: prepare(server, parts) };

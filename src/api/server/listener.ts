@@ -5,9 +5,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { Server as TlsServer, type TLSSocket } from "node:tls";
+import type { Server as TlsServer, TLSSocket } from "node:tls";
 import type { Log } from "../../log.ts";
-import { Connections, quiet, stopListening, type WebServer } from "./connections.ts";
+import { Connections, quiet, speaksTls, stopListening, type WebServer } from "./connections.ts";
 
 export type NodeHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
@@ -45,10 +45,10 @@ export function prepare(server: WebServer, { log, reject, bounds: given }: Liste
   server.removeAllListeners("tlsClientError").on("tlsClientError", (_error, socket) => socket.destroy());
   server.on("clientError", reject);
   // Node keeps the answer; of a connection that is lost it could no longer be had, and the log would not know whose.
-  server.on(server instanceof TlsServer ? "secureConnection" : "connection", (socket: Socket) => socket.remoteAddress);
+  server.on(speaksTls(server) ? "secureConnection" : "connection", (socket: Socket) => socket.remoteAddress);
   const dismiss = (socket: Socket) => {
     // Before the handshake is over nothing can be said.
-    if (server instanceof TlsServer) socket.destroy();
+    if (speaksTls(server)) socket.destroy();
     else reject(Object.assign(new Error("no room"), { code: NO_ROOM }), socket);
   };
   const spare = Math.min(SPARE_CONNECTIONS, Math.floor(bounds.maxConnections / 8));
@@ -99,7 +99,7 @@ const SPARE_CONNECTIONS = 64;
  */
 function bound(server: WebServer, log: Log, bounds: Bounds): () => void {
   Object.assign(server, bounds);
-  if (server instanceof TlsServer) boundHandshakes(server, bounds.headersTimeout);
+  if (speaksTls(server)) boundHandshakes(server, bounds.headersTimeout);
   let refused = 0;
   const onRefused = () => {
     refused++;
