@@ -1,5 +1,4 @@
 /** The way of an event: it is committed with its deliveries, and may be replayed, cancelled and erased. */
-import type { Statement } from "better-sqlite3";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { envelope, type EventDraft, type TraceContext } from "../../../domain/events/event.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
@@ -16,6 +15,7 @@ import type { IdempotencyKeys, Repeated } from "../callers/idempotency.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
 import type { Engine } from "../engine/engine.ts";
+import { RowBatch } from "../engine/row-batch.ts";
 import {
   bodyHash,
   deliveryId,
@@ -146,10 +146,11 @@ class Publish {
   readonly #fresh: FreshMark;
   readonly #keys: EventKeys;
   readonly #random: RandomChars;
-  readonly #insertEvent: Statement<EventRow>;
-  readonly #insertDelivery: Statement<DeliveryRow>;
+  readonly #events: RowBatch<EventRow>;
+  readonly #deliveries: RowBatch<DeliveryRow>;
 
-  constructor({ db, random }: Engine, parts: Parts) {
+  constructor(engine: Engine, parts: Parts) {
+    const { db, random } = engine;
     this.#index = parts.index;
     this.#idempotency = parts.idempotency;
     this.#pending = parts.maxPendingPerTenant > 0 ? new Pending(db, parts.maxPendingPerTenant) : null;
@@ -157,13 +158,19 @@ class Publish {
     this.#fresh = parts.fresh;
     this.#keys = new EventKeys(db.prepare<[], number | null>("SELECT max(key) FROM event").pluck().get() ?? 0);
     this.#random = new RandomChars(random);
-    this.#insertEvent = db.prepare(
-      `INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, trace, body_hash, body)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    this.#events = engine.mirror(
+      new RowBatch(
+        db,
+        "INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, trace, body_hash, body)",
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      ),
     );
-    this.#insertDelivery = db.prepare(
-      `INSERT INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at)
-       VALUES (?, ?, ?, 0, 1, 0, ?, ?)`,
+    this.#deliveries = engine.mirror(
+      new RowBatch(
+        db,
+        "INSERT INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at)",
+        "(?, ?, ?, 0, 1, 0, ?, ?)",
+      ),
     );
   }
 
@@ -173,6 +180,13 @@ class Publish {
     if (repeats instanceof WebhookdError) return repeats;
     const refusal = this.#pending === null ? null : this.#tooMany(this.#pending, drafts, repeats);
     if (refusal !== null) return refusal;
+    const publications = this.#add(drafts, repeats, now, hasRoom);
+    this.#events.flush();
+    this.#deliveries.flush();
+    return publications;
+  }
+
+  #add(drafts: readonly EventDraft[], repeats: Repeated[] | null, now: number, hasRoom: HasRoom): Publication[] {
     if (repeats === null) return drafts.map((draft) => this.#publish(draft, now, hasRoom));
     const publications: Publication[] = [];
     for (const [at, draft] of drafts.entries()) {
@@ -216,25 +230,14 @@ class Publish {
     const test = testFor !== undefined;
     const unmatched = endpoints.length === 0;
     const [tenant, typeNumber, testing, lost] = [route.tenant, route.type, test ? 1 : 0, unmatched ? 1 : 0];
-    this.#insertEvent.run(
-      key,
-      random,
-      tenant,
-      typeNumber,
-      createdAt,
-      testing,
-      lost,
-      traceText(trace),
-      bodyHash(body),
-      body,
-    );
+    this.#events.add(key, random, tenant, typeNumber, createdAt, testing, lost, traceText(trace), bodyHash(body), body);
     const fresh: Claim[] = [];
     const waiting: Waiting[] = [];
     const trigger: Trigger = test ? "test" : "ladder";
     for (const endpoint of endpoints) {
       // Someone waits for a test's answer, and a disabled endpoint's queue is not read.
       const isFresh = test || (endpoint.enabled && hasRoom(endpoint.id));
-      this.#insertDelivery.run(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
+      this.#deliveries.add(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
       // After a crash nobody would read it there either: as an attempt that was asked for it is made all the same.
       if (test && !endpoint.enabled) this.#manual.owe(key, endpoint.number, true);
       if (isFresh) fresh.push(firstClaim(event, endpoint, body, trigger, now, trace));
