@@ -136,7 +136,7 @@ export class SqliteStore implements Store {
 
     const events = new Events(db, { ...lists, deliveries });
     this.events = new SqliteEvents(engine, { ...shared, events, fresh, index, maxPendingPerTenant });
-    const shown: Rows = { ...names, attempts, deliveries, events };
+    const shown: Rows = { ...lists, deliveries, events };
     this.reads = new SqliteReads(engine, { ...shown, endpoints: rows, reader });
 
     const operations = (this.operations = new SqliteOperations(engine, options));

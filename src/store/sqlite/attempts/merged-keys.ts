@@ -40,7 +40,7 @@ export class MergedKeys {
 
   /** Each pair once; or each event once, with no endpoint. */
   rows(sources: readonly Source[], of: "pairs" | "events", order: Order, place: Place, limit: number): Pair[] {
-    const size = sources.length === 1 ? limit : Math.max(LEAST, Math.ceil(limit / sources.length) + 1);
+    const size = sources.length <= 2 ? limit : Math.max(LEAST, Math.ceil(limit / sources.length) + 1);
     const heads = sources.map((source): Head => {
       const statement = this.#statement(source, of, order);
       const read = (after: Pick<Place, "key" | "minor">) =>
@@ -56,7 +56,7 @@ export class MergedKeys {
       for (const head of heads) {
         const row = head.rows[head.at];
         if (row !== undefined && row.event === next.event && (of === "events" || row.endpoint === next.endpoint)) {
-          advance(head);
+          head.at++;
         }
       }
     }
@@ -65,8 +65,9 @@ export class MergedKeys {
 
   #first(heads: readonly Head[], order: Order): Pair | null {
     let first: Pair | null = null;
-    for (const { rows, at } of heads) {
-      const row = rows[at];
+    for (const head of heads) {
+      if (head.at === head.rows.length && !head.isWhole) readOn(head);
+      const row = head.rows[head.at];
       if (row !== undefined && (first === null || isAhead(row, first) === (order === "newest"))) first = row;
     }
     return first;
@@ -90,9 +91,7 @@ export class MergedKeys {
   }
 }
 
-function advance(head: Head): void {
-  head.at++;
-  if (head.isWhole || head.at < head.rows.length) return;
+function readOn(head: Head): void {
   const last = head.rows.at(-1)!;
   const size = head.rows.length;
   head.rows = head.read({ key: last.event, minor: last.endpoint });

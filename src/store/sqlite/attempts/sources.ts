@@ -56,31 +56,42 @@ export class Sources {
     return sources.filter((source, index) => sources.findIndex((other) => isSame(source, other)) === index);
   }
 
+  /** All that may have failed and not arrived since. */
+  missing(whose: Whose): Source[] {
+    const open = this.#countOpen(whose);
+    if (open > FEW) return this.#failures(whose, FAILURES_OF_ENDPOINT, ALL_FAILURES);
+    const failed = this.#failures(whose, FAILED_OF_ENDPOINT, ALL_FAILED);
+    return open === 0 ? failed : [...failed, openOf(whose)];
+  }
+
   #ofOne(sought: Sought, status: string | undefined, whose: Whose): Source[] | null {
     if (sought.event !== undefined) return [{ from: "delivery", where: "event = @event" }];
-    if ((status === "pending" || status === "held") && this.#fewAreOpen(whose)) return [openOf(whose)];
+    if ((status === "pending" || status === "held") && this.#countOpen(whose) <= FEW) return [openOf(whose)];
     const failed = status === "failed";
     if (whose.endpoint !== null) {
       const source = failed ? FAILED_OF_ENDPOINT : seeksFailure(sought) ? FAILURES_OF_ENDPOINT : OF_ENDPOINT;
       return [{ ...source, endpoint: whose.endpoint }];
     }
     if (!failed && !seeksFailure(sought)) return null;
-    const [ofOne, ofAll] = failed ? [FAILED_OF_ENDPOINT, ALL_FAILED] : [FAILURES_OF_ENDPOINT, ALL_FAILURES];
-    return this.#endpointsOf(whose)?.map((endpoint) => ({ ...ofOne, endpoint })) ?? [ofAll];
+    return failed
+      ? this.#failures(whose, FAILED_OF_ENDPOINT, ALL_FAILED)
+      : this.#failures(whose, FAILURES_OF_ENDPOINT, ALL_FAILURES);
   }
 
-  /** Null where they are all or too many. */
-  #endpointsOf({ tenant }: Whose): number[] | null {
-    const endpoints = tenant === null ? null : this.#endpoints.all(tenant, MOST_ENDPOINTS + 1);
-    return endpoints === null || endpoints.length > MOST_ENDPOINTS ? null : endpoints;
+  /** Of one endpoint, of each that the tenant has, or of all where it has too many. */
+  #failures({ tenant, endpoint }: Whose, ofOne: Source, ofAll: Source): Source[] {
+    if (endpoint !== null) return [{ ...ofOne, endpoint }];
+    const endpoints = tenant === null ? [] : this.#endpoints.all(tenant, MOST_ENDPOINTS + 1);
+    const areAll = tenant === null || endpoints.length > MOST_ENDPOINTS;
+    return areAll ? [ofAll] : endpoints.map((number) => ({ ...ofOne, endpoint: number }));
   }
 
-  /** So few that all of them can be sorted: no index holds them in key order, because each retry would pay for it. */
-  #fewAreOpen(whose: Whose): boolean {
+  /** A few can all be sorted: no index holds them in key order, because each retry would pay for it. */
+  #countOpen(whose: Whose): number {
     const sql = `SELECT count(*) FROM (SELECT 1 FROM ${openOf(whose).from} LIMIT ${FEW + 1})`;
     let count = this.#counts.get(sql);
     if (count === undefined) this.#counts.set(sql, (count = this.#db.prepare<[object], number>(sql).pluck()));
-    return count.get(whose)! <= FEW;
+    return count.get(whose)!;
   }
 }
 

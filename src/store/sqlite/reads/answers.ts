@@ -37,6 +37,7 @@ export interface Rows extends Names {
   readonly attempts: Attempts;
   readonly deliveries: Deliveries;
   readonly events: Events;
+  readonly sources: Sources;
 }
 
 /** For a connection that has nothing else. */
@@ -44,7 +45,7 @@ export function rowsIn(db: Database, names: Names): Rows {
   const attempts = new Attempts(db, { ...names, responses: new Responses(db, new Meta(db)) });
   const parts = { ...names, attempts, sources: new Sources(db) };
   const deliveries = new Deliveries(db, parts);
-  return { ...names, attempts, deliveries, events: new Events(db, { ...parts, deliveries }) };
+  return { ...parts, deliveries, events: new Events(db, { ...parts, deliveries }) };
 }
 
 interface Means {

@@ -1,4 +1,4 @@
-/** What does not arrive, by endpoint and cause: a walk over failed attempts, newest first, a slice at a time. */
+/** What does not arrive, by endpoint and cause: a walk over what is missing, newest first, a slice at a time. */
 import type { Database, Statement } from "better-sqlite3";
 import type { AttemptError } from "../../../domain/deliveries/attempt.ts";
 import { FailureGroups } from "../../../domain/deliveries/failure.ts";
@@ -14,6 +14,8 @@ import {
   type Interned,
 } from "../numbers/codes.ts";
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
+import { MergedKeys, type Pair } from "../attempts/merged-keys.ts";
+import type { Source, Sources } from "../attempts/sources.ts";
 import type { Reading } from "../engine/reading.ts";
 
 /** Deliveries looked at in one slice, and in all; passing by one that is another tenant's counts a tenth. */
@@ -22,11 +24,6 @@ const MAX_LOOKED = 100_000;
 const PASSING_COST = 0.1;
 
 const FAILURE = outcomeCode("failed");
-
-interface Pair {
-  readonly event: number;
-  readonly endpoint: number;
-}
 
 /** A pair, and why its delivery has not arrived; null where it has, was cancelled, is a test or another tenant's. */
 interface Row extends Pair {
@@ -45,6 +42,7 @@ interface Row extends Pair {
 
 interface Parts {
   readonly index: EndpointIndex;
+  readonly sources: Sources;
   readonly tenants: Interned;
 }
 
@@ -54,7 +52,7 @@ interface Progress {
   readonly low: number;
   /** Numbers; null for all. */
   readonly tenant: number | null;
-  readonly only: number | null;
+  readonly sources: readonly Source[];
   after: Pair;
   looked: number;
   end: boolean;
@@ -62,21 +60,13 @@ interface Progress {
 
 export class Failures {
   readonly #parts: Parts;
-  readonly #all: Statement<unknown[], Row>;
-  readonly #ofEndpoint: Statement<unknown[], Row>;
+  readonly #keys: MergedKeys;
+  readonly #rows: Statement<[{ pairs: string; tenant: number | null }], Row>;
 
   constructor(db: Database, parts: Parts) {
     this.#parts = parts;
-    this.#all = db.prepare(
-      rowsOf(`SELECT event, endpoint FROM attempt INDEXED BY attempt_failed
-        WHERE outcome <> 0 AND event > @low AND (event, endpoint) < (@event, @endpoint)
-        GROUP BY event, endpoint ORDER BY event DESC, endpoint DESC LIMIT ${CHUNK}`),
-    );
-    this.#ofEndpoint = db.prepare(
-      rowsOf(`SELECT event, endpoint FROM attempt INDEXED BY attempt_endpoint_failed
-        WHERE outcome <> 0 AND endpoint = @only AND event > @low AND event < @event
-        GROUP BY event ORDER BY event DESC LIMIT ${CHUNK}`),
-    );
+    this.#keys = new MergedKeys(db);
+    this.#rows = db.prepare(ROWS);
   }
 
   *report(query: FailureQuery): Reading<FailureReport | null> {
@@ -93,15 +83,16 @@ export class Failures {
   }
 
   #begin({ tenant, endpoint, ...parts }: FailureQuery): Progress | null {
-    const { index, tenants } = this.#parts;
+    const { index, sources, tenants } = this.#parts;
     const only = endpoint === undefined ? null : index.numberOf(tenant, endpoint);
     if (endpoint !== undefined && only === null) return null;
+    // A tenant that nobody has named yet has no number, and no endpoint.
+    const number = tenant === null || only !== null ? null : (tenants.find(tenant) ?? -1);
     return {
       groups: new FailureGroups(parts),
       low: firstKeyAt(parts.since) - 1,
-      // A tenant that nobody has named yet has no number, and no endpoint.
-      tenant: tenant === null || only !== null ? null : (tenants.find(tenant) ?? -1),
-      only,
+      tenant: number,
+      sources: sources.missing({ tenant: number, endpoint: only }),
       after: { event: Number.MAX_SAFE_INTEGER, endpoint: 0 },
       looked: 0,
       end: false,
@@ -109,15 +100,19 @@ export class Failures {
   }
 
   #advance(progress: Progress): void {
-    const { groups, low, tenant, only } = progress;
-    const statement = only === null ? this.#all : this.#ofEndpoint;
-    const rows = statement.all({ ...progress.after, low, tenant, only });
+    const { groups, low: end, tenant, sources, after } = progress;
+    const place = { key: after.event, minor: after.endpoint, end, tenant };
+    const pairs = this.#keys.rows(sources, "pairs", "newest", place, CHUNK);
+    const rows = this.#rows.all({
+      pairs: JSON.stringify(pairs.map(({ event, endpoint }) => [event, endpoint])),
+      tenant,
+    });
     for (const row of rows) {
       progress.looked += row.wanted === 1 ? 1 : PASSING_COST;
       this.#add(groups, row);
     }
-    progress.after = rows.at(-1) ?? progress.after;
-    progress.end = rows.length < CHUNK;
+    progress.after = pairs.at(-1) ?? after;
+    progress.end = pairs.length < CHUNK;
   }
 
   #add(groups: FailureGroups, row: Row): void {
@@ -136,15 +131,14 @@ export class Failures {
  * One statement for all pairs of a turn: asked one by one they cost ten times as much. What was interrupted says nothing
  * of the receiver: the attempt before it does.
  */
-function rowsOf(pairs: string): string {
-  return `
+const ROWS = `
     SELECT p.event, p.endpoint, o.number IS NOT NULL AS wanted, d.status, d.trigger, e.random, last.number,
       last.outcome, last.error, last.status_code AS statusCode, last.started_at AS lastAt,
       CASE last.number WHEN 1 THEN last.started_at ELSE (
        SELECT started_at FROM attempt
        WHERE event = last.event AND endpoint = last.endpoint AND round = last.round AND outcome = last.outcome
          AND error IS last.error AND status_code IS last.status_code ORDER BY number LIMIT 1) END AS firstAt
-    FROM (${pairs}) p
+    FROM (SELECT value ->> 0 AS event, value ->> 1 AS endpoint FROM json_each(@pairs)) p
     LEFT JOIN endpoint o ON o.number = p.endpoint AND o.tenant = ifnull(@tenant, o.tenant)
     LEFT JOIN delivery d ON d.event = p.event AND d.endpoint = o.number AND d.status IN (${WAITING}, ${FAILED})
     LEFT JOIN event e ON e.key = d.event AND e.test = 0
@@ -153,4 +147,3 @@ function rowsOf(pairs: string): string {
       WHERE event = e.key AND endpoint = d.endpoint AND outcome <> ${outcomeCode("interrupted")}
       ORDER BY number DESC LIMIT 1)
     ORDER BY p.event DESC, p.endpoint DESC`;
-}
