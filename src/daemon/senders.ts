@@ -32,12 +32,13 @@ export async function loadSenders(
   config: Config,
   { clock, log, network, startSender, isSuspicious }: SendersParts,
 ): Promise<(onEnded: (batch: readonly Ended[]) => void) => Sending> {
-  const { threads, maxInFlight, endpointMaxInFlight } = config.delivery;
+  const { threads, maxInFlight, endpointMaxInFlight, destinationMaxInFlight } = config.delivery;
   const settings: SenderSettings = {
     ...egressSettings(config, config.server.listen.port),
     maxInFlight,
     senders: Math.max(1, threads),
     endpointMaxInFlight,
+    destinationMaxInFlight,
     signature: { ...config.signature, version },
   };
   const openFiles = openFilesLimit();

@@ -11,6 +11,8 @@ export const TIMEOUT_MS = 1000;
 /** What one sender may have on the wire, and of it for one endpoint. */
 export const MAX_IN_FLIGHT = 64;
 export const ENDPOINT_MAX_IN_FLIGHT = 16;
+/** All receivers are hosts of one domain. */
+export const DESTINATION_MAX_IN_FLIGHT = 24;
 /** A payload that kills the process when it is sent. */
 export const DEADLY = '"deadly":true';
 

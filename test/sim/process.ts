@@ -19,7 +19,14 @@ import type { Addresses, WayOut } from "./addresses.ts";
 import type { VirtualClock } from "./clock.ts";
 import { startChores, type ChoresToDo } from "./chores.ts";
 import { SimDisk, type DiskFaults } from "./disk.ts";
-import { ENDPOINT_MAX_IN_FLIGHT, MAX_IN_FLIGHT, SimNetwork, TIMEOUT_MS, type SeenAttempt } from "./network.ts";
+import {
+  DESTINATION_MAX_IN_FLIGHT,
+  ENDPOINT_MAX_IN_FLIGHT,
+  MAX_IN_FLIGHT,
+  SimNetwork,
+  TIMEOUT_MS,
+  type SeenAttempt,
+} from "./network.ts";
 import type { Plant } from "./plants.ts";
 import type { Random } from "./random.ts";
 import type { SimReceiver } from "./receiver.ts";
@@ -63,6 +70,7 @@ export const SETTINGS: SenderSettings = {
   maxInFlight: MAX_IN_FLIGHT,
   senders: 1,
   endpointMaxInFlight: ENDPOINT_MAX_IN_FLIGHT,
+  destinationMaxInFlight: DESTINATION_MAX_IN_FLIGHT,
   signature: { header: "X-Service-Signature", standardWebhooks: true, version: "0" },
   addresses: { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: false, ownPort: 0 },
   resolver: "c-ares",
@@ -272,7 +280,7 @@ function hooksOf(wayOut: WayOut | null): Pick<SenderParts, "onEgress"> {
 
 function senderOn(
   network: SimNetwork,
-  { maxInFlight, endpointMaxInFlight, signature }: SenderSettings,
+  { destinationMaxInFlight, maxInFlight, endpointMaxInFlight, signature }: SenderSettings,
   hooks: Pick<SenderParts, "clock" | "onStart" | "onEnded" | "onEgress">,
 ): Sender {
   return new Sender({
@@ -285,5 +293,6 @@ function senderOn(
     }),
     maxInFlight,
     endpointMaxInFlight,
+    destinationMaxInFlight,
   });
 }

@@ -62,6 +62,16 @@ export const SENDING = [
       "How many attempts to one endpoint may be in flight at once: the ceiling of a limit that adapts to the receiver.",
   },
   {
+    section: "delivery",
+    key: "destination_max_in_flight",
+    kind: "int",
+    default: 512,
+    min: 1,
+    max: 65_536,
+    sentence:
+      "How many attempts to one public destination may be in flight at once, for all of its endpoints: an address, or a registered domain whose address is not known yet. No more connections to it are kept open.",
+  },
+  {
     section: "egress",
     key: "allow_http",
     kind: "bool",

@@ -1,3 +1,4 @@
+import { isGlobal } from "../../domain/network/address-blocks.ts";
 import type { Socket } from "node:net";
 import { Client } from "undici";
 import type { Clock } from "../../clock.ts";
@@ -53,7 +54,7 @@ export class Connections {
       const { restingSince, reusable } = connection;
       if (reusable && !this.#silence.allows(restingSince!)) break;
       this.#resting.pop();
-      this.#egress.resting--;
+      this.#egress.countResting(connection.address, -1);
       if (reusable) return connection;
       connection.close(CLOSED);
     }
@@ -72,9 +73,10 @@ export class Connections {
   release(connection: Connection, succeeded: boolean): void {
     connection.rest();
     const keeps = succeeded && !this.#closed && connection.reusable;
-    if (!keeps || !this.#hasRoom || !this.#silence.keeps(this.#resting.length)) return connection.close(CLOSED);
+    if (!keeps || !this.#hasRoomAt(connection.address) || !this.#silence.keeps(this.#resting.length))
+      return connection.close(CLOSED);
     this.#resting.push(connection);
-    this.#egress.resting++;
+    this.#egress.countResting(connection.address, 1);
   }
 
   /** From now on none is kept. */
@@ -83,9 +85,9 @@ export class Connections {
     this.#closeResting();
   }
 
-  get #hasRoom(): boolean {
-    const { clock, resting, restRoom, shortAt } = this.#egress;
-    if (resting >= restRoom) return false;
+  #hasRoomAt(address: string | null): boolean {
+    const { clock, resting, restingAt, restRoom, restRoomAt, shortAt } = this.#egress;
+    if (resting >= restRoom || (address !== null && (restingAt.get(address) ?? 0) >= restRoomAt)) return false;
     return shortAt === null || clock.monotonic() - shortAt >= SHORT_MS;
   }
 
@@ -93,7 +95,7 @@ export class Connections {
     const at = this.#resting.indexOf(connection);
     if (at === -1) return;
     this.#resting.splice(at, 1);
-    this.#egress.resting--;
+    this.#egress.countResting(connection.address, -1);
   };
 
   readonly #onStray = (): void => {
@@ -102,8 +104,10 @@ export class Connections {
   };
 
   #closeResting(): void {
-    this.#egress.resting -= this.#resting.length;
-    for (const connection of this.#resting.splice(0)) connection.close(CLOSED);
+    for (const connection of this.#resting.splice(0)) {
+      this.#egress.countResting(connection.address, -1);
+      connection.close(CLOSED);
+    }
   }
 }
 
@@ -114,12 +118,20 @@ export class Connection {
   opening: Opening | null = null;
   /** When it began to rest, on the monotonic clock; null while a request is out, or before the first one. */
   restingSince: number | null = null;
+  #address: string | null | undefined;
   readonly #egress: Egress;
   readonly #policy: AddressPolicy;
   readonly #destination: Destination;
   readonly #onStray: () => void;
   #socket: Socket | null = null;
   #readBefore = 0;
+
+  /** Where it leads, once it is open; null if that is not public: what the operator allowed has no cap. */
+  get address(): string | null {
+    if (this.#address !== undefined) return this.#address;
+    const remote = this.opening?.remoteAddress ?? null;
+    return (this.#address = remote !== null && isGlobal(remote) ? remote : null);
+  }
 
   /** @param onStray bytes came while no request was out */
   constructor(egress: Egress, destination: Destination, onLost: (connection: Connection) => void, onStray: () => void) {

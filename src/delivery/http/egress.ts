@@ -49,6 +49,9 @@ export class Egress {
   resting = 0;
   /** For how many of those there is room. */
   restRoom = Number.POSITIVE_INFINITY;
+  /** And at one address; `restingAt` has those with any. */
+  restRoomAt = Number.POSITIVE_INFINITY;
+  readonly restingAt = new Map<string, number>();
   /** When there was last nothing left to open a connection with, on the monotonic clock. */
   shortAt: number | null = null;
   readonly attempts: Deadlines;
@@ -66,6 +69,15 @@ export class Egress {
     this.attempts = new Deadlines(clock, timeoutMs);
     this.bodies = new Deadlines(clock, network.bodyMs ?? BODY_MS);
     this.secureContext = network.secureContext ?? trust(caFile);
+  }
+
+  /** One more rests at this address, or one less. */
+  countResting(address: string | null, by: 1 | -1): void {
+    this.resting += by;
+    if (address === null || this.restRoomAt === Number.POSITIVE_INFINITY) return;
+    const count = (this.restingAt.get(address) ?? 0) + by;
+    if (count === 0) this.restingAt.delete(address);
+    else this.restingAt.set(address, count);
   }
 
   /** Every connection that is opened from now on, and every request that is not on the wire yet, keeps to these rules. */

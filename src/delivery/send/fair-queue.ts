@@ -13,6 +13,7 @@ import type { Send } from "../../domain/deliveries/delivery.ts";
 import { INITIAL_CAP } from "../../domain/endpoints/endpoint.ts";
 import { Timetable, type Scheduled } from "../../domain/time/timetable.ts";
 import { EvenPace, TokenBucket } from "../../domain/time/token-bucket.ts";
+import { Destinations, type Way } from "./destinations.ts";
 import { EndpointQueue, type Speed } from "./endpoint-queue.ts";
 import { PacedJobs } from "./paced-jobs.ts";
 
@@ -26,11 +27,14 @@ const DEAD_SHARE = 1 / 4;
  * and a whole core.
  */
 const DEAD_PER_SECOND = 500;
+/** So long an endpoint stands aside whose destination is full. */
+const FULL_MS = 20;
 /** Idle endpoints that are remembered, with what was learnt of them: the cap, and whether they were dead. */
 const IDLE_LIMIT = 16_384;
 
 /** An endpoint's queue, and where it stands among the others. */
 class Queue extends EndpointQueue implements Member<Queue>, Scheduled {
+  readonly way: Way;
   ring: Ring<Queue> | null = null;
   previous: Queue | null = null;
   next: Queue | null = null;
@@ -38,6 +42,11 @@ class Queue extends EndpointQueue implements Member<Queue>, Scheduled {
   ticket = 0;
   wakeAt = 0;
   heapAt = -1;
+
+  constructor(endpoint: string, ceiling: number, way: Way) {
+    super(endpoint, ceiling);
+    this.way = way;
+  }
 }
 
 export class FairQueue {
@@ -58,8 +67,11 @@ export class FairQueue {
   #inFlight = 0;
   #deadInFlight = 0;
 
+  readonly #destinations: Destinations;
+
   /** At most `defaultCeiling` attempts are in flight for one endpoint, and `maxInFlight` in all. */
-  constructor(defaultCeiling: number, maxInFlight: number) {
+  constructor(defaultCeiling: number, maxInFlight: number, destinations = new Destinations(Number.POSITIVE_INFINITY)) {
+    this.#destinations = destinations;
     this.#defaultCeiling = defaultCeiling;
     this.#maxInFlight = maxInFlight;
   }
@@ -132,7 +144,7 @@ export class FairQueue {
     if (this.#inFlight >= this.#maxInFlight) return undefined;
     for (let queue = this.#first(now); queue !== null; queue = this.#first(now)) {
       queue.ring!.remove(queue);
-      const readyAt = queue.readyAt;
+      const readyAt = queue.way.isFull ? Math.max(queue.readyAt, now + FULL_MS) : queue.readyAt;
       if (readyAt > now) this.#throttled.add(queue, readyAt);
       else return this.#start(queue, now);
     }
@@ -155,6 +167,7 @@ export class FairQueue {
     if (queue === undefined) throw new Error(`ended without having started: ${send.delivery}`);
     if (queue.dead) this.#deadInFlight -= queue.inFlight;
     queue.ended(send, speed);
+    queue.way.ended();
     if (queue.dead) this.#deadInFlight += queue.inFlight;
     this.#inFlight--;
     this.#place(queue);
@@ -181,7 +194,7 @@ export class FairQueue {
   #queue(endpoint: string): Queue {
     let queue = this.#queues.get(endpoint);
     if (queue === undefined) {
-      queue = new Queue(endpoint, this.#defaultCeiling);
+      queue = new Queue(endpoint, this.#defaultCeiling, this.#destinations.of(endpoint));
       this.#queues.set(endpoint, queue);
     }
     return queue;
@@ -205,6 +218,7 @@ export class FairQueue {
 
   #start(queue: Queue, now: number): Send {
     const send = queue.take(now);
+    queue.way.started();
     if (send.pace !== undefined) this.#paced?.started(send, now);
     this.#waiting--;
     this.#inFlight++;

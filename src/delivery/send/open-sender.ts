@@ -12,6 +12,8 @@ export interface SenderSettings extends EgressSettings {
   /** How many senders share this process's files. */
   readonly senders: number;
   readonly endpointMaxInFlight: number;
+  /** Of all senders. */
+  readonly destinationMaxInFlight: number;
   readonly signature: SignatureOptions;
 }
 
@@ -25,6 +27,8 @@ export function openSender(
   const egress = new Egress(settings, clock, network);
   const share = (of: keyof Room) => roomWithin(openFilesLimit())[of] / settings.senders;
   egress.restRoom = share("resting");
+  const ofDestination = Math.ceil(settings.destinationMaxInFlight / settings.senders);
+  egress.restRoomAt = ofDestination;
   return new Sender({
     clock,
     ...hooks,
@@ -36,6 +40,7 @@ export function openSender(
       return Math.max(1, Math.floor(share("inFlight")));
     },
     endpointMaxInFlight: settings.endpointMaxInFlight,
+    destinationMaxInFlight: ofDestination,
     onEgress: (rules) => egress.keepTo(rules),
     onClosed: () => egress.close(),
   });

@@ -9,6 +9,7 @@ import type { Send } from "../../domain/deliveries/delivery.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { Speedometer } from "./endpoint-queue.ts";
+import { Destinations, type Way } from "./destinations.ts";
 import { FairQueue } from "./fair-queue.ts";
 import type { Signer } from "./signer.ts";
 
@@ -51,6 +52,8 @@ export interface SenderParts {
   readonly open: (target: Target) => Wire;
   readonly maxInFlight: number;
   readonly endpointMaxInFlight: number;
+  /** To one destination, for all of its endpoints; left out: no limit. */
+  readonly destinationMaxInFlight?: number;
   /** For how many at once there is room, where that may be fewer. */
   readonly room?: () => number;
   readonly onEnded: (ended: Ended, send: Send) => void;
@@ -65,6 +68,7 @@ interface Receiver {
   readonly signer: Signer;
   readonly wire: Wire;
   readonly speedometer: Speedometer;
+  readonly way: Way;
 }
 
 const MAX_SLEEP_MS = 60_000;
@@ -72,6 +76,7 @@ const MAX_SLEEP_MS = 60_000;
 export class Sender implements Sending {
   readonly #parts: SenderParts;
   readonly #queue: FairQueue;
+  readonly #destinations: Destinations;
   readonly #limit: InFlightLimit;
   #maxInFlight: number;
   readonly #receivers = new Map<string, Receiver>();
@@ -83,11 +88,12 @@ export class Sender implements Sending {
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
-    const { clock, endpointMaxInFlight, room } = parts;
+    const { clock, destinationMaxInFlight = Number.POSITIVE_INFINITY, endpointMaxInFlight, room } = parts;
     this.#maxInFlight = parts.maxInFlight;
     const most = () => Math.min(this.#maxInFlight, room?.() ?? this.#maxInFlight);
     this.#limit = new InFlightLimit(most, clock.monotonic());
-    this.#queue = new FairQueue(endpointMaxInFlight, most());
+    this.#destinations = new Destinations(destinationMaxInFlight);
+    this.#queue = new FairQueue(endpointMaxInFlight, most(), this.#destinations);
   }
 
   get inFlight(): number {
@@ -109,7 +115,9 @@ export class Sender implements Sending {
     if (before !== undefined && !sameUrl) void before.wire.close();
     const wire = sameUrl ? before.wire : this.#parts.open(target);
     const speedometer = sameUrl ? before.speedometer : new Speedometer();
-    this.#receivers.set(target.endpoint, { target, signer: this.#parts.signer(target), wire, speedometer });
+    const way = this.#destinations.of(target.endpoint);
+    if (!sameUrl) way.leadTo(target.url);
+    this.#receivers.set(target.endpoint, { target, signer: this.#parts.signer(target), wire, speedometer, way });
     if (low || (before?.target.enabled === false && target.enabled)) this.#queue.startLow(target.endpoint);
     this.#queue.setCeiling(target.endpoint, target.maxInFlight);
     this.#queue.setRate(target.endpoint, target.ratePerSecond, this.#parts.clock.monotonic());
@@ -225,6 +233,7 @@ export class Sender implements Sending {
   #end(send: Send, receiver: Receiver, startedAt: number, outcome: Outcome): void {
     const now = this.#parts.clock.monotonic();
     this.#queue.ended(send, receiver.speedometer.speedOf(outcome, now));
+    if (outcome.remoteAddress !== null) receiver.way.reached(outcome.remoteAddress);
     if (outcome.evidence === "shortage") this.#limit.short(this.#queue.inFlight, now);
     const { delivery, endpoint } = send;
     const secretVersion = send.corrupt ? null : receiver.target.secretVersion;

@@ -22,6 +22,11 @@ export function parseAddress(text: string): Address | null {
   return isIP(text) === 0 || text.includes("%") ? null : ipaddr.parse(text);
 }
 
+/** Whether it is an ordinary address of the public network; false for what is no address. */
+export function isGlobal(text: string): boolean {
+  return parseAddress(text)?.range() === "unicast";
+}
+
 /** From its 4 or 16 bytes, as the kernel spells it. */
 export function addressOf(bytes: Uint8Array): string {
   return ipaddr.fromByteArray([...bytes]).toString();

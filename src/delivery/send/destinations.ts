@@ -1,0 +1,102 @@
+/**
+ * How much is in flight to one destination, for whichever endpoints: with many endpoints that all lead there, one
+ * publish would open thousands of connections to somebody who never asked for any.
+ *
+ * A destination is the address that answered last; until one has, the registrable host. So a platform that thousands of
+ * customers share is one destination for their first attempts alone; and while some endpoints are known by the one and
+ * some by the other, there may be twice as many. What is not public has no cap: the operator allowed it.
+ */
+import { isGlobal, parseAddress } from "../../domain/network/address-blocks.ts";
+
+/** One destination, which exists while an endpoint leads there. */
+interface Destination {
+  readonly key: string;
+  endpoints: number;
+  inFlight: number;
+}
+
+export class Destinations {
+  readonly #most: number;
+  readonly #byKey = new Map<string, Destination>();
+  readonly #ways = new Map<string, Way>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** The endpoint's own; it stays the same object. */
+  of(endpoint: string): Way {
+    let way = this.#ways.get(endpoint);
+    if (way === undefined) this.#ways.set(endpoint, (way = new Way(this.#most, this.#byKey)));
+    return way;
+  }
+}
+
+/** Where the attempts of one endpoint go, and how many of them are in flight. */
+export class Way {
+  readonly #most: number;
+  readonly #byKey: Map<string, Destination>;
+  #to: Destination | null = null;
+  #address: string | null = null;
+  #inFlight = 0;
+
+  constructor(most: number, byKey: Map<string, Destination>) {
+    this.#most = most;
+    this.#byKey = byKey;
+  }
+
+  get isFull(): boolean {
+    return this.#to !== null && this.#to.inFlight >= this.#most;
+  }
+
+  /** The endpoint has another URL. */
+  leadTo(url: string): void {
+    this.#address = null;
+    this.#lead(registrable(new URL(url).hostname));
+  }
+
+  /** An attempt was made at this address. */
+  reached(address: string): void {
+    if (address === this.#address) return;
+    this.#address = address;
+    this.#lead(isGlobal(address) ? address : null);
+  }
+
+  started(): void {
+    this.#inFlight++;
+    if (this.#to !== null) this.#to.inFlight++;
+  }
+
+  ended(): void {
+    this.#inFlight--;
+    if (this.#to !== null) this.#to.inFlight--;
+  }
+
+  /** What is in flight already counts at the new place from now on. */
+  #lead(key: string | null): void {
+    const before = this.#to;
+    if (before !== null) {
+      before.inFlight -= this.#inFlight;
+      if (--before.endpoints === 0) this.#byKey.delete(before.key);
+    }
+    this.#to = null;
+    if (key === null || this.#most === Number.POSITIVE_INFINITY) return;
+    const to = this.#byKey.get(key) ?? { key, endpoints: 0, inFlight: 0 };
+    this.#byKey.set(key, to);
+    to.endpoints++;
+    to.inFlight += this.#inFlight;
+    this.#to = to;
+  }
+}
+
+/**
+ * The domain that somebody registered, near enough without the list of all public suffixes: two labels, or three where
+ * the second is short and the last a country's ("example.co.uk"). Null for an address that is not public.
+ */
+function registrable(hostname: string): string | null {
+  const host = hostname.replace(/^\[|\]$|\.$/g, "");
+  if (parseAddress(host) !== null) return isGlobal(host) ? host : null;
+  const labels = host.split(".");
+  const [second = "", last = ""] = labels.slice(-2);
+  return labels.slice(second.length <= 3 && last.length === 2 ? -3 : -2).join(".");
+}
