@@ -184,4 +184,18 @@ export const STORE: readonly Mutant[] = [
 `,
     tests: ["test/sim/sim.test.ts"],
   },
+  {
+    name: "the-mark-passes-what-is-fresh",
+    file: "src/store/sqlite/claims/fresh.ts",
+    find: "    const to = fresh ?? free;\n",
+    replace: "    const to = free;\n",
+    tests: ["test/store/sqlite/claims/fresh.test.ts", "test/sim/sim.test.ts"],
+  },
+  {
+    name: "a-first-success-stays-beside-later-attempts",
+    file: "src/store/sqlite/attempts/attempts.ts",
+    find: "    if (this.#moveFirst.run(event, endpoint).changes === 1) this.#clearFirst.run(event, endpoint);\n",
+    replace: "",
+    tests: ["test/store/sqlite/engine/upgrade.test.ts"],
+  },
 ];
