@@ -191,7 +191,7 @@ const unused: Plugin = {
       /^(@parcel\/watcher(-wasm)?|untun|tinyclip|uqr|node-forge|jiti|crossws\/adapters\/node|react-devtools-core)$/;
     onResolve({ filter }, ({ path }) => ({ path, namespace: "unused" }));
     const file =
-      /[\\/](undici[\\/]lib[\\/](milo[\\/]|dispatcher[\\/]client-h2)|consola[\\/]dist[\\/]chunks[\\/]prompt|listhen[\\/]dist[\\/]chunks[\\/]xdg-open)/;
+      /[\\/](undici[\\/]lib[\\/](milo[\\/]|dispatcher[\\/]client-h2)|listhen[\\/]dist[\\/]chunks[\\/]xdg-open)/;
     onLoad({ filter: file }, () => ({ contents: "module.exports = {};" }));
     onLoad({ filter: /.*/, namespace: "unused" }, () => ({ contents: "module.exports = {};" }));
   },
@@ -231,6 +231,17 @@ const leanUndici: Plugin = {
   },
 };
 
+/** listhen warns through it of what webhookd never asks for; it makes Node read the tables of every language. */
+const plainWarnings: Plugin = {
+  name: "plain-warnings",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^consola$/ }, ({ path }) => ({ path, namespace: "plain-warnings" }));
+    onLoad({ filter: /.*/, namespace: "plain-warnings" }, () => ({
+      contents: `export const consola = { ...console, withTag: () => consola }; export default consola;`,
+    }));
+  },
+};
+
 /** Ink takes a DEV in the environment for a wish to debug Ink. */
 const inkInEarnest: Plugin = {
   name: "ink-in-earnest",
@@ -254,7 +265,7 @@ const common = {
   jsx: "automatic",
   metafile: true,
   logLevel: "warning",
-  plugins: [unused, unread, leanUndici, givenAddon, inkInEarnest],
+  plugins: [unused, unread, plainWarnings, leanUndici, givenAddon, inkInEarnest],
 } satisfies BuildOptions;
 
 if (import.meta.main) {
