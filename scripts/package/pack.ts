@@ -32,7 +32,8 @@ if (!isSealed()) throw new Error("pkg wrote no sea-config.json: the executable w
 
 /**
  * Node's own switches are set here or nowhere: NODE_OPTIONS would run anybody's code, and SIGUSR1 opens a debugger. pkg
- * passes neither field on to Node's configuration of an executable, so they are added as it writes that file.
+ * passes neither field on to Node's configuration of an executable, so they are added as it writes that file. And pkg's
+ * own start is compiled now, which only the machine that it is for can do.
  */
 function sealFromEnvironment(): () => boolean {
   let isDone = false;
@@ -42,7 +43,12 @@ function sealFromEnvironment(): () => boolean {
     if (!isConfig) return writeFile(file, data, options);
     const config = JSON.parse(data as string) as object;
     isDone = true;
-    const sealed = { ...config, execArgv: ["--disable-sigusr1"], execArgvExtension: "none" };
+    const sealed = {
+      ...config,
+      execArgv: ["--disable-sigusr1"],
+      execArgvExtension: "none",
+      useCodeCache: isOwn(target),
+    };
     return writeFile(file, JSON.stringify(sealed), options);
   };
   return () => isDone;
@@ -68,10 +74,14 @@ function offerNode({ platform, arch }: Target): void {
   for (const file of [archive, `${archive}.ok`, `${binary}.ok`]) writeFileSync(file, "");
 }
 
+function isOwn({ platform, arch }: Pick<Target, "platform" | "arch">): boolean {
+  return process.platform === platform && process.arch === arch;
+}
+
 /** 17 MB of names that only a debugger needs. Others' formats are left as they are: a signature may depend on them. */
 function strip({ platform, arch }: Target, binary: string): boolean {
   if (platform !== "linux") return false;
-  const own = process.platform === "linux" && process.arch === arch;
+  const own = isOwn({ platform, arch });
   for (const tool of own ? ["strip", "llvm-strip"] : [`${GNU_NAMES[arch]}-linux-gnu-strip`, "llvm-strip"]) {
     try {
       execFileSync(tool, ["-o", binary, node], { stdio: "ignore" });
