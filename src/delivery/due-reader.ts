@@ -121,6 +121,8 @@ export class Waker {
   #stopped = false;
   #cancelTimer: (() => void) | null = null;
   #timerAt = Number.POSITIVE_INFINITY;
+  /** When the last pass began. */
+  #passedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: WakerParts) {
     this.#parts = parts;
@@ -137,12 +139,14 @@ export class Waker {
     void this.#run();
   }
 
-  /** Sleeps exactly until the next due time, if that comes before the next tick. */
+  /** Sleeps exactly until the next due time, if that comes before the next tick, which tries again what a pass left. */
   arm(): void {
     if (this.#stopped || this.#passing) return;
     const at = this.#parts.nextDueAt();
     const now = this.#parts.clock.now();
     if (at >= now + TICK_MS || at >= this.#timerAt) return;
+    // The last pass left it: it could not be read, and cannot yet.
+    if (at <= Math.min(this.#passedAt, now)) return;
     this.#disarm();
     this.#timerAt = at;
     this.#cancelTimer = this.#parts.clock.after(Math.max(1, at - now), () => {
@@ -161,6 +165,7 @@ export class Waker {
       while (this.#woken && !this.#stopped) {
         // Cleared before the pass, not after it.
         this.#woken = false;
+        this.#passedAt = this.#parts.clock.now();
         await this.#parts.pass();
       }
     } catch (error) {
