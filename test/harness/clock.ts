@@ -1,4 +1,5 @@
 import type { Clock } from "../../src/clock.ts";
+import { PATIENT_MS } from "../../src/store/sqlite/engine/group-commit.ts";
 
 interface Timer {
   at: number;
@@ -33,8 +34,8 @@ export class ManualClock implements Clock {
   }
 
   after(delayMs: number, run: () => void): () => void {
-    if (delayMs < PACING_MS) {
-      const pacing = setTimeout(run, delayMs);
+    if (delayMs < PACING_MS || delayMs === PATIENT_MS) {
+      const pacing = setTimeout(run, Math.min(delayMs, PACING_MS));
       return () => clearTimeout(pacing);
     }
     const timer = { at: this.#monotonic + Math.max(0, delayMs), order: this.#order++, run };

@@ -15,7 +15,10 @@ const MAX_EVENTS = 256;
 const MAX_DELIVERIES = 5000;
 const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5000];
 const GATHER_MS = 2;
-const PATIENT_MS = 5;
+export const PATIENT_MS = 50;
+/** So many results are a load of their own: what waits for them, in memory above all, must not wait long. */
+const LOAD = 16;
+const LOAD_PATIENT_MS = 5;
 /** Rows of a statement. */
 const MANY = 32;
 
@@ -105,7 +108,8 @@ export class GroupCommit {
     if (this.#deferred) return;
     const { clock } = this.#options;
     const now = clock.monotonic();
-    let wait = patient ? PATIENT_MS : this.#lastEnd + GATHER_MS - now;
+    const patience = this.#deliveries < LOAD ? PATIENT_MS : LOAD_PATIENT_MS;
+    let wait = patient ? patience : this.#lastEnd + GATHER_MS - now;
     if (this.#events >= MAX_EVENTS || this.#deliveries >= MAX_DELIVERIES) wait = 0;
     if (wait <= 0) {
       this.#deferred = true;

@@ -121,9 +121,18 @@ describe("group commit", () => {
     await third;
   });
 
-  it("lets results wait 5 ms for an event to ride with", async () => {
-    const alone = commit.run(add(1), result);
+  it("lets many results wait 5 ms for an event to ride with", async () => {
+    const many = Array.from({ length: 16 }, (_, at) => commit.run(add(at), result));
     stage.pass(4.9);
+    expect({ turns: stage.turns.length, begun }).toEqual({ turns: 0, begun: 0 });
+    stage.pass(0.1);
+    await Promise.all(many);
+    expect(begun).toBe(1);
+  });
+
+  it("lets a few results wait 50 ms for an event to ride with", async () => {
+    const alone = commit.run(add(1), result);
+    stage.pass(49.9);
     expect({ turns: stage.turns.length, begun }).toEqual({ turns: 0, begun: 0 });
     stage.pass(0.1);
     await alone;
