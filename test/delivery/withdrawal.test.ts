@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { endpointKnown, givenBack, withdrawn } from "../../src/delivery/core/changed.ts";
-import { endRead, notParked } from "../../src/delivery/core/disk.ts";
+import { endRead, notParked, tried } from "../../src/delivery/core/disk.ts";
 import { tick } from "../../src/delivery/core/way.ts";
 import { Memory } from "../../src/delivery/memory/memory.ts";
 import type { Claim } from "../../src/domain/deliveries/delivery.ts";
+import type { EventDelivery } from "../../src/store/store.ts";
 import type { Target } from "../../src/domain/endpoints/endpoint.ts";
 
 function aClaim(event: string, endpoint = "ep_a"): Claim {
@@ -84,4 +85,16 @@ it("what a full disk does not take back takes its turn again, all of it, however
   const now = { wall: 10, monotonic: 10 };
   expect(tick(memory, now).send).toEqual([a, b, c]);
   expect(tick(memory, now).send).toEqual([]);
+});
+
+it("what was asked for by hand is taken back with the rest, though it was loaded to be tried alone", () => {
+  const claim: Claim = { ...aClaim("1"), trigger: "manual" };
+  const owed = { endpoint: "ep_a", delivery: claim.delivery };
+  const memory = aMemory();
+  memory.manual.owe(owed);
+  expect(tried(memory, claim, true).send).toEqual([claim]);
+  expect(memory.manual.takenFor("ep_a")).toEqual([owed]);
+  withdrawn(memory, [owed as EventDelivery]);
+  expect(givenBack(memory, [claim]).send).toEqual([]);
+  expect(memory.manual.takenFor("ep_a")).toEqual([]);
 });

@@ -59,6 +59,7 @@ export function requestAnswered(memory: Memory, owed: EventDelivery, claim: Clai
 /** It is on trial, because the process may have died of it: it goes alone, or is not sent again. */
 export function tried(memory: Memory, claim: Claim, isSent: boolean): Effects {
   const effects = new Effects();
+  memory.manual.tried(claim.delivery);
   if (isSent) load(memory, claim, effects);
   else memory.windows.load(claim);
   return effects;

@@ -50,6 +50,11 @@ export class ManualAttempts {
     this.owed.set(owed.delivery, owed);
   }
 
+  /** It may be the owed one whose own claim was loaded, to be tried alone. */
+  tried(delivery: string): void {
+    if (this.owed.has(delivery)) this.#taken.add(delivery);
+  }
+
   /** The store owes this one from now on. */
   request(owed: EventDelivery): readonly EventDelivery[] {
     this.owe(owed);
