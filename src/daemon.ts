@@ -6,7 +6,7 @@ import { createApi } from "./api/api.ts";
 import { Catalogue } from "./api/event-types/catalogue.ts";
 import { renewed, usableCertificate } from "./api/server/certificate.ts";
 import { requireFree } from "./api/server/listen.ts";
-import { Peers } from "./api/server/peer.ts";
+import { Peers } from "./api/server/socket.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import type { Config, Reread } from "./config.ts";
 import { choresOf, TICK } from "./daemon/chores.ts";
@@ -112,7 +112,7 @@ async function join(config: Config, parts: GivenParts) {
     ...rooms,
     deliveries: dispatcher,
     version,
-    phase: () => phase.now,
+    phase,
     backups,
     damaged,
     peers: new Peers({ loadKoffi: () => loadKoffi(config.data.dir), log, platform: process.platform }),

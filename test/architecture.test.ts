@@ -156,7 +156,7 @@ const RULES: Rule[] = [
     types: [
       "src/api/parts.ts",
       "src/api/server/listener.ts",
-      "src/api/server/peer.ts",
+      "src/api/server/socket.ts",
       "src/store/store.ts",
       "src/clock.ts",
       "src/config.ts",
@@ -181,7 +181,7 @@ const RULES: Rule[] = [
     may: [],
     types: [
       "src/api/event-types/data-check.ts",
-      "src/api/server/peer.ts",
+      "src/api/server/socket.ts",
       "src/domain",
       "src/store/store.ts",
       "src/feed/feed.ts",

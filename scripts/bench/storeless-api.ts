@@ -70,7 +70,7 @@ export async function openStorelessApi(
     },
     version: "bench",
     peers: { of: () => null, trouble: null },
-    phase: () => "serving",
+    phase: { now: "serving" },
     urlPolicy: urlPolicies(
       config,
       0,

@@ -10,7 +10,7 @@ import type { Log } from "../log.ts";
 import type { Census, Store } from "../store/store.ts";
 import type { Backups } from "../upkeep/backups.ts";
 import type { DataCheck } from "./event-types/data-check.ts";
-import type { Peers } from "./server/peer.ts";
+import type { Peers } from "./server/socket.ts";
 
 export interface EventTypes {
   /** By name. */
@@ -40,7 +40,7 @@ export interface ApiParts {
   /** Asked at each request: what a catalogue holds may change while the daemon runs. */
   readonly catalogue: EventTypes;
   /** `draining` still takes publishes, because they are durable; `stopped` takes nothing. */
-  readonly phase: () => "serving" | "draining" | "stopped";
+  readonly phase: { readonly now: "serving" | "draining" | "stopped" };
   readonly backups: Pick<Backups, "make" | "rules" | "failure">;
   /** Endpoints of which something cannot be read. */
   readonly damaged: () => readonly Endpoint[];

@@ -57,7 +57,7 @@ export async function loadSenders(
   const { now, nextTurn } = clock;
   return (onEnded) =>
     new ThreadsOnDemand({
-      openHere: async (onEnd) => (await load()).openSender(settings, clock, { onEnded: (ended) => onEnd([ended]) }),
+      openHere: async (onEnded) => (await load()).openSender(settings, clock, { onEnded }),
       openThreads: (onEnd, onDeath) =>
         new SenderPool({ threads, start, settings, log, onEnded: onEnd, onDeath, now, nextTurn }),
       busyPerSecond: BUSY_PER_SECOND,

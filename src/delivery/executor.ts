@@ -7,11 +7,10 @@
  */
 import { Alarm } from "../alarm.ts";
 import type { Ended } from "../domain/deliveries/attempt.ts";
-import type { Claim } from "../domain/deliveries/delivery.ts";
+import { attemptFields, type Claim } from "../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { EventDelivery } from "../store/store.ts";
-import { attemptFields } from "./attempt-log.ts";
 import { givenBack } from "./core/changed.ts";
 import { endRead, notParked, parked } from "./core/disk.ts";
 import type { Disabling, Effects } from "./core/effects.ts";

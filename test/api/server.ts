@@ -7,7 +7,7 @@ import { createApi } from "../../src/api/api.ts";
 import { openListener } from "../../src/api/server/listen.ts";
 import { openSocket } from "../../src/api/server/socket.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
-import { Peers } from "../../src/api/server/peer.ts";
+import { Peers } from "../../src/api/server/socket.ts";
 import { Feed } from "../../src/feed/feed.ts";
 import type { Route } from "../../src/api/pipeline/route.ts";
 import { loadConfig, type Config, urlPolicies } from "../../src/config.ts";
@@ -98,7 +98,11 @@ export class ApiServer {
       }),
       version: "0.0.0",
       peers: new Peers({ loadKoffi: () => loadKoffi("/nonexistent"), log: silentLog, platform: process.platform }),
-      phase: () => server.phase,
+      phase: {
+        get now() {
+          return server.phase;
+        },
+      },
       urlPolicy: urlPolicies(config, 0, addressPolicies(new ManualClock(), options.ownAddresses ?? (() => []))),
     });
     const web = { log: silentLog, reject: api.reject, bounds: options.bounds ?? {} };

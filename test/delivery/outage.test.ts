@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Outage } from "../../src/delivery/memory/outage.ts";
+import { Outage } from "../../src/delivery/memory/halts.ts";
 
 const LIMIT = 10_000;
 

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import Database from "better-sqlite3";
 import { COMMANDS, GROUPS, type CommandName } from "../../cli/commands.ts";
 import { SETTINGS } from "../../src/config/schema.ts";
-import { attemptFields } from "../../src/delivery/attempt-log.ts";
+import { attemptFields } from "../../src/domain/deliveries/delivery.ts";
 import { plainSuccess } from "../../src/domain/deliveries/attempt.ts";
 import type { EndedAttempt } from "../../src/store/store.ts";
 import { BINDINGS } from "../../tui/keys/table.ts";

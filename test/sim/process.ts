@@ -118,12 +118,12 @@ export class Process {
   #sending(clock: Clock, onEnded: (batch: readonly Ended[]) => void): Sending {
     const { addresses, threads } = this.#parts;
     const settings = addresses === null ? SETTINGS : { ...SETTINGS, addresses: addresses.rules };
-    const here = (onEnd: (batch: readonly Ended[]) => void) => {
+    const here = (onEnd: (ended: Ended) => void) => {
       const wayOut = addresses?.wayOut(settings, clock) ?? null;
       const network = this.#network(wayOut, () => this.alive);
-      return senderOn(network, settings, { clock, ...hooksOf(wayOut), onEnded: (ended) => onEnd([ended]) });
+      return senderOn(network, settings, { clock, ...hooksOf(wayOut), onEnded: onEnd });
     };
-    if (threads === 0) return here(onEnded);
+    if (threads === 0) return here((ended) => onEnded([ended]));
     const start = (data: SenderThreadData) => this.#startThread(data);
     const { now, nextTurn } = clock;
     return new ThreadsOnDemand({

@@ -66,7 +66,7 @@ export function healthRoutes(parts: ApiParts): Route[] {
 
 /** Whether publishes are taken. Neither the brake nor an outage has a say in it: they are. */
 export function stateOf({ phase }: ApiParts, stored: Condition["state"]): Condition["state"] | "draining" {
-  return phase() === "serving" ? stored : "draining";
+  return phase.now === "serving" ? stored : "draining";
 }
 
 const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";

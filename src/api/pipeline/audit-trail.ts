@@ -9,7 +9,7 @@ import { WebhookdError, type ErrorCode } from "../../domain/errors.ts";
 import { isAnyId } from "../../domain/id.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
-import type { Peer } from "../server/peer.ts";
+import type { Peer } from "../server/socket.ts";
 import { type Principal, EVERY_TENANT } from "./access.ts";
 import { ClientGone } from "./body.ts";
 import type { Reply } from "./reply.ts";

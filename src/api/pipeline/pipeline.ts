@@ -125,7 +125,7 @@ export class Pipeline {
     if (asked !== null) return asked;
 
     const principal = isOpen ? ANYONE : isTrusted ? OPERATOR : await this.#authentication.authenticate(req);
-    if (!isOpen && this.#parts.phase() === "stopped") {
+    if (!isOpen && this.#parts.phase.now === "stopped") {
       throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
     }
     this.#countAgainstRate(principal, exchange);

@@ -65,7 +65,8 @@ export function streamRoutes(parts: ApiParts): Route[] {
 async function open(parts: ApiParts, call: Call): Promise<Reply> {
   const { feed, phase } = parts;
   const { principal, query, headers } = call;
-  if (phase() !== "serving") throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
+  if (phase.now !== "serving")
+    throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
   const tenant = tenantToRead(principal, namedTenant(query));
   const [status, endpoint] = [Status.read(query), Endpoint.read(query)];
   await requireNames(parts, tenant, { endpoint });

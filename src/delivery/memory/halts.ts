@@ -81,3 +81,139 @@ export class Shortage {
     this.wakeAt = this.#againAt = this.#overAt = Number.POSITIVE_INFINITY;
   }
 }
+
+export type Reach = "clear" | "open" | "out";
+
+const HOSTS = 3;
+/** Attempts that began together end a little apart: so much longer a judgement in the receivers' disfavour waits. */
+const GRACE = 1 / 10;
+/** So long after the last sign of anybody a host that says it is cut off is believed. */
+const CUT_OFF_MS = 5000;
+/** Silent hosts that are remembered. */
+const SILENT_LIMIT = 10_000;
+
+/**
+ * Whether nothing at all can be reached, which is our own fault and nobody's rung. It is known in one of two ways:
+ * - for as long as an attempt may take, no lookup and no connection to any of at least three hosts got an answer (a
+ *   refusal is one, and so is "there is no such name");
+ * - this host itself says that it is cut off (it knows no route, or no resolver), and nobody was heard for a moment.
+ *
+ *   clear ──a host gave no sign──► open ──long enough, proven──► out
+ *     ▲ ◄──────a sign of anybody────┤                            │
+ *     │ ◄──long enough, not proven──┘                            │
+ *     └◄────────────────────────a sign of anybody────────────────┘
+ *
+ * While it is open, nobody knows yet whose fault the failures are. A host that is known to be silent proves nothing by
+ * being silent again: three dead customers, alone in a quiet night, must come to the end of their ladders. Nor does one
+ * prove anything by whom this host seemed cut off while others could be reached: it may lie in a network of its own.
+ *
+ * Times are monotonic milliseconds.
+ */
+export class Outage {
+  reach: Reach = "clear";
+  /** When the silence began; means something unless `clear`. */
+  since = 0;
+  readonly #afterMs: number;
+  #lastSignAt = Number.NEGATIVE_INFINITY;
+  #outUntil = Number.NEGATIVE_INFINITY;
+  /** Who gave no sign in this silence. */
+  readonly #hosts = new Set<string>();
+  /** On whose way this host said that it is cut off. */
+  readonly #cutOff = new Set<string>();
+  /** Whose last failure was found to be their own. */
+  readonly #silent = new Set<string>();
+
+  constructor(afterMs: number) {
+    this.#afterMs = afterMs;
+  }
+
+  /** Whether `sign` must be told of whom it is. */
+  get tellsHostsApart(): boolean {
+    return this.#silent.size > 0 || this.#cutOff.size > 0;
+  }
+
+  /** Whether its last failure was found to be its own. */
+  isSilent(host: string): boolean {
+    return this.#silent.has(host);
+  }
+
+  /** How many hosts gave no sign in this silence. */
+  get hosts(): number {
+    return this.#hosts.size;
+  }
+
+  /** While `open`: when `look` will decide, if nothing more happens. */
+  get decidesAt(): number {
+    const at = this.since + this.#afterMs * (this.isProven ? 1 : 1 + GRACE);
+    return this.#isCutOff ? Math.min(at, this.#lastSignAt + Math.min(CUT_OFF_MS, this.#afterMs)) : at;
+  }
+
+  /** Whether `look` will find an outage, if nobody gives a sign until then. */
+  get isProven(): boolean {
+    return this.#isCutOff || this.#unsilenced(this.#hosts, HOSTS);
+  }
+
+  /** Whether an outage that has ended lasted until then: whoever began in it and failed had no chance. */
+  wasOutAt(instant: number): boolean {
+    return instant < this.#outUntil;
+  }
+
+  /** Something came of this host at `at`. */
+  sign(host: string | null, at: number): void {
+    this.#lastSignAt = Math.max(this.#lastSignAt, at);
+    if (host !== null) this.#silent.delete(host);
+    if (this.reach === "clear" || at <= this.since) return;
+    if (this.reach === "open") this.#remember(this.#hosts, host);
+    else {
+      this.#outUntil = at;
+      // Whoever answers in what follows is forgotten again; a network of its own, that is never reached, is not.
+      if (host !== null) this.#remember(this.#cutOff, host);
+    }
+    this.#clear();
+  }
+
+  /** An attempt began at `startedAt` and ended at `now` without a sign of this host. */
+  noSign(host: string, startedAt: number, now: number): void {
+    const since = Math.min(now, Math.max(startedAt, this.#lastSignAt));
+    if (this.reach !== "out") this.since = this.reach === "clear" ? since : Math.min(this.since, since);
+    if (this.reach === "clear") this.reach = "open";
+    this.#hosts.add(host);
+  }
+
+  /** No wonder that there was no sign: this host has no way to that one. */
+  cutOff(host: string): void {
+    if (this.#hosts.has(host)) this.#cutOff.add(host);
+  }
+
+  look(now: number): Reach {
+    if (this.reach !== "open" || now < this.decidesAt) return this.reach;
+    if (this.isProven) return (this.reach = "out");
+    this.#remember(this.#hosts, null);
+    this.#clear();
+    return this.reach;
+  }
+
+  get #isCutOff(): boolean {
+    return this.#unsilenced(this.#cutOff, 1);
+  }
+
+  #unsilenced(among: ReadonlySet<string>, enough: number): boolean {
+    let hosts = 0;
+    for (const host of among) if (!this.#silent.has(host) && ++hosts === enough) return true;
+    return false;
+  }
+
+  #clear(): void {
+    this.reach = "clear";
+    this.#hosts.clear();
+    this.#cutOff.clear();
+  }
+
+  #remember(hosts: ReadonlySet<string>, except: string | null): void {
+    for (const host of hosts) if (host !== except) this.#silent.add(host);
+    for (const oldest of this.#silent) {
+      if (this.#silent.size <= SILENT_LIMIT) break;
+      this.#silent.delete(oldest);
+    }
+  }
+}

@@ -13,7 +13,7 @@ import {
   type Outcome,
 } from "../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../domain/deliveries/delivery.ts";
-import { Outage } from "./outage.ts";
+import { Outage } from "./halts.ts";
 
 const PROBE_MS = 1000;
 

@@ -18,7 +18,7 @@ import type { SenderPool } from "./sender-pool.ts";
 type OnEnded = (batch: readonly Ended[]) => void;
 
 export interface ThreadsOnDemandParts extends Pick<DemandParts, "clock" | "busyPerSecond" | "restMs"> {
-  readonly openHere: (onEnded: OnEnded) => Promise<Sender>;
+  readonly openHere: (onEnded: (ended: Ended) => void) => Promise<Sender>;
   readonly openThreads: (onEnded: OnEnded, onDeath: () => void) => SenderPool;
   /** A delivery is suspected of killing who sends it: threads from the start, for as long as this process lives. */
   readonly isSuspicious: boolean;
@@ -177,7 +177,7 @@ export class ThreadsOnDemand implements Sending {
   }
 
   async #openHere(): Promise<void> {
-    this.#opening ??= this.#parts.openHere((batch) => this.#ended("here", batch));
+    this.#opening ??= this.#parts.openHere((ended) => this.#ended("here", [ended]));
     const here = await this.#opening;
     if (this.#here !== null) return;
     this.#here = here;

@@ -10,7 +10,7 @@ import { syncDirectory } from "../files/durable-file.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { commitReplacement, finishRestore, stagedFile } from "./restore-files.ts";
 import type { SetAside } from "../files/set-aside.ts";
-import { lookForDamage, type Looked } from "../sqlite/damage/pages.ts";
+import { lookForDamage, type Looked } from "../sqlite/damage/damage.ts";
 import { salvage } from "../sqlite/damage/salvage.ts";
 import { Meta } from "../sqlite/engine/meta.ts";
 import { openFile, type NativeBinding } from "../sqlite/engine/open-database.ts";

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { Peers } from "../../../src/api/server/peer.ts";
+import { Peers } from "../../../src/api/server/socket.ts";
 import { silentLog } from "../../../src/log.ts";
 
 const socket = { _handle: { fd: 0 } } as unknown as Socket;

@@ -50,7 +50,7 @@ class World {
     const { clock } = this;
     const ended = (batch: readonly Ended[]) => void this.ended.push(...batch.map(({ delivery }) => delivery));
     this.sending = new ThreadsOnDemand({
-      openHere: async (onEnded) => this.#sender(MAX_IN_FLIGHT, { onEnded: (end) => onEnded([end]) }),
+      openHere: async (onEnded) => this.#sender(MAX_IN_FLIGHT, { onEnded }),
       openThreads: (onEnded, onDeath) =>
         new SenderPool({
           threads: 2,

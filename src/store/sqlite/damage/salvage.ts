@@ -7,7 +7,7 @@ import { isDamage } from "../engine/condition.ts";
 import { instantOf, CANCELLED, DELIVERED, FAILED, FRESH, FRESH_FROM, WAITING } from "../numbers/codes.ts";
 import { applySteps } from "../engine/open-database.ts";
 import type { Migration } from "../engine/schema.ts";
-import { ReadableRows, type Gap, type Row } from "./readable-rows.ts";
+import { ReadableRows, type Gap, type Row } from "./damage.ts";
 
 /** A store goes on without some of their rows. Of all others a missing row would be wrong in silence. */
 const MAY_LOSE = new Set([

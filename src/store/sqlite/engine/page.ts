@@ -2,7 +2,31 @@
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { Page, PageQuery } from "../../store.ts";
 import { CHUNK } from "./group-commit.ts";
-import { readHere, type Reading } from "./reading.ts";
+
+/**
+ * A long read in slices. Between two of them others have their turn: commits on the thread that writes, other callers in
+ * the reader's. It yields nothing after a slice, or a piece that is wanted before the end.
+ */
+export type Reading<T, Piece = never> = Generator<Piece | undefined, T, void>;
+
+interface Turns<Piece> {
+  /** Runs a slice. */
+  readonly read: <T>(slice: () => T) => T;
+  /** Resolves in a later turn of the event loop. */
+  readonly turn: () => Promise<void>;
+  readonly onPiece?: (piece: Piece) => unknown;
+}
+
+/** Reads to the end on this thread. */
+export async function readHere<T, Piece>(begin: () => Reading<T, Piece>, turns: Turns<Piece>): Promise<T> {
+  const reading = turns.read(begin);
+  for (;;) {
+    const { done, value } = turns.read(() => reading.next());
+    if (done === true) return value;
+    if (value !== undefined) await turns.onPiece!(value);
+    else await turns.turn();
+  }
+}
 
 /** A page ends after so long, its rests not counted, wanted rows or not; the cursor goes on from there. */
 const PAGE_MS = 500;

@@ -2,7 +2,7 @@
 import type { JobPlan, JobSet, LeftOfEndpoint } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-import type { Reading } from "../engine/reading.ts";
+import type { Reading } from "../engine/page.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Selected } from "../questions/questions.ts";
 import type { JobSelection, Selection } from "./job-selection.ts";

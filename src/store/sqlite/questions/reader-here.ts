@@ -1,7 +1,7 @@
 /** A reader on the thread that writes, which gives way after each slice: for tests, and where no thread is wanted. */
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { Engine } from "../engine/engine.ts";
-import { readHere, type Reading } from "../engine/reading.ts";
+import { readHere, type Reading } from "../engine/page.ts";
 import type { Answer, Answers, Asked, Asking, Pieces, Question, Reader } from "./questions.ts";
 
 export class ReaderHere implements Reader {

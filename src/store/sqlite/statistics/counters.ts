@@ -7,7 +7,7 @@ import { marksOf, Tally } from "../../../domain/tally.ts";
 import type { EventDraft } from "../../../domain/events/event.ts";
 import type { Counted, EndedAttempt, Publication, Recorded } from "../../store.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-import type { Reading } from "../engine/reading.ts";
+import type { Reading } from "../engine/page.ts";
 import type { Interned } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { MinutesAsked, StoredCounts } from "../questions/questions.ts";

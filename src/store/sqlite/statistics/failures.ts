@@ -16,7 +16,7 @@ import {
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { MergedKeys, type Pair } from "../attempts/merged-keys.ts";
 import type { Source, Sources } from "../attempts/sources.ts";
-import type { Reading } from "../engine/reading.ts";
+import type { Reading } from "../engine/page.ts";
 
 /** Deliveries looked at in one slice, and in all; passing by one that is another tenant's counts a tenth. */
 const CHUNK = 250;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Turns } from "../../../../src/store/sqlite/questions/turns.ts";
+import { Turns } from "../../../../src/store/sqlite/questions/questions.ts";
 
 it("callers take turns, and each one's questions come in their order", () => {
   const turns = new Turns<string>();

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openFile } from "../../../../src/store/sqlite/engine/open-database.ts";
 import { Cursors } from "../../../../src/store/sqlite/engine/page.ts";
-import type { Reading } from "../../../../src/store/sqlite/engine/reading.ts";
+import type { Reading } from "../../../../src/store/sqlite/engine/page.ts";
 import { answersFrom, namesIn, rowsIn } from "../../../../src/store/sqlite/reads/answers.ts";
 import type { DeliveryQuery, EventQuery, Page, Store } from "../../../../src/store/store.ts";
 import { addEndpoint, again, delivered, draft, failed, noRoom, room, START } from "../../fixtures.ts";
