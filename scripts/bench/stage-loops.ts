@@ -75,7 +75,7 @@ export const LOOPS = {
     const port = new ThreadPort({
       start: (workerData) => new Worker(new URL("hop-thread.ts", import.meta.url), { workerData }),
       settings: {} as SenderSettings,
-      nextTurn: systemClock.nextTurn,
+      clock: systemClock,
       onEnded: (batch) => (left -= batch.length) === 0 && done(),
       onError: fail,
       onDeath: () => {},

@@ -54,12 +54,12 @@ export async function loadSenders(
     return (onEnded) => openSender(settings, clock, { onEnded: (ended) => onEnded([ended]) }, network);
   }
   const start = startSender ?? ((data: SenderThreadData) => startThread("sender", data));
-  const { now, nextTurn } = clock;
+  const { now } = clock;
   return (onEnded) =>
     new ThreadsOnDemand({
       openHere: async (onEnded) => (await load()).openSender(settings, clock, { onEnded }),
       openThreads: (onEnd, onDeath) =>
-        new SenderPool({ threads, start, settings, log, onEnded: onEnd, onDeath, now, nextTurn }),
+        new SenderPool({ threads, start, settings, log, onEnded: onEnd, onDeath, now, clock }),
       busyPerSecond: BUSY_PER_SECOND,
       restMs: REST_MS,
       isSuspicious: isSuspicious || startSender !== undefined,

@@ -125,11 +125,11 @@ export class Process {
     };
     if (threads === 0) return here((ended) => onEnded([ended]));
     const start = (data: SenderThreadData) => this.#startThread(data);
-    const { now, nextTurn } = clock;
+    const { now } = clock;
     return new ThreadsOnDemand({
       openHere: async (onEnd) => here(onEnd),
       openThreads: (onEnd, onDeath) =>
-        new SenderPool({ threads, start, settings, log: silentLog, onEnded: onEnd, onDeath, now, nextTurn }),
+        new SenderPool({ threads, start, settings, log: silentLog, onEnded: onEnd, onDeath, now, clock }),
       // So that sends go back and forth many times in a life.
       busyPerSecond: 8,
       restMs: 2000,

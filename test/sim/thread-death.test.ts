@@ -23,7 +23,7 @@ function world() {
     settings: SETTINGS,
     log: silentLog,
     now: clock.now,
-    nextTurn: clock.nextTurn,
+    clock,
     onEnded: (batch) => ended.push(...batch),
     start: ({ onWire }) => {
       const thread = new SimThread({ clock, delay: () => 1, onExit() {} });

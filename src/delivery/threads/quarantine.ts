@@ -6,13 +6,13 @@ import { deadly, noResponse, type Outcome } from "../../domain/deliveries/attemp
 import type { Send } from "../../domain/deliveries/delivery.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import type { Log } from "../../log.ts";
-import type { Outstanding, ThreadPort } from "./thread-port.ts";
+import type { Outstanding, ThreadPort, ThreadPortParts } from "./thread-port.ts";
 
 const DIED = "the sender died during the attempt";
 
 export interface QuarantineParts {
   /** Starts a thread that sends one at a time. */
-  readonly start: (onDeath: (outstanding: readonly Outstanding[]) => void) => ThreadPort;
+  readonly start: (onDeath: ThreadPortParts["onDeath"]) => ThreadPort;
   readonly targetOf: (endpoint: string) => Target;
   readonly isPaused: () => boolean;
   /** What no thread will report. */
@@ -33,10 +33,10 @@ export class Quarantine {
   }
 
   /** A thread died while these were on the wire. */
-  suspect(outstanding: readonly Outstanding[]): void {
+  suspect(outstanding: readonly Outstanding[], more = 1): void {
     for (const { send, takenBack } of outstanding) {
       const { event, delivery, endpoint } = send;
-      const deaths = (this.deaths.get(delivery) ?? 0) + 1;
+      const deaths = (this.deaths.get(delivery) ?? 0) + more;
       this.deaths.set(delivery, deaths);
       const outcome = deadly(deaths, "sender");
       if (outcome !== null) {
@@ -72,10 +72,11 @@ export class Quarantine {
       return;
     }
     this.#trying = true;
-    const thread = (this.thread ??= this.#parts.start((outstanding) => {
+    const thread = (this.thread ??= this.#parts.start((outstanding, began) => {
       this.thread = null;
       this.#trying = false;
-      this.suspect(outstanding);
+      // A thread that could not begin was killed by nothing that it was given.
+      this.suspect(outstanding, began ? 1 : 0);
     }));
     void thread.ask({ kind: "target", target: this.#parts.targetOf(send.endpoint) });
     thread.tell({ kind: "resume" });

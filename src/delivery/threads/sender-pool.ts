@@ -2,6 +2,7 @@
  * Senders on threads of their own; each endpoint belongs to one of them. A thread that dies is replaced and nothing is
  * lost: what it had waiting goes to the new one, and what was on the wire then into quarantine.
  */
+import type { Clock } from "../../clock.ts";
 import type { AddressRules } from "../../domain/network/address.ts";
 import type { Ended } from "../../domain/deliveries/attempt.ts";
 import type { Send } from "../../domain/deliveries/delivery.ts";
@@ -10,13 +11,13 @@ import type { Log } from "../../log.ts";
 import type { SenderSettings } from "../send/open-sender.ts";
 import type { Sending } from "../send/sender.ts";
 import { Quarantine } from "./quarantine.ts";
-import { ThreadPort, type Outstanding, type StartThread } from "./thread-port.ts";
+import { ThreadPort, type Outstanding, type StartThread, type ThreadPortParts } from "./thread-port.ts";
 
 export interface SenderPoolParts {
   readonly threads: number;
   readonly start: StartThread;
   readonly settings: SenderSettings;
-  readonly nextTurn: (run: () => void) => void;
+  readonly clock: Pick<Clock, "after" | "nextTurn">;
   readonly now: () => number;
   readonly log: Log;
   readonly onEnded: (batch: readonly Ended[]) => void;
@@ -34,6 +35,7 @@ export class SenderPool implements Sending {
   readonly #quarantine: Quarantine;
   #maxInFlight: number;
   #paused = false;
+  #closed = false;
   #probes = 0;
 
   constructor(parts: SenderPoolParts) {
@@ -65,7 +67,12 @@ export class SenderPool implements Sending {
 
   /** Resolves once every thread has begun and answers. */
   async ready(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.takeBack("")));
+    const isUp = (at: number) => this.#threads[at]!.ask({ kind: "forget", endpoint: "" });
+    // One that could not begin answers nothing, and has another in its place.
+    const ready = async (at: number) => {
+      while (!this.#closed && (await isUp(at)) === undefined);
+    };
+    await Promise.all(this.#threads.map((_, at) => ready(at)));
   }
 
   /** With `low` it starts with one attempt at once, too. */
@@ -149,6 +156,7 @@ export class SenderPool implements Sending {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     await Promise.all([...this.#all()].map((thread) => thread.close()));
   }
 
@@ -169,15 +177,15 @@ export class SenderPool implements Sending {
   }
 
   #startThread(at: number): ThreadPort {
-    return this.#open(this.#share(at), (outstanding) => this.#replace(at, outstanding));
+    return this.#open(this.#share(at), (outstanding, began) => this.#replace(at, outstanding, began));
   }
 
-  #open(maxInFlight: number, onDeath: (outstanding: readonly Outstanding[]) => void): ThreadPort {
-    const { start, nextTurn, onEnded } = this.#parts;
+  #open(maxInFlight: number, onDeath: ThreadPortParts["onDeath"]): ThreadPort {
+    const { start, clock, onEnded } = this.#parts;
     return new ThreadPort({
       start,
       settings: { ...this.#settings, maxInFlight },
-      nextTurn,
+      clock,
       onError: (error) => this.#parts.log.error({ err: error }, "an uncaught error in a sender thread"),
       onDeath,
       onEnded: (batch, caps) => {
@@ -189,11 +197,11 @@ export class SenderPool implements Sending {
     });
   }
 
-  #replace(at: number, outstanding: readonly Outstanding[]): void {
+  #replace(at: number, outstanding: readonly Outstanding[], began: boolean): void {
     const suspects = outstanding.filter(({ onWire }) => onWire);
     this.#parts.log.error(
       { in_flight: suspects.length, waiting: outstanding.length - suspects.length },
-      "a sender thread died and is being replaced",
+      began ? "a sender thread died and is being replaced" : "a sender thread could not begin and is being replaced",
     );
     const thread = this.#startThread(at);
     this.#threads[at] = thread;
@@ -203,7 +211,7 @@ export class SenderPool implements Sending {
     }
     thread.send(outstanding.filter(({ onWire }) => !onWire).map(({ send }) => send));
     this.#quarantine.suspect(suspects);
-    this.#parts.onDeath?.();
+    if (began) this.#parts.onDeath?.();
   }
 }
 

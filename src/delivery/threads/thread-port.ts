@@ -25,12 +25,15 @@ export type StartThread = (data: SenderThreadData) => Pick<Worker, "postMessage"
 export interface ThreadPortParts {
   readonly start: StartThread;
   readonly settings: SenderSettings;
-  readonly nextTurn: (run: () => void) => void;
+  readonly clock: Pick<Clock, "after" | "nextTurn">;
   readonly onEnded: (batch: readonly Ended[], caps: readonly (readonly [string, number])[]) => void;
   readonly onError: (error: unknown) => void;
-  /** The thread is gone: `outstanding` was given to it and did not end. */
-  readonly onDeath: (outstanding: readonly Outstanding[]) => void;
+  /** The thread is gone: `outstanding` was given to it and did not end. False: it could not begin, so nothing killed it. */
+  readonly onDeath: (outstanding: readonly Outstanding[], began: boolean) => void;
 }
+
+/** A host that is short of something lets no thread begin; the next one is tried then. */
+const BEGIN_AGAIN_MS = 1000;
 
 export interface Outstanding {
   readonly send: Send;
@@ -64,6 +67,7 @@ export class ThreadPort {
   readonly #calls = new Map<number, (result: unknown) => void>();
   #lastCall = 0;
   #closing = false;
+  #began = false;
   readonly #exited = Promise.withResolvers<void>();
 
   constructor(parts: ThreadPortParts) {
@@ -85,7 +89,7 @@ export class ThreadPort {
   }
 
   send(sends: readonly Send[]): void {
-    if (this.#gathered.length === 0) this.#parts.nextTurn(() => this.#flush());
+    if (this.#gathered.length === 0) this.#parts.clock.nextTurn(() => this.#flush());
     for (const send of sends) {
       const slot = this.#freeSlots.pop() ?? this.#sends.length;
       this.#sends[slot] = send;
@@ -138,6 +142,7 @@ export class ThreadPort {
   }
 
   #receive(message: FromSender): void {
+    this.#began = true;
     if (message.kind === "answer") {
       this.#calls.get(message.call)?.(message.result);
       this.#calls.delete(message.call);
@@ -164,6 +169,12 @@ export class ThreadPort {
 
   #exit(): void {
     this.#exited.resolve();
+    const began = this.#began || this.inFlight > 0;
+    if (began || this.#closing) this.#die(began);
+    else this.#parts.clock.after(BEGIN_AGAIN_MS, () => this.#die(began));
+  }
+
+  #die(began: boolean): void {
     // Those that asked get no answer any more, and must not wait for one.
     for (const resolve of this.#calls.values()) resolve(undefined);
     this.#calls.clear();
@@ -173,6 +184,7 @@ export class ThreadPort {
         if (send === undefined) return [];
         return [{ send, onWire: this.#isOnWire(slot), takenBack: this.#takenBack.has(slot) }];
       }),
+      began,
     );
   }
 }

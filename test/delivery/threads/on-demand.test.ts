@@ -57,7 +57,7 @@ class World {
           settings: { ...SETTINGS, maxInFlight: MAX_IN_FLIGHT, endpointMaxInFlight: ENDPOINT_MAX_IN_FLIGHT },
           log: silentLog,
           now: clock.now,
-          nextTurn: clock.nextTurn,
+          clock,
           onEnded,
           onDeath,
           start: ({ onWire, settings }) => {

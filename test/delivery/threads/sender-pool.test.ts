@@ -40,6 +40,7 @@ class FakeThread extends EventEmitter {
 
 function aSending() {
   const threads: FakeThread[] = [];
+  const waits: [number, () => void][] = [];
   const sending = new SenderPool({
     threads: 1,
     start: (data) => {
@@ -48,12 +49,18 @@ function aSending() {
       return thread as unknown as Worker;
     },
     settings: { maxInFlight: 8, endpointMaxInFlight: 8 } as SenderSettings,
-    nextTurn: (run) => void setImmediate(run),
+    clock: {
+      nextTurn: (run) => void setImmediate(run),
+      after: (delayMs, run) => {
+        waits.push([delayMs, run]);
+        return () => {};
+      },
+    },
     now: () => 0,
     log: silentLog,
     onEnded: () => {},
   });
-  return { sending, threads };
+  return { sending, threads, waits };
 }
 
 async function isSettled(promise: Promise<void>): Promise<boolean> {
@@ -89,6 +96,7 @@ it("a thread that takes the place of a dead one has the settings before it has w
   void sending.setTarget(TARGET);
   void sending.setTarget(ROTATED);
   sending.send([claim()]);
+  threads[0]!.answer();
   threads[0]!.emit("exit");
   await new Promise(setImmediate);
   const kinds = threads[1]!.messages.map((message) => (message.kind === "target" ? message.target : message.kind));
@@ -112,6 +120,7 @@ it("an endpoint is forgotten by the thread that takes a dead one's place, too", 
   const send = claim();
   sending.send([send]);
   const forgotten = sending.forget(send.endpoint);
+  threads[0]!.answer();
   threads[0]!.emit("exit");
   await new Promise(setImmediate);
   expect(threads[1]!.messages.at(-1)).toMatchObject({ kind: "forget", endpoint: send.endpoint });
@@ -124,7 +133,24 @@ it("what a thread that dies in a pause had waiting goes to the one in its place,
   void sending.setTarget(TARGET);
   sending.send([claim()]);
   void sending.pause();
+  threads[0]!.answer();
   threads[0]!.emit("exit");
   await new Promise(setImmediate);
   expect(threads[1]!.messages.map(({ kind }) => kind)).toEqual(["pause", "target", "sends"]);
+});
+
+it("a thread that cannot begin has another in its place after a second, and was killed by nothing", async () => {
+  const { sending, threads, waits } = aSending();
+  void sending.setTarget(TARGET);
+  sending.send([claim()]);
+  const ready = sending.ready();
+  threads[0]!.emit("exit");
+  expect([threads.length, waits.map(([delayMs]) => delayMs)]).toEqual([1, [1000]]);
+  waits[0]![1]();
+  await new Promise(setImmediate);
+  // Nobody is under suspicion, so there is no quarantine.
+  expect(threads).toHaveLength(2);
+  expect(threads[1]!.messages.map(({ kind }) => kind)).toEqual(["target", "sends", "forget"]);
+  threads[1]!.answer([]);
+  expect(await isSettled(ready)).toBe(true);
 });

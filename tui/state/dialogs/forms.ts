@@ -139,7 +139,7 @@ export function resumeForm(job: Job): FormDialog {
       `send all: the remaining ${countText(left)} ${left === 1 ? "is" : "are"} sent at ${job.rate_per_second}/s to each endpoint, whatever comes back.`,
       "",
     ],
-    fields: [newField({ name: "after", label: "Continue with", hint: "canary, or type: send all" }, "canary")],
+    fields: [newField({ name: "after", label: "Next step", hint: "canary, or type: send all" }, "canary")],
     yes: "resume",
   };
 }
