@@ -87,10 +87,10 @@ async function join(config: Config, parts: GivenParts) {
   const fault = new FirstFault();
   const ending = new AbortController();
   const reloaded = new Reloaded(config, clock);
-  const { store, created, adminKeyFile } = await openConfigured(config, { clock, log, listenFd, fault });
+  const { store, created, adminKeyFile, wasKilled } = await openConfigured(config, { clock, log, listenFd, fault });
   const own = { store, clock, log, signal: ending.signal };
   const catalogue = await openCatalogue(config, { store, fault });
-  const senders = await loadSenders(config, { ...parts, isSuspicious: store.recovery.careful });
+  const senders = await loadSenders(config, { ...parts, isSuspicious: wasKilled || store.recovery.careful });
   const feed = new Feed(own);
   const alerts = new Alerts({ ...own, deliveries: () => dispatcher });
   const dispatcher = new Dispatcher({

@@ -23,7 +23,7 @@ export interface SendersParts {
   readonly clock: Clock;
   readonly network?: Network;
   readonly startSender?: StartThread;
-  /** Whether a delivery is suspected of killing the process. */
+  /** Whether a delivery may have killed the process before: then threads send, because they may die alone. */
   readonly isSuspicious: boolean;
 }
 

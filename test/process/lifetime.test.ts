@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
@@ -46,3 +46,31 @@ describe.concurrent("a stop", () => {
     await closed;
   });
 });
+
+describe("a delivery may have killed the daemon", () => {
+  it("so after a kill threads send from the start, which may die alone", async ({ machine }) => {
+    const receiver = await machine.receiver();
+    const sends = async (daemon: Awaited<ReturnType<typeof machine.serve>>) => {
+      expect(await daemon.settled(await daemon.publish())).toMatchObject({ status: "delivered" });
+      return threadsOf(daemon.process.child.pid!).includes("sender");
+    };
+    const first = await machine.serve();
+    await first.register(receiver.url);
+    expect(await sends(first)).toBe(false);
+    const { child } = first.process;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const second = await machine.serve();
+    expect(await sends(second)).toBe(true);
+    expect(await second.stop()).toBe(0);
+    const third = await machine.serve();
+    expect(await sends(third)).toBe(false);
+    expect(await third.stop()).toBe(0);
+  });
+});
+
+/** By their names, as the system has them. */
+function threadsOf(pid: number): string[] {
+  const of = `/proc/${pid}/task`;
+  return readdirSync(of).map((thread) => readFileSync(`${of}/${thread}/comm`, "utf8").trim());
+}

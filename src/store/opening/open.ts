@@ -90,6 +90,8 @@ export interface OpenedStore {
   readonly created: boolean;
   /** Where a new store's admin key is kept. */
   readonly adminKeyFile?: string;
+  /** The process that had it before did not end by itself. */
+  readonly wasKilled: boolean;
 }
 
 const MARKER = "STORE";
@@ -246,15 +248,15 @@ function storeOptions(options: OpenOptions, found: Found, lock: Lock): SqliteSto
 
 /** The marker comes last: with it, a database that is missing is a loss. */
 function finish({ dir, log }: OpenOptions, found: Found, store: Store, copiedAt: number | null): OpenedStore {
-  const { adminKeyFile, created, keyFile } = found;
+  const { adminKeyFile, created, keyFile, wasKilled } = found;
   const open = readableByOthers(dir, [keyFile, adminKeyFile]);
   if (open.length > 0) log?.warn({ open }, "other users can read these files: chmod go= them");
   if (copiedAt !== null) log?.warn({ dir, made_at: new Date(copiedAt).toISOString() }, TOOK_UP);
-  if (!created) return { store, created };
+  if (!created) return { store, created, wasKilled };
   writeDurably(join(dir, MARKER), MARKER_TEXT);
-  if (copiedAt !== null) return { store, created: false };
+  if (copiedAt !== null) return { store, created: false, wasKilled };
   log?.warn({ dir }, "created a new store");
-  return { store, created, adminKeyFile };
+  return { store, created, adminKeyFile, wasKilled };
 }
 
 /** Durable before anything is done about it: the next start mends what this one met. */
