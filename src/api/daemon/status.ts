@@ -105,7 +105,10 @@ export const Status = titled(
     ),
     retry_delays_seconds: described(v.array(v.number()), "The ladder: the wait after each failure, in order."),
     dev: described(v.boolean(), "Whether it runs with `--dev`, so that endpoints may use plain http on this machine."),
-    sender_threads: described(Count, "How many threads send; 0 means that the main thread sends."),
+    sender_threads: described(
+      Count,
+      "How many threads send while there is much to send; otherwise, and always with 0, the main thread sends.",
+    ),
     careful: described(
       v.boolean(),
       "Whether deliveries are marked on the disk before they are attempted, because the process has died repeatedly.",
