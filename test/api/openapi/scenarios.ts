@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, rmdirSync } from "node:fs";
 import { parseToken } from "../../../src/domain/keys/key.ts";
 import { aDirectory } from "../../harness/daemon.ts";
 import { dueNow } from "../../store/fixtures.ts";
+import type { Answer } from "../server.ts";
 import { anEnd } from "../sqlite.ts";
 import type { Step, Walk } from "./walk.ts";
 
@@ -286,12 +287,17 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
       headers: { "last-event-id": "of-another-life" },
     });
     while (feed.listeners === 0) await new Promise(setImmediate);
-    const idle = { keyId: null, take() {}, end() {} };
-    const others = Array.from({ length: 255 }, () => feed.subscribe({ ...idle }, null));
+    // One key alone is refused at its share, so each opens half of what is free, until nothing is.
+    const others: Promise<Answer>[] = [];
+    while (others.length < 255) {
+      const key = await walk.api.addKey(["read"], "*");
+      const half = Math.ceil((255 - others.length) / 2);
+      for (let count = 0; count < half; count++) others.push(walk.api.get("/v1/webhooks/stream", { key }));
+      while (feed.listeners < 1 + others.length) await new Promise(setImmediate);
+    }
     await walk.call("streamChanges");
-    for (const { stop } of others) stop();
     feed.end();
-    await first;
+    await Promise.all([first, ...others]);
     return {};
   },
   async listFailures(walk) {
