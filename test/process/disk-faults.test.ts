@@ -195,7 +195,7 @@ describe.skipIf(preload === "")("an fsync of the log that fails", () => {
     const answers = await Promise.all([1, 2, 3].map(() => publish(daemon, {})));
     expect(answers.filter((answer) => answer?.status === 202)).toEqual([]);
     expect(await daemon.process.exit).toBe(74);
-    expect(daemon.process.stderr).toContain("the daemon cannot go on: disk I/O error");
+    expect(daemon.process.stderr).toContain("the daemon cannot continue: disk I/O error");
     disk.set();
     const next = await disk.serve();
     await expectAll(next, acked);
