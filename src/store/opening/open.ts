@@ -252,9 +252,8 @@ function finish({ dir, log }: OpenOptions, found: Found, store: Store, copiedAt:
   const open = readableByOthers(dir, [keyFile, adminKeyFile]);
   if (open.length > 0) log?.warn({ open }, "other users can read these files: chmod go= them");
   if (copiedAt !== null) log?.warn({ dir, made_at: new Date(copiedAt).toISOString() }, TOOK_UP);
-  if (!created) return { store, created, wasKilled };
-  writeDurably(join(dir, MARKER), MARKER_TEXT);
-  if (copiedAt !== null) return { store, created: false, wasKilled };
+  if (created) writeDurably(join(dir, MARKER), MARKER_TEXT);
+  if (!created || copiedAt !== null) return { store, created: false, wasKilled };
   log?.warn({ dir }, "created a new store");
   return { store, created, adminKeyFile, wasKilled };
 }
