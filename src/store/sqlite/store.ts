@@ -155,10 +155,10 @@ export class SqliteStore implements Store {
 
   async close(): Promise<void> {
     if (this.#closed) return;
-    const { commit, condition, db } = this.#engine;
+    const { clock, commit, condition, db } = this.#engine;
     // A death from here on was no sign of a deadly delivery.
     this.recovery.outlived().catch(() => {});
-    commit.run(() => this.#fresh.move()).catch(() => {});
+    commit.run(() => this.#fresh.move(clock.now())).catch(() => {});
     this.endpoints.close();
     this.operations.close();
     this.statistics.close();

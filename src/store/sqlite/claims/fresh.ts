@@ -5,6 +5,9 @@
  *
  * What stays fresh for much longer than others would hold the mark back. It is written down as waiting, which it may be
  * at any time: memory has it all the same, and what reads finds it there.
+ *
+ * When the clock is set, the due times of what waits move with it, and those of what is fresh do not. So whatever turns
+ * from fresh to waiting is due by the clock as it is then: with its old due time, an hour set back would be an hour lost.
  */
 import type { Database, Statement } from "better-sqlite3";
 import { FRESH, FRESH_FROM, WAITING } from "../numbers/codes.ts";
@@ -28,7 +31,7 @@ export class FreshMark {
   readonly #from: Statement<[], number>;
   readonly #look: Statement<[number, number], Stretch>;
   readonly #move: Statement<[number]>;
-  readonly #wait: Statement<[number, number, number]>;
+  readonly #wait: Statement<[number, number, number, number]>;
   readonly #strays: Statement<[number], { event: number; endpoint: number }>;
   readonly #release: Statement<[number, number, number]>;
   readonly #lastEvent: Statement<[], number | null>;
@@ -50,7 +53,8 @@ export class FreshMark {
     );
     this.#move = db.prepare("UPDATE meta SET value = ? WHERE name = 'fresh_from'");
     this.#wait = db.prepare(
-      `UPDATE delivery SET status = ${WAITING} WHERE event >= ? AND event < ? AND status = ${FRESH} LIMIT ?`,
+      `UPDATE delivery SET status = ${WAITING}, due_at = min(due_at, ?)
+       WHERE event >= ? AND event < ? AND status = ${FRESH} LIMIT ?`,
     );
     this.#strays = db.prepare(
       `SELECT event, endpoint FROM delivery WHERE event >= ? AND status = ${FRESH} ORDER BY event, endpoint LIMIT ${CHUNK}`,
@@ -73,11 +77,11 @@ export class FreshMark {
     const second = Math.floor(now / 1000);
     if (this.#since < this.#step && (second === this.#second || this.#since === 0)) return;
     this.#second = second;
-    this.move();
+    this.move(now);
   }
 
   /** As far as it can. Inside a transaction. */
-  move(): void {
+  move(now: number): void {
     const limit = this.#since + 2 * this.#step;
     this.#sinceStep += this.#since;
     this.#since = 0;
@@ -91,7 +95,7 @@ export class FreshMark {
     // The last event may have more deliveries than were looked at.
     const free = last === null ? from : rows < limit ? last + 1 : last;
     if (fresh !== null && this.#steps.length === PATIENCE && fresh < this.#steps[0]!) {
-      this.#wait.run(fresh, this.#steps[0]!, CHUNK);
+      this.#wait.run(now, fresh, this.#steps[0]!, CHUNK);
     }
     const to = fresh ?? free;
     if (to > from) this.#move.run(to);
@@ -102,7 +106,7 @@ export class FreshMark {
 
   /**
    * Those of a process that ended: memory had them, so they are as few as memory allows. From now on they wait on disk
-   * like all others, and if the clock was set back they are due all the same. Not inside a transaction.
+   * like all others. Not inside a transaction.
    */
   release(now: number): void {
     const chunk = () => {

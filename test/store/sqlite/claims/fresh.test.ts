@@ -31,10 +31,8 @@ async function crashed(dir: string, clock: ManualClock, copy = temporaryDirector
   return open({ dir: copy, clock, freshStep: STEP });
 }
 
-async function dueOf(store: Store, endpoint: string): Promise<string[]> {
-  return (await store.deliveries.due(endpoint, BEGINNING, Number.MAX_SAFE_INTEGER, 10_000)).claims.map(
-    ({ delivery }) => delivery,
-  );
+async function dueOf(store: Store, endpoint: string, until = Number.MAX_SAFE_INTEGER): Promise<string[]> {
+  return (await store.deliveries.due(endpoint, BEGINNING, until, 10_000)).claims.map(({ delivery }) => delivery);
 }
 
 function ask(dir: string, sql: string): number {
@@ -77,6 +75,21 @@ describe("the mark below what is fresh", () => {
     expect(await dueOf(await crashed(dir, clock), endpoint)).toEqual([slow!.delivery]);
     expect(await store.deliveries.record([delivered(slow!)])).toEqual([{ result: "applied", waiting: null }]);
     expect(await dueOf(store, endpoint)).toEqual([]);
+  });
+
+  it("has what stays fresh due at once by a clock that was set back, whether it is parked or the process dies", async () => {
+    const { dir, clock, store, endpoint } = await aStore();
+    const [parked, stuck] = await publish(store, 2, clock.now());
+    clock.step("-1h");
+    for (let batch = 0; batch < 20; batch++) {
+      clock.advance(1500);
+      await store.deliveries.record((await publish(store, 10, clock.now())).map(delivered));
+    }
+    expect(await store.deliveries.fresh(null, 500)).toEqual([]);
+    const [waiting] = await store.deliveries.park([parked!], clock.now());
+    expect(waiting!.dueAt).toBeLessThanOrEqual(clock.now());
+    const both = [parked!.delivery, stuck!.delivery];
+    expect(await dueOf(await crashed(dir, clock), endpoint, clock.now())).toEqual(both);
   });
 
   it("never passes what is owed, whatever is published, attempted, parked and undone, and whenever the process dies", async () => {
