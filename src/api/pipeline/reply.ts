@@ -57,8 +57,8 @@ export function write(exchange: Exchange, reply: Reply, forPages: readonly Heade
   if (!req.complete && bodyLength(req) > MAX_DRAINED) hangUpAfter(res, req.socket);
   res.writeHead(status, headersOf(exchange, reply, forPages));
   if (!(body instanceof Readable)) return void res.end(body);
-  if (req.method !== "HEAD") return void connect(body, res, () => {});
-  // Nobody will read a stream to its end, which is what ends it.
+  if (req.method !== "HEAD" && !res.destroyed) return void connect(body, res, () => {});
+  // Nobody will read the stream, which is what ends it; and Node throws where it is to connect one to a closed answer.
   body.destroy();
   res.end();
 }

@@ -90,6 +90,31 @@ describe("the stream", () => {
     await until(() => api.feed.listeners === 0);
   });
 
+  it("is not left open by a client that went away before it was answered", async () => {
+    const { api } = await serve();
+    const [asked, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const get = api.store.keys.get.bind(api.store.keys);
+    vi.spyOn(api.store.keys, "get").mockImplementation(async (id) => {
+      asked.resolve();
+      await gone.promise;
+      return get(id);
+    });
+    const closed = vi.fn();
+    api.server.on("request", (_req, res) => res.once("close", closed));
+    const socket = connect(api.port, "127.0.0.1");
+    socket.write(
+      `GET /v1/webhooks/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${api.adminKey}\r\n\r\n`,
+    );
+    await asked.promise;
+    const subscribed = vi.spyOn(api.feed, "subscribe");
+    socket.destroy();
+    await until(() => closed.mock.calls.length === 1);
+    gone.resolve();
+    await until(() => subscribed.mock.calls.length === 1);
+    await new Promise(setImmediate);
+    expect(api.feed.listeners).toBe(0);
+  });
+
   it("tells of what is owed and what attempts came to, to whoever may see it", async () => {
     const { api, endpoint, others, happen, gathered } = await serve();
     const [all, mine, failed] = [
