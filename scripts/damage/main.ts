@@ -1,6 +1,6 @@
 /**
  * npm run damage -- [--pages N]: overwrites one page of a store after another, starts the daemon on each in this process,
- * and says what came of it: what can be read is delivered, nothing twice after a 2xx, exit codes by the table.
+ * and says what came of it: what can be read is delivered, nothing twice after a 2xx that is older than a second, exit codes by the table.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
