@@ -129,14 +129,16 @@ class LatestCensus {
   async #take(): Promise<void> {
     const began = this.#clock.monotonic();
     const sum = { pending: 0, held: 0, failed: 0, enabled: 0, disabled: 0 };
+    const due = new Map<number, number>();
     for (let from: string | null = null; ;) {
       const { next, ...counts } = await this.#store.statistics.census(from);
-      for (const name of Object.keys(sum) as (keyof Census)[]) sum[name] += counts[name];
+      for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += counts[name];
+      for (const [minute, count] of counts.due) due.set(minute, (due.get(minute) ?? 0) + count);
       if (next === null) break;
       from = next;
       await this.#pause(REST_MS);
     }
-    this.#latest = sum;
+    this.#latest = { ...sum, due };
     const now = this.#clock.monotonic();
     this.#freshUntil = now + Math.min(MOST_KEPT_MS, Math.max(LEAST_KEPT_MS, SPARING * (now - began)));
   }

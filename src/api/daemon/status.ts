@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import type { Endpoint } from "../../domain/endpoints/endpoint.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
-import type { Damage as StoredDamage } from "../../store/store.ts";
+import type { Census, Damage as StoredDamage } from "../../store/store.ts";
 import { DamagedParts, DamagedReason } from "../endpoints/fields.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, requireEveryTenant, tenantToRead } from "../pipeline/access.ts";
@@ -60,6 +60,10 @@ export const Status = titled(
     deliveries: described(
       v.nullable(v.object({ pending: Count, held: Count, failed: Count })),
       "Deliveries that are pending, held or failed now, counted within the last 30 s; null until the first count.",
+    ),
+    due_by_minute: described(
+      v.nullable(v.array(Count)),
+      "How many deliveries wait for an attempt that is due in each of the next 60 minutes, beginning with this one, which also has what is overdue. Counted like `deliveries`.",
     ),
     data: described(
       v.object({ dir: v.string(), secret_key_file: v.string() }),
@@ -130,6 +134,7 @@ export const aStatus = {
   not_sending: [],
   oldest_due_at: null,
   deliveries: { pending: 9, held: 4, failed: 12 },
+  due_by_minute: [2, 0, 5, ...Array<number>(57).fill(0)],
   data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },
   disk: { free_bytes: 52_613_349_376, floor_bytes: 536_870_912 },
   database: { bytes: 73_400_320, wal_bytes: 4_124_152, wal_trouble: null },
@@ -182,6 +187,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       not_sending: deliveries.halts.map((halt) => presentHalt(halt, pause)),
       oldest_due_at: formatInstantOrNull(deliveries.oldestDueAt(now)),
       deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
+      due_by_minute: counts && dueByMinute(counts, now),
       data: { dir: config.data.dir, secret_key_file: config.data.secretKeyFile },
       disk: { free_bytes: space.freeBytes, floor_bytes: space.floorBytes },
       database: { bytes: size.databaseBytes, wal_bytes: size.logBytes, wal_trouble: space.trouble },
@@ -203,6 +209,16 @@ export function statusRoutes(parts: ApiParts): Route[] {
   }
 
   return [{ method: "GET", path: "/v1/status", access: "admin", operation: getStatus, handle: status }];
+}
+
+const MINUTE_MS = 60_000;
+
+/** What was due in minutes that have passed since it was counted is due now. */
+function dueByMinute({ due }: Census, now: number): number[] {
+  const first = Math.floor(now / MINUTE_MS);
+  const minutes = Array<number>(60).fill(0);
+  for (const [minute, count] of due) minutes[Math.max(0, minute - first)]! += count;
+  return minutes;
 }
 
 function presentDamaged(all: readonly Endpoint[]) {

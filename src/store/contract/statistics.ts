@@ -35,6 +35,8 @@ export interface Census {
   readonly failed: number;
   readonly enabled: number;
   readonly disabled: number;
+  /** Deliveries that wait for their next attempt, by the minute in which it is due: this hour's, overdue ones now. */
+  readonly due: ReadonlyMap<number, number>;
 }
 
 export interface CensusStep extends Census {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addEndpoint } from "../../store/fixtures.ts";
+import { addEndpoint, again, publishOne } from "../../store/fixtures.ts";
 import { aConfig, ApiServer } from "../server.ts";
 import { anEvent, aStore } from "../sqlite.ts";
 
@@ -38,6 +38,19 @@ describe("GET /v1/status", () => {
 });
 
 describe("its counts", () => {
+  it("say how many attempts are due in which minute of the next hour, overdue ones now", async () => {
+    const store = await aStore();
+    const own = await ApiServer.start(store);
+    await addEndpoint(store);
+    const { fresh } = await publishOne(store);
+    await store.deliveries.record([again(fresh[0]!, own.clock.now() + 2 * 60_000)]);
+    const due = async () => (await own.get("/v1/status")).body.due_by_minute;
+    const rest = Array<number>(57).fill(0);
+    expect(await due()).toEqual([0, 0, 1, ...rest]);
+    own.clock.advance("3m");
+    expect(await due()).toEqual([1, 0, 0, ...rest]);
+  });
+
   it("are of what is failed, held and pending now, and follow what changes within seconds", async () => {
     const store = await aStore();
     const own = await ApiServer.start(store);

@@ -83,7 +83,8 @@ export class SqliteStatistics implements StatisticsStore {
   }
 
   async census(from: string | null): Promise<CensusStep> {
-    return this.#engine.read(() => this.#census.step(from));
+    const { clock } = this.#engine;
+    return this.#engine.read(() => this.#census.step(from, clock.now()));
   }
 
   failures(query: FailureQuery, caller?: Caller): Promise<FailureReport | null> {
@@ -115,13 +116,15 @@ export class SqliteStatistics implements StatisticsStore {
   }
 }
 
-type Counting = { -readonly [K in keyof Numbers]: Numbers[K] };
+type Counting = { -readonly [K in keyof Numbers]: Numbers[K] } & { readonly due: Map<number, number> };
+
+const DUE_MINUTES = 60;
 
 /** One index to walk: a row's first columns are the keys that it is sorted by. */
 interface Part {
   readonly keys: number;
   readonly rows: Statement<number[], number[]>;
-  count(row: readonly number[], counts: Counting): void;
+  count(row: readonly number[], counts: Counting, minute: number): void;
 }
 
 /** What there is of deliveries and endpoints, counted along indexes some rows at a time. */
@@ -132,24 +135,30 @@ export class Census {
     const part = (keys: number, sql: string, count: Part["count"]): Part => {
       return { keys, count, rows: db.prepare<number[], number[]>(`${sql} LIMIT ${CHUNK}`).raw() };
     };
+    /** Whether it is one that will be sent. */
     const open = (event: number, number: number, counts: Counting) => {
       const { deleted, enabled, cancelTo } = index.byNumber(number);
-      if (deleted || event <= (cancelTo ?? -1)) return;
+      if (deleted || event <= (cancelTo ?? -1)) return false;
       if (enabled) counts.pending++;
       else counts.held++;
+      return enabled;
     };
     this.#parts = [
       part(
         3,
         `SELECT endpoint, due_at, event FROM delivery INDEXED BY delivery_waiting
          WHERE status = ${WAITING} AND (endpoint, due_at, event) > (?, ?, ?) ORDER BY endpoint, due_at, event`,
-        ([endpoint, , event], counts) => open(event!, endpoint!, counts),
+        ([endpoint, dueAt, event], counts, minute) => {
+          const due = Math.max(Math.floor(dueAt! / MINUTE_MS), minute);
+          if (open(event!, endpoint!, counts) && due < minute + DUE_MINUTES)
+            counts.due.set(due, (counts.due.get(due) ?? 0) + 1);
+        },
       ),
       part(
         2,
         `SELECT event, endpoint FROM delivery
          WHERE status = ${FRESH} AND (event, endpoint) > (max(?, ${FRESH_FROM} - 1), ?) ORDER BY event, endpoint`,
-        ([event, endpoint], counts) => open(event!, endpoint!, counts),
+        ([event, endpoint], counts) => void open(event!, endpoint!, counts),
       ),
       part(
         2,
@@ -171,12 +180,12 @@ export class Census {
     ];
   }
 
-  step(from: string | null): CensusStep {
+  step(from: string | null, now: number): CensusStep {
     const [at, ...after] = from === null ? [0] : from.split(",").map(Number);
     const { keys, rows, count } = this.#parts[at!]!;
     const found = rows.all(...(after.length > 0 ? after : Array.from({ length: keys }, () => -1)));
-    const counts: Counting = { pending: 0, held: 0, failed: 0, enabled: 0, disabled: 0 };
-    for (const row of found) count(row, counts);
+    const counts: Counting = { pending: 0, held: 0, failed: 0, enabled: 0, disabled: 0, due: new Map() };
+    for (const row of found) count(row, counts, Math.floor(now / MINUTE_MS));
     const last = found.length < CHUNK ? null : found.at(-1)!.slice(0, keys);
     if (last !== null) return { ...counts, next: [at, ...last].join(",") };
     return { ...counts, next: at! + 1 < this.#parts.length ? String(at! + 1) : null };

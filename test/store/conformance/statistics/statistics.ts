@@ -165,11 +165,15 @@ export function statistics(openFresh: OpenFresh): void {
       await store.deliveries.record([
         ...published.slice(0, 502).map(({ fresh }) => failed(fresh[0]!)),
         again(published[502]!.fresh[0]!, START + 1000),
+        again(published[504]!.fresh[0]!, START + 10 * MINUTE),
+        again(published[505]!.fresh[0]!, START + 10 * MINUTE),
+        again(published[506]!.fresh[0]!, START + 2 * 60 * MINUTE),
         delivered(published[503]!.fresh[0]!),
       ]);
       await store.deliveries.record([failed((await publishOne(store, { testFor: endpoint })).fresh[0]!)]);
       await publishOne(store, { tenant: "held" });
       const counts = { pending: 0, held: 0, failed: 0, enabled: 0, disabled: 0 };
+      const due: [minute: number, count: number][] = [];
       let steps = 0;
       for (let from: string | null = null; ; steps++) {
         const step = await store.statistics.census(from);
@@ -177,8 +181,14 @@ export function statistics(openFresh: OpenFresh): void {
           counts[name] += step[name];
           expect(step[name]).toBeLessThanOrEqual(500);
         }
+        due.push(...step.due);
         if ((from = step.next) === null) break;
       }
+      // Of the retries of this hour alone.
+      expect(due).toEqual([
+        [START / MINUTE, 1],
+        [START / MINUTE + 10, 2],
+      ]);
       expect(counts).toEqual({ pending: 500, held: 1, failed: 502, enabled: 2, disabled: 1 });
       expect(steps).toBeLessThan(8);
     });
