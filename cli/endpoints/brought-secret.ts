@@ -1,4 +1,4 @@
-import { isSigningSecret } from "../../src/domain/endpoints/signature.ts";
+import { isSigningSecret, SECRET_FORMS } from "../../src/domain/endpoints/secret.ts";
 import { usage } from "../failure.ts";
 import { readInput } from "../files.ts";
 import type { Io } from "../io.ts";
@@ -30,8 +30,5 @@ export async function readBrought(args: SecretArgs, io: Io): Promise<string | un
   }
   const secret = String(await readInput(from, "--secret-from", MAX_BYTES, io)).replace(/\r?\n$/, "");
   if (isSigningSecret(secret)) return secret;
-  throw usage(
-    `${from} does not contain a signing secret`,
-    "A secret is whsec_ followed by 24 to 64 bytes in base64, or 16 to 256 visible ASCII characters, on one line.",
-  );
+  throw usage(`${from} does not contain a signing secret`, `A secret is ${SECRET_FORMS}, on one line.`);
 }

@@ -110,8 +110,8 @@ export const DELIVERY: readonly Mutant[] = [
   {
     name: "signed-with-the-wrong-secret-in-a-rotation",
     file: "src/delivery/send/signer.ts",
-    find: "signBody(this.#keys.specified, body)",
-    replace: "signBody((this.#nextKeys ?? this.#keys).specified, body)",
+    find: "this.#key.signBody(body)",
+    replace: "(this.#nextKey ?? this.#key).signBody(body)",
     tests: ["test/delivery/send/signer.test.ts"],
   },
   {

@@ -5,7 +5,7 @@ import { ConfigError } from "../config/error.ts";
 import { ALERT_TENANT, ALERT_TYPES } from "../domain/alert.ts";
 import { DEFAULT_SETTINGS } from "../domain/endpoints/endpoint.ts";
 import { newId } from "../domain/id.ts";
-import { isSigningSecret } from "../domain/endpoints/signature.ts";
+import { isSigningSecret } from "../domain/endpoints/secret.ts";
 import { checkEndpointUrl, type UrlPolicy } from "../domain/network/url.ts";
 import type { Store } from "../store/store.ts";
 

@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { signingKeys, verifyBody, verifyStandard } from "../../src/domain/endpoints/signature.ts";
+import { signingKey } from "../../src/domain/endpoints/secret.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { receiverOf } from "../harness/exchange.ts";
 import type { Received } from "../harness/receiver.ts";
 
 function isSigned({ headers, body }: Received, secret: string): boolean {
   const [id, at] = [headers["webhook-id"]!, Number(headers["webhook-timestamp"])];
-  const keys = signingKeys(secret).standard;
+  const key = signingKey(secret);
   return (
-    verifyBody(secret, body, headers["x-service-signature"]!) &&
-    verifyStandard(keys, id, at, body, headers["webhook-signature"]!)
+    key.verifyBody(body, headers["x-service-signature"]!) &&
+    key.verifyStandard(id, at, body, headers["webhook-signature"]!)
   );
 }
 

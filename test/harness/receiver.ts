@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer } from "node:https";
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
-import { signingKeys, verifyBody, verifyStandard } from "../../src/domain/endpoints/signature.ts";
+import { signingKey } from "../../src/domain/endpoints/secret.ts";
 import { certificate } from "./tls.ts";
 
 /** One answer: a status, never (`hang`), or in detail. `dripMs` sends the body's bytes one by one, that far apart. */
@@ -100,13 +100,13 @@ export class TestReceiver {
 
   /** As a receiver checks it: the body's signature, and Standard Webhooks where it was sent. */
   verify(request: Received, secret: string, header = "x-service-signature"): boolean {
-    const keys = signingKeys(secret);
+    const key = signingKey(secret);
     const { headers, body } = request;
     const timestamp = Number(headers["webhook-timestamp"]);
     const standard = headers["webhook-signature"];
     return (
-      verifyBody(keys.specified, body, headers[header.toLowerCase()] ?? "") &&
-      (standard === undefined || verifyStandard(keys.standard, headers["webhook-id"] ?? "", timestamp, body, standard))
+      key.verifyBody(body, headers[header.toLowerCase()] ?? "") &&
+      (standard === undefined || key.verifyStandard(headers["webhook-id"] ?? "", timestamp, body, standard))
     );
   }
 

@@ -1,6 +1,6 @@
 /** The endpoints of one run: an operator registers and deletes them, as the API does it, and remembers what was answered. */
 import { newId } from "../../src/domain/id.ts";
-import { newSigningSecret } from "../../src/domain/endpoints/signature.ts";
+import { newSigningSecret } from "../../src/domain/endpoints/secret.ts";
 import { newEndpoint } from "../store/fixtures.ts";
 import { TENANTS, TYPES } from "./application.ts";
 import { TIMEOUT_MS } from "./network.ts";
@@ -58,7 +58,7 @@ export class Endpoints {
     const at = this.all.size;
     const url = `https://receiver-${at}.example.com/${at === 0 && random.chance(0.4) ? "dead" : "hook"}`;
     const receiver = new SimReceiver(url, TIMEOUT_MS);
-    const signingSecret = newSigningSecret(random.bytes(32));
+    const signingSecret = newSigningSecret((bytes) => random.bytes(bytes));
     receiver.secrets.give(signingSecret, 0);
     if (this.isDead(url)) receiver.behaviour = "error";
     this.#setUp(receiver);

@@ -1,5 +1,5 @@
 /** An operator who rotates secrets, as the API does it: answered once the senders have the keys. */
-import { newSigningSecret } from "../../src/domain/endpoints/signature.ts";
+import { newSigningSecret } from "../../src/domain/endpoints/secret.ts";
 import type { Rotation } from "../../src/store/store.ts";
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
@@ -25,7 +25,7 @@ export class Rotations {
 
   #rotate(process: Process, endpoint: string, secrets: SimSecrets): void {
     const now = this.#now();
-    const text = newSigningSecret(this.#random.bytes(32));
+    const text = newSigningSecret((bytes) => this.#random.bytes(bytes));
     const switchesAt = now + this.#random.pick([0, 1000, 5000, 30_000]);
     const secret = secrets.give(text, switchesAt);
     this.#under.delete(endpoint);

@@ -1,9 +1,9 @@
 /** The secrets of one receiver: what its owner has given it, and what it was told of rotations. */
-import { signingKeys, verifyBody, verifyStandard, type SigningKeys } from "../../src/domain/endpoints/signature.ts";
+import { signingKey, type SigningKey } from "../../src/domain/endpoints/secret.ts";
 import type { SignedRequest } from "../../src/delivery/http/connections.ts";
 
 interface Held {
-  readonly keys: SigningKeys;
+  readonly key: SigningKey;
   /** Wall clock. Not before it may this secret sign the given header; by `mustBy` it does. */
   mayFrom: number;
   mustBy: number;
@@ -28,7 +28,7 @@ export class SimSecrets {
 
   /** The receiver accepts it from now on; it is of no use before it was registered or rotated to. */
   give(secret: string, mayFrom: number): SimSecret {
-    const held = { keys: signingKeys(secret), mayFrom, mustBy: Number.POSITIVE_INFINITY, forgotten: false };
+    const held = { key: signingKey(secret), mayFrom, mustBy: Number.POSITIVE_INFINITY, forgotten: false };
     const place = this.#held.push(held) - 1;
     return {
       rotated: (switchesAt) => {
@@ -49,8 +49,8 @@ export class SimSecrets {
   faultOf({ headers, body }: SignedRequest, now: number): string | null {
     const value = (name: string) => headers[headers.indexOf(name) + 1]!;
     const [id, at, standard] = [value("webhook-id"), Number(value("webhook-timestamp")), value("webhook-signature")];
-    const signs = ({ keys }: Held) => verifyStandard(keys.standard, id, at, body, standard);
-    const place = this.#held.findIndex(({ keys }) => verifyBody(keys.specified, body, value("X-Service-Signature")));
+    const signs = ({ key }: Held) => key.verifyStandard(id, at, body, standard);
+    const place = this.#held.findIndex(({ key }) => key.verifyBody(body, value("X-Service-Signature")));
     const signer = this.#held[place];
     if (signer === undefined) return "came with a wrong signature";
     if (!signs(signer)) return "came with a wrong standard signature";

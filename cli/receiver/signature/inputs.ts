@@ -1,6 +1,6 @@
 /** What the receiver's tools read: secrets from files, bodies from files or stdin. */
 import type { Stamp } from "./near-miss.ts";
-import { isSigningSecret } from "../../../src/domain/endpoints/signature.ts";
+import { isSigningSecret, SECRET_FORMS } from "../../../src/domain/endpoints/secret.ts";
 import { usage } from "../../failure.ts";
 import { readFile } from "../../files.ts";
 import type { Io } from "../../io.ts";
@@ -39,10 +39,7 @@ export function readSecrets(file: string): string[] {
   if (secrets.length > MAX_SECRETS) throw usage(`${file} has more than ${MAX_SECRETS} lines`);
   const wrong = secrets.findIndex((secret) => !isSigningSecret(secret));
   if (wrong < 0) return secrets;
-  throw usage(
-    `line ${wrong + 1} of ${file} is not a signing secret`,
-    "A secret is whsec_ followed by base64, or at least 16 characters.",
-  );
+  throw usage(`line ${wrong + 1} of ${file} is not a signing secret`, `A secret is ${SECRET_FORMS}.`);
 }
 
 export async function readBody(file: string | undefined, { stdin }: Io): Promise<Buffer> {

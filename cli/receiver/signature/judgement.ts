@@ -1,13 +1,7 @@
 /** Whether a request is genuine: over the raw bytes, in constant time, by any of the secrets. */
 import { isId } from "../../../src/domain/id.ts";
 import { nearMiss, type NearMiss } from "./near-miss.ts";
-import {
-  signBody,
-  signingKeys,
-  signStandard,
-  verifyBody,
-  verifyStandard,
-} from "../../../src/domain/endpoints/signature.ts";
+import { signingKey } from "../../../src/domain/endpoints/secret.ts";
 import type { Received } from "../listen/server.ts";
 
 export const SIGNATURE_HEADER = "x-service-signature";
@@ -21,17 +15,17 @@ export interface Judgement {
 /** Without secrets nothing is checked. Each of the two headers that is there has to be right. */
 export function judge({ headers, body }: Received, secrets: readonly string[]): Judgement {
   if (secrets.length === 0) return { verdict: "unchecked" };
+  const keys = secrets.map(signingKey);
   const given = headers[SIGNATURE_HEADER];
   const standard = headers["webhook-signature"];
-  if (typeof given === "string" && !secrets.some((secret) => verifyBody(secret, body, given))) {
-    const computed = signBody(secrets[0]!, body);
+  if (typeof given === "string" && !keys.some((key) => key.verifyBody(body, given))) {
+    const computed = keys[0]!.signBody(body);
     return { verdict: "wrong", wrong: { given, computed, miss: nearMiss({ signature: given, body, secrets }) } };
   }
   if (typeof standard === "string") {
     const stamp = { id: String(headers["webhook-id"] ?? ""), timestamp: Number(headers["webhook-timestamp"]) };
-    const keys = secrets.map((secret) => signingKeys(secret).standard);
-    if (!keys.some((key) => verifyStandard(key, stamp.id, stamp.timestamp, body, standard))) {
-      const computed = signStandard(keys[0]!, stamp.id, stamp.timestamp, body);
+    if (!keys.some((key) => key.verifyStandard(stamp.id, stamp.timestamp, body, standard))) {
+      const computed = keys[0]!.signStandard(stamp.id, stamp.timestamp, body);
       const miss = nearMiss({ signature: standard, body, secrets, standard: stamp });
       return { verdict: "wrong", wrong: { given: standard, computed, miss } };
     }

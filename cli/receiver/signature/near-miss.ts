@@ -1,7 +1,7 @@
 /** Why a signature does not match: the least that must have gone wrong for it to be ours after all. */
 import { createHmac } from "node:crypto";
 import { bodyForms, type BodyForm } from "./body-forms.ts";
-import { SECRET_PREFIX } from "../../../src/domain/endpoints/signature.ts";
+import { SECRET_PREFIX } from "../../../src/domain/endpoints/secret.ts";
 
 export type SignatureFault =
   | "surrounded"

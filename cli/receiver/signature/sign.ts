@@ -1,4 +1,4 @@
-import { signBody, signingKeys, signStandard } from "../../../src/domain/endpoints/signature.ts";
+import { signingKey } from "../../../src/domain/endpoints/secret.ts";
 import { command, JSON_FLAG } from "../../command.ts";
 import { EXIT } from "../../exit-code.ts";
 import { say, sayJson } from "../../output/print.ts";
@@ -15,9 +15,8 @@ export const sign = command({
     const [secret] = readSecrets(args["secret-file"]);
     const stamp = readStamp(args);
     const body = await readBody(args.body, io);
-    const keys = signingKeys(secret!);
-    const signature =
-      stamp === null ? signBody(keys.specified, body) : signStandard(keys.standard, stamp.id, stamp.timestamp, body);
+    const key = signingKey(secret!);
+    const signature = stamp === null ? key.signBody(body) : key.signStandard(stamp.id, stamp.timestamp, body);
     if (args.json) sayJson(io, { signature });
     else say(io, signature);
     return EXIT.ok;

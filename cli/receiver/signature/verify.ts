@@ -1,13 +1,7 @@
 import type { Client } from "../../../src/client/client.ts";
 import { printDuration } from "../../../src/config/units.ts";
 import { nearMiss, type Presented, type Stamp } from "./near-miss.ts";
-import {
-  signBody,
-  signingKeys,
-  signStandard,
-  verifyBody,
-  verifyStandard,
-} from "../../../src/domain/endpoints/signature.ts";
+import { signingKey } from "../../../src/domain/endpoints/secret.ts";
 import { type ArgsOf, CLIENT, command } from "../../command.ts";
 import { EXIT } from "../../exit-code.ts";
 import { bodyOf } from "../../events/body.ts";
@@ -84,9 +78,9 @@ function checkSources({ event, endpoint, body, "secret-file": file }: Args): voi
 
 /** Exactly as it is sent: whatever else is as good as that is a near miss, because a receiver may be stricter. */
 function matches(secret: string, { signature, body, standard }: Presented): boolean {
-  const { specified, standard: key } = signingKeys(secret);
-  if (standard !== undefined) return verifyStandard(key, standard.id, standard.timestamp, body, signature);
-  return signature === signature.toLowerCase() && verifyBody(specified, body, signature);
+  const key = signingKey(secret);
+  if (standard !== undefined) return key.verifyStandard(standard.id, standard.timestamp, body, signature);
+  return signature === signature.toLowerCase() && key.verifyBody(body, signature);
 }
 
 async function sayWhy(presented: Presented, client: Client | null, args: Args, io: Io): Promise<void> {
@@ -110,10 +104,8 @@ async function amongOthers(presented: Presented, client: Client, endpoint: strin
 }
 
 function computedFor({ secrets: [secret], body, standard }: Presented): string {
-  const keys = signingKeys(secret!);
-  return standard === undefined
-    ? signBody(keys.specified, body)
-    : signStandard(keys.standard, standard.id, standard.timestamp, body);
+  const key = signingKey(secret!);
+  return standard === undefined ? key.signBody(body) : key.signStandard(standard.id, standard.timestamp, body);
 }
 
 function staleness({ timestamp }: Stamp, now: number): string | null {

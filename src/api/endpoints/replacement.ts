@@ -1,7 +1,7 @@
 /** Making an endpoint be what a body says: replaced if it is there, made if its uid names none yet. */
 import { DEFAULT_SETTINGS, type Endpoint, type EndpointSettings } from "../../domain/endpoints/endpoint.ts";
 import { newId } from "../../domain/id.ts";
-import { newSigningSecret } from "../../domain/endpoints/signature.ts";
+import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "../pipeline/access.ts";
 import { endpointId, uidOf } from "../pipeline/names.ts";
@@ -56,7 +56,7 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
     const detail = "is not the one that the path names: leave it out";
     throw validationFailed([{ pointer: "/uid", code: "conflicting_fields", detail }]);
   }
-  const signingSecret = newSigningSecret(random(32));
+  const signingSecret = newSigningSecret(random);
   const { endpoint, isNew } = await store.endpoints.put(
     { id: newId("ep", now, random(10)), tenant, uid, signingSecret },
     (before) => settingsOf(call, given, before, uid),

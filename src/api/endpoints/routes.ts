@@ -1,6 +1,6 @@
 /** Registering endpoints, looking at them, changing and deleting them. */
 import { type Endpoint, type EndpointSettings, isDamaged } from "../../domain/endpoints/endpoint.ts";
-import { newSigningSecret } from "../../domain/endpoints/signature.ts";
+import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
@@ -110,7 +110,7 @@ async function register(parts: ApiParts, { principal, query, body, now, request 
   const tenant = tenantToWrite(principal, namedTenant(query));
   const settings = readRegistration(body, rulesFor(parts, tenant));
   requireForValues(principal, settings.headers);
-  const signingSecret = newSigningSecret(random(32));
+  const signingSecret = newSigningSecret(random);
   const endpoint = await store.endpoints.add(
     { ...settings, id: newId("ep", now, random(10)), tenant, signingSecret },
     config.endpoints.maxPerTenant,

@@ -4,7 +4,7 @@ import type { SigningSecrets as StoredSecrets } from "../../domain/endpoints/end
 import { WebhookdError } from "../../domain/errors.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
-import { isSigningSecret, newSigningSecret } from "../../domain/endpoints/signature.ts";
+import { isSigningSecret, newSigningSecret, SECRET_FORMS } from "../../domain/endpoints/secret.ts";
 import type { Rotation } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
@@ -29,13 +29,7 @@ const RotateBody = v.strictObject({
   ),
   secret: v.optional(
     described(
-      v.pipe(
-        v.string(),
-        v.check(
-          isSigningSecret,
-          "invalid_secret: must be whsec_ followed by the base64 of 24 to 64 bytes, or 16 to 256 visible ASCII characters",
-        ),
-      ),
+      v.pipe(v.string(), v.check(isSigningSecret, `invalid_secret: must be ${SECRET_FORMS}`)),
       "A secret that you bring from another provider. By default a new one is made.",
     ),
   ),
@@ -178,7 +172,7 @@ async function rotate(parts: ApiParts, call: Call): Promise<Reply> {
   const { store, random } = parts;
   const { now } = call;
   const given = readJson(call.body.length === 0 ? NOTHING : call.body, RotateBody);
-  const secret = given.secret ?? newSigningSecret(random(32));
+  const secret = given.secret ?? newSigningSecret(random);
   const next = { secret, switchesAt: now + given.overlap_seconds * 1000 };
   const [tenant, id] = await whose(parts, call);
   return json(200, presentSecrets(await changed(parts, id, store.secrets.rotate(tenant, id, next, now, onceOf(call)))));

@@ -1,4 +1,5 @@
 /** What receivers get and have to answer: `docs/interface.md` §4. */
+import { VERIFIED } from "../../domain/endpoints/secret.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import type { JsonObject } from "./json-schema.ts";
 
@@ -72,8 +73,8 @@ export const ENVELOPE: JsonObject = {
 export function receivedHeaders({ header, standardWebhooks }: Signature): JsonObject {
   const signature = given(
     header,
-    "Hex HMAC-SHA256 over the exact bytes of the body; the key is the UTF-8 bytes of `signing_secret` as shown. " +
-      "Verify it before parsing, in constant time. During a rotation it is made with the current secret.",
+    `${VERIFIED.map(({ body }) => body).join(" ")} Verify it before parsing, in constant time. During a rotation it is ` +
+      "made with the current secret.",
     { type: "string", pattern: "^[0-9a-f]{64}$" },
     "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
   );
@@ -92,8 +93,8 @@ export function receivedHeaders({ header, standardWebhooks }: Signature): JsonOb
     ),
     "webhook-signature": given(
       "webhook-signature",
-      "Standard Webhooks: `v1,` and base64 HMAC-SHA256 over `id.timestamp.body`; the key is base64-decoded from what " +
-        "follows `whsec_`. During a rotation there are two, separated by a space.",
+      `Standard Webhooks: ${VERIFIED.map(({ standard }) => standard).join(" ")} During a rotation there are two, ` +
+        "separated by a space.",
       { type: "string" },
       "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
     ),

@@ -1,7 +1,7 @@
 /** What one attempt puts on the wire. */
 import type { Send } from "../../domain/deliveries/delivery.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
-import { signBody, signingKeys, signStandard, type SigningKeys } from "../../domain/endpoints/signature.ts";
+import { signingKey, type SigningKey } from "../../domain/endpoints/secret.ts";
 import type { TraceContext } from "../../domain/events/event.ts";
 import type { SignedRequest } from "../http/connections.ts";
 
@@ -13,11 +13,11 @@ export interface SignatureOptions {
   readonly version: string;
 }
 
-/** Signs for one endpoint. What does not change between attempts, the keys above all, is made once. */
+/** Signs for one endpoint. What does not change between attempts, the key above all, is made once. */
 export class Signer {
   readonly #path: string;
-  readonly #keys: SigningKeys;
-  readonly #nextKeys: SigningKeys | null;
+  readonly #key: SigningKey;
+  readonly #nextKey: SigningKey | null;
   readonly #options: SignatureOptions;
   readonly #userAgent: string;
   readonly #ownHeaders: readonly string[];
@@ -25,8 +25,8 @@ export class Signer {
   constructor(target: Target, options: SignatureOptions) {
     const { pathname, search } = new URL(target.url);
     this.#path = pathname + search;
-    this.#keys = signingKeys(target.signingSecret);
-    this.#nextKeys = target.nextSigningSecret === null ? null : signingKeys(target.nextSigningSecret);
+    this.#key = signingKey(target.signingSecret);
+    this.#nextKey = target.nextSigningSecret === null ? null : signingKey(target.nextSigningSecret);
     this.#options = options;
     this.#userAgent = `webhookd/${options.version}`;
     this.#ownHeaders = Object.entries(target.headers).flat();
@@ -42,7 +42,7 @@ export class Signer {
       this.#userAgent,
       // Holds one value only, so during a rotation the current secret goes on signing it.
       this.#options.header,
-      signBody(this.#keys.specified, body),
+      this.#key.signBody(body),
     ];
     if (this.#options.standardWebhooks) this.#signStandard(headers, send, nowSeconds);
     headers.push("x-webhookd-delivery", send.delivery, "x-webhookd-attempt", String(send.number));
@@ -54,9 +54,9 @@ export class Signer {
 
   /** Standard Webhooks 1.0.0: during a rotation both secrets sign, parted by a space. */
   #signStandard(headers: string[], send: Send, nowSeconds: number): void {
-    let signatures = signStandard(this.#keys.standard, send.event, nowSeconds, send.body);
-    if (this.#nextKeys !== null) {
-      signatures += ` ${signStandard(this.#nextKeys.standard, send.event, nowSeconds, send.body)}`;
+    let signatures = this.#key.signStandard(send.event, nowSeconds, send.body);
+    if (this.#nextKey !== null) {
+      signatures += ` ${this.#nextKey.signStandard(send.event, nowSeconds, send.body)}`;
     }
     headers.push("webhook-id", send.event, "webhook-timestamp", String(nowSeconds), "webhook-signature", signatures);
   }

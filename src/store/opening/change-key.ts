@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
-import { newSigningSecret } from "../../domain/endpoints/signature.ts";
+import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import { finishKeyChange, isKeyOf, requireWritable, stageKey, type KeyPlace } from "../sqlite/secrets/key-change.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { finishRestore } from "./restore-files.ts";
@@ -64,7 +64,7 @@ export async function reissueSecrets(
     const box = new Box(key, random);
     stageKey(options, key);
     store.commit(() => {
-      rows.reissue(box, () => newSigningSecret(random(32)));
+      rows.reissue(box, () => newSigningSecret(random));
       meta.setKey(box);
       meta.keepMarks(null);
       meta.pause ??= { reason: "every endpoint has a new signing secret", by: "secrets reissue", at: clock.now() };

@@ -1,11 +1,11 @@
 import { EXIT } from "../../../cli/exit-code.ts";
 import { someSecrets } from "../../../src/api/endpoints/secrets.ts";
-import { signBody } from "../../../src/domain/endpoints/signature.ts";
+import { signingKey } from "../../../src/domain/endpoints/secret.ts";
 import type { Case, CaseElsewhere, Cases } from "./case.ts";
 
 const SECRET = { "secret.txt": "It's a Secret to Everybody" };
 const BODY = { "body.json": "Hello, World!" };
-const SIGNATURE = signBody(someSecrets.signing_secret, BODY["body.json"]);
+const SIGNATURE = signingKey(someSecrets.signing_secret).signBody(BODY["body.json"]);
 const VECTOR = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
 
 export const RECEIVER_CASES: Cases<"listen" | "trigger" | "demo" | "verify" | "sign", Case | CaseElsewhere> = {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { EXIT } from "../../../cli/exit-code.ts";
-import { newSigningSecret, signBody, signingKeys, signStandard } from "../../../src/domain/endpoints/signature.ts";
+import { newSigningSecret, signingKey } from "../../../src/domain/endpoints/secret.ts";
 import { FakeIo } from "../fake-io.ts";
 import { webhookd } from "../runs.ts";
 import { TestReceiver } from "../../harness/receiver.ts";
@@ -17,7 +17,7 @@ let secrets: string;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "webhookd-listen-"));
   secrets = join(dir, "secrets");
-  writeFileSync(secrets, `${newSigningSecret(new Uint8Array(32).fill(9))}\n${SECRET}\n`);
+  writeFileSync(secrets, `${newSigningSecret(() => new Uint8Array(32).fill(9))}\n${SECRET}\n`);
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
@@ -26,7 +26,9 @@ describe("webhookd listen", () => {
     const listening = await Listening.start(["--secret-file", secrets]);
     expect((await listening.deliver())?.status).toBe(200);
     expect((await listening.deliver(BODY, { "x-webhookd-attempt": "2", "x-webhookd-test": "1" }))?.status).toBe(200);
-    expect((await listening.post(`${BODY}\n`, { "x-service-signature": signBody(SECRET, BODY) }))?.status).toBe(401);
+    expect(
+      (await listening.post(`${BODY}\n`, { "x-service-signature": signingKey(SECRET).signBody(BODY) }))?.status,
+    ).toBe(401);
     expect((await listening.post(BODY))?.status).toBe(401);
     expect(await listening.stop()).toBe(EXIT.ok);
     const size = BODY.length;
@@ -42,7 +44,7 @@ describe("webhookd listen", () => {
 
   it("verifies webhook-signature too, alone or beside the other", async () => {
     const listening = await Listening.start(["--secret-file", secrets]);
-    const standard = signStandard(signingKeys(SECRET).standard, EVENT, 1_700_000_000, BODY);
+    const standard = signingKey(SECRET).signStandard(EVENT, 1_700_000_000, BODY);
     const headers = { "webhook-id": EVENT, "webhook-timestamp": "1700000000", "webhook-signature": standard };
     expect((await listening.post(BODY, headers))?.status).toBe(200);
     expect((await listening.deliver(BODY, headers))?.status).toBe(200);
@@ -107,7 +109,7 @@ describe("webhookd listen", () => {
   it("with --json prints a document a line", async () => {
     const listening = await Listening.start(["--json", "--secret-file", secrets]);
     await listening.deliver();
-    await listening.post(`${BODY}\n`, { "x-service-signature": signBody(SECRET, BODY) });
+    await listening.post(`${BODY}\n`, { "x-service-signature": signingKey(SECRET).signBody(BODY) });
     await listening.stop();
     const [first, genuine, wrong] = listening.io.out
       .trimEnd()

@@ -1,9 +1,9 @@
 import { request } from "node:http";
-import { signBody, newSigningSecret } from "../../../src/domain/endpoints/signature.ts";
+import { newSigningSecret, signingKey } from "../../../src/domain/endpoints/secret.ts";
 import { FakeIo } from "../fake-io.ts";
 import { webhookd } from "../runs.ts";
 
-export const SECRET = newSigningSecret(new Uint8Array(32).fill(1));
+export const SECRET = newSigningSecret(() => new Uint8Array(32).fill(1));
 export const EVENT = "evt_00000000000000000000000000";
 export const BODY = `{"id":"${EVENT}","type":"budget.exceeded","created_at":"2026-11-20T09:55:00.123Z","data":{}}`;
 
@@ -49,7 +49,7 @@ export class Listening {
 
   /** As webhookd sends it. */
   deliver(body = BODY, more: Record<string, string> = {}) {
-    return this.post(body, { "X-Service-Signature": signBody(SECRET, body), "webhook-id": EVENT, ...more });
+    return this.post(body, { "X-Service-Signature": signingKey(SECRET).signBody(body), "webhook-id": EVENT, ...more });
   }
 
   get lines(): string[] {

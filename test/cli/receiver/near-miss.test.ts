@@ -3,11 +3,11 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bodyForms, type BodyForm } from "../../../cli/receiver/signature/body-forms.ts";
 import { nearMiss, type Fault } from "../../../cli/receiver/signature/near-miss.ts";
-import { newSigningSecret, signBody, signingKeys, signStandard } from "../../../src/domain/endpoints/signature.ts";
+import { newSigningSecret, signingKey } from "../../../src/domain/endpoints/secret.ts";
 
-const SECRET = newSigningSecret(new Uint8Array(32).fill(7));
-const OTHER = newSigningSecret(new Uint8Array(32).fill(9));
-const secret = fc.uint8Array({ minLength: 32, maxLength: 32 }).map(newSigningSecret);
+const SECRET = newSigningSecret(() => new Uint8Array(32).fill(7));
+const OTHER = newSigningSecret(() => new Uint8Array(32).fill(9));
+const secret = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => newSigningSecret(() => bytes));
 const json = fc
   .dictionary(fc.string({ unit: "binary" }), fc.jsonValue(), { maxKeys: 5 })
   .map((data) => JSON.stringify({ id: "evt_1", data }));
@@ -48,7 +48,7 @@ describe("the near miss of a signature", () => {
   it.each(SPOILT)("finds that a header is %s", (fault, spoil) => {
     fc.assert(
       fc.property(secret, body, (key, bytes) => {
-        const genuine = signBody(key, bytes);
+        const genuine = signingKey(key).signBody(bytes);
         const signature = spoil(genuine);
         fc.pre(signature !== genuine && !(fault === "upper_case" && signature === "A"));
         expect(nearMiss({ signature, body: bytes, secrets: [key] })).toEqual({ faults: [fault], whose: null });
@@ -60,7 +60,11 @@ describe("the near miss of a signature", () => {
     fc.assert(
       fc.property(body, (bytes) => {
         for (const { bytes: formed } of bodyForms(bytes)) {
-          const { faults } = nearMiss({ signature: signBody(SECRET, formed), body: bytes, secrets: [SECRET] })!;
+          const { faults } = nearMiss({
+            signature: signingKey(SECRET).signBody(formed),
+            body: bytes,
+            secrets: [SECRET],
+          })!;
           expect(faults).toHaveLength(1);
           // Two forms may come out the same; then either explains it.
           const forms = bodyForms(bytes).filter((one) => Buffer.from(formed).equals(one.bytes));
@@ -71,7 +75,7 @@ describe("the near miss of a signature", () => {
   });
 
   it.each(WRITTEN.filter(([form]) => form !== "compact_json"))("knows what was signed: %s", (form, signed) => {
-    const signature = signBody(SECRET, signed);
+    const signature = signingKey(SECRET).signBody(signed);
     expect(nearMiss({ signature, body: Buffer.from(TEXT), secrets: [SECRET] })?.faults).toEqual([form]);
   });
 
@@ -86,14 +90,15 @@ describe("the near miss of a signature", () => {
     ["compact_json", TEXT.replaceAll(",", ", ").replaceAll('":', '": ')],
   ])("knows that the body came to be something else: %s", (form, received) => {
     const sent = form === "compact_json" ? JSON.stringify(JSON.parse(received)) : TEXT;
-    const signature = signBody(SECRET, received.includes("1.50,") ? TEXT : sent);
+    const signature = signingKey(SECRET).signBody(received.includes("1.50,") ? TEXT : sent);
     expect(nearMiss({ signature, body: Buffer.from(received), secrets: [SECRET] })?.faults).toEqual([form]);
   });
 
   it("knows both directions of line ends", () => {
     const [lf, crlf] = ["a\nb\n", "a\r\nb\r\n"];
     const found = (signed: string, received: string) =>
-      nearMiss({ signature: signBody(SECRET, signed), body: Buffer.from(received), secrets: [SECRET] })?.faults;
+      nearMiss({ signature: signingKey(SECRET).signBody(signed), body: Buffer.from(received), secrets: [SECRET] })
+        ?.faults;
     expect(found(lf, crlf)).toEqual(["crlf_as_lf"]);
     expect(found(crlf, lf)).toEqual(["lf_as_crlf"]);
   });
@@ -110,10 +115,14 @@ describe("the near miss of a signature", () => {
   it("says whose secret it was, and prefers any fault of our own to somebody else's secret", () => {
     const others = [{ whose: "ep_1", secret: OTHER }];
     const ask = { body: Buffer.from(TEXT), secrets: [SECRET], others };
-    expect(nearMiss({ ...ask, signature: signBody(OTHER, TEXT) })).toEqual({ faults: [], whose: "ep_1" });
-    const both = nearMiss({ ...ask, signature: `sha256=${signBody(OTHER, `${TEXT}\n`)}` });
+    expect(nearMiss({ ...ask, signature: signingKey(OTHER).signBody(TEXT) })).toEqual({ faults: [], whose: "ep_1" });
+    const both = nearMiss({ ...ask, signature: `sha256=${signingKey(OTHER).signBody(`${TEXT}\n`)}` });
     expect(both).toEqual({ faults: ["prefixed", "with_newline"], whose: "ep_1" });
-    const own = { ...ask, others: [{ whose: "ep_1", secret: SECRET }], signature: signBody(SECRET, `${TEXT}\n`) };
+    const own = {
+      ...ask,
+      others: [{ whose: "ep_1", secret: SECRET }],
+      signature: signingKey(SECRET).signBody(`${TEXT}\n`),
+    };
     expect(nearMiss(own)).toEqual({ faults: ["with_newline"], whose: null });
   });
 
@@ -128,7 +137,11 @@ describe("the near miss of a signature", () => {
         ([, spoil], form, key, bytes) => {
           const forms = bodyForms(bytes);
           const signed = forms[form % forms.length]?.bytes ?? bytes;
-          const found = nearMiss({ signature: spoil(signBody(keys[key]!, signed)), body: bytes, secrets: [SECRET] });
+          const found = nearMiss({
+            signature: spoil(signingKey(keys[key]!).signBody(signed)),
+            body: bytes,
+            secrets: [SECRET],
+          });
           expect(found?.faults.length).toBeLessThanOrEqual(2 + key);
         },
       ),
@@ -154,8 +167,8 @@ describe("the near miss of a signature", () => {
 
 describe("the near miss of a webhook-signature", () => {
   const standard = { id: "evt_1", timestamp: 1_795_168_000 };
-  const key = signingKeys(SECRET).standard;
-  const signed = (text: string) => signStandard(key, standard.id, standard.timestamp, text);
+  const key = signingKey(SECRET);
+  const signed = (text: string) => key.signStandard(standard.id, standard.timestamp, text);
   const found = (signature: string, text = TEXT) =>
     nearMiss({ signature, body: Buffer.from(text), secrets: [SECRET], standard })?.faults;
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { EXIT } from "../../../cli/exit-code.ts";
-import { newSigningSecret, signBody, signingKeys, signStandard } from "../../../src/domain/endpoints/signature.ts";
+import { newSigningSecret, signingKey } from "../../../src/domain/endpoints/secret.ts";
 import { fakeDaemon, problem } from "../fake-daemon.ts";
 import { FakeIo } from "../fake-io.ts";
 import { webhookd } from "../runs.ts";
@@ -16,7 +16,7 @@ function file(name: string, text: string): string {
   return join(dir, name);
 }
 
-const [SECRET, NEXT, OTHER] = [1, 2, 3].map((byte) => newSigningSecret(new Uint8Array(32).fill(byte))) as [
+const [SECRET, NEXT, OTHER] = [1, 2, 3].map((byte) => newSigningSecret(() => new Uint8Array(32).fill(byte))) as [
   string,
   string,
   string,
@@ -35,40 +35,46 @@ async function verify(signature: string, body: string | null, ...words: string[]
 describe("webhookd verify", () => {
   it("says OK for the exact bytes and any of the secrets", async () => {
     for (const secret of [SECRET, NEXT]) {
-      const { code, io } = await verify(signBody(secret, BODY), null, "--secret-file", SECRETS);
+      const { code, io } = await verify(signingKey(secret).signBody(BODY), null, "--secret-file", SECRETS);
       expect([code, io.out, io.err]).toEqual([EXIT.ok, "OK\n", ""]);
     }
-    const { io } = await verify(signBody(SECRET, BODY), null, "--secret-file", SECRETS, "--json");
+    const { io } = await verify(signingKey(SECRET).signBody(BODY), null, "--secret-file", SECRETS, "--json");
     expect(JSON.parse(io.out)).toEqual({ ok: true });
   });
 
   it("exits 8 and says why it does not match", async () => {
-    const { code, io } = await verify(`sha256=${signBody(SECRET, BODY)}`, BODY, "--secret-file", SECRETS, "-");
+    const { code, io } = await verify(
+      `sha256=${signingKey(SECRET).signBody(BODY)}`,
+      BODY,
+      "--secret-file",
+      SECRETS,
+      "-",
+    );
     expect(code).toBe(EXIT.answer_is_no);
     expect(io.out).toMatch(/^MISMATCH\n {2}the signature has a prefix.*\n {2}the body ends with a newline.*\n$/);
-    expect((await verify(signBody(SECRET, BODY).toUpperCase(), null, "--secret-file", SECRETS)).io.out).toContain(
-      "upper case",
-    );
-    const json = await verify(signBody(SECRET, BODY), BODY, "--secret-file", SECRETS, "--json");
+    expect(
+      (await verify(signingKey(SECRET).signBody(BODY).toUpperCase(), null, "--secret-file", SECRETS)).io.out,
+    ).toContain("upper case");
+    const json = await verify(signingKey(SECRET).signBody(BODY), BODY, "--secret-file", SECRETS, "--json");
     expect(JSON.parse(json.io.out)).toEqual({
       ok: false,
       reasons: ["the body ends with a newline that was not signed"],
       faults: ["without_last_newline"],
-      computed: signBody(SECRET, `${BODY}\n`),
+      computed: signingKey(SECRET).signBody(`${BODY}\n`),
     });
   });
 
   it("admits it when nothing explains the signature, and shows the one that would do", async () => {
     const { code, io } = await verify("00\x1b[2J", null, "--secret-file", SECRETS);
     expect(code).toBe(EXIT.answer_is_no);
-    expect(io.out).toContain(`computed ${signBody(SECRET, BODY)}`);
+    expect(io.out).toContain(`computed ${signingKey(SECRET).signBody(BODY)}`);
     expect(io.out).not.toContain("\x1b");
     expect((await verify("00", null, "--secret-file", SECRETS, file("empty", ""))).code).toBe(EXIT.usage);
   });
 
   it("knows Standard Webhooks, and how old a request is", async () => {
     const stamp = { id: "evt_1", timestamp: 1_700_000_000 };
-    const signature = `v1,AAAA ${signStandard(signingKeys(SECRET).standard, stamp.id, stamp.timestamp, BODY)}`;
+    const signature = `v1,AAAA ${signingKey(SECRET).signStandard(stamp.id, stamp.timestamp, BODY)}`;
     const words = ["--secret-file", SECRETS, "--id", stamp.id, "--timestamp"];
     const fresh = await verify(signature, null, ...words, String(stamp.timestamp));
     expect([fresh.code, fresh.io.out, fresh.io.err]).toEqual([EXIT.ok, "OK\n", ""]);
@@ -124,31 +130,31 @@ describe("webhookd verify against the daemon", () => {
   const words = ["--event", EVENT, "--endpoint", EP];
 
   it("takes the body as it was sent, to the byte, and the secret that signs", async () => {
-    expect((await ask(signBody(SECRET, SENT), words)).io.out).toBe("OK\n");
+    expect((await ask(signingKey(SECRET).signBody(SENT), words)).io.out).toBe("OK\n");
   });
 
   it("says that the next secret of the rotation, or another endpoint's, made the signature", async () => {
-    const next = await ask(signBody(NEXT, SENT), words);
+    const next = await ask(signingKey(NEXT).signBody(SENT), words);
     expect(next.code).toBe(EXIT.answer_is_no);
     expect(next.io.out).toContain(`it was signed with the next secret of ${EP}, which takes over at 2026-11-21`);
-    const { io } = await ask(signBody(OTHER, SENT), words);
+    const { io } = await ask(signingKey(OTHER).signBody(SENT), words);
     expect(io.out).toBe(`MISMATCH\n  it was signed with the secret of ${EP2}\n`);
   });
 
   it("accepts both secrets of a rotation in webhook-signature", async () => {
-    const signature = signStandard(signingKeys(NEXT).standard, EVENT, 1_700_000_000, SENT);
+    const signature = signingKey(NEXT).signStandard(EVENT, 1_700_000_000, SENT);
     expect((await ask(signature, [...words, "--id", EVENT, "--timestamp", "1700000000"])).io.out).toBe("OK\n");
   });
 
   it("looks at no more than it may, and says the mismatch all the same", async () => {
     const words_ = ["--event", EVENT, "--secret-file", SECRETS];
-    const { code, io } = await ask(signBody(OTHER, SENT), words_, { mayRead: false });
+    const { code, io } = await ask(signingKey(OTHER).signBody(SENT), words_, { mayRead: false });
     expect([code, io.err]).toEqual([EXIT.answer_is_no, ""]);
     expect((await ask("00", words, { mayRead: false })).code).toBe(EXIT.not_allowed);
   });
 
   it("reads no secret when the signature is genuine", async () => {
-    const { daemon } = await ask(signBody(SECRET, SENT), ["--event", EVENT, "--secret-file", SECRETS]);
+    const { daemon } = await ask(signingKey(SECRET).signBody(SENT), ["--event", EVENT, "--secret-file", SECRETS]);
     expect(daemon.seen.map(({ path }) => path)).toEqual([`/v1/webhooks/events/${EVENT}`]);
   });
 });
@@ -157,7 +163,7 @@ describe("webhookd sign", () => {
   it("prints the signature alone, by the first secret", async () => {
     const io = new FakeIo();
     expect(await webhookd(io, "sign", "--secret-file", SECRETS, BODY_FILE)).toBe(EXIT.ok);
-    expect(io.out).toBe(`${signBody(SECRET, BODY)}\n`);
+    expect(io.out).toBe(`${signingKey(SECRET).signBody(BODY)}\n`);
     const piped = new FakeIo({ input: ["Hello"] });
     const vector = file("vector", "It's a Secret to Everybody");
     await webhookd(piped, "sign", "--secret-file", vector, "--json", file("hello", "Hello, World!"));
