@@ -31,8 +31,10 @@ const MAX_PER_SECOND = 500;
 const SHOWN = { evt: "events", ep: "endpoints", dlv: "deliveries", att: "attempts", job: "jobs" } as const;
 const NOUNS = { evt: "an event", ep: "an endpoint", dlv: "a delivery", att: "an attempt", job: "a job" } as const;
 
+export type Named = keyof typeof NOUNS;
+
 /** The word is not repeated if it may be a secret in the wrong place. */
-export function readId(prefix: keyof typeof NOUNS, text: string): string {
+export function readId(prefix: Named, text: string): string {
   if (isId(prefix, text)) return text;
   const what = /^(?:evt|ep|dlv|att|job|key)_/.test(text) ? text : "that";
   const [is] = (Object.keys(NOUNS) as (keyof typeof NOUNS)[]).filter((other) => isId(other, text));

@@ -1,25 +1,36 @@
 import type { Attempt } from "../../src/client/operations.ts";
 import { command, FILTER, LIST } from "../command.ts";
+import { findEndpoint } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
+import { findId } from "../find-id.ts";
 import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
-import { readId, readQuery } from "../values.ts";
+import { readQuery } from "../values.ts";
+import { hostOf } from "../output/words.ts";
 import { answerOf } from "./text.ts";
 
 const FIELDS: readonly Field<Attempt>[] = [
   { name: "id", text: ({ id }) => id },
   { name: "event", text: ({ event }) => event, hidden: true },
   { name: "delivery", text: ({ delivery }) => delivery, hidden: true },
-  { name: "endpoint", text: ({ endpoint }) => endpoint },
-  { name: "number", title: "TRY", text: ({ number }) => String(number) },
-  { name: "trigger", text: ({ trigger }) => trigger },
-  { name: "started_at", title: "STARTED", text: ({ started_at }) => started_at },
-  { name: "outcome", text: ({ outcome }) => outcome },
+  { name: "endpoint", rank: 1, text: ({ endpoint }) => endpoint },
+  { name: "host", rank: 3, least: 12, text: ({ url }) => hostOf(url) },
+  { name: "number", title: "TRY", rank: 8, text: ({ number }) => String(number) },
+  { name: "trigger", rank: 2, text: ({ trigger }) => trigger },
+  {
+    name: "started_at",
+    title: "STARTED",
+    rank: 7,
+    text: ({ started_at }) => started_at,
+    // Without its date.
+    brief: ({ started_at }) => started_at.slice(11, 19) + "Z",
+  },
+  { name: "outcome", rank: 4, text: ({ outcome }) => outcome },
   { name: "status_code", title: "ANSWER", text: answerOf },
-  { name: "duration_ms", title: "MS", text: ({ duration_ms }) => String(duration_ms) },
+  { name: "duration_ms", title: "MS", rank: 5, text: ({ duration_ms }) => String(duration_ms) },
   { name: "url", text: ({ url }) => url, hidden: true },
-  { name: "detail", text: ({ detail }) => detail },
+  { name: "detail", rank: 9, least: 12, text: ({ detail }) => detail },
 ];
 
 const LISTINGS = { evt: "listEventAttempts", dlv: "listDeliveryAttempts", ep: "listEndpointAttempts" } as const;
@@ -30,7 +41,7 @@ export const attemptsList = command({
       type: "positional",
       required: true,
       valueHint: "ID",
-      description: "Event (evt_…), delivery (dlv_…) or endpoint (ep_…)",
+      description: "Event (evt_…), delivery (dlv_…) or endpoint (ep_…, or a part of its URL)",
     },
     outcome: {
       type: "enum",
@@ -52,13 +63,13 @@ export const attemptsList = command({
   ],
   async run(args, io) {
     const prefix = prefixOf(args.of);
-    const id = readId(prefix, args.of);
     const query = readQuery(args, io.now(), prefix === "ep" ? ["error", "status_code", "since", "until"] : []);
     if (args.outcome !== undefined && prefix !== "ep") throw usage("--outcome needs the id of an endpoint");
+    const client = connect(args, io);
     const asked = {
-      client: connect(args, io),
+      client,
       operation: LISTINGS[prefix],
-      id,
+      id: await (prefix === "ep" ? findEndpoint(args.of, client) : findId(prefix, args.of, client)),
       query: { ...query, outcome: args.outcome },
     };
     await list(asked, args, { id: (attempt) => attempt.id, fields: FIELDS }, io);
@@ -67,5 +78,7 @@ export const attemptsList = command({
 });
 
 function prefixOf(id: string): keyof typeof LISTINGS {
-  return id.startsWith("ep_") ? "ep" : id.startsWith("dlv_") ? "dlv" : "evt";
+  if (id.startsWith("dlv_")) return "dlv";
+  // What is no id of another kind may be a part of an endpoint's URL.
+  return /^(?:evt|att|job|key)_/.test(id) ? "evt" : "ep";
 }

@@ -2,17 +2,17 @@ import type { AuditRecord } from "../../src/client/operations.ts";
 import { command, LIST, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
-import { ago } from "../output/words.ts";
+import { age, ago } from "../output/words.ts";
 import { connect } from "../target.ts";
 import { readQuery } from "../values.ts";
 
 const FIELDS: readonly Field<AuditRecord>[] = [
-  { name: "at", title: "WHEN", text: ({ at }, now) => ago(at, now) },
-  { name: "actor", text: actorText },
+  { name: "at", title: "WHEN", text: ({ at }, now) => ago(at, now), brief: ({ at }, now) => age(at, now) },
+  { name: "actor", rank: 9, least: 8, text: actorText },
   { name: "action", text: ({ action }) => action },
   { name: "outcome", text: ({ outcome }) => outcome },
-  { name: "object", text: ({ object }) => object ?? "" },
-  { name: "tenant", text: ({ tenant }) => tenant },
+  { name: "object", rank: 8, text: ({ object }) => object ?? "" },
+  { name: "tenant", rank: 1, least: 8, text: ({ tenant }) => tenant },
   { name: "request_id", title: "REQUEST", text: ({ request_id: id }) => id, hidden: true },
 ];
 

@@ -1,30 +1,44 @@
 import type { Delivery } from "../../src/client/operations.ts";
 import { answerOf, whenOf } from "../attempts/text.ts";
 import { command, FILTER, LIST, TENANT } from "../command.ts";
-import { withEndpoint } from "../endpoints/find.ts";
+import { withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
 import { readQuery } from "../values.ts";
-import { ago } from "../output/words.ts";
+import { age, ago, hostOf, hostsOf } from "../output/words.ts";
 
-const FIELDS: readonly Field<Delivery>[] = [
-  { name: "id", text: ({ id }) => id },
-  { name: "event", text: ({ event }) => event },
-  { name: "type", text: ({ type }) => type },
-  { name: "endpoint", text: ({ endpoint }) => endpoint },
-  { name: "status", text: ({ status }) => status },
-  { name: "attempts", title: "TRIES", text: ({ attempts }) => String(attempts) },
-  { name: "last_attempt", title: "LAST", text: ({ last_attempt: last }) => (last === null ? "-" : answerOf(last)) },
-  {
-    name: "next_attempt_at",
-    title: "NEXT",
-    text: ({ next_attempt_at: next }, now) => (next === null ? "-" : whenOf(next, now)),
-  },
-  { name: "received_at", title: "RECEIVED", text: ({ received_at }, now) => ago(received_at, now) },
-  { name: "tenant", text: ({ tenant }) => tenant, hidden: true },
-  { name: "round", text: ({ round }) => String(round), hidden: true },
-];
+/** What happened, and where to, is the last to go. */
+function fieldsWith(hosts: ReadonlyMap<string, string>): readonly Field<Delivery>[] {
+  const hostOfIt = ({ endpoint, last_attempt: last }: Delivery) =>
+    hosts.get(endpoint) ?? (last === null ? "-" : hostOf(last.url));
+  return [
+    { name: "id", text: ({ id }) => id },
+    { name: "event", rank: 1, text: ({ event }) => event },
+    { name: "type", rank: 4, least: 12, text: ({ type }) => type },
+    { name: "endpoint", rank: 2, text: ({ endpoint }) => endpoint },
+    { name: "host", rank: 9, least: 16, text: hostOfIt },
+    { name: "status", text: ({ status }) => status },
+    { name: "attempts", title: "TRIES", rank: 6, text: ({ attempts }) => String(attempts) },
+    { name: "last_attempt", title: "LAST", text: ({ last_attempt: last }) => (last === null ? "-" : answerOf(last)) },
+    {
+      name: "next_attempt_at",
+      title: "NEXT",
+      rank: 7,
+      text: ({ next_attempt_at: next }, now) => (next === null ? "-" : whenOf(next, now)),
+      brief: ({ next_attempt_at: next }, now) => (next === null ? "-" : whenOf(next, now).replace(/ \d+\w$/, "")),
+    },
+    {
+      name: "received_at",
+      title: "RECEIVED",
+      rank: 5,
+      text: ({ received_at }, now) => ago(received_at, now),
+      brief: ({ received_at }, now) => age(received_at, now),
+    },
+    { name: "tenant", text: ({ tenant }) => tenant, hidden: true },
+    { name: "round", text: ({ round }) => String(round), hidden: true },
+  ];
+}
 
 export const deliveriesList = command({
   args: {
@@ -38,12 +52,21 @@ export const deliveriesList = command({
     "webhookd deliveries list --event evt_01m7w8bx02jeyjr53r14y5rmma --json",
   ],
   async run(args, io) {
-    const query = readQuery(await withEndpoint(args, io), io.now());
-    const asked = { client: connect(args, io), operation: "listDeliveries", query } as const;
+    const query = readQuery(await withWholeIds(args, io), io.now());
+    const client = connect(args, io);
+    const hosts = new Map<string, string>();
     await list(
-      asked,
+      { client, operation: "listDeliveries", query },
       args,
-      { id: ({ id }) => id, fields: FIELDS, first: "webhookd trigger budget.exceeded --all" },
+      {
+        id: ({ id }) => id,
+        fields: fieldsWith(hosts),
+        first: "webhookd trigger budget.exceeded --all",
+        async learn(deliveries) {
+          const unsent = deliveries.filter(({ last_attempt: last }) => last === null);
+          for (const [endpoint, host] of await hostsOf(client, unsent)) hosts.set(endpoint, host);
+        },
+      },
       io,
     );
     return EXIT.ok;

@@ -5,6 +5,7 @@ import { ClientError, createClient, type Client } from "../../src/client/client.
 import { loadSettings } from "../../src/config/settings.ts";
 import { version } from "../../src/version.ts";
 import { type ArgsOf, CLIENT, command } from "../command.ts";
+import { withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
@@ -41,9 +42,10 @@ export const doctor = command({
     "webhookd doctor --repair-secret ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
   ],
   /** Each finding is shown when it is made: the network may be what is slow. */
-  async run(args, io) {
-    const { "repair-secret": damaged } = args;
-    if (damaged !== undefined) return repairSecret({ ...args, "repair-secret": damaged }, io);
+  async run(typed, io) {
+    const { "repair-secret": damaged } = typed;
+    if (damaged !== undefined) return repairSecret({ ...typed, "repair-secret": damaged }, io);
+    const args = typed.offline ? typed : await withWholeIds(typed, io);
     if (args.endpoint !== undefined) readId("ep", args.endpoint);
     if (args["data-dir"] !== undefined && !args.offline) {
       throw usage("--data-dir needs --offline", "A running daemon knows where its data is.");

@@ -3,10 +3,10 @@ import type { Endpoint } from "../../src/client/operations.ts";
 import { repairOf } from "../endpoints/text.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
+import { findId } from "../find-id.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect, type TargetArgs } from "../target.ts";
-import { readId } from "../values.ts";
 
 interface RepairArgs extends TargetArgs {
   readonly "repair-secret": string;
@@ -17,10 +17,10 @@ interface RepairArgs extends TargetArgs {
 
 /** The secret itself is shown by nothing here. */
 export async function repairSecret(args: RepairArgs, io: Io): Promise<number> {
-  const id = readId("ep", args["repair-secret"]);
   if (args.offline || args.endpoint !== undefined)
     throw usage("--repair-secret needs the daemon, and cannot be combined with other checks");
   const client = connect(args, io);
+  const id = await findId("ep", args["repair-secret"], client);
   const endpoint = await client.call("getEndpoint", { id });
   const parts = endpoint.damaged?.parts ?? [];
   const isNew = parts.includes("signing_secret");

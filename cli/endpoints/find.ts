@@ -1,13 +1,13 @@
 /** The endpoint that someone means who knows its host, its uid or a word of its description, and not its id. */
 import type { Client } from "../../src/client/client.ts";
 import type { Endpoint } from "../../src/client/operations.ts";
-import { isId } from "../../src/domain/id.ts";
+import { isBeginning } from "../../src/domain/id.ts";
 import { byId } from "../command.ts";
 import { Failure } from "../failure.ts";
+import { findId } from "../find-id.ts";
 import type { Io } from "../io.ts";
 import { count, hostOf } from "../output/words.ts";
 import { connect, type TargetArgs } from "../target.ts";
-import { readId } from "../values.ts";
 
 /** What the error of an ambiguous word names. */
 const NAMED = 5;
@@ -18,7 +18,7 @@ const LIKE_AN_ID = /^(?:ep|evt|dlv|att|job|key|req)_|^wh/;
 export const ENDPOINT = byId("ep", "Its id, or a part of its URL, uid or description that no other endpoint has");
 
 export async function findEndpoint(text: string, client: Client): Promise<string> {
-  if (isId("ep", text) || LIKE_AN_ID.test(text)) return readId("ep", text);
+  if (LIKE_AN_ID.test(text)) return findId("ep", text, client);
   const found: Endpoint[] = [];
   for await (const endpoint of client.every("listEndpoints", { query: { match: text } })) {
     if (endpoint.uid === text) return endpoint.id;
@@ -39,19 +39,28 @@ export async function findEndpoint(text: string, client: Client): Promise<string
   throw new Failure("usage", `${those} "${text}": give a longer part of it`, `${some.join(", ")}${more}.`);
 }
 
-interface WithEndpoint extends TargetArgs {
+interface WithIds extends TargetArgs {
   readonly endpoint?: string | undefined;
+  readonly event?: string | undefined;
   readonly filter?: string | undefined;
 }
 
-/** The same flags, with the id of the endpoint that they mean. */
-export async function withEndpoint<A extends WithEndpoint>(args: A, io: Io): Promise<A> {
-  const { endpoint, filter } = args;
-  const [word, text] = /(?<!\S)endpoint:(\S+)/.exec(filter ?? "") ?? [];
-  const find = (typed: string) => (LIKE_AN_ID.test(typed) ? typed : findEndpoint(typed, connect(args, io)));
+/** The same flags, with the whole ids of the endpoint and the event that they mean. What can mean none stays. */
+export async function withWholeIds<A extends WithIds>(args: A, io: Io): Promise<A> {
+  const { endpoint, event, filter } = args;
+  const find = {
+    endpoint: (typed: string) =>
+      LIKE_AN_ID.test(typed) && !isBeginning("ep", typed) ? typed : findEndpoint(typed, connect(args, io)),
+    event: (typed: string) => (isBeginning("evt", typed) ? findId("evt", typed, connect(args, io)) : typed),
+  };
+  let whole = filter;
+  for (const [word, name, typed] of filter?.matchAll(/(?<!\S)(endpoint|event):(\S+)/g) ?? []) {
+    whole = whole!.replace(word, `${name}:${await find[name as keyof typeof find](typed!)}`);
+  }
   return {
     ...args,
-    ...(endpoint !== undefined && { endpoint: await find(endpoint) }),
-    ...(word !== undefined && { filter: filter!.replace(word, `endpoint:${await find(text!)}`) }),
+    ...(endpoint !== undefined && { endpoint: await find.endpoint(endpoint) }),
+    ...(event !== undefined && { event: await find.event(event) }),
+    ...(whole !== undefined && { filter: whole }),
   };
 }

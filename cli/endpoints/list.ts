@@ -3,18 +3,23 @@ import { command, LIST, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
-import { ago } from "../output/words.ts";
+import { age, ago, hostOf } from "../output/words.ts";
 import { fieldText, stateOf } from "./text.ts";
 
 const FIELDS: readonly Field<Endpoint>[] = [
   { name: "id", text: ({ id }) => id },
-  { name: "state", text: stateOf },
-  { name: "url", text: ({ url }) => url },
-  { name: "rate_per_second", title: "RATE", text: (endpoint) => fieldText(endpoint.rate_per_second) },
-  { name: "created_at", title: "CREATED", text: ({ created_at }, now) => ago(created_at, now) },
-  { name: "description", text: ({ description }) => fieldText(description) },
-  // Last, because it may be long and lines are cut to the terminal.
-  { name: "events", title: "TYPES", text: ({ events }) => events.join(",") },
+  { name: "state", least: 8, text: stateOf },
+  { name: "url", least: 20, text: ({ url }) => url, brief: ({ url }) => hostOf(url) },
+  { name: "rate_per_second", title: "RATE", rank: 1, text: (endpoint) => fieldText(endpoint.rate_per_second) },
+  {
+    name: "created_at",
+    title: "CREATED",
+    rank: 2,
+    text: ({ created_at }, now) => ago(created_at, now),
+    brief: ({ created_at }, now) => age(created_at, now),
+  },
+  { name: "description", rank: 9, least: 12, text: ({ description }) => fieldText(description) },
+  { name: "events", title: "TYPES", rank: 3, least: 12, text: ({ events }) => events.join(",") },
   { name: "uid", text: ({ uid }) => fieldText(uid), hidden: true },
   { name: "tenant", text: ({ tenant }) => tenant, hidden: true },
   { name: "max_in_flight", text: (endpoint) => fieldText(endpoint.max_in_flight), hidden: true },

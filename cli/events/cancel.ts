@@ -1,9 +1,10 @@
 import { byId, CLIENT, command, YES } from "../command.ts";
 import { confirm, requireConsent } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
+import { findId } from "../find-id.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { readId } from "../values.ts";
+import { findEndpoint } from "../endpoints/find.ts";
 import { count } from "../output/words.ts";
 
 export const eventsCancel = command({
@@ -15,10 +16,10 @@ export const eventsCancel = command({
   },
   examples: ["webhookd events cancel evt_01m7w8bx02jeyjr53r14y5rmma --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --yes"],
   async run(args, io) {
-    const id = readId("evt", args.event);
-    const endpoint = args.endpoint === undefined ? undefined : readId("ep", args.endpoint);
-    requireConsent("cancelling", args, io);
     const client = connect(args, io);
+    const id = await findId("evt", args.event, client);
+    const endpoint = args.endpoint === undefined ? undefined : await findEndpoint(args.endpoint, client);
+    requireConsent("cancelling", args, io);
     const { type, deliveries, more_deliveries } = await client.call("getEvent", { id });
     const open = deliveries.filter(
       ({ status, endpoint: to }) => /^(?:pending|held)$/.test(status) && (endpoint === undefined || to === endpoint),

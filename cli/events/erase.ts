@@ -1,17 +1,17 @@
 import { byId, CLIENT, command, YES } from "../command.ts";
 import { confirm, requireConsent } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
+import { findId } from "../find-id.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { readId } from "../values.ts";
 
 export const eventsErase = command({
   args: { event: byId("evt", "Id of the event"), ...YES, ...CLIENT },
   examples: ["webhookd events erase evt_01m7w8bx02jeyjr53r14y5rmma"],
   async run(args, io) {
-    const id = readId("evt", args.event);
-    requireConsent("erasing", args, io);
     const client = connect(args, io);
+    const id = await findId("evt", args.event, client);
+    requireConsent("erasing", args, io);
     const { type, status } = await client.call("getEvent", { id });
     const facts = [
       `${id} ${type}, ${status}: its data and the receivers' answers will be erased, and open deliveries cancelled.`,

@@ -2,21 +2,27 @@ import type { EventDelivery, EventSummary } from "../../src/client/operations.ts
 import { FILTER_WORDS } from "../../src/client/filter.ts";
 import { answerOf } from "../attempts/text.ts";
 import { command, FILTER, LIST, TENANT } from "../command.ts";
-import { withEndpoint } from "../endpoints/find.ts";
+import { withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
 import { readQuery } from "../values.ts";
-import { ago } from "../output/words.ts";
+import { age, ago } from "../output/words.ts";
 
 const FIELDS: readonly Field<EventSummary>[] = [
   { name: "id", text: ({ id }) => id },
-  { name: "type", text: ({ type }) => type },
+  { name: "type", rank: 5, least: 12, text: ({ type }) => type },
   { name: "status", text: ({ status }) => status },
-  { name: "attempts", title: "TRIES", text: (event) => String(triesOf(event)) },
+  { name: "attempts", title: "TRIES", rank: 1, text: (event) => String(triesOf(event)) },
   { name: "last_attempt", title: "LAST", text: lastAnswerOf },
-  { name: "endpoints", text: deliveredOf },
-  { name: "received_at", title: "RECEIVED", text: ({ received_at }, now) => ago(received_at, now) },
+  { name: "endpoints", rank: 3, text: deliveredOf },
+  {
+    name: "received_at",
+    title: "RECEIVED",
+    rank: 4,
+    text: ({ received_at }, now) => ago(received_at, now),
+    brief: ({ received_at }, now) => age(received_at, now),
+  },
   { name: "created_at", title: "CREATED", text: ({ created_at }) => created_at, hidden: true },
   { name: "tenant", text: ({ tenant }) => tenant, hidden: true },
   { name: "test", text: ({ test }) => String(test), hidden: true },
@@ -31,7 +37,7 @@ export const eventsList = command({
     "webhookd events list --type budget.exceeded --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --ids",
   ],
   async run(args, io) {
-    const filter = readQuery(await withEndpoint(args, io), io.now(), WORDS);
+    const filter = readQuery(await withWholeIds(args, io), io.now(), WORDS);
     // The table says how each fares; for programs an event comes as any list gives it.
     const query = args.json || args.ids ? filter : { ...filter, include: "deliveries" };
     const asked = { client: connect(args, io), operation: "listEvents", query } as const;

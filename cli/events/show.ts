@@ -4,11 +4,12 @@ import { printable } from "../../src/domain/printable.ts";
 import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
 import { deliveryLines } from "../deliveries/text.ts";
 import { EXIT } from "../exit-code.ts";
+import { findId } from "../find-id.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayFields, sayJsonText } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { readId } from "../values.ts";
+import { findEndpoint } from "../endpoints/find.ts";
 import { ago, grouped } from "../output/words.ts";
 import { bodyOf, dataOf } from "./body.ts";
 import { curlScript } from "./curl.ts";
@@ -34,9 +35,9 @@ export const eventsShow = command({
     "webhookd events show evt_01m7w8bx02jeyjr53r14y5rmma --curl --endpoint ep_01m7w8bx02jeyjr53r14y5rmma",
   ],
   async run(args, io) {
-    const id = readId("evt", args.event);
     checkFlags(args, io);
     const client = connect(args, io);
+    const id = await findId("evt", args.event, client);
     const answer = await client.text("getEvent", { id });
     if (args.raw) io.stdout.write(bodyOf(answer).toString());
     else if (args.curl) io.stdout.write(await curlOf(client, answer, args.endpoint));
@@ -69,9 +70,10 @@ async function curlOf(client: Client, answer: string, endpoint: string | undefin
     const hint = `It went to ${deliveries.map((delivery) => delivery.endpoint).join(", ")}.`;
     throw usage("which endpoint? Use --endpoint ep_…", hint);
   }
-  const target = endpoint ?? first?.endpoint;
-  if (target === undefined) throw usage("no endpoint chose it: name one with --endpoint ep_…");
-  const { url, headers } = await client.call("getEndpoint", { id: readId("ep", target) });
+  const meant = endpoint ?? first?.endpoint;
+  if (meant === undefined) throw usage("no endpoint chose it: name one with --endpoint ep_…");
+  const target = await findEndpoint(meant, client);
+  const { url, headers } = await client.call("getEndpoint", { id: target });
   return curlScript({ event: id, endpoint: target, url, body: bodyOf(answer), headers: Object.keys(headers) });
 }
 

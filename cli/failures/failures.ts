@@ -3,15 +3,15 @@ import { adviceOnFailure } from "../../src/client/advice.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { CLIENT, command, FILTER, TENANT } from "../command.ts";
-import { withEndpoint } from "../endpoints/find.ts";
+import { withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { readTroubles, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { glyphsOf, sparkline, type Glyphs } from "../output/glyphs.ts";
 import { note, say, sayFields, sayJson } from "../output/print.ts";
-import { sayTable } from "../output/table.ts";
+import { sayColumns, type Column } from "../output/table.ts";
 import { connect } from "../target.ts";
 import { readCount, readQuery } from "../values.ts";
-import { ago, grouped, hostsOf, span } from "../output/words.ts";
+import { age, ago, grouped, hostsOf, span } from "../output/words.ts";
 
 export const failures = command({
   args: {
@@ -25,7 +25,7 @@ export const failures = command({
   /** The screen for bad days, as text. */
   async run(args, io) {
     const limit = readCount(args.limit, "--limit", { min: 1, max: 500 });
-    const query = readQuery(await withEndpoint(args, io), io.now(), ["since", "endpoint", "tenant"]);
+    const query = readQuery(await withWholeIds(args, io), io.now(), ["since", "endpoint", "tenant"]);
     const client = connect(args, io);
     const failures = await client.call("listFailures", { query });
     const troubles = await readTroubles(client);
@@ -43,8 +43,10 @@ export const failures = command({
     const shown = failures.data.slice(0, limit);
     const hosts = await hostsOf(client, shown);
     const glyphs = glyphsOf(io);
-    sayTable(io, [TITLES, ...shown.map((group) => cellsOf(group, hosts, glyphs, io.now()))]);
-    const step = `each mark in SERIES stands for ${span(failures.step_seconds)}`;
+    const omitted = sayColumns(io, columnsOf(shown, hosts, glyphs, io.now()));
+    const step = omitted.includes("SERIES")
+      ? `not shown in ${io.stdout.columns} columns: ${omitted.join(", ")}`
+      : `each mark in SERIES stands for ${span(failures.step_seconds)}`;
     const more = failures.total > shown.length ? `; ${shown.length} of ${failures.total} groups shown` : "";
     note(io, `Events received since ${failures.since}; ${step}${more}.`);
     say(io, "For the first group:");
@@ -53,20 +55,34 @@ export const failures = command({
   },
 });
 
-const TITLES = ["FAILED", "RETRIED", "HELD", "ENDPOINT", "URL", "CAUSE", "FIRST", "LAST", "SERIES"];
-
-function cellsOf(group: FailureGroup, hosts: ReadonlyMap<string, string>, glyphs: Glyphs, now: number): string[] {
-  const { endpoint, error, status_code: code, first_at: first, last_at: last, series } = group;
-  const counts = [group.failed, group.pending, group.held].map(grouped);
-  const cause = causeText(error, code);
+/** How many, where and why are the last to go. */
+function columnsOf(
+  groups: readonly FailureGroup[],
+  hosts: ReadonlyMap<string, string>,
+  glyphs: Glyphs,
+  now: number,
+): Column[] {
+  const cells = (text: (group: FailureGroup) => string) => groups.map(text);
   return [
-    ...counts,
-    endpoint,
-    hosts.get(endpoint) ?? "",
-    cause,
-    ago(first, now),
-    ago(last, now),
-    sparkline(glyphs, series),
+    { title: "FAILED", cells: cells(({ failed }) => grouped(failed)) },
+    { title: "RETRIED", cells: cells(({ pending }) => grouped(pending)), rank: 7 },
+    { title: "HELD", cells: cells(({ held }) => grouped(held)), rank: 6 },
+    { title: "ENDPOINT", cells: cells(({ endpoint }) => endpoint), rank: 5 },
+    { title: "URL", cells: cells(({ endpoint }) => hosts.get(endpoint) ?? ""), least: 16 },
+    { title: "CAUSE", cells: cells(({ error, status_code: code }) => causeText(error, code)), least: 20 },
+    {
+      title: "FIRST",
+      cells: cells(({ first_at: at }) => ago(at, now)),
+      brief: cells(({ first_at: at }) => age(at, now)),
+      rank: 2,
+    },
+    {
+      title: "LAST",
+      cells: cells(({ last_at: at }) => ago(at, now)),
+      brief: cells(({ last_at: at }) => age(at, now)),
+      rank: 4,
+    },
+    { title: "SERIES", cells: cells(({ series }) => sparkline(glyphs, series)), rank: 1 },
   ];
 }
 

@@ -3,20 +3,26 @@ import { command, LIST, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
-import { ago } from "../output/words.ts";
+import { age, ago } from "../output/words.ts";
 import { filterText } from "./job-text.ts";
 
 const FIELDS: readonly Field<Job>[] = [
   { name: "id", text: ({ id }) => id },
-  { name: "action", text: ({ action }) => action },
+  { name: "action", rank: 5, text: ({ action }) => action },
   { name: "status", text: ({ status }) => status },
-  { name: "matched", text: ({ matched }) => String(matched) },
-  { name: "done", text: ({ done }) => String(done) },
-  { name: "delivered", text: ({ delivered }) => String(delivered) },
+  { name: "matched", rank: 7, text: ({ matched }) => String(matched) },
+  { name: "done", rank: 8, text: ({ done }) => String(done) },
+  { name: "delivered", rank: 4, text: ({ delivered }) => String(delivered) },
   { name: "failed", text: ({ failed }) => String(failed) },
-  { name: "skipped", text: ({ skipped }) => String(skipped) },
-  { name: "created_at", title: "CREATED", text: ({ created_at }, now) => ago(created_at, now) },
-  { name: "filter", text: ({ filter }) => filterText(filter) },
+  { name: "skipped", rank: 1, text: ({ skipped }) => String(skipped) },
+  {
+    name: "created_at",
+    title: "CREATED",
+    rank: 3,
+    text: ({ created_at }, now) => ago(created_at, now),
+    brief: ({ created_at }, now) => age(created_at, now),
+  },
+  { name: "filter", rank: 6, least: 12, text: ({ filter }) => filterText(filter) },
   { name: "reason", text: ({ reason }) => reason, hidden: true },
   { name: "paused_reason", text: ({ paused_reason }) => paused_reason ?? "", hidden: true },
   { name: "ended_at", text: ({ ended_at }) => ended_at ?? "", hidden: true },

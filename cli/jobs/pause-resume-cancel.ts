@@ -1,11 +1,11 @@
 import type { Job } from "../../src/client/operations.ts";
 import { byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
+import { findId } from "../find-id.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect, type TargetArgs } from "../target.ts";
-import { readId } from "../values.ts";
 
 export const jobsPause = command({
   args: { job: byId("job", "Id of the job"), ...CLIENT },
@@ -65,8 +65,9 @@ async function steer(
   sentence: (job: Job) => string,
   io: Io,
 ): Promise<number> {
-  const job = await connect(args, io).call(operation, {
-    id: readId("job", args.job),
+  const client = connect(args, io);
+  const job = await client.call(operation, {
+    id: await findId("job", args.job, client),
     ...(args.body && { body: args.body }),
   });
   if (args.json) sayJson(io, job);

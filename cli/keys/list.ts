@@ -3,17 +3,24 @@ import { command, LIST } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
-import { ago } from "../output/words.ts";
+import { age, ago } from "../output/words.ts";
 
 const FIELDS: readonly Field<Key>[] = [
   { name: "id", text: ({ id }) => id },
-  { name: "name", text: ({ name }) => name },
-  { name: "scopes", text: ({ scopes }) => scopes.join(",") },
-  { name: "tenant", text: ({ tenant }) => tenant },
-  { name: "created_at", title: "CREATED", text: ({ created_at }, now) => ago(created_at, now) },
+  { name: "name", rank: 9, least: 10, text: ({ name }) => name },
+  { name: "scopes", rank: 5, least: 8, text: ({ scopes }) => scopes.join(",") },
+  { name: "tenant", rank: 4, least: 8, text: ({ tenant }) => tenant },
+  {
+    name: "created_at",
+    title: "CREATED",
+    rank: 1,
+    text: ({ created_at }, now) => ago(created_at, now),
+    brief: ({ created_at }, now) => age(created_at, now),
+  },
   {
     name: "last_used_at",
     title: "LAST USED",
+    rank: 6,
     text: ({ last_used_at: at }, now) => (at === null ? "never" : ago(at, now)),
   },
   { name: "state", text: state },

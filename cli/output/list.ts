@@ -7,7 +7,7 @@ import type { ArgsOf, LIST } from "../command.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { note, say, sayJson } from "./print.ts";
-import { sayTable } from "./table.ts";
+import { sayColumns } from "./table.ts";
 import { readCount } from "../values.ts";
 
 export type ListArgs = Omit<ArgsOf<typeof LIST>, "url" | "socket" | "key-file" | "config">;
@@ -18,6 +18,11 @@ export interface Field<T> {
   /** Over the column; the name in capitals otherwise. */
   readonly title?: string;
   readonly text: (item: T, now: number) => string;
+  /** Where the terminal is too narrow for all of it. */
+  readonly brief?: (item: T, now: number) => string;
+  /** As in `Column`; a field that `--fields` names stays. */
+  readonly least?: number;
+  readonly rank?: number;
   /** Shown only when `--fields` names it. */
   readonly hidden?: true;
 }
@@ -27,6 +32,8 @@ interface Shown<T> {
   readonly fields: readonly Field<T>[];
   /** What makes the first one, where nothing narrows the list and it is empty all the same. */
   readonly first?: string;
+  /** Learns what the table says beside what the list answers; programs are spared it. */
+  readonly learn?: (items: readonly T[]) => Promise<void>;
 }
 
 const PAGE = 100;
@@ -49,6 +56,7 @@ export async function list<O extends Listing>(
     items.push(...page.data);
     cursor = page.next_cursor ?? null;
   } while (cursor !== null && items.length < limit);
+  if (!args.json && !args.ids) await shown.learn?.(items);
   const narrowed = args.cursor !== undefined || Object.entries(query).some(narrows);
   show({ items, cursor }, { ...args, fields }, narrowed ? { id: shown.id } : shown, io);
 }
@@ -70,6 +78,7 @@ function show<T>(
   io: Io,
 ): void {
   const row = (item: T) => fields.map(({ text }) => text(item, io.now()));
+  let omitted: readonly string[] = [];
   if (json) sayJson(io, { data: items, next_cursor: cursor });
   else if (ids) for (const item of items) say(io, id(item));
   else if (plain) {
@@ -77,13 +86,20 @@ function show<T>(
       io.stdout.write(`${cells.map((cell) => printable(cell)).join("\t")}\n`);
     }
   } else if (items.length > 0) {
-    const titles = fields.map(({ name, title }) => title ?? name.toUpperCase().replaceAll("_", " "));
-    sayTable(io, [titles, ...items.map(row)]);
+    const columns = fields.map(({ name, title, text, brief, least, rank }) => ({
+      title: title ?? name.toUpperCase().replaceAll("_", " "),
+      cells: items.map((item) => text(item, io.now())),
+      ...(brief && { brief: items.map((item) => brief(item, io.now())) }),
+      ...(least !== undefined && { least }),
+      ...(rank !== undefined && { rank }),
+    }));
+    omitted = sayColumns(io, columns);
   }
   if (json) return;
   if (items.length === 0)
     note(io, first === undefined ? "Nothing matches." : `There are none yet. To create the first: ${first}`);
   if (cursor !== null) note(io, `${items.length} shown. For more: --cursor ${cursor}`);
+  if (omitted.length > 0) note(io, `Not shown in ${io.stdout.columns} columns: ${omitted.join(", ")}.`);
 }
 
 function chosen<T>(fields: readonly Field<T>[], names: string | undefined): readonly Field<T>[] {
@@ -91,7 +107,7 @@ function chosen<T>(fields: readonly Field<T>[], names: string | undefined): read
   const known = fields.map(({ name }) => name);
   return names.split(",").map((name) => {
     const field = fields.find((one) => one.name === name.trim());
-    if (field !== undefined) return field;
+    if (field !== undefined) return { ...field, rank: Number.POSITIVE_INFINITY };
     const near = nearest(name, known);
     const hint = near === null ? `The fields are ${known.join(", ")}.` : `Did you mean ${near}?`;
     throw usage(`there is no field "${name}"`, hint);

@@ -4,14 +4,90 @@ import stringWidth from "string-width";
 import { printable } from "../../src/domain/printable.ts";
 import { glyphsOf } from "./glyphs.ts";
 import type { Io } from "../io.ts";
+import { shortIds } from "./short-id.ts";
 
-/** Columns two spaces apart, each as wide as its longest cell; on a terminal a line is cut to its width. */
+export interface Column {
+  readonly title: string;
+  readonly cells: readonly string[];
+  /** The same in fewer characters; ids are shortened anyway. */
+  readonly brief?: readonly string[];
+  /** It may be cut to so many columns of the terminal. */
+  readonly least?: number;
+  /** Where it is too narrow for all, the lowest are left out first. A column without one stays. */
+  readonly rank?: number;
+}
+
+const GAP = 2;
+
+/** Columns two spaces apart, as far as the terminal has room for them; gives the titles of those that are left out. */
+export function sayColumns(io: Io, columns: readonly Column[]): string[] {
+  const safe = columns.map((column) => measured(column));
+  const fitting = fit(safe, io.stdout.columns ?? Number.POSITIVE_INFINITY);
+  const cut = { truncationCharacter: glyphsOf(io).cut };
+  const rows = ["title" as const, ...columns[0]!.cells.keys()];
+  for (const row of rows) {
+    const cells = fitting.map(({ title, cells, width }) => {
+      const text = cliTruncate(row === "title" ? title : cells[row]!, width, cut);
+      return text + " ".repeat(width - stringWidth(text));
+    });
+    io.stdout.write(`${fitted(cells.join(" ".repeat(GAP)).trimEnd(), io)}\n`);
+  }
+  const kept = new Set(fitting.map(({ title }) => title));
+  return safe.flatMap(({ title }) => (kept.has(title) ? [] : [title]));
+}
+
+interface Measured {
+  readonly title: string;
+  readonly cells: readonly string[];
+  readonly width: number;
+  readonly brief: readonly string[];
+  readonly least: number | undefined;
+  readonly rank: number;
+}
+
+function measured({ title, cells, brief, least, rank = Number.POSITIVE_INFINITY }: Column): Measured {
+  const safe = cells.map((cell) => printable(cell));
+  const shorter = shortIds((brief ?? cells).map((cell) => printable(cell)));
+  return { title, cells: safe, width: widthOf(title, safe), brief: shorter, least, rank };
+}
+
+function widthOf(title: string, cells: readonly string[]): number {
+  return cells.reduce((widest, cell) => Math.max(widest, stringWidth(cell)), stringWidth(title));
+}
+
+function lengthOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width + GAP, -GAP);
+}
+
+/** In full if there is room; else in brief, the least of them left out, and what is left over given to those first cut. */
+function fit(columns: readonly Measured[], room: number): Measured[] {
+  if (lengthOf(columns.map(({ width }) => width)) <= room) return [...columns];
+  let kept = columns.map((column) => ({ ...column, cells: column.brief, width: widthOf(column.title, column.brief) }));
+  const leastOf = ({ title, width, least }: Measured) =>
+    least === undefined ? width : Math.min(width, Math.max(least, stringWidth(title)));
+  const needed = () => lengthOf(kept.map(leastOf));
+  while (needed() > room) {
+    const lowest = kept.reduce((least, column) => (column.rank <= least.rank ? column : least), kept[0]!);
+    if (lowest.rank === Number.POSITIVE_INFINITY) break;
+    kept = kept.filter((column) => column !== lowest);
+  }
+  let spare = Math.max(0, room - needed());
+  const widths = new Map(kept.map((column) => [column, leastOf(column)]));
+  for (const column of [...kept].sort((one, other) => other.rank - one.rank)) {
+    const more = Math.min(spare, column.width - widths.get(column)!);
+    widths.set(column, widths.get(column)! + more);
+    spare -= more;
+  }
+  return kept.map((column) => ({ ...column, width: widths.get(column)! }));
+}
+
+/** Rows without an order of what is worth more: on a terminal their lines are cut to its width. */
 export function sayTable(io: Io, rows: readonly (readonly string[])[]): void {
   const safe = rows.map((row) => row.map((cell) => printable(cell)));
   const widths = safe[0]!.map((_, column) => Math.max(...safe.map((row) => stringWidth(row[column]!))));
   for (const row of safe) {
     const cells = row.map((cell, column) => cell + " ".repeat(widths[column]! - stringWidth(cell)));
-    io.stdout.write(`${fitted(cells.join("  ").trimEnd(), io)}\n`);
+    io.stdout.write(`${fitted(cells.join(" ".repeat(GAP)).trimEnd(), io)}\n`);
   }
 }
 

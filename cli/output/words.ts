@@ -5,6 +5,11 @@ export function ago(instant: string, now: number): string {
   return `${span(Math.max(0, (now - Date.parse(instant)) / 1000))} ago`;
 }
 
+/** `2m`, where there is no room for `2m 13s ago`. */
+export function age(instant: string, now: number): string {
+  return span(Math.max(0, (now - Date.parse(instant)) / 1000)).split(" ")[0]!;
+}
+
 /** Seconds, in their two largest units. */
 export function span(seconds: number): string {
   const whole = Math.floor(seconds);

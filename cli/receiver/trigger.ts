@@ -4,6 +4,7 @@ import { printable } from "../../src/domain/printable.ts";
 import { answerLines, resultOf } from "../attempts/text.ts";
 import { type ArgsOf, CLIENT, command } from "../command.ts";
 import { whyNone } from "../daemon/halts.ts";
+import { findEndpoint } from "../endpoints/find.ts";
 import { exitOf, firstAttempts, tellFirst } from "../events/first-attempts.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
@@ -11,7 +12,7 @@ import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../output/print.ts";
 import { sayTable } from "../output/table.ts";
 import { connect } from "../target.ts";
-import { readCount, readId, readPace } from "../values.ts";
+import { readCount, readPace } from "../values.ts";
 import { hostOf } from "../output/words.ts";
 import { sampleData } from "./sample.ts";
 
@@ -70,7 +71,7 @@ export const trigger = command({
       return EXIT.ok;
     }
     const client = connected();
-    const { endpoint } = args;
+    const endpoint = args.endpoint === undefined ? undefined : await findEndpoint(args.endpoint, client);
     if (endpoint === undefined && !args.all) await requireDev(client, type);
     const shoot =
       endpoint === undefined
@@ -82,7 +83,6 @@ export const trigger = command({
 
 function checkTarget({ endpoint, all, data, set }: Args): void {
   if (endpoint === undefined) return;
-  readId("ep", endpoint);
   if (all) throw usage("--endpoint and --all cannot be combined");
   if (data === undefined && set.length === 0) return;
   throw usage(

@@ -3,6 +3,7 @@ import type { Client } from "../../src/client/client.ts";
 import { printDuration } from "../../src/config/units.ts";
 import { lastResultOf } from "../attempts/text.ts";
 import { EXIT } from "../exit-code.ts";
+import { findId } from "../find-id.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect, type TargetArgs } from "../target.ts";
@@ -15,7 +16,7 @@ interface Replayed {
 }
 
 export interface OneArgs extends TargetArgs {
-  /** Its id. */
+  /** Its id, or the beginning of it. */
   readonly event: string;
   /** Only the delivery to this one. */
   readonly endpoint: string | undefined;
@@ -28,7 +29,7 @@ export interface OneArgs extends TargetArgs {
 export async function replayOne(args: OneArgs, io: Io): Promise<number> {
   const waitMs = args.timeoutMs ?? ATTEMPT_WAIT_MS;
   const client = connect(args, io);
-  const before = await client.call("getEvent", { id: args.event });
+  const before = await client.call("getEvent", { id: await findId("evt", args.event, client) });
   const after = await client.call("replayEvent", {
     id: before.id,
     body: { endpoint: args.endpoint, ...(args.force && { force: true }) },

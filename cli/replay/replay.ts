@@ -1,7 +1,7 @@
 import { type ArgsOf, CLIENT, command, FILTER, TENANT } from "../command.ts";
-import { withEndpoint } from "../endpoints/find.ts";
+import { withWholeIds } from "../endpoints/find.ts";
 import { usage } from "../failure.ts";
-import { readDuration, readId } from "../values.ts";
+import { readDuration } from "../values.ts";
 import { replayMany } from "./many.ts";
 import { replayOne } from "./one.ts";
 import { readSet } from "./set.ts";
@@ -43,7 +43,7 @@ export const replay = command({
   ],
   /** One event by its id is replayed at once; whatever may be many is planned, agreed to, and done by a job. */
   async run(typed, io) {
-    const args = await withEndpoint(typed, io);
+    const args = await withWholeIds(typed, io);
     const [event, ...more] = args.events;
     if (event === undefined || event === "-" || more.length > 0 || mayBeMany(args)) {
       if (args.force) {
@@ -52,7 +52,6 @@ export const replay = command({
       }
       return replayMany(args, await readSet(args, io), io);
     }
-    readId("evt", event);
     const timeoutMs = args.timeout === undefined ? undefined : readDuration(args.timeout, "--timeout");
     return replayOne({ ...args, event, timeoutMs, wait: args.wait ?? true }, io);
   },

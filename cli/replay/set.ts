@@ -1,6 +1,8 @@
 /** Which deliveries are to be replayed, as it was typed or piped in. */
 import { Failure, usage } from "../failure.ts";
+import { findId } from "../find-id.ts";
 import type { Io } from "../io.ts";
+import { connect, type TargetArgs } from "../target.ts";
 import { readId, readQuery, type FilterArgs } from "../values.ts";
 
 export interface ReplaySet {
@@ -13,7 +15,7 @@ export interface ReplaySet {
   readonly tenant: string | undefined;
 }
 
-type SetArgs = FilterArgs & { readonly events: readonly string[]; readonly "all-failed": boolean };
+type SetArgs = FilterArgs & TargetArgs & { readonly events: readonly string[]; readonly "all-failed": boolean };
 
 /** What one job takes by id. */
 const MAX_IDS = 1000;
@@ -36,7 +38,7 @@ export async function readSet(args: SetArgs, io: Io): Promise<ReplaySet> {
   if (status !== undefined && status !== "failed" && status !== "delivered") {
     throw usage(`--status ${status} cannot be replayed`, "Use failed, or delivered to replay delivered ones.");
   }
-  const events = typed.length === 0 ? undefined : await readIds(typed, io);
+  const events = typed.length === 0 ? undefined : await readIds(typed, args, io);
   const filter = {
     ...rest,
     ...(status !== undefined && { status }),
@@ -46,10 +48,10 @@ export async function readSet(args: SetArgs, io: Io): Promise<ReplaySet> {
   return { filter, tenant };
 }
 
-async function readIds(typed: readonly string[], io: Io): Promise<string[]> {
+async function readIds(typed: readonly string[], target: TargetArgs, io: Io): Promise<string[]> {
   const ids = new Set<string>();
   for (const word of typed) {
-    if (word !== "-") ids.add(readId("evt", word));
+    if (word !== "-") ids.add(await findId("evt", word, connect(target, io)));
     else for (const id of await pipedIds(io)) ids.add(id);
   }
   if (ids.size === 0) {

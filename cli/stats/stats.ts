@@ -5,7 +5,7 @@ import { glyphsOf, sparkline } from "../output/glyphs.ts";
 import { say, sayFields, sayJson } from "../output/print.ts";
 import { grouped, span } from "../output/words.ts";
 import { connect } from "../target.ts";
-import { readId } from "../values.ts";
+import { findEndpoint } from "../endpoints/find.ts";
 
 export const stats = command({
   args: {
@@ -16,8 +16,9 @@ export const stats = command({
   },
   examples: ["webhookd stats", "webhookd stats --window 7d --tenant acme --json"],
   async run({ window, endpoint, tenant, ...args }, io) {
-    const query = { window, tenant, ...(endpoint !== undefined && { endpoint: readId("ep", endpoint) }) };
-    const statistics = await connect(args, io).call("getStatistics", { query });
+    const client = connect(args, io);
+    const query = { window, tenant, ...(endpoint !== undefined && { endpoint: await findEndpoint(endpoint, client) }) };
+    const statistics = await client.call("getStatistics", { query });
     if (args.json) sayJson(io, statistics);
     else {
       const { since, step_seconds: step, series } = statistics;

@@ -2,6 +2,7 @@ import type { Client } from "../../src/client/client.ts";
 import { FILTER_WORDS, type FilterWord } from "../../src/client/filter.ts";
 import { nearest } from "../../src/config/nearest.ts";
 import { type ArgsOf, CLIENT, command, FILTER, TENANT } from "../command.ts";
+import { withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
 import { glyphsOf } from "../output/glyphs.ts";
@@ -48,7 +49,7 @@ export const eventsTail = command({
   ],
   /** Runs until it is interrupted, the reader is gone, or `--exit-after` lines were said. */
   async run(args, io) {
-    const words = readWords(args, io.now());
+    const words = readWords(await withWholeIds(args, io), io.now());
     const history =
       args.lines === undefined
         ? words.since === undefined

@@ -6,7 +6,7 @@ import { grouped } from "../output/words.ts";
 import { connect } from "../target.ts";
 
 const FIELDS: readonly Field<Item<"listTenants">>[] = [
-  { name: "name", title: "TENANT", text: ({ name }) => name },
+  { name: "name", title: "TENANT", least: 10, text: ({ name }) => name },
   { name: "endpoints", text: ({ endpoints }) => grouped(endpoints) },
 ];
 

@@ -2,6 +2,7 @@
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const ANY = /^(?:ep|evt|dlv|att|job|key)_[0-9a-hjkmnp-tv-z]{26}$/;
+const BEGINNING = /^[0-9a-hjkmnp-tv-z]{6,25}$/;
 const BODY = /^[0-9a-hjkmnp-tv-z]{26}$/;
 
 /** Milliseconds in 10 characters, then 80 random bits in 16. `random` gives at least 10 bytes. */
@@ -13,6 +14,24 @@ export function newId(prefix: "ep" | "key" | "job" | "req", now: number, random:
 /** Whether the text is exactly `<prefix>_` and 26 characters; upper case and Crockford's aliases (o, i, l) are refused. */
 export function isId(prefix: string, text: string): boolean {
   return text.length === prefix.length + 27 && text.startsWith(`${prefix}_`) && BODY.test(text.slice(-26));
+}
+
+/** Whether an id may begin so, and enough of it is there to look for it. */
+export function isBeginning(prefix: string, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && BEGINNING.test(text.slice(prefix.length + 1));
+}
+
+/** An event's id begins with when it was received: 42 bits of milliseconds (until 2109), and 11 bits of counter. */
+export const EVENTS_PER_MS = 2048;
+const EVENT_CHARS = 11;
+
+/** When events were received whose ids begin so after their prefix, as `since` and `until` take it. */
+export function receivedWithin(beginning: string): { readonly since: string; readonly until: string } {
+  const known = beginning.slice(0, EVENT_CHARS);
+  const low = decodeBase32(known.padEnd(EVENT_CHARS, "0")) ?? Number.MAX_SAFE_INTEGER;
+  const high = decodeBase32(known.padEnd(EVENT_CHARS, "z")) ?? Number.MAX_SAFE_INTEGER;
+  const instant = (at: number) => new Date(at).toISOString();
+  return { since: instant(Math.floor(low / EVENTS_PER_MS)), until: instant(Math.floor(high / EVENTS_PER_MS) + 1) };
 }
 
 /** What `isId` takes, for those who describe it. */

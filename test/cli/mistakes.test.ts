@@ -54,7 +54,7 @@ describe("an id", () => {
 
 describe("what is missing", () => {
   it.each([
-    ["attempts list", "Event (evt_…), delivery (dlv_…) or endpoint (ep_…)"],
+    ["attempts list", "Event (evt_…), delivery (dlv_…) or endpoint (ep_…, or a part of its URL)"],
     ["completions", "SHELL: bash, zsh or fish."],
     ["keys create --name n", "--scope: "],
   ])("from %s is described", async (line, description) => {

@@ -3,6 +3,7 @@ import { printDuration } from "../../../src/config/units.ts";
 import { nearMiss, type Presented, type Stamp } from "./near-miss.ts";
 import { signingKey } from "../../../src/domain/endpoints/secret.ts";
 import { type ArgsOf, CLIENT, command } from "../../command.ts";
+import { withWholeIds } from "../../endpoints/find.ts";
 import { EXIT } from "../../exit-code.ts";
 import { bodyOf } from "../../events/body.ts";
 import { usage } from "../../failure.ts";
@@ -39,8 +40,9 @@ export const verify = command({
     "webhookd verify --secret-file secret.txt --signature 757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17 body.json",
     "webhookd verify --event evt_01m7w8bx02jeyjr53r14y5rmma --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --signature 757107ea",
   ],
-  async run(args, io) {
-    const stamp = readStamp(args);
+  async run(typed, io) {
+    const stamp = readStamp(typed);
+    const args = await withWholeIds(typed, io);
     checkSources(args);
     const client = args.event === undefined && args.endpoint === undefined ? null : connect(args, io);
     const presented = await present(args, stamp, client, io);

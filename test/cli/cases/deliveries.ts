@@ -9,7 +9,7 @@ export const DELIVERIES_CASES: Cases<"deliveries"> = {
   "deliveries list": {
     words: ["--filter=status:failed event:evt_06fbqxw6v8s2d4f6g8h0j2k4m6", "--tenant=acme"],
     asks: ["listDeliveries"],
-    out: /^ID +EVENT .+\ndlv_\S+ +evt_\S+ +budget\.exceeded +ep_\S+ +pending +1 +503 .+\n$/,
+    out: /^ID +EVENT .+\ndlv_\S+ +evt_\S+ +budget\.exceeded +ep_\S+ +example\.com\/hook +pending +1 +503 .+\n$/,
     json: { data: [{ id }], next_cursor: null },
   },
   "deliveries show": {

@@ -1,5 +1,5 @@
 /** What stands for ids, words and names in rows. */
-import { decodeBase32, encodeBase32, isId } from "../../../domain/id.ts";
+import { decodeBase32, encodeBase32, EVENTS_PER_MS, isId } from "../../../domain/id.ts";
 import { hash } from "node:crypto";
 import type { Outcome, Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { DeliveryStatus } from "../../../domain/deliveries/delivery.ts";
@@ -14,8 +14,6 @@ import type { Database, Statement } from "better-sqlite3";
  *                                    att_ 11 key · 5 endpoint · 3 number · 7 of the event's random
  */
 
-/** 42 bits of milliseconds (until 2109), 11 bits of counter. */
-const KEYS_PER_MS = 2048;
 const KEY_END = 4 + 11;
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const RANDOM_CHARS = 15;
@@ -39,7 +37,7 @@ export class EventKeys {
 
 /** The lowest key of that millisecond. */
 export function firstKeyAt(instant: number): number {
-  return Math.floor(instant) * KEYS_PER_MS;
+  return Math.floor(instant) * EVENTS_PER_MS;
 }
 
 /** Between which keys, exclusive, the events of the period lie. */
@@ -51,7 +49,7 @@ export function keysWithin({ since, until }: { since?: number; until?: number })
 }
 
 export function instantOf(key: number): number {
-  return Math.floor(key / KEYS_PER_MS);
+  return Math.floor(key / EVENTS_PER_MS);
 }
 
 /** What begins so soon after its event is found by the event's key. */

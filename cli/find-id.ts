@@ -1,0 +1,75 @@
+/** The one thing whose id begins with what was typed: tables on a terminal show ids in short. */
+import type { Client } from "../src/client/client.ts";
+import { isBeginning, isId, receivedWithin } from "../src/domain/id.ts";
+import { Failure } from "./failure.ts";
+import { hostOf } from "./output/words.ts";
+import { readId, type Named } from "./values.ts";
+
+/** What the error of an ambiguous beginning names. */
+const NAMED = 5;
+/** Nothing that a short id means is behind so many others that begin like it. */
+const LOOKED_AT = 1000;
+
+/** One that begins so, and what tells it from others. */
+interface Candidate {
+  readonly id: string;
+  readonly what: string;
+}
+
+/** A whole id is taken as it is. Throws a Failure for what cannot be an id, without a question to anyone. */
+export async function findId(prefix: Named, text: string, client: Client): Promise<string> {
+  if (isId(prefix, text)) return text;
+  // As it is copied from a cell that was cut.
+  const typed = text.replace(/(?:…|\.{2,3}|>)$/, "");
+  if (!isBeginning(prefix, typed)) return readId(prefix, text);
+  const found: Candidate[] = [];
+  let looked = 0;
+  for await (const candidate of candidates(prefix, typed, client)) {
+    if (candidate.id.startsWith(typed)) found.push(candidate);
+    if (++looked === LOOKED_AT || found.length > NAMED) break;
+  }
+  const [only, another] = found;
+  if (only === undefined) {
+    throw new Failure("not_found", `no id begins with ${typed}`, `An id is ${prefix}_ and 26 characters.`);
+  }
+  if (another === undefined) return only.id;
+  const those = found.slice(0, NAMED).map(({ id, what }) => `${id} ${what}`);
+  const more = found.length > NAMED ? ", and others" : "";
+  throw new Failure("usage", `more than one id begins with ${typed}: give more of it`, `${those.join(", ")}${more}.`);
+}
+
+/** All that may begin so; those that do are among them. */
+async function* candidates(prefix: Named, typed: string, client: Client): AsyncGenerator<Candidate> {
+  const period = receivedWithin(typed.slice(prefix.length + 1));
+  switch (prefix) {
+    case "ep":
+      for await (const { id, url } of client.every("listEndpoints", { query: { match: typed } })) {
+        yield { id, what: hostOf(url) };
+      }
+      return;
+    case "job":
+      for await (const { id, action, created_at } of client.every("listJobs"))
+        yield { id, what: `${action} ${created_at}` };
+      return;
+    case "evt":
+      for (const test of [false, true]) {
+        for await (const { id, type } of client.every("listEvents", { query: { ...period, test } })) {
+          yield { id, what: type };
+        }
+      }
+      return;
+    case "dlv":
+      for (const test of [false, true]) {
+        for await (const { id, type, endpoint } of client.every("listDeliveries", { query: { ...period, test } })) {
+          yield { id, what: `${type} to ${endpoint}` };
+        }
+      }
+      return;
+    case "att":
+      for await (const { id: event } of candidates("evt", `evt_${typed.slice(4, 4 + 11)}`, client)) {
+        for await (const { id, number, endpoint } of client.every("listEventAttempts", { id: event })) {
+          yield { id, what: `try ${number} at ${endpoint}` };
+        }
+      }
+  }
+}

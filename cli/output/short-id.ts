@@ -1,0 +1,24 @@
+/** Ids as short as a column can have them: their beginnings, each of which still means that one and no other on screen. */
+import { isAnyId } from "../../src/domain/id.ts";
+
+/**
+ * Of these, so many characters after the prefix are never shared: an event's own number, and for its deliveries and
+ * attempts their places, too. The others are cut to what is unique on screen, but not shorter than can be looked up.
+ */
+const LEAST: Readonly<Record<string, number>> = { evt: 11, dlv: 17, att: 19 };
+const LEAST_OF_OTHERS = 8;
+const WHOLE = 26;
+
+/** What is no id stays as it is. */
+export function shortIds(cells: readonly string[]): string[] {
+  const ids = [...new Set(cells.filter(isAnyId))];
+  const isUnique = (chars: number) => new Set(ids.map((id) => cut(id, chars))).size === ids.length;
+  let chars = LEAST_OF_OTHERS;
+  while (chars < WHOLE && !isUnique(chars)) chars++;
+  return cells.map((cell) => (isAnyId(cell) ? cut(cell, chars) : cell));
+}
+
+function cut(id: string, chars: number): string {
+  const [prefix, body] = id.split("_") as [string, string];
+  return `${prefix}_${body.slice(0, Math.max(chars, LEAST[prefix] ?? 0))}`;
+}

@@ -1,0 +1,168 @@
+/** What a list answers is on the screen, however narrow that is and however long the names are. */
+import stringWidth from "string-width";
+import { describe, expect, it } from "vitest";
+import { shortIds } from "../../cli/output/short-id.ts";
+import { anAuditRecord } from "../../src/api/daemon/audit.ts";
+import { aKey } from "../../src/api/daemon/keys.ts";
+import { anAttempt } from "../../src/api/deliveries/attempts.ts";
+import { aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
+import { anEventSummary } from "../../src/api/events/schemas.ts";
+import { aJob } from "../../src/api/jobs/schemas.ts";
+import { someFailures } from "../../src/api/reports/failures.ts";
+import type { OperationName } from "../../src/client/operations.ts";
+import { describedDaemon } from "./described-daemon.ts";
+import { FakeIo } from "./fake-io.ts";
+import { webhookd } from "./runs.ts";
+
+const WIDTHS = [80, 100, 120, 200];
+const WIDE = "株式会社アクメ商事 Über-Zahlungsdienste der Ämter e. V. 🏦".repeat(3);
+const URL = `https://hooks.a-very-long-customer-name.payments.example.com/v2/${"inbound/".repeat(12)}`;
+const TYPE = "subscription.billing.invoice.payment_reminder_sent";
+
+interface List {
+  readonly line: string;
+  readonly answers: { readonly [O in OperationName]?: object };
+  /** What must be seen at any width, by its column; the beginning of it is enough where there is an ellipsis. */
+  readonly answer: Readonly<Record<string, string>>;
+}
+
+const page = (item: object) => ({ data: [item], next_cursor: null });
+const last = { ...anAttempt, url: URL, status_code: null, error: "connection_refused" };
+const delivery = { ...aWholeDelivery, type: TYPE, status: "delivered", attempts: 12, last_attempt: last };
+
+const LISTS: readonly List[] = [
+  {
+    line: "deliveries list",
+    answers: { listDeliveries: page(delivery) },
+    answer: {
+      ID: aWholeDelivery.id.slice(0, 21),
+      HOST: "hooks.a-very-lo…",
+      STATUS: "delivered",
+      LAST: "connection_refused",
+    },
+  },
+  {
+    line: "events list",
+    answers: { listEvents: page({ ...anEventSummary, type: TYPE, deliveries: [delivery] }) },
+    answer: {
+      ID: anEventSummary.id.slice(0, 15),
+      TYPE: "subscriptio…",
+      STATUS: anEventSummary.status,
+      LAST: "connection_refused",
+    },
+  },
+  {
+    line: "endpoints list",
+    answers: { listEndpoints: page({ ...anEndpoint, url: URL, description: WIDE, events: [TYPE, TYPE] }) },
+    answer: { ID: anEndpoint.id.slice(0, 11), STATE: "enabled", URL: "…", DESCRIPTION: "株式会社…" },
+  },
+  {
+    line: `attempts list ${anAttempt.endpoint}`,
+    answers: { listEndpointAttempts: page({ ...last, detail: WIDE }) },
+    answer: { ID: anAttempt.id.slice(0, 23), ANSWER: "connection_refused", DETAIL: "株式…" },
+  },
+  {
+    line: "failures",
+    answers: {
+      listFailures: {
+        ...someFailures,
+        data: [{ ...someFailures.data[0], status_code: null, error: "tls_error", failed: 1_234_567 }],
+      },
+      getEndpoint: { ...anEndpoint, url: URL },
+    },
+    answer: { FAILED: "1,234,567", URL: "hooks.a-very-lo…", CAUSE: "TLS" },
+  },
+  {
+    line: "jobs list",
+    answers: { listJobs: page({ ...aJob, matched: 1_234_567, filter: { ...aJob.filter, type: TYPE } }) },
+    answer: { ID: aJob.id.slice(0, 12), STATUS: "running", DONE: "120", FAILED: "2" },
+  },
+  {
+    line: "keys list",
+    answers: { listKeys: page({ ...aKey, name: WIDE, scopes: ["publish", "read", "manage", "secrets"] }) },
+    answer: { ID: aKey.id.slice(0, 12), NAME: "株式会社…", STATE: "valid" },
+  },
+  {
+    line: "audit list",
+    answers: { listAudit: page({ ...anAuditRecord, user: WIDE, tenant: "a".repeat(64) }) },
+    answer: { ACTOR: "株式…", ACTION: anAuditRecord.action, OUTCOME: anAuditRecord.outcome },
+  },
+  {
+    line: "tenants list",
+    answers: { listTenants: page({ name: "t".repeat(64), endpoints: 12_345 }) },
+    answer: { TENANT: "tttt", ENDPOINTS: "12,345" },
+  },
+];
+
+async function shown({ line, answers }: List, columns: number) {
+  const daemon = await describedDaemon({ answers });
+  const io = new FakeIo({ isTTY: true, columns, env: { LANG: "C.UTF-8" } });
+  expect(await webhookd(io, ...line.split(" "), "--socket", daemon.socket)).toBe(0);
+  const [titles, row] = io.out.split("\n") as [string, string];
+  return { titles, row, cells: cellsOf(titles, row), notes: io.err };
+}
+
+/** By the columns of the terminal, not by characters: each cell begins where its title does. */
+function cellsOf(titles: string, row: string): Map<string, string> {
+  const cells = new Map<string, string>();
+  const starts = [...titles.matchAll(/\S+(?: \S+)*/g)];
+  let at = 0;
+  for (const { segment } of new Intl.Segmenter().segment(row)) {
+    const title = starts.findLast(({ index }) => index <= at)![0];
+    cells.set(title, (cells.get(title) ?? "") + segment);
+    at += stringWidth(segment);
+  }
+  return new Map([...cells].map(([title, cell]) => [title, cell.trimEnd()]));
+}
+
+describe.each(LISTS)("$line", (list) => {
+  it.each(WIDTHS)("says it in %i columns", async (columns) => {
+    const { titles, row, cells, notes } = await shown(list, columns);
+    expect([titles, row].filter((line) => stringWidth(line) > columns)).toEqual([]);
+    for (const [title, answer] of Object.entries(list.answer)) {
+      const cell = cells.get(title);
+      const begins = answer.endsWith("…") ? answer.slice(0, -1) : answer;
+      expect({ title, cell: cell?.slice(0, begins.length) }).toEqual({ title, cell: begins });
+      // Cut where it says so, and nowhere else.
+      if (!answer.endsWith("…")) expect({ title, cell }).not.toEqual({ title, cell: expect.stringContaining("…") });
+    }
+    const left = /columns: (.+)\./.exec(notes)?.[1]?.split(", ") ?? [];
+    expect(left.filter((title) => cells.has(title))).toEqual([]);
+  });
+
+  it("says all of it in a pipe", async () => {
+    const daemon = await describedDaemon({ answers: list.answers });
+    const io = new FakeIo();
+    await webhookd(io, ...list.line.split(" "), "--socket", daemon.socket);
+    expect(io.out).not.toContain("…");
+    expect(io.err).not.toContain("columns");
+    for (const id of io.out.match(/\b(?:ep|evt|dlv|att|job|key)_\w+/g) ?? []) expect(id).toMatch(/_\w{26}$/);
+  });
+});
+
+it("what --fields names stays, whatever the width", async () => {
+  const [deliveries] = LISTS;
+  const { cells } = await shown({ ...deliveries!, line: "deliveries list --fields id,event,endpoint,tenant" }, 80);
+  expect([...cells.keys()]).toEqual(["ID", "EVENT", "ENDPOINT", "TENANT"]);
+});
+
+describe("a short id", () => {
+  const id = (prefix: string, body: string) => `${prefix}_${body.padEnd(26, "0")}`;
+
+  it("is as long as it takes to tell it from the others on screen", () => {
+    const cells = [id("ep", "01m822h11y"), id("ep", "01m822h1yn"), id("ep", "01m9"), "-"];
+    expect(shortIds(cells)).toEqual(["ep_01m822h11", "ep_01m822h1y", "ep_01m900000", "-"]);
+  });
+
+  it("has at least what no two share: an event's own number, and the places of its deliveries and attempts", () => {
+    expect(shortIds([id("evt", "38g452dnj00fkecx")])).toEqual(["evt_38g452dnj00"]);
+    expect(shortIds([id("dlv", "38g452dnj00000005fkecx")])).toEqual(["dlv_38g452dnj00000005"]);
+    expect(shortIds([id("att", "38g452dnj0000001001fkecx")])).toEqual(["att_38g452dnj0000001001"]);
+  });
+
+  it("stands for one id only, even if rows share it", () => {
+    const same = id("ep", "01m822h11y");
+    expect(shortIds([same, same])).toEqual(["ep_01m822h1", "ep_01m822h1"]);
+  });
+});
