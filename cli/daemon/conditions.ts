@@ -45,12 +45,12 @@ function damaged(name: string): Condition {
 function backlog(name: string, limit: number): Condition {
   const met = ({ deliveries }: Seen) => {
     // Not counted yet, in the first half second of a daemon's life.
-    if (deliveries === null) return null;
+    if (!deliveries) return null;
     return deliveries.pending > limit
       ? count(deliveries.pending, "delivery is waiting", "deliveries are waiting")
       : null;
   };
-  return { name, needs: "deliveries", met };
+  return { name, needs: null, met };
 }
 
 function oldest(name: string, limitMs: number): Condition {

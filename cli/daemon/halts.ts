@@ -1,6 +1,8 @@
 /** Why nothing is sent now, or less than could be, as commands say it. */
 import type { Status } from "../../src/client/operations.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
+import type { Io } from "../io.ts";
+import { note } from "../output/print.ts";
 import { span } from "../output/words.ts";
 
 export type Halt = Status["not_sending"][number];
@@ -34,6 +36,12 @@ export async function readTroubles(client: Client): Promise<readonly Halt[]> {
     if (error instanceof ClientError) return [];
     throw error;
   }
+}
+
+/** Says beside what was asked for that it has to wait, and why. */
+export async function noteHalt(client: Client, io: Io): Promise<void> {
+  const why = await whyNone(client);
+  if (why !== null) note(io, `Nothing is sent now: ${why}.`);
 }
 
 /** Why no attempt will be made soon, as far as one may know; null when one will. */

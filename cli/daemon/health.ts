@@ -7,14 +7,7 @@ import { FAILING_MS, FAILURES_IN_A_ROW } from "../../src/domain/alert.ts";
 export interface Health {
   /** Of the last hour. */
   readonly statistics: Statistics | null;
-  /** Deliveries that are not over well. */
-  readonly deliveries: Waiting | null;
   readonly failing: readonly FailingEndpoint[] | null;
-}
-export interface Waiting {
-  readonly pending: number;
-  readonly held: number;
-  readonly failed: number;
 }
 export interface FailingEndpoint extends Pick<FailureGroup, "endpoint" | "error" | "status_code"> {
   readonly url: string;
@@ -32,22 +25,11 @@ const HOUR_MS = 3_600_000;
 export async function readHealth(client: Client, needed: ReadonlySet<keyof Health>, now: number): Promise<Health> {
   const read = <K extends keyof Health>(name: K, value: Promise<Health[K]>) =>
     needed.has(name) ? value : value.catch(() => null as Health[K]);
-  const [statistics, deliveries, failing] = await Promise.all([
+  const [statistics, failing] = await Promise.all([
     read("statistics", client.call("getStatistics", { query: { window: "1h" } })),
-    read("deliveries", waiting(client)),
     read("failing", failingEndpoints(client, now)),
   ]);
-  return { statistics, deliveries, failing };
-}
-
-/** The daemon counts them for its metrics, at most every 30 s. */
-async function waiting(client: Client): Promise<Waiting | null> {
-  const text = await client.text("getMetrics");
-  const counts = new Map(
-    [...text.matchAll(/^webhookd_deliveries\{status="(\w+)"\} (\d+)$/gm)].map(([, status, n]) => [status, Number(n)]),
-  );
-  const [pending, held, failed] = ["pending", "held", "failed"].map((status) => counts.get(status));
-  return pending === undefined || held === undefined || failed === undefined ? null : { pending, held, failed };
+  return { statistics, failing };
 }
 
 async function failingEndpoints(client: Client, now: number): Promise<FailingEndpoint[]> {

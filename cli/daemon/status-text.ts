@@ -1,37 +1,65 @@
 /** The daemon and its deliveries on a few lines. */
-import type { Status } from "../../src/client/operations.ts";
+import type { Statistics, Status } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { damageText } from "../../src/domain/wording.ts";
+import type { Io } from "../io.ts";
+import { say } from "../output/print.ts";
+import { sayColumns } from "../output/table.ts";
 import { ago, count, grouped, hostOf, size, span } from "../output/words.ts";
 import { troublesOf, troubleText } from "./halts.ts";
-import type { FailingEndpoint, Health, Seen } from "./health.ts";
+import type { FailingEndpoint, Seen } from "./health.ts";
 
 /** More would push the rest off the screen; `webhookd failures` has them all. */
-const NAMED = 5;
+const NAMED = 3;
 
-export function healthLines({ statistics, deliveries, failing }: Health, now: number): string[] {
+/** What waits, what failed and what is about to happen, and how it went in the last hour. */
+export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, ...seen }: Seen, now: number): string[] {
+  // A daemon older than this command does not say it.
+  const [soon = 0, ...later] = seen.due_by_minute ?? [];
+  const hour = later.reduce((sum, count) => sum + count, soon);
+  const due = [
+    oldest === null ? "nothing overdue" : `the oldest due ${ago(oldest, now)}`,
+    ...(seen.due_by_minute ? [`${grouped(soon)} due within a minute, ${grouped(hour)} within the hour`] : []),
+  ];
   return [
-    ...(statistics === null
-      ? []
-      : [
-          `  last hour ${grouped(statistics.published?.total ?? 0)} published, ${grouped(statistics.deliveries.delivered)} delivered, ${grouped(statistics.deliveries.failed)} failed; ${grouped(statistics.attempts.failed)} of ${count(statistics.attempts.total, "attempt", "attempts")} failed`,
-        ]),
-    ...(deliveries === null
-      ? []
-      : [
-          `  waiting   ${grouped(deliveries.pending)} pending, ${grouped(deliveries.held)} held; ${grouped(deliveries.failed)} failed (up to 30 s old)`,
-        ]),
-    ...(failing ?? []).slice(0, NAMED).map((one) => `  FAILING   ${failingText(one, now)}`),
-    ...((failing?.length ?? 0) > NAMED
-      ? [`  FAILING   ${count(failing!.length - NAMED, "more endpoint", "more endpoints")}`]
+    ...(deliveries
+      ? [
+          `  now       ${grouped(deliveries.failed)} failed, ${grouped(deliveries.held)} held, ${grouped(deliveries.pending)} pending`,
+        ]
       : []),
+    `  due       ${due.join("; ")}`,
+    ...(statistics === null ? [] : lastHour(statistics)),
   ];
 }
 
-function failingText(one: FailingEndpoint, now: number): string {
-  const { endpoint, url, error, status_code: code, consecutive_failures: inARow, last_success_at: last } = one;
-  const success = last === null ? "no success yet" : `last success ${ago(last, now)}`;
-  return `${endpoint} ${hostOf(url)}: ${causeText(error, code)}, ${grouped(inARow)} in a row, ${success}`;
+function lastHour({ published, deliveries, attempts }: Statistics): string[] {
+  const rate = published === null ? "" : `${grouped(published.total)} published, ${published.per_second}/s; `;
+  return [
+    `  last hour ${rate}${grouped(deliveries.delivered)} delivered, ${grouped(deliveries.failed)} failed`,
+    `            ${grouped(attempts.failed)} of ${count(attempts.total, "attempt", "attempts")} failed, ${attempts.per_second} attempts/s`,
+  ];
+}
+
+/** The worst of them; the two spaces before them are a column, too. */
+export function sayFailing(io: Io, failing: readonly FailingEndpoint[], now: number): void {
+  if (failing.length === 0) return;
+  const shown = failing.slice(0, NAMED);
+  const cells = (text: (one: FailingEndpoint) => string) => shown.map(text);
+  const columns = [
+    { title: "", cells: cells(() => "") },
+    { title: "FAILING", cells: cells(({ endpoint }) => endpoint) },
+    { title: "URL", cells: cells(({ url }) => hostOf(url)), least: 16 },
+    { title: "CAUSE", cells: cells(({ error, status_code: code }) => causeText(error, code)), least: 20 },
+    { title: "IN A ROW", cells: cells(({ consecutive_failures: inARow }) => grouped(inARow)), rank: 2 },
+    {
+      title: "LAST SUCCESS",
+      cells: cells(({ last_success_at: last }) => (last === null ? "none" : ago(last, now))),
+      rank: 3,
+    },
+  ];
+  sayColumns(io, columns);
+  const more = failing.length - shown.length;
+  if (more > 0) say(io, `  and ${count(more, "more endpoint", "more endpoints")}; for all: webhookd failures`);
 }
 
 /** What to type next; the first thing that is the matter decides. */
@@ -53,16 +81,22 @@ function stateText(status: Status): string {
   return status.paused === null ? "ready" : "paused";
 }
 
-export function statusLines(status: Status, now: number): string[] {
-  const { disk, database, paused, backup } = status;
-  const last = backup.last === null ? "none yet" : `${backup.last.file}, ${ago(backup.last.at, now)}`;
+/** Whether events are taken and attempts made, and since when and why not. */
+export function sendingLines(status: Status, now: number): string[] {
+  const { paused } = status;
   const troubles = troublesOf(status);
   return [
     `webhookd ${status.version}: ${stateText(status)}, up ${span(status.uptime_seconds)}`,
-    ...(paused === null ? [] : [`  sending   ${pauseText(paused)}`]),
+    ...(paused === null ? [] : pauseLines(paused, now)),
     ...troubles.map((one) => `  TROUBLE   ${troubleText(one, now)}`),
     ...(paused === null && troubles.length === 0 ? ["  sending   on"] : []),
-    `  due       ${status.oldest_due_at === null ? "nothing" : `the oldest ${ago(status.oldest_due_at, now)}`}`,
+  ];
+}
+
+export function hostLines(status: Status, now: number): string[] {
+  const { disk, database, backup } = status;
+  const last = backup.last === null ? "none yet" : `${ago(backup.last.at, now)}, ${backup.last.file}`;
+  return [
     `  disk      ${size(disk.free_bytes)} free; new events are refused below ${size(disk.floor_bytes)}`,
     `  database  ${size(database.bytes)}, log ${size(database.wal_bytes)}, schema ${status.schema}`,
     ...(database.wal_trouble === null ? [] : [`  LOG GROWS ${database.wal_trouble}`]),
@@ -90,7 +124,9 @@ function damagedLines({ damaged_endpoints: damaged }: Partial<Status>): string[]
     : lines;
 }
 
-/** Of one that a full disk did not take. */
-function pauseText({ at, by, reason, saved }: NonNullable<Status["paused"]>): string {
-  return `PAUSED since ${at} by ${by}: ${reason}${saved !== false ? "" : " (NOT SAVED: a restart forgets it)"}`;
+function pauseLines({ at, by, reason, saved }: NonNullable<Status["paused"]>, now: number): string[] {
+  const lasting = span(Math.max(0, (now - Date.parse(at)) / 1000));
+  // Of one that a full disk did not take.
+  const unsaved = saved !== false ? "" : " (NOT SAVED: a restart forgets it)";
+  return [`  sending   PAUSED for ${lasting}: ${reason}${unsaved}`, `            since ${at} by ${by}`];
 }

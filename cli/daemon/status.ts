@@ -11,7 +11,7 @@ import { readDuration } from "../values.ts";
 import { readConditions, type Condition } from "./conditions.ts";
 import { troublesOf } from "./halts.ts";
 import { readHealth, type Health, type Seen } from "./health.ts";
-import { healthLines, nextLine, statusLines } from "./status-text.ts";
+import { deliveryLines, hostLines, nextLine, sayFailing, sendingLines } from "./status-text.ts";
 
 const WAIT_MS = 30_000;
 const POLL_MS = 200;
@@ -64,9 +64,7 @@ async function tell(client: Client, status: Status, { conditions, brief, json }:
   const now = io.now();
   const needed = new Set(conditions.flatMap(({ needs }) => needs ?? []));
   const isBrief = brief && needed.size === 0;
-  const health: Health = isBrief
-    ? { statistics: null, deliveries: null, failing: null }
-    : await readHealth(client, needed, now);
+  const health: Health = isBrief ? { statistics: null, failing: null } : await readHealth(client, needed, now);
   const seen: Seen = { ...status, ...health };
   const met = conditions.flatMap(({ name, met }) => {
     const what = met(seen, now);
@@ -74,8 +72,9 @@ async function tell(client: Client, status: Status, { conditions, brief, json }:
   });
   if (json) sayJson(io, { ...(isBrief ? status : seen), ...(conditions.length > 0 && { failed_on: met }) });
   else {
-    const [first, ...rest] = statusLines(status, now);
-    for (const line of [first!, ...healthLines(health, now), ...rest]) say(io, line);
+    for (const line of [...sendingLines(status, now), ...deliveryLines(seen, now)]) say(io, line);
+    sayFailing(io, health.failing ?? [], now);
+    for (const line of hostLines(status, now)) say(io, line);
     if (!isBrief) say(io, `  next      ${nextLine(seen)}`);
     for (const { name, what } of met) note(io, `-- ${name}: ${what} --`);
   }

@@ -1,4 +1,5 @@
 import { CLIENT, command, TENANT } from "../command.ts";
+import { noteHalt } from "../daemon/halts.ts";
 import { EXIT } from "../exit-code.ts";
 import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
@@ -44,6 +45,7 @@ export const eventsSend = command({
     else {
       note(io, `${published.type} goes to ${count(published.delivery_count, "endpoint", "endpoints")}.`);
       say(io, published.id);
+      await noteHalt(client, io);
     }
     return EXIT.ok;
   },

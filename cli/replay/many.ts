@@ -2,6 +2,7 @@
 import type { Job, JobPlan } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { confirm } from "../confirm.ts";
+import { noteHalt } from "../daemon/halts.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
@@ -43,6 +44,7 @@ export async function replayMany(args: ManyArgs, set: ReplaySet, io: Io): Promis
   if (plan.matched === 0) throw nothingToReplay(plan);
   if (plan.matched > 1 && !args.yes) await agree(plan.matched, io);
   const job = (await client.call("createJob", { ...ask, body: { ...draft, expect: plan.matched } })) as Job;
+  if (!args.json) await noteHalt(client, io);
   if (args.wait) return followJob(client, job, { timeoutMs, json: args.json }, io);
   if (args.json) sayJson(io, { kind: "result", ...job });
   else {

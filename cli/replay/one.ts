@@ -2,6 +2,7 @@ import type { Attempt, EventDelivery, Event } from "../../src/client/operations.
 import type { Client } from "../../src/client/client.ts";
 import { printDuration } from "../../src/config/units.ts";
 import { lastResultOf } from "../attempts/text.ts";
+import { noteHalt } from "../daemon/halts.ts";
 import { EXIT } from "../exit-code.ts";
 import { findId } from "../find-id.ts";
 import type { Io } from "../io.ts";
@@ -48,6 +49,7 @@ export async function replayOne(args: OneArgs, io: Io): Promise<number> {
       say(io, `  ${delivery.endpoint}  ${lastResultOf({ ...delivery, last_attempt: attempt }, io.now())}`);
     for (const { endpoint, reason } of left) say(io, `  ${endpoint}  not replayed: ${reason}`);
     say(io, summary);
+    if (!args.wait) await noteHalt(client, io);
   }
   return exit;
 }

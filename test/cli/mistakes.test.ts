@@ -7,7 +7,10 @@ import type { Seen } from "../../cli/daemon/health.ts";
 import { nextLine } from "../../cli/daemon/status-text.ts";
 import { EXIT } from "../../cli/exit-code.ts";
 import { sayTable } from "../../cli/output/table.ts";
+import { aHalt } from "../../src/api/daemon/pause.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
+import { anEvent } from "../../src/api/events/schemas.ts";
+import { aJob, aJobPlan } from "../../src/api/jobs/schemas.ts";
 import type { Status } from "../../src/client/operations.ts";
 import { fakeDaemon } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
@@ -154,5 +157,23 @@ describe("a job whose canary failed", () => {
       EXIT.conflict,
       expect.stringMatching(/the canary to ep_1 failed[^]*--canary.*--send-all/),
     ]);
+  });
+});
+
+describe("while nothing is sent", () => {
+  const not_sending = [{ ...aHalt, reason: "operator", detail: "all sending was paused by socket: a flood" }];
+  const answers = { getStatus: { ...aStatus, not_sending }, createJob: [aJobPlan, aJob] };
+
+  it.each([
+    ["events", "send", "--type", "budget.exceeded", "--data", "{}"],
+    ["replay", anEvent.id, "--force", "--no-wait"],
+    ["replay", "--status", "failed", "--yes"],
+  ])("%s %s says so at once, beside what it did", async (...words) => {
+    const { code, err } = await typed(words, { answers });
+    expect(code).toBe(EXIT.ok);
+    expect(err).toContain(
+      "Nothing is sent now: all sending was paused by socket: a flood. To resume: webhookd resume.",
+    );
+    expect((await typed([...words, "--json"], { answers })).err).not.toContain("Nothing is sent");
   });
 });

@@ -149,7 +149,7 @@ describe("webhookd replay", () => {
   it("with --no-wait says what was queued", async () => {
     const daemon = await playing([[failed], [due]]);
     const { code, io } = await replay(daemon, "--no-wait");
-    expect([code, daemon.seen.length]).toEqual([EXIT.ok, 2]);
+    expect([code, daemon.seen.length]).toEqual([EXIT.ok, 3]);
     expect(io.out).toBe(`${ID}  budget.exceeded\n  ep_1  pending\nQueued.\n`);
   });
 

@@ -18,6 +18,7 @@ interface Scene {
   readonly health?: object;
   readonly pending?: number;
   readonly isTTY?: boolean;
+  readonly columns?: number;
   readonly env?: Record<string, string>;
   /** What the daemon does at each look at its status, in place of answering it. */
   readonly looks?: readonly (((io: FakeIo) => object | null) | undefined)[];
@@ -33,16 +34,13 @@ async function status(
     const ok = (body: unknown) => ({ status: 200, body });
     if (path === "/v1/status") {
       const does = looks[look++]?.(io) ?? null;
-      return does === null ? ok({ ...aStatus, ...own }) : problem(503, "storage_unavailable", "not now");
+      return does === null
+        ? ok({ ...aStatus, deliveries: { pending, held: 5, failed: 441 }, ...own })
+        : problem(503, "storage_unavailable", "not now");
     }
     if (path.startsWith("/v1/webhooks/stats")) return ok(someStatistics);
     if (path.startsWith("/v1/webhooks/failures"))
       return ok(health === undefined ? { ...someFailures, data: [] } : someFailures);
-    if (path === "/metrics") {
-      const counts = { pending, held: 5, failed: 441 };
-      const lines = Object.entries(counts).map(([name, count]) => `webhookd_deliveries{status="${name}"} ${count}\n`);
-      return { status: 200, body: lines.join(""), type: "text/plain; version=0.0.4" };
-    }
     const url = "https://user:secret@billing.example.com/hook?token=hidden";
     return ok({ ...anEndpoint, id: ENDPOINT, url, health: { ...health, pending: 0, held: 0, failed: 0 } });
   });
@@ -56,13 +54,30 @@ describe("webhookd status", () => {
   it("says how deliveries fare, which endpoints fail, and what to type next", async () => {
     const { code, io } = await status({ health: failing });
     expect([code, io.err]).toEqual([EXIT.ok, ""]);
-    expect(io.out).toContain("3,570 published, 3,560 delivered, 2 failed; 40 of 3,600 attempts failed\n");
-    expect(io.out).toContain("  waiting   1,978 pending, 5 held; 441 failed (up to 30 s old)\n");
-    const cause = "503 from the receiver, 1,204 in a row, last success 2h 10m ago";
-    expect(io.out).toContain(`  FAILING   ${ENDPOINT} billing.example.com/hook: ${cause}\n`);
+    expect(io.out).toContain("  last hour 3,570 published, 1/s; 3,560 delivered, 2 failed\n");
+    expect(io.out).toContain("            40 of 3,600 attempts failed, 1.008 attempts/s\n");
+    expect(io.out).toContain("  now       441 failed, 5 held, 1,978 pending\n");
+    expect(io.out).toContain("  due       nothing overdue; 2 due within a minute, 7 within the hour\n");
+    const worst = [ENDPOINT, "billing\\.example\\.com/hook", "503 from the receiver", "1,204", "2h 10m ago"];
+    expect(io.out).toMatch(new RegExp(`^ {2}FAILING .+\n {2}${worst.join(" +")}\n`, "m"));
     expect(io.out).toMatch(/ {2}next {6}webhookd failures\n$/);
     expect((await status({ status: { paused: aPause } })).io.out).toMatch(/webhookd resume\n$/);
     expect((await status({})).io.out).toMatch(/webhookd replay --all-failed --dry-run\n$/);
+  });
+
+  it("says in 80 columns since when and why nothing is sent, what failed and which three are the worst", async () => {
+    const paused = { ...aPause, at: at(7_380_000), reason: "a flood" };
+    const { io } = await status({ health: failing, isTTY: true, columns: 80, status: { paused } });
+    const said = io.out.split("\n").map((line) => line.slice(0, 80));
+    expect(said[1]).toMatch(/^ {2}sending {3}PAUSED for 2h 3m: a flood$/);
+    const answers = [
+      /^ {2}now .+441 failed/,
+      /billing.+ 503 from the .+ 1,204 /,
+      /^ {2}backup .+ ago/,
+      /^ {2}disk .+ free/,
+    ];
+    for (const answer of answers) expect(said).toContainEqual(expect.stringMatching(answer));
+    expect(said.indexOf(said.find((line) => line.includes("next"))!)).toBeLessThan(24);
   });
 
   it("opens with what is the matter, exits 8 of troubles and 0 of the brake", async () => {
@@ -86,7 +101,7 @@ describe("webhookd status", () => {
   it("--brief looks at the daemon alone, as probes do every few seconds", async () => {
     const { io, daemon } = await status({}, "--brief", "--json");
     expect(daemon.seen.map(({ path }) => path)).toEqual(["/v1/status"]);
-    expect(JSON.parse(io.out)).toEqual(aStatus);
+    expect(JSON.parse(io.out)).toMatchObject({ ...aStatus, deliveries: { pending: 1978 } });
   });
 
   it.each([

@@ -18,7 +18,8 @@ export const EVENTS_CASES: Cases<"events"> = {
   },
   "events send": {
     words: ["--type=budget.exceeded", "--data", "-", "--tenant=acme", "--idempotency-key=k"],
-    asks: ["publishEvent"],
+    asks: ["publishEvent", "getStatus"],
+    spares: ["getStatus"],
     input: ['{"a":1}'],
     out: /^evt_\S+\n$/,
     err: /^budget\.exceeded goes to 1 endpoint\.\n$/,
