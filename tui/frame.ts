@@ -13,6 +13,7 @@ import { endpointRows } from "./screens/endpoints.ts";
 import { eventPage } from "./screens/event.ts";
 import { failureRows } from "./screens/failures.ts";
 import { deliveryRows, eventRows } from "./screens/lists.ts";
+import { overviewRows } from "./screens/overview/overview.ts";
 import { filled } from "./screens/table.ts";
 import { paneEvent } from "./state/lists/event-pane.ts";
 import { here } from "./state/lists/places.ts";
@@ -59,6 +60,8 @@ function bodyRows(state: State): string[] {
 function mainRows(state: State, room: { width: number; height: number }): string[] {
   const place = here(state);
   switch (place.kind) {
+    case "overview":
+      return overviewRows(state, place.list, room);
     case "events":
       return eventRows(state, place.list, room);
     case "deliveries":

@@ -50,7 +50,36 @@ export function failureRowsBelow(body: number): number {
   return body >= LIST_HEAD_ROWS + LEAST_FAILURES + FAILURE_ROWS ? FAILURE_ROWS : 0;
 }
 
+export interface OverviewLayout {
+  /** Rows of sentences below the title. */
+  readonly facts: number;
+  readonly hour: boolean;
+  /** Rows of the charts of 24 hours. */
+  readonly ok: number;
+  readonly failed: number;
+  readonly next: boolean;
+  /** Rows of the list of causes, with its head. */
+  readonly list: number;
+  /** Rows of the worst endpoints, with what is above them. */
+  readonly worst: number;
+}
+
+/** On a low screen the answer and the causes alone; on a high one charts that are high, too. */
+export function overviewLayout(body: number): OverviewLayout {
+  if (body < 15) return { facts: 1, hour: false, ok: 0, failed: 0, next: false, list: Math.max(2, body - 2), worst: 0 };
+  const size = body < 25 ? { ok: 2, failed: 1 } : body < 40 ? { ok: 4, failed: 2 } : { ok: 6, failed: 3 };
+  const left = body - OVERVIEW_FIXED_ROWS - size.ok - size.failed;
+  const worst = left >= LEAST_LIST + LEAST_WORST ? Math.floor(left / 2) : 0;
+  return { facts: 2, hour: true, ...size, next: true, list: left - worst, worst };
+}
+
+/** Title, facts, the hour behind and the one ahead, the axis of the charts, and what keeps them apart. */
+const OVERVIEW_FIXED_ROWS = 8;
+const LEAST_LIST = 6;
+const LEAST_WORST = 6;
+
 function aroundList({ kind }: Place, body: number): number {
+  if (kind === "overview") return body - overviewLayout(body).list + LIST_HEAD_ROWS;
   // On a low screen the list comes first.
   if (kind === "failures") return LIST_HEAD_ROWS + failureRowsBelow(body);
   return kind === "endpoint" ? LIST_HEAD_ROWS + endpointHeadRows(body) : LIST_HEAD_ROWS;

@@ -13,9 +13,8 @@ import { connect } from "../target.ts";
 const ARGS = {
   screen: {
     type: "enum",
-    options: ["events", "deliveries", "endpoints", "failures", "activity"],
-    default: "events",
-    description: "Screen to open first",
+    options: ["overview", "events", "deliveries", "endpoints", "failures", "activity"],
+    description: "Screen to open first [overview, or events with --filter]",
   },
   filter: {
     type: "string",
@@ -48,7 +47,7 @@ export const tui = command({
     return openDashboard({
       client,
       settings: { ...settings, target: client.target },
-      tab: args.screen,
+      tab: args.screen ?? (args.filter === undefined ? "overview" : "events"),
       filter: args.filter ?? "",
       stdin: process.stdin,
       stdout: process.stdout,

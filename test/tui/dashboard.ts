@@ -7,6 +7,8 @@ export interface RunOptions extends TmuxOptions {
   /** Of the daemon. */
   readonly socket: string;
   readonly flags?: string;
+  /** To open first; null: whichever it is. */
+  readonly screen?: string | null;
   /** On the screen once it is open. */
   readonly shows?: string | RegExp;
   /** In place of the program from this checkout. */
@@ -28,6 +30,7 @@ export class RunningDashboard {
   static async open({
     socket,
     flags = "",
+    screen = "events",
     shows = "● live",
     program,
     ...options
@@ -36,7 +39,7 @@ export class RunningDashboard {
     const before = { modes: await modesOf(terminal), state: await terminal.state() };
     const began = performance.now();
     await terminal.command(
-      `clear; echo what was there before; ${program ?? `node ${MAIN}`} tui --socket ${socket} ${flags}`,
+      `clear; echo what was there before; ${program ?? `node ${MAIN}`} tui --socket ${socket} ${screen === null ? "" : `--screen ${screen}`} ${flags}`,
     );
     await terminal.until(shows);
     return new RunningDashboard(terminal, before, performance.now() - began);

@@ -19,7 +19,7 @@ async function isWhole(terminal: Tmux, shows: (screen: string) => boolean = () =
     const lines = screen.split("\n");
     expect(lines, screen).toHaveLength(SIZE.rows);
     expect(lines[0]).toMatch(/^ webhookd ● live/);
-    expect(lines[2]).toMatch(/^ 1 events.* 2 deliveries.* 3 endpoints.* 4 failures.* 5 activity/i);
+    expect(lines[2]).toMatch(/^ 0 overview.* 1 events.* 2 deliveries.* 3 endpoints.* 4 failures.* 5 activity/i);
     expect(screen.match(/webhookd ● live/g)).toHaveLength(1);
     expect(shows(screen), screen).toBe(true);
     // Neither concealed, blinking nor a link.
@@ -58,6 +58,7 @@ inTerminal("what comes from outside", () => {
       ["Enter", "›"],
       ["4", "4 FAILURES"],
       ["5", "5 ACTIVITY"],
+      ["0", /0 OVERVIEW[^]*▶/],
       ["?", "Keys on this screen"],
     ] as const) {
       await terminal.press(key);

@@ -36,6 +36,7 @@ interface Way {
 }
 
 const WAYS: Readonly<Record<Place["kind"], Way>> = {
+  overview: { keys: ["0"], shows: /0 OVERVIEW  1/, last: /▶ .*500 from/ },
   events: { keys: ["1"], shows: /1 EVENTS  2/, last: /"(n|text)": / },
   deliveries: { keys: ["2"], shows: /2 DELIVERIES  3/, last: /"(n|text)": / },
   endpoints: { keys: ["3"], shows: /3 ENDPOINTS  4/, last: /▶ .*\d %/ },
@@ -47,7 +48,7 @@ const WAYS: Readonly<Record<Place["kind"], Way>> = {
 
 export const PLACES = Object.keys(WAYS) as Place["kind"][];
 /** The lists beside the first, whose tests are a file of their own: no other file would take as long. */
-export const OTHER_LISTS: readonly Place["kind"][] = ["deliveries", "endpoints", "failures", "activity"];
+export const OTHER_LISTS: readonly Place["kind"][] = ["overview", "deliveries", "endpoints", "failures", "activity"];
 
 export const nameOf = (key: KeyName) => NAMES[key] ?? key.replace(/^ctrl\+/, "C-");
 const marked = (screen: string) => Number(/, (\d+) marked/.exec(screen)?.[1] ?? 0);
@@ -119,10 +120,12 @@ const BASE: Partial<Record<Place["kind"], Place["kind"]>> = { event: "events", e
  * key that is pressed behind one that has not been read yet is lost with it.
  */
 const SHOWS: Readonly<Record<string, string | RegExp | ((place: Place["kind"]) => string | RegExp)>> = {
-  Enter: (place) => (place === "failures" ? "/ status:failed" : place === "endpoints" ? "› ep_" : "› evt_"),
+  Enter: (place) =>
+    place === "failures" || place === "overview" ? "/ status:failed" : place === "endpoints" ? "› ep_" : "› evt_",
   "/": /^ \/( |$)/m,
   ":": /^ :( |$)/m,
   "?": "Keys on this screen",
+  "0": "0 OVERVIEW",
   "2": "2 DELIVERIES",
   "3": "3 ENDPOINTS",
   "4": "4 FAILURES",

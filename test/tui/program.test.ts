@@ -51,7 +51,11 @@ interface Running {
 
 async function running({ columns = 80, rows = 24, events = 5 } = {}): Promise<Running> {
   const [time, client] = [new Time(), new FakeClient({ events, jobs: [] })];
-  const program = new Program(initialState({ now: NOW, size: { columns, rows }, settings: SETTINGS }), client, time);
+  const program = new Program(
+    initialState({ now: NOW, size: { columns, rows }, settings: SETTINGS, tab: "events" }),
+    client,
+    time,
+  );
   let count = 0;
   program.subscribe(() => void count++);
   program.start();

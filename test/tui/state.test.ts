@@ -314,7 +314,7 @@ describe("a replay", () => {
     dashboard.say({ kind: "lost", problem: gone } as never);
     expect(shown(dashboard)).toContain("sent again when the daemon is back");
     dashboard.connected();
-    expect(sent(dashboard).map(({ ask }) => ask.idempotencyKey)).toEqual(["s-5", "s-5"]);
+    expect(sent(dashboard).map(({ ask }) => ask.idempotencyKey)).toEqual(["s-6", "s-6"]);
     const answer = dashboard.daemon.answer(sent(dashboard)[1]!);
     dashboard.say({ kind: "answered", call: sent(dashboard)[1]!, answer } as never);
     expect(dashboard.state.acts.map(({ phase }: Act) => phase)).toEqual(["done"]);

@@ -17,10 +17,18 @@ const SGR = {
   bold: "1",
   reverse: "7",
   alarm: "7;31",
+  warning: "7;33",
+  calm: "7;32",
 } as const;
 export type Style = keyof typeof SGR;
 /** These carry meaning where colours are off: what is selected, and what is stressed. */
-const MONOCHROME: Readonly<Partial<Record<Style, string>>> = { bold: "1", reverse: "7", alarm: "7" };
+const MONOCHROME: Readonly<Partial<Record<Style, string>>> = {
+  bold: "1",
+  reverse: "7",
+  alarm: "7",
+  warning: "7",
+  calm: "7",
+};
 
 /** Our own sequences, because Ink's drop bold and reverse with the colours. */
 export function paint({ color }: Look, style: Style | undefined, text: string): string {
@@ -70,6 +78,8 @@ const BARS = ["▁▂▃▄▅▆▇█", "_.-=+*#@"] as const;
 /** One column a value; nothing is a space, so that little is told from none. */
 export function sparkline({ ascii }: Look, values: readonly number[]): string {
   const bars = BARS[ascii ? 1 : 0];
-  const most = Math.max(...values, 1);
-  return values.map((value) => (value <= 0 ? " " : bars[Math.ceil((value / most) * 8) - 1]!)).join("");
+  const most = Math.max(...values);
+  return values
+    .map((value) => (value <= 0 ? " " : bars[Math.max(0, Math.ceil((value / most) * 8 - 1e-9) - 1)]!))
+    .join("");
 }

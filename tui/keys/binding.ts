@@ -27,4 +27,4 @@ export function only(state: State): Step {
   return { state, effects: [] };
 }
 
-export const LISTS = ["events", "deliveries", "endpoints", "failures", "activity", "endpoint"] as const;
+export const LISTS = ["overview", "events", "deliveries", "endpoints", "failures", "activity", "endpoint"] as const;

@@ -39,7 +39,7 @@ export const COPIES: readonly Binding[] = [
     show: "w",
     label: "report",
     help: "write a report about this group (Markdown) for the people who run the receiver",
-    on: ["failures"],
+    on: ["failures", "overview"],
     footer: 55,
     off: (state) => {
       const report = reportHere(state);

@@ -27,7 +27,7 @@ export const ENDPOINT_ACTIONS: readonly Binding[] = [
     keys: ["a"],
     show: "a",
     label: "add an endpoint",
-    on: ["events", "deliveries"],
+    on: ["overview", "events", "deliveries"],
     acts: true,
     run: (state) => only(ask(hold(state), addForm())),
   },
@@ -47,7 +47,7 @@ export const ENDPOINT_ACTIONS: readonly Binding[] = [
     show: "t",
     label: "test",
     help: "send a test event, and wait for the answer",
-    on: ["events", "event", "deliveries", "endpoints", "endpoint", "failures"],
+    on: ["events", "event", "deliveries", "endpoints", "endpoint", "failures", "overview"],
     footer: 42,
     acts: true,
     off: (state) => (testTargets(state).length === 0 ? "there is no endpoint to send to; press a to add one" : null),
@@ -58,7 +58,7 @@ export const ENDPOINT_ACTIONS: readonly Binding[] = [
     show: "z",
     label: "disable/enable",
     help: "disable this endpoint, or enable it again",
-    on: [...ENDPOINTS, "deliveries", "failures"],
+    on: [...ENDPOINTS, "deliveries", "failures", "overview"],
     footer: 43,
     acts: true,
     off: whyNoEndpoint,
@@ -125,6 +125,7 @@ export function endpointHere(state: State): Endpoint | null {
     case "endpoint":
       return state.known.gone.has(place.id) ? null : known(place.id);
     case "deliveries":
+    case "overview":
     case "failures": {
       const row: { readonly endpoint: string } | null = selectedRow<{ readonly endpoint: string }>(place.list as never);
       return row && known(row.endpoint);

@@ -62,6 +62,7 @@ export function idHere(state: State): string | null {
     case "deliveries":
     case "endpoint":
       return selectedRow(place.list)?.event ?? null;
+    case "overview":
     case "failures":
       return selectedRow(place.list)?.endpoint ?? null;
     case "activity": {

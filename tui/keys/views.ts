@@ -17,7 +17,7 @@ export const VIEWS: readonly Binding[] = [
     keys: ["enter"],
     show: "Enter",
     label: "open",
-    on: ["events", "deliveries", "endpoints", "failures", "endpoint"],
+    on: ["overview", "events", "deliveries", "endpoints", "failures", "endpoint"],
     footer: 10,
     off: (state) => {
       const place = here(state);
@@ -85,7 +85,7 @@ export const VIEWS: readonly Binding[] = [
     off: (state) => (layoutOf(state).pane === 0 ? "there is only one pane below 120 columns" : null),
     run: (state) => only({ ...state, focus: state.focus === "list" ? "pane" : "list" }),
   },
-  ...TABS.map((tab, index) => tabKey(tab, String(index + 1))),
+  ...TABS.map((tab, index) => tabKey(tab, String(index))),
   { keys: ["-"], show: "-", label: "previous screen", run: (state) => only(showTab(state, state.lastTab)) },
   {
     keys: [":"],
@@ -144,6 +144,7 @@ function openSelected(state: State): State {
       const row = selectedRow(place.list);
       return row === null ? state : openEndpoint(state, row.id);
     }
+    case "overview":
     case "failures": {
       const row = selectedRow(place.list);
       return row === null ? state : openGroup(state, row);

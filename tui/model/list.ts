@@ -1,10 +1,13 @@
 /** The lists there are, and what is known of one. */
 import type { AuditRecord, Delivery, Endpoint, EventSummary, FailureGroup, Job } from "../../src/client/operations.ts";
 
-export const TABS = ["events", "deliveries", "endpoints", "failures", "activity"] as const;
+export const TABS = ["overview", "events", "deliveries", "endpoints", "failures", "activity"] as const;
 export type Tab = (typeof TABS)[number];
+/** Whose rows a list has: the overview lists failures. */
+export type RowsKind = Exclude<Tab, "overview">;
 
 export interface Rows {
+  readonly overview: FailureGroup;
   readonly events: EventSummary;
   readonly deliveries: Delivery;
   readonly endpoints: Endpoint;

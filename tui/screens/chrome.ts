@@ -80,9 +80,9 @@ export function tabsRow(state: State): string {
   const place = here(state);
   const spans = TABS.flatMap((tab, index): Span[] => {
     const name = `${tab[0]!.toUpperCase()}${tab.slice(1)}`;
-    if (tab !== state.tab) return [{ text: ` ${index + 1} ${name} ` }];
+    if (tab !== state.tab) return [{ text: ` ${index} ${name} ` }];
     const crumbs = state.tabs[tab].slice(1).map((one) => ` ${glyph(look, "crumb")} ${crumbOf(one)}`);
-    return [{ text: ` ${index + 1} ${name.toUpperCase()}${crumbs.join("")} `, style: "bold" }];
+    return [{ text: ` ${index} ${name.toUpperCase()}${crumbs.join("")} `, style: "bold" }];
   });
   const filter = place.kind === "event" || place.list.filter === "" ? "" : `  ${place.list.filter}`;
   const left: Span[] = [...spans, { text: filter, style: "cyan" }];

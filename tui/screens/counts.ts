@@ -1,4 +1,5 @@
 /** The row below the header: what there is now, what happened in 24 hours, and how fast it goes. */
+import { spread } from "../draw/chart.ts";
 import { glyph, sparkline } from "../draw/look.ts";
 import { countText } from "../draw/numbers.ts";
 import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
@@ -7,7 +8,7 @@ import { PACE_MS } from "../state/tick.ts";
 import { counted } from "../../src/domain/wording.ts";
 
 const WIDE = 100;
-const MOST_BARS = 60;
+const MOST_BARS = 48;
 /** A shorter line of bars says nothing. */
 const LEAST_BARS = 8;
 
@@ -16,11 +17,8 @@ export function countsRow(state: State): string {
   const { look } = settings;
   const parts = fitting(state);
   const room = Math.min(MOST_BARS, size.columns - widthOfSpans(look, parts.flat()) - 1);
-  const series = room < LEAST_BARS ? [] : (known.hour?.value.series ?? []).slice(-room);
-  const line = sparkline(
-    look,
-    series.map(({ published }) => published),
-  );
+  const steps = (known.day?.value.series ?? []).map(({ succeeded, failed }) => succeeded + failed);
+  const line = sparkline(look, spread(steps, room < LEAST_BARS ? 0 : room));
   return spanRow(look, parts.flat(), size.columns, [{ text: line === "" ? "" : `${line} `, style: "cyan" }]);
 }
 

@@ -14,7 +14,26 @@ import { KEY_OF } from "../state/lists/places.ts";
 import { endpointName } from "./lists.ts";
 import { filled, tableRows, type Column } from "./table.ts";
 
-export function failureRows(state: State, list: List<FailureGroup>, room: { width: number; height: number }): string[] {
+interface Room {
+  readonly width: number;
+  readonly height: number;
+}
+
+export function failureRows(state: State, list: List<FailureGroup>, room: Room): string[] {
+  const below = failureRowsBelow(room.height);
+  const empty = ["", "Nothing is failing. Failures are shown here by endpoint and cause, with what to do about them."];
+  const rows = failureTable(state, list, { width: room.width, height: room.height - below, empty });
+  const group = selectedRow(list);
+  if (below === 0) return rows;
+  const about = group === null ? [] : aboutGroup(state, group, room.width);
+  return [...rows, ...filled(about, room.width, below)];
+}
+
+export function failureTable(
+  state: State,
+  list: List<FailureGroup>,
+  { empty, ...room }: Room & { readonly empty: readonly string[] },
+): string[] {
   const { look } = state.settings;
   const ago = (at: string) => age(state.now - Date.parse(at));
   const columns: Column<FailureGroup>[] = [
@@ -42,13 +61,7 @@ export function failureRows(state: State, list: List<FailureGroup>, room: { widt
       cell: ({ series }) => ({ text: sparkline(look, room.width < 100 ? series.slice(-6) : series) }),
     },
   ];
-  const below = failureRowsBelow(room.height);
-  const empty = ["", "Nothing is failing. Failures are shown here by endpoint and cause, with what to do about them."];
-  const rows = tableRows(state, { list, keyOf: KEY_OF.failures, columns, ...room, height: room.height - below, empty });
-  const group = selectedRow(list);
-  if (below === 0) return rows;
-  const about = group === null ? [] : aboutGroup(state, group, room.width);
-  return [...rows, ...filled(about, room.width, below)];
+  return tableRows(state, { list, keyOf: KEY_OF.failures, columns, ...room, empty });
 }
 
 function aboutGroup(state: State, group: FailureGroup, width: number): string[] {

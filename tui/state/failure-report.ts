@@ -20,7 +20,7 @@ export interface Report {
 /** Words where there is nothing to report. */
 export function reportHere(state: State): Report | string {
   const place = here(state);
-  const group = place.kind === "failures" ? selectedRow(place.list) : null;
+  const group = place.kind === "failures" || place.kind === "overview" ? selectedRow(place.list) : null;
   if (group === null) return "no group is selected";
   const at = new Date(state.now).toISOString();
   const stamp = at.slice(0, 19).replaceAll(/[-:]/g, "");

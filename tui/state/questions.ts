@@ -1,10 +1,10 @@
 /** What the screen shows and is not read yet: asked for by looking at the state, so that no code has to remember to. */
 import type { Answers } from "../../src/client/operations.ts";
 import { waitingOf } from "../model/dialog.ts";
-import { layoutOf } from "../layout.ts";
+import { layoutOf, overviewLayout } from "../layout.ts";
 import type { About, Call } from "../model/call.ts";
 import type { Read } from "../model/known.ts";
-import type { List, Tab } from "../model/list.ts";
+import type { List, RowsKind } from "../model/list.ts";
 import type { Place, State } from "../model/state.ts";
 import { hasRunningJob } from "./jobs.ts";
 import { filterQuery, LIST_OPERATIONS } from "./lists/list-query.ts";
@@ -13,6 +13,7 @@ import { here, rowsKind, type WithList } from "./lists/places.ts";
 import { wantedEvent } from "./lists/event-pane.ts";
 import { plannedEndpoints, planQuestion } from "./dialogs/plan.ts";
 import { refreshMs } from "./tick.ts";
+import { worstEndpoints } from "./lists/worst-endpoints.ts";
 
 /** Between two readings of the same thing, however often the stream says that it changed. */
 const REST_MS = {
@@ -84,7 +85,13 @@ function* aboutPlace(state: State, place: Place): Generator<Call> {
     const busy = inFlight(state, ({ operation }) => operation === "getEndpoint");
     yield* due.slice(0, Math.max(0, MAX_AT_ONCE - busy));
   }
-  if (place.kind === "failures") {
+  if (place.kind === "overview") {
+    const { worst } = overviewLayout(layoutOf(state).body);
+    const due = worstEndpoints(place.list.rows, worst).flatMap(({ endpoint }) => [...aboutEndpoint(state, endpoint)]);
+    const busy = inFlight(state, ({ operation }) => operation === "getEndpoint");
+    yield* due.slice(0, Math.max(0, MAX_AT_ONCE - busy));
+  }
+  if (place.kind === "failures" || place.kind === "overview") {
     const group = selectedRow(place.list);
     if (group === null) return;
     yield* aboutSample(state, group.sample_attempt);
@@ -117,7 +124,7 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
   yield ask(LIST_OPERATIONS[kind], about, { query: kind === "events" ? { ...query, include: "deliveries" } : query });
 }
 
-function restOf(state: State, kind: Tab, isSparse: boolean): number {
+function restOf(state: State, kind: RowsKind, isSparse: boolean): number {
   if (kind === "failures") return REST_MS.failures;
   if (kind !== "events" && kind !== "deliveries") return REST_MS.audit;
   // Where few rows match, the daemon looks at thousands for each page.

@@ -27,7 +27,7 @@ export interface Start {
   readonly filter?: string;
 }
 
-export function initialState({ now, size, settings, tab = "events", filter = "" }: Start): State {
+export function initialState({ now, size, settings, tab = "overview", filter = "" }: Start): State {
   const places = TABS.map((name, index) => [name, [firstPlace(name, index, name === tab ? filter : "")]]);
   return {
     now,

@@ -22,6 +22,7 @@ export interface Many {
 export function replaySetHere(state: State): Many | string {
   const place = here(state);
   switch (place.kind) {
+    case "overview":
     case "failures": {
       const group = selectedRow(place.list);
       return group === null ? "no group is selected" : ofGroup(state, group);

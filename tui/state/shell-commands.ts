@@ -32,6 +32,8 @@ function ofList(place: Place): Command[] {
       ];
     case "endpoints":
       return [command("this list", ["endpoints", "list"])];
+    case "overview":
+      return [command("how it is", ["status"]), command("what fails", ["failures"])];
     case "failures":
       return [command("this list", ["failures"])];
     case "activity":
@@ -59,6 +61,7 @@ function ofRow(state: State, place: Place): Command[] {
       const row = selectedRow(place.list);
       return row === null ? [] : ofEndpoint(row.id);
     }
+    case "overview":
     case "failures": {
       const row = selectedRow(place.list);
       return row === null ? [] : ofGroup(row);

@@ -1,6 +1,6 @@
 /** When the screen has to be looked at again, though nothing was said: a quiet screen costs nothing. */
 import { layoutOf } from "../layout.ts";
-import type { Tab } from "../model/list.ts";
+import type { RowsKind } from "../model/list.ts";
 import type { State } from "../model/state.ts";
 import { hasRunningJob } from "./jobs.ts";
 import { visibleRows } from "./lists/paged-list.ts";
@@ -50,4 +50,4 @@ const TIMES = {
   endpoints: () => null,
   failures: (row: { last_at: string }) => row.last_at,
   activity: (row: { at?: string; created_at?: string }) => row.at ?? row.created_at ?? null,
-} as const satisfies Record<Tab, (row: never) => string | null>;
+} as const satisfies Record<RowsKind, (row: never) => string | null>;

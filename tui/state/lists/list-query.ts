@@ -1,7 +1,7 @@
 /** What each list asks of the daemon for its filter. */
 import type { Answers } from "../../../src/client/operations.ts";
 import { queryOf, readFilter, type FilterWord } from "../../../src/client/filter.ts";
-import type { Tab } from "../../model/list.ts";
+import type { RowsKind } from "../../model/list.ts";
 import type { State } from "../../model/state.ts";
 import { rowsKind, type WithList } from "./places.ts";
 
@@ -11,10 +11,10 @@ export const LIST_OPERATIONS = {
   endpoints: "listEndpoints",
   failures: "listFailures",
   activity: "listAudit",
-} as const satisfies Record<Tab, keyof Answers>;
+} as const satisfies Record<RowsKind, keyof Answers>;
 
 /** The words of the filter that each list takes, and what its operation calls them. */
-export const FILTER_PARAMETERS: { readonly [T in Tab]: { readonly [W in FilterWord]?: string } } = {
+export const FILTER_PARAMETERS: { readonly [T in RowsKind]: { readonly [W in FilterWord]?: string } } = {
   events: {
     status: "status",
     type: "type",

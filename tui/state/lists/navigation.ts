@@ -1,7 +1,7 @@
 /** Ways from one screen to another. */
 import { printFilter, readFilter } from "../../../src/client/filter.ts";
 import { isAnyId } from "../../../src/domain/id.ts";
-import { type Rows, type Tab, TABS } from "../../model/list.ts";
+import { type Rows, type RowsKind, TABS } from "../../model/list.ts";
 import type { State } from "../../model/state.ts";
 import { mistakeIn } from "../line-editor.ts";
 import { newList, readAnew } from "./paged-list.ts";
@@ -48,7 +48,7 @@ export function filterFault(state: State, text: string): string | null {
 }
 
 /** A word that this list does not take. */
-function strangerIn(text: string, tab: Tab): string | undefined {
+function strangerIn(text: string, tab: RowsKind): string | undefined {
   return Object.keys(readFilter(text).filter).find((word) => !Object.hasOwn(FILTER_PARAMETERS[tab], word));
 }
 

@@ -1,5 +1,5 @@
 /** The stack of what was opened on each tab. */
-import type { List, Rows, Tab } from "../../model/list.ts";
+import type { List, Rows, RowsKind, Tab } from "../../model/list.ts";
 import type { EndpointPlace, ListPlace, Place, State } from "../../model/state.ts";
 import { newList, type KeyOf } from "./paged-list.ts";
 
@@ -7,7 +7,7 @@ export function here(state: State): Place {
   return state.tabs[state.tab].at(-1)!;
 }
 
-export const KEY_OF: { readonly [T in Tab]: KeyOf<Rows[T]> } = {
+export const KEY_OF: { readonly [T in RowsKind]: KeyOf<Rows[T]> } = {
   events: ({ id }) => id,
   deliveries: ({ id }) => id,
   endpoints: ({ id }) => id,
@@ -23,8 +23,9 @@ export function firstPlace(tab: Tab, number: number, filter = ""): ListPlace {
 export type WithList = ListPlace | EndpointPlace;
 
 /** Which kind of rows a place lists. */
-export function rowsKind(place: WithList): Tab {
-  return place.kind === "endpoint" ? "deliveries" : place.kind;
+export function rowsKind({ kind }: WithList): RowsKind {
+  if (kind === "overview") return "failures";
+  return kind === "endpoint" ? "deliveries" : kind;
 }
 
 /** Changes the list of a place without knowing what its rows are. */

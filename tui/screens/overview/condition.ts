@@ -1,0 +1,122 @@
+/** "Is it all right?" in words: the worst that is known first, and what follows from it. */
+import type { FailureGroup, Status } from "../../../src/client/operations.ts";
+import { causeText } from "../../../src/domain/deliveries/attempt.ts";
+import { counted } from "../../../src/domain/wording.ts";
+import type { Glyph, Style } from "../../draw/look.ts";
+import { age, bytesText, countText, longAge } from "../../draw/numbers.ts";
+import type { State } from "../../model/state.ts";
+import { endpointName } from "../lists.ts";
+
+export interface Condition {
+  readonly glyph: Glyph;
+  readonly style: Style | undefined;
+  /** A few words, in capitals. */
+  readonly title: string;
+  /** Sentences; outside text. */
+  readonly facts: readonly string[];
+}
+
+const BAD = { glyph: "failed", style: "alarm" } as const;
+const WARN = { glyph: "interrupted", style: "warning" } as const;
+const WELL = { glyph: "delivered", style: "calm" } as const;
+const UNKNOWN = { glyph: "pending", style: "reverse" } as const;
+/** Failures in the last hour count as going on. */
+const RECENT_MS = 3_600_000;
+/** What is due for so long is late. */
+const LATE_MS = 60_000;
+
+/** `groups` are what fails; null until that is known. */
+export function conditionOf(state: State, groups: readonly FailureGroup[] | null): Condition {
+  const { known, now } = state;
+  if (known.status === null && !known.forbidden.has("getStatus")) {
+    return { ...UNKNOWN, title: "ASKING THE DAEMON", facts: [] };
+  }
+  const status = known.status?.value ?? null;
+  const more = status === null ? ["This key may not read the daemon's own status."] : sideFacts(status, now);
+  const daemon = status === null ? null : daemonTrouble(state, status);
+  if (daemon !== null) return { ...daemon, facts: [...daemon.facts, ...more] };
+  if (groups === null) return { ...UNKNOWN, title: "LOOKING FOR WHAT FAILS", facts: more };
+  if (known.roll !== null && known.endpoints.size === 0) return { ...UNKNOWN, title: "NO ENDPOINTS YET", facts: more };
+  const trouble = receiverTrouble(state, groups);
+  return { ...trouble, facts: [...trouble.facts, ...more] };
+}
+
+/** What keeps the daemon itself from its work. */
+function daemonTrouble({ now, settings }: State, status: Status): Condition | null {
+  const { state, paused, deliveries, disk } = status;
+  if (state === "disk_full") {
+    const facts = [`New events are refused: ${bytesText(disk.free_bytes)} are free. Deliveries continue.`];
+    return { ...BAD, title: "THE DISK IS FULL", facts };
+  }
+  if (state === "store_unavailable") {
+    return { ...BAD, title: "THE STORE CANNOT BE WRITTEN", facts: ["New events are refused."] };
+  }
+  if (state === "draining") return { ...WARN, title: "THE DAEMON IS STOPPING", facts: [] };
+  if (paused !== null) {
+    const waiting = deliveries === null ? "" : ` ${counted(deliveries.pending, "delivery waits", "deliveries wait")}.`;
+    const resume = settings.readOnly ? "" : " B resumes it.";
+    const since = `For ${age(now - Date.parse(paused.at))}, by ${paused.by}: ${paused.reason}.`;
+    return { ...BAD, title: "ALL SENDING IS PAUSED", facts: [`${since}${waiting}${resume}`] };
+  }
+  // Daemons of before say nothing of it.
+  const halt = (status as Partial<Status>).not_sending?.find(({ reason }) => reason !== "operator");
+  if (halt !== undefined) {
+    const title = halt.reason === "shortage" ? "NOT ALL CAN BE SENT" : "NOTHING CAN BE SENT";
+    return { ...BAD, title, facts: [`${halt.detail}, for ${age(now - Date.parse(halt.since))}.`] };
+  }
+  const { total } = status.damaged_endpoints;
+  if (total === 0) return null;
+  const names = status.damaged_endpoints.endpoints.map(({ endpoint }) => endpoint).join(", ");
+  const title = `${counted(total, "ENDPOINT IS", "ENDPOINTS ARE")} DAMAGED`;
+  return { ...BAD, title, facts: [`Nothing is sent to ${names}.`] };
+}
+
+/** What is not right yet, though everything is sent. */
+function sideFacts({ damaged_database: damaged, backup, disk, oldest_due_at: oldest }: Status, now: number): string[] {
+  const late = oldest === null ? 0 : now - Date.parse(oldest);
+  return [
+    ...(late > LATE_MS ? [`The oldest delivery that is due has waited for ${age(late)}.`] : []),
+    ...(damaged === null ? [] : ["The database was damaged: run `webhookd doctor`."]),
+    ...(disk.free_bytes < 2 * disk.floor_bytes ? [`Only ${bytesText(disk.free_bytes)} of disk are free.`] : []),
+    ...(backup.failure === null ? [] : [`The last backup failed: ${backup.failure.detail}.`]),
+  ];
+}
+
+/** How the receivers fare. */
+function receiverTrouble(state: State, groups: readonly FailureGroup[]): Condition {
+  const { known, now } = state;
+  const isOn = ({ pending, held, last_at: last }: FailureGroup) =>
+    pending + held > 0 || now - Date.parse(last) < RECENT_MS;
+  const going = groups.filter(isOn);
+  const failed = groups.reduce((sum, group) => sum + group.failed, 0);
+  const waiting = groups.reduce((sum, group) => sum + group.pending + group.held, 0);
+  if (going.length === 0) {
+    if (failed > 0) {
+      const facts = [
+        `${counted(failed, "delivery", "deliveries")} failed earlier and will not be retried: R replays them.`,
+      ];
+      return { ...WARN, title: "NOTHING FAILS NOW, BUT SOME IS MISSING", facts };
+    }
+    const events = known.hour?.value.published?.total;
+    const flow =
+      events === undefined
+        ? ""
+        : events === 0
+          ? " Nothing was published in the last hour."
+          : ` ${counted(events, "event was", "events were")} published in the last hour.`;
+    return { ...WELL, title: "ALL IS WELL", facts: [`Nothing is failing.${flow}`] };
+  }
+  const endpoints = new Set(going.map(({ endpoint }) => endpoint)).size;
+  const [first, ...others] = going as [FailureGroup, ...FailureGroup[]];
+  const since = longAge(now - Date.parse(first.first_at));
+  const causes = others.length === 0 ? "" : `, and ${counted(others.length, "more cause", "more causes")}`;
+  const lost = failed === 0 ? "none has failed for good" : `${countText(failed)} failed for good`;
+  return {
+    ...(failed === 0 ? WARN : BAD),
+    title: counted(endpoints, "ENDPOINT IS FAILING", "ENDPOINTS ARE FAILING"),
+    facts: [
+      `${endpointName(state, first.endpoint)}: ${causeText(first.error, first.status_code)}, for ${since}${causes}.`,
+      `${counted(waiting, "delivery waits", "deliveries wait")} for a retry; ${lost}.`,
+    ],
+  };
+}
