@@ -41,33 +41,44 @@ export const secretPlace = (endpoint: string): string => `${endpoint}:secret`;
 export const nextSecretPlace = (endpoint: string): string => `${endpoint}:next_secret`;
 export const headersPlace = (endpoint: string): string => `${endpoint}:headers`;
 
-export const INSERT = `INSERT INTO endpoint
-  (id, tenant, uid, url, events, description, enabled, when_disabled, header_names, headers, secret,
-   rate_per_second, max_in_flight, metadata, created_at, updated_at)
-  VALUES (@id, @tenant, @uid, @url, @events, @description, @enabled, @when_disabled, @header_names, @headers, @secret,
-   @rate_per_second, @max_in_flight, @metadata, @now, @now)`;
+type Plain = Omit<EndpointSettings, "headers">;
 
-export const UPDATE = `UPDATE endpoint SET
-  uid = @uid, url = @url, events = @events, description = @description, enabled = @enabled,
-  disabled_reason = @disabled_reason, when_disabled = @when_disabled, header_names = @header_names, headers = @headers,
-  rate_per_second = @rate_per_second, max_in_flight = @max_in_flight, metadata = @metadata, cancel_to = @cancel_to,
-  updated_at = @now
+/** The column of each setting that is not sealed, and what is written there. */
+const COLUMNS: {
+  readonly [Setting in keyof Plain]: readonly [keyof EndpointRow, write?: (value: Plain[Setting]) => string | number];
+} = {
+  uid: ["uid"],
+  url: ["url"],
+  events: ["events", JSON.stringify],
+  description: ["description"],
+  enabled: ["enabled", Number],
+  whenDisabled: ["when_disabled"],
+  ratePerSecond: ["rate_per_second"],
+  maxInFlight: ["max_in_flight"],
+  metadata: ["metadata", JSON.stringify],
+};
+
+const same = (value: unknown): unknown => value;
+
+const SET = [...Object.values(COLUMNS).map(([column]) => column), "header_names", "headers"];
+
+export const INSERT = `INSERT INTO endpoint (id, tenant, secret, created_at, updated_at, ${SET.join(", ")})
+  VALUES (@id, @tenant, @secret, @now, @now, ${SET.map((column) => `@${column}`).join(", ")})`;
+
+export const UPDATE = `UPDATE endpoint SET ${SET.map((column) => `${column} = @${column}`).join(", ")},
+  disabled_reason = @disabled_reason, cancel_to = @cancel_to, updated_at = @now
   WHERE number = @number`;
 
 /** The columns of `INSERT` and `UPDATE` that a caller sets. */
 export function columnsOf(id: string, settings: EndpointSettings, box: Box): Record<string, unknown> {
+  const { headers } = settings;
+  const written = Object.entries(COLUMNS).map(([setting, [column, write = same]]) => {
+    return [column, (write as (value: unknown) => unknown)(settings[setting as keyof Plain])];
+  });
   return {
-    uid: settings.uid,
-    url: settings.url,
-    events: JSON.stringify(settings.events),
-    description: settings.description,
-    enabled: settings.enabled ? 1 : 0,
-    when_disabled: settings.whenDisabled,
-    header_names: JSON.stringify(Object.keys(settings.headers)),
-    headers: box.seal(JSON.stringify(settings.headers), headersPlace(id)),
-    rate_per_second: settings.ratePerSecond,
-    max_in_flight: settings.maxInFlight,
-    metadata: JSON.stringify(settings.metadata),
+    ...Object.fromEntries(written),
+    header_names: JSON.stringify(Object.keys(headers)),
+    headers: box.seal(JSON.stringify(headers), headersPlace(id)),
   };
 }
 

@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { FIRST } from "../../../../src/store/sqlite/attempts/attempt-row.ts";
+import { MIGRATIONS } from "../../../../src/store/sqlite/engine/schema.ts";
 import type { CensusStep, Store } from "../../../../src/store/store.ts";
 import { ManualClock } from "../../../harness/clock.ts";
 import {
@@ -33,6 +34,12 @@ function toSchema4(dir: string): void {
     DELETE FROM meta WHERE name IN ('fresh_from', 'first_responses_forgotten');
     CREATE INDEX delivery_fresh ON delivery (event) WHERE status = 0;
     PRAGMA user_version = 4;`);
+  const before = new Database(":memory:");
+  for (const { sql } of MIGRATIONS.slice(0, 4)) before.exec(sql);
+  const columns = (of: Database.Database) => of.pragma("table_info(endpoint)") as { readonly name: string }[];
+  const known = columns(before).map(({ name }) => name);
+  for (const { name } of columns(db)) if (!known.includes(name)) db.exec(`ALTER TABLE endpoint DROP COLUMN ${name}`);
+  before.close();
   db.close();
 }
 
