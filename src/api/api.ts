@@ -8,7 +8,6 @@ import { healthRoutes, metricsRoutes } from "./daemon/probes.ts";
 import { statusRoutes, tenantRoutes } from "./daemon/status.ts";
 import { attemptRoutes } from "./deliveries/attempts.ts";
 import { deliveryRoutes } from "./deliveries/deliveries.ts";
-import { replacementRoutes } from "./endpoints/replacement.ts";
 import { endpointRoutes } from "./endpoints/routes.ts";
 import { secretRoutes } from "./endpoints/secrets.ts";
 import { testEventRoutes } from "./endpoints/test-events.ts";
@@ -58,7 +57,6 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...statisticsRoutes(parts),
     ...streamRoutes(parts),
     ...endpointRoutes(parts),
-    ...replacementRoutes(parts),
     ...secretRoutes(parts),
     ...testEventRoutes(parts),
     ...keyRoutes(parts),

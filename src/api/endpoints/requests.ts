@@ -1,4 +1,7 @@
-/** What callers say of an endpoint (a registration, a replacement, a change), and the settings that come of it. */
+/**
+ * What callers say of an endpoint (a registration, a replacement, a change), whether they may, and the settings that come
+ * of it.
+ */
 import * as v from "valibot";
 import {
   DEFAULT_SETTINGS,
@@ -9,6 +12,8 @@ import {
 import { WebhookdError } from "../../domain/errors.ts";
 import type { JsonObject } from "../../domain/json/merge-patch.ts";
 import type { ApiParts } from "../parts.ts";
+import { allows, type Principal } from "../pipeline/access.ts";
+import type { Call } from "../pipeline/route.ts";
 import { anObject, described, titled } from "../pipeline/shapes.ts";
 import { checked, readJson } from "../pipeline/body.ts";
 import { FIELDS, type RegistrationRules } from "./fields.ts";
@@ -62,6 +67,17 @@ export function replacementSchema(rules: RegistrationRules) {
 
 export function readReplacement(body: Uint8Array, rules: RegistrationRules): Replacement {
   return settingsOf(readJson(body, replacementSchema(rules)));
+}
+
+/** What the body leaves out has its default, but for `enabled`: a deploy must not undo what an operator disabled. */
+export function replaced(
+  call: Call,
+  given: Replacement,
+  before: Endpoint | null,
+  uid: string | null,
+): EndpointSettings {
+  requireMatch(call, before);
+  return { ...given, uid, enabled: given.enabled ?? before?.enabled ?? DEFAULT_SETTINGS.enabled };
 }
 
 /** As on the wire; what is left out is not in it. */
@@ -151,4 +167,36 @@ function isMended(part: EndpointPart, patch: EndpointPatch, headerNames: readonl
 
 function settingsOf(given: Fields): EndpointSettings {
   return Object.fromEntries(FIELDS.map(([setting, { wire }]) => [setting, given[wire]])) as unknown as EndpointSettings;
+}
+
+/** Header values are credentials as often as not: to set one takes the scope that shows secrets. Null takes one away. */
+export function requireForValues(principal: Principal, headers: Readonly<Record<string, unknown>>): void {
+  if (allows(principal, "secrets") || Object.values(headers).every((value) => value === null)) return;
+  throw new WebhookdError("forbidden", 'setting header values needs a key that also has the scope "secrets"');
+}
+
+/** Whoever moves an endpoint to another host is sent its header values there: that shows them as well as a read would. */
+export function requireForMove(principal: Principal, before: EndpointSettings, after: EndpointSettings): void {
+  if (allows(principal, "secrets") || Object.keys(after.headers).length === 0) return;
+  if (new URL(after.url).origin === URL.parse(before.url)?.origin) return;
+  const detail =
+    'its header values would go to another host: remove them, or use a key that also has the scope "secrets"';
+  throw new WebhookdError("forbidden", detail);
+}
+
+const CHANGED = "the endpoint has changed since you read it, or is gone: GET it again, and send its ETag in If-Match";
+const THERE = "the endpoint already exists: leave out If-None-Match to replace it";
+
+/** Throws `precondition_failed`. To be asked where nothing can change the endpoint meanwhile; null: there is none. */
+export function requireMatch({ headers }: Call, endpoint: Endpoint | null): void {
+  const isNamed = (list: string) => endpoint !== null && names(list, endpoint.revision);
+  const match = headers["if-match"];
+  if (match !== undefined && !isNamed(match)) throw new WebhookdError("precondition_failed", CHANGED);
+  const none = headers["if-none-match"];
+  if (none !== undefined && isNamed(none)) throw new WebhookdError("precondition_failed", THERE);
+}
+
+/** Compared strongly: a weak tag names nothing. */
+function names(list: string, revision: string): boolean {
+  return list.trim() === "*" || list.split(",").some((tag) => tag.trim() === `"${revision}"`);
 }

@@ -1,29 +1,30 @@
-/** Registering endpoints, looking at them, changing and deleting them. */
+/** Registering endpoints, looking at them, changing, replacing and deleting them. */
 import { type Endpoint, type EndpointSettings, isDamaged } from "../../domain/endpoints/endpoint.ts";
 import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
-import {
-  allows,
-  namedTenant,
-  type Principal,
-  TenantParameter,
-  tenantToRead,
-  tenantToWrite,
-} from "../pipeline/access.ts";
+import { allows, namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "../pipeline/access.ts";
 import { pageReply, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
-import { endpointId, unknownName } from "../pipeline/names.ts";
+import { endpointId, uidOf, unknownName } from "../pipeline/names.ts";
 import { deprecated, flagParameter, invalidQuery, type Query, textParameter } from "../pipeline/query.ts";
 import { damagedEndpoint, type Header, json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Route } from "../pipeline/route.ts";
-import { presentEndpoint } from "./fields.ts";
+import { checked, validationFailed } from "../pipeline/body.ts";
+import { presentEndpoint, uidSchema } from "./fields.ts";
 import {
   changed,
   changeSchema,
   readChange,
   readRegistration,
+  readReplacement,
   registrationSchema,
+  type Replacement,
+  replaced,
+  replacementSchema,
+  requireForMove,
+  requireForValues,
+  requireMatch,
   requireWhole,
   rulesFor,
 } from "./requests.ts";
@@ -33,6 +34,7 @@ import {
   getEndpoint,
   listEndpoints,
   presentHealth,
+  putEndpoint,
   registerEndpoint,
 } from "./schemas.ts";
 
@@ -51,6 +53,7 @@ const Match = textParameter(
 );
 
 export function endpointRoutes(parts: ApiParts): Route[] {
+  const one = { path: `${PATH}/:id`, query: [TenantParameter] };
   return [
     {
       method: "POST",
@@ -71,19 +74,11 @@ export function endpointRoutes(parts: ApiParts): Route[] {
       operation: listEndpoints,
       handle: (call) => list(parts, call),
     },
+    { ...one, method: "GET", access: "read", operation: getEndpoint, handle: (call) => show(parts, call) },
     {
-      method: "GET",
-      path: `${PATH}/:id`,
-      access: "read",
-      query: [TenantParameter],
-      operation: getEndpoint,
-      handle: (call) => show(parts, call),
-    },
-    {
+      ...one,
       method: "PATCH",
-      path: `${PATH}/:id`,
       access: "manage",
-      query: [TenantParameter],
       body: {
         ...SMALL_BODY,
         schema: changeSchema(rulesFor(parts, "")),
@@ -94,30 +89,43 @@ export function endpointRoutes(parts: ApiParts): Route[] {
       handle: (call) => change(parts, call),
     },
     {
+      ...one,
       method: "DELETE",
-      path: `${PATH}/:id`,
       access: "manage",
-      query: [TenantParameter],
       audit: "endpoint.delete",
       operation: deleteEndpoint,
       handle: (call) => remove(parts, call),
+    },
+    {
+      ...one,
+      method: "PUT",
+      access: "manage",
+      body: { ...SMALL_BODY, schema: replacementSchema(rulesFor(parts, "")) },
+      audit: "endpoint.put",
+      operation: putEndpoint,
+      handle: (call) => put(parts, call),
     },
   ];
 }
 
 async function register(parts: ApiParts, { principal, query, body, now, request }: Call): Promise<Reply> {
-  const { store, config, random } = parts;
+  const { store, config } = parts;
   const tenant = tenantToWrite(principal, namedTenant(query));
   const settings = readRegistration(body, rulesFor(parts, tenant));
   requireForValues(principal, settings.headers);
-  const signingSecret = newSigningSecret(random);
+  const own = idAndSecret(parts, now);
   const endpoint = await store.endpoints.add(
-    { ...settings, id: newId("ep", now, random(10)), tenant, signingSecret },
+    { ...settings, ...own, tenant },
     config.endpoints.maxPerTenant,
     now,
     request && { ...request, answer: ({ id }) => JSON.stringify([id, principal.keyId]) },
   );
-  return registered(endpoint, signingSecret);
+  return registered(endpoint, own.signingSecret);
+}
+
+/** What each endpoint has of its own. */
+function idAndSecret({ random }: ApiParts, now: number) {
+  return { id: newId("ep", now, random(10)), signingSecret: newSigningSecret(random) };
 }
 
 /** Rebuilt from the row, where the secret is sealed; for whoever was shown that before, or may read it. */
@@ -137,7 +145,7 @@ async function registeredBefore({ store }: ApiParts, { principal, query }: Call,
 }
 
 async function change(parts: ApiParts, call: Call): Promise<Reply> {
-  const { store, deliveries } = parts;
+  const { store } = parts;
   const { principal, query, body, now } = call;
   const id = await endpointId(store, call);
   const tenant = tenantToRead(principal, namedTenant(query));
@@ -155,7 +163,12 @@ async function change(parts: ApiParts, call: Call): Promise<Reply> {
   };
   const endpoint = await store.endpoints.update(tenant, id, settings, now, patch.held);
   if (endpoint === null) throw notFound();
-  await deliveries.refresh(id);
+  return stored(parts, endpoint);
+}
+
+/** Answers once the senders have the endpoint as it is now. */
+async function stored({ deliveries }: ApiParts, endpoint: Endpoint): Promise<Reply> {
+  await deliveries.refresh(endpoint.id);
   return json(200, presentEndpoint(endpoint), [etagOf(endpoint)]);
 }
 
@@ -202,24 +215,55 @@ async function remove({ store, deliveries }: ApiParts, call: Call): Promise<Repl
   return NO_CONTENT;
 }
 
-export function registered(endpoint: Endpoint, signingSecret: string): Reply {
+function registered(endpoint: Endpoint, signingSecret: string): Reply {
   const answer = { ...presentEndpoint(endpoint), signing_secret: signingSecret };
   return json(201, answer, [["location", `${PATH}/${endpoint.id}`], etagOf(endpoint)]);
 }
 
-/** Header values are credentials as often as not: to set one takes the scope that shows secrets. Null takes one away. */
-export function requireForValues(principal: Principal, headers: Readonly<Record<string, unknown>>): void {
-  if (allows(principal, "secrets") || Object.values(headers).every((value) => value === null)) return;
-  throw new WebhookdError("forbidden", 'setting header values needs a key that also has the scope "secrets"');
+/** Makes the endpoint be what the body says: replaced if it is there, made if its uid names none yet. */
+async function put(parts: ApiParts, call: Call): Promise<Reply> {
+  const uid = uidOf(call);
+  return uid === null ? replace(parts, call) : replaceOrMake(parts, call, uid);
 }
 
-/** Whoever moves an endpoint to another host is sent its header values there: that shows them as well as a read would. */
-function requireForMove(principal: Principal, before: EndpointSettings, after: EndpointSettings): void {
-  if (allows(principal, "secrets") || Object.keys(after.headers).length === 0) return;
-  if (new URL(after.url).origin === URL.parse(before.url)?.origin) return;
-  const detail =
-    'its header values would go to another host: remove them, or use a key that also has the scope "secrets"';
-  throw new WebhookdError("forbidden", detail);
+async function replace(parts: ApiParts, call: Call): Promise<Reply> {
+  const { store } = parts;
+  const id = await endpointId(store, call);
+  const tenant = tenantToRead(call.principal, namedTenant(call.query));
+  const owner = tenant ?? (await store.endpoints.tenantOf(id));
+  if (owner === null) throw notFound();
+  const given = givenOf(parts, call, owner);
+  const settings = (_: EndpointSettings, endpoint: Endpoint) => replaced(call, given, endpoint, given.uid ?? null);
+  const endpoint = await store.endpoints.update(tenant, id, settings, call.now);
+  if (endpoint === null) throw notFound();
+  return stored(parts, endpoint);
+}
+
+async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise<Reply> {
+  const { store, config } = parts;
+  const { principal, query, now } = call;
+  const tenant = tenantToWrite(principal, namedTenant(query));
+  const given = givenOf(parts, call, tenant);
+  const { uid } = checked(uidSchema, { uid: name });
+  if (given.uid !== undefined && given.uid !== uid) {
+    const detail = "is not the one that the path names: leave it out";
+    throw validationFailed([{ pointer: "/uid", code: "conflicting_fields", detail }]);
+  }
+  const own = idAndSecret(parts, now);
+  const { endpoint, isNew } = await store.endpoints.put(
+    { ...own, tenant, uid },
+    (before) => replaced(call, given, before, uid),
+    config.endpoints.maxPerTenant,
+    now,
+  );
+  call.isAbout(endpoint.id);
+  return isNew ? registered(endpoint, own.signingSecret) : stored(parts, endpoint);
+}
+
+function givenOf(parts: ApiParts, { principal, body }: Call, tenant: string): Replacement {
+  const given = readReplacement(body, rulesFor(parts, tenant));
+  requireForValues(principal, given.headers);
+  return given;
 }
 
 /** As it is stored: a caller may look for it as it was given. */
@@ -227,23 +271,6 @@ function normalUrl(text: string | undefined): string | undefined {
   return text === undefined ? undefined : (URL.parse(text)?.href ?? text);
 }
 
-const CHANGED = "the endpoint has changed since you read it, or is gone: GET it again, and send its ETag in If-Match";
-const THERE = "the endpoint already exists: leave out If-None-Match to replace it";
-
-export function etagOf({ revision }: Endpoint): Header {
+function etagOf({ revision }: Endpoint): Header {
   return ["etag", `"${revision}"`];
-}
-
-/** Throws `precondition_failed`. To be asked where nothing can change the endpoint meanwhile; null: there is none. */
-export function requireMatch({ headers }: Call, endpoint: Endpoint | null): void {
-  const isNamed = (list: string) => endpoint !== null && names(list, endpoint.revision);
-  const match = headers["if-match"];
-  if (match !== undefined && !isNamed(match)) throw new WebhookdError("precondition_failed", CHANGED);
-  const none = headers["if-none-match"];
-  if (none !== undefined && isNamed(none)) throw new WebhookdError("precondition_failed", THERE);
-}
-
-/** Compared strongly: a weak tag names nothing. */
-function names(list: string, revision: string): boolean {
-  return list.trim() === "*" || list.split(",").some((tag) => tag.trim() === `"${revision}"`);
 }

@@ -9,7 +9,7 @@ import type { BackupFile, BackupPlace, Damage, OperationsStore, Rekeyed, StoreSi
 import type { Engine } from "./engine/engine.ts";
 import type { StatFs } from "./engine/condition.ts";
 import type { NativeBinding } from "./engine/open-database.ts";
-import { Rekey } from "./secrets/rekey.ts";
+import { Rekey } from "./secrets/key-change.ts";
 
 interface Options {
   readonly diskFloor: number;
