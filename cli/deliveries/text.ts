@@ -2,18 +2,32 @@
 import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { Attempt, EventDelivery } from "../../src/client/operations.ts";
 import { resultOf, whenOf } from "../attempts/text.ts";
-import { count } from "../output/words.ts";
+import { count, hostOf } from "../output/words.ts";
 
 type Shown = Pick<EventDelivery, "id" | "endpoint" | "status" | "attempts" | "next_attempt_at">;
 
 /** `attempts` oldest first; as many as are kept. */
 export function deliveryLines(delivery: Shown, event: string, attempts: readonly Attempt[], now: number): string[] {
+  const url = attempts.at(-1)?.url;
+  const where = url === undefined ? "" : `  ${hostOf(url)}`;
   return [
-    `${delivery.id}  to ${delivery.endpoint}  ${delivery.status} after ${count(delivery.attempts, "attempt", "attempts")}`,
+    `${delivery.status} after ${count(delivery.attempts, "attempt", "attempts")}${where}`,
+    `  ${delivery.id}  to ${delivery.endpoint}`,
     ...attempts.map(attemptLine),
     ...(isOpen(delivery) ? todo(attempts, now) : []).map((line) => `  ${line}`),
     ...tocome(delivery, event, now).map((line) => `  ${line}`),
   ];
+}
+
+/** What needs somebody first: failed, then what was tried in vain, then what waits, then what is over. */
+export function worstFirst<T extends Pick<Shown, "status" | "attempts">>(deliveries: readonly T[]): T[] {
+  return deliveries.toSorted((one, other) => rankOf(one) - rankOf(other));
+}
+
+const RANKS = ["failed", "pending", "held", "cancelled", "delivered"];
+
+function rankOf({ status, attempts }: Pick<Shown, "status" | "attempts">): number {
+  return RANKS.indexOf(status) + (status === "pending" && attempts === 0 ? 0.5 : 0);
 }
 
 function isOpen({ status }: Shown): boolean {

@@ -1,8 +1,8 @@
-import type { Attempt, Event } from "../../src/client/operations.ts";
+import type { Attempt, Delivery, Event, EventDelivery } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
-import { deliveryLines } from "../deliveries/text.ts";
+import { deliveryLines, worstFirst } from "../deliveries/text.ts";
 import { EXIT } from "../exit-code.ts";
 import { findId } from "../find-id.ts";
 import { usage } from "../failure.ts";
@@ -16,6 +16,9 @@ import { curlScript } from "./curl.ts";
 
 /** Of the data; the rest is a matter for `--raw`. */
 const MAX_DATA_CHARS = 4000;
+
+/** Of one event; more would not be read. */
+const MAX_FAILED = 50;
 
 const ARGS = {
   event: byId("evt", "Id of the event"),
@@ -44,7 +47,7 @@ export const eventsShow = command({
     else if (args.json) sayJsonText(io, answer);
     else {
       const attempts = client.every("listEventAttempts", { id, query: { order: "oldest" } });
-      show(answer, await Array.fromAsync(attempts), io);
+      show(answer, { attempts: await Array.fromAsync(attempts), failed: await failedOf(client, answer) }, io);
     }
     return EXIT.ok;
   },
@@ -77,8 +80,21 @@ async function curlOf(client: Client, answer: string, endpoint: string | undefin
   return curlScript({ event: id, endpoint: target, url, body: bodyOf(answer), headers: Object.keys(headers) });
 }
 
-function show(answer: string, attempts: readonly Attempt[], io: Io): void {
-  const { data: _, deliveries, ...event } = JSON.parse(answer) as Event;
+/** Of an event with more deliveries than it answers: those that must not be among the ones left out. */
+async function failedOf(client: Client, answer: string): Promise<readonly Delivery[]> {
+  const { id, more_deliveries: more } = JSON.parse(answer) as Event;
+  if (!more) return [];
+  const query = { event: id, status: "failed", limit: MAX_FAILED };
+  return (await client.call("listDeliveries", { query })).data;
+}
+
+interface Known {
+  readonly attempts: readonly Attempt[];
+  readonly failed: readonly Delivery[];
+}
+
+function show(answer: string, { attempts, failed }: Known, io: Io): void {
+  const { data: _, deliveries: some, ...event } = JSON.parse(answer) as Event;
   const now = io.now();
   say(io, `${event.id}  ${event.type}  ${event.status}`);
   sayFields(io, [
@@ -87,7 +103,8 @@ function show(answer: string, attempts: readonly Attempt[], io: Io): void {
     ["tenant", event.tenant],
     ["test", event.test ? "yes: not in lists or statistics" : null],
   ]);
-  for (const delivery of deliveries) {
+  const deliveries = [...failed, ...some.filter(({ id }) => !failed.some((one) => one.id === id))];
+  for (const delivery of worstFirst<EventDelivery>(deliveries)) {
     const own = attempts.filter((attempt) => attempt.delivery === delivery.id);
     for (const line of deliveryLines(delivery, event.id, own, now)) say(io, line);
   }

@@ -18,6 +18,12 @@ export const failures = command({
     since: { ...FILTER.since, description: "Only events received since this time [7d]" },
     endpoint: FILTER.endpoint,
     tenant: TENANT,
+    sort: {
+      type: "enum",
+      options: ["failed", "retried", "held", "first", "last"],
+      default: "failed",
+      description: "Which groups come first: the largest, the earliest to fail, or the latest",
+    },
     limit: { type: "string", default: "20", valueHint: "N", description: "Show at most N groups" },
     ...CLIENT,
   },
@@ -30,17 +36,17 @@ export const failures = command({
     const failures = await client.call("listFailures", { query });
     const troubles = await readTroubles(client);
     if (args.json) {
-      sayJson(io, { ...failures, not_sending: troubles });
+      sayJson(io, { ...failures, data: sorted(failures.data, args.sort), not_sending: troubles });
       return EXIT.ok;
     }
     for (const one of troubles) say(io, `${troubleText(one, io.now())}. To fix it: ${troubleTodo(one)}`);
-    const [worst] = failures.data;
+    const [worst, ...others] = sorted(failures.data, args.sort);
     if (worst === undefined) {
       if (troubles.length > 0) say(io, `No receiver has failed since ${failures.since}.`);
       else say(io, `No event received since ${failures.since} has failed.`);
       return EXIT.ok;
     }
-    const shown = failures.data.slice(0, limit);
+    const shown = [worst, ...others].slice(0, limit);
     const hosts = await hostsOf(client, shown);
     const glyphs = glyphsOf(io);
     const omitted = sayColumns(io, columnsOf(shown, hosts, glyphs, io.now()));
@@ -54,6 +60,18 @@ export const failures = command({
     return EXIT.ok;
   },
 });
+
+/** As they come, the most failed are first. */
+function sorted(groups: readonly FailureGroup[], by: "failed" | "retried" | "held" | "first" | "last"): FailureGroup[] {
+  const compare = {
+    failed: () => 0,
+    retried: (one: FailureGroup, other: FailureGroup) => other.pending - one.pending,
+    held: (one: FailureGroup, other: FailureGroup) => other.held - one.held,
+    first: (one: FailureGroup, other: FailureGroup) => Date.parse(one.first_at) - Date.parse(other.first_at),
+    last: (one: FailureGroup, other: FailureGroup) => Date.parse(other.last_at) - Date.parse(one.last_at),
+  };
+  return groups.toSorted(compare[by]);
+}
 
 /** How many, where and why are the last to go. */
 function columnsOf(

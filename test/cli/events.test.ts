@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { curlScript } from "../../cli/events/curl.ts";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";
-import { aDelivery } from "../../src/api/deliveries/deliveries.ts";
+import { aDelivery, aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
 import { anEvent } from "../../src/api/events/schemas.ts";
 import { signingKey } from "../../src/domain/endpoints/secret.ts";
 import { receiverOf } from "../harness/exchange.ts";
@@ -84,9 +84,20 @@ describe("webhookd events show", () => {
     for (const { id: delivery } of deliveries) expect(out).toContain(`  ladder  why of ${delivery}\n`);
   });
 
+  it("begins with what failed, even if it is not among the deliveries that an event answers", async () => {
+    const of = (status: string, index: number) => ({ ...aDelivery, id: `dlv_${String(index).repeat(26)}`, status });
+    const some = ["delivered", "held", "pending"].map(of);
+    const getEvent = { ...anEvent, deliveries: some, delivery_count: 120, more_deliveries: "/v1/webhooks/deliveries" };
+    const failed = { ...aWholeDelivery, ...of("failed", 7) };
+    const { out } = await events(["show", id], { answers: { getEvent, listDeliveries: { data: [failed] } } });
+    const shown = [...out.matchAll(/^(\w+) after \d+ attempts?/gm)].map(([, status]) => status);
+    expect(shown).toEqual(["failed", "pending", "held", "delivered"]);
+    expect(out).toContain("\n4 of 120 deliveries shown");
+  });
+
   it("says how many deliveries there are, and where the rest is, when not all are shown", async () => {
     const many = { ...anEvent, delivery_count: 2345, more_deliveries: `/v1/webhooks/deliveries?event=${id}` };
-    const { out } = await events(["show", id], { answers: { getEvent: many } });
+    const { out } = await events(["show", id], { answers: { getEvent: many, listDeliveries: { data: [] } } });
     expect(out).toContain(`\n1 of 2,345 deliveries shown; for all: webhookd deliveries list --event ${id}\n`);
     expect((await events(["show", id], { answers })).out).not.toContain("deliveries shown");
   });

@@ -7,12 +7,12 @@ import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
 
-async function failures(answer: object, env = {}) {
+async function failures(answer: object, env = {}, ...words: string[]) {
   const daemon = await fakeDaemon(({ path }) =>
     path.startsWith("/v1/webhooks/failures") ? { status: 200, body: answer } : problem(404, "not_found", "gone"),
   );
   const io = new FakeIo({ env });
-  return { code: await webhookd(io, "failures", "--socket", daemon.socket), io };
+  return { code: await webhookd(io, "failures", "--socket", daemon.socket, ...words), io };
 }
 
 it("does not say that all is well while nothing can be sent", async () => {
@@ -47,4 +47,24 @@ it("names what is held, and only what can be replayed", async () => {
   expect(io.out).toContain(`webhookd endpoints enable ${held.endpoint}\n`);
   expect(io.out).not.toContain("webhookd replay");
   expect(io.err).toContain("1 of 700 groups shown");
+});
+
+it.each([
+  ["failed", "aabbcc"],
+  ["retried", "bbccaa"],
+  ["held", "ccaabb"],
+  ["first", "bbccaa"],
+  ["last", "ccbbaa"],
+])("--sort %s puts %s in this order, and advises on the first", async (by, order) => {
+  const of = (name: string, more: object) => ({ ...someFailures.data[0], endpoint: `ep_${name.repeat(13)}`, ...more });
+  const at = (hour: number) => `2026-11-20T0${hour}:00:00.000Z`;
+  const data = [
+    of("aa", { failed: 9, pending: 1, held: 2, first_at: at(3), last_at: at(4) }),
+    of("bb", { failed: 8, pending: 3, held: 1, first_at: at(1), last_at: at(5) }),
+    of("cc", { failed: 7, pending: 2, held: 3, first_at: at(2), last_at: at(6) }),
+  ];
+  const { io } = await failures({ ...someFailures, data, total: 3 }, {}, "--sort", by);
+  const rows = [...io.out.matchAll(/^\d+ +\d+ +\d+ +ep_(..)/gm)].map(([, name]) => name);
+  expect(rows.join("")).toBe(order);
+  expect(io.out).toContain(`endpoint:ep_${order.slice(0, 2).repeat(13)}`);
 });

@@ -13,7 +13,7 @@ export const EVENTS_CASES: Cases<"events"> = {
   "events show": {
     words: [id],
     asks: ["getEvent", "listEventAttempts"],
-    out: /^evt_\S+ {2}budget\.exceeded {2}pending\n[^]+\ndlv_\S+ {2}to ep_\S+ {2}pending after 1 attempt\n +1 .+ 503 in 12 ms [^]+\ndata\n {2}\{"budget_id":.+\}\n$/,
+    out: /^evt_\S+ {2}budget\.exceeded {2}pending\n[^]+\npending after 1 attempt {2}\S+\n {2}dlv_\S+ {2}to ep_\S+\n +1 .+ 503 in 12 ms [^]+\ndata\n {2}\{"budget_id":.+\}\n$/,
     json: { id, data: anEvent.data },
   },
   "events send": {
