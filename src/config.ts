@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ConfigError, type Mistake } from "./config/error.ts";
-import { EGRESS_TENANTS, EVENT_TYPES } from "./config/tables.ts";
+import { EGRESS_TENANTS, EVENT_TYPES, TENANTS } from "./config/tables.ts";
 import type { ConfigInputs } from "./config/inputs.ts";
 import { defaultDataDir, defaultSecretKeyFile, defaultSocket, fitsSocket } from "./config/places.ts";
 import {
@@ -19,6 +19,7 @@ import type { AddressPolicy, AddressRules, TenantNetworks } from "./domain/netwo
 import { isLoopback, type UrlPolicy } from "./domain/network/url.ts";
 import type { EventType } from "./domain/events/event-type.ts";
 import { SPECIFIED_LADDER } from "./domain/deliveries/due-time.ts";
+import type { TenantShare } from "./domain/time/timetable.ts";
 
 export { isLoopback } from "./domain/network/url.ts";
 
@@ -45,6 +46,8 @@ export interface Config extends Omit<Sections, "server" | "data" | "backup" | "e
   readonly egress: Sections["egress"] & { readonly tenants: readonly TenantNetworks[] };
   /** Those that are added to the built-in ones. */
   readonly eventTypes: readonly EventType[];
+  /** `[tenants.NAME]` */
+  readonly tenants: ReadonlyMap<string, TenantShare>;
   readonly dev: boolean;
   /** With `--paused` sending is paused from the start, and stays so until it is resumed. */
   readonly paused: boolean;
@@ -65,7 +68,7 @@ export function loadConfig(inputs: ConfigInputs): Config {
 export interface Reread {
   /** What holds from now on: as it was, with the changes that need no restart. */
   readonly config: Config;
-  readonly changed: readonly (SettingName | typeof EVENT_TYPES | typeof EGRESS_TENANTS)[];
+  readonly changed: readonly (SettingName | typeof EVENT_TYPES | typeof EGRESS_TENANTS | typeof TENANTS)[];
   readonly needsRestart: readonly SettingName[];
 }
 
@@ -88,11 +91,12 @@ export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
     } else needsRestart.push(name);
   }
   const settings = { ...current.settings, ...taken } as Settings;
-  const { eventTypes } = next;
+  const { eventTypes, tenants } = next;
   const { tenants: egressTenants } = next.egress;
   if (!isDeepStrictEqual(current.eventTypes, eventTypes)) changed.push(EVENT_TYPES);
   if (!isDeepStrictEqual(current.egress.tenants, egressTenants)) changed.push(EGRESS_TENANTS);
-  return { config: build({ settings, eventTypes, egressTenants }, inputs), changed, needsRestart };
+  if (!isDeepStrictEqual(current.tenants, tenants)) changed.push(TENANTS);
+  return { config: build({ settings, eventTypes, egressTenants, tenants }, inputs), changed, needsRestart };
 }
 
 function isSameScheme(one: Config, other: Config): boolean {
@@ -125,7 +129,12 @@ function ladder(delays: readonly number[]): string {
 }
 
 function build(
-  { settings, eventTypes, egressTenants }: Pick<LoadedSettings, "settings" | "eventTypes" | "egressTenants">,
+  {
+    settings,
+    eventTypes,
+    egressTenants,
+    tenants,
+  }: Pick<LoadedSettings, "settings" | "eventTypes" | "egressTenants" | "tenants">,
   inputs: ConfigInputs,
 ): Config {
   const sections = sectionsOf(settings);
@@ -155,6 +164,7 @@ function build(
       tenants: egressTenants,
     },
     eventTypes,
+    tenants,
     dev,
     paused,
     settings,

@@ -87,7 +87,13 @@ async function join(config: Config, parts: GivenParts) {
   const fault = new FirstFault();
   const ending = new AbortController();
   const reloaded = new Reloaded(config, clock);
-  const { store, created, adminKeyFile, wasKilled } = await openConfigured(config, { clock, log, listenFd, fault });
+  const { store, created, adminKeyFile, wasKilled } = await openConfigured(config, {
+    clock,
+    log,
+    listenFd,
+    fault,
+    reloaded,
+  });
   const own = { store, clock, log, signal: ending.signal };
   const catalogue = await openCatalogue(config, { store, fault });
   const senders = await loadSenders(config, { ...parts, isSuspicious: wasKilled || store.recovery.careful });
@@ -118,6 +124,7 @@ async function join(config: Config, parts: GivenParts) {
     peers: new Peers({ loadKoffi: () => loadKoffi(config.data.dir), log, platform: process.platform }),
     departures: reloaded.departures,
     urlPolicy: reloaded.urlPolicy,
+    shares: reloaded.shares,
   });
   const chores = choresOf({ ...own, dispatcher, alerts, backups, damagedEndpoints, reloaded });
   const opening = { startedAt, certificate, listenFd, created, adminKeyFile: adminKeyFile ?? null, fault, ending };
@@ -227,9 +234,12 @@ class FirstFault {
   };
 }
 
-type Opening = Pick<DaemonParts, "clock" | "log" | "listenFd"> & { readonly fault: FirstFault };
+type Opening = Pick<DaemonParts, "clock" | "log" | "listenFd"> & {
+  readonly fault: FirstFault;
+  readonly reloaded: Reloaded;
+};
 
-function openConfigured(config: Config, { clock, log, listenFd, fault }: Opening) {
+function openConfigured(config: Config, { clock, log, listenFd, fault, reloaded }: Opening) {
   return openStore({
     dir: config.data.dir,
     create: config.data.create,
@@ -240,6 +250,7 @@ function openConfigured(config: Config, { clock, log, listenFd, fault }: Opening
     secretKeyFile: config.data.secretKeyFile,
     diskFloor: config.data.diskFloor,
     maxPendingPerTenant: config.limits.maxPendingPerTenant,
+    shares: reloaded.shares,
     clock,
     log,
     nativeBinding: nativeBinding(config.data.dir),

@@ -71,6 +71,7 @@ export async function openStorelessApi(
     version: "bench",
     peers: { of: () => null, trouble: null },
     phase: { now: "serving" },
+    shares: new Map(),
     urlPolicy: urlPolicies(
       config,
       0,

@@ -4,6 +4,7 @@ import type { Config } from "../config.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints/endpoint.ts";
 import type { EventType } from "../domain/events/event-type.ts";
+import type { TenantShares } from "../domain/time/timetable.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 import type { Feed } from "../feed/feed.ts";
 import type { Log } from "../log.ts";
@@ -49,6 +50,8 @@ export interface ApiParts {
   /** Which URLs the endpoints of a tenant may have, as the last SIGHUP left it. */
   readonly urlPolicy: (tenant: string) => UrlPolicy;
   readonly metrics: ApiMetrics;
+  /** What each tenant may take, as the last SIGHUP left it. */
+  readonly shares: TenantShares;
   /** Of the unix socket. */
   readonly peers: Pick<Peers, "of" | "trouble">;
   /** Cryptographically secure bytes, for ids and secrets. */

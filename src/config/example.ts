@@ -8,6 +8,14 @@ const HEAD = `# webhookd. Every setting is at its default. Flags override WEBHOO
 `;
 
 const TAIL = `
+# What one tenant may take, each in its own [tenants.NAME]. Re-read on SIGHUP. weight: with 2 it has twice the turns of
+# the others while several tenants wait to publish (default 1). rate_per_second: events that it may publish; more get 429
+# (0: no limit). max_pending: as max_pending_per_tenant, for this tenant alone.
+# [tenants.acme]
+# weight = 2
+# rate_per_second = 500
+# max_pending = 100000
+
 # Networks that only the endpoints of some tenants may be in; as many sections as you like. Re-read on SIGHUP.
 # [[egress.tenant]]
 # names = ["acme"]

@@ -2,7 +2,8 @@ import { parse, TomlError } from "smol-toml";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import type { EventType } from "../domain/events/event-type.ts";
 import type { Mistake } from "./error.ts";
-import { EGRESS_TENANTS, readEgressTenants, EVENT_TYPES, readEventTypes } from "./tables.ts";
+import type { TenantShare } from "../domain/time/timetable.ts";
+import { EGRESS_TENANTS, readEgressTenants, EVENT_TYPES, readEventTypes, readTenants, TENANTS } from "./tables.ts";
 import { nearest } from "./nearest.ts";
 import { nameOf, SETTINGS, type SettingName } from "./schema.ts";
 
@@ -16,6 +17,7 @@ export interface FileContent {
   readonly settings: ReadonlyMap<SettingName, FileEntry>;
   readonly eventTypes: readonly EventType[];
   readonly egressTenants: readonly TenantNetworks[];
+  readonly tenants: ReadonlyMap<string, TenantShare>;
   readonly mistakes: readonly Mistake[];
 }
 
@@ -28,14 +30,15 @@ export function readFileContent(text: string, name: string): FileContent {
     if (!(error instanceof TomlError)) throw error;
     const what = error.message.split("\n", 1)[0]!.replace("Invalid TOML document: ", "");
     const mistake = { where: `${name}:${error.line}`, what: `is not valid TOML: ${what}.` };
-    return { settings: new Map(), eventTypes: [], egressTenants: [], mistakes: [mistake] };
+    return { settings: new Map(), eventTypes: [], egressTenants: [], tenants: new Map(), mistakes: [mistake] };
   }
   const settings = new Map<SettingName, FileEntry>();
-  const { [EVENT_TYPES]: added = [], ...sections } = table;
+  const { [EVENT_TYPES]: added = [], [TENANTS]: shares = {}, ...sections } = table;
   const placeOf = (path: readonly string[]) => `${name}:${lineOf(text, path)}`;
   const { types: eventTypes, mistakes: wrongTypes } = readEventTypes(added, placeOf);
   const { tenants: egressTenants, mistakes: wrongTenants } = readEgressTenants(takeTenants(sections), placeOf);
-  const mistakes = [...wrongTypes, ...wrongTenants];
+  const { tenants, mistakes: wrongShares } = readTenants(shares, placeOf);
+  const mistakes = [...wrongTypes, ...wrongTenants, ...wrongShares];
   for (const [section, values] of Object.entries(sections)) {
     const keys = SETTINGS.filter((setting) => setting.section === section);
     const where = () => `${name}:${lineOf(text, [section])}`;
@@ -53,7 +56,7 @@ export function readFileContent(text: string, name: string): FileContent {
       }
     }
   }
-  return { settings, eventTypes, egressTenants, mistakes };
+  return { settings, eventTypes, egressTenants, tenants, mistakes };
 }
 
 /** The one list of sections within a section; what is left of that one is settings. */
@@ -81,7 +84,7 @@ export function unknownKey(where: string, section: string, key: string): Mistake
 }
 
 function unknownSection(where: string, section: string): Mistake {
-  const sections = [...new Set<string>(SETTINGS.map((setting) => setting.section)), EVENT_TYPES];
+  const sections = [...new Set<string>(SETTINGS.map((setting) => setting.section)), EVENT_TYPES, TENANTS];
   const near = nearest(section, sections);
   const meant = near === EVENT_TYPES ? `[[${near}]]` : `[${near}]`;
   const todo = near === null ? `The sections are ${sections.join(", ")}.` : `Did you mean ${meant}?`;

@@ -1,6 +1,7 @@
 import { dirname, relative, resolve } from "node:path";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import type { EventType } from "../domain/events/event-type.ts";
+import type { TenantShare } from "../domain/time/timetable.ts";
 import { ConfigError, type Mistake } from "./error.ts";
 import { readFileContent, unknownKey } from "./file.ts";
 import { ForeignFile, type ConfigInputs } from "./inputs.ts";
@@ -21,6 +22,7 @@ export interface LoadedSettings {
   /** Those that the file adds. */
   readonly eventTypes: readonly EventType[];
   readonly egressTenants: readonly TenantNetworks[];
+  readonly tenants: ReadonlyMap<string, TenantShare>;
   /** The file that was read, if there was one. */
   readonly file: string | null;
   /** Where each setting that is not at its default was given: `webhookd.toml:14`, a variable or a flag. */
@@ -39,7 +41,7 @@ const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP)(_.*)
 
 /** Flags over variables over the file over the defaults. Throws a ConfigError with every mistake in the values. */
 export function loadSettings(inputs: ConfigInputs): LoadedSettings {
-  const { file, given, eventTypes, egressTenants, mistakes } = readConfigFile(inputs);
+  const { file, given, eventTypes, egressTenants, tenants, mistakes } = readConfigFile(inputs);
   mistakes.push(...addVariables(given, inputs));
   for (const { name, flag, text } of inputs.flags.settings ?? []) {
     const setting = SETTINGS.find((known) => nameOf(known) === name)!;
@@ -60,7 +62,7 @@ export function loadSettings(inputs: ConfigInputs): LoadedSettings {
     }
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes);
-  return { settings: { ...DEFAULTS, ...values } as Settings, eventTypes, egressTenants, file, origins };
+  return { settings: { ...DEFAULTS, ...values } as Settings, eventTypes, egressTenants, tenants, file, origins };
 }
 
 interface ReadFile {
@@ -68,6 +70,7 @@ interface ReadFile {
   readonly given: Map<SettingName, Given>;
   readonly eventTypes: readonly EventType[];
   readonly egressTenants: readonly TenantNetworks[];
+  readonly tenants: ReadonlyMap<string, TenantShare>;
   readonly mistakes: Mistake[];
 }
 
@@ -84,12 +87,12 @@ function readConfigFile(inputs: ConfigInputs): ReadFile {
       relative(inputs.cwd, file).startsWith("..") ? file : relative(inputs.cwd, file),
     );
     for (const [name, entry] of found.settings) given.set(name, { ...entry, folder: dirname(file) });
-    const { eventTypes, egressTenants } = found;
-    return { file, given, eventTypes, egressTenants, mistakes: [...found.mistakes] };
+    const { eventTypes, egressTenants, tenants } = found;
+    return { file, given, eventTypes, egressTenants, tenants, mistakes: [...found.mistakes] };
   }
   const mistakes: Mistake[] =
     asked === undefined ? [] : [{ where: "--config", what: `there is no file ${resolve(inputs.cwd, asked)}.` }];
-  return { file: null, given, eventTypes: [], egressTenants: [], mistakes };
+  return { file: null, given, eventTypes: [], egressTenants: [], tenants: new Map(), mistakes };
 }
 
 /** A file that was found may be another user's, who would say where keys and passphrases go. */

@@ -1,7 +1,8 @@
-/** What a file has as lists of sections: `[[event_types]]` and `[[egress.tenant]]`. */
+/** What a file has as sections that the operator names or repeats: `[[event_types]]`, `[[egress.tenant]]`, `[tenants.NAME]`. */
 import { nameFault, type EventType, type JsonSchema } from "../domain/events/event-type.ts";
 import { isTenant } from "../domain/id.ts";
 import type { TenantNetworks } from "../domain/network/address.ts";
+import type { TenantShare } from "../domain/time/timetable.ts";
 import type { Mistake } from "./error.ts";
 import { KINDS, ValueFault } from "./kinds.ts";
 import { nearest } from "./nearest.ts";
@@ -116,7 +117,8 @@ export function readEgressTenants(
   raw.forEach((table, index) => {
     const place = (key: string) => where([...path, String(index), ...(Object.hasOwn(table, key) ? [key] : [])]);
     for (const key of Object.keys(table))
-      if (!TENANT_FIELDS.some((field) => field === key)) mistakes.push(unknownField(key, place));
+      if (!TENANT_FIELDS.some((field) => field === key))
+        mistakes.push(unknownField(`[[${EGRESS_TENANTS}]]`, key, TENANT_FIELDS, place));
     const read = <T>(key: TenantField, of: (value: unknown) => T): T | undefined => {
       try {
         return of(table[key]);
@@ -133,10 +135,69 @@ export function readEgressTenants(
   return { tenants, mistakes };
 }
 
-function unknownField(key: string, place: (key: string) => string): Mistake {
-  const near = nearest(key, TENANT_FIELDS);
-  const todo = near === null ? `Its fields are ${TENANT_FIELDS.join(" and ")}.` : `Did you mean ${near}?`;
-  return { where: place(key), what: `[[${EGRESS_TENANTS}]] ${key} is unknown.`, todo };
+function unknownField(
+  section: string,
+  key: string,
+  fields: readonly string[],
+  place: (key: string) => string,
+): Mistake {
+  const near = nearest(key, fields);
+  const todo = near === null ? `Its fields are ${list.format(fields)}.` : `Did you mean ${near}?`;
+  return { where: place(key), what: `${section} ${key} is unknown.`, todo };
+}
+
+const list = new Intl.ListFormat("en", { style: "long", type: "conjunction" });
+
+export const TENANTS = "tenants";
+
+/** By their key in the file. 0, as for every limit, is none. */
+const SHARE_FIELDS = {
+  weight: { min: 1, max: 1000 },
+  rate_per_second: { min: 0, max: 1_000_000 },
+  max_pending: { min: 0, max: 1_000_000_000 },
+} as const;
+type ShareField = keyof typeof SHARE_FIELDS;
+
+/** What single tenants may take of what all of them share. */
+export function readTenants(
+  raw: unknown,
+  where: Where,
+): { tenants: ReadonlyMap<string, TenantShare>; mistakes: readonly Mistake[] } {
+  const tenants = new Map<string, TenantShare>();
+  if (!isTable(raw)) {
+    const todo = `Write [${TENANTS}.NAME], with the name of the tenant.`;
+    return { tenants, mistakes: [{ where: where([TENANTS]), what: `${TENANTS} must have sections.`, todo }] };
+  }
+  const mistakes: Mistake[] = [];
+  for (const [name, table] of Object.entries(raw)) {
+    const section = `[${TENANTS}.${name}]`;
+    if (!isTenant(name) || !isTable(table)) {
+      const what = isTable(table) ? `${section} is not the name of a tenant.` : `[${TENANTS}] ${name} is unknown.`;
+      mistakes.push({
+        where: where([TENANTS, name]),
+        what,
+        todo: `Write [${TENANTS}.NAME], with the name of the tenant.`,
+      });
+      continue;
+    }
+    const place = (key: string) => where([TENANTS, name, key]);
+    const given: Partial<Record<ShareField, number>> = {};
+    for (const [key, value] of Object.entries(table)) {
+      if (!Object.hasOwn(SHARE_FIELDS, key)) {
+        mistakes.push(unknownField(section, key, Object.keys(SHARE_FIELDS), place));
+        continue;
+      }
+      try {
+        given[key as ShareField] = KINDS.int.read(value, SHARE_FIELDS[key as ShareField], "");
+      } catch (error) {
+        if (!(error instanceof ValueFault)) throw error;
+        mistakes.push({ where: place(key), what: `${section} ${key} is not ${error.message}.` });
+      }
+    }
+    const { weight = 1, rate_per_second: rate = 0, max_pending: maxPending = null } = given;
+    tenants.set(name, { weight, ratePerSecond: rate === 0 ? null : rate, maxPending });
+  }
+  return { tenants, mistakes };
 }
 
 function readNames(raw: unknown): readonly string[] {

@@ -3,9 +3,11 @@ import type { Clock } from "../clock.ts";
 import { departures, type Config, addressRules, urlPolicies } from "../config.ts";
 import { addressPolicies } from "../delivery/http/egress.ts";
 import type { AddressRules } from "../domain/network/address.ts";
+import type { TenantShare } from "../domain/time/timetable.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 
 export class Reloaded {
+  readonly shares: Map<string, TenantShare>;
   #current: Config;
   /** The one that the API listens on, which no endpoint may have. */
   #ownPort: number;
@@ -13,6 +15,7 @@ export class Reloaded {
   #urlPolicy: (tenant: string) => UrlPolicy;
 
   constructor(config: Config, clock: Clock) {
+    this.shares = new Map(config.tenants);
     this.#current = config;
     this.#ownPort = config.server.listen.port;
     this.#policyOf = addressPolicies(clock);
@@ -34,6 +37,8 @@ export class Reloaded {
   /** The answer is what senders must keep to from now on. */
   use(config: Config, ownPort: number = this.#ownPort): AddressRules {
     this.#current = config;
+    this.shares.clear();
+    for (const [tenant, share] of config.tenants) this.shares.set(tenant, share);
     this.#ownPort = ownPort;
     this.#urlPolicy = urlPolicies(config, ownPort, this.#policyOf);
     return addressRules(config, ownPort);

@@ -103,6 +103,7 @@ export class ApiServer {
           return server.phase;
         },
       },
+      shares: config.tenants,
       urlPolicy: urlPolicies(config, 0, addressPolicies(new ManualClock(), options.ownAddresses ?? (() => []))),
     });
     const web = { log: silentLog, reject: api.reject, bounds: options.bounds ?? {} };
@@ -238,7 +239,7 @@ export function sendRaw(port: number, bytes: string | Uint8Array, until: (text: 
   });
 }
 
-export function aConfig(settings: Readonly<Record<string, string>> = {}, dir = "/nonexistent"): Config {
+export function aConfig(settings: Readonly<Record<string, string>> = {}, dir = "/nonexistent", file?: string): Config {
   const all = { DATA_DIR: dir, SERVER_LISTEN: "127.0.0.1:0", ...settings };
   return loadConfig({
     flags: {},
@@ -248,7 +249,7 @@ export function aConfig(settings: Readonly<Record<string, string>> = {}, dir = "
     root: false,
     platform: process.platform,
     checkout: null,
-    readFile: () => null,
+    readFile: () => file ?? null,
     exists: () => false,
   });
 }

@@ -154,6 +154,17 @@ describe("a configuration that is read again", () => {
     expect({ changed, needsRestart }).toEqual({ changed: ["egress.tenant"], needsRestart: [] });
   });
 
+  it("takes up what tenants may take", () => {
+    const withRate = (rate: number) =>
+      inputs({ files: { "/srv/app/webhookd.toml": `[tenants.acme]\nweight = 2\nrate_per_second = ${rate}\n` } });
+    const before = loadConfig(withRate(5));
+    expect(before.tenants).toEqual(new Map([["acme", { weight: 2, ratePerSecond: 5, maxPending: null }]]));
+    const { config, changed, needsRestart } = rereadConfig(before, withRate(0));
+    expect(config.tenants.get("acme")).toEqual({ weight: 2, ratePerSecond: null, maxPending: null });
+    expect({ changed, needsRestart }).toEqual({ changed: ["tenants"], needsRestart: [] });
+    expect(rereadConfig(config, withRate(0)).changed).toEqual([]);
+  });
+
   it("must be right as a whole", () => {
     expect(() => reread({}, { WEBHOOKD_SERVER_LISTEN: "0.0.0.0:1", WEBHOOKD_LOG_LEVEL: "debug" })).toThrow("0.0.0.0");
   });

@@ -274,6 +274,26 @@ describe("mistakes", () => {
     );
   });
 
+  it.each([
+    ["[tenants.acme]\nweight = 0", 2, "[tenants.acme] weight is not a whole number from 1 to 1000."],
+    ["[tenants.acme]\nweight = 1\nrate_per_second = -1", 3, "[tenants.acme] rate_per_second is not a whole number"],
+    ["[tenants.acme]\nmax_pending = 1.5", 2, "[tenants.acme] max_pending is not a whole number"],
+    [
+      "[tenants.acme]\nrate_per_secnd = 1",
+      2,
+      "[tenants.acme] rate_per_secnd is unknown.\n  Did you mean rate_per_second?",
+    ],
+    ["[tenants.acme]\nx = 1", 2, "Its fields are weight, rate_per_second, and max_pending."],
+    ["[tenants.'a b']\nweight = 1", 1, "[tenants.a b] is not the name of a tenant."],
+    ["[tenants]\nweight = 1", 2, "[tenants] weight is unknown.\n  Write [tenants.NAME], with the name of the tenant."],
+    ["tenants = 1", 1, "tenants must have sections."],
+    ["[tenant.acme]\nweight = 1", 1, "Did you mean [tenants]?"],
+  ])("of [tenants.NAME] are told with their line: %j", (text, line, wanted) => {
+    const message = mistakesOf(() => loadSettings(withFile(text)));
+    expect(message).toContain(wanted);
+    expect(message).toContain(`webhookd.toml:${line}: `);
+  });
+
   it("are all told at once", () => {
     const message = mistakesOf(() =>
       loadSettings(

@@ -16,6 +16,7 @@ import { openStore } from "../../src/store/opening/open.ts";
 import type { StartBackup } from "../../src/store/backup/backup.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Addresses, WayOut } from "./addresses.ts";
+import { TENANTS } from "./application.ts";
 import type { VirtualClock } from "./clock.ts";
 import { startChores, type ChoresToDo } from "./chores.ts";
 import { SimDisk, type DiskFaults } from "./disk.ts";
@@ -191,6 +192,7 @@ export class Process {
       create: true,
       diskFloor: 0,
       maxPendingPerTenant: parts.maxPendingPerTenant,
+      shares: new Map([[TENANTS[0]!, { weight: 3, ratePerSecond: null, maxPending: null }]]),
       // So few that the mark passes what is sent slowly in a world this small.
       freshStep: 5,
       clock,

@@ -21,7 +21,7 @@ export interface StoreUnderTest {
 export type OpenFresh = (limits?: StoreLimits) => Promise<StoreUnderTest>;
 
 /** What every kind of store can be told to keep to. */
-export type StoreLimits = Pick<OpenOptions, "maxPendingPerTenant">;
+export type StoreLimits = Pick<OpenOptions, "maxPendingPerTenant" | "shares">;
 
 export const openSqlite: OpenFresh = (limits) => openSqliteWith({})(limits);
 

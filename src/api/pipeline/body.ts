@@ -47,15 +47,22 @@ export function mediaTypeOf(req: IncomingMessage, known: readonly string[] = JSO
   throw new WebhookdError("unsupported_media_type", `send JSON in UTF-8, with content-type: ${known.join(" or ")}`);
 }
 
-/**
- * All of the body, or `payload_too_large` as soon as it is known to exceed `maxBytes`. `hold` hears of the bytes
- * before they are kept or refused, first of those that were declared, and may throw.
- */
+export interface BodyRules {
+  readonly maxBytes: number;
+  /** Hears of the bytes before they are kept or refused, first of those that were declared, and may throw. */
+  readonly hold?: (bytes: number) => void;
+  /** When more of a long body may be read; null: at once. */
+  readonly turn?: (bytes: number) => Promise<void> | null;
+}
+
+/** What is read of each body without waiting for a turn. */
+const SHORT_BYTES = 128 * 1024;
+
+/** All of the body, or `payload_too_large` as soon as it is known to exceed `maxBytes`. */
 export function readBody(
   req: IncomingMessage,
   res: ServerResponse,
-  maxBytes: number,
-  hold?: (bytes: number) => void,
+  { maxBytes, hold, turn }: BodyRules,
 ): Promise<Buffer> {
   const declared = Number(req.headers["content-length"] ?? 0);
   return new Promise((resolve, reject) => {
@@ -72,6 +79,11 @@ export function readBody(
         if (size > declared) hold?.(chunk.length);
         if (size > maxBytes) throw tooLarge(maxBytes);
         chunks.push(chunk);
+        const waited = size > SHORT_BYTES ? turn?.(chunk.length) : null;
+        if (waited) {
+          req.pause();
+          void waited.then(() => req.resume());
+        }
       } catch (error) {
         refuse(error);
       }

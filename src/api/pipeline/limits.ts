@@ -1,6 +1,7 @@
 /** How much anyone may ask: requests of a key, failed authentications of a peer, and what may be under way at once. */
 import { counted } from "../../domain/wording.ts";
 import { WebhookdError } from "../../domain/errors.ts";
+import { type TenantShares, Turns, type Waiting } from "../../domain/time/timetable.ts";
 import { TokenBucket } from "../../domain/time/token-bucket.ts";
 import { peerOf } from "../server/connections.ts";
 import type { Header } from "./reply.ts";
@@ -52,6 +53,40 @@ export class RateLimit {
       ["ratelimit-policy", `"key";q=${this.#perSecond};w=1`],
       ["ratelimit", `"key";r=${bucket.left(this.#perSecond, now)};t=${seconds}`],
     ];
+  }
+}
+
+/** `[tenants.NAME] rate_per_second`: how many events a second each tenant may publish, with one second's worth saved up. */
+export class TenantRates {
+  readonly #shares: TenantShares;
+  readonly #buckets = new Map<string, TokenBucket>();
+
+  constructor(shares: TenantShares) {
+    this.#shares = shares;
+  }
+
+  /** Before a body is read: throws `rate_limited` for a tenant that has used up its rate. `now` is monotonic. */
+  require(tenant: string, now: number): void {
+    const perSecond = this.#shares.get(tenant)?.ratePerSecond ?? null;
+    const waitMs = perSecond === null ? 0 : this.#bucket(tenant, perSecond).readyAt(perSecond) - now;
+    if (waitMs <= 0) return;
+    const detail = `the tenant ${tenant} may publish ${counted(perSecond!, "event", "events")} a second; see [tenants.NAME] rate_per_second`;
+    throw new WebhookdError("rate_limited", detail, { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+  }
+
+  /** Takes all of it, if each of its tenants had anything left: a batch of more than a second's worth is waited for later. */
+  take(drafts: readonly { readonly tenant: string }[], now: number): void {
+    for (const { tenant } of drafts) this.require(tenant, now);
+    for (const { tenant } of drafts) {
+      const perSecond = this.#shares.get(tenant)?.ratePerSecond ?? null;
+      if (perSecond !== null) this.#bucket(tenant, perSecond).take(now);
+    }
+  }
+
+  #bucket(tenant: string, perSecond: number): TokenBucket {
+    let bucket = this.#buckets.get(tenant);
+    if (bucket === undefined) this.#buckets.set(tenant, (bucket = new TokenBucket(perSecond)));
+    return bucket;
   }
 }
 
@@ -204,5 +239,59 @@ export class Holding {
     this.#all[what] += amount;
     if (this.#key !== undefined) this.#key[what] += amount;
     if (this.#tenant !== undefined) this.#tenant[what] += amount;
+  }
+}
+
+/** Bytes of bodies that one turn of the event loop takes in and apart: some milliseconds. */
+const TURN_BYTES = 256 * 1024;
+/** What a request costs beside its bytes. */
+const REQUEST_COST = 512;
+
+interface Step extends Waiting {
+  readonly go: () => void;
+}
+
+/**
+ * Work on bodies is shared out over the turns of the event loop, and in each of them by turns of tenants: however much one
+ * of them sends, the others' requests, and the operator's, are looked at in between.
+ */
+export class BodyTurns {
+  readonly #steps: Turns<Step>;
+  readonly #nextTurn: (run: () => void) => void;
+  #left = TURN_BYTES;
+  #isComing = false;
+
+  constructor(shares: TenantShares, nextTurn: (run: () => void) => void) {
+    this.#steps = new Turns(shares);
+    this.#nextTurn = nextTurn;
+  }
+
+  /** Null when so many bytes may be worked on at once, else resolves when they may. */
+  take(tenant: string, bytes: number): Promise<void> | null {
+    const cost = bytes + REQUEST_COST;
+    this.#come();
+    if (this.#left > 0 && this.#steps.size === 0) {
+      this.#left -= cost;
+      return null;
+    }
+    return new Promise((go) => this.#steps.add({ tenant, cost, go }));
+  }
+
+  #come(): void {
+    if (this.#isComing) return;
+    this.#isComing = true;
+    this.#nextTurn(() => this.#turn());
+  }
+
+  #turn(): void {
+    this.#isComing = false;
+    this.#left = TURN_BYTES;
+    while (this.#left > 0) {
+      const step = this.#steps.take();
+      if (step === undefined) break;
+      this.#left -= step.cost;
+      step.go();
+    }
+    if (this.#left < TURN_BYTES) this.#come();
   }
 }

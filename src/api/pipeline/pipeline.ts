@@ -21,7 +21,7 @@ import {
   problem,
   type Reply,
 } from "./reply.ts";
-import { RateLimit, Shares } from "./limits.ts";
+import { BodyTurns, RateLimit, Shares, TenantRates } from "./limits.ts";
 import { checkFraming, hasDots, hostCheck, originCheck, pageHeaders, preflight, Proxies } from "./origin.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { Repeats } from "./repeats.ts";
@@ -62,6 +62,8 @@ export class Pipeline {
   readonly #checkOrigin: (req: IncomingMessage) => void;
   readonly #authentication: Authentication;
   readonly #rateLimit: RateLimit | null;
+  readonly #tenantRates: TenantRates;
+  readonly #bodyTurns: BodyTurns;
   readonly #shares: Shares;
   /** Of the unix socket alone, so that whatever others do, the operator is served. */
   readonly #reserve: Shares;
@@ -76,6 +78,8 @@ export class Pipeline {
     this.#checkOrigin = originCheck(server.allowedOrigins);
     this.#authentication = new Authentication(parts, this.#proxies);
     this.#rateLimit = server.rateLimit === 0 ? null : new RateLimit(server.rateLimit);
+    this.#tenantRates = new TenantRates(parts.shares);
+    this.#bodyTurns = new BodyTurns(parts.shares, (run) => parts.clock.nextTurn(run));
     const most = { publishes: limits.commitQueue, bytes: limits.inFlightBytes, reads: MAX_READS, streams: MAX_STREAMS };
     this.#shares = new Shares(most);
     this.#reserve = new Shares(most);
@@ -166,7 +170,10 @@ export class Pipeline {
     const shares = isTrusted ? this.#reserve : this.#shares;
     const holding = shares.of(principal.keyId, principal.tenant);
     try {
-      if (route.body?.metered) holding.take("publishes");
+      if (route.body?.metered) {
+        if (!isTrusted) this.#tenantRates.require(principal.tenant, this.#parts.clock.monotonic());
+        holding.take("publishes");
+      }
       if (route.method === "GET" && route.access !== "open") holding.take("reads");
       const maxBytes = route.body?.maxBytes ?? BODILESS_MAX_BYTES;
       const hold = (bytes: number) => {
@@ -174,7 +181,8 @@ export class Pipeline {
         if (bytes > 0) type ||= mediaTypeOf(req, route.body?.types);
         if (route.body?.metered) holding.take("bytes", bytes);
       };
-      const body = mayHaveBody(req) ? await readBody(req, res, maxBytes, hold) : NO_BODY;
+      const turn = (bytes: number) => this.#bodyTurns.take(principal.tenant, bytes);
+      const body = mayHaveBody(req) ? await readBody(req, res, { maxBytes, hold, turn }) : NO_BODY;
       if (route.body === undefined && body.length > 0) {
         throw new WebhookdError("bad_request", "this route takes no body");
       }
@@ -182,14 +190,30 @@ export class Pipeline {
       const { headers } = req;
       const whenGone = (run: () => void) => whenClosed(res, run);
       const isAbout = (id: string) => void (exchange.object = id);
-      const carries = (events: number) => this.#countMore(principal, events - 1, exchange);
+      const carries: Call["carries"] = (drafts) => {
+        this.#countMore(principal, drafts.length - 1, exchange);
+        this.#tenantRates.take(drafts, this.#parts.clock.monotonic());
+      };
       const stream = () => {
         const held = shares.of(principal.keyId, principal.tenant);
         held.take("streams");
         return held;
       };
       const now = this.#parts.clock.now();
-      const call: Call = { principal, params, query, headers, body, type, now, isAbout, whenGone, carries, stream };
+      const call: Call = {
+        principal,
+        params,
+        query,
+        headers,
+        body,
+        type,
+        now,
+        isAbout,
+        whenGone,
+        carries,
+        turn,
+        stream,
+      };
       const key = req.method === "POST" ? headers["idempotency-key"] : undefined;
       // Awaited here: what it holds is given back once it is answered.
       return await (key === undefined ? route.handle(call) : this.#repeats.answer(route, call, key, path));

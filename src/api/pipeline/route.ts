@@ -71,8 +71,10 @@ export interface Call {
   readonly request?: KeyedRequest;
   /** The key alone, where the route sees to it `itself`. */
   readonly idempotencyKey?: string;
-  /** Counts events beyond the first against the key's rate. */
-  carries(events: number): void;
+  /** Counts what is published against the rates of the key and of its tenant; throws when the tenant has used up its own. */
+  carries(drafts: readonly { readonly tenant: string }[]): void;
+  /** For work on so many bytes of the body: null when it may be done at once, else resolves when it is its turn. */
+  turn(bytes: number): Promise<void> | null;
   /** Takes one of the streams that there may be, until `leave` is called on what it answers; throws when there is none. */
   stream(): { leave(): void };
   /** Tells the audit log the id of what the path names otherwise. */

@@ -1,10 +1,20 @@
-/** From the bytes of a publish to drafts: one scan, no parsing of `data`, which goes on exactly as it came. */
+/**
+ * From the bytes of a publish to drafts: one scan, no parsing of `data`, which goes on exactly as it came. What may be
+ * long is done in pieces.
+ */
 import { WebhookdError } from "../../domain/errors.ts";
 import type { EventDraft, TraceContext } from "../../domain/events/event.ts";
 import { eventFingerprint, isIdempotencyKey } from "../../domain/events/idempotency.ts";
 import { parseInstant } from "../../domain/time/instant.ts";
-import { jsonLines, type Span } from "../../domain/json/json-token.ts";
-import { parseSpan, scanJson, scanObject, type JsonKind, type JsonNode } from "../../domain/json/json.ts";
+import {
+  jsonLines,
+  PIECE_BYTES,
+  type JsonKind,
+  type JsonNode,
+  type Pieces,
+  type Span,
+} from "../../domain/json/json-token.ts";
+import { parseSpan, scanInPieces, scanObject } from "../../domain/json/json.ts";
 import { isTenant } from "../../domain/id.ts";
 import type { DataCheck } from "../event-types/data-check.ts";
 import { inWords, unknownType, Faults, memberPointer, validationFailed } from "../pipeline/body.ts";
@@ -44,8 +54,8 @@ export function readEvent(body: Uint8Array, rules: DraftRules, idempotencyKey?: 
 }
 
 /** `{events: […]}`: all of them, or an error that names the indices at fault. */
-export function readBatch(body: Uint8Array, rules: DraftRules): EventDraft[] {
-  const { members } = scanJson(body, { outline: 3 });
+export function* readBatch(body: Uint8Array, rules: DraftRules): Pieces<EventDraft[]> {
+  const { members } = yield* scanInPieces(body, { outline: 3 });
   if (members === null) {
     throw validationFailed([{ pointer: "", code: "invalid_body", detail: "the body must be a JSON object" }]);
   }
@@ -54,25 +64,45 @@ export function readBatch(body: Uint8Array, rules: DraftRules): EventDraft[] {
   const events = field(members, "events", "array", "", faults);
   if (events?.items) countItems(events.items.length, "/events", faults);
   faults.throwAny();
-  const drafts = events!.items!.map((item, index) => itemOf(body, item, `/events/${index}`, rules, faults));
+  const itemAt = (item: JsonNode, pointer: string) => itemOf(body, item, pointer, rules, faults);
+  const drafts = yield* inPieces(events!.items!, itemAt, 0);
   faults.throwAny();
   return drafts as EventDraft[];
 }
 
 /** One event a line (`application/x-ndjson`): faults are named as of a batch, `/events/3` is the fourth line. */
-export function readLines(body: Uint8Array, rules: DraftRules): EventDraft[] {
+export function* readLines(body: Uint8Array, rules: DraftRules): Pieces<EventDraft[]> {
   const faults = new Faults();
   const lines = jsonLines(body, MAX_BATCH + 1);
   countItems(lines.length, "/events", faults);
   faults.throwAny();
-  const drafts = lines.map((span, index) => {
-    const pointer = `/events/${index}`;
+  const lineAt = (span: Span, pointer: string) => {
     checkSize(span, pointer, rules);
     const line = body.subarray(span.start, span.end);
     return draftOf(line, scanObject(line, { pointer }), { pointer, fields: ITEM_FIELDS }, rules, faults);
-  });
+  };
+  const drafts = yield* inPieces(lines, lineAt, PIECE_BYTES);
   faults.throwAny();
   return drafts as EventDraft[];
+}
+
+/** `before`: bytes of other work since the last piece. */
+function* inPieces<S extends Span, D>(
+  spans: readonly S[],
+  draftAt: (span: S, pointer: string) => D,
+  before: number,
+): Pieces<D[]> {
+  const drafts: D[] = [];
+  let bytes = before;
+  for (const [index, span] of spans.entries()) {
+    if (bytes >= PIECE_BYTES) {
+      yield Math.min(PIECE_BYTES, spans.at(-1)!.end - span.start);
+      bytes = 0;
+    }
+    drafts.push(draftAt(span, `/events/${index}`));
+    bytes += span.end - span.start;
+  }
+  return drafts;
 }
 
 function countItems(count: number, pointer: string, faults: Faults): void {

@@ -2,6 +2,7 @@
 import { WebhookdError } from "../../domain/errors.ts";
 import { type EventDraft, traceContext, type TraceContext } from "../../domain/events/event.ts";
 import { IdempotencyMismatch, type Once } from "../../domain/events/idempotency.ts";
+import type { Pieces } from "../../domain/json/json-token.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
 import type { Publication } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
@@ -17,26 +18,20 @@ const LINES = "application/x-ndjson";
 
 export function publishRoutes(parts: ApiParts): Route[] {
   const { types } = parts.catalogue;
-  const { maxEventBytes, idempotency } = parts.config.server;
-
-  function rulesFor({ principal, query, headers, now }: Call): DraftRules {
-    const ofQuery = namedTenant(query);
-    const tenantFor: DraftRules["tenantFor"] = (named, pointer) =>
-      tenantToWrite(principal, oneTenant(ofQuery, named, pointer));
-    const expiresAt = now + idempotency;
-    const { checkData } = parts.catalogue;
-    return { types, maxEventBytes, tenantFor, checkData, now, expiresAt, trace: traceOf(headers) };
-  }
+  const { maxEventBytes } = parts.config.server;
 
   async function one(call: Call): Promise<Reply> {
-    const draft = readEvent(call.body, rulesFor(call), call.idempotencyKey);
+    await call.turn(call.body.length);
+    const draft = readEvent(call.body, rulesFor(parts, call), call.idempotencyKey);
+    call.carries([draft]);
     const [publication] = await publish(parts, [draft], call.now);
     return jsonText(202, publicationText(publication!), publication!.duplicate ? REPLAYED : undefined);
   }
 
   async function batch(call: Call): Promise<Reply> {
-    const drafts = call.type === LINES ? readLines(call.body, rulesFor(call)) : readBatch(call.body, rulesFor(call));
-    call.carries(drafts.length);
+    const read = call.type === LINES ? readLines : readBatch;
+    const drafts = await inTurns(call, read(call.body, rulesFor(parts, call)));
+    call.carries(drafts);
     const once = call.request && { ...call.request, answer: batchText };
     try {
       return jsonText(202, batchText(await publish(parts, drafts, call.now, once)));
@@ -72,6 +67,24 @@ export function publishRoutes(parts: ApiParts): Route[] {
       handle: batch,
     },
   ];
+}
+
+function rulesFor({ catalogue, config }: ApiParts, { principal, query, headers, now }: Call): DraftRules {
+  const ofQuery = namedTenant(query);
+  const tenantFor: DraftRules["tenantFor"] = (named, pointer) =>
+    tenantToWrite(principal, oneTenant(ofQuery, named, pointer));
+  const { maxEventBytes, idempotency } = config.server;
+  const { checkData, types } = catalogue;
+  return { types, maxEventBytes, tenantFor, checkData, now, expiresAt: now + idempotency, trace: traceOf(headers) };
+}
+
+/** Before each piece, others have their turn. */
+async function inTurns<T>(call: Call, work: Pieces<T>): Promise<T> {
+  for (let next = work.next(); ; next = work.next()) {
+    if (next.done === true) return next.value;
+    const turn = call.turn(next.value);
+    if (turn !== null) await turn;
+  }
 }
 
 /** Commits, and hands over in the same turn what nobody else would read again. */

@@ -10,6 +10,20 @@ export interface Span {
   readonly end: number;
 }
 
+export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null";
+
+export interface JsonNode extends Span {
+  readonly kind: JsonKind;
+  /** Of an object inside the outline; null for everything else. Keys are unescaped, in the order of the text. */
+  readonly members: ReadonlyMap<string, JsonNode> | null;
+  /** Of an array inside the outline. */
+  readonly items: readonly JsonNode[] | null;
+}
+
+/** Long work that stops before each piece of it, so that others have their turn, and says how many bytes come next. */
+export type Pieces<T> = Generator<number, T>;
+export const PIECE_BYTES = 256 * 1024;
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -20,6 +34,10 @@ const STOPS_STRING = Uint8Array.from({ length: 256 }, (_, byte) =>
 
 /** What `endOfString` returns for an escaped surrogate without its other half: grammatical, but it has no UTF-8 form. */
 export const LONE_SURROGATE = -2;
+
+export function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
 
 export function skipSpace(bytes: Uint8Array, from: number): number {
   let at = from;

@@ -5,25 +5,20 @@
 import { isUtf8 } from "node:buffer";
 import { WebhookdError, type FieldCode } from "../errors.ts";
 import {
+  bufferOf,
   endOfLiteral,
   endOfNumber,
   endOfString,
+  type JsonKind,
   JsonKeys,
+  type JsonNode,
   keyName,
   LONE_SURROGATE,
+  PIECE_BYTES,
+  type Pieces,
   skipSpace,
   type Span,
 } from "./json-token.ts";
-
-export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null";
-
-export interface JsonNode extends Span {
-  readonly kind: JsonKind;
-  /** Of an object inside the outline; null for everything else. Keys are unescaped, in the order of the text. */
-  readonly members: ReadonlyMap<string, JsonNode> | null;
-  /** Of an array inside the outline. */
-  readonly items: readonly JsonNode[] | null;
-}
 
 export interface JsonLimits {
   readonly maxDepth: number;
@@ -44,7 +39,19 @@ export const JSON_LIMITS: JsonLimits = { maxDepth: 64, maxValues: 50_000 };
 
 /** Throws `invalid_json` with a field code: `invalid_syntax`, `invalid_utf8`, `duplicate_key`, `too_deep`, `too_many_values`. */
 export function scanJson(bytes: Uint8Array, options: JsonOptions = {}): JsonNode {
-  return new JsonScan(bufferOf(bytes), { ...JSON_LIMITS, outline: 0, pointer: "", ...options }).run();
+  const scan = new JsonScan(bytes, options);
+  scan.advance(scan.begin(), Number.POSITIVE_INFINITY);
+  return scan.root!;
+}
+
+/** The same for a text that may be long. */
+export function* scanInPieces(bytes: Uint8Array, options: JsonOptions = {}): Pieces<JsonNode> {
+  const scan = new JsonScan(bytes, options);
+  for (let at = scan.begin(); at >= 0;) {
+    yield Math.min(PIECE_BYTES, bytes.length - at);
+    at = scan.advance(at, at + PIECE_BYTES);
+  }
+  return scan.root!;
 }
 
 /** The members of a top-level object. Throws as `scanJson` does, and `validation_failed` for any other value. */
@@ -86,15 +93,15 @@ const NULL = Buffer.from("null");
 const MAX_POINTER = 1000;
 
 /** An open container. Frames are kept for the next container at their depth. */
-interface Frame {
-  closer: number;
+class Frame {
+  closer = 0;
   /** The current member or item, from 0; -1 before the first. */
-  index: number;
+  index = -1;
   /** -1 while the key itself is being read. */
-  keyStart: number;
-  keyEnd: number;
-  keys: JsonKeys;
-  node: Outlined | null;
+  keyStart = 0;
+  keyEnd = 0;
+  readonly keys = new JsonKeys();
+  node: Outlined | null = null;
 }
 
 interface Outlined {
@@ -116,25 +123,31 @@ class JsonScan {
   #depth = 0;
   #outlined = 0;
   #counted = 0;
-  #root: Outlined | null = null;
+  root: Outlined | null = null;
 
-  constructor(text: Buffer, options: Required<JsonOptions>) {
-    this.#text = text;
-    this.#maxDepth = options.maxDepth;
-    this.#maxValues = options.maxValues;
-    this.#outline = options.outline;
-    this.#pointer = options.pointer;
+  constructor(bytes: Uint8Array, options: JsonOptions) {
+    this.#text = bufferOf(bytes);
+    this.#maxDepth = options.maxDepth ?? JSON_LIMITS.maxDepth;
+    this.#maxValues = options.maxValues ?? JSON_LIMITS.maxValues;
+    this.#outline = options.outline ?? 0;
+    this.#pointer = options.pointer ?? "";
   }
 
-  run(): JsonNode {
+  /** Where the first value begins. */
+  begin(): number {
     const text = this.#text;
     if (!isUtf8(text)) throw this.#invalid("invalid_utf8", "the body is not UTF-8");
     if (text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf) {
       throw this.#invalid("invalid_utf8", "the body begins with a byte-order mark");
     }
-    let at = skipSpace(text, 0);
-    while (at >= 0) at = this.#next(this.#value(at));
-    return this.#root!;
+    return skipSpace(text, 0);
+  }
+
+  /** From one value to the first that begins at `end` or later: returns where, or -1 after the whole text. */
+  advance(from: number, end: number): number {
+    let at = from;
+    while (at >= 0 && at < end) at = this.#next(this.#value(at));
+    return at;
   }
 
   /** A value begins at `at`: returns the place after it, or after its opening bracket. */
@@ -223,7 +236,7 @@ class JsonScan {
     if (depth - this.#outline >= this.#maxDepth) {
       throw this.#invalid("too_deep", `values are nested more than ${this.#maxDepth} deep`, at);
     }
-    const frame = (this.#frames[depth] ??= newFrame());
+    const frame = (this.#frames[depth] ??= new Frame());
     frame.closer = closer;
     frame.index = -1;
     frame.keyStart = 0;
@@ -242,7 +255,7 @@ class JsonScan {
 
   #attach(node: Outlined): Outlined {
     const parent = this.#frames[this.#depth - 1];
-    if (parent === undefined) this.#root = node;
+    if (parent === undefined) this.root = node;
     else if (parent.node?.items) parent.node.items.push(node);
     else parent.node?.members?.set(keyName(this.#text, parent.keyStart, parent.keyEnd), node);
     return node;
@@ -283,12 +296,4 @@ class JsonScan {
     }
     return pointer;
   }
-}
-
-function newFrame(): Frame {
-  return { closer: 0, index: -1, keyStart: 0, keyEnd: 0, keys: new JsonKeys(), node: null };
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

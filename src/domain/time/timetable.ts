@@ -1,3 +1,5 @@
+/** Whose time comes first: that of those who wait for an instant, and of those who wait for a turn. */
+
 /** What can stand in a timetable; in one at a time. */
 export interface Scheduled {
   /** The instant it waits for, in whatever clock its timetable is kept. */
@@ -9,6 +11,10 @@ export interface Scheduled {
 /** Those that wait for an instant: a binary heap whose members know their place, so that any of them can leave early. */
 export class Timetable<T extends Scheduled> {
   readonly #heap: T[] = [];
+
+  get first(): T | undefined {
+    return this.#heap[0];
+  }
 
   /** When the first one is due; Infinity when none waits. */
   get wakeAt(): number {
@@ -68,5 +74,85 @@ export class Timetable<T extends Scheduled> {
   #put(member: T, at: number): void {
     this.#heap[at] = member;
     member.heapAt = at;
+  }
+}
+
+/** `[tenants.NAME]`: what one tenant may take of what all of them share. */
+export interface TenantShare {
+  /** 1 unless it is to have more turns, or fewer, than the others. */
+  readonly weight: number;
+  /** Events a second; null for no limit of its own. */
+  readonly ratePerSecond: number | null;
+  /** Deliveries that may be pending; null for what holds for every tenant. */
+  readonly maxPending: number | null;
+}
+
+/** By the tenant's name, of those that have a section. Always the same map, whose entries change. */
+export type TenantShares = ReadonlyMap<string, TenantShare>;
+
+/** What waits for a turn: for whom, and how much of what is shared it takes, in any unit. */
+export interface Waiting {
+  readonly tenant: string;
+  readonly cost: number;
+}
+
+/** All of one tenant's that waits, as it came. It stands where the tenant's share so far puts it. */
+class Line<T> implements Scheduled {
+  readonly items: T[] = [];
+  wakeAt = 0;
+  heapAt = -1;
+}
+
+/** Past this many lines, those that nobody stands in and that owe nothing are forgotten. */
+const MANY_LINES = 1000;
+
+/**
+ * Turns of tenants: next comes what belongs to the tenant that has had least, by its weight. So what one of them asks for
+ * delays the others by one item at most, however much it is. Who comes back after a while gets nothing for the time
+ * before, and who took a lot just now waits for the others (start-time fair queueing).
+ */
+export class Turns<T extends Waiting> {
+  readonly #shares: TenantShares;
+  readonly #lines = new Map<string, Line<T>>();
+  readonly #table = new Timetable<Line<T>>();
+  /** How much, by weight, a tenant has had that always waited for more. */
+  #had = 0;
+  #size = 0;
+
+  constructor(shares: TenantShares) {
+    this.#shares = shares;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(item: T): void {
+    let line = this.#lines.get(item.tenant);
+    if (line === undefined) {
+      if (this.#lines.size >= MANY_LINES) this.#forget();
+      this.#lines.set(item.tenant, (line = new Line()));
+    }
+    this.#size++;
+    if (line.items.push(item) === 1) this.#table.add(line, Math.max(line.wakeAt, this.#had));
+  }
+
+  /** Takes the next one, if `fits`. */
+  take(fits: (item: T) => boolean = () => true): T | undefined {
+    const line = this.#table.first;
+    if (line === undefined || !fits(line.items[0]!)) return undefined;
+    const item = line.items.shift()!;
+    this.#size--;
+    this.#had = line.wakeAt;
+    this.#table.remove(line);
+    line.wakeAt += item.cost / (this.#shares.get(item.tenant)?.weight ?? 1);
+    if (line.items.length > 0) this.#table.add(line, line.wakeAt);
+    return item;
+  }
+
+  #forget(): void {
+    for (const [tenant, { items, wakeAt }] of this.#lines) {
+      if (items.length === 0 && wakeAt <= this.#had) this.#lines.delete(tenant);
+    }
   }
 }

@@ -58,8 +58,9 @@ export interface OpenOptions {
   readonly secretKeyFile?: string;
   /** Bytes of free space under which publishes are refused. */
   readonly diskFloor: number;
-  /** Deliveries that a tenant may have pending; no limit if not given or 0. */
+  /** Deliveries that a tenant may have pending, unless its share says otherwise; no limit if not given or 0. */
   readonly maxPendingPerTenant?: number;
+  readonly shares?: SqliteStoreOptions["shares"];
   readonly clock: Clock;
   readonly log?: OpeningLog;
   readonly nativeBinding?: NativeBinding | undefined;
@@ -69,7 +70,6 @@ export interface OpenOptions {
   readonly defer?: (run: () => void) => void;
   readonly random?: (bytes: number) => Uint8Array;
   readonly statfs?: StatFs;
-  /** Starts the thread that makes backups. */
   readonly startBackup?: StartBackup;
   /** Starts the thread that reads lists; without it they are read on this one. */
   readonly startReader?: StartReader | undefined;
@@ -81,7 +81,6 @@ export interface OpenOptions {
   readonly walLimitBytes?: number;
   /** Deliveries that are published before the mark below what is fresh moves. */
   readonly freshStep?: number;
-  /** The schema's steps. */
   readonly migrations?: readonly Migration[];
 }
 
@@ -233,6 +232,7 @@ function storeOptions(options: OpenOptions, found: Found, lock: Lock): SqliteSto
     clock,
     random,
     statfs: options.statfs ?? statfs,
+    shares: options.shares ?? new Map(),
     defer: options.defer ?? ((run) => clock.nextTurn(run)),
     nativeBinding,
     startBackup: options.startBackup ?? noBackups,

@@ -90,7 +90,7 @@ export class SqliteStore implements Store {
   #closed = false;
 
   constructor(db: Database, options: SqliteStoreOptions) {
-    const { freshStep, maxPendingPerTenant, onClosed, reserve, setAside, walLimitBytes } = options;
+    const { freshStep, maxPendingPerTenant, onClosed, reserve, setAside, shares, walLimitBytes } = options;
     const engine = (this.#engine = new Engine(db, options));
     this.#onClosed = onClosed;
 
@@ -135,7 +135,7 @@ export class SqliteStore implements Store {
     this.recovery = new SqliteRecovery(engine, { fresh, index, manual, reserve, started });
 
     const events = new Events(db, { ...lists, deliveries });
-    this.events = new SqliteEvents(engine, { ...shared, events, fresh, index, maxPendingPerTenant });
+    this.events = new SqliteEvents(engine, { ...shared, events, fresh, index, maxPendingPerTenant, shares });
     const shown: Rows = { ...lists, deliveries, events };
     this.reads = new SqliteReads(engine, { ...shown, endpoints: rows, reader });
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { request } from "node:http";
 import { FakeStore } from "../fake-store.ts";
 import { aConfig, ApiServer, type Answer } from "../server.ts";
@@ -100,4 +100,51 @@ it("counts a batch that is refused as one request", async () => {
   const key = await api.addKey(["publish"]);
   const bad = { events: [...Array.from({ length: 30 }, () => EVENT), { type: "nope", data: {} }] };
   expect((await api.post(`${EVENTS}/batch`, bad, { key })).headers.ratelimit).toBe('"key";r=9;t=1');
+});
+
+describe("the rate of a tenant", () => {
+  const serve = () => {
+    const config = aConfig({}, undefined, "[tenants.acme]\nrate_per_second = 10");
+    return ApiServer.start(new FakeStore().asStore(), { config });
+  };
+  const batch = (count: number, tenant?: string) => ({
+    events: Array.from({ length: count }, () => ({ ...EVENT, ...(tenant && { tenant }) })),
+  });
+
+  it("counts events of all its keys, and leaves other tenants and other calls alone", async () => {
+    const api = await serve();
+    const [key, second, other] = await Promise.all([
+      api.addKey(["publish", "read"], "acme"),
+      api.addKey(["publish"], "acme"),
+      api.addKey(["publish"], "other"),
+    ]);
+    expect((await api.post(`${EVENTS}/batch`, batch(9), { key })).status).toBe(202);
+    expect((await api.post(EVENTS, EVENT, { key: second })).status).toBe(202);
+    const refused = await api.post(EVENTS, EVENT, { key });
+    expect(refused).toMatchObject({ status: 429, headers: { "retry-after": "1" }, body: { code: "rate_limited" } });
+    expect(refused.body.detail).toBe(
+      "the tenant acme may publish 10 events a second; see [tenants.NAME] rate_per_second",
+    );
+    expect((await api.get("/v1/webhooks/event-types", { key })).status).toBe(200);
+    expect((await api.post(`${EVENTS}/batch`, batch(50), { key: other })).status).toBe(202);
+    api.clock.advance("100ms");
+    expect(await statuses(2, () => api.post(EVENTS, EVENT, { key: second }))).toEqual([202, 429]);
+  });
+
+  it("takes a batch of more than a second's worth, and then refuses before a body is read", async () => {
+    const api = await serve();
+    const key = await api.addKey(["publish"], "acme");
+    expect((await api.post(`${EVENTS}/batch`, batch(40), { key })).status).toBe(202);
+    expect(await api.post(EVENTS, "{", { key })).toMatchObject({ status: 429, headers: { "retry-after": "4" } });
+    api.clock.advance("4s");
+    expect((await api.post(EVENTS, EVENT, { key })).status).toBe(202);
+  });
+
+  it("holds for a key of every tenant that names it, in the body or the query", async () => {
+    const api = await serve();
+    expect((await api.post(`${EVENTS}/batch`, batch(10, "acme"))).status).toBe(202);
+    expect((await api.post(`${EVENTS}/batch`, batch(1, "acme"))).status).toBe(429);
+    expect((await api.post(`${EVENTS}?tenant=acme`, EVENT)).status).toBe(429);
+    expect((await api.post(`${EVENTS}/batch`, batch(10, "other"))).status).toBe(202);
+  });
 });

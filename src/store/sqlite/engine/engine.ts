@@ -5,6 +5,7 @@
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
+import type { TenantShares } from "../../../domain/time/timetable.ts";
 import type { Box } from "./box.ts";
 import { Condition, type StatFs } from "./condition.ts";
 import { GroupCommit, type WorkSize } from "./group-commit.ts";
@@ -21,6 +22,7 @@ export interface EngineOptions {
   readonly statfs: StatFs;
   /** Runs something in a later turn of the event loop, after the I/O that is ready. */
   readonly defer: (run: () => void) => void;
+  readonly shares: TenantShares;
   /** Called once, for an error after which the process must end. */
   readonly onFault: (error: Error) => void;
 }
@@ -54,7 +56,7 @@ export class Engine {
   readonly #mirrors: Mirror[] = [];
 
   constructor(db: Database, options: EngineOptions) {
-    const { dir, diskFloor: floorBytes, box, clock, random, statfs, defer, onFault } = options;
+    const { dir, diskFloor: floorBytes, box, clock, random, statfs, defer, shares, onFault } = options;
     this.db = db;
     this.dir = dir;
     this.box = box;
@@ -68,6 +70,7 @@ export class Engine {
     this.commit = new GroupCommit(db, {
       clock,
       defer,
+      shares,
       condition: this.condition,
       onBegin: () => {
         const now = clock.now();

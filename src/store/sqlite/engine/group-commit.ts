@@ -1,6 +1,7 @@
 /**
  * One transaction for all the writes that gathered in a turn of the event loop, so that they share one fsync; each is
- * answered after the commit, with its own result.
+ * answered after the commit, with its own result. Publishes come by turns of their tenants: what one tenant has waiting
+ * delays another's by the commit that is under way, and a large batch has a commit to itself.
  *
  * There is no timer while work keeps coming: the fsync itself is when the next batch gathers. Only work that comes
  * right after a commit waits a moment for company, and results of attempts may wait for a publish to ride with,
@@ -9,10 +10,14 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
 import { Histogram } from "../../../domain/tally.ts";
+import { type TenantShares, Turns, type Waiting } from "../../../domain/time/timetable.ts";
 import type { Condition } from "./condition.ts";
 
 const MAX_EVENTS = 256;
 const MAX_DELIVERIES = 5000;
+const MAX_BYTES = 1024 * 1024;
+/** What a row costs, in bytes that are written. */
+const ROW_COST = 500;
 const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5000];
 const GATHER_MS = 2;
 export const PATIENT_MS = 50;
@@ -25,6 +30,8 @@ const MANY = 32;
 export interface WorkSize {
   readonly events: number;
   readonly deliveries: number;
+  /** Of a publish: whose turn it takes, and the bytes of its events. What has no tenant comes before all of them. */
+  readonly published?: { readonly tenant: string; readonly bytes: number };
   /** May wait for other work to share its commit. */
   readonly patient?: boolean;
 }
@@ -34,6 +41,7 @@ export interface GroupCommitOptions {
   readonly condition: Condition;
   /** Runs something in a later turn of the event loop, after the I/O that is ready. */
   readonly defer: (run: () => void) => void;
+  readonly shares: TenantShares;
   /** Runs inside each transaction, before its work. */
   readonly onBegin: () => void;
   /** Memory that mirrors rows must be thrown away: they were undone. */
@@ -45,6 +53,9 @@ interface Work extends WorkSize {
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
+
+/** A publish. */
+type Published = Work & Waiting & { readonly bytes: number };
 
 /** Rows that a step of long work touches at most: it must not hold up the commits of others. */
 export const CHUNK = 500;
@@ -59,9 +70,12 @@ export class GroupCommit {
   readonly #begin: Statement<[]>;
   readonly #commit: Statement<[]>;
   readonly #rollback: Statement<[]>;
+  /** The daemon's own, in the order of its calls. */
   #queue: Work[] = [];
+  readonly #published: Turns<Published>;
   #events = 0;
   #deliveries = 0;
+  #bytes = 0;
   #lastEnd = Number.NEGATIVE_INFINITY;
   /** A commit is deferred to a coming turn; nothing brings it sooner. */
   #deferred = false;
@@ -71,6 +85,7 @@ export class GroupCommit {
   constructor(db: Database, options: GroupCommitOptions) {
     this.#db = db;
     this.#options = options;
+    this.#published = new Turns(options.shares);
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
     this.#rollback = db.prepare("ROLLBACK");
@@ -79,9 +94,16 @@ export class GroupCommit {
   /** `work` is synchronous and writes; it may run twice, because the work of others can undo its transaction. */
   run<T>(work: () => T, size: WorkSize = SMALL): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ ...size, run: work, resolve: resolve as (result: unknown) => void, reject });
-      this.#events += size.events;
-      this.#deliveries += size.deliveries;
+      const { events, deliveries, published } = size;
+      const waiting: Work = { ...size, run: work, resolve: resolve as (result: unknown) => void, reject };
+      if (published === undefined) this.#queue.push(waiting);
+      else {
+        const { tenant, bytes } = published;
+        this.#published.add({ ...waiting, tenant, bytes, cost: bytes + ROW_COST * (events + deliveries) });
+        this.#bytes += bytes;
+      }
+      this.#events += events;
+      this.#deliveries += deliveries;
       this.#schedule(size.patient === true);
     });
   }
@@ -101,7 +123,11 @@ export class GroupCommit {
 
   /** Commits everything that gathered, now. */
   flush(): void {
-    while (this.#queue.length > 0) this.#commitBatch();
+    while (this.#isWaited) this.#commitBatch();
+  }
+
+  get #isWaited(): boolean {
+    return this.#queue.length > 0 || this.#published.size > 0;
   }
 
   #schedule(patient: boolean): void {
@@ -110,7 +136,8 @@ export class GroupCommit {
     const now = clock.monotonic();
     const patience = this.#deliveries < LOAD ? PATIENT_MS : LOAD_PATIENT_MS;
     let wait = patient ? patience : this.#lastEnd + GATHER_MS - now;
-    if (this.#events >= MAX_EVENTS || this.#deliveries >= MAX_DELIVERIES) wait = 0;
+    const isFull = this.#events >= MAX_EVENTS || this.#deliveries >= MAX_DELIVERIES || this.#bytes >= MAX_BYTES;
+    if (isFull) wait = 0;
     if (wait <= 0) {
       this.#deferred = true;
       this.#clearTimer();
@@ -125,9 +152,9 @@ export class GroupCommit {
   #turn(): void {
     this.#deferred = false;
     this.#clearTimer();
-    if (this.#queue.length === 0) return;
+    if (!this.#isWaited) return;
     this.#commitBatch();
-    if (this.#queue.length === 0) return;
+    if (!this.#isWaited) return;
     this.#deferred = true;
     this.#options.defer(() => this.#turn());
   }
@@ -151,22 +178,34 @@ export class GroupCommit {
     this.times.add(this.#lastEnd - begun);
   }
 
-  /** First come, first committed, up to the caps; a single piece of work may be larger than them. */
+  /**
+   * The daemon's own work as it came, then publishes by turns, up to the caps. A single piece of work may be larger than
+   * they are, and a publish is taken in every commit, or the daemon's own work could keep them all waiting.
+   */
   #take(): Work[] {
-    let events = 0;
-    let deliveries = 0;
-    let count = 0;
-    for (const work of this.#queue) {
-      const over = events + work.events > MAX_EVENTS || deliveries + work.deliveries > MAX_DELIVERIES;
-      if (over && count > 0) break;
+    let [events, deliveries, bytes] = [0, 0, 0];
+    const batch: Work[] = [];
+    const fits = (work: Work, more = 0) =>
+      events + work.events <= MAX_EVENTS && deliveries + work.deliveries <= MAX_DELIVERIES && bytes + more <= MAX_BYTES;
+    const add = (work: Work, more = 0) => {
       events += work.events;
       deliveries += work.deliveries;
-      count++;
+      bytes += more;
+      batch.push(work);
+    };
+    for (const work of this.#queue) {
+      if (batch.length > 0 && !fits(work)) break;
+      add(work);
+    }
+    this.#queue = this.#queue.slice(batch.length);
+    let published = this.#published.take();
+    while (published !== undefined) {
+      add(published, published.bytes);
+      published = this.#published.take((next) => fits(next, next.bytes));
     }
     this.#events -= events;
     this.#deliveries -= deliveries;
-    const batch = this.#queue.slice(0, count);
-    this.#queue = this.#queue.slice(count);
+    this.#bytes -= bytes;
     return batch;
   }
 

@@ -2,6 +2,7 @@
 import { WebhookdError } from "../../../domain/errors.ts";
 import { envelope, type EventDraft, type TraceContext } from "../../../domain/events/event.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
+import type { TenantShares } from "../../../domain/time/timetable.ts";
 import type {
   EventStore,
   HasRoom,
@@ -44,6 +45,7 @@ interface Parts {
   readonly fresh: FreshMark;
   /** 0: no limit. */
   readonly maxPendingPerTenant: number;
+  readonly shares: TenantShares;
 }
 
 /** Deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it. */
@@ -76,7 +78,10 @@ export class SqliteEvents implements EventStore {
       drafts.reduce((sum, { tenant, type }) => sum + index.fanOut(tenant, type), 0),
     );
     if (deliveries > MAX_FAN_OUT) throw fanOutTooLarge(deliveries);
-    const size = { events: drafts.length, deliveries };
+    const [{ tenant } = { tenant: "*" }] = drafts.every((draft) => draft.tenant === drafts[0]!.tenant) ? drafts : [];
+    const bytes = drafts.reduce((sum, { data }) => sum + data.length, 0);
+    const size = { events: drafts.length, deliveries, published: { tenant, bytes } };
+    this.#publish.limit(drafts);
     const work = () => this.#publish.publish(drafts, now, hasRoom);
     const publications =
       once === undefined
@@ -140,8 +145,10 @@ type DeliveryRow = [event: number, endpoint: number, status: number, trigger: nu
 class Publish {
   readonly #index: EndpointIndex;
   readonly #idempotency: IdempotencyKeys;
-  /** Null where no limit is set. */
-  readonly #pending: Pending | null;
+  readonly #db: Engine["db"];
+  readonly #limitOf: (tenant: string) => number;
+  /** Null while no tenant that publishes has a limit. */
+  #pending: Pending | null = null;
   readonly #manual: ManualAttempts;
   readonly #fresh: FreshMark;
   readonly #keys: EventKeys;
@@ -153,7 +160,8 @@ class Publish {
     const { db, random } = engine;
     this.#index = parts.index;
     this.#idempotency = parts.idempotency;
-    this.#pending = parts.maxPendingPerTenant > 0 ? new Pending(db, parts.maxPendingPerTenant) : null;
+    this.#db = db;
+    this.#limitOf = (tenant) => parts.shares.get(tenant)?.maxPending ?? parts.maxPendingPerTenant;
     this.#manual = parts.manual;
     this.#fresh = parts.fresh;
     this.#keys = new EventKeys(db.prepare<[], number | null>("SELECT max(key) FROM event").pluck().get() ?? 0);
@@ -172,6 +180,12 @@ class Publish {
         "(?, ?, ?, 0, 1, 0, ?, ?)",
       ),
     );
+  }
+
+  /** Not inside a transaction: begins to count what is pending when the first who has a limit publishes. */
+  limit(drafts: readonly EventDraft[]): void {
+    if (this.#pending !== null || !drafts.some(({ tenant }) => this.#limitOf(tenant) > 0)) return;
+    this.#pending = new Pending(this.#db);
   }
 
   /** A refusal is answered, not thrown: it must not undo the work of others in the transaction. */
@@ -206,14 +220,16 @@ class Publish {
 
   /** Tests are one delivery each, and somebody waits for them. */
   #tooMany(pending: Pending, drafts: readonly EventDraft[], repeats: Repeated[] | null): WebhookdError | null {
-    const added = new Map<number, number>();
+    const added = new Map<string, { readonly number: number; deliveries: number }>();
     for (const [at, { tenant, type, testFor }] of drafts.entries()) {
       if (testFor !== undefined || (repeats?.[at] ?? null) !== null) continue;
       const route = this.#index.route(tenant, type);
-      added.set(route.tenant, (added.get(route.tenant) ?? 0) + this.#recipients(route, undefined).length);
+      const sum = added.get(tenant) ?? { number: route.tenant, deliveries: 0 };
+      sum.deliveries += this.#recipients(route, undefined).length;
+      added.set(tenant, sum);
     }
-    for (const [tenant, deliveries] of added) {
-      const refusal = pending.refusal(tenant, deliveries);
+    for (const [tenant, { number, deliveries }] of added) {
+      const refusal = pending.refusal(number, deliveries, this.#limitOf(tenant));
       if (refusal !== null) return refusal;
     }
     return null;

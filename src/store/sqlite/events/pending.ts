@@ -1,6 +1,6 @@
 /**
- * How many deliveries each tenant has pending, for `[limits] max_pending_per_tenant`. Made only where there is such a
- * limit: temporary triggers keep the counts with every change of a status, whoever makes it, in the same transaction. A
+ * How many deliveries each tenant has pending, for `[limits] max_pending_per_tenant` and `[tenants.NAME] max_pending`.
+ * Made only where there is such a limit: temporary triggers keep the counts with every change of a status, whoever makes it, in the same transaction. A
  * row is only ever deleted when it is settled.
  */
 import type { Database, Statement } from "better-sqlite3";
@@ -24,21 +24,19 @@ const COUNTS = `
 const RETRY_AFTER_SECONDS = 10;
 
 export class Pending {
-  readonly #limit: number;
   readonly #count: Statement<[number], number>;
 
-  /** Reads the index of all that is owed, once: about 0.1 s for a million deliveries. */
-  constructor(db: Database, limit: number) {
+  /** Not inside a transaction. Reads the index of all that is owed, once: about 0.1 s for a million deliveries. */
+  constructor(db: Database) {
     db.exec(COUNTS);
-    this.#limit = limit;
     this.#count = db.prepare<[number], number>("SELECT deliveries FROM pending WHERE tenant = ?").pluck();
   }
 
-  /** A refusal if the tenant would have too many with these. */
-  refusal(tenant: number, deliveries: number): WebhookdError | null {
+  /** A refusal if the tenant would have more than its limit with these; 0 is no limit. */
+  refusal(tenant: number, deliveries: number, limit: number): WebhookdError | null {
     const pending = this.#count.get(tenant) ?? 0;
-    if (deliveries === 0 || pending + deliveries <= this.#limit) return null;
-    const detail = `the tenant has ${pending} deliveries pending, and [limits] max_pending_per_tenant is ${this.#limit}`;
+    if (deliveries === 0 || limit === 0 || pending + deliveries <= limit) return null;
+    const detail = `the tenant has ${pending} deliveries pending, and may have ${limit}; see [limits] max_pending_per_tenant and [tenants.NAME] max_pending`;
     return new WebhookdError("overloaded", detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
 }

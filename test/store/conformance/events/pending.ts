@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../../src/store/store.ts";
+import type { TenantShare } from "../../../../src/domain/time/timetable.ts";
 import {
   addEndpoint,
   again,
@@ -92,6 +93,22 @@ export function pending(openFresh: OpenFresh): void {
       };
       await expect(store.events.publish([draft(), draft()], START, boom)).rejects.toThrow("boom");
       expect(await roomOf(store)).toBe(LIMIT);
+    });
+
+    it("is another one for a tenant that has its own, from when it is set", async () => {
+      const shares = new Map<string, TenantShare>();
+      const set = (maxPending: number) => shares.set("default", { weight: 1, ratePerSecond: null, maxPending });
+      const { store } = await openFresh({ shares });
+      await addEndpoint(store);
+      await addEndpoint(store, { tenant: "other" });
+      await store.events.publish([draft(), draft()], START, room);
+      set(LIMIT);
+      expect(await roomOf(store)).toBe(LIMIT - 2);
+      set(LIMIT + 1);
+      expect(await roomOf(store)).toBe(1);
+      await store.events.publish(Array(100).fill(draft({ tenant: "other" })), START, room);
+      set(0);
+      await store.events.publish(Array(100).fill(draft()), START, room);
     });
 
     it("is none unless it is set", async () => {

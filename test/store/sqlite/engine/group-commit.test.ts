@@ -73,6 +73,7 @@ beforeEach(() => {
     clock: stage,
     condition,
     defer: stage.nextTurn,
+    shares: new Map([["three", { weight: 3, ratePerSecond: null, maxPending: null }]]),
     onBegin: () => begun++,
     onRollback: () => undone++,
   });
@@ -160,6 +161,67 @@ describe("group commit", () => {
     await all;
     expect(transactions).toEqual([1, 2, 3, 4]);
     expect(order).toEqual([0, 1, 2, 3]);
+  });
+
+  const batch = (tenant: string, bytes = 3_000_000) => ({ events: 100, deliveries: 100, published: { tenant, bytes } });
+
+  it("commits a publish of one tenant within two commits, whatever another has waiting", async () => {
+    const committed: string[] = [];
+    const write = (name: string) => () => void committed.push(name);
+    const flood = Array.from({ length: 100 }, () => commit.run(write("flood"), batch("flood")));
+    for (let at = 0; at < 5; at++) stage.turn();
+    const small = { events: 1, deliveries: 1, published: { tenant: "victim", bytes: 1000 } };
+    const victims = Array.from({ length: 50 }, () => commit.run(write("victim"), small));
+    const before = begun;
+    stage.turn();
+    await Promise.all(victims);
+    expect({ commits: begun - before, flooded: committed.filter((name) => name === "flood").length }).toEqual({
+      commits: 1,
+      flooded: 5,
+    });
+    commit.flush();
+    await Promise.all(flood);
+    expect(begun - before).toBe(96);
+  });
+
+  it("shares commits out by the weights of tenants, and by bytes", async () => {
+    const committed: string[] = [];
+    const write = (name: string) => () => void committed.push(name);
+    const all = ["one", "three"].flatMap((tenant) =>
+      Array.from({ length: 40 }, () => commit.run(write(tenant), batch(tenant))),
+    );
+    for (let at = 0; at < 40; at++) stage.turn();
+    expect(committed.filter((name) => name === "three")).toHaveLength(30);
+    commit.flush();
+    await Promise.all(all);
+  });
+
+  it("lets neither a flood of publishes nor the daemon's own work keep the other waiting", async () => {
+    const order: string[] = [];
+    const large = { events: 0, deliveries: 5000 };
+    const all = Array.from({ length: 3 }, (_, at) => [
+      commit.run(() => order.push(`publish ${at}`), batch("flood")),
+      commit.run(() => order.push(`own ${at}`), large),
+    ]).flat();
+    while (stage.turns.length > 0) stage.turn();
+    await Promise.all(all);
+    expect(order).toEqual(["own 0", "publish 0", "own 1", "publish 1", "own 2", "publish 2"]);
+  });
+
+  it("undoes all of a large batch when its commit fails, and nothing of the others'", async () => {
+    const many = () => {
+      for (let a = 10; a < 500; a++) add(a)();
+    };
+    const victim = commit.run(add(1), { events: 1, deliveries: 1, published: { tenant: "victim", bytes: 1000 } });
+    const flood = commit.run(many, batch("flood"));
+    stage.turn();
+    expect([await victim, rows()]).toEqual([1, [1]]);
+    failing = () => {
+      throw sqliteError("SQLITE_BUSY");
+    };
+    stage.turn();
+    await expect(flood).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect({ rows: rows(), open: db.inTransaction }).toEqual({ rows: [1], open: false });
   });
 
   it("does not wait for company when it has enough", async () => {

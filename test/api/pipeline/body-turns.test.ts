@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { BodyTurns } from "../../../src/api/pipeline/limits.ts";
+
+/** Turns of the event loop that come when the test says so. */
+function loop() {
+  let next: (() => void)[] = [];
+  const bodies = new BodyTurns(new Map(), (run) => void next.push(run));
+  const turn = async () => {
+    for (const run of next.splice(0)) run();
+    await Promise.resolve();
+  };
+  return { bodies, turn, isResting: () => next.length === 0 };
+}
+
+const KIB = 1024;
+
+describe("work on bodies", () => {
+  it("begins at once while there is little of it", async () => {
+    const { bodies, turn, isResting } = loop();
+    for (let at = 0; at < 50; at++) expect(bodies.take("a", KIB)).toBeNull();
+    await turn();
+    expect(isResting()).toBe(true);
+    expect(bodies.take("a", KIB)).toBeNull();
+  });
+
+  it("is bounded in each turn, however much is sent, and goes on in the next", async () => {
+    const { bodies, turn, isResting } = loop();
+    let done = 0;
+    for (let at = 0; at < 100; at++) {
+      const waited = bodies.take("flood", 64 * KIB);
+      if (waited === null) done++;
+      else void waited.then(() => done++);
+    }
+    const inTurns = [done];
+    for (let turns = 0; turns < 25; turns++) {
+      const before = done;
+      await turn();
+      inTurns.push(done - before);
+    }
+    expect({ done, most: Math.max(...inTurns) }).toEqual({ done: 100, most: 4 });
+    await turn();
+    await turn();
+    expect(isResting()).toBe(true);
+  });
+
+  it("is another tenant's in the next turn, however many wait", async () => {
+    const { bodies, turn } = loop();
+    for (let at = 0; at < 1000; at++) void bodies.take("flood", 64 * KIB);
+    await turn();
+    let done = 0;
+    for (let at = 0; at < 10; at++) void bodies.take("victim", KIB)!.then(() => done++);
+    await turn();
+    expect(done).toBe(10);
+  });
+});
