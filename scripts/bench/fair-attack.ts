@@ -1,5 +1,6 @@
 /** Takes more than its share of a daemon, until this process is killed; one kind of attack, named in its argument. */
 import { connect, type Socket } from "node:net";
+import { FLOOD_TYPE } from "./payload.ts";
 
 export interface Attack {
   readonly kind: "batches" | "headers" | "gets";
@@ -64,7 +65,7 @@ function answerAgain(socket: Socket): void {
 function requestOf({ kind, key, path }: Attack): Buffer {
   const authorization = key === null ? "" : `authorization: Bearer ${key}\r\n`;
   if (kind !== "batches") return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${authorization}\r\n`);
-  const event = JSON.stringify({ type: "flood.made", data: { text: "x".repeat(BATCH_BYTES / EVENTS - 60) } });
+  const event = JSON.stringify({ type: FLOOD_TYPE, data: { text: "x".repeat(BATCH_BYTES / EVENTS - 60) } });
   const body = `{"events":[${Array.from({ length: EVENTS }, () => event).join(",")}]}`;
   const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${authorization}content-type: application/json`;
   return Buffer.from(`${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);

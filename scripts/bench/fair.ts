@@ -13,7 +13,7 @@ import type { Attack } from "./fair-attack.ts";
 import { monotonic } from "./ledger.ts";
 import { atMost, Measures, none, percentile, ratios, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
-import { tenantName } from "./payload.ts";
+import { FLOOD_TYPE, tenantName } from "./payload.ts";
 import { latency } from "./run.ts";
 import { copyStore, seeded } from "./seed.ts";
 import { Trial } from "./trial.ts";
@@ -72,7 +72,7 @@ const CASES: Readonly<Record<string, Case>> = {
         await call(daemon.port, key, "POST", "/v1/webhooks", endpoint(site.url(`/hang/${index}`)));
     };
     await Promise.all(Array.from({ length: 50 }, register));
-    await call(daemon.port, key, "POST", "/v1/webhooks/events", { type: "flood.made", data: {} });
+    await call(daemon.port, key, "POST", "/v1/webhooks/events", { type: FLOOD_TYPE, data: {} });
     return () => {};
   },
 };
@@ -178,7 +178,7 @@ async function watch({ daemon, dir, site }: Trial, key: string, seconds: number)
 }
 
 function endpoint(url: string): object {
-  return { url, events: ["flood.made"] };
+  return { url, events: [FLOOD_TYPE] };
 }
 
 async function keyOf({ daemon }: Trial, tenant: string): Promise<string> {

@@ -4,6 +4,8 @@ import type { Target } from "../../src/domain/endpoints/endpoint.ts";
 import { envelope } from "../../src/domain/events/event.ts";
 
 export const EVENT_TYPE = "transaction.enriched";
+/** What a tenant publishes who takes too much: a type of the catalogue, or all of it would be refused. */
+export const FLOOD_TYPE = "goal.achieved";
 /** Of the envelope, which is what goes over the wire to a receiver. */
 export const BODY_BYTES = 1024;
 /** Digits of an event's number: of one width, so that a number is changed in place. */
