@@ -129,7 +129,7 @@ export class SqliteStore implements Store {
 
     const lists = { ...names, attempts, sources: new Sources(db) };
     const deliveries = new Deliveries(db, lists);
-    const record = new RecordAttempts(db, { index, attempts, started, manual });
+    const record = new RecordAttempts(db, { index, attempts, fresh, started, manual });
     const shared = { counters, idempotency, manual };
     this.deliveries = new SqliteDeliveries(engine, { ...shared, deliveries, due, health, jobs, record, setAside });
     this.recovery = new SqliteRecovery(engine, { fresh, index, manual, reserve, started });

@@ -6,6 +6,9 @@
  * What stays fresh for much longer than others would hold the mark back. It is written down as waiting, which it may be
  * at any time: memory has it all the same, and what reads finds it there.
  *
+ * No index says either what above the mark is settled: delivered at once, or cancelled. Each commit notes what it settled
+ * in a row of another table, so that a lost page of deliveries does not make it look owed.
+ *
  * When the clock is set, the due times of what waits move with it, and those of what is fresh do not. So whatever turns
  * from fresh to waiting is due by the clock as it is then: with its old due time, an hour set back would be an hour lost.
  */
@@ -35,6 +38,8 @@ export class FreshMark {
   readonly #strays: Statement<[number], { event: number; endpoint: number }>;
   readonly #release: Statement<[number, number, number]>;
   readonly #lastEvent: Statement<[], number | null>;
+  readonly #settle: Statement<[number, number, Buffer]>;
+  readonly #forgetSettled: Statement<[number]>;
   readonly #transaction: <T>(work: () => T) => T;
   /** Deliveries that were written since the mark moved, and the event of the last. */
   #since = 0;
@@ -43,6 +48,11 @@ export class FreshMark {
   #sinceStep = 0;
   /** The latest event at each of the last steps. */
   readonly #steps: number[] = [];
+  /** Events and endpoints by turns, and where the last of them is. */
+  #settled: number[] = [];
+  #last = 0;
+  /** Null when it must be read again. */
+  #mark: number | null = null;
 
   constructor(db: Database, step = STEP) {
     this.#step = step;
@@ -63,6 +73,8 @@ export class FreshMark {
       `UPDATE delivery SET status = ${WAITING}, due_at = min(due_at, ?) WHERE event = ? AND endpoint = ?`,
     );
     this.#lastEvent = db.prepare<[], number | null>("SELECT max(key) FROM event").pluck();
+    this.#settle = db.prepare("INSERT OR REPLACE INTO settled (event, endpoint, deliveries) VALUES (?, ?, ?)");
+    this.#forgetSettled = db.prepare("DELETE FROM settled WHERE event < ?");
     this.#transaction = (work) => db.transaction(work).immediate();
   }
 
@@ -72,7 +84,22 @@ export class FreshMark {
     this.#since += deliveries;
   }
 
-  /** Inside each transaction. */
+  /** This delivery was delivered at once, or cancelled: its own row alone says so. Inside a transaction. */
+  settled(event: number, endpoint: number): void {
+    if (event < (this.#mark ??= this.#from.get()!)) return;
+    if (this.#settled.length === 0 || event > this.#settled[this.#last]!) this.#last = this.#settled.length;
+    this.#settled.push(event, endpoint);
+  }
+
+  /** Inside each transaction, after its work. */
+  flush(): void {
+    const settled = this.#settled;
+    if (settled.length === 0) return;
+    this.#settle.run(settled[this.#last]!, settled[this.#last + 1]!, Buffer.from(Float64Array.from(settled).buffer));
+    this.#settled = [];
+  }
+
+  /** Inside each transaction, before its work. */
   write(now: number): void {
     const second = Math.floor(now / 1000);
     if (this.#since < this.#step && (second === this.#second || this.#since === 0)) return;
@@ -98,11 +125,14 @@ export class FreshMark {
       this.#wait.run(now, fresh, this.#steps[0]!, CHUNK);
     }
     const to = fresh ?? free;
-    if (to > from) this.#move.run(to);
+    if (to > from) this.#moveTo(to);
   }
 
-  /** Nothing that is remembered here is wrong after a transaction was undone. */
-  forget(): void {}
+  /** What else is remembered here is not wrong after a transaction was undone. */
+  forget(): void {
+    this.#settled = [];
+    this.#mark = null;
+  }
 
   /**
    * Those of a process that ended: memory had them, so they are as few as memory allows. From now on they wait on disk
@@ -113,9 +143,15 @@ export class FreshMark {
       const rows = this.#strays.all(this.#from.get()!);
       for (const { event, endpoint } of rows) this.#release.run(now, event, endpoint);
       const last = rows.length < CHUNK ? this.#lastEvent.get() : rows.at(-1)!.event;
-      if (typeof last === "number") this.#move.run(rows.length < CHUNK ? last + 1 : last);
+      if (typeof last === "number") this.#moveTo(rows.length < CHUNK ? last + 1 : last);
       return rows.length;
     };
     while (this.#transaction(chunk) === CHUNK);
+  }
+
+  #moveTo(mark: number): void {
+    this.#move.run(mark);
+    this.#forgetSettled.run(mark);
+    this.#mark = mark;
   }
 }

@@ -20,6 +20,7 @@ const MAY_LOSE = new Set([
   "started",
   "manual_attempt",
   "counter",
+  "settled",
   "idempotency",
   "audit",
 ]);
@@ -232,6 +233,7 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
     );
   for (const [event, endpoint, dueAt] of within("delivery_waiting", WAITING, "due_at"))
     open.set(`${event} ${endpoint}`, { status: WAITING, dueAt });
+  const settled = settledIn(to);
   const mark = tellsFirst(from) ? from.prepare<[], number>(`SELECT ${FRESH_FROM}`).pluck().get()! : null;
   if (mark === null) {
     for (const [event, endpoint] of within("delivery_fresh", FRESH, "NULL"))
@@ -246,9 +248,8 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
   )) {
     const made = last.all(event, endpoint);
     if (mark !== null && made.length === 0 && !open.has(`${event} ${endpoint}`)) {
-      // Below the mark it was delivered at once, or cancelled, and its row alone said which: that is lost. Above it, it
-      // may be owed.
-      if (event < mark) continue;
+      // It was delivered at once, or cancelled, and its row alone said which: that is lost.
+      if (event < mark || settled.has(`${event} ${endpoint}`)) continue;
       open.set(`${event} ${endpoint}`, { status: FRESH, dueAt: instantOf(event) });
     }
     const delivered = made.some(({ outcome }) => outcome === SUCCEEDED);
@@ -261,6 +262,18 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
     const retry = status === WAITING ? rungAfter(made) : (latest?.retry ?? 0);
     insert.run(event, endpoint, status, attempts, latest?.round ?? 1, retry, latest?.trigger ?? 0, dueAt);
   }
+}
+
+/** What lies above the mark and is not owed, as `event endpoint`; nothing in an older schema. */
+function settledIn(to: Database): Set<string> {
+  const all = new Set<string>();
+  if ((to.pragma("table_info(settled)") as unknown[]).length === 0) return all;
+  const rows = to.prepare<[], Buffer>("SELECT deliveries FROM settled").pluck();
+  for (const bytes of rows.iterate()) {
+    const pairs = new Float64Array(Uint8Array.from(bytes).buffer);
+    for (let at = 0; at < pairs.length; at += 2) all.add(`${pairs[at]} ${pairs[at + 1]}`);
+  }
+  return all;
 }
 
 /** `made` is all that was attempted, the latest first. */

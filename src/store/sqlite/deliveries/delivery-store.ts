@@ -14,6 +14,7 @@ import type {
 } from "../../store.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { Due } from "../claims/due.ts";
+import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts, Started } from "../claims/marks.ts";
 import type { Health } from "../endpoints/health.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -153,6 +154,7 @@ export class RecordAttempts {
   readonly #attempts: Attempts;
   readonly #started: Started;
   readonly #manual: ManualAttempts;
+  readonly #fresh: FreshMark;
   readonly #move: Statement<Move>;
   readonly #current: Statement<[number, number], { status: number; due_at: number | null }>;
   readonly #win: Statement<[number, number, number]>;
@@ -162,12 +164,13 @@ export class RecordAttempts {
 
   constructor(
     db: Database,
-    parts: { index: EndpointIndex; attempts: Attempts; started: Started; manual: ManualAttempts },
+    parts: { index: EndpointIndex; attempts: Attempts; started: Started; manual: ManualAttempts; fresh: FreshMark },
   ) {
     this.#index = parts.index;
     this.#attempts = parts.attempts;
     this.#started = parts.started;
     this.#manual = parts.manual;
+    this.#fresh = parts.fresh;
     this.#move = db.prepare(
       `UPDATE delivery SET status = ?, attempts = ?, retry = ?, trigger = ?, due_at = ?
        WHERE event = ? AND endpoint = ? AND attempts = ? AND status <= ${WAITING}`,
@@ -193,7 +196,10 @@ export class RecordAttempts {
     this.#started.ended(event, endpoint.number);
     if (answersRequest(ended)) this.#manual.drop(event, endpoint.number);
     if (ended.verdict.status === "unchanged") return this.#add(ended, event, endpoint.number, "applied");
-    if (isPlainFirst(event, ended) && this.#attempts.deliverFirst(event, endpoint.number, ended)) return APPLIED;
+    if (isPlainFirst(event, ended) && this.#attempts.deliverFirst(event, endpoint.number, ended)) {
+      this.#fresh.settled(event, endpoint.number);
+      return APPLIED;
+    }
     const { status, retry, trigger, dueAt } = stateAfter(ended, ended.verdict);
     const before = claim.number - 1;
     const moved = this.#move.run(status, claim.number, retry, trigger, dueAt, event, endpoint.number, before);

@@ -34,6 +34,8 @@ interface Mirror {
   forget(): void;
   /** Inside each transaction, before its work. */
   write?(now: number): void;
+  /** The same after its work. */
+  flush?(): void;
 }
 
 export class Engine {
@@ -76,6 +78,9 @@ export class Engine {
         const now = clock.now();
         this.#noteInstant(now);
         for (const mirror of this.#mirrors) mirror.write?.(now);
+      },
+      onEnd: () => {
+        for (const mirror of this.#mirrors) mirror.flush?.();
       },
       onRollback: () => {
         this.#noted = null;

@@ -44,6 +44,8 @@ export interface GroupCommitOptions {
   readonly shares: TenantShares;
   /** Runs inside each transaction, before its work. */
   readonly onBegin: () => void;
+  /** The same after its work. */
+  readonly onEnd: () => void;
   /** Memory that mirrors rows must be thrown away: they were undone. */
   readonly onRollback: () => void;
 }
@@ -210,12 +212,13 @@ export class GroupCommit {
   }
 
   #transaction(batch: readonly (() => unknown)[]): unknown[] {
-    const { condition, onBegin } = this.#options;
+    const { condition, onBegin, onEnd } = this.#options;
     condition.requireUsable();
     try {
       this.#begin.run();
       onBegin();
       const results = batch.map((run) => run());
+      onEnd();
       condition.requireDurable();
       this.#commit.run();
       condition.committed();

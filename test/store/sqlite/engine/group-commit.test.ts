@@ -75,6 +75,7 @@ beforeEach(() => {
     defer: stage.nextTurn,
     shares: new Map([["three", { weight: 3, ratePerSecond: null, maxPending: null }]]),
     onBegin: () => begun++,
+    onEnd: () => {},
     onRollback: () => undone++,
   });
 });

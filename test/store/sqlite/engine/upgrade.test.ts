@@ -32,6 +32,7 @@ function toSchema4(dir: string): void {
     SELECT ${FIRST} FROM delivery d WHERE d.started_at IS NOT NULL;
     ${NEWER.map((column) => `ALTER TABLE delivery DROP COLUMN ${column};`).join("\n")}
     DELETE FROM meta WHERE name IN ('fresh_from', 'first_responses_forgotten');
+    DROP TABLE settled;
     CREATE INDEX delivery_fresh ON delivery (event) WHERE status = 0;
     PRAGMA user_version = 4;`);
   const before = new Database(":memory:");
