@@ -1,6 +1,6 @@
 /**
  * npm run damage -- [--pages N]: overwrites one page of a store after another, starts the daemon on each in this process,
- * and says what came of it: what can be read is delivered, nothing twice after a 2xx that is older than a second, exit codes by the table.
+ * and says what came of it: what can be read is delivered, nothing twice after a 2xx, exit codes by the table.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -62,10 +62,10 @@ async function aSite(): Promise<Site> {
     if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${await response.text()}`);
     return response.json() as Promise<T>;
   };
-  const publish = async (name: string): Promise<string[]> => {
+  const publish = async (name: string, count: number): Promise<string[]> => {
     const ids: string[] = [];
-    for (let n = 0; n < EVENTS; n += BATCH) {
-      const events = Array.from({ length: BATCH }, (_, at) => {
+    for (let n = 0; n < count; n += BATCH) {
+      const events = Array.from({ length: Math.min(BATCH, count - n) }, (_, at) => {
         return { type: "budget.exceeded", data: { text: TEXT }, idempotency_key: `${name}-${n + at}` };
       });
       const { data } = await request<{ data: { id: string }[] }>("POST", "/v1/webhooks/events/batch", { events });
@@ -73,21 +73,29 @@ async function aSite(): Promise<Site> {
     }
     return ids;
   };
-  const settled = async () => {
-    while ((await request<{ oldest_due_at: unknown }>("GET", "/v1/status")).oldest_due_at !== null) await pause(20);
+  const untilPending = async (count: number) => {
+    const pending = () => request<{ data: unknown[] }>("GET", "/v1/webhooks/events?status=pending&limit=100");
+    while ((await pending()).data.length > count) await pause(20);
   };
   await request("POST", "/v1/webhooks", { url: receiver.url, events: ["budget.exceeded"], headers: { "x-a": "b" } });
-  const delivered = await publish("before");
-  while (receiver.requests.length < EVENTS) await pause(20);
-  await settled();
+  const delivered = await publish("before", EVENTS / 2);
+  await untilPending(0);
+  // One that is on its way until the kill: what is delivered after it is above the mark of what may be fresh.
+  const killed = Promise.withResolvers<void>();
+  receiver.answer({ until: killed.promise });
+  const waiting = await publish("on-its-way", 1);
+  while (receiver.requests.length <= EVENTS / 2) await pause(20);
+  delivered.push(...(await publish("above", EVENTS / 2)));
+  await untilPending(1);
   const job = { action: "replay", filter: { events: delivered.slice(0, 5), status: "delivered" } };
   const { id } = await request<{ id: string }>("POST", "/v1/webhooks/jobs", job);
   const isDone = async () => (await request<{ status: string }>("GET", `/v1/webhooks/jobs/${id}`)).status === "done";
   while (!(await isDone())) await pause(20);
   await request("POST", "/v1/pause", { reason: "the damage" });
-  const waiting = await publish("after");
+  waiting.push(...(await publish("after", EVENTS)));
   const dir = join(home, "made");
   cpSync(living, dir, { recursive: true, filter: (path) => !path.endsWith(".sock") });
+  killed.resolve();
   life.stop();
   await life.exit;
   rmSync(living, { recursive: true });

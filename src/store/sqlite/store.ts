@@ -112,7 +112,7 @@ export class SqliteStore implements Store {
 
     const rows = new Endpoints(db, { ...names, box: engine.box });
     const health = new Health(db, index);
-    const sweep = new Sweep(db, index);
+    const sweep = new Sweep(db, { index, fresh });
     const endpoints = (this.endpoints = new SqliteEndpoints(engine, {
       endpoints: rows,
       index,
@@ -124,7 +124,7 @@ export class SqliteStore implements Store {
     this.secrets = new SqliteSecrets(engine, { ...names, idempotency });
     const counters = engine.mirror(new Counters(db, names));
     this.statistics = new SqliteStatistics(engine, { ...names, counters, endpoints: rows, health, reader });
-    const jobs = engine.mirror(new JobSteps(db, { index, manual }));
+    const jobs = engine.mirror(new JobSteps(db, { fresh, index, manual }));
     this.jobs = new SqliteJobs(engine, { index, idempotency, reader, steps: jobs });
 
     const lists = { ...names, attempts, sources: new Sources(db) };

@@ -1,5 +1,6 @@
 /** Cancelling what an endpoint was owed, a chunk a transaction. */
 import type { Database, Statement } from "better-sqlite3";
+import type { FreshMark } from "../claims/fresh.ts";
 import { CANCELLED, IS_FRESH, WAITING } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
@@ -15,6 +16,7 @@ type Waiting = { readonly due_at: number; readonly event: number };
 
 export class Sweep {
   readonly #index: EndpointIndex;
+  readonly #mark: FreshMark;
   readonly #marked: Statement<[number], { id: string; tenant: string; upTo: number }>;
   readonly #fresh: Statement<[number, number, number], number>;
   readonly #waiting: Statement<[number, number, number, number], Waiting>;
@@ -22,8 +24,9 @@ export class Sweep {
   readonly #swept: Statement<[number]>;
   readonly #unswept: Statement<[], number>;
 
-  constructor(db: Database, index: EndpointIndex) {
-    this.#index = index;
+  constructor(db: Database, parts: { index: EndpointIndex; fresh: FreshMark }) {
+    this.#index = parts.index;
+    this.#mark = parts.fresh;
     this.#marked = db.prepare(
       `SELECT e.id, t.name AS tenant, e.cancel_to AS upTo FROM endpoint e JOIN tenant t ON t.num = e.tenant
        WHERE e.number = ? AND e.cancel_to IS NOT NULL`,
@@ -62,14 +65,19 @@ export class Sweep {
     const { upTo } = marked;
     const at = from?.upTo === upTo ? from : { upTo, dueAt: -1, event: -1 };
     const fresh = at.event === -1 ? this.#fresh.all(endpoint, upTo, CHUNK) : [];
-    for (const event of fresh) this.#cancel.run(event, endpoint);
+    for (const event of fresh) this.#cancelOne(event, endpoint);
     if (fresh.length === CHUNK) return at;
     const limit = CHUNK - fresh.length;
     const rows = this.#waiting.all(endpoint, at.dueAt, at.event, limit);
-    for (const { event } of rows) if (event <= upTo) this.#cancel.run(event, endpoint);
+    for (const { event } of rows) if (event <= upTo) this.#cancelOne(event, endpoint);
     if (rows.length === limit) return { upTo, dueAt: rows.at(-1)!.due_at, event: rows.at(-1)!.event };
     this.#swept.run(endpoint);
     this.#index.changed(marked.tenant, marked.id);
     return null;
+  }
+
+  #cancelOne(event: number, endpoint: number): void {
+    this.#cancel.run(event, endpoint);
+    this.#mark.settled(event, endpoint);
   }
 }

@@ -7,6 +7,7 @@ import { CANCELLED, DELIVERED, deliveryId, FAILED, triggerCode, WAITING } from "
 import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { FoundEvent } from "./events.ts";
+import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 
@@ -52,6 +53,7 @@ type Withdrawn = Extract<Withdrawal, { result: "withdrawn" }>;
 
 interface Parts {
   readonly index: EndpointIndex;
+  readonly fresh: FreshMark;
   readonly manual: ManualAttempts;
 }
 
@@ -132,15 +134,18 @@ export class Withdraw {
 
   /** `next` is where to go on; null when all were looked at. */
   #cancelSome({ id, key }: FoundEvent, after: number, only: number | null) {
-    const { index, manual } = this.#parts;
+    const { fresh, index, manual } = this.#parts;
     const rows = this.#page.all(key, after, CHUNK);
     const deliveries: EventDelivery[] = [];
     let cancelled = 0;
     for (const { endpoint, status } of rows) {
       if (only !== null && only !== endpoint) continue;
       const open = status <= WAITING;
-      if (open) this.#cancel.run(key, endpoint);
-      if (open) cancelled++;
+      if (open) {
+        this.#cancel.run(key, endpoint);
+        fresh.settled(key, endpoint);
+        cancelled++;
+      }
       // What was cancelled before is named again: of a call that was cut short after its commit nobody has heard.
       if (manual.drop(key, endpoint) || open || status === CANCELLED) {
         deliveries.push({ delivery: deliveryId(id, endpoint), endpoint: index.byNumber(endpoint).id });

@@ -13,11 +13,13 @@ import type { EndedAttempt, EventDelivery, JobStep, JobTake, Recorded, Waiting }
 import { CANCELLED, FRESH, triggerCode, WAITING, deliveryId, eventId, keyOf } from "../numbers/codes.ts";
 import { shownStatus, type EndpointEntry, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { JobRow } from "./job-rows.ts";
+import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 
 interface Parts {
   readonly index: EndpointIndex;
+  readonly fresh: FreshMark;
   readonly manual: ManualAttempts;
 }
 
@@ -228,6 +230,7 @@ export class JobSteps {
         return true;
       case "cancel":
         this.#cancel.run(event, endpoint.number);
+        this.#parts.fresh.settled(event, endpoint.number);
         this.#parts.manual.drop(event, endpoint.number);
         to.withdrawn.push(owed);
         return true;
