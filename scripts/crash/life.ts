@@ -2,7 +2,7 @@
  * One life of a data directory: its first start, a few rounds of load, kill -9 and restart, then quiet, the checks and
  * a clean stop.
  */
-import { cpSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Random } from "../../test/sim/random.ts";
@@ -41,8 +41,9 @@ export interface LifeReport {
 
 /** A round's kill comes at the latest then. */
 const ROUND_LIMIT_MS = 4000;
-/** Both end as soon as they can: these are for what hangs, and not for a machine that is slow. */
-const QUIET_LIMIT_MS = 120_000;
+/** These end as soon as they can: the limits are for what hangs, and not for a machine that is slow. */
+const QUIET_LIMIT_MS = 900_000;
+const STILL_LIMIT_MS = 120_000;
 const STOP_LIMIT_MS = 60_000;
 const POLL_MS = 40;
 /** Before this part of the rounds. */
@@ -256,10 +257,17 @@ class Life {
     await this.#receivers.ask({ ask: "secrets", secrets });
   }
 
-  /** Until nothing is pending; what still is when the time is up is judged as it stands. */
+  /** Until nothing is pending; what still is when nothing has come to a receiver for long is judged as it stands. */
   async #untilQuiet(): Promise<void> {
     const deadline = monotonic() + QUIET_LIMIT_MS;
-    while ((await this.#api.hasPending()) && monotonic() < deadline) await sleep(POLL_MS);
+    let cameAt = monotonic();
+    let came = 0;
+    while ((await this.#api.hasPending()) && monotonic() < Math.min(deadline, cameAt + STILL_LIMIT_MS)) {
+      const { size } = statSync(journalOf(this.#options.home));
+      if (size > came) cameAt = monotonic();
+      came = size;
+      await sleep(POLL_MS);
+    }
   }
 
   /** A disk that lied, to show that the check sees it: at the last kill the directory is again as at the first. */
