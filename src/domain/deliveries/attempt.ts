@@ -1,48 +1,5 @@
 /** What one HTTP request to a receiver came to. A receiver's fault is a value here, never an exception. */
 
-/** Why an attempt failed; `docs/interface.md` §6 calls this the attempt's `error`. */
-// Their order is on disk (`domain/tally.ts`): a new one goes to the end, and there is room for 24.
-export const ATTEMPT_ERRORS = [
-  "http_status",
-  "redirect_not_followed",
-  "timeout",
-  "dns_failure",
-  "connection_refused",
-  "connection_closed",
-  "tls_error",
-  "bad_response",
-  "response_headers_too_large",
-  "too_many_informational",
-  "address_not_public",
-  "address_metadata",
-  "address_denied",
-  "address_self",
-  "unreachable",
-  "payload_corrupt",
-  "held_expired",
-  "interrupted",
-] as const;
-
-export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
-
-const CAUSES: Readonly<Partial<Record<AttemptError, string>>> = {
-  redirect_not_followed: "redirect, not followed",
-  timeout: "no answer in time",
-  dns_failure: "DNS name not found",
-  tls_error: "TLS error",
-  address_not_public: "address is not public",
-  held_expired: "held for too long",
-  payload_corrupt: "payload is damaged",
-};
-
-/** For people: `error` as the API says it; null for what it does not know. */
-export function causeText(error: string | null, statusCode: number | null): string {
-  if (error === "http_status" || error === null)
-    return statusCode === null ? "failed" : `${statusCode} from the receiver`;
-  const text = CAUSES[error as AttemptError] ?? error.replaceAll("_", " ");
-  return statusCode === null ? text : `${statusCode}, ${text}`;
-}
-
 /**
  * What the end of an attempt says of this host's own way out, beside what it says of the receiver.
  *
@@ -55,21 +12,57 @@ export function causeText(error: string | null, statusCode: number | null): stri
  */
 export type Evidence = "answer" | "silence" | "no_look_up" | "cut_off" | "shortage" | "none";
 
-/** Where an attempt's error is all that is known. What a system's or a resolver's code says in particular goes before. */
-const OF_ERROR: Partial<Readonly<Record<AttemptError, Evidence>>> = {
-  timeout: "silence",
-  unreachable: "silence",
-  address_not_public: "none",
-  address_metadata: "none",
-  address_denied: "none",
-  address_self: "none",
-  payload_corrupt: "none",
-  held_expired: "none",
-  interrupted: "none",
-};
+/** What is known of an error without looking at the attempt. */
+interface Known {
+  /** The cause that `failures` shows. */
+  readonly cause: string;
+  /** Where the error is all that is known; what a system's or a resolver's code says in particular goes before. */
+  readonly evidence: Evidence;
+}
+
+/**
+ * Why an attempt failed; `docs/interface.md` §6 calls this the attempt's `error`. Beside each stands the file that
+ * detects it.
+ *
+ * A new one is a row at the end, because the order is on disk (`domain/tally.ts`); there is room for 24. After that
+ * `domain/advice/unanswered.ts` does not compile until it says what helps.
+ */
+const ERRORS = {
+  http_status: { cause: "failed", evidence: "answer" }, // http/exchange.ts, by status
+  redirect_not_followed: { cause: "redirect, not followed", evidence: "answer" }, // http/exchange.ts, by status
+  timeout: { cause: "no answer in time", evidence: "silence" }, // http/exchange.ts, resolver.ts, egress-guard.ts
+  dns_failure: { cause: "DNS name not found", evidence: "answer" }, // http/resolver.ts
+  connection_refused: { cause: "connection refused", evidence: "answer" }, // http/fault.ts, by the system's code
+  connection_closed: { cause: "connection closed", evidence: "answer" }, // http/fault.ts, by the system's code
+  tls_error: { cause: "TLS error", evidence: "answer" }, // http/fault.ts, by OpenSSL's code
+  bad_response: { cause: "bad response", evidence: "answer" }, // http/fault.ts by undici's error, connections.ts by bytes
+  response_headers_too_large: { cause: "response headers too large", evidence: "answer" }, // http/fault.ts
+  too_many_informational: { cause: "too many informational", evidence: "answer" }, // http/exchange.ts
+  address_not_public: { cause: "address is not public", evidence: "none" }, // domain/network/address.ts, as the next three
+  address_metadata: { cause: "address metadata", evidence: "none" },
+  address_denied: { cause: "address denied", evidence: "none" },
+  address_self: { cause: "address self", evidence: "none" },
+  unreachable: { cause: "unreachable", evidence: "silence" }, // http/fault.ts, by the system's code
+  payload_corrupt: { cause: "payload is damaged", evidence: "none" }, // send/sender.ts
+  held_expired: { cause: "held for too long", evidence: "none" }, // store/sqlite/upkeep-store.ts
+  interrupted: { cause: "interrupted", evidence: "none" }, // http/fault.ts; a shutdown; the death of a sender
+} as const satisfies Readonly<Record<string, Known>>;
+
+export type AttemptError = keyof typeof ERRORS;
+
+export const ATTEMPT_ERRORS = Object.keys(ERRORS) as [AttemptError, ...AttemptError[]];
+
+/** For people: `error` as the API says it; null for what it does not know. */
+export function causeText(error: string | null, statusCode: number | null): string {
+  if (error === "http_status" || error === null)
+    return statusCode === null ? "failed" : `${statusCode} from the receiver`;
+  const known: Known | undefined = ERRORS[error as AttemptError];
+  const text = known?.cause ?? error.replaceAll("_", " ");
+  return statusCode === null ? text : `${statusCode}, ${text}`;
+}
 
 export function evidenceOf(error: AttemptError | null): Evidence {
-  return (error === null ? undefined : OF_ERROR[error]) ?? "answer";
+  return error === null ? "answer" : ERRORS[error].evidence;
 }
 
 /** Whether an attempt that ended so may be no fault of its receiver's. */
