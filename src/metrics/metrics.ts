@@ -8,9 +8,10 @@ import type { Deliveries } from "../delivery/deliveries.ts";
 import { Histogram } from "../domain/tally.ts";
 import type { Census, Store } from "../store/store.ts";
 
+/** What a metric may be read from. */
 export interface MetricsParts {
-  readonly store: Pick<Store, "statistics" | "operations" | "upkeep">;
-  readonly deliveries: Pick<Deliveries, "paused" | "halts" | "oldestDueAt" | "inFlight">;
+  readonly store: Store;
+  readonly deliveries: Deliveries;
   /** Endpoints of which something cannot be read. */
   readonly damaged: () => readonly unknown[];
   readonly clock: Clock;

@@ -8,31 +8,12 @@ import { FakeStore } from "../fake-store.ts";
 import { aConfig, ApiServer } from "../server.ts";
 import { anEvent, aStore } from "../sqlite.ts";
 
-/** `docs/interface.md` §8, and what only failing endpoints have. */
-const NAMES = {
-  webhookd_events_published_total: "counter",
-  webhookd_attempts_total: "counter",
-  webhookd_deliveries_failed_total: "counter",
-  webhookd_attempt_duration_seconds: "histogram",
-  webhookd_first_attempt_delay_seconds: "histogram",
-  webhookd_deliveries: "gauge",
-  webhookd_endpoints: "gauge",
-  webhookd_damaged_endpoints: "gauge",
-  webhookd_oldest_due_age_seconds: "gauge",
-  webhookd_in_flight: "gauge",
-  webhookd_paused: "gauge",
-  webhookd_not_sending: "gauge",
-  webhookd_store_bytes: "gauge",
-  webhookd_store_log_growing: "gauge",
-  webhookd_disk_free_bytes: "gauge",
-  webhookd_endpoint_consecutive_failures: "gauge",
-  webhookd_backup_last_success_timestamp_seconds: "gauge",
-  webhookd_store_damaged: "gauge",
-  webhookd_build_info: "gauge",
-  webhookd_store_commit_duration_seconds: "histogram",
-  webhookd_api_request_duration_seconds: "histogram",
-  webhookd_event_loop_delay_seconds: "summary",
-};
+/** The contract: `docs/interface.md` §8. */
+const NAMES = Object.fromEntries(
+  [...readFileSync("docs/interface.md", "utf8").matchAll(/^\| `(webhookd_\w+)` \| (\w+) \|/gm)].map(
+    ([, ...row]) => row,
+  ),
+);
 
 async function scrape(api: ApiServer): Promise<Map<string, Exposed>> {
   return parseExposition((await api.get("/metrics")).text);
