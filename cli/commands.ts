@@ -93,6 +93,10 @@ export const COMMANDS = {
     "Show a delivery: its attempts and what comes next",
     async () => (await import("./deliveries/show.ts")).deliveriesShow,
   ),
+  "deliveries cancel": listed(
+    "Cancel the open deliveries that a filter selects, after you confirm the plan; this cannot be undone",
+    async () => (await import("./deliveries/cancel.ts")).deliveriesCancel,
+  ),
   "deliveries attempt": listed(
     "Make one attempt now, outside the ladder, and show the answer",
     async () => (await import("./deliveries/attempt.ts")).deliveriesAttempt,

@@ -91,5 +91,7 @@ function over(job: Job, json: boolean, io: Io): number {
   }
   if (json) sayJson(io, { kind: "done", ...job });
   else for (const line of resultOf(job)) say(io, line);
-  return job.delivered === job.matched ? EXIT.ok : EXIT.partly_done;
+  // What was delivered meanwhile is skipped by a cancellation, and is open no more either.
+  const good = job.action === "cancel" ? job.done + job.skipped : job.delivered;
+  return good === job.matched ? EXIT.ok : EXIT.partly_done;
 }

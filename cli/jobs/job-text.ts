@@ -12,11 +12,16 @@ export function progressOf(job: Job, glyphs: Glyphs): string {
   const { id, matched, skipped, status } = job;
   const gone = job.done + skipped;
   const state = status === "running" ? "" : `, ${status}`;
-  return `${id}  ${bar(glyphs, gone, matched, BAR)}  ${grouped(gone)}/${grouped(matched)}  ${countsOf(job)}${state}`;
+  return `${id}  ${bar(glyphs, gone, matched, BAR)}  ${grouped(gone)}/${grouped(matched)}  ${countsOf(job, job.action)}${state}`;
 }
 
-function countsOf({ delivered, failed, skipped }: Pick<Job, "delivered" | "failed" | "skipped">): string {
-  const counts = [`${grouped(delivered)} delivered`, `${grouped(failed)} failed`];
+type Counts = Pick<Job, "done" | "delivered" | "failed" | "skipped">;
+
+function countsOf({ done, delivered, failed, skipped }: Counts, action: Job["action"]): string {
+  const counts =
+    action === "cancel"
+      ? [`${grouped(done)} cancelled`]
+      : [`${grouped(delivered)} delivered`, `${grouped(failed)} failed`];
   return [...counts, ...(skipped === 0 ? [] : [`${grouped(skipped)} skipped`])].join(", ");
 }
 
@@ -25,7 +30,7 @@ export function resultOf(job: Job): string[] {
   const { id, status, failed, paused_reason: pausedItself } = job;
   const what = status === "paused" && pausedItself !== null ? `paused itself because ${pausedItself}` : status;
   return [
-    `${id} ${what}: ${countsOf(job)} of ${grouped(job.matched)}.`,
+    `${id} ${what}: ${countsOf(job, job.action)} of ${grouped(job.matched)}.`,
     ...(status === "paused"
       ? [pausedItself === null ? `To resume it: webhookd jobs resume ${id}.` : howToResume(id)]
       : []),
@@ -43,8 +48,10 @@ export function jobLines(job: WholeJob, glyphs: Glyphs, now: number): string[] {
     `${id}  ${action}  ${status}`,
     ...(job.paused_reason === null ? [] : [`  paused    by itself, because ${job.paused_reason}`]),
     `  progress  ${bar(glyphs, gone, matched, BAR)}  ${grouped(gone)} of ${count(matched, "delivery", "deliveries")}`,
-    `  counts    ${countsOf(job)}`,
-    ...job.endpoints.slice(0, NAMED).map((one) => `    ${one.endpoint}  ${countsOf(one)} of ${grouped(one.matched)}`),
+    `  counts    ${countsOf(job, action)}`,
+    ...job.endpoints
+      .slice(0, NAMED)
+      .map((one) => `    ${one.endpoint}  ${countsOf(one, action)} of ${grouped(one.matched)}`),
     ...(job.endpoints.length > NAMED ? ["    and more endpoints; --json shows 100 of them"] : []),
     `  filter    ${filterText(job.filter)}`,
     `  pace      ${pace}/s per endpoint${canary ? ", after a canary" : ""}`,

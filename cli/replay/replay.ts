@@ -1,8 +1,8 @@
 import { type ArgsOf, CLIENT, command, FILTER, TENANT } from "../command.ts";
 import { withWholeIds } from "../endpoints/find.ts";
 import { usage } from "../failure.ts";
+import { createJob } from "../jobs/create.ts";
 import { readDuration } from "../values.ts";
-import { replayMany } from "./many.ts";
 import { replayOne } from "./one.ts";
 import { readSet } from "./set.ts";
 
@@ -11,6 +11,10 @@ const ARGS = {
   ...FILTER,
   tenant: TENANT,
   "all-failed": { type: "boolean", description: "Replay everything that failed; required if there is no filter" },
+  missing: {
+    type: "boolean",
+    description: "Back-fill: send --endpoint the events of its types for which it has no delivery",
+  },
   force: { type: "boolean", description: "With one event: replay it even where it was delivered" },
   "dry-run": { type: "boolean", description: "Show the plan and do nothing" },
   yes: { type: "boolean", description: "Skip the confirmation; required for many without a terminal" },
@@ -39,6 +43,7 @@ export const replay = command({
     "webhookd replay evt_01m7w8bx02jeyjr53r14y5rmma --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --force --json",
     "webhookd replay --status-code 5xx --since 2h --dry-run",
     "webhookd replay --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --error timeout --canary --pace 5/s --wait",
+    "webhookd replay --missing --endpoint acme --since 24h",
     "webhookd replay - --yes --expect 441",
   ],
   /** One event by its id is replayed at once; whatever may be many is planned, agreed to, and done by a job. */
@@ -50,7 +55,7 @@ export const replay = command({
         const hint = "To replay many that were delivered, use --status delivered.";
         throw usage("--force needs exactly one event", hint);
       }
-      return replayMany(args, await readSet(args, io), io);
+      return createJob(args, await readSet(args, io), io);
     }
     const timeoutMs = args.timeout === undefined ? undefined : readDuration(args.timeout, "--timeout");
     return replayOne({ ...args, event, timeoutMs, wait: args.wait ?? true }, io);
@@ -61,5 +66,7 @@ export const replay = command({
 function mayBeMany(args: Args): boolean {
   const { filter, status, type, error, since, until, tenant, expect, pace } = args;
   const texts = [filter, status, type, error, since, until, tenant, expect, pace, args["status-code"]];
-  return texts.some((text) => text !== undefined) || args.canary || args["dry-run"] || args["all-failed"];
+  return (
+    texts.some((text) => text !== undefined) || args.canary || args["dry-run"] || args["all-failed"] || args.missing
+  );
 }

@@ -2,26 +2,19 @@
 import { Failure, usage } from "../failure.ts";
 import { findId } from "../find-id.ts";
 import type { Io } from "../io.ts";
+import type { Undertaking } from "../jobs/plan.ts";
 import { connect, type TargetArgs } from "../target.ts";
 import { readId, readQuery, type FilterArgs } from "../values.ts";
 
-export interface ReplaySet {
-  /** As a job's draft takes it. */
-  readonly filter: {
-    readonly [field: string]: unknown;
-    /** Ids, each once. */
-    readonly events?: readonly string[];
-  };
-  readonly tenant: string | undefined;
-}
-
-type SetArgs = FilterArgs & TargetArgs & { readonly events: readonly string[]; readonly "all-failed": boolean };
+type SetArgs = FilterArgs &
+  TargetArgs & { readonly events: readonly string[]; readonly "all-failed": boolean; readonly missing: boolean };
 
 /** What one job takes by id. */
 const MAX_IDS = 1000;
 
 /** Throws a Failure when it names nothing: what is meant must be said. */
-export async function readSet(args: SetArgs, io: Io): Promise<ReplaySet> {
+export async function readSet(args: SetArgs, io: Io): Promise<Undertaking> {
+  if (args.missing) return readMissing(args, io);
   const query = readQuery(args, io.now());
   const { tenant, event, test, status, ...rest } = query;
   const typed = [...args.events, ...(event === undefined ? [] : [event])];
@@ -45,7 +38,19 @@ export async function readSet(args: SetArgs, io: Io): Promise<ReplaySet> {
     ...(test !== undefined && { test: test === "true" }),
     ...(events !== undefined && { events }),
   };
-  return { filter, tenant };
+  return { action: "replay", filter, tenant };
+}
+
+/** A back-fill names one endpoint; whatever is about results cannot apply to what was never sent. */
+function readMissing(args: SetArgs, io: Io): Undertaking {
+  if (args.events.length > 0 || args["all-failed"]) {
+    throw usage("--missing cannot be combined with ids or --all-failed", "It finds the events by itself.");
+  }
+  const { tenant, ...filter } = readQuery(args, io.now(), ["endpoint", "type", "since", "until", "tenant"]);
+  if (filter.endpoint === undefined) {
+    throw usage("--missing needs --endpoint", "It sends one endpoint the events of its types that it never got.");
+  }
+  return { action: "replay", filter: { ...filter, missing: true }, tenant };
 }
 
 async function readIds(typed: readonly string[], target: TargetArgs, io: Io): Promise<string[]> {

@@ -16,19 +16,25 @@ interface Scene {
   readonly io?: ConstructorParameters<typeof FakeIo>[0];
 }
 
-async function replay({ plan = {}, looks = [ended], io: options = {} }: Scene, ...words: string[]) {
+function replay(scene: Scene, ...words: string[]) {
+  return bulk(["replay"], scene, ...words);
+}
+
+async function bulk(command: string[], { plan = {}, looks = [ended], io: options = {} }: Scene, ...words: string[]) {
   let step = 0;
   const daemon = await fakeDaemon(({ method, path, body }) => {
     if (method === "POST" && path.startsWith(JOBS)) {
       const isPlan = (body as { dry_run?: boolean }).dry_run;
-      return isPlan ? { status: 200, body: { ...aJobPlan, ...plan } } : { status: 202, body: aJob };
+      return isPlan
+        ? { status: 200, body: { ...aJobPlan, ...plan } }
+        : { status: 202, body: { ...aJob, action: (body as typeof aJob).action } };
     }
     if (!path.startsWith(JOBS)) return problem(404, "not_found", "not here");
     const look = looks[Math.min(step++, looks.length - 1)]!;
     return typeof look === "string" ? problem(503, look, "not now") : { status: 200, body: { ...aJob, ...look } };
   });
   const io = new FakeIo(options);
-  const code = await webhookd(io, "replay", "--socket", daemon.socket, ...words);
+  const code = await webhookd(io, ...command, "--socket", daemon.socket, ...words);
   return { code, io, drafts: daemon.seen.filter(({ method }) => method === "POST").map(({ body }: Seen) => body) };
 }
 
@@ -186,5 +192,76 @@ describe("webhookd replay --wait", () => {
       { kind: "done", ...aJob, ...ended },
     ]);
     expect(io.err).toBe("");
+  });
+});
+
+describe("webhookd replay --missing", () => {
+  const ENDPOINT = "ep_06fbqxvx8r4m8q2v6ng0c3kz7t";
+
+  it("plans the back-fill of one endpoint, asks, and has a job do it", async () => {
+    const words = ["--missing", "--endpoint", ENDPOINT, "--since", "24h", "--type", "budget.exceeded"];
+    const { code, io, drafts } = await replay({ io: person("441") }, ...words);
+    expect([code, io.asked.length]).toEqual([EXIT.ok, 1]);
+    const filter = { endpoint: ENDPOINT, type: "budget.exceeded", since: "2023-11-13T22:13:20.000Z", missing: true };
+    expect(drafts[0]).toMatchObject({ action: "replay", filter, dry_run: true });
+    expect(drafts[1]).toMatchObject({ action: "replay", filter, expect: 441 });
+    expect(io.err).toContain("441 deliveries to back-fill:\n");
+  });
+
+  it.each([
+    [["--missing"], "--missing needs --endpoint"],
+    [["--missing", "--endpoint", ENDPOINT, "--status", "failed"], "--status does not apply here"],
+    [["--missing", "--endpoint", ENDPOINT, EVENT], "cannot be combined with ids"],
+  ])("refuses %j before it asks anybody", async (words, message) => {
+    const { code, io, drafts } = await replay({}, ...words);
+    expect([code, drafts]).toEqual([EXIT.usage, []]);
+    expect(io.err).toContain(message);
+  });
+
+  it("says so when nothing is missing", async () => {
+    const { code, io } = await replay({ plan: { matched: 0, endpoints: [] } }, "--missing", "--endpoint", ENDPOINT);
+    expect([code, io.err]).toEqual([EXIT.conflict, expect.stringContaining("missed no event of its types")]);
+  });
+});
+
+describe("webhookd deliveries cancel", () => {
+  const cancel = (scene: Scene, ...words: string[]) => bulk(["deliveries", "cancel"], scene, ...words);
+
+  it("shows the plan, asks for the number, and has exactly what was planned cancelled", async () => {
+    const { code, io, drafts } = await cancel({ io: person("441") }, "--type", "budget.exceeded", "--status", "held");
+    expect([code, io.asked]).toEqual([EXIT.ok, [{ question: "Type 441 to continue: ", hidden: false }]]);
+    const draft = { action: "cancel", filter: { type: "budget.exceeded", status: "held" } };
+    expect(drafts).toMatchObject([
+      { ...draft, dry_run: true },
+      { ...draft, expect: 441 },
+    ]);
+    expect(io.err).toContain("441 deliveries to cancel for good:\n");
+    // Nothing is sent, so neither a time-out nor the pace matters.
+    expect(io.err).not.toMatch(/timed out|per endpoint/);
+  });
+
+  it("follows the job, and is done when none is open", async () => {
+    const looks = [{ ...ended, action: "cancel", status: "done", done: 440, delivered: 0, skipped: 1 }];
+    const { code, io } = await cancel({ looks }, "--all-open", "--yes", "--wait");
+    expect(code).toBe(EXIT.ok);
+    expect(io.out).toContain("440 cancelled, 1 skipped of 441.");
+  });
+
+  it.each([
+    [[], "nothing was selected"],
+    [["--all-open", "--type", "t"], "--all-open cannot be combined"],
+    [["--status", "failed"], "--status failed cannot be cancelled"],
+    [["--filter", "acme"], "does not apply here"],
+  ])("refuses %j before it asks anybody", async (words, message) => {
+    const { code, io, drafts } = await cancel({}, ...words);
+    expect([code, drafts]).toEqual([EXIT.usage, []]);
+    expect(io.err).toContain(message);
+  });
+
+  it("does nothing when there is nothing to cancel, or another number is typed", async () => {
+    const none = await cancel({ plan: { matched: 0, endpoints: [] } }, "--all-open");
+    expect([none.code, none.drafts.length]).toEqual([EXIT.conflict, 1]);
+    const typo = await cancel({ io: person("44") }, "--all-open");
+    expect([typo.code, typo.drafts.length]).toEqual([EXIT.refused, 1]);
   });
 });

@@ -1,5 +1,6 @@
 import { anAttempt } from "../../../src/api/deliveries/attempts.ts";
 import { aWholeDelivery } from "../../../src/api/deliveries/deliveries.ts";
+import { aJob, aJobPlan } from "../../../src/api/jobs/schemas.ts";
 import type { Cases } from "./case.ts";
 
 const { id } = aWholeDelivery;
@@ -17,6 +18,15 @@ export const DELIVERIES_CASES: Cases<"deliveries"> = {
     asks: ["getDelivery", "listDeliveryAttempts"],
     out: /^pending after 1 attempt {2}example\.com\/hook\n {2}dlv_\S+ {2}to ep_\S+\n +1 .+ 503 in 12 ms .+\n {2}A proxy answers, .+\n {2}Receiver: .+\n(?: {2}.+: webhookd .+\n){3} {2}next attempt .+\n {2}event +evt_/,
     json: { id },
+  },
+  "deliveries cancel": {
+    words: ["--endpoint", aWholeDelivery.endpoint, "--yes"],
+    asks: ["createJob", "getEndpoint", "listDeliveries"],
+    spares: ["getEndpoint", "listDeliveries"],
+    answers: { createJob: [aJobPlan, { ...aJob, action: "cancel" }] },
+    out: new RegExp(`^${aJob.id}\\n$`),
+    err: /^441 deliveries to cancel for good, .+:\n[^]+The job continues without this command\..+\n$/,
+    json: "lines",
   },
   "deliveries attempt": {
     words: [id],

@@ -1,4 +1,4 @@
-/** Many replays: a plan, a person's consent to it, and a job on the server over exactly what was planned. */
+/** Bulk work: a plan, a person's consent to it, and a job on the server over exactly what was planned. */
 import type { Job, JobPlan } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { confirm } from "../confirm.ts";
@@ -6,19 +6,18 @@ import { noteHalt } from "../daemon/halts.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { followJob, howToSteer } from "../jobs/follow.ts";
+import { followJob, howToSteer } from "./follow.ts";
 import { note, say, sayJson } from "../output/print.ts";
 import { connect, type TargetArgs } from "../target.ts";
 import { readCount, readDuration, readPace } from "../values.ts";
-import { contextOf, planLines } from "./plan.ts";
-import type { ReplaySet } from "./set.ts";
+import { contextOf, planLines, type Undertaking } from "./plan.ts";
 import { count } from "../output/words.ts";
 
 /** A set of millions takes the daemon a while to look through. */
 const TIMEOUT_MS = 300_000;
 const DEFAULT_PACE = "20/s";
 
-interface ManyArgs extends TargetArgs {
+interface JobArgs extends TargetArgs {
   readonly pace: string | undefined;
   readonly expect: string | undefined;
   readonly timeout: string | undefined;
@@ -30,21 +29,22 @@ interface ManyArgs extends TargetArgs {
   readonly json: boolean;
 }
 
-export async function replayMany(args: ManyArgs, set: ReplaySet, io: Io): Promise<number> {
+export async function createJob(args: JobArgs, work: Undertaking, io: Io): Promise<number> {
   const ratePerSecond = readPace(args.pace ?? DEFAULT_PACE, "--pace");
   const expect = args.expect === undefined ? null : readCount(args.expect, "--expect", { min: 0, max: 999_999_999 });
   const timeoutMs = args.timeout === undefined ? null : readDuration(args.timeout, "--timeout");
   const client = connect(args, io);
-  const draft = { action: "replay", filter: set.filter, rate_per_second: ratePerSecond, canary: args.canary };
-  const ask = { query: { tenant: set.tenant }, timeoutMs: TIMEOUT_MS };
+  const { action, filter, tenant } = work;
+  const draft = { action, filter, rate_per_second: ratePerSecond, canary: args.canary };
+  const ask = { query: { tenant }, timeoutMs: TIMEOUT_MS };
   const plan = (await client.call("createJob", { ...ask, body: { ...draft, dry_run: true } })) as JobPlan;
-  await show(client, { plan, set, ratePerSecond }, args, io);
+  await show(client, { plan, work, ratePerSecond }, args, io);
   if (expect !== null && expect !== plan.matched) throw planChanged(plan.matched, expect);
   if (args["dry-run"]) return EXIT.ok;
-  if (plan.matched === 0) throw nothingToReplay(plan);
+  if (plan.matched === 0) throw nothingToDo(plan, work);
   if (plan.matched > 1 && !args.yes) await agree(plan.matched, io);
   const job = (await client.call("createJob", { ...ask, body: { ...draft, expect: plan.matched } })) as Job;
-  if (!args.json) await noteHalt(client, io);
+  if (!args.json && action !== "cancel") await noteHalt(client, io);
   if (args.wait) return followJob(client, job, { timeoutMs, json: args.json }, io);
   if (args.json) sayJson(io, { kind: "result", ...job });
   else {
@@ -56,19 +56,19 @@ export async function replayMany(args: ManyArgs, set: ReplaySet, io: Io): Promis
 
 interface Planned {
   readonly plan: JobPlan;
-  readonly set: ReplaySet;
+  readonly work: Undertaking;
   readonly ratePerSecond: number;
 }
 
 /** It is the answer to `--dry-run`, and talk before anything else. */
-async function show(client: Client, { plan, set, ratePerSecond }: Planned, args: ManyArgs, io: Io): Promise<void> {
+async function show(client: Client, { plan, work, ratePerSecond }: Planned, args: JobArgs, io: Io): Promise<void> {
   if (args.json) {
     sayJson(io, { kind: "plan", ...plan });
     return;
   }
-  const context = await contextOf(client, set, plan);
+  const context = await contextOf(client, work, plan);
   const shown = args["dry-run"] ? io : { ...io, stdout: io.stderr };
-  for (const line of planLines(plan, context, { ...set, ratePerSecond }, io.now())) say(shown, line);
+  for (const line of planLines(plan, context, { ...work, ratePerSecond }, io.now())) say(shown, line);
 }
 
 /** Throws unless the number is typed. */
@@ -91,16 +91,26 @@ function planChanged(matched: number, expected: number): Failure {
   );
 }
 
-function nothingToReplay({ left_alone: left }: JobPlan): Failure {
+function nothingToDo({ left_alone: left }: JobPlan, { action, filter }: Undertaking): Failure {
+  if (action === "cancel") {
+    const hint = "To see what is open: webhookd deliveries list --status pending,held";
+    return new Failure(
+      "conflict",
+      "no open delivery matches, so there is nothing to cancel",
+      hint,
+      "nothing_to_cancel",
+    );
+  }
+  const what = filter.missing
+    ? "the endpoint missed no event of its types, so there is nothing to send"
+    : "no failed delivery matches, so there is nothing to replay";
   const [first] = left;
+  const seen = filter.missing
+    ? "To see its types: webhookd endpoints show"
+    : "To see what failed: webhookd deliveries list --status failed";
   const hint =
     first === undefined
-      ? "To see what failed: webhookd deliveries list --status failed"
+      ? seen
       : `The matching deliveries belong to endpoints that cannot be sent to now, such as ${first.endpoint} (${first.reason}).`;
-  return new Failure(
-    "conflict",
-    "no failed delivery matches, so there is nothing to replay",
-    hint,
-    "nothing_to_replay",
-  );
+  return new Failure("conflict", what, hint, "nothing_to_replay");
 }

@@ -1,8 +1,21 @@
-/** What a replay would do, for the person who has to agree to it. */
+/** What a job would do, for the person who has to agree to it. */
 import type { EndpointWithHealth, JobPlan } from "../../src/client/operations.ts";
 import type { Client, Query } from "../../src/client/client.ts";
 import { ago, count, hostOf, span } from "../output/words.ts";
-import type { ReplaySet } from "./set.ts";
+
+/** What a job is to do, and to which deliveries. */
+export interface Undertaking {
+  readonly action: "replay" | "cancel";
+  /** As a job's draft takes it. */
+  readonly filter: {
+    readonly [field: string]: unknown;
+    /** Ids, each once. */
+    readonly events?: readonly string[];
+    /** What an endpoint chose and has no delivery for. */
+    readonly missing?: true;
+  };
+  readonly tenant: string | undefined;
+}
 
 /** More would scroll away what matters. */
 const SHOWN = 20;
@@ -14,41 +27,55 @@ export interface PlanContext {
 }
 
 /** What the daemon knows beside the plan itself. What it does not say is left out: the plan stands without it. */
-export async function contextOf(client: Client, { filter, tenant }: ReplaySet, plan: JobPlan): Promise<PlanContext> {
+export async function contextOf(
+  client: Client,
+  { action, filter, tenant }: Undertaking,
+  plan: JobPlan,
+): Promise<PlanContext> {
   const shown = plan.endpoints.slice(0, SHOWN).map(({ endpoint }) => endpoint);
   const found = await Promise.all(
     shown.map((id) => client.call("getEndpoint", { id, query: { tenant } }).catch(() => null)),
   );
   const endpoints = new Map(found.flatMap((endpoint) => (endpoint === null ? [] : [[endpoint.id, endpoint]])));
-  return { endpoints, oldest: await oldestOf(client, filter, tenant).catch(() => null) };
+  return { endpoints, oldest: await oldestOf(client, action, filter, tenant).catch(() => null) };
 }
 
 async function oldestOf(
   client: Client,
-  { events, ...filter }: ReplaySet["filter"],
+  action: Undertaking["action"],
+  { events, missing, ...filter }: Undertaking["filter"],
   tenant: string | undefined,
 ): Promise<string | null> {
   // Ids are in the order of their making.
   const [first] = [...(events ?? [])].sort();
   if (first !== undefined) return (await client.call("getEvent", { id: first, query: { tenant } })).received_at;
-  const query = { status: "failed", ...(filter as Query), tenant, order: "oldest", limit: 1 };
+  // What is missing is in no list yet.
+  if (missing) return null;
+  const query = {
+    status: action === "cancel" ? "pending,held" : "failed",
+    ...(filter as Query),
+    tenant,
+    order: "oldest",
+    limit: 1,
+  };
   return (await client.call("listDeliveries", { query })).data[0]?.received_at ?? null;
 }
 
 export function planLines(
   plan: JobPlan,
   { endpoints, oldest }: PlanContext,
-  { filter, ratePerSecond }: Pick<ReplaySet, "filter"> & { readonly ratePerSecond: number },
+  { action, filter, ratePerSecond }: Undertaking & { readonly ratePerSecond: number },
   now: number,
 ): string[] {
   const { matched, timed_out: timedOut, eta_seconds: eta } = plan;
+  const aim = action === "cancel" ? "to cancel for good" : filter.missing ? "to back-fill" : "to replay";
   const width = String(Math.max(0, ...plan.endpoints.map((one) => one.matched))).length;
   const rest = plan.endpoints.slice(SHOWN);
   const more = rest.reduce((sum, one) => sum + one.matched, 0);
   // An event may be owed to many endpoints, so this is the least that can be said.
   const absent = Math.max(0, (filter.events?.length ?? 0) - matched);
   return [
-    `${count(matched, "delivery", "deliveries")} to replay${oldest === null ? "" : `, the oldest received ${ago(oldest, now)}`}:`,
+    `${count(matched, "delivery", "deliveries")} ${aim}${oldest === null ? "" : `, the oldest received ${ago(oldest, now)}`}:`,
     ...plan.endpoints
       .slice(0, SHOWN)
       .map(
@@ -56,14 +83,12 @@ export function planLines(
           `  ${String(one.matched).padStart(width)}  ${one.endpoint}${healthOf(endpoints.get(one.endpoint), now)}`,
       ),
     ...(rest.length === 0 ? [] : [`  ${more}  to ${count(rest.length, "more endpoint", "more endpoints")}`]),
-    ...plan.left_alone.map(
-      ({ endpoint, deliveries, reason }) => `  ${deliveries}  ${endpoint}  not replayed: ${reason}`,
-    ),
-    ...(timedOut === 0
+    ...plan.left_alone.map(({ endpoint, deliveries, reason }) => `  ${deliveries}  ${endpoint}  left alone: ${reason}`),
+    ...(timedOut === 0 || action === "cancel"
       ? []
       : [`  ${timedOut} of them timed out, so the receiver may have handled them; the event id stays the same`]),
-    ...(absent === 0 ? [] : [`  at least ${absent} of the named events have nothing to replay`]),
-    ...(matched === 0 ? [] : [`  at ${ratePerSecond}/s per endpoint, about ${span(eta)}`]),
+    ...(absent === 0 ? [] : [`  at least ${absent} of the named events have nothing ${aim}`]),
+    ...(matched === 0 || action === "cancel" ? [] : [`  at ${ratePerSecond}/s per endpoint, about ${span(eta)}`]),
   ];
 }
 
