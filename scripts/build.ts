@@ -183,15 +183,14 @@ const givenAddon: Plugin = {
   },
 };
 
-/** For features that are off: listhen's watcher, tunnel, clipboard and so on, undici's second parser and HTTP/2, Ink's debugger. */
+/** For features that are off: listhen's watcher, tunnel, clipboard and so on, Ink's debugger. */
 const unused: Plugin = {
   name: "unused",
   setup({ onResolve, onLoad }) {
     const filter =
       /^(@parcel\/watcher(-wasm)?|untun|tinyclip|uqr|node-forge|jiti|crossws\/adapters\/node|react-devtools-core)$/;
     onResolve({ filter }, ({ path }) => ({ path, namespace: "unused" }));
-    const file =
-      /[\\/](undici[\\/]lib[\\/](milo[\\/]|dispatcher[\\/]client-h2)|listhen[\\/]dist[\\/]chunks[\\/]xdg-open)/;
+    const file = /[\\/]listhen[\\/]dist[\\/]chunks[\\/]xdg-open/;
     onLoad({ filter: file }, () => ({ contents: "module.exports = {};" }));
     onLoad({ filter: /.*/, namespace: "unused" }, () => ({ contents: "module.exports = {};" }));
   },
@@ -211,22 +210,6 @@ const unread: Plugin = {
     onLoad({ filter: /.*/, namespace: "unread" }, ({ path }) => ({
       contents: `for (const name of ${JSON.stringify(Object.keys(requireFile(path) as object))})
         Object.defineProperty(exports, name, { enumerable: true, get: () => require(${JSON.stringify(path)})[name] });`,
-    }));
-  },
-};
-
-/**
- * The two parts of undici that webhookd uses, without its fetch, caches, mocks and agents: half a megabyte in the
- * program and again in the sender's thread. As an ES module, so that to import a third is an error of the build.
- */
-const leanUndici: Plugin = {
-  name: "lean-undici",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^undici$/ }, ({ path }) => ({ path, namespace: "lean-undici" }));
-    onLoad({ filter: /.*/, namespace: "lean-undici" }, () => ({
-      contents: `export { default as Client } from "undici/lib/dispatcher/client.js";
-        export { default as errors } from "undici/lib/core/errors.js";`,
-      resolveDir: root,
     }));
   },
 };
@@ -265,7 +248,7 @@ const common = {
   jsx: "automatic",
   metafile: true,
   logLevel: "warning",
-  plugins: [unused, unread, plainWarnings, leanUndici, givenAddon, inkInEarnest],
+  plugins: [unused, unread, plainWarnings, givenAddon, inkInEarnest],
 } satisfies BuildOptions;
 
 if (import.meta.main) {

@@ -2,7 +2,7 @@
 import { systemClock } from "../../src/clock.ts";
 import { Egress } from "../../src/delivery/http/egress.ts";
 import { Exchange } from "../../src/delivery/http/exchange.ts";
-import type { SignedRequest } from "../../src/delivery/http/connections.ts";
+import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 import { ENVELOPE, SEQ_AT, writeDigits } from "./payload.ts";
 
 const RULES = { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: true, ownPort: 0 };

@@ -123,9 +123,9 @@ export const DELIVERY: readonly Mutant[] = [
   },
   {
     name: "wall-clock-for-durations",
-    file: "src/delivery/http/deadline.ts",
-    find: "entry.dueAt = this.#clock.monotonic() + this.#limitMs",
-    replace: "entry.dueAt = this.#clock.now() + this.#limitMs",
+    file: "src/delivery/http/egress.ts",
+    find: "now: number = this.#clock.monotonic()): void {",
+    replace: "now: number = this.#clock.now()): void {",
     tests: ["test/delivery/http/deadline.test.ts"],
   },
   {
@@ -138,15 +138,15 @@ export const DELIVERY: readonly Mutant[] = [
   {
     name: "a-connection-is-kept-after-an-error",
     file: "src/delivery/http/connections.ts",
-    find: "const keeps = succeeded && !this.#closed",
+    find: "const keeps = isClean && !this.#closed",
     replace: "const keeps = !this.#closed",
     tests: ["test/delivery/http/connections.test.ts"],
   },
   {
     name: "a-redirect-counts-as-success",
-    file: "src/delivery/http/exchange.ts",
-    find: "return this.#status !== null && this.#status < 300;",
-    replace: "return this.#status !== null && this.#status < 400;",
+    file: "src/delivery/http/answer.ts",
+    find: "return this.status !== null && this.status < 300;",
+    replace: "return this.status !== null && this.status < 400;",
     tests: ["test/delivery/http/exchange.test.ts", "test/delivery/http/hostile.test.ts"],
   },
   {
@@ -172,15 +172,16 @@ export const DELIVERY: readonly Mutant[] = [
   {
     name: "a-success-waits-for-its-body",
     file: "src/delivery/http/exchange.ts",
-    find: "    if (this.#status !== null) this.#answer(bodyErrorOf(error));\n    else if",
-    replace: "    if (this.#status !== null && !this.#succeeded) this.#answer(bodyErrorOf(error));\n    else if",
+    find: "    if (this.#answer !== null) this.#conclude(bodyErrorOf(error));\n    else if",
+    replace: "    if (this.#answer?.succeeded === false) this.#conclude(bodyErrorOf(error));\n    else if",
     tests: ["test/delivery/http/exchange.test.ts"],
   },
   {
     name: "the-limit-ends-with-the-first-byte",
     file: "src/delivery/http/exchange.ts",
-    find: "    this.#firstByteAt ??= this.#egress.clock.monotonic();\n",
-    replace: "    this.#firstByteAt ??= this.#egress.clock.monotonic();\n    this.#egress.attempts.remove(this);\n",
+    find: "    if (answer.began) this.#firstByteAt ??= now;\n",
+    replace:
+      "    if (answer.began) this.#firstByteAt ??= now;\n    if (answer.began) this.#egress.attempts.remove(this);\n",
     tests: ["test/delivery/http/hostile.test.ts"],
   },
 ];

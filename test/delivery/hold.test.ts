@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { publish } from "../../src/api/publishing/routes.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
 import type { Dispatcher } from "../../src/delivery/dispatcher.ts";
-import type { SignedRequest } from "../../src/delivery/http/connections.ts";
+import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 import type { Store } from "../../src/store/store.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { addEndpoint, answered, draft, noRoom, START } from "../store/fixtures.ts";

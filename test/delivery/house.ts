@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/clock.ts";
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
-import type { SignedRequest } from "../../src/delivery/http/connections.ts";
+import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 import { Signer } from "../../src/delivery/send/signer.ts";
 import { Sender, type SenderParts } from "../../src/delivery/send/sender.ts";
 import type { Outcome } from "../../src/domain/deliveries/attempt.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { publish } from "../../src/api/publishing/routes.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
-import type { SignedRequest } from "../../src/delivery/http/connections.ts";
+import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 import { addEndpoint, again, answered, draft, noRoom, room, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";

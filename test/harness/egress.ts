@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from "../../src/clock.ts";
 import { AddressPolicy, type AddressRules } from "../../src/domain/network/address.ts";
 import type { Claim } from "../../src/domain/deliveries/delivery.ts";
-import type { SignedRequest } from "../../src/delivery/http/connections.ts";
+import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 import { Egress, trust, type Network } from "../../src/delivery/http/egress.ts";
 import { caFile } from "./tls.ts";
 

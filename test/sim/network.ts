@@ -1,6 +1,6 @@
 /** The network as a model: a request leads to a receiver, or into the void; whoever sent it may not live to hear. */
 import { noResponse, type Outcome } from "../../src/domain/deliveries/attempt.ts";
-import type { SignedRequest } from "../../src/delivery/http/connections.ts";
+import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 import type { WayOut } from "./addresses.ts";
 import type { VirtualClock } from "./clock.ts";
 import type { Random } from "./random.ts";

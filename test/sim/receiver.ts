@@ -1,5 +1,5 @@
 import { noResponse, type Outcome } from "../../src/domain/deliveries/attempt.ts";
-import type { SignedRequest } from "../../src/delivery/http/connections.ts";
+import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 import type { Random } from "./random.ts";
 import { SimSecrets } from "./secrets.ts";
 

@@ -1,6 +1,6 @@
 /** The secrets of one receiver: what its owner has given it, and what it was told of rotations. */
 import { signingKey, type SigningKey } from "../../src/domain/endpoints/secret.ts";
-import type { SignedRequest } from "../../src/delivery/http/connections.ts";
+import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 
 interface Held {
   readonly key: SigningKey;

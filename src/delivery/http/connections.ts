@@ -1,82 +1,75 @@
-import { isGlobal } from "../../domain/network/address-blocks.ts";
 import type { Socket } from "node:net";
-import { Client } from "undici";
 import type { Clock } from "../../clock.ts";
 import type { AddressPolicy } from "../../domain/network/address.ts";
+import { isGlobal } from "../../domain/network/address-blocks.ts";
+import { type Answer, AnswerReader, LatestAnswer } from "./answer.ts";
 import { type Destination, Opening } from "./egress-guard.ts";
-import type { Egress } from "./egress.ts";
-import { Fault, isOutOfTurn } from "./fault.ts";
+import { type Egress, Timed } from "./egress.ts";
+import { Fault } from "./fault.ts";
 
-/** A signed request, in the shape that undici's `dispatch` takes. undici adds host, connection and content-length. */
-export interface SignedRequest {
-  readonly method: "POST";
-  readonly path: string;
-  /** Names and values by turns, in the order and case of the wire. */
-  readonly headers: string[];
-  /** The signed bytes; content-length is taken from this same buffer. */
-  readonly body: Uint8Array;
-  /** A test's response is kept whole even when it succeeded. */
-  readonly keepsAll: boolean;
-}
-
-/** A receiver that keeps sending what never becomes a header or a body is cut off here, counted per attempt. */
-const READ_LIMIT = 1024 * 1024;
-const IDLE_MS = 2000;
 const LIFETIME_MS = 60_000;
-const MAX_HEADER_BYTES = 16 * 1024;
 const STRAYING_MS = 600_000;
-/** So long after a shortage no connection rests: attempts need them. */
-const SHORT_MS = 5000;
 
 const CLOSED = new Fault("connection_closed", "the exchange was closed");
+const CLOSED_BY_RECEIVER = new Fault("connection_closed", "the receiver closed the connection");
 
 /**
  * One endpoint's connections, and which of them are kept between attempts: never shared with another endpoint, so that
  * no receiver can answer in another's name.
  */
 export class Connections {
-  readonly #egress: Egress;
-  readonly #destination: Destination;
+  readonly egress: Egress;
+  readonly destination: Destination;
+  readonly latest = new LatestAnswer();
   /** Those that rest; the one used last goes first, so that the others may fall idle. */
   readonly #resting: Connection[] = [];
   readonly #silence: Silence;
   #closed = false;
 
   constructor(egress: Egress, destination: Destination) {
-    this.#egress = egress;
-    this.#destination = destination;
+    this.egress = egress;
+    this.destination = destination;
     this.#silence = new Silence(egress.clock, egress.restMs);
   }
 
   /** One for the next request. */
-  take(): Connection {
+  take(now: number): Connection {
     for (let connection = this.#resting.at(-1); connection !== undefined; connection = this.#resting.at(-1)) {
-      const { restingSince, reusable } = connection;
-      if (reusable && !this.#silence.allows(restingSince!)) break;
+      const isReusable = connection.isReusable(now);
+      if (isReusable && !this.#silence.allows(connection.restingSince!, now)) break;
       this.#resting.pop();
-      this.#egress.countResting(connection.address, -1);
-      if (reusable) return connection;
+      this.#left(connection);
+      if (isReusable) return connection;
       connection.close(CLOSED);
     }
-    return this.open();
-  }
-
-  /** A new one. */
-  open(): Connection {
-    return new Connection(this.#egress, this.#destination, this.#onLost, this.#onStray);
+    return new Connection(this);
   }
 
   /**
-   * The whole response was read. After anything but a 2xx the connection is not used again: what answers an error and
-   * then a success would deliver the next event with it.
+   * The whole response was read. After anything but a clean 2xx the connection is not used again: what answers an error
+   * and then a success would deliver the next event with it.
    */
-  release(connection: Connection, succeeded: boolean): void {
-    connection.rest();
-    const keeps = succeeded && !this.#closed && connection.reusable;
-    if (!keeps || !this.#hasRoomAt(connection.address) || !this.#silence.keeps(this.#resting.length))
+  release(connection: Connection, isClean: boolean, now: number): void {
+    const keeps = isClean && !this.#closed && connection.isReusable(now);
+    if (!keeps || !this.egress.hasRoomAt(connection.address) || !this.#silence.keeps(this.#resting.length))
       return connection.close(CLOSED);
     this.#resting.push(connection);
-    this.#egress.countResting(connection.address, 1);
+    this.egress.countResting(connection.address, 1);
+    this.egress.idle.add(connection, now);
+  }
+
+  /** It is no more. */
+  lost(connection: Connection): void {
+    const at = this.#resting.indexOf(connection);
+    if (at === -1) return;
+    this.#resting.splice(at, 1);
+    this.#left(connection);
+  }
+
+  /** Bytes came from this receiver while no request was out. */
+  strayed(): void {
+    this.#silence.broken();
+    this.#closeResting();
   }
 
   /** From now on none is kept. */
@@ -85,46 +78,56 @@ export class Connections {
     this.#closeResting();
   }
 
-  #hasRoomAt(address: string | null): boolean {
-    const { clock, resting, restingAt, restRoom, restRoomAt, shortAt } = this.#egress;
-    if (resting >= restRoom || (address !== null && (restingAt.get(address) ?? 0) >= restRoomAt)) return false;
-    return shortAt === null || clock.monotonic() - shortAt >= SHORT_MS;
+  #left(connection: Connection): void {
+    this.egress.countResting(connection.address, -1);
+    this.egress.idle.remove(connection);
   }
-
-  readonly #onLost = (connection: Connection): void => {
-    const at = this.#resting.indexOf(connection);
-    if (at === -1) return;
-    this.#resting.splice(at, 1);
-    this.#egress.countResting(connection.address, -1);
-  };
-
-  readonly #onStray = (): void => {
-    this.#silence.broken();
-    this.#closeResting();
-  };
 
   #closeResting(): void {
     for (const connection of this.#resting.splice(0)) {
-      this.#egress.countResting(connection.address, -1);
+      this.#left(connection);
       connection.close(CLOSED);
     }
   }
 }
 
+/** Where all sockets of a thread read: one at a time, and a buffer for each read would cost more than the read. */
+const landing = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** Whose request a connection carries. */
+export interface Carried {
+  readonly keepsAll: boolean;
+  write(socket: Socket, to: Destination): void;
+  /** More of the answer was read; it may be complete. */
+  onProgress(answer: Answer, now: number): void;
+  /** All of it was, and nothing else came. `isClean`: it was a 2xx whose connection may be used again. */
+  onComplete(isClean: boolean, now: number): void;
+  /** The connection could not be opened, or ended before the answer did. */
+  onLost(error: Error): void;
+}
+
 /** One connection to one endpoint: one socket, opened once, that carries one request at a time. */
-export class Connection {
-  readonly client: Client;
+export class Connection extends Timed {
   /** How the socket was opened, or is being opened. */
   opening: Opening | null = null;
   /** When it began to rest, on the monotonic clock; null while a request is out, or before the first one. */
   restingSince: number | null = null;
   #address: string | null | undefined;
-  readonly #egress: Egress;
+  readonly #connections: Connections;
   readonly #policy: AddressPolicy;
-  readonly #destination: Destination;
-  readonly #onStray: () => void;
   #socket: Socket | null = null;
-  #readBefore = 0;
+  #carried: Carried | null = null;
+  /** Of an answer that came in pieces, or that is not the same as the one before. */
+  #reader: AnswerReader | null = null;
+  /** How long it may rest, as its receiver sees it. */
+  #restMs = 0;
+  #error: Error | null = null;
+
+  constructor(connections: Connections) {
+    super();
+    this.#connections = connections;
+    this.#policy = connections.egress.policy;
+  }
 
   /** Where it leads, once it is open; null if that is not public: what the operator allowed has no cap. */
   get address(): string | null {
@@ -133,47 +136,37 @@ export class Connection {
     return (this.#address = remote !== null && isGlobal(remote) ? remote : null);
   }
 
-  /** @param onStray bytes came while no request was out */
-  constructor(egress: Egress, destination: Destination, onLost: (connection: Connection) => void, onStray: () => void) {
-    this.#egress = egress;
-    this.#policy = egress.policy;
-    this.#destination = destination;
-    this.#onStray = onStray;
-    this.client = new Client(destination.origin, {
-      connect: (_options, callback) => this.#open(callback),
-      allowH2: false,
-      pipelining: 1,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: IDLE_MS,
-      keepAliveMaxTimeout: IDLE_MS,
-      maxHeaderSize: MAX_HEADER_BYTES,
-    });
-    this.client.on("disconnect", (_origin, _targets, error) => {
-      // The parser met it in the segment that held the end of the answer.
-      if (this.restingSince !== null && isOutOfTurn(error)) onStray();
-      onLost(this);
-    });
-  }
-
   /** Whether another request may go out on this socket. */
-  get reusable(): boolean {
+  isReusable(now: number): boolean {
     const socket = this.#socket;
     const since = this.opening?.connectedAt ?? null;
-    if (socket === null || socket.destroyed || since === null || this.#policy !== this.#egress.policy) return false;
+    if (socket === null || socket.destroyed || since === null) return false;
+    if (this.#policy !== this.#connections.egress.policy || now - this.restingSince! >= this.#restMs) return false;
     // An answer that came before its request was written leaves half a request on the wire.
-    return socket.writableLength === 0 && this.#egress.clock.monotonic() - since < LIFETIME_MS;
+    return socket.writableLength === 0 && now - since < LIFETIME_MS;
   }
 
-  /** Called when a request is about to be written. */
-  serve(): void {
+  /** Carries a request, once it is open. */
+  carry(carried: Carried): void {
+    this.#carried = carried;
+    const { egress, destination } = this.#connections;
+    if (this.opening !== null) return egress.writeSoon(this);
+    const callback = (length: number) => {
+      this.#onBytes(landing, length);
+      return true;
+    };
+    this.opening = new Opening(egress, destination, this.#onOpen, { buffer: landing, callback });
+    this.opening.start();
+  }
+
+  /** Writes the request that it carries. */
+  write(): void {
+    const socket = this.#socket!;
+    if (this.#carried === null || socket.destroyed) return;
+    // The rules changed since it was taken.
+    if (this.restingSince !== null && this.#policy !== this.#connections.egress.policy) return void socket.destroy();
     this.restingSince = null;
-    this.#readBefore = this.#socket?.bytesRead ?? 0;
-  }
-
-  /** Called when the whole of an answer was read: from now on, whatever comes was not asked for. */
-  rest(): void {
-    this.restingSince = this.#egress.clock.monotonic();
+    this.#carried.write(socket, this.#connections.destination);
   }
 
   /** Ends the connection in whatever state it is. */
@@ -182,33 +175,79 @@ export class Connection {
     else this.#socket.destroy();
   }
 
-  #open(callback: (...args: [null, Socket] | [Error, null]) => void): void {
-    // undici would connect again, without end, for a request that waits while its socket is lost.
-    if (this.opening !== null) {
-      callback(new Fault("connection_closed", "the connection was lost before the request was written"), null);
-      return;
-    }
-    this.opening = new Opening(this.#egress, this.#destination, (result) => {
-      if (result instanceof Fault) callback(result, null);
-      else {
-        this.#socket = result.on("readable", this.#onReadable);
-        callback(null, result);
-      }
-    });
-    this.opening.start();
+  /** It has rested for too long. */
+  override expire(): void {
+    this.close(CLOSED);
   }
 
-  /** Comes before undici reads, and before what it read is an answer to a request that was written meanwhile. */
-  readonly #onReadable = (): void => {
-    if (this.restingSince !== null && this.#socket!.readableLength > 0) {
-      this.#onStray();
-      this.#socket!.destroy();
+  readonly #onOpen = (result: Socket | Fault): void => {
+    if (result instanceof Fault) return this.#end(result);
+    this.#socket = result;
+    result.on("data", (chunk: Buffer) => this.#onBytes(chunk, chunk.length));
+    result.on("end", this.#onEnd).on("error", (error) => (this.#error = error));
+    result.on("close", () => this.#end(this.#error ?? CLOSED_BY_RECEIVER));
+    if (result.readableLength === 0) this.write();
+    else result.destroy(new Fault("connection_closed", "the receiver spoke before the request was written"));
+  };
+
+  /** `bytes` are another's as soon as this returns. */
+  readonly #onBytes = (bytes: Buffer, length: number): void => {
+    const socket = this.#socket!;
+    if (socket.destroyed) return;
+    if (this.restingSince !== null) {
+      this.#connections.strayed();
+      socket.destroy();
       return;
     }
-    if (this.#socket!.bytesRead - this.#readBefore > READ_LIMIT) {
-      this.#socket!.destroy(new Fault("bad_response", "the receiver sent more than 1 MiB"));
-    }
+    const { egress, latest } = this.#connections;
+    const { keepsAll } = this.#carried!;
+    const now = egress.clock.monotonic();
+    const mayRepeat = this.#reader === null && !keepsAll;
+    const repeated = mayRepeat ? latest.of(bytes, length) : null;
+    if (repeated !== null) return this.#go(repeated, false, now);
+    const reader = (this.#reader ??= new AnswerReader(keepsAll));
+    const own = reader.read(bytes, length);
+    if (mayRepeat && reader.answer.isComplete && own === length) latest.set(bytes, length, reader.answer);
+    this.#go(reader.answer, own < length, now);
+    if (reader.fault !== null) socket.destroy(reader.fault);
   };
+
+  /** The end of the stream may be the end of an answer. */
+  readonly #onEnd = (): void => {
+    const reader = this.#reader;
+    if (reader !== null) {
+      reader.finish();
+      this.#go(reader.answer, true, this.#connections.egress.clock.monotonic());
+    }
+    this.#socket!.destroy();
+  };
+
+  /** So much of the answer is known now; with `more`, what came is not all of one answer and nothing else. */
+  #go(answer: Answer, more: boolean, now: number): void {
+    const carried = this.#carried!;
+    carried.onProgress(answer, now);
+    if (!answer.isComplete || this.#socket!.destroyed) return;
+    this.#carried = null;
+    this.#closeReader();
+    this.restingSince = now;
+    this.#restMs = answer.restMs;
+    const isClean = answer.succeeded && answer.restMs > 0;
+    if (isClean && more) this.#connections.strayed();
+    carried.onComplete(isClean && !more, now);
+  }
+
+  #end(error: Error): void {
+    this.#connections.lost(this);
+    this.#closeReader();
+    const carried = this.#carried;
+    this.#carried = null;
+    carried?.onLost(error);
+  }
+
+  #closeReader(): void {
+    this.#reader?.close();
+    this.#reader = null;
+  }
 }
 
 /**
@@ -241,8 +280,8 @@ class Silence {
   }
 
   /** Whether a connection that has been silent since then may carry the next request. */
-  allows(restingSince: number): boolean {
-    if (!this.#silent && this.#clock.monotonic() - restingSince >= this.#restMs) this.#confirm();
+  allows(restingSince: number, now: number): boolean {
+    if (!this.#silent && now - restingSince >= this.#restMs) this.#confirm();
     return this.#silent;
   }
 

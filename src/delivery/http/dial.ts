@@ -1,12 +1,13 @@
 /** Connecting to the first of several vetted addresses that takes the call. */
-import { connect, isIPv6, type Socket } from "node:net";
+import { connect, isIPv6, type OnReadOpts, type Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
 import { Fault, faultOf } from "./fault.ts";
 
-/** Starts to connect to an address (never a name) and returns at once. */
-export type Dial = (ip: string, port: number) => Socket;
+/** Starts to connect to an address (never a name) and returns at once. What it reads may go to `onread`. */
+export type Dial = (ip: string, port: number, onread?: OnReadOpts) => Socket;
 
-export const dialTcp: Dial = (ip, port) => connect({ host: ip, port, noDelay: true, autoSelectFamily: false });
+export const dialTcp: Dial = (ip, port, onread) =>
+  connect({ host: ip, port, noDelay: true, autoSelectFamily: false, ...(onread !== undefined && { onread }) });
 
 export interface Dialled {
   readonly socket: Socket;

@@ -1,8 +1,8 @@
 /**
  * The egress guard: the only way to a receiver's socket. Names are looked up once, every answer is vetted, and only
- * vetted addresses are dialled. It stands in undici's `connect`, because Node calls no `lookup` for literal addresses.
+ * vetted addresses are dialled: literal ones too, for which Node calls no `lookup`.
  */
-import { isIP, SocketAddress, type Socket } from "node:net";
+import { isIP, type OnReadOpts, SocketAddress, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { Clock } from "../../clock.ts";
 import type { AddressFault, Call } from "../../domain/network/address.ts";
@@ -13,7 +13,8 @@ import { Fault, faultOf } from "./fault.ts";
 
 /** Where an endpoint lives; made from its URL once. */
 export class Destination {
-  readonly origin: string;
+  /** As the `host` header says it. */
+  readonly host: string;
   /** Without brackets, without the dot at the end of a fully qualified name. */
   readonly hostname: string;
   readonly port: number;
@@ -24,7 +25,7 @@ export class Destination {
   session: Buffer | undefined;
 
   constructor(url: URL, tenant: string) {
-    this.origin = url.origin;
+    this.host = url.host;
     this.hostname = url.hostname.replace(/^\[|\]$|\.$/g, "");
     this.secure = url.protocol === "https:";
     this.port = portOf(url);
@@ -51,13 +52,17 @@ export class Opening {
   readonly #egress: Egress;
   readonly #destination: Destination;
   readonly #onEnd: (result: Socket | Fault) => void;
+  readonly #onread: OnReadOpts | undefined;
   #hangUp: (() => void) | null = null;
   #ended = false;
 
-  constructor(egress: Egress, destination: Destination, onEnd: (result: Socket | Fault) => void) {
+  /** @param onread may get what the socket reads, instead of its `data` event */
+  constructor(egress: Egress, destination: Destination, onEnd: (result: Socket | Fault) => void, onread?: OnReadOpts) {
     this.#egress = egress;
     this.#destination = destination;
     this.#onEnd = onEnd;
+    // What TLS reads comes from its own socket.
+    this.#onread = destination.secure ? undefined : onread;
   }
 
   start(): void {
@@ -68,6 +73,7 @@ export class Opening {
 
   /** In words, what is still missing. */
   get waitingFor(): string {
+    if (this.#ended) return `an answer from ${this.remoteAddress}`;
     if (this.connectedAt !== null) return `a TLS handshake with ${this.remoteAddress}`;
     return this.#called.length === 0 ? "an address" : `a connection to ${this.#called.join(" or ")}`;
   }
@@ -96,7 +102,7 @@ export class Opening {
     const dial: Dial = (ip, port) => {
       this.#called.push(ip);
       this.remoteAddress = ip;
-      return this.#egress.dial(ip, port);
+      return this.#egress.dial(ip, port, this.#onread);
     };
     const race = new DialRace(dial, clock, ips, this.#destination.port, (result) => {
       if (result instanceof Fault) this.#end(result);

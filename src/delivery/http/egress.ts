@@ -5,7 +5,7 @@ import type { Clock } from "../../clock.ts";
 import { AddressPolicy, type AddressRules } from "../../domain/network/address.ts";
 import { softLimitOf } from "../../domain/open-files.ts";
 import { packed } from "../../packed.ts";
-import { Deadlines } from "./deadline.ts";
+import { IDLE_MS } from "./answer.ts";
 import { dialTcp, type Dial } from "./dial.ts";
 import { createResolve, type Resolve } from "./resolver.ts";
 
@@ -35,6 +35,8 @@ export interface Network {
 /** A receiver that answers twice mostly does so at once, and hardly ever later than this. */
 const REST_MS = 250;
 const BODY_MS = 1000;
+/** So long after a shortage no connection rests: attempts need them. */
+const SHORT_MS = 5000;
 
 /** What the ways to all endpoints share. Proxies named in the environment play no part in it. */
 export class Egress {
@@ -56,6 +58,9 @@ export class Egress {
   shortAt: number | null = null;
   readonly attempts: Deadlines;
   readonly bodies: Deadlines;
+  /** Connections that rest. */
+  readonly idle: Deadlines;
+  #unwritten: { write(): void }[] = [];
   readonly #policyOf: (rules: AddressRules) => AddressPolicy;
 
   constructor(settings: EgressSettings, clock: Clock, network: Network = {}) {
@@ -68,6 +73,7 @@ export class Egress {
     this.restMs = network.restMs ?? REST_MS;
     this.attempts = new Deadlines(clock, timeoutMs);
     this.bodies = new Deadlines(clock, network.bodyMs ?? BODY_MS);
+    this.idle = new Deadlines(clock, IDLE_MS);
     this.secureContext = network.secureContext ?? trust(caFile);
   }
 
@@ -80,6 +86,26 @@ export class Egress {
     else this.restingAt.set(address, count);
   }
 
+  /** Whether one more connection may rest at this address. */
+  hasRoomAt(address: string | null): boolean {
+    if (this.resting >= this.restRoom) return false;
+    if (address !== null && (this.restingAt.get(address) ?? 0) >= this.restRoomAt) return false;
+    return this.shortAt === null || this.clock.monotonic() - this.shortAt >= SHORT_MS;
+  }
+
+  /**
+   * Writes a request when all that has come by now was read: what came unasked would pass for the answer to a request
+   * that is on the wire.
+   */
+  writeSoon(kept: { write(): void }): void {
+    if (this.#unwritten.push(kept) > 1) return;
+    this.clock.nextTurn(() => {
+      const unwritten = this.#unwritten;
+      this.#unwritten = [];
+      for (const each of unwritten) each.write();
+    });
+  }
+
   /** Every connection that is opened from now on, and every request that is not on the wire yet, keeps to these rules. */
   keepTo(rules: AddressRules): void {
     this.policy = this.#policyOf(rules);
@@ -89,7 +115,87 @@ export class Egress {
   close(): void {
     this.attempts.close();
     this.bodies.close();
+    this.idle.close();
   }
+}
+
+/** Something with a time limit. It is in at most one list at a time. */
+export abstract class Timed {
+  dueAt = 0;
+  list: Deadlines | null = null;
+  before: Timed | null = null;
+  after: Timed | null = null;
+
+  /** Called once, outside any list, when the limit has passed. */
+  abstract expire(): void;
+}
+
+/** A timer this late means that the process itself stood still. */
+const STALLED_MS = 100;
+
+/**
+ * One time limit shared by all who have it. They become due in the order they came, so a linked list and one timer do
+ * the work of a timer each; whatever ends in time leaves nothing behind.
+ */
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #limitMs: number;
+  #first: Timed | null = null;
+  #last: Timed | null = null;
+  #cancelTimer: (() => void) | null = null;
+
+  constructor(clock: Clock, limitMs: number) {
+    this.#clock = clock;
+    this.#limitMs = limitMs;
+  }
+
+  add(entry: Timed, now: number = this.#clock.monotonic()): void {
+    entry.dueAt = now + this.#limitMs;
+    entry.list = this;
+    entry.before = this.#last;
+    if (this.#last === null) this.#first = entry;
+    else this.#last.after = entry;
+    this.#last = entry;
+    if (this.#cancelTimer === null) this.#arm(this.#limitMs);
+  }
+
+  remove(entry: Timed): void {
+    if (entry.list !== this) return;
+    if (entry.before === null) this.#first = entry.after;
+    else entry.before.after = entry.after;
+    if (entry.after === null) this.#last = entry.before;
+    else entry.after.before = entry.before;
+    entry.list = entry.before = entry.after = null;
+  }
+
+  /** Leaves no timer behind. What is in the list never becomes due. */
+  close(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+  }
+
+  #arm(delayMs: number): void {
+    this.#cancelTimer = this.#clock.after(delayMs, this.#ring);
+  }
+
+  readonly #ring = (): void => {
+    this.#cancelTimer = null;
+    const now = this.#clock.monotonic();
+    // Answers that came during a stall still lie in the socket: they are read first, and count.
+    if (this.#first !== null && now - this.#first.dueAt > STALLED_MS)
+      this.#cancelTimer = this.#clock.after(1, this.#expire);
+    else this.#expire();
+  };
+
+  readonly #expire = (): void => {
+    this.#cancelTimer = null;
+    const now = this.#clock.monotonic();
+    for (let entry = this.#first; entry !== null && entry.dueAt <= now; entry = this.#first) {
+      this.remove(entry);
+      entry.expire();
+    }
+    if (this.#first !== null && this.#cancelTimer === null) this.#arm(Math.max(1, this.#first.dueAt - now));
+  };
 }
 
 /** With these Node trusts more than the public authorities. */

@@ -1,10 +1,22 @@
-import type { Dispatcher } from "undici";
+import type { Socket } from "node:net";
 import { answered, type BodyError, noResponse, type Outcome, type Phases } from "../../domain/deliveries/attempt.ts";
-import { type Connection, Connections, type SignedRequest } from "./connections.ts";
-import { Timed } from "./deadline.ts";
+import { type Answer, MAX_BODY_BYTES } from "./answer.ts";
+import { type Carried, Connection, Connections } from "./connections.ts";
 import { Destination, type Opening } from "./egress-guard.ts";
-import type { Egress } from "./egress.ts";
+import { type Egress, Timed } from "./egress.ts";
 import { bodyErrorOf, Fault, faultOf, isReset } from "./fault.ts";
+
+/** A signed request, without what every request has: host, connection and content-length. */
+export interface SignedRequest {
+  readonly method: "POST";
+  readonly path: string;
+  /** Names and values by turns, in the order and case of the wire. */
+  readonly headers: string[];
+  /** The signed bytes; content-length is taken from this same buffer. */
+  readonly body: Uint8Array;
+  /** A test's response is kept whole even when it succeeded. */
+  readonly keepsAll: boolean;
+}
 
 /** The way to one endpoint, and what is on it. How much there may be at once is for the caller to say. */
 export class Exchange {
@@ -53,36 +65,28 @@ export class Exchange {
   }
 }
 
-/** RFC 9110 sets no limit, and undici reads them for ever. */
-const MAX_INFORMATIONAL = 20;
-const MAX_BODY_BYTES = 16 * 1024;
-const SUCCESS_KEPT_BYTES = 256;
-const NO_BODY = new Uint8Array(0);
 const ENOUGH = new Fault("connection_closed", "the attempt has ended");
 
 /**
- * One POST on its way: undici's handler. The final header block decides it; the body comes after, is bounded in bytes
- * and time, and changes nothing. Whatever happens after the end is ignored.
+ * One POST on its way. The final header block decides it; the body comes after, is bounded in bytes and time, and
+ * changes nothing. Whatever happens after the end is ignored.
  */
-class Attempt extends Timed implements Dispatcher.DispatchHandler {
+class Attempt extends Timed implements Carried {
   /** Among its endpoint's attempts in flight. */
   place = 0;
+  readonly #request: SignedRequest;
   readonly #egress: Egress;
   readonly #connections: Connections;
   readonly #keptHeaders: KeptHeaders;
-  readonly #request: SignedRequest;
   readonly #onEnd: (outcome: Outcome) => void;
   #connection: Connection;
   readonly #startedAt: number;
   /** How the connection that was kept for this attempt had been opened; null for a fresh one. */
   readonly #kept: Opening | null;
-  #controller: Dispatcher.DispatchController | null = null;
   #firstByteAt: number | null = null;
-  #informational = 0;
-  #status: number | null = null;
+  /** Null until its header block has decided the attempt. */
+  #answer: Answer | null = null;
   #decidedAt = 0;
-  #headers: Headers = {};
-  #body: KeptBody | null = null;
   #ended = false;
 
   constructor(
@@ -98,74 +102,64 @@ class Attempt extends Timed implements Dispatcher.DispatchHandler {
     this.#keptHeaders = keptHeaders;
     this.#request = request;
     this.#onEnd = onEnd;
-    this.#connection = connections.take();
-    this.#kept = this.#connection.opening;
     this.#startedAt = egress.clock.monotonic();
+    this.#connection = connections.take(this.#startedAt);
+    this.#kept = this.#connection.opening;
   }
 
   start(): void {
-    this.#egress.attempts.add(this);
-    this.#connection.client.dispatch(this.#request, this);
+    this.#egress.attempts.add(this, this.#startedAt);
+    this.#connection.carry(this);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    this.#connection.serve();
+  get keepsAll(): boolean {
+    return this.#request.keepsAll;
   }
 
-  onResponseStarted(): void {
-    this.#firstByteAt ??= this.#egress.clock.monotonic();
+  write(socket: Socket, to: Destination): void {
+    writeRequest(socket, to, this.#request);
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+  onProgress(answer: Answer, now: number): void {
     if (this.#ended) return;
-    if (status < 200) {
-      if (++this.#informational <= MAX_INFORMATIONAL) return;
-      this.#fail(
-        new Fault("too_many_informational", `the receiver sent more than ${MAX_INFORMATIONAL} informational responses`),
-      );
-      controller.abort(ENOUGH);
-      return;
+    if (answer.began) this.#firstByteAt ??= now;
+    if (answer.status === null) return;
+    if (this.#answer === null) {
+      this.#answer = answer;
+      this.#decidedAt = now;
+      if (!answer.isComplete) {
+        this.#egress.attempts.remove(this);
+        this.#egress.bodies.add(this, now);
+      }
     }
-    this.#status = status;
-    this.#headers = headers;
-    this.#decidedAt = this.#egress.clock.monotonic();
-    this.#egress.attempts.remove(this);
-    this.#egress.bodies.add(this);
+    if (answer.seen <= MAX_BODY_BYTES) return;
+    this.#conclude(null);
+    this.#connection.close(ENOUGH);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+  onComplete(isClean: boolean, now: number): void {
+    this.#connections.release(this.#connection, isClean, now);
+    this.#conclude(null);
+  }
+
+  onLost(error: Error): void {
     if (this.#ended) return;
-    this.#body ??= new KeptBody(this.#succeeded && !this.#request.keepsAll ? SUCCESS_KEPT_BYTES : MAX_BODY_BYTES);
-    this.#body.add(chunk);
-    if (this.#body.seen <= MAX_BODY_BYTES) return;
-    this.#answer(null);
-    controller.abort(ENOUGH);
-  }
-
-  onResponseEnd(): void {
-    this.#connections.release(this.#connection, this.#succeeded);
-    this.#answer(null);
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    if (this.#ended) return;
-    if (this.#status !== null) this.#answer(bodyErrorOf(error));
+    if (this.#answer !== null) this.#conclude(bodyErrorOf(error));
     else if (this.#maySendAgain(error)) this.#sendAgain();
     else this.#fail(faultOf(error));
   }
 
   override expire(): void {
-    if (this.#status === null) this.#fail(this.#timeout());
-    else this.#answer("timeout");
-    this.#tearDown();
+    if (this.#answer === null) this.#fail(this.#timeout());
+    else this.#conclude("timeout");
+    this.#connection.close(ENOUGH);
   }
 
   /** Shutting down: what has been decided counts, and anything else is our own fault. */
   interrupt(): void {
-    if (this.#status === null) this.#fail(new Fault("interrupted", "webhookd was stopped during the attempt"));
-    else this.#answer(null);
-    this.#tearDown();
+    if (this.#answer === null) this.#fail(new Fault("interrupted", "webhookd was stopped during the attempt"));
+    else this.#conclude(null);
+    this.#connection.close(ENOUGH);
   }
 
   /** A kept connection that ends as it is used again lost a race: the receiver saw nothing of it, and is not to blame. */
@@ -174,25 +168,17 @@ class Attempt extends Timed implements Dispatcher.DispatchHandler {
   }
 
   #sendAgain(): void {
-    this.#controller = null;
-    this.#connection = this.#connections.open();
-    this.#connection.client.dispatch(this.#request, this);
+    this.#connection = new Connection(this.#connections);
+    this.#connection.carry(this);
   }
 
-  #tearDown(): void {
-    if (this.#controller === null) this.#connection.close(ENOUGH);
-    else this.#controller.abort(ENOUGH);
-  }
-
-  get #succeeded(): boolean {
-    return this.#status !== null && this.#status < 300;
-  }
-
-  #answer(bodyError: BodyError | null): void {
-    const status = this.#status!;
-    const error = this.#succeeded ? null : status < 400 ? "redirect_not_followed" : "http_status";
+  #conclude(bodyError: BodyError | null): void {
+    const answer = this.#answer!;
+    const { succeeded } = answer;
+    const status = answer.status!;
+    const error = succeeded ? null : status < 400 ? "redirect_not_followed" : "http_status";
     this.#end({
-      outcome: this.#succeeded ? "succeeded" : "failed",
+      outcome: succeeded ? "succeeded" : "failed",
       statusCode: status,
       error,
       bodyError,
@@ -200,9 +186,9 @@ class Attempt extends Timed implements Dispatcher.DispatchHandler {
       durationMs: Math.round(this.#decidedAt - this.#startedAt),
       remoteAddress: this.#connection.opening?.remoteAddress ?? null,
       phases: this.#phases(),
-      responseHeaders: this.#keptHeaders.of(this.#headers),
-      responseBody: this.#body?.bytes() ?? NO_BODY,
-      responseTruncated: this.#body !== null && this.#body.seen > this.#body.kept,
+      responseHeaders: this.#keptHeaders.of(answer.headers),
+      responseBody: answer.body,
+      responseTruncated: answer.seen > answer.body.length,
       ours: false,
     });
   }
@@ -225,7 +211,7 @@ class Attempt extends Timed implements Dispatcher.DispatchHandler {
 
   #timeout(): Fault {
     const { opening } = this.#connection;
-    const missing = this.#controller === null ? opening?.waitingFor : `an answer from ${opening?.remoteAddress}`;
+    const missing = opening?.waitingFor;
     const evidence = missing === "an address" ? "no_look_up" : "silence";
     return new Fault("timeout", `the time limit passed before there was ${missing ?? "a connection"}`, evidence);
   }
@@ -246,53 +232,40 @@ class Attempt extends Timed implements Dispatcher.DispatchHandler {
   }
 }
 
-/** The beginning of a response body: what may be kept of it, and how much of it there was. */
-class KeptBody {
-  seen = 0;
-  kept = 0;
-  readonly #limit: number;
-  readonly #chunks: Uint8Array[] = [];
+/** Where a request is put together, in one piece for one write. */
+let sheet = Buffer.alloc(0);
+const SHEET_BYTES = 16 * 1024;
 
-  constructor(limit: number) {
-    this.#limit = limit;
+function writeRequest(socket: Socket, to: Destination, { method, path, headers, body }: SignedRequest): void {
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${to.host}\r\nconnection: keep-alive\r\n`;
+  for (let at = 0; at < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`;
+  head += `content-length: ${body.length}\r\n\r\n`;
+  const length = head.length + body.length;
+  if (length > SHEET_BYTES) {
+    socket.cork();
+    socket.write(head, "latin1");
+    socket.write(body);
+    socket.uncork();
+    return;
   }
-
-  add(chunk: Uint8Array): void {
-    this.seen += chunk.length;
-    if (this.kept === this.#limit) return;
-    // A copy: the chunk is a window into the socket's buffer of 64 KiB and would keep all of it (a Buffer's own `slice` is one too).
-    const part = Uint8Array.prototype.slice.call(chunk, 0, this.#limit - this.kept);
-    this.#chunks.push(part);
-    this.kept += part.length;
-  }
-
-  bytes(): Uint8Array {
-    return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
-  }
+  if (sheet.length === 0) sheet = Buffer.allocUnsafeSlow(SHEET_BYTES);
+  // TLS always keeps what it is given for a while.
+  const request = to.secure ? Buffer.allocUnsafe(length) : sheet.subarray(0, length);
+  request.write(head, 0, "latin1");
+  request.set(body, head.length);
+  socket.write(request);
+  // What the kernel had no room for is still to be written from there.
+  if (!to.secure && socket.writableLength > 0) sheet = Buffer.alloc(0);
 }
 
-/** As undici gives them. */
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
-
-const KEPT_CHARS = 256;
 const KEPT = ["content-type", "retry-after", "server", "date", "location"] as const;
 
-/** The few headers that are kept of one receiver's answers. As long as they repeat, so does the object that holds them. */
+/** The headers that are kept of one receiver's answers. As long as they repeat, so does the object that holds them. */
 class KeptHeaders {
   #last: Outcome["responseHeaders"] = {};
 
-  of(headers: Headers): Outcome["responseHeaders"] {
-    if (KEPT.every((name) => this.#last[name] === cut(headers[name]))) return this.#last;
-    const kept: Record<string, string> = {};
-    for (const name of KEPT) {
-      const text = cut(headers[name]);
-      if (text !== undefined) kept[name] = text;
-    }
-    return (this.#last = kept);
+  of(headers: Outcome["responseHeaders"]): Outcome["responseHeaders"] {
+    if (headers === this.#last || KEPT.every((name) => this.#last[name] === headers[name])) return this.#last;
+    return (this.#last = headers);
   }
-}
-
-function cut(value: string | string[] | undefined): string | undefined {
-  const text = typeof value === "object" ? value[0] : value;
-  return text === undefined || text.length <= KEPT_CHARS ? text : text.slice(0, KEPT_CHARS);
 }

@@ -1,8 +1,7 @@
 /** What went wrong on the way to a receiver, in the words of an attempt. */
-import { errors } from "undici";
 import { evidenceOf, type AttemptError, type BodyError, type Evidence } from "../../domain/deliveries/attempt.ts";
 
-/** Carries an attempt's error through sockets and undici. Its message is a sentence for people, free of outside text. */
+/** Carries an attempt's error through sockets. Its message is a sentence for people, free of outside text. */
 export class Fault extends Error {
   readonly error: AttemptError;
   readonly evidence: Evidence;
@@ -32,7 +31,6 @@ const BY_CODE: Readonly<Record<string, readonly [AttemptError, string, Evidence?
   EPERM: ["unreachable", "the connection was forbidden on this host"],
   EAFNOSUPPORT: ["unreachable", "this host does not support the receiver's address family"],
   EPROTO: ["tls_error", "the TLS connection failed"],
-  ERR_ASSERTION: ["bad_response", "the answer is not HTTP"],
   EMFILE: ["interrupted", "this process has no file descriptors left", "shortage"],
   ENFILE: ["interrupted", "this host has no file descriptors left", "shortage"],
   ENOMEM: ["interrupted", "this host has no memory left", "shortage"],
@@ -44,21 +42,9 @@ const BY_CODE: Readonly<Record<string, readonly [AttemptError, string, Evidence?
 /** OpenSSL's and Node's codes for a handshake or certificate that failed. */
 const TLS_CODE = /^(ERR_SSL_|ERR_TLS_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)|_CERT$|_CA$/;
 
-/** Any error of a socket, of TLS or of undici, as the attempt's fault. */
+/** Any error of a socket or of TLS, as the attempt's fault. */
 export function faultOf(error: Error): Fault {
   if (error instanceof Fault) return error;
-  if (error instanceof errors.HeadersOverflowError) {
-    return new Fault("response_headers_too_large", "the response headers exceed 16 KiB");
-  }
-  if (error instanceof errors.HTTPParserError || error instanceof errors.ResponseContentLengthMismatchError) {
-    return new Fault("bad_response", "the answer is not HTTP");
-  }
-  if (error instanceof errors.SocketError) {
-    // Undici's name for an upgrade that was not asked for.
-    return isOutOfTurn(error) || error.message === "bad upgrade"
-      ? new Fault("bad_response", "the answer does not match the request")
-      : new Fault("connection_closed", "the receiver closed the connection");
-  }
   const code = codeOf(error);
   // A host without IPv6 says this of every IPv6 address: neither a shortage of ours nor an outage.
   if ((code === "EADDRNOTAVAIL" || code === "ENETUNREACH") && isIPv6Error(error)) {
@@ -72,7 +58,6 @@ export function faultOf(error: Error): Fault {
 
 /** The same, for trouble after the final header block had decided the attempt. */
 export function bodyErrorOf(error: Error): BodyError {
-  if (error instanceof errors.ResponseContentLengthMismatchError) return "connection_closed";
   switch (faultOf(error).error) {
     case "bad_response":
       return "bad_response";
@@ -83,11 +68,6 @@ export function bodyErrorOf(error: Error): BodyError {
     default:
       return "connection_closed";
   }
-}
-
-/** Undici's name for an answer out of turn, 100 Continue included. */
-export function isOutOfTurn(error: Error): boolean {
-  return error instanceof errors.SocketError && error.message === "bad response";
 }
 
 /** A connection that ended, as opposed to one that could not be made or that said something wrong. */

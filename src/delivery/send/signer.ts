@@ -3,7 +3,7 @@ import type { Send } from "../../domain/deliveries/delivery.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import { signingKey, type SigningKey } from "../../domain/endpoints/secret.ts";
 import type { TraceContext } from "../../domain/events/event.ts";
-import type { SignedRequest } from "../http/connections.ts";
+import type { SignedRequest } from "../http/exchange.ts";
 
 export interface SignatureOptions {
   /** The name of the body signature's header, sent in exactly this case. */
@@ -29,7 +29,7 @@ export class Signer {
     this.#nextKey = target.nextSigningSecret === null ? null : signingKey(target.nextSigningSecret);
     this.#options = options;
     this.#userAgent = `webhookd/${options.version}`;
-    this.#ownHeaders = Object.entries(target.headers).flat();
+    this.#ownHeaders = Object.entries(target.headers).filter(isSendable).flat();
   }
 
   /** @param nowSeconds the attempt's time, in whole seconds since the epoch */
@@ -60,6 +60,11 @@ export class Signer {
     }
     headers.push("webhook-id", send.event, "webhook-timestamp", String(nowSeconds), "webhook-signature", signatures);
   }
+}
+
+/** The API lets no others in; what did come in otherwise must not end a header and begin another. */
+function isSendable(header: [name: string, value: string]): boolean {
+  return header.every((part) => !/[^\t\x20-\x7e]/.test(part));
 }
 
 function pushTrace(headers: string[], { traceparent, tracestate }: TraceContext): void {

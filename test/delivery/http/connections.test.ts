@@ -90,5 +90,11 @@ describe("a receiver's silence", () => {
     expect(receiver.requests.at(-1)!.connection).toBe(2);
     // The other one still rested.
     expect([await post(), await post()]).toEqual([1, 1]);
+    // Nor if it says the same again, byte for byte.
+    receiver.answer(status, status);
+    await exchange.post(signedRequest());
+    await exchange.post(signedRequest());
+    expect(receiver.requests.slice(-2).map(({ connection }) => connection)).toEqual([1, 3]);
+    expect(await post()).toBe(4);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Deadlines, Timed } from "../../../src/delivery/http/deadline.ts";
+import { Deadlines, Timed } from "../../../src/delivery/http/egress.ts";
 import { ManualClock } from "../../harness/clock.ts";
 
 class Entry extends Timed {

@@ -101,6 +101,12 @@ describe("a signed request", () => {
     expect(names.filter((name) => name.startsWith("webhook-"))).toEqual([]);
   });
 
+  it("never lets a header end early: the API accepts no such value, and none goes out", () => {
+    const headers = { "X-Good": "1", "X-Bad": "1\r\ncontent-length: 0", "X-Worse\r\n": "1" };
+    const names = pairs(new Signer(target({ headers }), OPTIONS).sign(claim(), 1).headers).map(([name]) => name);
+    expect(names.filter((name) => name.startsWith("X-"))).toEqual(["X-Service-Signature", "X-Good"]);
+  });
+
   it("sends the very buffer that it signed", () => {
     const body = Buffer.from("{}");
     expect(new Signer(target(), OPTIONS).sign(claim({ body }), 1).body).toBe(body);
