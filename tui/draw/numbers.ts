@@ -34,6 +34,14 @@ export function countText(count: number): string {
   return count.toLocaleString("en-US");
 }
 
+/** In at most six columns: `99,999`, `1,234k`, `99.9M`. */
+export function shortCount(count: number): string {
+  if (count < 100_000) return countText(count);
+  return count < 10_000_000
+    ? `${countText(Math.floor(count / 1000))}k`
+    : `${countText(Math.floor(count / 100_000) / 10)}M`;
+}
+
 /** `11-20 09:55:00` of an instant on the wire, in UTC. */
 export function shortInstant(instant: string): string {
   return instant.slice(5, 19).replace("T", " ");

@@ -5,6 +5,7 @@ import type {
   EndpointWithHealth,
   Event,
   EventType,
+  FailureGroup,
   Job,
   Statistics,
   Status,
@@ -26,6 +27,8 @@ export interface Known {
   /** Endpoints that there are not any more. */
   readonly gone: ReadonlySet<string>;
   readonly health: ReadonlyMap<string, Read<EndpointWithHealth>>;
+  /** What fails at endpoints of which something does. */
+  readonly causes: ReadonlyMap<string, Read<readonly FailureGroup[]>>;
   readonly endpointStats: ReadonlyMap<string, Read<Statistics>>;
   /** Of endpoints, the latest first. */
   readonly lastAttempts: ReadonlyMap<string, Read<readonly Attempt[]>>;

@@ -17,18 +17,25 @@ export function activityRows(state: State, list: List<Row>, room: { width: numbe
     {
       head: "AGE",
       width: 4,
+      rank: 3,
       align: "right",
       cell: (row) => ({ text: age(state.now - Date.parse("at" in row ? row.at : row.created_at)) }),
     },
     {
       head: "WHAT",
+      least: 14,
       width: 22,
+      rank: 1,
       cell: (row) => (isJob(row) ? statusCell(look, row.status) : { text: row.action }),
     },
-    { head: "OUTCOME", width: 12, cell: (row) => ({ text: isJob(row) ? row.action : row.outcome }) },
-    { head: "BY", width: 13, from: 80, cell: (row) => ({ text: isJob(row) ? row.tenant : byText(row) }) },
+    { head: "OUTCOME", width: 12, rank: 0, cell: (row) => ({ text: isJob(row) ? row.action : row.outcome }) },
+    { head: "BY", width: 13, rank: 4, cell: (row) => ({ text: isJob(row) ? row.tenant : byText(row) }) },
     {
       head: "ON",
+      least: 20,
+      width: 40,
+      rest: true,
+      rank: 2,
       cell: (row) => ({ text: isJob(row) ? jobText(look, row, room.width) : (row.object ?? "the daemon") }),
     },
   ];

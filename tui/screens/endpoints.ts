@@ -1,11 +1,14 @@
 /** The list of endpoints. */
 import type { Endpoint } from "../../src/client/operations.ts";
+import { causeText } from "../../src/domain/deliveries/attempt.ts";
+import { spread } from "../draw/chart.ts";
 import { sparkline, type Look } from "../draw/look.ts";
-import { countText, tookText } from "../draw/numbers.ts";
+import { age, shortCount, tookText } from "../draw/numbers.ts";
 import { shortUrl, statusCell } from "../draw/status.ts";
 import type { List } from "../model/list.ts";
 import type { State } from "../model/state.ts";
 import { KEY_OF } from "../state/lists/places.ts";
+import { endpointName } from "./lists.ts";
 import { NO_ENDPOINT } from "./first-run.ts";
 import { tableRows, type Column } from "./table.ts";
 
@@ -17,16 +20,75 @@ export function endpointRows(state: State, list: List<Endpoint>, room: { width: 
   const health = ({ id }: Endpoint) => state.known.health.get(id)?.value.health;
   const stats = ({ id }: Endpoint) => state.known.endpointStats.get(id)?.value;
   const columns: Column<Endpoint>[] = [
-    { head: "STATE", width: 10, cell: (row) => statusCell(look, stateOf(state, row)) },
-    { head: "URL", width: Math.max(20, Math.floor(room.width * 0.35)), cell: ({ url }) => ({ text: shortUrl(url) }) },
-    { head: "OK 24H", width: 6, align: "right", cell: (row) => ({ text: shareText(stats(row)?.attempts) }) },
-    { head: "P95", width: 7, align: "right", from: 80, cell: (row) => ({ text: msText(stats(row)?.duration_ms.p95) }) },
-    { head: "QUEUE", width: 7, align: "right", cell: (row) => ({ text: countOrNone(waiting(health(row))) }) },
-    { head: "FAILED", width: 7, align: "right", cell: (row) => ({ text: countOrNone(health(row)?.failed) }) },
-    { head: "LAST 24 H", width: 24, from: 110, cell: (row) => ({ text: hours(look, stats(row)?.series ?? []) }) },
-    { head: "DESCRIPTION", from: 100, cell: ({ description }) => ({ text: description }) },
+    { head: "STATE", width: 10, rank: 0, cell: (row) => statusCell(look, stateOf(state, row)) },
+    {
+      head: "ENDPOINT",
+      least: 17,
+      fair: 22,
+      width: 36,
+      rank: 2,
+      cell: ({ id, url }, width) => ({
+        text: state.known.endpoints.has(id) ? endpointName(state, id, width) : shortUrl(url),
+      }),
+    },
+    { head: "CAUSE", least: 27, width: 32, rank: 1, cell: (row, width) => ({ text: causeOf(state, row, width) }) },
+    {
+      head: "FAILED",
+      width: 7,
+      rank: 3,
+      align: "right",
+      cell: (row) => ({ text: countOrNone(health(row)?.failed) }),
+    },
+    { head: "OK 24H", width: 6, rank: 5, align: "right", cell: (row) => ({ text: shareText(stats(row)?.attempts) }) },
+    {
+      head: "QUEUE",
+      width: 7,
+      rank: 6,
+      align: "right",
+      cell: (row) => ({ text: countOrNone(waiting(health(row))) }),
+    },
+    {
+      head: "P95",
+      width: 7,
+      rank: 7,
+      align: "right",
+      cell: (row) => ({ text: msText(stats(row)?.duration_ms.p95) }),
+    },
+    {
+      head: "LAST 24 H",
+      width: 24,
+      rank: 8,
+      cell: (row, width) => ({ text: hours(look, stats(row)?.series ?? [], width), style: "red" }),
+    },
+    {
+      head: "DESCRIPTION",
+      least: 12,
+      width: 24,
+      rest: true,
+      rank: 4,
+      cell: ({ description }) => ({ text: description }),
+    },
   ];
   return tableRows(state, { list, keyOf: KEY_OF.endpoints, columns, ...room, empty: NO_ENDPOINT });
+}
+
+/** Why nothing arrives there, as far as anything fails. */
+export function causeOf(
+  { known, now }: State,
+  { id, enabled, disabled_reason: reason }: Endpoint,
+  width = Number.POSITIVE_INFINITY,
+): string {
+  const health = known.health.get(id)?.value.health;
+  const [latest] = (known.causes.get(id)?.value ?? []).toSorted(
+    (one, other) => Date.parse(other.last_at) - Date.parse(one.last_at),
+  );
+  if (!enabled) return reason === null ? "disabled by hand" : `disabled: ${reason}`;
+  if (latest === undefined || health === undefined) return "";
+  const text = causeText(latest.error, latest.status_code);
+  const ago = (at: string) => age(now - Date.parse(at));
+  const whole =
+    health.consecutive_failures > 0 ? `${text} ${ago(latest.first_at)}` : `was ${text}, ${ago(latest.last_at)} ago`;
+  return whole.length <= width ? whole : text;
 }
 
 export function stateOf({ known }: State, { id, enabled, damaged }: Endpoint): string {
@@ -42,7 +104,7 @@ function waiting(health: { readonly pending: number; readonly held: number } | u
 }
 
 function countOrNone(count: number | undefined): string {
-  return count === undefined ? "" : countText(count);
+  return count === undefined ? "" : shortCount(count);
 }
 
 export function shareText(attempts: { readonly total: number; readonly succeeded: number } | undefined): string {
@@ -56,10 +118,13 @@ export function msText(ms: number | null | undefined): string {
   return ms === null || ms === undefined ? "" : tookText(ms);
 }
 
-/** Failures by hour, from parts of a quarter. */
-export function hours(look: Look, series: readonly { readonly failed: number }[]): string {
-  const sums: number[] = [];
-  for (let at = 0; at < series.length; at += 4)
-    sums.push(series.slice(at, at + 4).reduce((sum, { failed }) => sum + failed, 0));
-  return sparkline(look, sums);
+/** Failures of a day, an hour a column where there is room for it. */
+export function hours(look: Look, series: readonly { readonly failed: number }[], columns = 24): string {
+  return sparkline(
+    look,
+    spread(
+      series.map(({ failed }) => failed),
+      Math.min(24, columns),
+    ),
+  );
 }

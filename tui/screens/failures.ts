@@ -3,7 +3,7 @@ import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { FailureGroup, Job } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { glyph, paint, sparkline } from "../draw/look.ts";
-import { age, countText, longAge, shortId, tookText } from "../draw/numbers.ts";
+import { age, countText, longAge, shortCount, shortId, tookText } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
 import { prose } from "../draw/text.ts";
 import { failureRowsBelow } from "../layout.ts";
@@ -37,28 +37,48 @@ export function failureTable(
   const { look } = state.settings;
   const ago = (at: string) => age(state.now - Date.parse(at));
   const columns: Column<FailureGroup>[] = [
-    { head: "FAILED", width: 7, align: "right", cell: ({ failed }) => ({ text: countText(failed), style: "red" }) },
+    {
+      head: "FAILED",
+      width: 7,
+      rank: 1,
+      align: "right",
+      cell: ({ failed }) => ({ text: shortCount(failed), style: "red" }),
+    },
     {
       head: "RETRYING",
       width: 8,
+      rank: 3,
       align: "right",
-      cell: ({ pending, held }) => ({ text: countText(pending + held), style: "yellow" }),
-    },
-    {
-      head: "ENDPOINT",
-      width: Math.floor(room.width * 0.22),
-      cell: ({ endpoint }) => ({ text: endpointName(state, endpoint) }),
+      cell: ({ pending, held }) => ({ text: shortCount(pending + held), style: "yellow" }),
     },
     {
       head: "CAUSE",
-      width: room.width < 100 ? 20 : 28,
+      least: 21,
+      fair: 27,
+      width: 30,
+      rank: 0,
       cell: ({ error, status_code }) => ({ text: causeText(error, status_code) }),
     },
-    { head: "SINCE", width: 5, align: "right", cell: ({ first_at }) => ({ text: ago(first_at) }) },
-    { head: "LAST", width: 4, align: "right", cell: ({ last_at }) => ({ text: ago(last_at) }) },
+    {
+      head: "ENDPOINT",
+      least: 14,
+      fair: 17,
+      width: 44,
+      rank: 2,
+      cell: ({ endpoint }, width) => ({ text: endpointName(state, endpoint, width) }),
+    },
+    { head: "SINCE", width: 5, rank: 4, align: "right", cell: ({ first_at }) => ({ text: ago(first_at) }) },
+    { head: "LAST", width: 4, rank: 5, align: "right", cell: ({ last_at }) => ({ text: ago(last_at) }) },
     {
       head: "BY HOUR",
-      cell: ({ series }) => ({ text: sparkline(look, room.width < 100 ? series.slice(-6) : series) }),
+      least: 7,
+      width: 25,
+      rest: true,
+      rank: 6,
+      cell: ({ series }, width) => ({
+        text: ` ${sparkline(look, series.slice(-Math.max(1, width - 1)))}`,
+        style: "red",
+      }),
     },
   ];
   return tableRows(state, { list, keyOf: KEY_OF.failures, columns, ...room, empty });

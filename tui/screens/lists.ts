@@ -2,8 +2,10 @@
 import type { Delivery, EventSummary } from "../../src/client/operations.ts";
 import { readFilter, type Filter } from "../../src/client/filter.ts";
 import { age, longAge, shortId } from "../draw/numbers.ts";
+import { glyph } from "../draw/look.ts";
 import { resultText, shortUrl, shownStatus, statusCell } from "../draw/status.ts";
 import type { List } from "../model/list.ts";
+import type { Known } from "../model/known.ts";
 import type { State } from "../model/state.ts";
 import { KEY_OF } from "../state/lists/places.ts";
 import { firstRun } from "./first-run.ts";
@@ -14,33 +16,43 @@ interface Room {
   readonly height: number;
 }
 
-const FULL_ID = 104;
-
 export function eventRows(state: State, list: List<EventSummary>, room: Room): string[] {
   const { look } = state.settings;
   const { filter } = readFilter(list.filter);
   const tries = ({ deliveries = [] }: EventSummary) => Math.max(0, ...deliveries.map(({ attempts }) => attempts));
   const columns: Column<EventSummary>[] = [
+    { head: "STATUS", width: 11, rank: 0, cell: (row) => statusCell(look, shownStatus(row.status, tries(row))) },
+    idColumn((row) => row.id, 2),
+    { head: "TYPE", least: 12, fair: 16, width: 28, rank: 5, cell: ({ type }) => ({ text: type }) },
     {
-      head: "STATUS",
-      width: 11,
-      cell: (row) => statusCell(look, shownStatus(row.status, tries(row))),
+      head: "TRY",
+      width: 3,
+      rank: 6,
+      align: "right",
+      cell: (row) => ({ text: tries(row) === 0 ? "" : String(tries(row)) }),
     },
-    idColumn(room, (row) => row.id),
-    { head: "TYPE", width: room.width < 90 ? (room.width < 72 ? 18 : 20) : 28, cell: ({ type }) => ({ text: type }) },
-    { head: "TRY", width: 3, align: "right", cell: (row) => ({ text: tries(row) === 0 ? "" : String(tries(row)) }) },
     {
       head: "RESULT",
       width: 7,
+      rank: 1,
       cell: (row) => ({ text: resultText(shownDelivery(row, filter)?.last_attempt ?? null) }),
     },
     {
       head: "AGE",
       width: 4,
+      rank: 4,
       align: "right",
       cell: ({ received_at }) => ({ text: age(state.now - Date.parse(received_at)) }),
     },
-    { head: "ENDPOINT", from: 72, cell: (row) => ({ text: endpointsText(state, row, filter) }) },
+    {
+      head: "ENDPOINT",
+      least: 12,
+      fair: 16,
+      width: 30,
+      rest: true,
+      rank: 3,
+      cell: (row, width) => ({ text: endpointsText(state, row, filter, width) }),
+    },
   ];
   return tableRows(state, { list, keyOf: KEY_OF.events, columns, ...room, empty: firstRun(state) });
 }
@@ -69,40 +81,93 @@ function matches({ endpoint, status, last_attempt: last }: EventDelivery, filter
   );
 }
 
-function endpointsText(state: State, event: EventSummary, filter: Filter): string {
+function endpointsText(state: State, event: EventSummary, filter: Filter, width: number): string {
   const delivery = shownDelivery(event, filter);
   if (delivery === null) return event.status === "unmatched" ? "no endpoint chose it" : "";
   const others = (event.deliveries?.length ?? 1) - 1;
-  return endpointName(state, delivery.endpoint) + (others > 0 ? ` +${others}` : "");
+  const more = others > 0 ? ` +${others}` : "";
+  return endpointName(state, delivery.endpoint, width - more.length) + more;
 }
 
-export function endpointName({ known }: State, id: string): string {
+/**
+ * Host and path; where there is no room for both the host alone, if no other endpoint has it, else without its middle:
+ * the beginning says whose it is, and the end which one of theirs.
+ */
+export function endpointName(
+  { known, settings: { look } }: State,
+  id: string,
+  width = Number.POSITIVE_INFINITY,
+): string {
   const url = known.endpoints.get(id)?.url;
-  return url === undefined ? shortId(id) : shortUrl(url);
+  if (url === undefined) return shortId(id);
+  const name = shortUrl(url);
+  const host = URL.parse(url)?.host;
+  if (host === undefined || name.length <= width) return name;
+  const shorter = hostsOf(known.endpoints).get(host) === 1 ? host : name;
+  const head = Math.ceil((width - 1) / 2);
+  // A URL is ASCII once it is parsed.
+  return shorter.length <= width || width < 3
+    ? shorter
+    : shorter.slice(0, head) + glyph(look, "ellipsis") + shorter.slice(shorter.length - (width - 1 - head));
+}
+
+const hosts = new WeakMap<Known["endpoints"], ReadonlyMap<string, number>>();
+
+/** How many endpoints have the same host: counted once for as long as the endpoints are the same. */
+function hostsOf(endpoints: Known["endpoints"]): ReadonlyMap<string, number> {
+  const before = hosts.get(endpoints);
+  if (before !== undefined) return before;
+  const counts = new Map<string, number>();
+  for (const { url } of endpoints.values()) {
+    const host = URL.parse(url)?.host ?? "";
+    counts.set(host, (counts.get(host) ?? 0) + 1);
+  }
+  hosts.set(endpoints, counts);
+  return counts;
 }
 
 export function deliveryRows(state: State, list: List<Delivery>, room: Room): string[] {
   const { look } = state.settings;
   const columns: Column<Delivery>[] = [
-    { head: "STATUS", width: 11, cell: ({ status, attempts }) => statusCell(look, shownStatus(status, attempts)) },
-    idColumn(room, (row) => row.event),
-    { head: "TYPE", width: room.width < 90 ? 16 : 28, from: 72, cell: ({ type }) => ({ text: type }) },
+    {
+      head: "STATUS",
+      width: 11,
+      rank: 0,
+      cell: ({ status, attempts }) => statusCell(look, shownStatus(status, attempts)),
+    },
+    idColumn((row) => row.event, 3),
+    { head: "TYPE", least: 12, fair: 16, width: 28, rank: 5, cell: ({ type }) => ({ text: type }) },
     {
       head: "TRY",
       width: 3,
+      rank: 6,
       align: "right",
       cell: ({ attempts }) => ({ text: attempts === 0 ? "" : String(attempts) }),
     },
-    { head: "RESULT", width: 7, cell: (row) => ({ text: resultText(row.last_attempt) }) },
-    { head: "NEXT", width: 6, align: "right", cell: (row) => ({ text: nextText(state, row.next_attempt_at) }) },
+    { head: "RESULT", width: 7, rank: 1, cell: (row) => ({ text: resultText(row.last_attempt) }) },
+    {
+      head: "NEXT",
+      width: 6,
+      rank: 2,
+      align: "right",
+      cell: (row) => ({ text: nextText(state, row.next_attempt_at) }),
+    },
     {
       head: "AGE",
       width: 4,
+      rank: 7,
       align: "right",
-      from: 76,
       cell: ({ received_at }) => ({ text: age(state.now - Date.parse(received_at)) }),
     },
-    { head: "ENDPOINT", cell: ({ endpoint }) => ({ text: endpointName(state, endpoint) }) },
+    {
+      head: "ENDPOINT",
+      least: 12,
+      fair: 16,
+      width: 30,
+      rest: true,
+      rank: 4,
+      cell: ({ endpoint }, width) => ({ text: endpointName(state, endpoint, width) }),
+    },
   ];
   return tableRows(state, { list, keyOf: KEY_OF.deliveries, columns, ...room, empty: firstRun(state) });
 }
@@ -113,7 +178,19 @@ export function nextText({ now }: State, at: string | null): string {
   return left <= 0 ? "due" : left < 60_000 ? age(left) : longAge(left).slice(0, 6);
 }
 
-function idColumn<T>({ width }: Room, idOf: (row: T) => string): Column<T> {
-  const isFull = width >= FULL_ID;
-  return { head: "EVENT", width: isFull ? 30 : 13, cell: (row) => ({ text: isFull ? idOf(row) : shortId(idOf(row)) }) };
+const WHOLE_ID = 30;
+const NAMED_ID = 13;
+
+/** Where there is little room its last characters, which are random. */
+function idColumn<T>(idOf: (row: T) => string, rank: number): Column<T> {
+  const text = (id: string, width: number) =>
+    width >= WHOLE_ID ? id : width >= NAMED_ID ? shortId(id) : shortId(id).slice(id.indexOf("_") + 1);
+  return {
+    head: "EVENT",
+    least: 9,
+    width: NAMED_ID,
+    ample: WHOLE_ID,
+    rank,
+    cell: (row, width) => ({ text: text(idOf(row), width) }),
+  };
 }

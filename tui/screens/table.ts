@@ -7,12 +7,20 @@ import { visibleRows, type KeyOf } from "../state/lists/paged-list.ts";
 
 export interface Column<T> {
   readonly head: string;
-  /** Without one it takes what is left. */
-  readonly width?: number;
+  /** Where there is room. */
+  readonly width: number;
+  /** Where there is little room; without one it is always as wide. */
+  readonly least?: number;
+  /** Before columns of a higher rank are shown at all. */
+  readonly fair?: number;
+  /** Where all the others are as wide as they should be, and there is that much left. */
+  readonly ample?: number;
+  /** Takes what is left in the end. */
+  readonly rest?: true;
+  /** Its place among the columns that stay when there is little room: 0 is the answer of this list, and the last to go. */
+  readonly rank: number;
   readonly align?: "left" | "right";
-  /** The fewest columns of the table at which it is shown. */
-  readonly from?: number;
-  cell(row: T): Omit<Cell, "width" | "align">;
+  cell(row: T, width: number): Omit<Cell, "width" | "align">;
 }
 
 export interface Table<T> {
@@ -30,7 +38,7 @@ export interface Table<T> {
 export function tableRows<T>(state: State, table: Table<T>): string[] {
   const { list, keyOf, width, height, empty } = table;
   const { look } = state.settings;
-  const columns = table.columns.filter(({ from = 0 }) => width >= from);
+  const columns = fitColumns(table.columns, width);
   const head = tableRow(
     look,
     columns.map(({ head: text, ...rest }) => ({ text, ...sizeOf(rest) })),
@@ -39,7 +47,7 @@ export function tableRows<T>(state: State, table: Table<T>): string[] {
   const isOld = state.link.kind !== "live";
   const rows = visibleRows(list, height - 1).map((row) => {
     const key = keyOf(row);
-    const cells = columns.map(({ cell, ...rest }) => ({ ...cell(row), ...sizeOf(rest) }));
+    const cells = columns.map(({ cell, ...rest }) => ({ ...cell(row, rest.width), ...sizeOf(rest) }));
     return tableRow(look, cells, width, {
       selected: key === list.selected,
       marked: list.marks.has(key),
@@ -51,8 +59,38 @@ export function tableRows<T>(state: State, table: Table<T>): string[] {
   return filled([paint(look, "bold", head), ...rows, ...said], width, height);
 }
 
-function sizeOf({ width, align }: { readonly width?: number; readonly align?: "left" | "right" }) {
-  return { ...(width !== undefined && { width }), ...(align !== undefined && { align }) };
+function sizeOf({ width, align }: { readonly width: number; readonly align?: "left" | "right" }) {
+  return { width, ...(align !== undefined && { align }) };
+}
+
+/** The mark of the selection. */
+const MARK_COLUMNS = 2;
+
+/** Those that there is room for: the answer first, then as many as can be, and what is left to those that stand first. */
+export function fitColumns<T>(columns: readonly Column<T>[], width: number): Column<T>[] {
+  const leastOf = ({ width: wanted, least = wanted }: Column<T>) => least;
+  const fairOf = (column: Column<T>) => column.fair ?? leastOf(column);
+  const kept = columns.toSorted((one, other) => one.rank - other.rank);
+  const room = width - MARK_COLUMNS + 1;
+  // The last is there only if those before it have their fair width.
+  const needed = () => kept.slice(0, -1).reduce((sum, column) => sum + fairOf(column) + 1, leastOf(kept.at(-1)!) + 1);
+  while (kept.length > 1 && needed() > room) kept.pop();
+  const widths = new Map(kept.map((column) => [column, leastOf(column)]));
+  let spare = room - kept.reduce((sum, column) => sum + leastOf(column) + 1, 0);
+  const grow = (to: (column: Column<T>) => number, { whole }: { whole: boolean }) => {
+    for (const column of kept) {
+      const wanted = to(column) - widths.get(column)!;
+      const more = wanted <= spare ? Math.max(0, wanted) : whole ? 0 : Math.max(0, spare);
+      widths.set(column, widths.get(column)! + more);
+      spare -= more;
+    }
+  };
+  grow(fairOf, { whole: false });
+  grow((column) => column.width, { whole: false });
+  grow((column) => column.ample ?? column.width, { whole: true });
+  const rest = kept.find((column) => column.rest === true);
+  if (rest !== undefined) widths.set(rest, widths.get(rest)! + Math.max(0, spare));
+  return columns.flatMap((column) => (widths.has(column) ? [{ ...column, width: widths.get(column)! }] : []));
 }
 
 function emptyText<T>(list: List<T>, empty: readonly string[]): readonly string[] {

@@ -1,5 +1,13 @@
 /** Answers of the daemon, put where they belong. */
-import type { Attempt, Endpoint, EventSummary, EventType, JobPlan, Page } from "../../src/client/operations.ts";
+import type {
+  Attempt,
+  Endpoint,
+  EventSummary,
+  EventType,
+  Failures,
+  JobPlan,
+  Page,
+} from "../../src/client/operations.ts";
 import type { Answered, Call, Problem } from "../model/call.ts";
 import type { Known, Read } from "../model/known.ts";
 import type { List } from "../model/list.ts";
@@ -142,6 +150,8 @@ function learn(known: Known, id: string, { call, answer }: Answered, now: number
         health: kept(known.health, id, read(answer as never)),
         endpoints: named(known, [answer as Endpoint]),
       };
+    case "listFailures":
+      return { causes: kept(known.causes, id, read((answer as Failures).data)) };
     case "getEvent":
       return { events: kept(known.events, id, read(answer as never)) };
     case "listEventAttempts":

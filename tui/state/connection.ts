@@ -62,6 +62,7 @@ export function markStale(state: State): State {
       hour: known.hour && { ...known.hour, stale: true },
       jobs: known.jobs && { ...known.jobs, stale: true },
       health: old(known.health),
+      causes: old(known.causes),
       endpointStats: old(known.endpointStats),
       lastAttempts: old(known.lastAttempts),
       events: old(known.events),

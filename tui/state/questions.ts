@@ -184,6 +184,14 @@ function* aboutEndpoint({ known, now }: State, id: string): Generator<Call> {
   if (known.gone.has(id)) return;
   const rest = { rest: REST_MS.endpoint };
   if (isDue(known.health.get(id), now, rest)) yield ask("getEndpoint", known_(id), { id });
+  const health = known.health.get(id)?.value.health;
+  if (
+    health !== undefined &&
+    health.consecutive_failures + health.failed > 0 &&
+    isDue(known.causes.get(id), now, rest)
+  ) {
+    yield ask("listFailures", known_(id), { query: { endpoint: id } });
+  }
   if (isDue(known.endpointStats.get(id), now, rest)) {
     yield ask("getStatistics", known_(id), { query: { window: "24h", endpoint: id } });
   }

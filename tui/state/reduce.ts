@@ -49,6 +49,7 @@ export function initialState({ now, size, settings, tab = "overview", filter = "
       roll: null,
       gone: new Set(),
       health: new Map(),
+      causes: new Map(),
       endpointStats: new Map(),
       lastAttempts: new Map(),
       events: new Map(),

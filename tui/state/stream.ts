@@ -111,6 +111,7 @@ function learn(known: Known, news: News, now: number): Known {
     day: known.day && { ...known.day, stale: true },
     hour: known.hour && { ...known.hour, stale: true },
     health: staleOf(known.health, news.endpoints),
+    causes: staleOf(known.causes, news.endpoints),
     endpointStats: staleOf(known.endpointStats, news.endpoints),
     lastAttempts: staleOf(known.lastAttempts, news.endpoints),
     events: staleOf(known.events, news.events),

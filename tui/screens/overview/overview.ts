@@ -2,7 +2,7 @@
 import type { FailureGroup } from "../../../src/client/operations.ts";
 import { chart, ageAxis, spread } from "../../draw/chart.ts";
 import { glyph, paint, type Style } from "../../draw/look.ts";
-import { age, countText, tookText } from "../../draw/numbers.ts";
+import { age, countText, shortCount, tookText } from "../../draw/numbers.ts";
 import { spanRow, tableRow, widthOfSpans, type Cell, type Span } from "../../draw/row.ts";
 import { fit, prose } from "../../draw/text.ts";
 import { overviewLayout } from "../../layout.ts";
@@ -188,9 +188,9 @@ function worstRows(state: State, list: List<FailureGroup>, width: number, height
     const last = at === undefined ? "" : at === null ? "never" : age(now - Date.parse(at));
     const series = ` ${hours(look, stats?.series ?? [])}`;
     const texts = [
-      countText(failed),
-      countText(waiting),
-      endpointName(state, endpoint),
+      shortCount(failed),
+      shortCount(waiting),
+      endpointName(state, endpoint, Math.floor(width * 0.36)),
       shareText(stats?.attempts),
       last,
       series,
