@@ -123,13 +123,16 @@ export interface TrialParts {
 
 /**
  * After deaths of the process: what was on the wire then goes first and alone, so that another death names the guilty
- * one. At three deaths its attempt counts as failed, and everything else goes on.
+ * one. At three deaths its attempt counts as failed, and everything else goes on. The trial ends
+ * with the first minute of the process: else a thousand suspects of a receiver that hangs would keep all others waiting
+ * for hours. Those whose turn had not come go with the others then.
  */
 export class Trial {
   readonly #parts: TrialParts;
   readonly #executor: Executor;
   /** Taken back before their turn came. */
   readonly #withdrawn = new Set<string>();
+  readonly #over = new AbortController();
 
   constructor(parts: TrialParts, executor: Executor) {
     this.#parts = parts;
@@ -141,22 +144,29 @@ export class Trial {
     const { halts } = this.#executor.memory;
     log.warn(
       { suspects: suspects.length },
-      "the process died while these were being sent; each is now sent alone, before anything else",
+      "the process died while these were being sent; each is now sent alone, for a minute at most before anything else",
     );
     halts.onTrial = true;
-    for (const { claim, interruptions } of suspects) {
+    // Whoever was there at most deaths comes first: the minute may not be enough for all.
+    for (const { claim, interruptions } of suspects.toSorted((a, b) => b.interruptions - a.interruptions)) {
+      if (this.#over.signal.aborted) break;
       const { delivery, trigger } = claim;
       if (this.#withdrawn.has(delivery)) continue;
       // A disable takes back what was asked for by hand; what else is owed goes back to the disk.
       if (trigger === "manual" && (await store.deliveries.requestedAttempt(delivery)) === null) continue;
       const verdict = deadly(interruptions, "process");
       this.#executor.do(tried(this.#executor.memory, claim, verdict === null));
-      const released = this.#executor.released(claim);
+      const released = this.#executor.released(claim, this.#over.signal);
       if (verdict !== null) await this.#convict(claim, verdict);
       await released;
     }
     halts.onTrial = false;
     this.#withdrawn.clear();
+  }
+
+  /** The process has outlived its first minute. */
+  end(): void {
+    this.#over.abort();
   }
 
   withdraw(deliveries: readonly EventDelivery[]): void {

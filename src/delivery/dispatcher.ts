@@ -109,6 +109,7 @@ export class Dispatcher implements Deliveries {
     const { clock, store } = this.#parts;
     if (clock.monotonic() >= this.#youngUntil) {
       this.#youngUntil = Number.POSITIVE_INFINITY;
+      this.#trial.end();
       // Not to have it written costs a little care after the next death.
       store.recovery.outlived().catch(() => {});
     }
