@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries, DeliveryWatcher } from "../delivery/deliveries.ts";
-import { ALERT_TENANT, AlertFolder, type Moment, type Notice } from "../domain/alert.ts";
+import { adviceOn } from "../domain/advice/advice.ts";
+import { ALERT_TENANT, AlertFolder, type Moment, type Notice, type Why } from "../domain/alert.ts";
 import type { DisabledReason, Endpoint } from "../domain/endpoints/endpoint.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 import { WebhookdError } from "../domain/errors.ts";
@@ -47,15 +48,17 @@ export class Alerts implements DeliveryWatcher {
     if (endpoint !== null) await deliveries().refresh(endpoint);
   }
 
-  attempted({ claim, outcome, verdict }: EndedAttempt, { result }: Recorded): void {
+  attempted({ claim, outcome, verdict, url }: EndedAttempt, { result }: Recorded): void {
     const { endpoint, delivery, trigger } = claim;
     if (this.#endpoint === null || endpoint === this.#endpoint || trigger === "test") return;
     if (outcome.outcome === "succeeded") return this.#folder.attemptSucceeded(endpoint);
     if (outcome.outcome === "interrupted") return;
     const now = this.#now();
-    this.#folder.attemptFailed(endpoint, now);
+    const { error, statusCode: status, detail, remoteAddress, phases } = outcome;
+    const why = { error, status, sample: { url, detail, remoteAddress, phases } };
+    this.#folder.attemptFailed(endpoint, why, now);
     const given = verdict.status === "failed" && result === "applied";
-    if (given) this.#folder.deliveryFailed(endpoint, outcome.error, delivery, now);
+    if (given) this.#folder.deliveryFailed(endpoint, why, delivery, now);
   }
 
   disabled(endpoint: string, reason: DisabledReason): void {
@@ -107,6 +110,7 @@ export class Alerts implements DeliveryWatcher {
     switch (notice.type) {
       case "webhookd.endpoint_failing":
         return this.#listed(notice, "endpoints", notice.endpoints, (one) => ({
+          ...this.#causeOf(one, one.failingSince),
           consecutive_failures: one.consecutiveFailures,
           failing_since: instant(one.failingSince),
         }));
@@ -120,7 +124,7 @@ export class Alerts implements DeliveryWatcher {
         return this.#listed(notice, "endpoints", notice.endpoints, ({ parts, reason }) => ({ parts, reason }));
       case "webhookd.deliveries_failed":
         return this.#listed(notice, "groups", notice.groups, (one) => ({
-          error: one.error,
+          ...this.#causeOf(one, one.firstAt),
           count: one.count,
           first_delivery: one.firstDelivery,
           first_at: instant(one.firstAt),
@@ -143,6 +147,13 @@ export class Alerts implements DeliveryWatcher {
     const listed: object[] = [];
     for (const one of all) listed.push({ ...(await this.#whose(one.endpoint)), ...rest(one) });
     return { total, [name]: listed };
+  }
+
+  /** And what to do about it, for the one whom it wakes. */
+  #causeOf({ endpoint, why }: { readonly endpoint: string; readonly why: Why }, since: number): object {
+    const lastsMs = this.#parts.clock.now() - since;
+    const { error, status } = why;
+    return { error, status_code: status, advice: adviceOn({ ...why, lastsMs }, { endpoint, attempt: null }) };
   }
 
   async #whose(endpoint: string): Promise<object> {

@@ -2,7 +2,7 @@
  * What an operator has to hear of, folded: of each kind at most one notice a minute, which names at most a hundred and
  * counts all. So 40,000 failures in a minute are a few posts, whoever they belong to.
  */
-import type { AttemptError } from "./deliveries/attempt.ts";
+import type { Trouble } from "./advice/advice.ts";
 import type { Damage, DisabledReason } from "./endpoints/endpoint.ts";
 
 export const ALERT_TYPES = [
@@ -34,15 +34,21 @@ export interface Moment {
   readonly monotonic: number;
 }
 
+/** What an attempt came to, as far as advice needs it. */
+export type Why = Omit<Trouble, "lastsMs">;
+
 export interface FailingEndpoint {
   readonly endpoint: string;
+  /** The latest failure. */
+  readonly why: Why;
   readonly consecutiveFailures: number;
   readonly failingSince: number;
 }
 
 export interface FailedDeliveries {
   readonly endpoint: string;
-  readonly error: AttemptError | null;
+  /** The first of them. */
+  readonly why: Why;
   readonly count: number;
   readonly firstDelivery: string;
   readonly firstAt: number;
@@ -81,6 +87,7 @@ export type Notice =
 
 interface Streak {
   failures: number;
+  why: Why;
   readonly since: Moment;
   /** The operator knows. */
   told: boolean;
@@ -100,16 +107,17 @@ export class AlertFolder {
   #backup: { detail: string; total: number } | null = null;
   readonly #posted = new Map<AlertType, number>();
 
-  attemptFailed(endpoint: string, now: Moment): void {
+  attemptFailed(endpoint: string, why: Why, now: Moment): void {
     let streak = this.#streaks.get(endpoint);
     if (streak === undefined) {
       const since = this.#recovered.get(endpoint);
       // It recovered and fails again before anybody heard of the first: it has been failing all the while.
-      streak = { failures: 0, since: since ?? now, told: since !== undefined };
+      streak = { failures: 0, why, since: since ?? now, told: since !== undefined };
       this.#recovered.delete(endpoint);
       this.#streaks.set(endpoint, streak);
     }
     streak.failures++;
+    streak.why = why;
     const long = now.monotonic - streak.since.monotonic >= FAILING_MS;
     if (!streak.told && (streak.failures >= FAILURES_IN_A_ROW || long)) this.#failing.add(endpoint);
   }
@@ -122,13 +130,13 @@ export class AlertFolder {
     if (streak.told) this.#recovered.set(endpoint, streak.since);
   }
 
-  deliveryFailed(endpoint: string, error: AttemptError | null, delivery: string, now: Moment): void {
+  deliveryFailed(endpoint: string, why: Why, delivery: string, now: Moment): void {
     this.#failedTotal++;
-    const key = `${endpoint} ${error}`;
+    const key = `${endpoint} ${why.error} ${why.status}`;
     const group = this.#failed.get(key);
     if (group !== undefined) group.count++;
     else if (this.#failed.size < MAX_GROUPS) {
-      this.#failed.set(key, { endpoint, error, count: 1, firstDelivery: delivery, firstAt: now.wall });
+      this.#failed.set(key, { endpoint, why, count: 1, firstDelivery: delivery, firstAt: now.wall });
     }
   }
 
@@ -182,7 +190,7 @@ export class AlertFolder {
     const all = [...this.#failing].map((endpoint) => {
       const streak = this.#streaks.get(endpoint)!;
       streak.told = true;
-      return { endpoint, consecutiveFailures: streak.failures, failingSince: streak.since.wall };
+      return { endpoint, why: streak.why, consecutiveFailures: streak.failures, failingSince: streak.since.wall };
     });
     this.#failing.clear();
     return { type: "webhookd.endpoint_failing", total: all.length, endpoints: all.slice(0, NAMED) };

@@ -1,6 +1,6 @@
 /** Every way to fail has advice of its own. What it says to type is tried in `test/cli/advice.test.ts`. */
 import { describe, expect, it } from "vitest";
-import { adviceOn, type Trouble } from "../../src/client/advice.ts";
+import { adviceOn, type Trouble } from "../../src/domain/advice/advice.ts";
 import { ATTEMPT_ERRORS, NO_PHASES } from "../../src/domain/deliveries/attempt.ts";
 
 const SUBJECT = { endpoint: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", attempt: "att_06fbqxw6w0a1b2c3d4e5f6g7h8" };

@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ALERT_PACE_MS, AlertFolder, FAILING_MS, NAMED, type Notice } from "../../src/domain/alert.ts";
 
+const WHY = { error: "http_status", status: 503 } as const;
 const at = (ms: number) => ({ wall: 1_800_000_000_000 + ms, monotonic: ms });
 
 function failInARow(folder: AlertFolder, endpoint: string, times: number, now = 0): void {
-  for (let count = 0; count < times; count++) folder.attemptFailed(endpoint, at(now));
+  for (let count = 0; count < times; count++) folder.attemptFailed(endpoint, WHY, at(now));
 }
 
 const named = (notices: readonly Notice[]) =>
@@ -24,10 +25,10 @@ describe("folded alerts", () => {
       for (let index = 0; index < 40_000; index++) {
         const now = at((index * 60_000) / 40_000);
         const endpoint = `ep_${index % endpoints}`;
-        folder.attemptFailed(endpoint, now);
+        folder.attemptFailed(endpoint, WHY, now);
         folder.deliveryFailed(
           endpoint,
-          (["timeout", "http_status", "tls_error"] as const)[index % errors] ?? null,
+          { ...WHY, error: (["timeout", "http_status", "tls_error"] as const)[index % errors] ?? null },
           "d",
           now,
         );
@@ -95,14 +96,14 @@ describe("folded alerts", () => {
   it("call an endpoint failing after 20 failures in a row, or after five minutes of them", () => {
     const folder = new AlertFolder();
     failInARow(folder, "ep_row", 19);
-    folder.attemptFailed("ep_long", at(0));
-    folder.attemptFailed("ep_long", at(FAILING_MS - 1));
+    folder.attemptFailed("ep_long", WHY, at(0));
+    folder.attemptFailed("ep_long", WHY, at(FAILING_MS - 1));
     failInARow(folder, "ep_mixed", 19);
     folder.attemptSucceeded("ep_mixed");
     failInARow(folder, "ep_mixed", 19);
     expect(folder.take(at(FAILING_MS))).toEqual([]);
-    folder.attemptFailed("ep_row", at(1));
-    folder.attemptFailed("ep_long", at(FAILING_MS));
+    folder.attemptFailed("ep_row", WHY, at(1));
+    folder.attemptFailed("ep_long", WHY, at(FAILING_MS));
     const notices = folder.take(at(FAILING_MS));
     expect(named(notices)).toEqual([["webhookd.endpoint_failing", ["ep_row", "ep_long"]]]);
     expect(notices[0]).toMatchObject({ endpoints: [{ consecutiveFailures: 20, failingSince: at(0).wall }, {}] });

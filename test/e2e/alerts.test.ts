@@ -34,11 +34,26 @@ describe("alerts", () => {
     const of = (type: string) => bodies.filter((body) => body.type === `webhookd.${type}`).map(({ data }) => data);
     expect(of("deliveries_failed")[0]).toMatchObject({
       total: 12,
-      groups: [{ endpoint: id, tenant: "default", error: "http_status", count: 12 }],
+      groups: [
+        {
+          endpoint: id,
+          tenant: "default",
+          error: "http_status",
+          status_code: 503,
+          count: 12,
+          advice: { blame: "the receiver" },
+        },
+      ],
     });
     expect(of("endpoint_failing")[0]).toMatchObject({
-      endpoints: [{ endpoint: id, tenant: "default", url: customer.url, consecutive_failures: 24 }],
+      endpoints: [
+        { endpoint: id, tenant: "default", url: customer.url, consecutive_failures: 24, error: "http_status" },
+      ],
     });
+    // The advice of the table, of which each command can be typed as it is.
+    const { advice } = of("endpoint_failing")[0].endpoints[0];
+    expect(advice.meaning).toMatch(/^A proxy answers/);
+    expect(advice.commands[0].line).toBe(`webhookd attempts list ${id} --outcome failed --limit 1`);
     // Each was tried twice, and what became of that is nobody's news.
     expect(bodies).toHaveLength(4);
     const { body, headers } = operator.requests[0]!;

@@ -18,14 +18,21 @@ export interface Row {
 
 export interface Subject {
   readonly endpoint: string;
-  readonly attempt: string;
+  /** Null where its id is not known. */
+  readonly attempt: string | null;
 }
 
 export type CommandKey = keyof typeof COMMANDS;
 
 /** Each with what it is for. */
 export const COMMANDS = {
-  answer: ["see what came back", ({ attempt }: Subject) => `webhookd attempts show ${attempt}`],
+  answer: [
+    "see what came back",
+    ({ endpoint, attempt }: Subject) =>
+      attempt === null
+        ? `webhookd attempts list ${endpoint} --outcome failed --limit 1`
+        : `webhookd attempts show ${attempt}`,
+  ],
   check: ["check its DNS and TLS", ({ endpoint }: Subject) => `webhookd doctor --endpoint ${endpoint}`],
   test: ["once it is fixed", ({ endpoint }: Subject) => `webhookd endpoints test ${endpoint}`],
   secret: ["compare the secret", ({ endpoint }: Subject) => `webhookd endpoints secret ${endpoint}`],
