@@ -47,7 +47,7 @@ export const listAudit: Operation = {
   tag: "Daemon",
   summary: "List who did what",
   description:
-    "Every change and every look at a secret, including refused ones, but never the contents. Of refused calls with one key, action and outcome, the first three a minute have a record.",
+    "Every change and every look at a secret, including refused ones, but never the contents. Of refused calls with one key, action and outcome, the first three a minute have a record, and of one key thirty in all.",
   replies: {
     200: {
       description: "A page of the audit log.",

@@ -25,8 +25,12 @@ export interface Act {
   readonly now: number;
 }
 
-/** So many refusals of one caller, action and code have an entry each for so long: they must not fill the disk. */
+/**
+ * So many refusals of one caller, action and code have an entry each for so long, and so many of one caller whatever they
+ * are: they must not fill the disk.
+ */
 const TOLD = 3;
+const TOLD_IN_ALL = 30;
 const FOLD_MS = 60_000;
 /** Past this many kinds the memory of them starts anew. */
 const MAX_FOLDS = 10_000;
@@ -67,8 +71,10 @@ export class AuditTrail {
   /** The caller hears why it was refused, whatever becomes of the entry. */
   async #noteRefusal(act: Act, outcome: AuditEntry["outcome"]): Promise<void> {
     const entry = entryOf(act, outcome, act.object());
-    const kind = `${entry.actor} ${entry.uid ?? ""} ${entry.action} ${outcome}`;
-    if (this.#isFolded(kind, entry, act.now)) return;
+    const { actor, uid, action } = entry;
+    const caller = `${actor} ${uid ?? ""}`;
+    if (this.#isFolded(`${caller} ${action} ${outcome}`, TOLD, { actor, action, outcome }, act.now)) return;
+    if (this.#isFolded(caller, TOLD_IN_ALL, { actor }, act.now)) return;
     try {
       await this.#store.audit.add(entry, act.now);
     } catch {
@@ -77,15 +83,15 @@ export class AuditTrail {
   }
 
   /** Whether it has no entry of its own any more. How many had none is logged once their minute is over. */
-  #isFolded(kind: string, { actor, action, outcome }: AuditEntry, now: number): boolean {
+  #isFolded(kind: string, told: number, fields: Partial<AuditEntry>, now: number): boolean {
     const fold = this.#folds.get(kind);
     if (fold !== undefined && Math.abs(now - fold.since) < FOLD_MS) {
       fold.count += 1;
-      return fold.count > TOLD;
+      return fold.count > told;
     }
-    if (fold !== undefined && fold.count > TOLD) {
-      const folded = fold.count - TOLD;
-      this.#log.info({ actor, action, outcome, folded }, "refused calls are not in the audit log one by one");
+    if (fold !== undefined && fold.count > told) {
+      const folded = fold.count - told;
+      this.#log.info({ ...fields, folded }, "refused calls are not in the audit log one by one");
     }
     this.#folds.delete(kind);
     if (this.#folds.size >= MAX_FOLDS) this.#folds.clear();
