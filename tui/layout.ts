@@ -8,8 +8,9 @@ const SPLIT_COLUMNS = 120;
 const HEAD_ROWS = 3;
 const FOOT_ROWS = 2;
 /** Above the list of an endpoint's page, with the rule: on a high screen all of it. */
-const ENDPOINT_HEAD_ROWS = 9;
-const WHOLE_ENDPOINT_HEAD_ROWS = 11;
+const ENDPOINT_HEAD_ROWS = 12;
+const WHOLE_ENDPOINT_HEAD_ROWS = 14;
+const LEAST_DELIVERIES = 10;
 const LIST_HEAD_ROWS = 1;
 /** Below a list of failures, about the selected one. */
 const FAILURE_ROWS = 11;
@@ -42,7 +43,10 @@ export function layoutFor(size: Size, place: Place): Layout {
 }
 
 export function endpointHeadRows(body: number): number {
-  return Math.min(body >= 2 * WHOLE_ENDPOINT_HEAD_ROWS ? WHOLE_ENDPOINT_HEAD_ROWS : ENDPOINT_HEAD_ROWS, body - 4);
+  return Math.min(
+    body >= WHOLE_ENDPOINT_HEAD_ROWS + LEAST_DELIVERIES ? WHOLE_ENDPOINT_HEAD_ROWS : ENDPOINT_HEAD_ROWS,
+    body - 4,
+  );
 }
 
 /** On a low screen the list alone. */

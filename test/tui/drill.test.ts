@@ -100,3 +100,44 @@ inTerminal("a bad night", () => {
     await dashboard.isOver(0);
   });
 });
+
+/** So many customers fail beside the one who calls, most of them worse. */
+const CUSTOMERS = 40;
+
+async function customers() {
+  const [others, acme] = [
+    await TestReceiver.start(Array<number>(CUSTOMERS).fill(503)),
+    await TestReceiver.start([401]),
+  ];
+  onTestFinished(() => Promise.all([others.close(), acme.close()]).then(() => {}));
+  const dir = aDirectory();
+  const daemon = await TestDaemon.start({ dir, clock: systemClock });
+  for (let n = 0; n < CUSTOMERS; n++) {
+    await daemon.register(`${others.url}/${n}`, { description: `Customer ${n}` });
+  }
+  await daemon.register(`${acme.url}/in`, { description: "ACME Corp, production" });
+  await daemon.publish({ n: 1 });
+  await expect.poll(() => others.requests.length + acme.requests.length).toBe(CUSTOMERS + 1);
+  return { socket: join(dir, "webhookd.sock"), program: process.env["DRILL_PROGRAM"] ?? (await program(dir)) };
+}
+
+inTerminal("customer ACME, who says that nothing came since noon", () => {
+  it("is told the cause within 15 s and 6 keys, without an id", async () => {
+    const run = await customers();
+    const { terminal, openedMs } = await RunningDashboard.open({
+      ...run,
+      screen: null,
+      shows: "ENDPOINTS ARE FAILING",
+    });
+    const began = performance.now() - openedMs;
+    const keys = ["/", "a", "c", "m", "e", "Enter"];
+    await terminal.press("/");
+    await terminal.until(/^ \/( |$)/m);
+    for (const key of keys.slice(1)) await terminal.press(key);
+    const screen = await terminal.until(/ACME Corp, production[^]* why +401 from the receiver, since \d\d-\d\d/);
+    const ms = Math.round(performance.now() - began);
+    process.stderr.write(`a customer calls: ${JSON.stringify({ ms, keys: keys.length })}\n`);
+    expect(ms).toBeLessThanOrEqual(15_000);
+    expect(screen).toMatch(/ last +success never, failure \d+s ago/);
+  });
+});

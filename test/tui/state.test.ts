@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import type { AttemptChange, StreamMessage } from "../../src/client/stream.ts";
 import { frameOf } from "../../tui/frame.ts";
 import type { Act } from "../../tui/model/call.ts";
@@ -258,8 +259,49 @@ describe("the way around", () => {
     expect(jump(idOf("evt", 7))).toMatchObject({ kind: "event", id: idOf("evt", 7) });
     expect(jump(idOf("ep", 7))).toMatchObject({ kind: "endpoint", id: idOf("ep", 7) });
     expect(jump("status:failed")).toMatchObject({ kind: "events", list: { filter: "status:failed" } });
-    expect(shown(dashboard.press(":").type("nonsense").press("enter"))).toContain('"nonsense" is not a screen');
+    expect(shown(dashboard.press(":").type("statsu:x").press("enter"))).toContain('"statsu:x" is not a screen');
   });
+});
+
+describe("an endpoint that is looked for by its name", () => {
+  const acme = { ...anEndpoint, id: idOf("ep", 7), description: "Acme" };
+  const answers = (...data: object[]) => ({ instead: { listEndpoints: { data, next_cursor: null } } });
+
+  it.each([
+    ["0", "/"],
+    ["1", "/"],
+    ["4", "/"],
+    ["5", ":"],
+  ])("is opened from screen %s by %s, if it is the only one", (screen, key) => {
+    const dashboard = new Dashboard(answers(acme)).connected().press(screen, key).type("acme").press("enter");
+    expect(here(dashboard.state)).toMatchObject({ kind: "endpoint", id: acme.id });
+    expect(asked(dashboard, "listEndpoints").at(-1)!.ask.query).toMatchObject({ match: "acme" });
+  });
+
+  it("is listed beside others that match, and what matches nothing is said", () => {
+    const both = new Dashboard(answers(acme, { ...acme, id: idOf("ep", 8) })).connected().press("/").type("acme");
+    expect(here(both.press("enter").state)).toMatchObject({ kind: "endpoints", list: { filter: "acme" } });
+    const none = new Dashboard(answers()).connected().press("/").type("nobody").press("enter");
+    expect(shown(none)).toContain('Nothing matches "nobody". Esc clears the filter.');
+  });
+
+  it("is not opened over what its person has gone on to", () => {
+    const dashboard = new Dashboard(answers(acme)).connected();
+    dashboard.answers = false;
+    dashboard.press("/").type("acme").press("enter", "1");
+    for (const effect of dashboard.effects.splice(0)) {
+      if (effect.do !== "call") continue;
+      dashboard.say({ kind: "answered", call: effect.call, answer: dashboard.daemon.answer(effect.call) } as never);
+    }
+    expect(here(dashboard.state).kind).toBe("events");
+  });
+});
+
+it("takes the end of an id that is listed, as it is shown", () => {
+  for (const text of ["00000248", "evt_…00000248", "…0248"]) {
+    const dashboard = new Dashboard().connected().press(":").type(text).press("enter");
+    expect(here(dashboard.state)).toMatchObject({ kind: "event", id: idOf("evt", 248) });
+  }
 });
 
 describe("marks", () => {

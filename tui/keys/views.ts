@@ -91,7 +91,7 @@ export const VIEWS: readonly Binding[] = [
     keys: [":"],
     types: true,
     show: ":",
-    label: "go to a screen, an id or a filter",
+    label: "go to a screen, an id, a filter, or an endpoint by its host or description",
     run: (state) => only(openLine(state, "jump")),
   },
   { keys: ["ctrl+r"], show: "^r", label: "reload, or reconnect now", run: refresh },

@@ -37,6 +37,8 @@ export interface State {
   readonly acts: readonly Act[];
   readonly toast: Toast | null;
   readonly history: readonly string[];
+  /** What was looked for among the endpoints: the only one that matches is opened. */
+  readonly finding: string | null;
   /** Numbers places, questions and acts. */
   readonly counter: number;
 }

@@ -1,9 +1,12 @@
 /** The page of an endpoint: how it fares, what it is sent, and the deliveries owed to it. */
+import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { Attempt, Endpoint } from "../../src/client/operations.ts";
+import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { glyph, paint, type Glyph, type Look, type Style } from "../draw/look.ts";
-import { age, countText } from "../draw/numbers.ts";
+import { age, countText, shortInstant } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
 import { statusCell } from "../draw/status.ts";
+import { prose } from "../draw/text.ts";
 import { endpointHeadRows } from "../layout.ts";
 import type { EndpointPlace, State } from "../model/state.ts";
 import { switchesAt } from "../state/act-answers.ts";
@@ -11,17 +14,20 @@ import { hours, msText, shareText, stateOf } from "./endpoints.ts";
 import { deliveryRows } from "./lists.ts";
 import { counted } from "../../src/domain/wording.ts";
 
+/** With fewer rows above the list, one says what a failure means. */
+const LOW_HEAD_ROWS = 12;
+
 export function endpointPage(state: State, place: EndpointPlace, room: { width: number; height: number }): string[] {
   const headRows = endpointHeadRows(room.height);
   const rule = paint(state.settings.look, "grey", glyph(state.settings.look, "rule").repeat(room.width));
-  const head = headOf(state, place.id, room.width).slice(0, headRows - 1);
+  const head = headOf(state, place.id, { width: room.width, isHigh: headRows > LOW_HEAD_ROWS }).slice(0, headRows - 1);
   while (head.length < headRows - 1) head.push(" ".repeat(room.width));
   const list = { width: room.width, height: room.height - headRows };
   return [...head, rule, ...deliveryRows(state, place.list, list)];
 }
 
 /** The most telling first: a low screen has room for some of it. */
-function headOf(state: State, id: string, width: number): string[] {
+function headOf(state: State, id: string, { width, isHigh }: { width: number; isHigh: boolean }): string[] {
   const { look } = state.settings;
   const { known } = state;
   const endpoint = known.gone.has(id) ? undefined : (known.health.get(id)?.value ?? known.endpoints.get(id));
@@ -33,6 +39,7 @@ function headOf(state: State, id: string, width: number): string[] {
   const stats = known.endpointStats.get(id)?.value;
   return [
     titleRow(state, endpoint, width),
+    ...whyRows(state, endpoint, { width, lines: isHigh ? 2 : 1 }),
     row("url", { text: endpoint.url }),
     row("types", { text: endpoint.events.join("  ") }),
     row("waiting", { text: waitingText(state, id) }),
@@ -47,6 +54,36 @@ function headOf(state: State, id: string, width: number): string[] {
     row("sends", ...sendsSpans(state, endpoint)),
     row("by hour", { text: stats === undefined ? "" : hours(look, stats.series), style: "red" }, { text: "  failed" }),
     row("created", { text: createdText(endpoint) }),
+  ];
+}
+
+/** What fails there and what that means; nothing where nothing does. */
+function whyRows(state: State, endpoint: Endpoint, { width, lines }: { width: number; lines: number }): string[] {
+  const { known, now, settings } = state;
+  const { look } = settings;
+  const groups = known.causes.get(endpoint.id)?.value ?? [];
+  const [latest, ...others] = groups.toSorted((one, other) => Date.parse(other.last_at) - Date.parse(one.last_at));
+  if (latest === undefined) return [];
+  const lasts = now - Date.parse(latest.first_at);
+  const { meaning } = adviceOnFailure(latest, known.samples.get(latest.sample_attempt), lasts);
+  const more = others.length === 0 ? "" : `; ${counted(others.length, "more cause", "more causes")}`;
+  const missing = `${countText(latest.failed)} failed, ${countText(latest.pending + latest.held)} wait${more}`;
+  const cause = `${causeText(latest.error, latest.status_code)}, since ${shortInstant(latest.first_at)}Z: ${missing}`;
+  const isOn = (known.health.get(endpoint.id)?.value.health.consecutive_failures ?? 0) > 0;
+  const line = (name: string, text: string, style: Style | undefined) =>
+    spanRow(
+      look,
+      [
+        { text: `  ${name.padEnd(10)}`, style: "grey" },
+        { text, style },
+      ],
+      width,
+    );
+  return [
+    line("why", isOn ? cause : `it was ${cause}`, isOn ? "red" : "yellow"),
+    ...prose(meaning, width - 13, look)
+      .slice(0, lines)
+      .map((text) => line("", text, undefined)),
   ];
 }
 
@@ -72,7 +109,8 @@ function waitingText({ known, settings: { look } }: State, id: string): string {
 function lastText({ known, now, settings: { look } }: State, id: string): string {
   const health = known.health.get(id)?.value.health;
   if (health === undefined) return glyph(look, "ellipsis");
-  const since = (at: string | null) => (at === null ? "never" : `${age(now - Date.parse(at))} ago`);
+  const since = (at: string | null) =>
+    at === null ? "never" : `${age(now - Date.parse(at))} ago (${shortInstant(at)}Z)`;
   const inARow = health.consecutive_failures === 0 ? "" : `, ${countText(health.consecutive_failures)} in a row`;
   return `success ${since(health.last_success_at)}, failure ${since(health.last_failure_at)}${inARow}`;
 }

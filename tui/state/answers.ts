@@ -17,6 +17,7 @@ import { tellJobs } from "./jobs.ts";
 import { lose } from "./connection.ts";
 import { patchRows, pin, takePage, type KeyOf } from "./lists/paged-list.ts";
 import { planMade, planRefused } from "./dialogs/plan-answers.ts";
+import { openFound } from "./lists/navigation.ts";
 import { changePlaces, KEY_OF, onList, rowsKind } from "./lists/places.ts";
 import { askKey } from "./questions.ts";
 
@@ -110,7 +111,8 @@ function takePageAnswer(state: State, { call, answer }: Answered, tookMs: number
     number,
   );
   if (call.operation !== "listEndpoints") return taken;
-  return { ...taken, known: { ...taken.known, endpoints: named(taken.known, rows as readonly Endpoint[]) } };
+  const endpoints = named(taken.known, rows as readonly Endpoint[]);
+  return openFound({ ...taken, known: { ...taken.known, endpoints } });
 }
 
 function named(known: Known, rows: readonly Endpoint[]): Known["endpoints"] {

@@ -6,7 +6,7 @@ import type { Mode, State, Step } from "../model/state.ts";
 import { pasteInto, pressDialog } from "./dialogs/dialog-keys.ts";
 import { editLine, insert } from "./line-editor.ts";
 import { isBoxed, retry } from "./connection.ts";
-import { filterFault, jump, setFilter } from "./lists/navigation.ts";
+import { filterFault, findEndpoint, isSearch, jump, setFilter } from "./lists/navigation.ts";
 import { here } from "./lists/places.ts";
 import { toast } from "./toast.ts";
 
@@ -74,6 +74,7 @@ function acceptLine(state: State, line: Line): State {
     const mistake = `"${text}" is not a screen, the id of an event or endpoint, or a filter`;
     return there ?? withTop(state, { kind: "line", line: { ...line, mistake } });
   }
+  if (isSearch(state, text)) return findEndpoint(pop(state), text);
   const mistake = filterFault(state, text);
   return mistake === null ? setFilter(pop(state), text) : withTop(state, { kind: "line", line: { ...line, mistake } });
 }

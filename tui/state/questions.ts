@@ -77,6 +77,8 @@ function* aboutPlace(state: State, place: Place): Generator<Call> {
   if (place.kind === "endpoint") {
     yield* aboutEndpoint(state, place.id);
     yield* lastAttempts(state, place.id);
+    for (const { sample_attempt: sample } of state.known.causes.get(place.id)?.value ?? [])
+      yield* aboutSample(state, sample);
   }
   if (place.kind === "activity") yield* aboutJobs(state, { always: true });
   const shown = visibleRows<unknown>(place.list, layoutOf(state).list);
@@ -133,8 +135,16 @@ function restOf(state: State, kind: RowsKind, isSparse: boolean): number {
 
 /** Rows have the ids of endpoints alone. */
 function* names(state: State, { list }: WithList): Generator<Call> {
-  const shown = visibleRows<unknown>(list, layoutOf(state).list) as { readonly endpoint?: string }[];
-  const ids = new Set(shown.flatMap(({ endpoint }) => (endpoint === undefined ? [] : [endpoint])));
+  const shown = visibleRows<unknown>(list, layoutOf(state).list) as {
+    readonly endpoint?: string;
+    readonly deliveries?: readonly { readonly endpoint: string }[];
+  }[];
+  const ids = new Set(
+    shown.flatMap(({ endpoint, deliveries = [] }) => [
+      ...(endpoint === undefined ? [] : [endpoint]),
+      ...deliveries.slice(0, 3).map((delivery) => delivery.endpoint),
+    ]),
+  );
   const unknown = [...ids].filter((id) => !state.known.endpoints.has(id) && !state.known.gone.has(id));
   const busy = inFlight(state, ({ operation }) => operation === "getEndpoint");
   for (const id of unknown.slice(0, Math.max(0, MAX_AT_ONCE - busy))) yield ask("getEndpoint", known_(id), { id });

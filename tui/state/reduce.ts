@@ -70,6 +70,7 @@ export function initialState({ now, size, settings, tab = "overview", filter = "
     acts: [],
     toast: null,
     history: [],
+    finding: null,
     counter: TABS.length,
   };
 }

@@ -52,7 +52,43 @@ function strangerIn(text: string, tab: RowsKind): string | undefined {
   return Object.keys(readFilter(text).filter).find((word) => !Object.hasOwn(FILTER_PARAMETERS[tab], word));
 }
 
-/** A screen's name, an id, or a filter of events. Null for none of them. */
+/** For text that is one word by itself where no list can be filtered by it: the endpoints that contain it. */
+export function isSearch(state: State, text: string): boolean {
+  const { filter, mistakes } = readFilter(text);
+  if (mistakes.length > 0 || filter.match === undefined || Object.keys(filter).length > 1) return false;
+  const place = here(state);
+  return place.kind === "event" || strangerIn(text, rowsKind(place)) !== undefined;
+}
+
+/** Endpoints by what is known of them: their host, description, tenant or `uid`. The only one that matches is opened. */
+export function findEndpoint(state: State, text: string): State {
+  const found = setFilter(showTab(showTab(state, "endpoints"), "endpoints"), text);
+  return { ...found, finding: text };
+}
+
+/** Once the endpoints that match are there: opens the only one, unless its person has gone on to something else. */
+export function openFound(state: State): State {
+  const place = here(state);
+  if (state.finding === null || place.kind !== "endpoints" || place.list.filter !== state.finding) return state;
+  if (place.list.next === undefined) return state;
+  const [only, ...others] = place.list.rows;
+  const next = { ...state, finding: null };
+  return only !== undefined && others.length === 0 && place.list.next === null ? openEndpoint(next, only.id) : next;
+}
+
+/** The only row here whose id ends so: that is how lists show it. */
+function endingIn(state: State, text: string): State | null {
+  const place = here(state);
+  if (place.kind === "event" || text.length < LEAST_ENDING) return null;
+  const rows = place.list.rows as readonly { readonly id?: string; readonly event?: string }[];
+  const ids = new Set(rows.map(({ id, event }) => event ?? id ?? "").filter((id) => id.endsWith(text)));
+  const [id, ...others] = ids;
+  return id === undefined || others.length > 0 ? null : jump(state, id);
+}
+
+const LEAST_ENDING = 4;
+
+/** A screen's name, an id, a filter of events, or what is known of an endpoint. Null for none of them. */
 export function jump(state: State, text: string): State | null {
   const tab = TABS.find((name) => text !== "" && name.startsWith(text.toLowerCase()));
   if (tab !== undefined) return showTab(state, tab);
@@ -60,7 +96,11 @@ export function jump(state: State, text: string): State | null {
     if (text.startsWith("evt_")) return openEvent(showTab(state, "events"), text);
     return text.startsWith("ep_") ? openEndpoint(showTab(state, "endpoints"), text) : null;
   }
-  if (text === "" || mistakeIn(text) !== null || strangerIn(text, "events") !== undefined) return null;
+  const ending = endingIn(state, text.replace(/^(\w+_)?(…|\.\.\.)/, ""));
+  if (ending !== null) return ending;
+  if (text === "" || mistakeIn(text) !== null) return null;
+  if (isSearch(showTab(state, "events"), text)) return findEndpoint(state, text);
+  if (strangerIn(text, "events") !== undefined) return null;
   // Twice: the list itself, whatever was opened from it.
   return setFilter(showTab(showTab(state, "events"), "events"), text);
 }
