@@ -6,7 +6,7 @@ import { EXIT } from "../../cli/exit-code.ts";
 import { COMMANDS, GROUPS, type CommandName } from "../../cli/commands.ts";
 import { flagsOf } from "../../cli/front/parse.ts";
 import { OPERATIONS } from "../../src/client/operations.ts";
-import { COMMANDS as COMMANDS_OF_ADVICE } from "../../src/domain/advice/row.ts";
+import { COMMANDS as COMMANDS_OF_ADVICE } from "../../src/domain/advice/by-error.ts";
 import { FakeIo } from "./fake-io.ts";
 import { LOADED } from "./loaded.ts";
 import { webhookd } from "./runs.ts";

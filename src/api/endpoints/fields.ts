@@ -2,8 +2,7 @@
  * The fields of an endpoint, each in one place: its name on the wire, how it is read, how a change merges it, and how it
  * is shown. The schemas of requests and answers, the answers themselves and the example are made from this table.
  *
- * To add a field that callers set: its type and its default in `domain/endpoints/endpoint.ts`, its row here, its column in
- * `store/sqlite` (a migration, and `endpoint-row.ts`), a test, and `docs/openapi.json` by `--update`.
+ * To add one that callers set, copy a row of `ASKED`; `CONTRIBUTING.md` has the other places.
  */
 import * as v from "valibot";
 import {

@@ -1,8 +1,7 @@
 /** What to do about a delivery that does not arrive, by what its latest attempt came to and for how long. */
 import type { AttemptError, Phases } from "../deliveries/attempt.ts";
-import { BY_STATUS, OTHER_STATUS } from "./answered.ts";
-import { type Blame, type CommandKey, COMMANDS, type Row, type Subject } from "./row.ts";
-import { BY_ERROR, BY_MISSED_STEP, BY_TLS_CODE } from "./unanswered.ts";
+import { type Blame, BY_ERROR, type CommandKey, COMMANDS, type Row, type Subject } from "./by-error.ts";
+import { BY_STATUS, OTHER_STATUS } from "./by-status.ts";
 
 /** A failure, as far as it is known. */
 export interface Trouble {
@@ -69,3 +68,99 @@ function missedStep({ url, remoteAddress, phases }: NonNullable<Trouble["sample"
   if (dnsMs !== null) return "connect";
   return remoteAddress === null ? "dns" : "answer";
 }
+
+/** By the step that was not done when time ran out. */
+const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>> = {
+  dns: {
+    kind: "passing",
+    blame: "the receiver",
+    meaning: "DNS did not answer for the host's name in time.",
+    receiver: "Check the name servers of the domain.",
+    type: ["check", "host"],
+    customer: "The name servers of your domain do not answer. We keep trying.",
+  },
+  connect: {
+    kind: "passing",
+    blame: "the network between",
+    meaning: "The host did not accept the connection in time: it is down, or a firewall drops our packets.",
+    receiver: "Open the firewall for our address, and check that the host is up.",
+    type: ["check", "host"],
+    customer: "Your host does not respond to our connections. Is a firewall in the way?",
+  },
+  tls: {
+    kind: "passing",
+    blame: "the receiver",
+    meaning: "The host accepted the connection, but not the TLS handshake in time: it is overloaded.",
+    receiver: "Add capacity, and check what listens on the port.",
+    type: ["check", "fewer"],
+    customer: "Your server takes too long for the TLS handshake. We keep trying.",
+  },
+  answer: {
+    kind: "passing",
+    blame: "the receiver",
+    meaning: "The receiver accepted the request but did not answer in time. It may have done the work anyway.",
+    receiver: "Answer with 2xx at once and do the work afterwards; drop ids that were seen before.",
+    type: ["fewer", "test"],
+    customer:
+      "Your handler takes longer than our time limit. Please answer first and do the work afterwards; the event may come again.",
+  },
+};
+
+/** By the code that the attempt's sentence names. */
+const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
+  [
+    /CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/,
+    {
+      kind: "standing",
+      blame: "the receiver",
+      meaning: "The receiver's certificate has expired, or is not valid yet.",
+      receiver: "Renew the certificate, and restart the server that uses it.",
+      type: ["check", "test"],
+      customer: "Your server's certificate has expired. Please renew it.",
+    },
+  ],
+  [
+    /ALTNAME/,
+    {
+      kind: "standing",
+      blame: "the receiver",
+      meaning: "The receiver's certificate is for a different name.",
+      receiver: "Serve a certificate that names this host.",
+      type: ["check", "move"],
+      customer: "Your server's certificate is for a different name than the one in your URL.",
+    },
+  ],
+  [
+    /SELF_SIGNED|DEPTH_ZERO/,
+    {
+      kind: "standing",
+      blame: "the receiver",
+      meaning: "The receiver's certificate is not signed by an authority that this host trusts.",
+      receiver: "Serve a certificate from a public authority.",
+      type: ["check", "test"],
+      customer: "Your server's certificate is self-signed, which we do not accept.",
+    },
+  ],
+  [
+    /UNABLE_TO_|ISSUER|CHAIN/,
+    {
+      kind: "standing",
+      blame: "the receiver",
+      meaning: "The receiver leaves out an intermediate certificate.",
+      receiver: "Serve the full chain (fullchain.pem, not cert.pem).",
+      type: ["check", "test"],
+      customer: "Your server does not send its whole certificate chain. Browsers forgive that; programs do not.",
+    },
+  ],
+  [
+    /(?:)/,
+    {
+      kind: "standing",
+      blame: "the receiver",
+      meaning: "The TLS connection failed.",
+      receiver: "Offer TLS 1.2 or 1.3 with a valid certificate on this port.",
+      type: ["check", "test"],
+      customer: "We cannot establish a secure connection to your server. Please check its TLS settings.",
+    },
+  ],
+];

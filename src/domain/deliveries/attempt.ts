@@ -22,10 +22,10 @@ interface Known {
 
 /**
  * Why an attempt failed; `docs/interface.md` §6 calls this the attempt's `error`. Beside each stands the file that
- * detects it.
+ * detects it, under `src/delivery` if nothing else is said.
  *
  * A new one is a row at the end, because the order is on disk (`domain/tally.ts`); there is room for 24. After that
- * `domain/advice/unanswered.ts` does not compile until it says what helps.
+ * `domain/advice/by-error.ts` does not compile until it says what helps.
  */
 const ERRORS = {
   http_status: { cause: "failed", evidence: "answer" }, // http/exchange.ts, by status
@@ -35,9 +35,9 @@ const ERRORS = {
   connection_refused: { cause: "connection refused", evidence: "answer" }, // http/fault.ts, by the system's code
   connection_closed: { cause: "connection closed", evidence: "answer" }, // http/fault.ts, by the system's code
   tls_error: { cause: "TLS error", evidence: "answer" }, // http/fault.ts, by OpenSSL's code
-  bad_response: { cause: "bad response", evidence: "answer" }, // http/fault.ts by undici's error, connections.ts by bytes
-  response_headers_too_large: { cause: "response headers too large", evidence: "answer" }, // http/fault.ts
-  too_many_informational: { cause: "too many informational", evidence: "answer" }, // http/exchange.ts
+  bad_response: { cause: "bad response", evidence: "answer" }, // http/answer.ts, by its bytes
+  response_headers_too_large: { cause: "response headers too large", evidence: "answer" }, // http/answer.ts
+  too_many_informational: { cause: "too many informational", evidence: "answer" }, // http/answer.ts
   address_not_public: { cause: "address is not public", evidence: "none" }, // domain/network/address.ts, as the next three
   address_metadata: { cause: "address metadata", evidence: "none" },
   address_denied: { cause: "address denied", evidence: "none" },

@@ -1,5 +1,5 @@
 /** What helps where the receiver answered, by its status. */
-import type { Row } from "./row.ts";
+import type { Row } from "./by-error.ts";
 
 export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[] = [
   [

@@ -1,6 +1,53 @@
-/** What helps where no answer came that could be used, by the error. */
+/** What helps, by the error of the attempt: where no answer came that could be used. And what a row of the advice is. */
 import type { AttemptError } from "../deliveries/attempt.ts";
-import type { Row } from "./row.ts";
+
+/** Whose fault it most likely is. */
+export type Blame = "the receiver" | "the network between" | "this host" | "the settings here";
+
+export interface Row {
+  /** `passing` may heal by itself, so that retries help; `standing` heals only if someone acts. */
+  readonly kind: "passing" | "standing";
+  readonly blame: Blame;
+  readonly meaning: string;
+  /** What the people who run the receiver must do. */
+  readonly receiver: string;
+  /** What to type here, the most useful first. */
+  readonly type: readonly CommandKey[];
+  /** What to tell the customer. */
+  readonly customer: string;
+}
+
+export interface Subject {
+  readonly endpoint: string;
+  /** Null where its id is not known. */
+  readonly attempt: string | null;
+}
+
+export type CommandKey = keyof typeof COMMANDS;
+
+/** Each with what it is for. */
+export const COMMANDS = {
+  answer: [
+    "see what came back",
+    ({ endpoint, attempt }: Subject) =>
+      attempt === null
+        ? `webhookd attempts list ${endpoint} --outcome failed --limit 1`
+        : `webhookd attempts show ${attempt}`,
+  ],
+  check: ["check its DNS and TLS", ({ endpoint }: Subject) => `webhookd doctor --endpoint ${endpoint}`],
+  test: ["once it is fixed", ({ endpoint }: Subject) => `webhookd endpoints test ${endpoint}`],
+  secret: ["compare the secret", ({ endpoint }: Subject) => `webhookd endpoints secret ${endpoint}`],
+  rate: ["send more slowly", ({ endpoint }: Subject) => `webhookd endpoints update ${endpoint} --rate 5`],
+  fewer: ["send less at a time", ({ endpoint }: Subject) => `webhookd endpoints update ${endpoint} --max-in-flight 4`],
+  move: ["set a new URL", ({ endpoint }: Subject) => `webhookd endpoints update ${endpoint} --to https://…`],
+  hold: ["hold its events", ({ endpoint }: Subject) => `webhookd endpoints disable ${endpoint} --hold`],
+  skip: ["stop sending to it", ({ endpoint }: Subject) => `webhookd endpoints disable ${endpoint} --skip`],
+  enable: ["send what is held", ({ endpoint }: Subject) => `webhookd endpoints enable ${endpoint}`],
+  settings: ["see the settings", () => "webhookd config show"],
+  host: ["check this host", () => "webhookd doctor"],
+  store: ["check the store", () => "webhookd doctor --offline"],
+  status: ["see how the daemon is", () => "webhookd status"],
+} as const;
 
 export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "timeout" | "tls_error">, Row>> = {
   redirect_not_followed: {
@@ -124,99 +171,3 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     customer: "We interrupted the attempt ourselves. We will try again.",
   },
 };
-
-/** By the step that was not done when time ran out. */
-export const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>> = {
-  dns: {
-    kind: "passing",
-    blame: "the receiver",
-    meaning: "DNS did not answer for the host's name in time.",
-    receiver: "Check the name servers of the domain.",
-    type: ["check", "host"],
-    customer: "The name servers of your domain do not answer. We keep trying.",
-  },
-  connect: {
-    kind: "passing",
-    blame: "the network between",
-    meaning: "The host did not accept the connection in time: it is down, or a firewall drops our packets.",
-    receiver: "Open the firewall for our address, and check that the host is up.",
-    type: ["check", "host"],
-    customer: "Your host does not respond to our connections. Is a firewall in the way?",
-  },
-  tls: {
-    kind: "passing",
-    blame: "the receiver",
-    meaning: "The host accepted the connection, but not the TLS handshake in time: it is overloaded.",
-    receiver: "Add capacity, and check what listens on the port.",
-    type: ["check", "fewer"],
-    customer: "Your server takes too long for the TLS handshake. We keep trying.",
-  },
-  answer: {
-    kind: "passing",
-    blame: "the receiver",
-    meaning: "The receiver accepted the request but did not answer in time. It may have done the work anyway.",
-    receiver: "Answer with 2xx at once and do the work afterwards; drop ids that were seen before.",
-    type: ["fewer", "test"],
-    customer:
-      "Your handler takes longer than our time limit. Please answer first and do the work afterwards; the event may come again.",
-  },
-};
-
-/** By the code that the attempt's sentence names. */
-export const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
-  [
-    /CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/,
-    {
-      kind: "standing",
-      blame: "the receiver",
-      meaning: "The receiver's certificate has expired, or is not valid yet.",
-      receiver: "Renew the certificate, and restart the server that uses it.",
-      type: ["check", "test"],
-      customer: "Your server's certificate has expired. Please renew it.",
-    },
-  ],
-  [
-    /ALTNAME/,
-    {
-      kind: "standing",
-      blame: "the receiver",
-      meaning: "The receiver's certificate is for a different name.",
-      receiver: "Serve a certificate that names this host.",
-      type: ["check", "move"],
-      customer: "Your server's certificate is for a different name than the one in your URL.",
-    },
-  ],
-  [
-    /SELF_SIGNED|DEPTH_ZERO/,
-    {
-      kind: "standing",
-      blame: "the receiver",
-      meaning: "The receiver's certificate is not signed by an authority that this host trusts.",
-      receiver: "Serve a certificate from a public authority.",
-      type: ["check", "test"],
-      customer: "Your server's certificate is self-signed, which we do not accept.",
-    },
-  ],
-  [
-    /UNABLE_TO_|ISSUER|CHAIN/,
-    {
-      kind: "standing",
-      blame: "the receiver",
-      meaning: "The receiver leaves out an intermediate certificate.",
-      receiver: "Serve the full chain (fullchain.pem, not cert.pem).",
-      type: ["check", "test"],
-      customer: "Your server does not send its whole certificate chain. Browsers forgive that; programs do not.",
-    },
-  ],
-  [
-    /(?:)/,
-    {
-      kind: "standing",
-      blame: "the receiver",
-      meaning: "The TLS connection failed.",
-      receiver: "Offer TLS 1.2 or 1.3 with a valid certificate on this port.",
-      type: ["check", "test"],
-      customer: "We cannot establish a secure connection to your server. Please check its TLS settings.",
-    },
-  ],
-];
