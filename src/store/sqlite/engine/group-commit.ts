@@ -16,6 +16,8 @@ import type { Condition } from "./condition.ts";
 const MAX_EVENTS = 256;
 const MAX_DELIVERIES = 5000;
 const MAX_BYTES = 1024 * 1024;
+/** Of the daemon's own work, such as results of attempts: a commit holds up everything else while it is made. */
+const MAX_OWN = 1000;
 /** What a row costs, in bytes that are written. */
 const ROW_COST = 500;
 const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5000];
@@ -56,8 +58,10 @@ interface Work extends WorkSize {
   reject(error: unknown): void;
 }
 
-/** A publish. */
-type Published = Work & Waiting & { readonly bytes: number };
+interface Published extends Waiting {
+  readonly bytes: number;
+  readonly work: Work;
+}
 
 /** Rows that a step of long work touches at most: it must not hold up the commits of others. */
 export const CHUNK = 500;
@@ -81,6 +85,7 @@ export class GroupCommit {
   #lastEnd = Number.NEGATIVE_INFINITY;
   /** A commit is deferred to a coming turn; nothing brings it sooner. */
   #deferred = false;
+  #waiting = 0;
   #cancelTimer: (() => void) | null = null;
   #timerAt = Number.POSITIVE_INFINITY;
 
@@ -97,13 +102,14 @@ export class GroupCommit {
   run<T>(work: () => T, size: WorkSize = SMALL): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const { events, deliveries, published } = size;
-      const waiting: Work = { ...size, run: work, resolve: resolve as (result: unknown) => void, reject };
+      const waiting: Work = { events, deliveries, run: work, resolve: resolve as Work["resolve"], reject };
       if (published === undefined) this.#queue.push(waiting);
       else {
-        const { tenant, bytes } = published;
-        this.#published.add({ ...waiting, tenant, bytes, cost: bytes + ROW_COST * (events + deliveries) });
-        this.#bytes += bytes;
+        const cost = published.bytes + ROW_COST * (events + deliveries);
+        this.#published.add({ ...published, cost, work: waiting });
+        this.#bytes += published.bytes;
       }
+      this.#waiting++;
       this.#events += events;
       this.#deliveries += deliveries;
       this.#schedule(size.patient === true);
@@ -125,11 +131,7 @@ export class GroupCommit {
 
   /** Commits everything that gathered, now. */
   flush(): void {
-    while (this.#isWaited) this.#commitBatch();
-  }
-
-  get #isWaited(): boolean {
-    return this.#queue.length > 0 || this.#published.size > 0;
+    while (this.#waiting > 0) this.#commitBatch();
   }
 
   #schedule(patient: boolean): void {
@@ -138,8 +140,7 @@ export class GroupCommit {
     const now = clock.monotonic();
     const patience = this.#deliveries < LOAD ? PATIENT_MS : LOAD_PATIENT_MS;
     let wait = patient ? patience : this.#lastEnd + GATHER_MS - now;
-    const isFull = this.#events >= MAX_EVENTS || this.#deliveries >= MAX_DELIVERIES || this.#bytes >= MAX_BYTES;
-    if (isFull) wait = 0;
+    if (this.#events >= MAX_EVENTS || this.#deliveries >= MAX_DELIVERIES || this.#bytes >= MAX_BYTES) wait = 0;
     if (wait <= 0) {
       this.#deferred = true;
       this.#clearTimer();
@@ -154,9 +155,9 @@ export class GroupCommit {
   #turn(): void {
     this.#deferred = false;
     this.#clearTimer();
-    if (!this.#isWaited) return;
+    if (this.#waiting === 0) return;
     this.#commitBatch();
-    if (!this.#isWaited) return;
+    if (this.#waiting === 0) return;
     this.#deferred = true;
     this.#options.defer(() => this.#turn());
   }
@@ -187,24 +188,26 @@ export class GroupCommit {
   #take(): Work[] {
     let [events, deliveries, bytes] = [0, 0, 0];
     const batch: Work[] = [];
-    const fits = (work: Work, more = 0) =>
-      events + work.events <= MAX_EVENTS && deliveries + work.deliveries <= MAX_DELIVERIES && bytes + more <= MAX_BYTES;
-    const add = (work: Work, more = 0) => {
+    const add = (work: Work) => {
       events += work.events;
       deliveries += work.deliveries;
-      bytes += more;
       batch.push(work);
     };
     for (const work of this.#queue) {
-      if (batch.length > 0 && !fits(work)) break;
+      const over = events + work.events > MAX_EVENTS || deliveries + work.deliveries > MAX_OWN;
+      if (over && batch.length > 0) break;
       add(work);
     }
     this.#queue = this.#queue.slice(batch.length);
-    let published = this.#published.take();
-    while (published !== undefined) {
-      add(published, published.bytes);
-      published = this.#published.take((next) => fits(next, next.bytes));
+    const fits = (next: Published) =>
+      events + next.work.events <= MAX_EVENTS &&
+      deliveries + next.work.deliveries <= MAX_DELIVERIES &&
+      bytes + next.bytes <= MAX_BYTES;
+    for (let next = this.#published.take(); next !== undefined; next = this.#published.take(fits)) {
+      bytes += next.bytes;
+      add(next.work);
     }
+    this.#waiting -= batch.length;
     this.#events -= events;
     this.#deliveries -= deliveries;
     this.#bytes -= bytes;

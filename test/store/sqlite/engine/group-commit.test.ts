@@ -197,6 +197,18 @@ describe("group commit", () => {
     await Promise.all(all);
   });
 
+  it("commits no more than 1,000 results at once, so that a publish waits for no more of them", async () => {
+    const before = begun;
+    const results = Array.from({ length: 30 }, (_, at) => commit.run(add(at), { events: 0, deliveries: 100 }));
+    const publish = commit.run(add(100), { events: 1, deliveries: 1, published: { tenant: "victim", bytes: 1000 } });
+    stage.turn();
+    await publish;
+    expect({ begun: begun - before, rows: rows().length }).toEqual({ begun: 1, rows: 11 });
+    while (stage.turns.length > 0) stage.turn();
+    await Promise.all(results);
+    expect(begun - before).toBe(3);
+  });
+
   it("lets neither a flood of publishes nor the daemon's own work keep the other waiting", async () => {
     const order: string[] = [];
     const large = { events: 0, deliveries: 5000 };
