@@ -184,4 +184,12 @@ export const DELIVERY: readonly Mutant[] = [
       "    if (answer.began) this.#firstByteAt ??= now;\n    if (answer.began) this.#egress.attempts.remove(this);\n",
     tests: ["test/delivery/http/hostile.test.ts"],
   },
+  {
+    name: "a-move-ends-with-the-old-target",
+    file: "src/delivery/threads/on-demand.ts",
+    find: "      else this.#parts.clock.after(rest, () => this.#arrive(endpoint, held, low));\n",
+    replace:
+      "      else this.#parts.clock.after(rest, () => ((endpoint.target = target), this.#arrive(endpoint, held, low)));\n",
+    tests: ["test/delivery/threads/on-demand.test.ts"],
+  },
 ];

@@ -2,6 +2,7 @@
 import { DELIVERY } from "./delivery.ts";
 import { EDGES } from "./edges.ts";
 import type { Mutant } from "./mutant.ts";
+import { RECOVERY } from "./recovery.ts";
 import { STORE } from "./store.ts";
 
-export const MUTANTS: readonly Mutant[] = [...STORE, ...DELIVERY, ...EDGES];
+export const MUTANTS: readonly Mutant[] = [...STORE, ...RECOVERY, ...DELIVERY, ...EDGES];

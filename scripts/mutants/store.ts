@@ -185,11 +185,18 @@ export const STORE: readonly Mutant[] = [
     tests: ["test/sim/sim.test.ts"],
   },
   {
-    name: "the-mark-passes-what-is-fresh",
-    file: "src/store/sqlite/claims/fresh.ts",
-    find: "    const to = fresh ?? free;\n",
-    replace: "    const to = free;\n",
-    tests: ["test/store/sqlite/claims/fresh.test.ts", "test/sim/sim.test.ts"],
+    name: "keys-of-one-batch-know-no-tenant",
+    file: "src/store/sqlite/callers/idempotency.ts",
+    find: "      const name = `${tenant} ${idempotency.key}`;\n",
+    replace: "      const name = idempotency.key;\n",
+    tests: ["test/store/sqlite.test.ts"],
+  },
+  {
+    name: "a-job-leaves-out-the-rest-of-an-event-at-a-page-end",
+    file: "src/store/sqlite/jobs/job-selection.ts",
+    find: "      ({ event, endpoint: minor } = rows.at(-1)!);\n",
+    replace: "      event = rows.at(-1)!.event;\n",
+    tests: ["test/store/sqlite.test.ts"],
   },
   {
     name: "a-first-success-stays-beside-later-attempts",

@@ -2,7 +2,7 @@
  * What a daemon that meets a damaged page still has to say: that the database is damaged, and the results that it could
  * not record there. The next start mends the database and records them, so that nothing is sent again after a 2xx.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { syncDirectory } from "./durable-file.ts";
 import type { EndedAttempt } from "../store.ts";
@@ -11,6 +11,8 @@ export const SET_ASIDE = "DAMAGED";
 
 export class SetAside {
   readonly #file: string;
+  /** Bytes of it that were read. */
+  #read = 0;
 
   constructor(dir: string) {
     this.#file = join(dir, SET_ASIDE);
@@ -36,13 +38,17 @@ export class SetAside {
   /** A line that was cut short was not durable, and is left out. */
   attempts(): EndedAttempt[] {
     if (!this.isThere) return [];
-    const lines = readFileSync(this.#file, "utf8").split("\n").slice(0, -1);
-    return lines.map(attemptOf);
+    const bytes = readFileSync(this.#file);
+    this.#read = bytes.length;
+    return bytes.toString().split("\n").slice(0, -1).map(attemptOf);
   }
 
-  remove(): void {
+  /** What was read is recorded now. False, and it stays, if more was added since: recording met damage again. */
+  remove(): boolean {
+    if ((statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0) > this.#read) return false;
     rmSync(this.#file, { force: true });
     syncDirectory(dirname(this.#file));
+    return true;
   }
 }
 

@@ -155,7 +155,7 @@ async function openOnce(options: OpenOptions, lock: Lock): Promise<OpenedStore> 
     const store = new SqliteStore(db, storeOptions(options, found, lock));
     const unrecorded = setAside.attempts();
     if (unrecorded.length > 0) await store.deliveries.record(unrecorded);
-    setAside.remove();
+    if (!setAside.remove()) throw new StoreDamaged(database, new Error("recording met damage again"));
     await store.start();
     return finish(options, found, store, copiedAt);
   } catch (error) {

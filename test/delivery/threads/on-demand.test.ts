@@ -24,6 +24,7 @@ const RATE = 4;
 interface Out {
   readonly endpoint: string;
   readonly delivery: string;
+  readonly url: string;
 }
 
 /** Senders here and on threads, one network under them all, and what it saw. */
@@ -41,9 +42,12 @@ class World {
   /** Nothing may start of these, or of anything. */
   readonly withdrawn = new Set<string>();
   pausedFor: "nobody" | "all" = "nobody";
+  /** Where each endpoint's are to go; while that is being changed, also where they went before. */
+  readonly urls = new Map<string, readonly string[]>();
   /** How long an attempt takes at most. */
   slowest = 50;
   sent = 0;
+  versions = 0;
 
   constructor(seed: number, isSuspicious = false) {
     this.random = new Random(seed);
@@ -90,7 +94,7 @@ class World {
     return new Sender({
       ...hooks,
       clock: this.clock,
-      signer: () => ({ sign: ({ delivery, endpoint }: Out) => ({ delivery, endpoint }) }) as never,
+      signer: ({ url }) => ({ sign: ({ delivery, endpoint }: Out) => ({ delivery, endpoint, url }) }) as never,
       open: () => ({ post: (request) => this.#post(request as unknown as Out), abort() {}, close: async () => {} }),
       maxInFlight,
       endpointMaxInFlight: ENDPOINT_MAX_IN_FLIGHT,
@@ -98,7 +102,8 @@ class World {
   }
 
   #post(out: Out): Promise<Outcome> {
-    const { delivery, endpoint } = out;
+    const { delivery, endpoint, url } = out;
+    expect(this.urls.get(endpoint)).toContain(url);
     expect(this.started).not.toContain(delivery);
     expect(this.given).not.toContain(delivery);
     expect(this.withdrawn).not.toContain(delivery);
@@ -126,10 +131,13 @@ class World {
   async target(endpoint: string): Promise<void> {
     const maxInFlight = endpoint === "capped" ? CAP : null;
     const ratePerSecond = endpoint === "rated" ? RATE : null;
-    const url = `https://${endpoint}.example/`;
+    const before = this.urls.get(endpoint) ?? [];
+    const url = `https://${endpoint}.example/${this.versions++}`;
+    this.urls.set(endpoint, [...before, url]);
     const setting = this.sending.setTarget({ endpoint, url, enabled: true, maxInFlight, ratePerSecond } as Target);
     await this.pass(20);
     await setting;
+    this.urls.set(endpoint, [url]);
   }
 
   send(endpoint: string, count: number): void {
@@ -255,6 +263,19 @@ it("what comes while sends move back goes behind those that waited", async () =>
   }
   await world.settle();
   expect(world.running).toBe(0);
+});
+
+it("what is sent after a move goes where the endpoint's URL points by then", async () => {
+  const world = await aWorld(6);
+  world.send("rated", 20);
+  // Its rate has it rest for a second on the way to the threads.
+  for (let i = 0; i < 12; i++) {
+    world.send("plain-1", 5);
+    await world.pass(100);
+    await world.target("rated");
+  }
+  expect(world.running).toBe(2);
+  await world.settle();
 });
 
 it.each([0, 2, 4, 6, 8, 10, 12, 14])("what is withdrawn while sends move back (%i ms) is not started", async (ms) => {

@@ -2,8 +2,9 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { openStore } from "../../../src/store/opening/open.ts";
+import { GroupCommit } from "../../../src/store/sqlite/engine/group-commit.ts";
 import type { Claim } from "../../../src/domain/deliveries/delivery.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../harness/clock.ts";
@@ -267,7 +268,52 @@ describe("a start after a kill, on a database with a damaged page,", () => {
   });
 });
 
+/** A store that met damage, and kept what it could not record: what is owed of it without that. */
+async function afterDamage(): Promise<{ site: Site; owed: Set<string> }> {
+  const site = copyOf(whole);
+  const onFault = () => {};
+  const first = await opened(site);
+  const claims = await dueOf(first.store, whole.endpoints[0]!);
+  await first.store.close();
+  overwrite(site.file, leaves(site, "delivery")[0]!.page);
+  const { store } = await opened(site, { onFault });
+  await store.deliveries.record(claims.map(delivered));
+  await store.close();
+  const sent = new Set(claims.map(nameOf));
+  return { site, owed: new Set([...whole.owed].filter((name) => !sent.has(name))) };
+}
+
 describe("damage that is met while the store is open", () => {
+  it("loses no result to a start that cannot record it", async () => {
+    const { site, owed } = await afterDamage();
+    const recording = vi.spyOn(GroupCommit.prototype, "run").mockRejectedValueOnce(new Error("the disk is full"));
+    onTestFinished(() => recording.mockRestore());
+    const clock = new ManualClock();
+    await expect(opened(site, { clock })).rejects.toThrow("the disk is full");
+    // Whether it is damaged again cannot be told: nothing is mended twice so soon.
+    clock.advance("1h");
+    const { store } = await opened(site, { clock });
+    expect(await owedNow(store)).toEqual(owed);
+    await store.close();
+  });
+
+  it("loses no result to a start that meets damage again", async () => {
+    const { site, owed } = await afterDamage();
+    const clock = new ManualClock();
+    const again = (_fields: object, message: string) => {
+      if (message.includes("the database was damaged")) overwrite(site.file, leaves(site, "delivery")[0]!.page);
+    };
+    const onFault = () => {};
+    await expect(
+      openStore(optionsOf({ dir: site.dir, clock, onFault, log: { warn() {}, error: again } })),
+    ).rejects.toMatchObject({ exitCode: 65 });
+    // Only a disk that damages it again and again is given up.
+    clock.advance("1h");
+    const { store } = await opened(site, { clock });
+    expect(await owedNow(store)).toEqual(owed);
+    await store.close();
+  });
+
   it("is mended by the next start, which records what this one could not", async () => {
     const site = copyOf(whole);
     const faults: Error[] = [];

@@ -84,6 +84,8 @@ export function hopeless(file: string, what: string): StoreRefused {
 /** Tables now, and what makes their indexes once they are full: that is several times as fast. */
 function makeTables(to: Database, migrations: readonly Migration[]): string[] {
   applySteps(to, 0, { migrations });
+  // What the steps wrote there of an empty store would stay in place of what is copied: a mark below all events.
+  to.exec("DELETE FROM meta");
   const indexes = to
     .prepare<[], { name: string; sql: string }>(
       "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql <> ''",

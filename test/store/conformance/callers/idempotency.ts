@@ -60,6 +60,22 @@ export function idempotency(openFresh: OpenFresh): void {
       expect((await store.reads.listEvents(EVERYTHING)).data).toHaveLength(4);
     });
 
+    it("takes the same key of two tenants in one request as two events", async () => {
+      const { store } = await openFresh();
+      await addEndpoint(store);
+      await addEndpoint(store, { tenant: "other" });
+      const drafts = [keyed("k"), keyed("k", A, { tenant: "other" }), keyed("k", B, { tenant: "third" })];
+      const publications = await store.events.publish(drafts, START, room);
+      expect(publications.map(({ duplicate, deliveries }) => [duplicate, deliveries])).toEqual([
+        [false, 1],
+        [false, 1],
+        [false, 0],
+      ]);
+      expect((await store.reads.listEvents({ ...EVERYTHING, tenant: "other" })).data).toMatchObject([
+        { id: publications[1]!.id },
+      ]);
+    });
+
     it("stores nothing of a request with one mismatch, and says which it is", async () => {
       const { store } = await openFresh();
       await store.events.publish([keyed("used")], START, room);

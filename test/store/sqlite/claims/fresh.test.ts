@@ -11,10 +11,10 @@ import { open, temporaryDirectory } from "../../stores.ts";
 
 const STEP = 4;
 
-async function aStore() {
+async function aStore(freshStep = STEP) {
   const dir = temporaryDirectory();
   const clock = new ManualClock();
-  const store = await open({ dir, clock, freshStep: STEP });
+  const store = await open({ dir, clock, freshStep });
   const endpoint = await addEndpoint(store);
   return { dir, clock, store, endpoint };
 }
@@ -75,6 +75,18 @@ describe("the mark below what is fresh", () => {
     expect(await dueOf(await crashed(dir, clock), endpoint)).toEqual([slow!.delivery]);
     expect(await store.deliveries.record([delivered(slow!)])).toEqual([{ result: "applied", waiting: null }]);
     expect(await dueOf(store, endpoint)).toEqual([]);
+  });
+
+  it("stays below all of many that stay fresh, until each of them waits on disk", async () => {
+    const { dir, clock, store, endpoint } = await aStore(300);
+    const stuck = (await publish(store, 1200, clock.now())).map(({ delivery }) => delivery);
+    for (let batch = 0; batch < 12; batch++) {
+      clock.advance(1500);
+      await store.deliveries.record((await publish(store, 310, clock.now())).map(delivered));
+      if (batch === 5) expect(await dueOf(await crashed(dir, clock), endpoint)).toEqual(stuck);
+    }
+    expect(await store.deliveries.fresh(null, 500)).toEqual([]);
+    expect(await dueOf(store, endpoint)).toEqual(stuck);
   });
 
   it("has what stays fresh due at once by a clock that was set back, whether it is parked or the process dies", async () => {

@@ -1,0 +1,86 @@
+/** Bugs in what is found again: after a death of the process, on a damaged page, by a clock that was set. */
+import type { Mutant } from "./mutant.ts";
+
+export const RECOVERY: readonly Mutant[] = [
+  {
+    name: "the-mark-passes-what-is-fresh",
+    file: "src/store/sqlite/claims/fresh.ts",
+    find: "    const to = fresh ?? free;\n",
+    replace: "    const to = free;\n",
+    tests: ["test/store/sqlite/claims/fresh.test.ts", "test/sim/sim.test.ts"],
+  },
+  {
+    name: "the-mark-jumps-over-what-stays-fresh",
+    file: "src/store/sqlite/claims/fresh.ts",
+    find: "    const to = fresh ?? free;\n",
+    replace: `    const late = fresh !== null && this.#steps.length === PATIENCE ? this.#steps[0]! : 0;
+    const to = Math.max(fresh ?? free, late);
+`,
+    tests: ["test/store/sqlite/claims/fresh.test.ts"],
+  },
+  {
+    name: "what-stays-fresh-keeps-a-due-time-that-the-clock-left",
+    file: "src/store/sqlite/claims/fresh.ts",
+    find: "due_at = min(due_at, ?)\n       WHERE event >= ?",
+    replace: "due_at = coalesce(due_at, ?)\n       WHERE event >= ?",
+    tests: ["test/store/sqlite/claims/fresh.test.ts"],
+  },
+  {
+    name: "what-a-start-releases-keeps-a-due-time-that-the-clock-left",
+    file: "src/store/sqlite/claims/fresh.ts",
+    find: "due_at = min(due_at, ?) WHERE event = ? AND endpoint = ?",
+    replace: "due_at = coalesce(due_at, ?) WHERE event = ? AND endpoint = ?",
+    tests: ["test/store/sqlite/claims/fresh.test.ts"],
+  },
+  {
+    name: "what-is-parked-keeps-a-due-time-that-the-clock-left",
+    file: "src/store/sqlite/deliveries/delivery-store.ts",
+    find: "due_at = min(due_at, ?)\n       WHERE event = ? AND endpoint = ? AND status = ${FRESH}",
+    replace: "due_at = coalesce(due_at, ?)\n       WHERE event = ? AND endpoint = ? AND status = ${FRESH}",
+    tests: ["test/store/sqlite/claims/fresh.test.ts"],
+  },
+  {
+    name: "a-success-above-the-mark-is-not-noted",
+    file: "src/store/sqlite/deliveries/delivery-store.ts",
+    find: "      this.#fresh.settled(event, endpoint.number);\n",
+    replace: "",
+    tests: ["test/store/sqlite/claims/settled.test.ts", "test/process/damage.test.ts"],
+  },
+  {
+    name: "a-cancel-above-the-mark-is-not-noted",
+    file: "src/store/sqlite/endpoints/sweep.ts",
+    find: "    this.#mark.settled(event, endpoint);\n",
+    replace: "",
+    tests: ["test/store/sqlite/claims/settled.test.ts"],
+  },
+  {
+    name: "what-is-settled-is-forgotten-too-soon",
+    file: "src/store/sqlite/claims/fresh.ts",
+    find: "DELETE FROM settled WHERE event < ?",
+    replace: "DELETE FROM settled WHERE ? > 0",
+    tests: ["test/store/sqlite/claims/settled.test.ts"],
+  },
+  {
+    name: "a-mended-database-has-lost-its-mark",
+    file: "src/store/sqlite/damage/salvage.ts",
+    find: '  to.exec("DELETE FROM meta");\n',
+    replace: "",
+    tests: ["test/store/opening/damage.test.ts"],
+  },
+  {
+    name: "results-are-let-go-before-they-are-recorded",
+    file: "src/store/opening/open.ts",
+    find: "    if (unrecorded.length > 0) await store.deliveries.record(unrecorded);\n",
+    replace: `    setAside.remove();
+    if (unrecorded.length > 0) await store.deliveries.record(unrecorded);
+`,
+    tests: ["test/store/opening/damage.test.ts"],
+  },
+  {
+    name: "results-that-meet-damage-again-are-let-go",
+    file: "src/store/files/set-aside.ts",
+    find: "    if ((statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0) > this.#read) return false;\n",
+    replace: "",
+    tests: ["test/store/opening/damage.test.ts"],
+  },
+];
