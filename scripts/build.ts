@@ -214,6 +214,18 @@ const unread: Plugin = {
   },
 };
 
+/**
+ * Of undici only its build of llhttp: a CommonJS module that is nothing but a Buffer. To import one as an ES module would
+ * copy a getter for each of its bytes, which costs 25 MiB.
+ */
+const bytesOfLlhttp: Plugin = {
+  name: "bytes-of-llhttp",
+  setup({ onLoad }) {
+    const filter = /[\\/]undici[\\/]lib[\\/]llhttp[\\/]llhttp-wasm\.js$/;
+    onLoad({ filter }, ({ path }) => ({ contents: requireFile(path) as Uint8Array, loader: "binary" }));
+  },
+};
+
 /** listhen warns through it of what webhookd never asks for; it makes Node read the tables of every language. */
 const plainWarnings: Plugin = {
   name: "plain-warnings",
@@ -248,7 +260,7 @@ const common = {
   jsx: "automatic",
   metafile: true,
   logLevel: "warning",
-  plugins: [unused, unread, plainWarnings, givenAddon, inkInEarnest],
+  plugins: [unused, unread, plainWarnings, bytesOfLlhttp, givenAddon, inkInEarnest],
 } satisfies BuildOptions;
 
 if (import.meta.main) {
