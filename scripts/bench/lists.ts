@@ -13,6 +13,8 @@ import {
   RandomChars,
   WAITING,
 } from "../../src/store/sqlite/numbers/codes.ts";
+import { Causes } from "../../src/store/sqlite/attempts/causes.ts";
+import { Meta } from "../../src/store/sqlite/engine/meta.ts";
 import { MIGRATIONS } from "../../src/store/sqlite/engine/schema.ts";
 import { DaemonUnderTest } from "./daemon.ts";
 import { monotonic } from "./ledger.ts";
@@ -213,6 +215,10 @@ function fill(file: string): void {
       for (let index = from; index < from + 50_000; index++) insert(index);
     })();
   }
+  const meta = new Meta(db);
+  meta.causesNoted = Number.MAX_SAFE_INTEGER;
+  const causes = new Causes(db);
+  while (db.transaction(() => causes.noteSome(meta))());
   db.pragma("wal_checkpoint(TRUNCATE)");
   db.close();
 }

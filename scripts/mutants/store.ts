@@ -131,16 +131,23 @@ export const STORE: readonly Mutant[] = [
   {
     name: "a-replay-keeps-its-rung",
     file: "src/store/sqlite/events/event-changes.ts",
-    find: "round = round + 1, retry = 0, trigger",
-    replace: "round = round + 1, trigger",
+    find: "RESTART}, trigger",
+    replace: "RESTART}, retry = retry, trigger",
     tests: ["test/store/sqlite.test.ts"],
   },
   {
     name: "a-jobs-replay-keeps-its-rung",
     file: "src/store/sqlite/jobs/job-steps.ts",
-    find: "round = round + 1, retry = 0, trigger",
-    replace: "round = round + 1, trigger",
+    find: "RESTART}, trigger",
+    replace: "RESTART}, retry = retry, trigger",
     tests: ["test/store/sqlite.test.ts", "test/sim/sim.test.ts"],
+  },
+  {
+    name: "a-late-success-stays-among-the-failures",
+    file: "src/store/sqlite/deliveries/delivery-store.ts",
+    find: 'if (ended.outcome.outcome === "failed" || claim.number > 1)',
+    replace: 'if (ended.outcome.outcome === "failed")',
+    tests: ["test/store/sqlite.test.ts"],
   },
   {
     name: "a-cancel-takes-what-came-after-it",

@@ -10,8 +10,8 @@ export interface Failure {
   /** When attempts of this round first failed so, and when they last did. */
   readonly firstAt: number;
   readonly lastAt: number;
-  /** The attempt's id; asked for only where it is the latest of its group. */
-  readonly attempt: () => string;
+  /** The key of its event. */
+  readonly event: number;
 }
 
 export interface FailureGroup {
@@ -36,19 +36,21 @@ export interface Parts {
   readonly parts: number;
 }
 
-interface Growing extends FailureGroup {
+interface Growing extends Omit<FailureGroup, "sampleAttempt"> {
   failed: number;
   pending: number;
   held: number;
   firstAt: number;
   lastAt: number;
   readonly series: number[];
-  sampleAttempt: string;
+  /** Of the latest attempt. */
+  event: number;
 }
 
 export class FailureGroups {
   readonly #parts: Parts;
   readonly #groups = new Map<string, Growing>();
+  #last: Growing | null = null;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -67,24 +69,30 @@ export class FailureGroups {
     group.firstAt = Math.min(group.firstAt, failure.firstAt);
     if (failure.lastAt <= group.lastAt) return;
     group.lastAt = failure.lastAt;
-    group.sampleAttempt = failure.attempt();
+    group.event = failure.event;
   }
 
-  /** Those of whom most is missing come first. */
-  largest(limit: number): FailureGroup[] {
-    const weight = ({ failed, pending, held }: FailureGroup) => failed + pending + held;
-    const all: FailureGroup[] = [...this.#groups.values()];
-    return all.sort((a, b) => weight(b) - weight(a) || b.lastAt - a.lastAt).slice(0, limit);
+  /** Those of whom most is missing come first. `attemptOf`: the last attempt's id of that delivery. */
+  largest(limit: number, attemptOf: (delivery: Pick<Failure, "endpoint" | "event">) => string): FailureGroup[] {
+    const weight = ({ failed, pending, held }: Growing) => failed + pending + held;
+    return [...this.#groups.values()]
+      .sort((a, b) => weight(b) - weight(a) || b.lastAt - a.lastAt)
+      .slice(0, limit)
+      .map(({ event, ...group }) => ({ ...group, sampleAttempt: attemptOf({ endpoint: group.endpoint, event }) }));
   }
 
   #of({ endpoint, error, statusCode }: Failure): Growing {
+    const last = this.#last;
+    // They come group by group.
+    if (last?.endpoint === endpoint && last.error === error && last.statusCode === statusCode) return last;
     const key = `${endpoint} ${error} ${statusCode}`;
     let group = this.#groups.get(key);
     if (group === undefined) {
-      const none = { failed: 0, pending: 0, held: 0, firstAt: Infinity, lastAt: -Infinity, sampleAttempt: "" };
+      const none = { failed: 0, pending: 0, held: 0, firstAt: Infinity, lastAt: -Infinity, event: 0 };
       group = { endpoint, error, statusCode, ...none, series: Array<number>(this.#parts.parts).fill(0) };
       this.#groups.set(key, group);
     }
+    this.#last = group;
     return group;
   }
 }

@@ -20,7 +20,7 @@ export interface StatisticsStore {
   census(from: string | null): Promise<CensusStep>;
   /**
    * Groups what has failed, or has failed and is tried again, of events received since then. It is read from the rows,
-   * newest first and some of them a turn, so that it is right after every replay, cancel and prune; tests are left out.
+   * some of them a turn, so that it is right after every replay, cancel and prune; tests are left out.
    * Null when the tenant has, and had, no such endpoint.
    */
   failures(query: FailureQuery, caller?: Caller): Promise<FailureReport | null>;

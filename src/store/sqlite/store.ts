@@ -29,8 +29,7 @@ import { Events } from "./events/events.ts";
 import { JobSteps } from "./jobs/job-steps.ts";
 import { SqliteJobs } from "./jobs/job-store.ts";
 import { SqliteOperations } from "./operation-store.ts";
-import type { Answers, Reader } from "./questions/questions.ts";
-import { ReaderHere } from "./questions/reader-here.ts";
+import { ReaderHere, type Answers, type Reader } from "./questions/questions.ts";
 import { ReaderThreadPort, type StartReader } from "./questions/reader-thread-port.ts";
 import { answersFrom, namesIn, type Rows } from "./reads/answers.ts";
 import { SqliteReads } from "./reads/read-store.ts";
@@ -149,6 +148,7 @@ export class SqliteStore implements Store {
     await this.recovery.takeUp();
     await this.#engine.condition.look();
     this.endpoints.start();
+    this.upkeep.noteCauses();
     // A stop meanwhile is no loss: the next start goes on.
     this.jobs.dropUnplanned().catch(() => {});
   }
@@ -160,6 +160,7 @@ export class SqliteStore implements Store {
     this.recovery.outlived().catch(() => {});
     commit.run(() => this.#fresh.move(clock.now())).catch(() => {});
     this.endpoints.close();
+    this.upkeep.close();
     this.operations.close();
     this.statistics.close();
     this.#closed = true;

@@ -2,6 +2,7 @@
 import type { Reserve } from "../files/reserve.ts";
 import type { Condition, PruneRules, Pruned, Space, UpkeepStore } from "../store.ts";
 import type { Attempts } from "./attempts/attempts.ts";
+import { Causes } from "./attempts/causes.ts";
 import type { Responses } from "./attempts/responses.ts";
 import type { SqliteEndpoints } from "./endpoints/endpoint-store.ts";
 import type { Engine } from "./engine/engine.ts";
@@ -13,6 +14,9 @@ import type { Counters } from "./statistics/counters.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { noResponse } from "../../domain/deliveries/attempt.ts";
 import { FAILED, triggerCode, triggerOf, WAITING } from "./numbers/codes.ts";
+
+/** After each step of a few milliseconds, in which others' commits wait. */
+const NOTE_REST_MS = 50;
 
 interface Parts {
   readonly attempts: Attempts;
@@ -31,6 +35,9 @@ export class SqliteUpkeep implements UpkeepStore {
   readonly #prune: Prune;
   readonly #held: Held;
   readonly #log: WalWatch;
+  readonly #causes: Causes;
+  #cancelNoting: (() => void) | null = null;
+  #closed = false;
 
   constructor(engine: Engine, parts: Parts) {
     const { db, clock } = engine;
@@ -38,6 +45,7 @@ export class SqliteUpkeep implements UpkeepStore {
     this.#parts = parts;
     this.#prune = new Prune(db);
     this.#held = new Held(db, parts.attempts);
+    this.#causes = new Causes(db);
     this.#log = new WalWatch(db, {
       monotonic: () => clock.monotonic(),
       walBytes: async () => (await parts.operations.size()).logBytes,
@@ -77,6 +85,19 @@ export class SqliteUpkeep implements UpkeepStore {
     return { state: this.#engine.condition.state, trouble: this.#log.trouble };
   }
 
+  /** Deliveries of an older version get their causes while nobody waits for it; what a stop cuts short goes on later. */
+  noteCauses(): void {
+    const { clock, commit, meta } = this.#engine;
+    if (this.#closed || meta.causesNoted === null) return;
+    const again = () => void (this.#cancelNoting = clock.after(NOTE_REST_MS, () => this.noteCauses()));
+    commit.run(() => this.#causes.noteSome(meta), { ...CHUNK_SIZE, patient: true }).then(again, again);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancelNoting?.();
+  }
+
   /** Without it a start on a full disk may be refused; that is no reason to refuse anything now. */
   makeReserve(): void {
     try {
@@ -102,11 +123,13 @@ const DETAIL = "the endpoint was disabled for longer than [retention] held";
 /** Deliveries that were held for too long: they fail, as if an attempt had, and can be replayed like any other. */
 export class Held {
   readonly #attempts: Attempts;
+  readonly #causes: Causes;
   readonly #select: Statement<[number, number, number], Row>;
   readonly #fail: Statement<[number, number]>;
 
   constructor(db: Database, attempts: Attempts) {
     this.#attempts = attempts;
+    this.#causes = new Causes(db);
     // Whatever was changed of a disabled endpoint, somebody still cares for it: that begins its time anew. What a manual
     // attempt is owed to may be on the wire, under the number that would be taken here.
     this.#select = db.prepare(
@@ -134,6 +157,7 @@ export class Held {
         outcome: noResponse("held_expired", DETAIL, 0),
         secretVersion: null,
       });
+      this.#causes.note(event, endpoint);
     }
     return rows.map(({ endpoint }) => endpoint);
   }

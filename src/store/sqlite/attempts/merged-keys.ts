@@ -1,21 +1,107 @@
 /**
- * Keys of deliveries that several indexes hold, merged. Each index has its own in order, and no more of it is read than
- * the page needs: of a tenant with many endpoints it takes a look at each, and then only the rows that are shown.
+ * Keys of deliveries, or of events, that several indexes hold, merged. Each has its own in order, and no more of it is
+ * read than the page needs: of a tenant with many endpoints it takes a look at each, and then the rows that are shown.
  */
 import type { Database, Statement } from "better-sqlite3";
-import { beyond, direction, type Order, type Source } from "./sources.ts";
+import type { PageQuery } from "../../store.ts";
+import { FAILED, IS_FRESH, WAITING } from "../numbers/codes.ts";
+
+type Order = PageQuery["order"];
+
+/** Rows of a table, in the order of an index. */
+export interface Source {
+  readonly from: string;
+  readonly where: string;
+  /** In SQL: the columns with these keys. */
+  readonly event: string;
+  readonly endpoint: string;
+  /** The two are of several tables, which no index spans. */
+  readonly isAcross?: boolean;
+  /** Its own parameters. */
+  readonly bound: Readonly<Record<string, number>>;
+}
+
+export type OfEndpoint = (endpoint: number) => Source;
+
+const DELIVERY = { event: "event", endpoint: "endpoint" };
+export const OF_EVENT: Source = { ...DELIVERY, from: "delivery", where: "event = @event", bound: {} };
+export const OF_ENDPOINT: OfEndpoint = (endpoint) => ({
+  ...DELIVERY,
+  from: "delivery INDEXED BY delivery_endpoint",
+  where: "endpoint = @endpoint",
+  bound: { endpoint },
+});
+export const FAILED_OF_ENDPOINT: OfEndpoint = (endpoint) => ({
+  ...DELIVERY,
+  from: "delivery INDEXED BY delivery_endpoint_failed",
+  where: `status = ${FAILED} AND endpoint = @endpoint`,
+  bound: { endpoint },
+});
+/** In SQL. */
+export const FAILURES = {
+  from: "attempt INDEXED BY attempt_endpoint_failed",
+  where: "outcome <> 0 AND endpoint = @endpoint",
+};
+export const FAILURES_OF_ENDPOINT: OfEndpoint = (endpoint) => ({ ...DELIVERY, ...FAILURES, bound: { endpoint } });
+export const ALL_FAILED: Source = {
+  ...DELIVERY,
+  from: "delivery INDEXED BY delivery_failed",
+  where: `status = ${FAILED}`,
+  bound: {},
+};
+export const ALL_FAILURES: Source = {
+  ...DELIVERY,
+  from: "attempt INDEXED BY attempt_failed",
+  where: "outcome <> 0",
+  bound: {},
+};
+
+export function ofCause(endpoint: number, cause: number): Source {
+  const from = "delivery INDEXED BY delivery_cause";
+  return { ...DELIVERY, from, where: "endpoint = @endpoint AND cause = @cause", bound: { endpoint, cause } };
+}
+
+/** Events above that key; of each, its deliveries, where these are wanted: 0 stands for the endpoint of one without. */
+export function ofEvents(
+  of: "pairs" | "events",
+  index: string | null,
+  where: string,
+  above: number | null,
+): Omit<Source, "bound"> {
+  const from = `event e ${index === null ? "NOT INDEXED" : `INDEXED BY ${index}`}`;
+  const all = above === null ? where : `${where} AND e.key > ${above}`;
+  if (of === "events") return { from, where: all, event: "e.key", endpoint: "0" };
+  const joined = `${from} LEFT JOIN delivery d ON d.event = e.key`;
+  return { from: joined, where: all, event: "e.key", endpoint: "coalesce(d.endpoint, 0)", isAcross: true };
+}
+
+/** Of an endpoint, of a tenant, or all there is; sorted for each page. */
+export function openOf({ endpoint, tenant }: { endpoint: number | null; tenant: number | null }): Source {
+  const ofTenant = "AND endpoint IN (SELECT number FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = @tenant)";
+  const only = endpoint !== null ? "AND endpoint = @endpoint" : tenant !== null ? ofTenant : "";
+  return {
+    ...DELIVERY,
+    bound: { endpoint: endpoint ?? -1, tenant: tenant ?? -1 },
+    from: `(
+      SELECT event, endpoint FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} ${only}
+      UNION ALL
+      SELECT event, endpoint FROM delivery WHERE ${IS_FRESH} ${only}
+    )`,
+    where: "TRUE",
+  };
+}
 
 export interface Pair {
   readonly event: number;
   readonly endpoint: number;
 }
 
-/** Beyond `(key, minor)` and before the event `end`; the other parameters are the sources'. */
+/** Beyond `(key, minor)` and before the event `end`. */
 export interface Place {
   readonly key: number;
   readonly minor: number;
   readonly end: number;
-  readonly tenant?: number | null;
+  /** For the deliveries of one. */
   readonly event?: number | undefined;
 }
 
@@ -44,7 +130,7 @@ export class MergedKeys {
     const heads = sources.map((source): Head => {
       const statement = this.#statement(source, of, order);
       const read = (after: Pick<Place, "key" | "minor">) =>
-        statement.all({ ...place, ...after, endpoint: source.endpoint, limit: size });
+        statement.all({ ...place, ...after, ...source.bound, limit: size });
       const rows = read(place);
       return { read, rows, at: 0, isWhole: rows.length < size };
     });
@@ -73,22 +159,41 @@ export class MergedKeys {
     return first;
   }
 
-  #statement({ from, where }: Source, of: "pairs" | "events", order: Order): Statement<unknown[], Pair> {
+  #statement(source: Source, of: "pairs" | "events", order: Order): Statement<unknown[], Pair> {
+    const { from, where, event, endpoint, isAcross } = source;
     const way = direction(order);
-    const keys = of === "pairs" ? ["event", "endpoint"] : ["event"];
     const within =
-      of === "pairs"
-        ? beyond(order, "event", "endpoint")
-        : order === "oldest"
-          ? "event > @key AND event < @end"
-          : "event < @key AND event > @end";
-    const sql = `SELECT event, ${of === "pairs" ? "endpoint" : "0 AS endpoint"} FROM ${from}
+      of === "events"
+        ? order === "oldest"
+          ? `${event} > @key AND ${event} < @end`
+          : `${event} < @key AND ${event} > @end`
+        : isAcross === true
+          ? beyondAcross(order, event, endpoint)
+          : beyond(order, event, endpoint);
+    const keys = of === "events" ? [event] : [event, endpoint];
+    // An index of several tables has each pair once.
+    const once = isAcross === true || event === "e.key" ? "" : `GROUP BY ${keys.join()}`;
+    const sql = `SELECT ${event} AS event, ${of === "pairs" ? endpoint : "0"} AS endpoint FROM ${from}
       WHERE ${where} AND ${within}
-      GROUP BY ${keys.join()} ORDER BY ${keys.map((key) => `${key} ${way}`).join()} LIMIT @limit`;
+      ${once} ORDER BY ${(isAcross === true ? [event, "d.endpoint"] : keys).map((key) => `${key} ${way}`).join()} LIMIT @limit`;
     let statement = this.#statements.get(sql);
     if (statement === undefined) this.#statements.set(sql, (statement = this.#db.prepare<unknown[], Pair>(sql)));
     return statement;
   }
+}
+
+/** How many rows it has between these keys, exclusive; no more than the limit. */
+export function countOf(
+  db: Database,
+  statements: Map<string, Statement<[object], number>>,
+  { from, where, event, bound }: Source,
+  within: { readonly low: number; readonly high: number; readonly limit: number },
+): number {
+  const rows = `SELECT 1 FROM ${from} WHERE ${where} AND ${event} > @low AND ${event} < @high LIMIT @limit`;
+  const sql = `SELECT count(*) FROM (${rows})`;
+  let statement = statements.get(sql);
+  if (statement === undefined) statements.set(sql, (statement = db.prepare<[object], number>(sql).pluck()));
+  return statement.get({ ...within, ...bound })!;
 }
 
 function readOn(head: Head): void {
@@ -101,4 +206,25 @@ function readOn(head: Head): void {
 
 function isAhead(one: Pair, other: Pair): boolean {
   return one.event === other.event ? one.endpoint > other.endpoint : one.event > other.event;
+}
+
+/**
+ * What lies beyond `(@key, @minor)` and before the event `@end`. One bound on each side, because SQLite starts from one
+ * and would skip row by row what another excludes.
+ */
+export function beyond(order: Order, key: string, minor: string): string {
+  return order === "oldest"
+    ? `(${key}, ${minor}) > (@key, @minor) AND ${key} < @end`
+    : `(${key}, ${minor}) < (@key, @minor) AND ${key} > @end`;
+}
+
+/** The same where the second column is of another table, which no index spans. It may be NULL in an outer join. */
+export function beyondAcross(order: Order, key: string, minor: string): string {
+  return order === "oldest"
+    ? `${key} >= @key AND ${key} < @end AND (${key} > @key OR ${minor} > @minor)`
+    : `${key} <= @key AND ${key} > @end AND (${key} < @key OR ${minor} < @minor)`;
+}
+
+export function direction(order: Order): "ASC" | "DESC" {
+  return order === "oldest" ? "ASC" : "DESC";
 }

@@ -1,125 +1,262 @@
-/** Which index finds the rows of a list: the narrowest that holds them in key order. */
+/** Which indexes find the rows of a list: the narrowest that hold all of them, each in key order. */
 import type { Database, Statement } from "better-sqlite3";
 import type { OneOf, PageQuery, ResultFilter } from "../../store.ts";
-import { FAILED, IS_FRESH, WAITING } from "../numbers/codes.ts";
+import { Meta } from "../engine/meta.ts";
+import { CANCELLED, DELIVERED, FAILED, keysWithin, statusOf, WAITING } from "../numbers/codes.ts";
+import { CauseList, causeOf, type Cause } from "./causes.ts";
+import {
+  ALL_FAILED,
+  ALL_FAILURES,
+  countOf,
+  FAILED_OF_ENDPOINT,
+  FAILURES_OF_ENDPOINT,
+  OF_ENDPOINT,
+  OF_EVENT,
+  ofCause,
+  ofEvents,
+  type OfEndpoint,
+  openOf,
+  type Source,
+} from "./merged-keys.ts";
 
 /** Open deliveries that are sorted for a page. */
 const FEW = 5000;
-/** Endpoints that are looked at one by one for a page of their tenant's. */
-const MOST_ENDPOINTS = 1000;
+/** Indexes, or parts of one, that are merged for a page. */
+const MOST_SOURCES = 2000;
+/** Endpoints, or tenants, that are looked at one by one for a page. */
+const MOST_OWNERS = 1000;
+/** What is narrow has fewer rows. */
+const NARROW = 1000;
+/** Parts of an index that are counted to tell whether they are narrow. */
+const MOST_COUNTED = 64;
+const MUCH = 4;
 
 export type Order = PageQuery["order"];
-
-/** A table of deliveries or attempts, whose rows name an `event` and an `endpoint`. */
-export interface Source {
-  readonly from: string;
-  readonly where: string;
-  /** For `@endpoint`. */
-  readonly endpoint?: number;
-}
 
 /** Numbers; null stands for any. */
 export interface Whose {
   readonly tenant: number | null;
   readonly endpoint: number | null;
+  readonly types: ReadonlySet<number> | null;
 }
 
 export interface Sought extends ResultFilter {
   readonly status?: OneOf<string> | undefined;
   readonly event?: string;
+  readonly test?: boolean;
+  readonly since?: number;
+  readonly until?: number;
 }
+
+/** What a list is of: of deliveries, or of their events. */
+export type Of = "pairs" | "events";
 
 export class Sources {
   readonly #db: Database;
+  readonly #causes: CauseList;
+  readonly #typedFrom: number;
+  readonly #meta: Meta;
   readonly #endpoints: Statement<[number, number], number>;
+  readonly #tenants: Statement<[number], number>;
+  readonly #nextType: Statement<[number, number], number>;
+  readonly #cancelling: Statement<[number | null], number>;
   readonly #counts = new Map<string, Statement<[object], number>>();
 
   constructor(db: Database) {
     this.#db = db;
-    this.#endpoints = db
-      .prepare<[number, number], number>(
-        "SELECT number FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = ? LIMIT ?",
-      )
-      .pluck();
+    this.#causes = new CauseList(db);
+    this.#meta = new Meta(db);
+    this.#typedFrom = this.#meta.typedFrom;
+    const numbers = <P extends unknown[]>(sql: string) => db.prepare<P, number>(sql).pluck();
+    this.#endpoints = numbers("SELECT number FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = ? LIMIT ?");
+    this.#tenants = numbers("SELECT num FROM tenant LIMIT ?");
+    this.#nextType = numbers(
+      `SELECT type FROM event INDEXED BY event_tenant_type WHERE tenant = ? AND type > ? AND key > ${this.#typedFrom}
+       ORDER BY type LIMIT 1`,
+    );
+    this.#cancelling = numbers(
+      `SELECT number FROM endpoint INDEXED BY endpoint_cancel
+       WHERE cancel_to IS NOT NULL AND tenant = ifnull(?, tenant)`,
+    );
   }
 
   /**
-   * Each holds some of what is sought, in key order, and together they hold all of it; none when no index is narrower
-   * than all there is. Parameters: `@event`, `@endpoint`, `@tenant`.
+   * Each holds some of what is sought, in key order, and together they hold all of it; null when no index is narrower
+   * than all there is, none when nothing can be what is sought.
    */
-  of(sought: Sought, whose: Whose): Source[] {
-    const statuses = severalOf(sought.status);
-    const found = statuses.map((status) => this.#ofOne(sought, status, whose));
-    const all = found.length === 0 || found.includes(null) ? [this.#ofOne(sought, undefined, whose)] : found;
-    const sources = all.flatMap((some) => some ?? []);
-    const isSame = (one: Source, other: Source) => one.from === other.from && one.endpoint === other.endpoint;
-    return sources.filter((source, index) => sources.findIndex((other) => isSame(source, other)) === index);
+  of(sought: Sought, whose: Whose, of: Of): readonly Source[] | null {
+    if (sought.event !== undefined) return [OF_EVENT];
+    const found = [
+      this.#ofResults(sought, whose, of),
+      sought.test === true ? this.#ofTests(whose, of) : null,
+      whose.endpoint === null ? null : [OF_ENDPOINT(whose.endpoint)],
+      whose.types === null ? null : this.#ofTypes(whose, of),
+    ].filter((sources) => sources !== null);
+    if (found.length === 0) return this.#ofTenant(whose, of);
+    return found.find((sources) => sources.length === 0) ?? this.#narrowest(found, sought);
   }
 
-  /** All that may have failed and not arrived since. */
-  missing(whose: Whose): Source[] {
-    const open = this.#countOpen(whose);
-    if (open > FEW) return this.#failures(whose, FAILURES_OF_ENDPOINT, ALL_FAILURES);
-    const failed = this.#failures(whose, FAILED_OF_ENDPOINT, ALL_FAILED);
-    return open === 0 ? failed : [...failed, openOf(whose)];
+  /** The first, of which most rows are what is sought, unless another one is much smaller. */
+  #narrowest(found: readonly (readonly Source[])[], sought: Sought): readonly Source[] {
+    if (found.length === 1) return found[0]!;
+    const within = { ...keysWithin(sought), limit: NARROW };
+    const rowsOf = (sources: readonly Source[]) =>
+      sources.length > MOST_COUNTED
+        ? NARROW
+        : sources.reduce((sum, source) => sum + countOf(this.#db, this.#counts, source, within), 0);
+    const [first, ...others] = found.map((sources) => ({ sources, rows: rowsOf(sources) }));
+    const smaller = others.filter(({ rows }) => rows < NARROW && rows * MUCH < first!.rows);
+    return smaller.toSorted((a, b) => a.rows - b.rows)[0]?.sources ?? first!.sources;
   }
 
-  #ofOne(sought: Sought, status: string | undefined, whose: Whose): Source[] | null {
-    if (sought.event !== undefined) return [{ from: "delivery", where: "event = @event" }];
-    if ((status === "pending" || status === "held") && this.#countOpen(whose) <= FEW) return [openOf(whose)];
-    const failed = status === "failed";
-    if (whose.endpoint !== null) {
-      const source = failed ? FAILED_OF_ENDPOINT : seeksFailure(sought) ? FAILURES_OF_ENDPOINT : OF_ENDPOINT;
-      return [{ ...source, endpoint: whose.endpoint }];
+  /** By status, error and status code: null where most deliveries may have them. */
+  #ofResults(sought: Sought, whose: Whose, of: Of): Source[] | null {
+    const statuses: readonly (string | undefined)[] =
+      sought.status === undefined ? [undefined] : severalOf(sought.status);
+    if (!seeksResult(sought) && statuses[0] === undefined) return null;
+    const found = statuses.map((status) => this.#ofResult(sought, status, whose, of));
+    if (found.includes(null)) return null;
+    return distinct(found.flatMap((sources) => sources ?? []));
+  }
+
+  #ofResult(sought: Sought, status: string | undefined, whose: Whose, of: Of): Source[] | null {
+    if (status === "unmatched") {
+      const isNothing = whose.endpoint !== null || seeksResult(sought);
+      return isNothing ? [] : this.#ofUnmatched(whose);
     }
-    if (!failed && !seeksFailure(sought)) return null;
-    return failed
-      ? this.#failures(whose, FAILED_OF_ENDPOINT, ALL_FAILED)
-      : this.#failures(whose, FAILURES_OF_ENDPOINT, ALL_FAILURES);
+    const failure = seeksFailure(sought);
+    if (status === "failed" && !failure) return this.#byEndpoint(whose, FAILED_OF_ENDPOINT, ALL_FAILED);
+    const isOpen = status === "pending" || status === "held";
+    if (isOpen && this.#countOpen(whose) <= FEW) return [openOf(whose)];
+    if (!failure && status !== "cancelled") return null;
+    const ofCauses = this.#ofCauses(sought, statesOf(status, of), whose);
+    if (ofCauses !== null || !failure) return ofCauses;
+    return this.#byEndpoint(whose, FAILURES_OF_ENDPOINT, ALL_FAILURES);
+  }
+
+  /** Of those whose last attempt failed so, or which were cancelled; null where not all of them can be told. */
+  #ofCauses(sought: Sought, states: readonly number[], whose: Whose): Source[] | null {
+    const isToldElse = sought.error !== undefined && isOneOf("interrupted", sought.error);
+    if (isToldElse || this.#meta.causesNoted !== null) return null;
+    const endpoints = whose.endpoint !== null ? [whose.endpoint] : this.#endpointsOf(whose.tenant);
+    if (endpoints === null) return null;
+    // What is being cancelled is shown so before its rows say it.
+    const cancelling = new Set(states.includes(CANCELLED) ? this.#cancelling.all(whose.tenant) : []);
+    const found: Source[] = [];
+    for (const endpoint of endpoints) {
+      if (cancelling.has(endpoint)) found.push(OF_ENDPOINT(endpoint));
+      else found.push(...this.#causesOf(endpoint, states, sought));
+      if (found.length > MOST_SOURCES) return null;
+    }
+    return found;
+  }
+
+  #causesOf(endpoint: number, states: readonly number[], sought: ResultFilter): Source[] {
+    return this.#causes
+      .groups(endpoint)
+      .map((group) => ({ ...group, ...causeOf(group.cause) }))
+      .filter((group) => states.includes(group.status) && (!seeksFailure(sought) || isSought(group, sought)))
+      .map(({ cause }) => ofCause(endpoint, cause));
+  }
+
+  #ofTests({ tenant }: Whose, of: Of): Source[] | null {
+    if (tenant === null) return null;
+    const from = "event_tenant_test";
+    return this.#withOlder(tenant, of, [
+      { ...ofEvents(of, from, "e.tenant = @tenant AND e.test = 1", this.#typedFrom), bound: { tenant } },
+    ]);
+  }
+
+  #ofUnmatched({ tenant }: Whose): Source[] {
+    const all = "e.unmatched = 1";
+    if (tenant === null) return [{ ...ofEvents("events", "event_unmatched", all, null), bound: {} }];
+    const own = ofEvents("events", "event_tenant_unmatched", `e.tenant = @tenant AND ${all}`, this.#typedFrom);
+    const found: Source[] = [{ ...own, bound: { tenant } }];
+    const older = {
+      ...ofEvents("events", "event_unmatched", `${all} AND e.key <= ${this.#typedFrom}`, null),
+      bound: {},
+    };
+    return this.#typedFrom === 0 ? found : [...found, older];
+  }
+
+  /** Null where a tenant is not given, and there are many. */
+  #ofTypes({ tenant, types }: Whose, of: Of): Source[] | null {
+    const tenants = tenant === null ? this.#tenants.all(MOST_OWNERS + 1) : [tenant];
+    if (tenants.length * types!.size > MOST_SOURCES) return null;
+    const found = tenants.flatMap((number) => [...types!].map((type) => this.#ofType(number, type, of)));
+    return this.#withOlder(tenant, of, found);
+  }
+
+  /** All that the tenant has; null where that is everything. */
+  #ofTenant({ tenant }: Whose, of: Of): Source[] | null {
+    if (tenant === null) return null;
+    const endpoints = of === "events" ? null : this.#endpointsOf(tenant);
+    if (endpoints !== null) return endpoints.map(OF_ENDPOINT);
+    const found: Source[] = [];
+    for (let type = this.#nextType.get(tenant, -1); type !== undefined; type = this.#nextType.get(tenant, type)) {
+      found.push(this.#ofType(tenant, type, of));
+    }
+    return this.#withOlder(tenant, of, found);
+  }
+
+  #ofType(tenant: number, type: number, of: Of): Source {
+    const where = "e.tenant = @tenant AND e.type = @type";
+    return { ...ofEvents(of, "event_tenant_type", where, this.#typedFrom), bound: { tenant, type } };
+  }
+
+  /** Events of an older version are indexed by tenant alone. */
+  #withOlder(tenant: number | null, of: Of, found: Source[]): Source[] {
+    if (this.#typedFrom === 0) return found;
+    const where = `e.key <= ${this.#typedFrom}`;
+    const older: Source =
+      tenant === null
+        ? { ...ofEvents(of, null, where, null), bound: {} }
+        : { ...ofEvents(of, "event_tenant", `e.tenant = @tenant AND ${where}`, null), bound: { tenant } };
+    return [...found, older];
   }
 
   /** Of one endpoint, of each that the tenant has, or of all where it has too many. */
-  #failures({ tenant, endpoint }: Whose, ofOne: Source, ofAll: Source): Source[] {
-    if (endpoint !== null) return [{ ...ofOne, endpoint }];
-    const endpoints = tenant === null ? [] : this.#endpoints.all(tenant, MOST_ENDPOINTS + 1);
-    const areAll = tenant === null || endpoints.length > MOST_ENDPOINTS;
-    return areAll ? [ofAll] : endpoints.map((number) => ({ ...ofOne, endpoint: number }));
+  #byEndpoint({ tenant, endpoint }: Whose, ofOne: OfEndpoint, ofAll: Source): Source[] {
+    if (endpoint !== null) return [ofOne(endpoint)];
+    const endpoints = tenant === null ? null : this.#endpointsOf(tenant);
+    return endpoints === null ? [ofAll] : endpoints.map(ofOne);
+  }
+
+  /** Null where there are too many. */
+  #endpointsOf(tenant: number | null): number[] | null {
+    const all =
+      tenant === null ? this.#causes.endpoints(MOST_OWNERS + 1) : this.#endpoints.all(tenant, MOST_OWNERS + 1);
+    return all.length > MOST_OWNERS ? null : all;
   }
 
   /** A few can all be sorted: no index holds them in key order, because each retry would pay for it. */
   #countOpen(whose: Whose): number {
-    const sql = `SELECT count(*) FROM (SELECT 1 FROM ${openOf(whose).from} LIMIT ${FEW + 1})`;
-    let count = this.#counts.get(sql);
-    if (count === undefined) this.#counts.set(sql, (count = this.#db.prepare<[object], number>(sql).pluck()));
-    return count.get(whose)!;
+    return countOf(this.#db, this.#counts, openOf(whose), { low: -1, high: Number.MAX_SAFE_INTEGER, limit: FEW + 1 });
   }
 }
 
-function openOf({ endpoint, tenant }: Whose): Source {
-  const ofTenant = "AND endpoint IN (SELECT number FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = @tenant)";
-  const only = endpoint !== null ? "AND endpoint = @endpoint" : tenant !== null ? ofTenant : "";
-  return {
-    ...(endpoint !== null && { endpoint }),
-    from: `(
-      SELECT event, endpoint FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} ${only}
-      UNION ALL
-      SELECT event, endpoint FROM delivery WHERE ${IS_FRESH} ${only}
-    )`,
-    where: "TRUE",
-  };
+/** In which states a delivery may be where its event, or itself, is shown so. */
+function statesOf(status: string | undefined, of: Of): number[] {
+  const all = [WAITING, DELIVERED, FAILED, CANCELLED];
+  if (status === undefined) return all;
+  const own = all.filter((state) => statusOf(state) === (status === "held" ? "pending" : status));
+  if (of === "pairs" || status === "cancelled") return own;
+  if (status === "failed") return all;
+  return status === "delivered" ? [DELIVERED, CANCELLED] : [WAITING, DELIVERED, CANCELLED];
 }
 
-const FAILED_OF_ENDPOINT: Source = {
-  from: "delivery INDEXED BY delivery_endpoint_failed",
-  where: `status = ${FAILED} AND endpoint = @endpoint`,
-};
-export const FAILURES_OF_ENDPOINT: Source = {
-  from: "attempt INDEXED BY attempt_endpoint_failed",
-  where: "outcome <> 0 AND endpoint = @endpoint",
-};
-const ALL_FAILED: Source = { from: "delivery INDEXED BY delivery_failed", where: `status = ${FAILED}` };
-const ALL_FAILURES: Source = { from: "attempt INDEXED BY attempt_failed", where: "outcome <> 0" };
-const OF_ENDPOINT: Source = { from: "delivery INDEXED BY delivery_endpoint", where: "endpoint = @endpoint" };
+function isSought({ error, statusCode }: Cause, sought: ResultFilter): boolean {
+  if (sought.error !== undefined && (error === null || !isOneOf(error, sought.error))) return false;
+  const codes = sought.statusCode;
+  return codes === undefined || (statusCode !== null && statusCode >= codes.least && statusCode <= codes.most);
+}
+
+function distinct(sources: readonly Source[]): Source[] {
+  const seen = new Map(
+    sources.map((source) => [`${source.from} ${source.where} ${JSON.stringify(source.bound)}`, source]),
+  );
+  return [...seen.values()];
+}
 
 export function seeksResult({ error, statusCode }: ResultFilter): boolean {
   return error !== undefined || statusCode !== undefined;
@@ -130,31 +267,10 @@ export function seeksFailure({ error, statusCode }: ResultFilter): boolean {
   return error !== undefined || (statusCode !== undefined && statusCode.least >= 300);
 }
 
-/**
- * What lies beyond `(@key, @minor)` and before the event `@end`. One bound on each side, because SQLite starts from one
- * and would skip row by row what another excludes.
- */
-export function beyond(order: Order, key: string, minor: string): string {
-  return order === "oldest"
-    ? `(${key}, ${minor}) > (@key, @minor) AND ${key} < @end`
-    : `(${key}, ${minor}) < (@key, @minor) AND ${key} > @end`;
-}
-
-/** The same where the second column is of another table, which no index spans. It may be NULL in an outer join. */
-export function beyondAcross(order: Order, key: string, minor: string): string {
-  return order === "oldest"
-    ? `${key} >= @key AND ${key} < @end AND (${key} > @key OR ${minor} > @minor)`
-    : `${key} <= @key AND ${key} > @end AND (${key} < @key OR ${minor} < @minor)`;
-}
-
 export function severalOf<T extends string>(some: OneOf<T> | undefined): readonly T[] {
   return some === undefined ? [] : typeof some === "string" ? [some] : some;
 }
 
 export function isOneOf<T extends string>(value: T, some: OneOf<T>): boolean {
   return typeof some === "string" ? value === some : some.includes(value);
-}
-
-export function direction(order: Order): "ASC" | "DESC" {
-  return order === "oldest" ? "ASC" : "DESC";
 }

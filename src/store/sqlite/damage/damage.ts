@@ -164,3 +164,11 @@ function treesOf(db: Database): string[] {
   const isLarge = (name: string) => LARGE.test(name.replace("sqlite_autoindex_", ""));
   return ["sqlite_schema", ...names.filter((name) => !isLarge(name)), ...names.filter(isLarge)];
 }
+
+/** Indexes of which one has each row of the table, with what each is restricted to. */
+export function wholeIndexes(db: Database, table: string): string[] {
+  const names = "'event_tenant', 'event_tenant_type', 'delivery_endpoint'";
+  const restricted = "name || substr(sql, instr(sql || ' WHERE ', ' WHERE '))";
+  const indexes = `SELECT ${restricted} FROM sqlite_schema WHERE name IN (${names}) AND tbl_name = ?`;
+  return db.prepare<[string], string>(indexes).pluck().all(table);
+}

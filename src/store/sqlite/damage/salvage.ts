@@ -5,9 +5,10 @@ import type { LostRows } from "../../store.ts";
 import { LateAttempts } from "../attempts/attempts-by-time.ts";
 import { isDamage } from "../engine/condition.ts";
 import { instantOf, CANCELLED, DELIVERED, FAILED, FRESH, FRESH_FROM, WAITING } from "../numbers/codes.ts";
+import { Meta } from "../engine/meta.ts";
 import { applySteps } from "../engine/open-database.ts";
 import type { Migration } from "../engine/schema.ts";
-import { ReadableRows, type Gap, type Row } from "./damage.ts";
+import { ReadableRows, wholeIndexes, type Gap, type Row } from "./damage.ts";
 
 /** A store goes on without some of their rows. Of all others a missing row would be wrong in silence. */
 const MAY_LOSE = new Set([
@@ -65,6 +66,7 @@ export function salvage({ from, to, file, migrations }: Salvaging): LostRows[] {
     for (const table of OF_EVENTS) to.exec(`DELETE FROM ${table} WHERE event NOT IN (SELECT key FROM event)`);
   }
   if (losses.some(({ table }) => LATE_FROM.has(table))) new LateAttempts(to).noteAll();
+  if (losses.length > 0) new Meta(to).causesNoted = Number.MAX_SAFE_INTEGER;
   const found = to.pragma("quick_check(1)", { simple: true });
   const broken = to.pragma("foreign_key_check") as readonly { readonly table: string }[];
   if (found !== "ok" || broken.length > 0) throw hopeless(file, broken[0]?.table ?? "its pages");
@@ -156,10 +158,10 @@ function lostRows({ table, gaps }: Loss, from: Database, to: Database): number |
       .get(...keys)!;
   // They were noted anew.
   if (table === "late_attempt") return 0;
-  const index = { event: "event_tenant", delivery: "delivery_endpoint" }[table];
   try {
-    if (index !== undefined) {
-      const before = number(from, `SELECT count(*) FROM ${table} INDEXED BY ${index}`);
+    const all = wholeIndexes(from, table).map((index) => `SELECT 1 FROM ${table} INDEXED BY ${index}`);
+    if (all.length > 0) {
+      const before = number(from, `SELECT count(*) FROM (${all.join(" UNION ALL ")})`);
       return Math.max(0, before - number(to, `SELECT count(*) FROM ${table}`));
     }
     if (table !== "attempt") return null;

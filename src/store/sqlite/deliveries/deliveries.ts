@@ -14,8 +14,8 @@ import {
 } from "../numbers/codes.ts";
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Looked, Walk } from "../engine/page.ts";
-import { MergedKeys } from "../attempts/merged-keys.ts";
-import { beyond, beyondAcross, direction, isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
+import { beyond, direction, MergedKeys } from "../attempts/merged-keys.ts";
+import { isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
 
 export interface DeliveryRow {
   readonly event: number;
@@ -60,16 +60,14 @@ const LISTED = `d.endpoint, d.status, d.attempts, d.round, d.retry, d.trigger, d
   e.key AS event, e.random, e.tenant, e.type, e.test`;
 
 export class Deliveries {
-  readonly #db: Database;
   readonly #parts: Parts;
   readonly #all: Statement<[number], DeliveryRow>;
   readonly #one: Statement<[number, number], DeliveryRow>;
   readonly #listed: Statement<[number, number], Row>;
   readonly #keys: MergedKeys;
-  readonly #lists = new Map<string, Statement<unknown[], ListedRow>>();
+  readonly #everything: Readonly<Record<DeliveryQuery["order"], Statement<unknown[], Row>>>;
 
   constructor(db: Database, parts: Parts) {
-    this.#db = db;
     this.#keys = new MergedKeys(db);
     this.#parts = parts;
     this.#all = db.prepare(`SELECT ${COLUMNS} FROM delivery WHERE event = ? ORDER BY endpoint`);
@@ -77,6 +75,14 @@ export class Deliveries {
     this.#listed = db.prepare(
       `SELECT ${LISTED} FROM delivery d JOIN event e ON e.key = d.event WHERE d.event = ? AND d.endpoint = ?`,
     );
+    const everything = (order: DeliveryQuery["order"]) => {
+      const way = direction(order);
+      return db.prepare<unknown[], Row>(
+        `SELECT ${LISTED} FROM delivery d CROSS JOIN event e ON e.key = d.event
+         WHERE ${beyond(order, "d.event", "d.endpoint")} ORDER BY d.event ${way}, d.endpoint ${way} LIMIT @limit`,
+      );
+    };
+    this.#everything = { newest: everything("newest"), oldest: everything("oldest") };
   }
 
   /** The deliveries of an event, or only the one to an endpoint. */
@@ -132,16 +138,18 @@ export class Deliveries {
     if (query.event !== undefined && event === null) return null;
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
-    const sources = this.#parts.sources.of(query, { tenant, endpoint });
-    const all = sources.length === 0 ? this.#listStatement(query) : null;
+    const sources = this.#parts.sources.of(query, { tenant, endpoint, types: ofTypes }, "pairs");
+    if (sources?.length === 0) return null;
     return {
       list: "deliveries",
       start,
       rows: ([key, minor], limit) => {
-        if (all !== null) return all.all({ key, minor, end, limit, tenant });
-        const place = { key: key!, minor: minor!, end, tenant, event: event?.key };
+        if (sources === null) return this.#everything[query.order].all({ key, minor, end, limit });
+        const place = { key: key!, minor: minor!, end, event: event?.key };
         const pairs = this.#keys.rows(sources, "pairs", query.order, place, limit);
-        return pairs.map((pair) => this.#listed.get(pair.event, pair.endpoint)!);
+        return pairs.map((pair) =>
+          pair.endpoint === 0 ? { ...pair, endpoint: null } : this.#listed.get(pair.event, pair.endpoint)!,
+        );
       },
       keysOf: (row) => [row.event, row.endpoint ?? 0],
       look: (row) => {
@@ -163,21 +171,5 @@ export class Deliveries {
     if (query.status !== undefined && !isOneOf(status, query.status)) return { item: null, rows: 0 };
     const matches = !seeksResult(query) || attempts.lastMatches(row.event, row.endpoint, query);
     return { item: matches ? this.view(row, row) : null, rows: 1 };
-  }
-
-  /** Of all there is, or of all that is the tenant's. */
-  #listStatement({ order, tenant }: DeliveryQuery): Statement<unknown[], ListedRow> {
-    const way = direction(order);
-    const sql =
-      tenant === null
-        ? `SELECT ${LISTED} FROM delivery d CROSS JOIN event e ON e.key = d.event
-           WHERE ${beyond(order, "d.event", "d.endpoint")} ORDER BY d.event ${way}, d.endpoint ${way} LIMIT @limit`
-        : `SELECT ${LISTED}
-           FROM event e INDEXED BY event_tenant LEFT JOIN delivery d ON d.event = e.key
-           WHERE e.tenant = @tenant AND ${beyondAcross(order, "e.key", "d.endpoint")}
-           ORDER BY e.key ${way}, d.endpoint ${way} LIMIT @limit`;
-    let statement = this.#lists.get(sql);
-    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], ListedRow>(sql)));
-    return statement;
   }
 }

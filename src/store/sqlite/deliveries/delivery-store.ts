@@ -23,6 +23,7 @@ import type { Counters } from "../statistics/counters.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { isPlainFirst, type Attempts } from "../attempts/attempts.ts";
+import { Causes } from "../attempts/causes.ts";
 import { DELIVERED, FAILED, FRESH, triggerCode, WAITING, keyOf } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 
@@ -152,6 +153,7 @@ const SUPERSEDED: Recorded = { result: "superseded", waiting: null };
 export class RecordAttempts {
   readonly #index: EndpointIndex;
   readonly #attempts: Attempts;
+  readonly #causes: Causes;
   readonly #started: Started;
   readonly #manual: ManualAttempts;
   readonly #fresh: FreshMark;
@@ -168,6 +170,7 @@ export class RecordAttempts {
   ) {
     this.#index = parts.index;
     this.#attempts = parts.attempts;
+    this.#causes = new Causes(db);
     this.#started = parts.started;
     this.#manual = parts.manual;
     this.#fresh = parts.fresh;
@@ -205,6 +208,7 @@ export class RecordAttempts {
     const moved = this.#move.run(status, claim.number, retry, trigger, dueAt, event, endpoint.number, before);
     if (moved.changes === 0) return this.#add(ended, event, endpoint.number, "superseded");
     this.#attempts.add(event, endpoint.number, ended);
+    if (ended.outcome.outcome === "failed" || claim.number > 1) this.#causes.note(event, endpoint.number);
     if (dueAt === null) return APPLIED;
     return { result: "applied", waiting: { endpoint: claim.endpoint, event: claim.event, dueAt } };
   }
@@ -228,10 +232,12 @@ export class RecordAttempts {
     const { claim, verdict } = ended;
     if (verdict.status === "delivered" && current.status !== DELIVERED) {
       this.#win.run(claim.number, event, endpoint);
+      this.#causes.note(event, endpoint);
       return APPLIED;
     }
     // Or the next attempt would get a number that is taken.
     this.#count.run(claim.number, event, endpoint);
+    this.#causes.note(event, endpoint);
     if (current.status !== WAITING) return result === "applied" ? APPLIED : SUPERSEDED;
     return { result, waiting: { endpoint: claim.endpoint, event: claim.event, dueAt: current.due_at! } };
   }

@@ -1,7 +1,8 @@
 /** Cancelling what an endpoint was owed, a chunk a transaction. */
 import type { Database, Statement } from "better-sqlite3";
+import { CANCEL } from "../attempts/causes.ts";
 import type { FreshMark } from "../claims/fresh.ts";
-import { CANCELLED, IS_FRESH, WAITING } from "../numbers/codes.ts";
+import { IS_FRESH, WAITING } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 
@@ -40,9 +41,7 @@ export class Sweep {
       `SELECT due_at, event FROM delivery INDEXED BY delivery_waiting
        WHERE status = ${WAITING} AND endpoint = ? AND (due_at, event) > (?, ?) ORDER BY due_at, event LIMIT ?`,
     );
-    this.#cancel = db.prepare(
-      `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL WHERE event = ? AND endpoint = ?`,
-    );
+    this.#cancel = db.prepare(`UPDATE delivery SET ${CANCEL} WHERE event = ? AND endpoint = ?`);
     this.#swept = db.prepare("UPDATE endpoint SET cancel_to = NULL WHERE number = ?");
     this.#unswept = db
       .prepare<[], number>("SELECT number FROM endpoint INDEXED BY endpoint_cancel WHERE cancel_to IS NOT NULL")

@@ -99,6 +99,22 @@ export class Meta {
     this.#upsert.run("first_responses_forgotten", key.join(","));
   }
 
+  /** Deliveries of events from it on have their causes, of those before it perhaps not; null when all have. */
+  get causesNoted(): number | null {
+    const event = this.#select.get("causes_noted");
+    return event === undefined ? null : Number(event);
+  }
+
+  set causesNoted(event: number | null) {
+    if (event === null) this.#delete.run("causes_noted");
+    else this.#upsert.run("causes_noted", event);
+  }
+
+  /** Events above it are indexed by tenant and type, those up to it by tenant. */
+  get typedFrom(): number {
+    return Number(this.#select.get("typed_from"));
+  }
+
   get pause(): Pause | null {
     const text = this.#select.get("pause") ?? "null";
     return JSON.parse(String(text)) as Pause | null;

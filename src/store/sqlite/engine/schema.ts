@@ -96,6 +96,44 @@ export const MIGRATIONS: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   },
+  {
+    name: "indexes that match what lists ask",
+    sql: `
+  -- CREATE INDEX reads all rows, and none of before belongs in these: they are made empty, on tables that go again.
+  CREATE TABLE event_twin (key INTEGER PRIMARY KEY, tenant INTEGER, type INTEGER, test INTEGER, unmatched INTEGER);
+  CREATE INDEX event_tenant_type ON event_twin (tenant, type) WHERE key > 0;
+  CREATE INDEX event_tenant_unmatched ON event_twin (tenant) WHERE unmatched = 1 AND key > 0;
+  CREATE INDEX event_tenant_test ON event_twin (tenant) WHERE test = 1 AND key > 0;
+  CREATE TABLE delivery_twin (
+    event INTEGER, endpoint INTEGER, cause INTEGER, failed_at INTEGER, failing_since INTEGER,
+    PRIMARY KEY (event, endpoint)
+  ) WITHOUT ROWID;
+  CREATE INDEX delivery_cause ON delivery_twin (endpoint, cause, event, failed_at, failing_since)
+    WHERE cause IS NOT NULL;
+
+  -- Events above it are indexed by tenant and type, those of before by tenant.
+  INSERT INTO meta (name, value) SELECT 'typed_from', coalesce(max(key), 0) FROM event;
+  PRAGMA writable_schema = ON;
+  UPDATE sqlite_schema SET sql = replace(sql, 'way BLOB,', 'way BLOB,
+    -- Of one that failed, was cancelled, or whose last attempt failed (causes.ts); NULL of all others.
+    cause INTEGER,
+    -- When that attempt began, and the first of its round that failed so.
+    failed_at INTEGER,
+    failing_since INTEGER,') WHERE type = 'table' AND name = 'delivery';
+  UPDATE sqlite_schema SET sql = sql || ' WHERE key <= ' || (SELECT value FROM meta WHERE name = 'typed_from')
+    WHERE name = 'event_tenant';
+  UPDATE sqlite_schema SET tbl_name = replace(tbl_name, '_twin', ''), sql = replace(
+      replace(sql, '_twin', ''), 'key > 0', 'key > ' || (SELECT value FROM meta WHERE name = 'typed_from'))
+    WHERE type = 'index' AND tbl_name IN ('event_twin', 'delivery_twin') AND sql IS NOT NULL;
+  PRAGMA writable_schema = RESET;
+  -- Fails where that was not done.
+  SELECT cause, failing_since FROM delivery INDEXED BY delivery_cause WHERE cause IS NOT NULL LIMIT 0;
+  DROP TABLE event_twin;
+  DROP TABLE delivery_twin;
+  -- Deliveries of before get their causes while the daemon runs: those of events from this one on have them.
+  INSERT INTO meta (name, value) SELECT 'causes_noted', max(key) + 1 FROM event WHERE TRUE HAVING count(*) > 0;
+  `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -3,6 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { EventDelivery, LeftAlone, Replay as Replayed, ReplayScope, Waiting, Withdrawal } from "../../store.ts";
 import { withoutAnswer } from "../attempts/attempt-way.ts";
 import { ATTEMPTS, type AttemptRow } from "../attempts/attempt-row.ts";
+import { CANCEL, RESTART } from "../attempts/causes.ts";
 import { CANCELLED, DELIVERED, deliveryId, FAILED, triggerCode, WAITING } from "../numbers/codes.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
@@ -21,8 +22,7 @@ export class Replay {
     this.#index = index;
     this.#select = db.prepare("SELECT endpoint, status FROM delivery WHERE event = ? ORDER BY endpoint");
     this.#restart = db.prepare(
-      `UPDATE delivery SET status = ${WAITING}, round = round + 1, retry = 0, trigger = ?, due_at = ?
-       WHERE event = ? AND endpoint = ?`,
+      `UPDATE delivery SET ${RESTART}, trigger = ?, due_at = ? WHERE event = ? AND endpoint = ?`,
     );
   }
 
@@ -81,9 +81,7 @@ export class Withdraw {
     this.#page = db.prepare(
       "SELECT endpoint, status FROM delivery WHERE event = ? AND endpoint > ? ORDER BY endpoint LIMIT ?",
     );
-    this.#cancel = db.prepare(
-      `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL WHERE event = ? AND endpoint = ?`,
-    );
+    this.#cancel = db.prepare(`UPDATE delivery SET ${CANCEL} WHERE event = ? AND endpoint = ?`);
     this.#isOpen = db
       .prepare<[number], number>(`SELECT 1 FROM delivery WHERE event = ? AND status <= ${WAITING} LIMIT 1`)
       .pluck();

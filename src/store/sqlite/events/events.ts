@@ -9,7 +9,7 @@ import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { eventId, instantOf, keysWithin, parseEventId, type Interned } from "../numbers/codes.ts";
 import type { Looked, Walk } from "../engine/page.ts";
 import { MergedKeys } from "../attempts/merged-keys.ts";
-import { direction, isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
+import { isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
 
 /** Deliveries shown inside an event. */
 const MAX_SHOWN = 100;
@@ -43,19 +43,25 @@ interface Parts {
 const COLUMNS = "e.key, e.random, e.tenant, e.type, e.created_at, e.test";
 
 export class Events {
-  readonly #db: Database;
   readonly #parts: Parts;
   readonly #select: Statement<[number], EventRow & { readonly erased: number }>;
   readonly #body: Statement<[number], Buffer | null>;
   readonly #keys: MergedKeys;
-  readonly #lists = new Map<string, Statement<unknown[], EventRow>>();
+  readonly #everything: Readonly<Record<EventQuery["order"], Statement<unknown[], EventRow>>>;
 
   constructor(db: Database, parts: Parts) {
-    this.#db = db;
     this.#keys = new MergedKeys(db);
     this.#parts = parts;
     this.#select = db.prepare(`SELECT ${COLUMNS}, e.body IS NULL AS erased FROM event e WHERE e.key = ?`);
     this.#body = db.prepare<[number], Buffer | null>("SELECT body FROM event WHERE key = ?").pluck();
+    const everything = (within: string, way: string) =>
+      db.prepare<unknown[], EventRow>(
+        `SELECT ${COLUMNS} FROM event e WHERE ${within} ORDER BY e.key ${way} LIMIT @limit`,
+      );
+    this.#everything = {
+      newest: everything("e.key < @key AND e.key > @end", "DESC"),
+      oldest: everything("e.key > @key AND e.key < @end", "ASC"),
+    };
   }
 
   /** The event, if there is one of exactly this id that the tenant may see. */
@@ -90,14 +96,14 @@ export class Events {
     if (tenant === undefined || ofTypes?.size === 0 || endpoint === undefined) return null;
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
-    const sources = this.#parts.sources.of(query, { tenant, endpoint });
-    const all = sources.length === 0 ? this.#listStatement(query) : null;
+    const sources = this.#parts.sources.of(query, { tenant, endpoint, types: ofTypes }, "events");
+    if (sources?.length === 0) return null;
     return {
       list: "events",
       start: [start],
       rows: ([key], limit) => {
-        if (all !== null) return all.all({ key, end, limit, tenant });
-        const place = { key: key!, minor: 0, end, tenant };
+        if (sources === null) return this.#everything[query.order].all({ key, end, limit });
+        const place = { key: key!, minor: 0, end };
         const keys = this.#keys.rows(sources, "events", query.order, place, limit);
         return keys.map(({ event }) => this.#select.get(event)!);
       },
@@ -115,27 +121,12 @@ export class Events {
   #look(row: EventRow, endpoint: number | null, query: EventQuery): Looked<EventSummary> {
     const { deliveries, attempts } = this.#parts;
     const rows = deliveries.of(row.key, endpoint);
+    if (endpoint !== null && rows.length === 0) return { item: null, rows: 0 };
     const summary = this.#summary(row, this.#statusOf(rows));
     const sameStatus = query.status === undefined || isOneOf(summary.status, query.status);
     if (!sameStatus || !seeksResult(query)) return { item: sameStatus ? summary : null, rows: rows.length };
     const sameResult = rows.some((delivery) => attempts.lastMatches(row.key, delivery.endpoint, query));
     return { item: sameResult ? summary : null, rows: 2 * rows.length };
-  }
-
-  /** Of all there is, all that is the tenant's, or all that nobody had chosen. */
-  #listStatement({ order, status, tenant }: EventQuery): Statement<unknown[], EventRow> {
-    const within = order === "oldest" ? "e.key > @key AND e.key < @end" : "e.key < @key AND e.key > @end";
-    const [from, where] =
-      severalOf(status).join() === "unmatched"
-        ? ["INDEXED BY event_unmatched", "e.unmatched = 1 AND"]
-        : tenant !== null
-          ? ["INDEXED BY event_tenant", "e.tenant = @tenant AND"]
-          : ["", ""];
-    const sql = `SELECT ${COLUMNS} FROM event e ${from} WHERE ${where} ${within}
-      ORDER BY e.key ${direction(order)} LIMIT @limit`;
-    let statement = this.#lists.get(sql);
-    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], EventRow>(sql)));
-    return statement;
   }
 
   #summary(row: EventRow, status: EventStatus): EventSummary {

@@ -7,6 +7,7 @@ import { FAILED, FRESH, FRESH_FROM, WAITING, keysWithin, parseEventId, type Inte
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { seeksResult } from "../attempts/sources.ts";
 import { CHUNK } from "../engine/group-commit.ts";
+import { Meta } from "../engine/meta.ts";
 import type { Selected } from "../questions/questions.ts";
 
 /** Of one page; `looked` is what it cost, in rows. */
@@ -64,7 +65,9 @@ export class JobSelection {
   readonly #fresh: Page;
   readonly #waiting: Page;
   readonly #nextEndpoint: Statement<[number], number>;
-  readonly #missing: Statement<unknown[], Row>;
+  readonly #missing: Page;
+  /** Of an older version, which are not indexed by type. */
+  readonly #missingOlder: Page;
   readonly #subscriptions: Statement<[number], number>;
 
   constructor(db: Database, parts: Parts) {
@@ -97,11 +100,15 @@ export class JobSelection {
       )
       .pluck();
     // No row is skipped here: a page is as long as it looks.
-    this.#missing = page(
-      `SELECT e.key AS event, coalesce(d.status, -1) AS status, ${EVENT}
-       FROM event e INDEXED BY event_tenant LEFT JOIN delivery d ON d.event = e.key AND d.endpoint = @endpoint
-       WHERE e.tenant = @tenant AND e.key > @event AND e.key < @high ORDER BY e.key LIMIT ${CHUNK}`,
-    );
+    const missing = (index: string, where: string) =>
+      page(
+        `SELECT e.key AS event, coalesce(d.status, -1) AS status, ${EVENT}
+         FROM event e INDEXED BY ${index} LEFT JOIN delivery d ON d.event = e.key AND d.endpoint = @endpoint
+         WHERE e.tenant = @tenant AND ${where} AND e.key > @event AND e.key < @high ORDER BY e.key LIMIT ${CHUNK}`,
+      );
+    const { typedFrom } = new Meta(db);
+    this.#missing = missing("event_tenant_type", `e.type = @type AND e.key > ${typedFrom}`);
+    this.#missingOlder = missing("event_tenant", `e.key <= ${typedFrom}`);
     this.#subscriptions = db.prepare<[number], number>("SELECT type FROM subscription WHERE endpoint = ?").pluck();
   }
 
@@ -174,21 +181,20 @@ export class JobSelection {
   }
 
   *#ofMissing(sought: Sought): Generator<Selection, void> {
-    const { high } = sought;
     const endpoint = sought.endpoint!;
-    const { tenant } = sought;
+    const types = this.#subscriptions.all(endpoint).filter((type) => sought.type === null || sought.type === type);
+    for (const type of types) yield* this.#missingFrom(this.#missing, sought, endpoint, [type]);
+    yield* this.#missingFrom(this.#missingOlder, sought, endpoint, types);
+  }
+
+  *#missingFrom(page: Page, sought: Sought, endpoint: number, types: readonly number[]): Generator<Selection, void> {
+    const { tenant, high } = sought;
     if (tenant === null) return;
-    const types = new Set(this.#subscriptions.all(endpoint));
     let event = sought.low;
     for (let rows: Row[] = []; ;) {
-      rows = this.#missing.all({ endpoint, tenant, event, high });
+      rows = page.all({ endpoint, tenant, type: types[0], event, high });
       const missing = rows.filter(
-        (row) =>
-          row.status === -1 &&
-          row.erased === 0 &&
-          row.test === 0 &&
-          types.has(row.type) &&
-          (sought.type === null || sought.type === row.type),
+        (row) => row.status === -1 && row.erased === 0 && row.test === 0 && types.includes(row.type),
       );
       const selected = missing.map((row) => ({ event: row.event, endpoint, left: this.#leftOf(endpoint) }));
       yield { selected, looked: rows.length };

@@ -10,7 +10,8 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Claim, JobPace } from "../../../domain/deliveries/delivery.ts";
 import { statusesOf, type JobFilter } from "../../../domain/deliveries/job.ts";
 import type { EndedAttempt, EventDelivery, JobStep, JobTake, Recorded, Waiting } from "../../store.ts";
-import { CANCELLED, FRESH, triggerCode, WAITING, deliveryId, eventId, keyOf } from "../numbers/codes.ts";
+import { CANCEL, RESTART } from "../attempts/causes.ts";
+import { FRESH, triggerCode, WAITING, deliveryId, eventId, keyOf } from "../numbers/codes.ts";
 import { shownStatus, type EndpointEntry, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { JobRow } from "./job-rows.ts";
 import type { FreshMark } from "../claims/fresh.ts";
@@ -87,17 +88,14 @@ export class JobSteps {
        FROM event e LEFT JOIN delivery d ON d.event = e.key AND d.endpoint = ? WHERE e.key = ?`,
     );
     this.#restart = db.prepare(
-      `UPDATE delivery SET status = ${WAITING}, round = round + 1, retry = 0, trigger = ?, due_at = ?
-       WHERE event = ? AND endpoint = ?`,
+      `UPDATE delivery SET ${RESTART}, trigger = ?, due_at = ? WHERE event = ? AND endpoint = ?`,
     );
     this.#backfill = db.prepare(
       `INSERT INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at)
        VALUES (?, ?, ${WAITING}, 0, 1, 0, ${triggerCode("replay")}, ?)`,
     );
     this.#matched = db.prepare("UPDATE event SET unmatched = 0 WHERE key = ? AND unmatched = 1");
-    this.#cancel = db.prepare(
-      `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL WHERE event = ? AND endpoint = ?`,
-    );
+    this.#cancel = db.prepare(`UPDATE delivery SET ${CANCEL} WHERE event = ? AND endpoint = ?`);
     this.#release = db.prepare("UPDATE job_delivery SET released = 1 WHERE job = ? AND endpoint = ? AND event = ?");
     this.#countReleased = db.prepare(
       "UPDATE job_endpoint SET planned = planned - 1, released = released + 1 WHERE job = ? AND endpoint = ?",

@@ -2,6 +2,7 @@
  * What is read at length: it is asked of a reader and answered in slices, so that nobody's write waits for it. Reads of
  * one row, and of what memory has, need no reader.
  */
+import { WebhookdError } from "../../../domain/errors.ts";
 import type { AuditRecord } from "../../../domain/keys/audit.ts";
 import type {
   Attempt,
@@ -23,7 +24,8 @@ import type {
   PageQuery,
   TenantSummary,
 } from "../../store.ts";
-import type { Reading } from "../engine/page.ts";
+import type { Engine } from "../engine/engine.ts";
+import { readHere, type Reading } from "../engine/page.ts";
 
 /** Arguments and answers are values, which a message can hold. */
 export interface Questions {
@@ -112,4 +114,39 @@ export class Turns<T> {
     this.#callers.set(caller, tasks);
     return tasks[0];
   }
+}
+
+/** A reader on the thread that writes, which gives way after each slice: for tests, and where no thread is wanted. */
+export class ReaderHere implements Reader {
+  readonly #engine: Engine;
+  readonly #answers: () => Answers;
+
+  constructor(engine: Engine, answers: () => Answers) {
+    this.#engine = engine;
+    this.#answers = answers;
+  }
+
+  async ask<Q extends Question>(question: Q, asked: Asked<Q>, asking: Asking<Q> = {}): Promise<Answer<Q>> {
+    const { read } = this.#engine;
+    let gone = false;
+    const stop = asking.caller?.whenGone(() => (gone = true));
+    const turn = async () => {
+      await this.#engine.turn();
+      if (gone) throw callerGone();
+    };
+    // Every answer is read in slices of the same kind; TypeScript sees a union of functions.
+    const begin = this.#answers()[question] as (asked: Asked<Q>) => Reading<Answer<Q>, Pieces[Q]>;
+    try {
+      return await readHere(() => begin(asked), { read, turn, ...asking });
+    } finally {
+      stop?.();
+    }
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** Nobody hears it. */
+export function callerGone(): WebhookdError {
+  return new WebhookdError("request_timeout", "the client went away before it was answered");
 }

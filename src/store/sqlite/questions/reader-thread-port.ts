@@ -6,8 +6,15 @@ import type { Worker } from "node:worker_threads";
 import type { Engine } from "../engine/engine.ts";
 import { storageUnavailable } from "../engine/condition.ts";
 import { receivedError, type FromReader, type ReaderThreadData, type ToReader } from "./messages.ts";
-import type { Answer, Asked, Asking, Pieces, Question, Reader } from "./questions.ts";
-import { callerGone } from "./reader-here.ts";
+import {
+  callerGone,
+  type Answer,
+  type Asked,
+  type Asking,
+  type Pieces,
+  type Question,
+  type Reader,
+} from "./questions.ts";
 
 export type StartReader = (data: ReaderThreadData) => Pick<Worker, "postMessage" | "on" | "terminate">;
 

@@ -8,7 +8,8 @@ import { outcomeCode, triggerCode, eventId, keysWithin, parseAttemptId } from ".
 import type { Deliveries, FoundDelivery } from "../deliveries/deliveries.ts";
 import type { FoundEvent } from "../events/events.ts";
 import type { Walk } from "../engine/page.ts";
-import { beyond, beyondAcross, FAILURES_OF_ENDPOINT, seeksFailure, type Order } from "../attempts/sources.ts";
+import { beyond, beyondAcross, FAILURES } from "../attempts/merged-keys.ts";
+import { seeksFailure, type Order } from "../attempts/sources.ts";
 
 type Statements<Row> = Readonly<Record<Order, Statement<unknown[], Row>>>;
 const TEST = triggerCode("test");
@@ -55,8 +56,8 @@ export class AttemptLists {
     this.#failures = bothWays(
       (order, way) =>
         `SELECT a.*, e.random FROM (
-           SELECT event, endpoint, number FROM ${FAILURES_OF_ENDPOINT.from}
-           WHERE ${FAILURES_OF_ENDPOINT.where} AND ${beyond(order, "event", "number")}
+           SELECT event, endpoint, number FROM ${FAILURES.from}
+           WHERE ${FAILURES.where} AND ${beyond(order, "event", "number")}
            ORDER BY event ${way}, number ${way} LIMIT @limit
          ) s
          CROSS JOIN attempt a ON a.event = s.event AND a.endpoint = s.endpoint AND a.number = s.number

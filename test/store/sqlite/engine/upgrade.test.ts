@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { FIRST } from "../../../../src/store/sqlite/attempts/attempt-row.ts";
 import { MIGRATIONS } from "../../../../src/store/sqlite/engine/schema.ts";
+import { noResponse } from "../../../../src/domain/deliveries/attempt.ts";
 import type { CensusStep, Store } from "../../../../src/store/store.ts";
 import { ManualClock } from "../../../harness/clock.ts";
 import {
@@ -21,10 +22,24 @@ import {
 } from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
 
+/** The same store as schema 6 has it: nothing says causes, and events are indexed by tenant. */
+function toSchema6(dir: string): void {
+  const db = new Database(join(dir, "webhookd.db"));
+  db.exec(`
+    DROP INDEX delivery_cause;
+    ${["cause", "failed_at", "failing_since"].map((column) => `ALTER TABLE delivery DROP COLUMN ${column};`).join("\n")}
+    ${["tenant", "tenant_type", "tenant_unmatched", "tenant_test"].map((name) => `DROP INDEX event_${name};`).join("\n")}
+    CREATE INDEX event_tenant ON event (tenant);
+    DELETE FROM meta WHERE name IN ('typed_from', 'causes_noted');
+    PRAGMA user_version = 6;`);
+  db.close();
+}
+
 const NEWER = ["url", "started_at", "duration_ms", "status_code", "secret_version", "truncated", "body", "way"];
 
 /** The same store as schema 4 has it: each attempt has a row, and an index says what is fresh. */
 function toSchema4(dir: string): void {
+  toSchema6(dir);
   const db = new Database(join(dir, "webhookd.db"));
   db.exec(`
     INSERT INTO attempt (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome,
@@ -119,4 +134,81 @@ it("a success that is sent again keeps its first attempt, wherever that was kept
   ]);
   expect(await store.reads.getAttempt(null, first!.id)).toEqual(first);
   expect((await store.reads.listEndpointAttempts({ ...EVERYTHING, endpoint }))!.data).toEqual(both);
+});
+
+/** What lists and the report find by causes. */
+async function found(store: Store) {
+  const filters = [
+    { status: "failed" },
+    { status: "cancelled" },
+    { error: "timeout" },
+    { error: "http_status", status: "failed" },
+    { type: "goal.achieved" },
+    { status: "unmatched" },
+    { test: true },
+  ] as const;
+  const ids = async (list: "listEvents" | "listDeliveries", more: object) =>
+    (await store.reads[list]({ ...EVERYTHING, limit: 1000, tenant: "default", ...more })).data.map(({ id }) => id);
+  return {
+    events: await Promise.all(filters.map((filter) => ids("listEvents", filter))),
+    deliveries: await Promise.all(
+      filters
+        .filter((filter) => !("status" in filter && filter.status === "unmatched"))
+        .map((filter) => ids("listDeliveries", filter)),
+    ),
+    failures: await store.statistics.failures({ tenant: null, since: START - 1, stepMs: 1000, parts: 5, limit: 10 }),
+  };
+}
+
+it("a store of schema 6 is listed and reported as it was, while its causes are noted and afterwards", async () => {
+  const dir = temporaryDirectory();
+  const clock = new ManualClock();
+  const store = await open({ dir, clock });
+  const endpoint = await addEndpoint(store);
+  await addEndpoint(store, { events: ["goal.achieved"] });
+  const drafts = Array.from({ length: 3000 }, (_, at) => draft(at % 30 === 0 ? { type: "goal.achieved" } : {}));
+  const all = await store.events.publish(drafts, START, room);
+  await store.events.publish([draft({ type: "nobody.wants" }), draft({ testFor: endpoint })], START, room);
+  const claims = all.flatMap(({ fresh }) => fresh);
+  await store.deliveries.record(
+    claims.map((claim, at) => {
+      if (at % 50 === 1) return failed(claim);
+      if (at % 50 === 2) return again(claim, START + 60_000);
+      if (at % 50 === 3) return ended(claim, { status: "failed" }, { outcome: noResponse("timeout", "", 10) });
+      return delivered(claim);
+    }),
+  );
+  await store.events.replay(null, claims[51]!.event, {}, START + 10);
+  await store.events.cancel(null, claims[52]!.event, null);
+  const before = await found(store);
+  expect(before.failures!.groups).toHaveLength(2);
+  for (const ids of [...before.events, ...before.deliveries]) expect(ids.length).toBeGreaterThan(0);
+  await store.close();
+  toSchema6(dir);
+
+  const migrated = await open({ dir, clock });
+  const early = await found(migrated);
+  expect({ ...early, failures: null }).toEqual({ ...before, failures: null });
+  // Newest first: it says from where on it is counted.
+  expect(early.failures!.since).toBeGreaterThanOrEqual(before.failures!.since);
+  for (let step = 0; step < 10; step++) {
+    clock.advance(50);
+    await migrated.upkeep.condition();
+  }
+  await migrated.close();
+  const db = new Database(join(dir, "webhookd.db"));
+  expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
+  expect(db.prepare("SELECT count(*) FROM meta WHERE name = 'causes_noted'").pluck().get()).toBe(0);
+  db.close();
+  const reopened = await open({ dir, clock });
+  expect(await found(reopened)).toEqual(before);
+  // What comes now is listed with what was there.
+  const [later] = await reopened.events.publish([draft({ type: "goal.achieved" })], START + 1000, room);
+  const goals = await reopened.reads.listEvents({
+    ...EVERYTHING,
+    limit: 1000,
+    tenant: "default",
+    type: "goal.achieved",
+  });
+  expect(goals.data.map(({ id }) => id)).toEqual([...before.events[4]!, later!.id]);
 });

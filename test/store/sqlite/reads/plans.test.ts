@@ -8,7 +8,21 @@ import type { DeliveryQuery, EventQuery, Page, Store } from "../../../../src/sto
 import { addEndpoint, again, delivered, draft, failed, noRoom, room, START } from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
 
-const PARAMETERS = { key: 0, minor: 0, last: 0, end: 0, limit: 0, tenant: 0, endpoint: 0, event: 0, num: 0 };
+const PARAMETERS = {
+  key: 0,
+  minor: 0,
+  last: 0,
+  end: 0,
+  limit: 0,
+  tenant: 0,
+  endpoint: 0,
+  event: 0,
+  num: 0,
+  type: 0,
+  cause: 0,
+  low: 0,
+  high: 0,
+};
 const OTHERS = 3000;
 const OWN = 12;
 
@@ -26,6 +40,10 @@ const FILTERS: Filter[] = [
   { status: "pending", error: "http_status" },
   { status: "failed", type: "budget.exceeded" },
   { status: "failed", since: START },
+  { status: "cancelled" },
+  { status: "cancelled", type: "budget.exceeded" },
+  { type: "budget.exceeded" },
+  { type: "budget.exceeded", error: "http_status" },
 ];
 
 /** Some of everything to two tenants; the one's lies under thousands of the other's. */
@@ -42,6 +60,8 @@ async function filled(): Promise<string> {
   ] as const) {
     await publish(store, tenant, count, [failed, (claim) => again(claim, START + 1000), delivered]);
     await store.events.publish(Array(count / 3).fill(draft({ tenant })), START, noRoom);
+    const [withdrawn] = await store.events.publish([draft({ tenant })], START, noRoom);
+    await store.events.cancel(tenant, withdrawn!.id, null);
   }
   await store.close();
   return dir;
@@ -105,7 +125,7 @@ it("a page of a small tenant's is found at once, whatever lies beside it", { tim
   for (const sql of walks) {
     const plan = planOf(sql).join("\n");
     // Few open deliveries are sorted; nothing else is.
-    const sorted = sql.includes("UNION ALL");
+    const sorted = sql.includes("UNION ALL") && !sql.startsWith("SELECT count");
     expect(plan.includes("TEMP B-TREE"), `${sql}\n${plan}`).toBe(sorted);
     expect(plan, sql).not.toMatch(/^SCAN (event|delivery|attempt|e|d|a)\b(?!.*USING)/m);
   }

@@ -1,0 +1,177 @@
+/**
+ * Why a delivery did not arrive, as one number in its row: for lists and reports to find it by an index that no plain
+ * success has an entry in. It says the delivery's state and what its last attempt failed of; NULL of what arrived, or
+ * has not been attempted. What was interrupted says nothing of the receiver: the attempt before it does.
+ */
+import type { Database, Statement } from "better-sqlite3";
+import { ATTEMPT_ERRORS, type AttemptError } from "../../../domain/deliveries/attempt.ts";
+import type { Meta } from "../engine/meta.ts";
+import { CANCELLED, DELIVERED, FAILED, outcomeCode, triggerCode, WAITING } from "../numbers/codes.ts";
+
+/* These numbers are on disk: a status, five more for a test's, then the error's place (from 1) and the status code. */
+const STATE = 1_000_000;
+const ERROR = 1000;
+const TEST = 5;
+
+const IS_TEST = `iif(trigger = ${triggerCode("test")}, ${TEST}, 0)`;
+
+/** In SQL: what is set of a delivery that is cancelled, and of one that gets a new round. */
+export const CANCEL = `status = ${CANCELLED}, due_at = NULL,
+  cause = coalesce(cause, (status + ${IS_TEST}) * ${STATE}) + (${CANCELLED} - status) * ${STATE}`;
+export const RESTART = `status = ${WAITING}, round = round + 1, retry = 0,
+  cause = cause + (${WAITING} - status) * ${STATE}`;
+
+export interface Cause {
+  readonly status: number;
+  readonly test: boolean;
+  /** Null where no attempt failed. */
+  readonly error: AttemptError | null;
+  readonly statusCode: number | null;
+}
+
+function causeNumber({ status, test, error, statusCode }: Cause): number {
+  const state = (status + (test ? TEST : 0)) * STATE;
+  return error === null ? state : state + (ATTEMPT_ERRORS.indexOf(error) + 1) * ERROR + (statusCode ?? 0);
+}
+
+export function causeOf(number: number): Cause {
+  const state = Math.floor(number / STATE);
+  const code = number % ERROR;
+  return {
+    status: state % TEST,
+    test: state > TEST,
+    error: ATTEMPT_ERRORS[Math.floor((number % STATE) / ERROR) - 1] ?? null,
+    statusCode: code === 0 ? null : code,
+  };
+}
+
+interface Row {
+  readonly status: number;
+  readonly trigger: number;
+  readonly outcome: number | null;
+  readonly error: AttemptError | null;
+  readonly statusCode: number | null;
+  readonly lastAt: number | null;
+  readonly firstAt: number | null;
+}
+
+interface Walked {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly wanted: number;
+}
+
+/** Deliveries that the walk over those of before looks at in a step. */
+const STEP = 2000;
+
+export class Causes {
+  readonly #row: Statement<[number, number], Row>;
+  readonly #set: Statement<[number | null, number | null, number | null, number, number]>;
+  readonly #walk: Statement<[number, number], Walked>;
+  readonly #walkOf: Statement<[number], Walked>;
+
+  constructor(db: Database) {
+    this.#row = db.prepare(
+      `SELECT d.status, d.trigger, last.outcome, last.error, last.status_code AS statusCode, last.started_at AS lastAt,
+         CASE last.number WHEN 1 THEN last.started_at ELSE (
+           SELECT started_at FROM attempt
+           WHERE event = last.event AND endpoint = last.endpoint AND round = last.round AND outcome = last.outcome
+             AND error IS last.error AND status_code IS last.status_code ORDER BY number LIMIT 1) END AS firstAt
+       FROM delivery d
+       LEFT JOIN attempt last ON last.event = d.event AND last.endpoint = d.endpoint AND last.number = (
+         SELECT number FROM attempt
+         WHERE event = d.event AND endpoint = d.endpoint AND outcome <> ${outcomeCode("interrupted")}
+         ORDER BY number DESC LIMIT 1)
+       WHERE d.event = ? AND d.endpoint = ?`,
+    );
+    this.#set = db.prepare(
+      "UPDATE delivery SET cause = ?, failed_at = ?, failing_since = ? WHERE event = ? AND endpoint = ?",
+    );
+    const walk = `SELECT event, endpoint, status <> ${DELIVERED} OR attempts > 1 AS wanted FROM delivery`;
+    this.#walk = db.prepare(`${walk} WHERE event < ? ORDER BY event DESC, endpoint DESC LIMIT ?`);
+    this.#walkOf = db.prepare(`${walk} WHERE event = ?`);
+  }
+
+  /** Inside a transaction: for each delivery that was changed by anything but a first success. */
+  note(event: number, endpoint: number): void {
+    const row = this.#row.get(event, endpoint);
+    if (row === undefined) return;
+    const { status, trigger, lastAt, firstAt, statusCode } = row;
+    const failed = row.outcome === outcomeCode("failed");
+    const [error, test] = [failed ? row.error : null, trigger === triggerCode("test")];
+    const isPlain = !failed && status !== FAILED && status !== CANCELLED;
+    const cause = isPlain ? null : causeNumber({ status, test, error, statusCode: failed ? statusCode : null });
+    this.#set.run(cause, failed ? lastAt : null, failed ? firstAt : null, event, endpoint);
+  }
+
+  /** Of deliveries of an older version, some of them, the newest first; false at the end. Inside a transaction. */
+  noteSome(meta: Meta): boolean {
+    const from = meta.causesNoted;
+    if (from === null) return false;
+    const rows = this.#walk.all(from, STEP);
+    const isEnd = rows.length < STEP;
+    const last = isEnd ? -1 : rows.at(-1)!.event;
+    // The last event may have more deliveries than were read.
+    for (const { event, endpoint, wanted } of [
+      ...rows.filter(({ event }) => event !== last),
+      ...this.#walkOf.all(last),
+    ]) {
+      if (wanted === 1) this.note(event, endpoint);
+    }
+    meta.causesNoted = isEnd ? null : last;
+    return !isEnd;
+  }
+}
+
+/** An endpoint and a cause that some of its deliveries have. */
+export interface Group {
+  readonly endpoint: number;
+  readonly cause: number;
+}
+
+/** More than there are of causes: an endpoint and a cause are read as one number. */
+const CAUSES = 2 * TEST * STATE;
+const NEXT = `SELECT endpoint * ${CAUSES} + cause FROM delivery INDEXED BY delivery_cause WHERE cause IS NOT NULL`;
+
+/** Which causes there are, told by a look at the index for each. */
+export class CauseList {
+  readonly #all: Statement<[object], number>;
+  readonly #endpoints: Statement<[number], number>;
+
+  constructor(db: Database) {
+    this.#all = db
+      .prepare<[object], number>(
+        `WITH RECURSIVE found (number) AS (
+           SELECT CAST(@after AS INTEGER) UNION ALL
+           SELECT (${NEXT} AND (endpoint, cause) > (number / ${CAUSES}, number % ${CAUSES}) ORDER BY endpoint, cause LIMIT 1)
+           FROM found WHERE number < @last
+         )
+         SELECT number FROM found WHERE number > @after AND number <= @last LIMIT @limit`,
+      )
+      .pluck();
+    this.#endpoints = db
+      .prepare<[number], number>(
+        `WITH RECURSIVE found (endpoint) AS (
+           SELECT -1 UNION ALL
+           SELECT (SELECT d.endpoint FROM delivery d INDEXED BY delivery_cause
+                   WHERE cause IS NOT NULL AND d.endpoint > found.endpoint ORDER BY d.endpoint LIMIT 1)
+           FROM found WHERE endpoint IS NOT NULL
+         )
+         SELECT endpoint FROM found WHERE endpoint >= 0 LIMIT ?`,
+      )
+      .pluck();
+  }
+
+  /** Of one endpoint, or of all. */
+  groups(endpoint: number | null, limit = Number.MAX_SAFE_INTEGER): Group[] {
+    const after = endpoint === null ? -1 : endpoint * CAUSES;
+    const last = endpoint === null ? Number.MAX_SAFE_INTEGER : (endpoint + 1) * CAUSES - 1;
+    const numbers = this.#all.all({ after, last, limit });
+    return numbers.map((number) => ({ endpoint: Math.floor(number / CAUSES), cause: number % CAUSES }));
+  }
+
+  /** That have any; at most so many. */
+  endpoints(limit: number): number[] {
+    return this.#endpoints.all(limit);
+  }
+}
