@@ -103,8 +103,8 @@ export function* pageOfSome<Row, T>(
   if (walk === null) return null;
   const progress: Progress<T> = { data: [], after: startOf(walk, query, cursors), looked: 0, end: "none" };
   let spentMs = 0;
-  // One row more than the page needs says whether there is another page.
-  for (let size = query.limit + 1; ; size = CHUNK) {
+  // One row more than the page needs says whether there is another page. Where few are wanted, more are read at once.
+  for (let size = query.limit + 1; ; size = Math.min(2 * size, CHUNK)) {
     const begun = monotonic();
     advance(walk, progress, query.limit, size);
     spentMs += monotonic() - begun;

@@ -33,11 +33,11 @@ function read(clock: { now: number }, wanted: number, cursor?: string): { page: 
 
 it("a page is cut short when its time is over, says so, and goes on from there", () => {
   const clock = { now: 0 };
-  const { page, slices } = read(clock, 600);
+  const { page, slices } = read(clock, 900);
   expect(page).toMatchObject({ data: [], cutShort: true });
-  expect(slices).toBe(2);
-  const { page: next } = read(clock, 600, page.nextCursor!);
-  expect(next).toMatchObject({ data: [600], cutShort: true });
+  expect(slices).toBe(6);
+  const { page: next } = read(clock, 900, page.nextCursor!);
+  expect(next).toMatchObject({ data: [900], cutShort: true });
 });
 
 it("no other page is short while there is more", () => {

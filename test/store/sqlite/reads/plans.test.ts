@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { noResponse } from "../../../../src/domain/deliveries/attempt.ts";
+import type { Claim } from "../../../../src/domain/deliveries/delivery.ts";
 import { openFile } from "../../../../src/store/sqlite/engine/open-database.ts";
 import { Cursors } from "../../../../src/store/sqlite/engine/page.ts";
 import type { Reading } from "../../../../src/store/sqlite/engine/page.ts";
 import { answersFrom, namesIn, rowsIn } from "../../../../src/store/sqlite/reads/answers.ts";
 import type { DeliveryQuery, EventQuery, Page, Store } from "../../../../src/store/store.ts";
-import { addEndpoint, again, delivered, draft, failed, noRoom, room, START } from "../../fixtures.ts";
+import { addEndpoint, again, delivered, draft, ended, failed, noRoom, room, START } from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
 
 const PARAMETERS = {
@@ -47,7 +49,7 @@ const FILTERS: Filter[] = [
 ];
 
 /** Some of everything to two tenants; the one's lies under thousands of the other's. */
-async function filled(): Promise<string> {
+async function filled(others = OTHERS): Promise<string> {
   const dir = temporaryDirectory();
   const store = await open({ dir });
   for (const tenant of ["small", "large"]) {
@@ -56,7 +58,7 @@ async function filled(): Promise<string> {
   }
   for (const [tenant, count] of [
     ["small", OWN],
-    ["large", OTHERS],
+    ["large", others],
   ] as const) {
     await publish(store, tenant, count, [failed, (claim) => again(claim, START + 1000), delivered]);
     await store.events.publish(Array(count / 3).fill(draft({ tenant })), START, noRoom);
@@ -80,10 +82,19 @@ async function publish(store: Store, tenant: string, count: number, ends: (typeo
 function answersOf(dir: string) {
   const db = openFile(join(dir, "webhookd.db"), { timeout: 50, readonly: true });
   const prepared = new Set<string>();
+  let looked = 0;
   const prepare = db.prepare.bind(db);
   db.prepare = ((sql: string) => {
     prepared.add(sql);
-    return prepare(sql);
+    const statement = prepare(sql);
+    // How lists read a row that they look at.
+    if (!/^SELECT (d\.endpoint|e\.key), .* WHERE (d\.event|e\.key) = \?/s.test(sql)) return statement;
+    const get = statement.get.bind(statement);
+    statement.get = (...keys: unknown[]) => {
+      looked++;
+      return get(...keys);
+    };
+    return statement;
   }) as typeof db.prepare;
   const means = { cursors: new Cursors(() => Buffer.alloc(9)), monotonic: () => 0 };
   const answers = answersFrom(db, rowsIn(db, namesIn(db)), means);
@@ -91,10 +102,10 @@ function answersOf(dir: string) {
   prepared.clear();
   const planOf = (sql: string) =>
     (prepare(`EXPLAIN QUERY PLAN ${sql}`).all(PARAMETERS) as { detail: string }[]).map(({ detail }) => detail);
-  return { db, answers, prepared, planOf };
+  return { db, answers, prepared, planOf, lookedAt: () => looked };
 }
 
-function ended<T>(reading: Reading<Page<T>, unknown>): { page: Page<T>; slices: number } {
+function readWhole<T>(reading: Reading<Page<T>, unknown>): { page: Page<T>; slices: number } {
   for (let slices = 1; ; slices++) {
     const step = reading.next();
     if (step.done === true) return { page: step.value, slices };
@@ -108,7 +119,7 @@ it("a page of a small tenant's is found at once, whatever lies beside it", { tim
       const query = { tenant: "small", limit: 20, order, ...filter };
       for (const [name, list] of Object.entries({ events: answers.listEvents, deliveries: answers.listDeliveries })) {
         const reading = list(query) as Reading<Page<{ tenant: string }>, unknown>;
-        const { page, slices } = ended(reading);
+        const { page, slices } = readWhole(reading);
         const label = `${name}, ${order}: ${JSON.stringify(filter)}`;
         // What is held lies among what is pending.
         expect(slices, label).toBeLessThanOrEqual(filter.status === "pending" || filter.status === "held" ? 2 : 1);
@@ -133,15 +144,15 @@ it("a page of a small tenant's is found at once, whatever lies beside it", { tim
 });
 
 it("a tenant's pages, one after the other, are what is its own among all", { timeout: 60_000 }, async () => {
-  const { db, answers } = answersOf(await filled());
+  const { db, answers } = answersOf(await filled(300));
   for (const filter of FILTERS.slice(1)) {
     for (const order of ["newest", "oldest"] as const) {
-      const all = ended(answers.listDeliveries({ tenant: null, limit: 100_000, order, ...filter })).page.data;
+      const all = readWhole(answers.listDeliveries({ tenant: null, limit: 100_000, order, ...filter })).page.data;
       const own = all.filter(({ tenant }) => tenant === "small").map(({ id }) => id);
       const seen: string[] = [];
       for (let cursor: string | undefined; ;) {
         const query = { tenant: "small", limit: 7, order, ...filter, ...(cursor !== undefined && { cursor }) };
-        const { page } = ended(answers.listDeliveries(query));
+        const { page } = readWhole(answers.listDeliveries(query));
         seen.push(...page.data.map(({ id }) => id));
         if (page.nextCursor === null) break;
         cursor = page.nextCursor;
@@ -151,3 +162,66 @@ it("a tenant's pages, one after the other, are what is its own among all", { tim
   }
   db.close();
 });
+
+/** Kinds of results, of which each tenant has some hundreds. */
+const RESULTS = {
+  delivered: { status: "delivered" },
+  failed: { status: "failed" },
+  cancelled: { status: "cancelled" },
+  timeout: { error: "timeout" },
+  "5xx": { statusCode: { least: 500, most: 599 } },
+  "rare type": { type: "goal.achieved" },
+} as const;
+const LIMIT = 20;
+/** Deliveries of the rare type. */
+const RARE = 300;
+
+it(
+  "a list looks at the rows that it shows, and at one more, where an index matches what is asked",
+  { timeout: 60_000 },
+  async () => {
+    const dir = temporaryDirectory();
+    const store = await open({ dir });
+    for (const tenant of ["one", "other"]) {
+      for (let index = 0; index < 5; index++) {
+        await addEndpoint(store, {
+          tenant,
+          events:
+            index === 0 ? ["budget.exceeded", "goal.achieved"] : [["goal.achieved", "budget.exceeded"][index % 2]!],
+        });
+      }
+    }
+    const timeout = (claim: Claim) => ended(claim, { status: "failed" }, { outcome: noResponse("timeout", "", 10) });
+    for (let round = 0; round < 10; round++) {
+      for (const tenant of ["one", "other"]) {
+        await publish(store, tenant, 300, [...Array<typeof delivered>(20).fill(delivered), failed, timeout]);
+        const rare = await store.events.publish(Array(10).fill(draft({ tenant, type: "goal.achieved" })), START, room);
+        await store.deliveries.record(rare.slice(3).flatMap(({ fresh }) => fresh.map(delivered)));
+        for (const { id } of rare.slice(0, 3)) await store.events.cancel(tenant, id, null);
+      }
+    }
+    await store.close();
+    const { db, answers, lookedAt } = answersOf(dir);
+    const names = Object.keys(RESULTS) as (keyof typeof RESULTS)[];
+    const isStatus = (name: keyof typeof RESULTS) => "status" in RESULTS[name];
+    const kinds = names
+      .flatMap((name, at) => names.slice(at).map((other) => [name, other] as const))
+      .filter(([name, other]) => name === other || !isStatus(name) || !isStatus(other));
+    for (const [name, other] of kinds) {
+      for (const [list, ask] of Object.entries({ events: answers.listEvents, deliveries: answers.listDeliveries })) {
+        for (const order of ["newest", "oldest"] as const) {
+          const query = { tenant: "one", limit: LIMIT, order, ...RESULTS[name], ...RESULTS[other] };
+          const before = lookedAt();
+          const { page } = readWhole(ask(query) as Reading<Page<object>, unknown>);
+          // No index has types beside results, and none says which events are delivered: then it is the smaller one's rows.
+          const isMatched =
+            (name === other || other !== "rare type") && (list === "deliveries" || name !== "delivered");
+          const most = isMatched ? (page.data.length === 0 ? 0 : LIMIT + 1) : 4 * RARE;
+          expect(lookedAt() - before, `${list}, ${order}: ${name} + ${other}`).toBeLessThanOrEqual(most);
+          expect(page.data.length === LIMIT || page.nextCursor === null).toBe(true);
+        }
+      }
+    }
+    db.close();
+  },
+);
