@@ -30,6 +30,8 @@ const SHOTS: readonly Shot[] = [
   { file: "failures", title: "Failures by endpoint and cause", size: WIDE, keys: ["4"], shows: "FAILURES" },
   { file: "endpoints", title: "Endpoints", size: WIDE, keys: ["3"], shows: "ENDPOINTS" },
   { file: "event", title: "One event with every attempt", size: SMALL, keys: ["1", "Enter"], shows: "tries to" },
+  // The last, for by then all is read that it shows.
+  { file: "overview", title: "Is it all right?", size: WIDE, keys: ["0"], shows: "WORST ENDPOINTS" },
 ];
 
 const page = join(root, "docs/dashboard.md");

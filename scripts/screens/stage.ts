@@ -16,11 +16,23 @@ import { PassingClock } from "./passing-clock.ts";
 import { BEGAN_HOURS_AGO, NETWORK, RECEIVERS, Receivers } from "./receivers.ts";
 
 const HOUR = 3_600_000;
+/** So often something is published. */
 const EVENTS = 400;
+/** Of each of them, by day, what goes to receivers that are well. */
+const MOST_USUAL = 18;
+const USUAL = BUILT_IN_TYPES.find(({ name }) => name === "transaction.enriched")!;
 /** Which type comes when: some come more often than others. */
 const MIX = [0, 2, 0, 1, 0, 3, 0, 5, 0, 4, 2, 0, 3];
 /** Names for examples cannot be registered, so each has another one until all is over. */
 const REGISTERED = ".for-example.com";
+
+/** More by day than by night, and never the same. */
+function usualAt(now: number): number {
+  const hour = (now / HOUR) % 24;
+  const day = (1 - Math.cos(((hour - 4) / 24) * 2 * Math.PI)) / 2;
+  const noise = 0.75 + (((Math.floor(now / 60_000) * 7919) % 100) / 100) * 0.5;
+  return Math.max(1, Math.round(MOST_USUAL * (0.15 + 0.85 * day) * noise));
+}
 
 export class Stage {
   readonly dir = mkdtempSync(join(tmpdir(), "webhookd-screens-"));
@@ -71,6 +83,11 @@ export class Stage {
     for (let number = 0; number < EVENTS; number++) {
       const { name, sample } = BUILT_IN_TYPES[MIX[number % MIX.length]!]!;
       await client.call("publishEvent", { body: { type: name, data: sample } });
+      const usual = Array.from({ length: EVENTS - number < 10 ? 2 : usualAt(this.#clock.now()) }, () => ({
+        type: USUAL.name,
+        data: USUAL.sample,
+      }));
+      await client.call("publishBatch", { body: { events: usual } });
       // By day more comes than by night, and the last minutes are not empty.
       const left = EVENTS - number - 1;
       const next = left < 6 ? end - left * 40_000 - 15_000 : this.#clock.now() + (end - this.#clock.now()) / (left - 4);

@@ -67,7 +67,34 @@ function runsOf(terminal: InstanceType<typeof xterm.Terminal>, row: number): Run
   return runs.filter(({ text, ground }) => text.trim() !== "" || ground !== null);
 }
 
-function drawn({ column, width, text, ink, ground, bold, dim }: Run, row: number): string[] {
+const BARS = "▁▂▃▄▅▆▇█";
+
+/** Fonts leave gaps between bars, so they are drawn; what is left of the text has blanks in their place. */
+function bars({ column, text, ink }: Run, row: number): { readonly boxes: string[]; readonly rest: string } {
+  const boxes: string[] = [];
+  const chars = [...text];
+  for (let at = 0; at < chars.length; at++) {
+    const level = BARS.indexOf(chars[at]!) + 1;
+    if (level === 0) continue;
+    let end = at + 1;
+    while (chars[end] === chars[at]) end++;
+    const height = (CELL.height * level) / BARS.length;
+    const top = TITLE_BAR + MARGIN + (row + 1) * CELL.height - height;
+    boxes.push(
+      `<rect x="${short(MARGIN + (column + at) * CELL.width)}" y="${short(top)}" width="${short((end - at) * CELL.width)}" height="${short(height)}" fill="${ink}"/>`,
+    );
+    for (; at < end; at++) chars[at] = " ";
+    at = end - 1;
+  }
+  return { boxes, rest: chars.join("") };
+}
+
+function drawn(run: Run, row: number): string[] {
+  const { boxes, rest } = run.width === run.text.length ? bars(run, row) : { boxes: [], rest: run.text };
+  return [...texts({ ...run, text: rest }, row), ...boxes];
+}
+
+function texts({ column, width, text, ink, ground, bold, dim }: Run, row: number): string[] {
   const lead = text.length - text.trimStart().length;
   const shown = text.trim();
   const at = (cells: number) => short(MARGIN + cells * CELL.width);

@@ -39,7 +39,7 @@ export class Terminal {
     let before = "";
     for (;;) {
       await sleep(LOOK_EVERY_MS);
-      const now = this.#tmux("capture-pane", "-e", "-p");
+      const now = this.#tmux("capture-pane", "-e", "-p", "-N");
       if (now === before && this.#tmux("capture-pane", "-p").includes(text)) return now;
       if (Date.now() > end) throw new Error(`the dashboard does not show "${text}":\n${now}`);
       before = now;

@@ -197,13 +197,55 @@ describe("a filtered list of events", () => {
   ])("%s shows the result of the delivery that matched", (filter, result) => {
     const size = { columns: 100, rows: 24 };
     const instead = { listEvents: { data, next_cursor: null } };
-    const dashboard = new Dashboard({ size, instead }).connected();
+    const dashboard = new Dashboard({ size, instead });
+    const { daemon } = dashboard;
+    const answer = daemon.answer.bind(daemon);
+    daemon.answer = (call) =>
+      call.operation === "getEndpoint"
+        ? { ...(answer(call) as object), url: `https://ep${call.ask.id!.slice(-1)}.example/` }
+        : answer(call);
+    dashboard.connected();
     if (filter !== "") dashboard.press("/").type(filter).press("enter");
     const [row] = shown(dashboard)
       .split("\n")
-      .filter((line) => line.includes("budget.exceeded") && line.includes("ep_"));
-    expect(row).toMatch(new RegExp(` ${result} .*ep_…0000000${{ 500: 1, tls: 2, 204: 3 }[result]} \\+2`));
+      .filter((line) => line.includes("budget.exceeded") && line.includes(".example"));
+    expect(row).toMatch(new RegExp(` ${result} .*ep${{ 500: 1, tls: 2, 204: 3 }[result]}\\.example \\+2`));
   });
+});
+
+describe("the help at 80 x 24", () => {
+  it.each([
+    ["0", ["R", "c", "t", "z", "B"]],
+    ["1", ["r", "R", "n", "x", "t", "B"]],
+    ["3", ["a", "e", "t", "z", "S", "D", "B"]],
+    ["5", ["z", "x", "B"]],
+  ] as const)("opens with what can be done on screen %s", (screen, keys) => {
+    const lines = shown(new Dashboard().connected().press(screen, "?")).split("\n");
+    const end = lines.findIndex((line) => line.includes("Keys everywhere"));
+    const first = lines.slice(4, end).map((line) => line.trim().split(" ")[0]);
+    expect(end).toBeLessThan(22);
+    expect(first).toEqual(expect.arrayContaining([...keys]));
+    expect(first.slice(0, keys.length).every((key) => keys.some((one) => one === key) || key === "a")).toBe(true);
+  });
+});
+
+it("an event's page shows the deliveries first that failed", () => {
+  const [one] = anEvent.deliveries;
+  const hosts = ["delivered", "pending", "failed"].map((status, n) => ({
+    ...one,
+    id: idOf("dlv", n),
+    status,
+    attempts: 1,
+    last_attempt: { ...anAttempt, url: `https://${status}.example/` },
+    endpoint: idOf("ep", 50 + n),
+  }));
+  const getEvent = { ...anEvent, id: event, deliveries: hosts };
+  const page = shown(
+    new Dashboard({ size: { columns: 100, rows: 60 }, instead: { getEvent } }).connected().press("enter"),
+  );
+  const places = ["✗ failed  1", "↻ retrying  1", "✓ delivered  1"].map((text) => page.indexOf(text));
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+  expect(places[0]).toBeGreaterThan(0);
 });
 
 describe("activity", () => {

@@ -2,6 +2,7 @@
 import { glyph, type Look } from "../draw/look.ts";
 import { spanRow, type Span } from "../draw/row.ts";
 import { prose, shown, widthOf } from "../draw/text.ts";
+import { type Binding, LISTS } from "../keys/binding.ts";
 import { bindingsHere, whyOff } from "../keys/table.ts";
 import type { Size, State } from "../model/state.ts";
 import { isBoxed } from "../state/connection.ts";
@@ -67,20 +68,33 @@ export function lostRows(state: State): string[] | null {
   ]);
 }
 
-/** Every key of this screen, from the table. */
+/** Every key of this screen, from the table: first what can be done here, which is why one looks. */
 export function helpRows(state: State, top: number, width: number, height: number): string[] {
   const { look } = state.settings;
   const line = (...spans: Span[]) => spanRow(look, spans, width);
-  const keys = bindingsHere(state).map((binding) => {
+  // What is on every list is a key of the dashboard, and no key of this screen.
+  const isOwn = ({ acts, on }: Binding) => acts === true || (on !== undefined && on.length < LISTS.length);
+  const own = bindingsHere(state)
+    .filter(isOwn)
+    .toSorted((one, other) => Number(other.acts === true) - Number(one.acts === true));
+  const others = bindingsHere(state).filter((one) => !own.includes(one));
+  const rowOf = (binding: Binding) => {
     const why = whyOff(state, binding);
     return line(
       { text: `  ${binding.show.padEnd(10)}`, style: why === null ? "bold" : "grey" },
       { text: ` ${binding.help ?? binding.label}`, style: why === null ? undefined : "grey" },
       { text: why === null ? "" : `  (off: ${why})`, style: "yellow" },
     );
-  });
+  };
   const words = "  Filters: status: type: endpoint: event: error: status_code: since: until: tenant: test:";
-  const lines = [line({ text: " Keys on this screen", style: "bold" }), ...keys, line(), line({ text: words })];
+  const lines = [
+    line({ text: " Keys on this screen", style: "bold" }),
+    ...own.map(rowOf),
+    line({ text: " Keys everywhere", style: "bold" }),
+    ...others.map(rowOf),
+    line(),
+    line({ text: words }),
+  ];
   const start = Math.min(top, Math.max(0, lines.length - height));
   return filled(lines.slice(start, start + height), width, height);
 }

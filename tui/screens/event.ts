@@ -42,7 +42,7 @@ function linesOf(state: State, id: string, width: number): string[] {
     named("created", { text: `${event.created_at}  (${age(state.now - Date.parse(event.created_at))} ago)` }),
     named("received", { text: event.received_at }),
     ...(event.tenant === "default" ? [] : [named("tenant", { text: event.tenant })]),
-    ...event.deliveries.flatMap((delivery) =>
+    ...worstFirst(event.deliveries).flatMap((delivery) =>
       ["", ...deliveryLines(state, { event, delivery, attempts, width })].map((text) => text || line()),
     ),
     ...(event.deliveries.length === 0
@@ -52,6 +52,14 @@ function linesOf(state: State, id: string, width: number): string[] {
     line(),
     ...payloadLines(look, event, width),
   ];
+}
+
+const WORST_FIRST = ["failed", "retrying", "pending", "held", "cancelled", "delivered"];
+
+/** One looks at an event because of what did not arrive. */
+function worstFirst(deliveries: readonly EventDelivery[]): EventDelivery[] {
+  const rank = ({ status, attempts }: EventDelivery) => WORST_FIRST.indexOf(shownStatus(status, attempts));
+  return deliveries.toSorted((one, other) => rank(one) - rank(other));
 }
 
 function moreLines(look: Look, event: Event, width: number): string[] {
