@@ -131,7 +131,7 @@ export const MIGRATIONS: readonly Migration[] = [
   DROP TABLE event_twin;
   DROP TABLE delivery_twin;
   -- Deliveries of before get their causes while the daemon runs: those of events from this one on have them.
-  INSERT INTO meta (name, value) SELECT 'causes_noted', max(key) + 1 FROM event WHERE TRUE HAVING count(*) > 0;
+  INSERT INTO meta (name, value) SELECT 'causes_noted', value + 1 FROM meta WHERE name = 'typed_from' AND value > 0;
   `,
   },
 ];

@@ -212,3 +212,21 @@ it("a store of schema 6 is listed and reported as it was, while its causes are n
   });
   expect(goals.data.map(({ id }) => id)).toEqual([...before.events[4]!, later!.id]);
 });
+
+it("the step to schema 7 reads no table from end to end", async () => {
+  const dir = temporaryDirectory();
+  const store = await open({ dir });
+  await addEndpoint(store);
+  await store.events.publish([draft(), draft()], START, room);
+  await store.close();
+  toSchema6(dir);
+  const db = new Database(join(dir, "webhookd.db"));
+  const statements = MIGRATIONS[6]!.sql.replaceAll(/--.*/g, "").split(/;\s*\n/);
+  const asked = statements.map((sql) => sql.trim()).filter((sql) => /^INSERT[^]*SELECT/.test(sql));
+  expect(asked).toHaveLength(2);
+  for (const sql of asked) {
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { readonly detail: string }[];
+    expect(plan.map(({ detail }) => detail).join(), sql).not.toMatch(/SCAN/);
+  }
+  db.close();
+});
