@@ -243,9 +243,9 @@ export class Holding {
 }
 
 /** Bytes of bodies that one turn of the event loop takes in and apart: some milliseconds. */
-const TURN_BYTES = 256 * 1024;
-/** What a request costs beside its bytes. */
-const REQUEST_COST = 512;
+const TURN_BYTES = 1024 * 1024;
+/** What a piece of work costs beside its bytes. */
+const PIECE_COST = 4096;
 
 interface Step extends Waiting {
   readonly go: () => void;
@@ -268,7 +268,7 @@ export class BodyTurns {
 
   /** Null when so many bytes may be worked on at once, else resolves when they may. */
   take(tenant: string, bytes: number): Promise<void> | null {
-    const cost = bytes + REQUEST_COST;
+    const cost = bytes + PIECE_COST;
     this.#come();
     if (this.#left > 0 && this.#steps.size === 0) {
       this.#left -= cost;
