@@ -113,8 +113,8 @@ const RULES: Rule[] = [
   },
   {
     from: "src/alerts",
-    may: ["src/alerts", "src/domain", "src/config/error.ts", "node:fs", "node:crypto"],
-    types: ["src/clock.ts", "src/config.ts", "src/store/store.ts", "src/delivery/deliveries.ts"],
+    may: ["src/alerts", "src/domain", "src/config/error.ts", "node:fs", "node:crypto", "node:http", "node:https"],
+    types: ["src/clock.ts", "src/config.ts", "src/log.ts", "src/store/store.ts", "src/delivery/deliveries.ts"],
     why: "what operators have to hear of",
   },
   {

@@ -9,19 +9,23 @@ import type { DisabledReason, Endpoint } from "../domain/endpoints/endpoint.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { EndedAttempt, Recorded, Space, Store } from "../store/store.ts";
-import { keepAlertEndpoint, type EndpointStore } from "./endpoint.ts";
+import type { Log } from "../log.ts";
+import { Chat, type AlertData } from "./chat.ts";
+import { chatUrl, keepAlertEndpoint, type EndpointStore } from "./endpoint.ts";
 
 export interface AlertsParts {
   readonly store: Pick<Store, "events" | "endpoints"> & EndpointStore;
   readonly clock: Clock;
+  readonly log: Log;
   readonly deliveries: () => Pick<Deliveries, "hasRoom" | "accept" | "refresh">;
 }
 
 export class Alerts implements DeliveryWatcher {
   readonly #parts: AlertsParts;
   readonly #folder = new AlertFolder();
-  /** Where they go; null for nowhere. */
+  /** Where they go as signed events; null for nowhere. */
   #endpoint: string | null = null;
+  readonly #chat: Chat;
   #unsent: Notice[] = [];
   #running: Promise<void> | null = null;
   /** Has the store take the configuration that it had no room for. */
@@ -29,6 +33,11 @@ export class Alerts implements DeliveryWatcher {
 
   constructor(parts: AlertsParts) {
     this.#parts = parts;
+    this.#chat = new Chat(parts);
+  }
+
+  get #isOn(): boolean {
+    return this.#endpoint !== null || this.#chat.isOn;
   }
 
   /** From now on they go where the configuration says. Throws a ConfigError, and changes nothing then. */
@@ -36,6 +45,7 @@ export class Alerts implements DeliveryWatcher {
     const { store, clock, deliveries } = this.#parts;
     const before = this.#endpoint;
     const parts = { store, config, urlPolicy: urlPolicy(ALERT_TENANT), now: clock.now(), random: randomBytes };
+    const chat = chatUrl(parts);
     try {
       this.#endpoint = await keepAlertEndpoint(parts);
       this.#wanted = null;
@@ -44,13 +54,14 @@ export class Alerts implements DeliveryWatcher {
       // The disk is full: a start without alerts is better than none.
       this.#wanted = () => this.configure(config, urlPolicy);
     }
+    this.#chat.configure(chat, config.ui.label);
     const endpoint = this.#endpoint ?? before;
     if (endpoint !== null) await deliveries().refresh(endpoint);
   }
 
   attempted({ claim, outcome, verdict, url }: EndedAttempt, { result }: Recorded): void {
     const { endpoint, delivery, trigger } = claim;
-    if (this.#endpoint === null || endpoint === this.#endpoint || trigger === "test") return;
+    if (!this.#isOn || endpoint === this.#endpoint || trigger === "test") return;
     if (outcome.outcome === "succeeded") return this.#folder.attemptSucceeded(endpoint);
     if (outcome.outcome === "interrupted") return;
     const now = this.#now();
@@ -62,23 +73,23 @@ export class Alerts implements DeliveryWatcher {
   }
 
   disabled(endpoint: string, reason: DisabledReason): void {
-    if (this.#endpoint !== null && endpoint !== this.#endpoint) this.#folder.endpointDisabled(endpoint, reason);
+    if (this.#isOn && endpoint !== this.#endpoint) this.#folder.endpointDisabled(endpoint, reason);
   }
 
   damaged({ id, damaged }: Endpoint): void {
-    if (this.#endpoint !== null && damaged !== null) this.#folder.endpointDamaged(id, damaged);
+    if (this.#isOn && damaged !== null) this.#folder.endpointDamaged(id, damaged);
   }
 
   space(space: Space): void {
-    if (this.#endpoint !== null) this.#folder.space(space);
+    if (this.#isOn) this.#folder.space(space);
   }
 
   backupFailed(detail: string): void {
-    if (this.#endpoint !== null) this.#folder.backupFailed(detail);
+    if (this.#isOn) this.#folder.backupFailed(detail);
   }
 
   storageFault(detail: string): void {
-    if (this.#endpoint !== null) this.#folder.storageFault(detail);
+    if (this.#isOn) this.#folder.storageFault(detail);
   }
 
   /** To be called each second: publishes what is due. What the store does not take now, the next call tries again. */
@@ -90,9 +101,15 @@ export class Alerts implements DeliveryWatcher {
 
   async #publish(): Promise<void> {
     await this.#wanted?.();
-    if (this.#endpoint === null) return;
+    if (!this.#isOn) return;
     const { store, clock, deliveries } = this.#parts;
-    if (this.#unsent.length === 0) this.#unsent = this.#folder.take(this.#now());
+    if (this.#unsent.length === 0) {
+      const notices = this.#folder.take(this.#now());
+      if (this.#endpoint !== null) this.#unsent = notices;
+      if (this.#chat.isOn) for (const notice of notices) this.#chat.say(notice.type, await this.#dataOf(notice));
+    }
+    // Not waited for: a chat that hangs must not keep the signed ones.
+    void this.#chat.post();
     try {
       for (let notice = this.#unsent[0]; notice !== undefined; notice = this.#unsent[0]) {
         const data = Buffer.from(JSON.stringify(await this.#dataOf(notice)));
@@ -106,7 +123,7 @@ export class Alerts implements DeliveryWatcher {
     }
   }
 
-  async #dataOf(notice: Notice): Promise<object> {
+  async #dataOf(notice: Notice): Promise<AlertData> {
     switch (notice.type) {
       case "webhookd.endpoint_failing":
         return this.#listed(notice, "endpoints", notice.endpoints, (one) => ({
@@ -143,7 +160,7 @@ export class Alerts implements DeliveryWatcher {
     name: string,
     all: readonly T[],
     rest: (one: T) => object,
-  ): Promise<object> {
+  ): Promise<AlertData> {
     const listed: object[] = [];
     for (const one of all) listed.push({ ...(await this.#whose(one.endpoint)), ...rest(one) });
     return { total, [name]: listed };
@@ -158,8 +175,14 @@ export class Alerts implements DeliveryWatcher {
 
   async #whose(endpoint: string): Promise<object> {
     const { store } = this.#parts;
-    const found = await store.endpoints.get(null, endpoint);
-    return { endpoint, tenant: found?.tenant ?? (await store.endpoints.tenantOf(endpoint)), url: found?.url ?? null };
+    try {
+      const found = await store.endpoints.get(null, endpoint);
+      return { endpoint, tenant: found?.tenant ?? (await store.endpoints.tenantOf(endpoint)), url: found?.url ?? null };
+    } catch (error) {
+      if (!(error instanceof WebhookdError)) throw error;
+      // A store that cannot be read is what somebody has to hear of most.
+      return { endpoint, tenant: null, url: null };
+    }
   }
 
   #now(): Moment {

@@ -29,7 +29,7 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
     if (known !== undefined) await store.endpoints.delete(ALERT_TENANT, known.id, now);
     return null;
   }
-  const wanted = { url: usableUrl(url, parts), events: [...ALERT_TYPES], enabled: true };
+  const wanted = { url: usableUrl("url", url, parts.urlPolicy), events: [...ALERT_TYPES], enabled: true };
   const secret = usableSecret(secretFile);
   if (known === undefined) {
     const id = newId("ep", now, random(10));
@@ -51,11 +51,17 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
   return known.id;
 }
 
+/** Of the chat that alerts go to as text; null when they go to none. Throws a ConfigError for what cannot be used. */
+export function chatUrl({ config, urlPolicy }: Pick<Parts, "config" | "urlPolicy">): URL | null {
+  const { slackUrl } = config.alerts;
+  return slackUrl === "" ? null : new URL(usableUrl("slack_url", slackUrl, urlPolicy));
+}
+
 /** By the rules for any endpoint. */
-function usableUrl(url: string, { urlPolicy }: Parts): string {
+function usableUrl(key: "url" | "slack_url", url: string, urlPolicy: UrlPolicy): string {
   const checked = checkEndpointUrl(url, urlPolicy);
   if ("url" in checked) return checked.url;
-  throw new ConfigError([{ where: "[alerts] url", what: `${checked.detail}.` }]);
+  throw new ConfigError([{ where: `[alerts] ${key}`, what: `${checked.detail}.` }]);
 }
 
 /** The file's text is in no message. */

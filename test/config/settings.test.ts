@@ -94,7 +94,7 @@ describe("a file with any settings", () => {
 
   it("is read the same from variables", () => {
     const env = (any: Settings) => {
-      const table = renderConfig(any).matchAll(/^(\w+) = (.*)$/gm);
+      const table = renderConfig(any).matchAll(/^(\w+) = ([^\n]*)$/gm);
       const texts = [...table].map(([, , value]) => JSON.parse(value!) as unknown);
       return Object.fromEntries(SETTINGS.map((setting, index) => [variableOf(setting), String(texts[index])]));
     };

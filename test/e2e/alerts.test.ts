@@ -8,10 +8,20 @@ import { TestReceiver } from "../harness/receiver.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-async function start({ url }: { url: string }, clock = new ManualClock(), dir = aDirectory()) {
+async function start(
+  { url, chat = "" }: { url: string; chat?: string },
+  clock = new ManualClock(),
+  dir = aDirectory(),
+) {
   const secretFile = join(dir, "alerts.secret");
   writeFileSync(secretFile, `${SECRET}\n`);
-  const settings = { ALERTS_URL: url, ALERTS_SECRET_FILE: secretFile, RETRY_DELAYS: "10ms" };
+  const settings = {
+    ALERTS_URL: url,
+    ALERTS_SECRET_FILE: secretFile,
+    ALERTS_SLACK_URL: chat,
+    UI_LABEL: "PROD",
+    RETRY_DELAYS: "10ms",
+  };
   const daemon = await TestDaemon.start({ clock, dir, settings });
   const pass = async (time: string) => {
     clock.advance(time);
@@ -101,9 +111,38 @@ describe("alerts", () => {
     for (const receiver of [customer, operator]) await receiver.close();
   });
 
+  it("go to a chat as text, folded the same, with what to do, and need no signed hook beside it", async () => {
+    const failing = Array<number>(50).fill(503);
+    const [customer, chat] = [await TestReceiver.start(failing), await TestReceiver.start([500])];
+    const { daemon, pass } = await start({ url: "", chat: `${chat.url}/T0/B0/secret` });
+    const { id } = await daemon.register(customer.url);
+    for (let count = 0; count < 12; count++) await daemon.publish();
+    await daemon.daemon.idle();
+    for (let count = 0; count < 2; count++) await pass("61s");
+    // The first is answered 500, and tried again before the second.
+    while (chat.requests.length < 3) {
+      await pass("11s");
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const texts = chat.requests.map(({ body }) => (JSON.parse(String(body)) as { text: string }).text);
+    expect(texts[0]).toBe(texts[1]);
+    const host = new URL(customer.url).host;
+    const said = texts.join("\n");
+    expect(said).toContain(`[PROD] Deliveries have failed for good: 12\n• ${host} (tenant default, ${id}): 503 from`);
+    expect(said).toContain("[PROD] Endpoints are failing: 1\n");
+    expect(said).toContain(`webhookd attempts list ${id} --outcome failed --limit 1`);
+    // They are nobody's events.
+    expect((await daemon.request("GET", "/v1/webhooks/events?tenant=webhookd:alerts")).body.data).toEqual([]);
+    await daemon.stop();
+    for (const receiver of [customer, chat]) await receiver.close();
+  });
+
   it("are not begun without a secret or with an address that no endpoint may have", async () => {
     await expect(start({ url: "https://169.254.169.254/" })).rejects.toThrow(
       /\[alerts\] url: the address belongs to a cloud/,
+    );
+    await expect(start({ url: "", chat: "https://169.254.169.254/" })).rejects.toThrow(
+      /\[alerts\] slack_url: the address belongs to a cloud/,
     );
     const settings = { ALERTS_URL: "https://example.com/" };
     await expect(TestDaemon.start({ settings })).rejects.toThrow(/\[alerts\] secret_file: is needed/);

@@ -116,6 +116,16 @@ export const OPERATION = [
     live: true,
   },
   {
+    section: "alerts",
+    key: "slack_url",
+    kind: "text",
+    default: "",
+    sentence:
+      "Incoming webhook of a chat (Slack, Mattermost, Rocket.Chat) that gets the same alerts as text. Anyone who knows it can post there, so it is best given as WEBHOOKD_ALERTS_SLACK_URL. Empty: none.",
+    live: true,
+    holdsSecret: true,
+  },
+  {
     section: "log",
     key: "format",
     kind: "choice",

@@ -1,0 +1,170 @@
+/** Alerts for people: a few lines, posted as Slack, Mattermost and Rocket.Chat take them from an incoming webhook. */
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Clock } from "../clock.ts";
+import type { Advice } from "../domain/advice/advice.ts";
+import type { AlertType } from "../domain/alert.ts";
+import { causeText } from "../domain/deliveries/attempt.ts";
+import { printable } from "../domain/printable.ts";
+import type { Log } from "../log.ts";
+
+/** The data of an alert, as far as it is put into words here. */
+export interface AlertData {
+  readonly total?: number;
+  readonly endpoints?: readonly Concerned[];
+  readonly groups?: readonly Concerned[];
+  readonly detail?: string;
+  readonly free_bytes?: number;
+  readonly floor_bytes?: number;
+}
+interface Concerned {
+  readonly endpoint: string;
+  readonly tenant: string | null;
+  readonly url: string | null;
+  readonly error?: string | null;
+  readonly status_code?: number | null;
+  readonly count?: number;
+  readonly consecutive_failures?: number;
+  readonly reason?: string;
+  readonly advice?: Advice;
+}
+
+interface ChatParts {
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly log: Log;
+}
+
+const TIMEOUT_MS = 10_000;
+/** Of each kind there is one a minute at most: this many stand for an outage of the chat that nobody noticed. */
+const MOST_WAITING = 20;
+/** After the first failure in a row, the second and so on. */
+const PAUSES_MS = [10_000, 60_000, 300_000];
+/** What a person reads on a telephone. */
+const NAMED = 5;
+
+/**
+ * Kept in memory only: what must not be lost goes to the signed hook. Its address is the operator's own word and the
+ * secret at the same time, so it is in no message.
+ */
+export class Chat {
+  readonly #parts: ChatParts;
+  #url: URL | null = null;
+  #label = "";
+  #waiting: string[] = [];
+  #failures = 0;
+  #notBefore = Number.NEGATIVE_INFINITY;
+  #posting: Promise<void> | null = null;
+
+  constructor(parts: ChatParts) {
+    this.#parts = parts;
+  }
+
+  get isOn(): boolean {
+    return this.#url !== null;
+  }
+
+  /** From now on; null is nowhere. `label` says which daemon speaks. */
+  configure(url: URL | null, label: string): void {
+    this.#url = url;
+    this.#label = label;
+    this.#notBefore = Number.NEGATIVE_INFINITY;
+    if (url === null) this.#waiting = [];
+  }
+
+  say(type: AlertType, data: AlertData): void {
+    if (this.#waiting.length === MOST_WAITING) this.#waiting.shift();
+    this.#waiting.push(textOf(type, data, this.#label));
+  }
+
+  /** Posts what waits, in order. A chat that fails is left alone for a while, and then gets it. */
+  post(): Promise<void> {
+    return (this.#posting ??= this.#postAll().finally(() => {
+      this.#posting = null;
+    }));
+  }
+
+  async #postAll(): Promise<void> {
+    const { clock, log } = this.#parts;
+    while (this.#url !== null && this.#waiting.length > 0 && clock.monotonic() >= this.#notBefore) {
+      const [text] = this.#waiting;
+      const status = await postJson(this.#url, JSON.stringify({ text }));
+      const isRefused = status !== null && status >= 400 && status < 500 && status !== 408 && status !== 429;
+      if (isRefused) log.warn({ status_code: status }, "the chat of [alerts] slack_url refuses an alert");
+      if (isRefused || (status !== null && status < 300)) {
+        this.#failures = 0;
+        // It may have been pushed out while it was posted.
+        this.#waiting = this.#waiting.filter((one) => one !== text);
+        continue;
+      }
+      if (this.#failures === 0) {
+        log.warn({ status_code: status }, "the chat of [alerts] slack_url does not take alerts; they are tried again");
+      }
+      this.#notBefore = clock.monotonic() + PAUSES_MS[Math.min(this.#failures++, PAUSES_MS.length - 1)]!;
+    }
+  }
+}
+
+/** Its status; null where there was no answer. */
+function postJson(url: URL, body: string): Promise<number | null> {
+  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+  const options = { method: "POST", headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) };
+  return new Promise((resolve) => {
+    const open = url.protocol === "https:" ? httpsRequest : httpRequest;
+    const request = open(url, options, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? null);
+      response.on("error", () => {});
+    });
+    request.on("error", () => resolve(null));
+    // A chat that hangs must not keep a daemon that has stopped.
+    request.on("socket", (socket) => socket.unref());
+    request.end(body);
+  });
+}
+
+const TITLES: { readonly [T in AlertType]: string } = {
+  "webhookd.endpoint_failing": "Endpoints are failing",
+  "webhookd.endpoint_recovered": "Endpoints work again",
+  "webhookd.endpoint_disabled": "Endpoints were disabled",
+  "webhookd.endpoint_damaged": "Endpoints are damaged: nothing is sent to them",
+  "webhookd.deliveries_failed": "Deliveries have failed for good",
+  "webhookd.storage_low": "The disk is filling up",
+  "webhookd.backup_failed": "A backup failed",
+  "webhookd.storage_fault": "The store has a fault",
+};
+
+function textOf(type: AlertType, data: AlertData, label: string): string {
+  const { total, endpoints, groups, detail, free_bytes: free, floor_bytes: floor } = data;
+  const concerned = endpoints ?? groups ?? [];
+  const more = concerned.length - NAMED;
+  const lines = [
+    `${label === "" ? "" : `[${label}] `}${TITLES[type]}${total === undefined ? "" : `: ${total}`}`,
+    ...concerned.slice(0, NAMED).flatMap(linesOf),
+    ...(more > 0 ? [`and more; for all: webhookd failures`] : []),
+    ...(detail === undefined ? [] : [detail]),
+    ...(free === undefined ? [] : [`${free} bytes are free; below ${floor} new events are refused`]),
+  ];
+  return lines.map((line) => escaped(printable(line))).join("\n");
+}
+
+function linesOf({ endpoint, tenant, url, reason, advice, ...one }: Concerned): string[] {
+  const { error, status_code: code, count, consecutive_failures: inARow } = one;
+  // Paths may be what gives access.
+  const where = (url === null ? null : URL.parse(url)?.host) ?? endpoint;
+  const facts = [
+    ...(error === undefined ? [] : [causeText(error, code ?? null)]),
+    ...(count === undefined ? [] : [`${count} deliveries`]),
+    ...(inARow === undefined ? [] : [`${inARow} in a row`]),
+    ...(reason === undefined ? [] : [reason]),
+  ];
+  return [
+    `• ${where} (tenant ${tenant ?? "unknown"}, ${endpoint})${facts.length === 0 ? "" : `: ${facts.join(", ")}`}`,
+    ...(advice === undefined ? [] : [`   ${advice.meaning} ${advice.outlook}`]),
+    ...(advice?.commands.slice(0, 1) ?? []).map(({ purpose, line }) => `   ${purpose}: ${line}`),
+  ];
+}
+
+/** The only three characters that mean something to Slack's text; all else is as it stands. */
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
