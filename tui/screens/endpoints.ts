@@ -86,9 +86,12 @@ export function causeOf(
   if (latest === undefined || health === undefined) return "";
   const text = causeText(latest.error, latest.status_code);
   const ago = (at: string) => age(now - Date.parse(at));
-  const whole =
-    health.consecutive_failures > 0 ? `${text} ${ago(latest.first_at)}` : `was ${text}, ${ago(latest.last_at)} ago`;
-  return whole.length <= width ? whole : text;
+  // What is over must not look as if it went on.
+  const [short, whole] =
+    health.consecutive_failures > 0
+      ? [text, `${text} ${ago(latest.first_at)}`]
+      : [`was ${text}`, `was ${text}, ${ago(latest.last_at)} ago`];
+  return whole.length <= width ? whole : short;
 }
 
 export function stateOf({ known }: State, { id, enabled, damaged }: Endpoint): string {

@@ -23,7 +23,7 @@ export function eventRows(state: State, list: List<EventSummary>, room: Room): s
   const columns: Column<EventSummary>[] = [
     { head: "STATUS", width: 11, rank: 0, cell: (row) => statusCell(look, shownStatus(row.status, tries(row))) },
     idColumn((row) => row.id, 2),
-    { head: "TYPE", least: 12, fair: 16, width: 28, rank: 5, cell: ({ type }) => ({ text: type }) },
+    { head: "TYPE", least: 13, fair: 16, width: 28, rank: 5, cell: ({ type }) => ({ text: type }) },
     {
       head: "TRY",
       width: 3,
@@ -47,7 +47,7 @@ export function eventRows(state: State, list: List<EventSummary>, room: Room): s
     {
       head: "ENDPOINT",
       least: 12,
-      fair: 16,
+      fair: 15,
       width: 30,
       rest: true,
       rank: 3,
@@ -90,8 +90,8 @@ function endpointsText(state: State, event: EventSummary, filter: Filter, width:
 }
 
 /**
- * Host and path; where there is no room for both the host alone, if no other endpoint has it, else without its middle:
- * the beginning says whose it is, and the end which one of theirs.
+ * Host and path; where there is no room for both the host alone, if no other endpoint has it, else both without their
+ * middle: the beginning says whose it is, and the end which one of theirs.
  */
 export function endpointName(
   { known, settings: { look } }: State,
@@ -103,12 +103,12 @@ export function endpointName(
   const name = shortUrl(url);
   const host = URL.parse(url)?.host;
   if (host === undefined || name.length <= width) return name;
-  const shorter = hostsOf(known.endpoints).get(host) === 1 ? host : name;
-  const head = Math.ceil((width - 1) / 2);
+  if (hostsOf(known.endpoints).get(host) === 1) return host;
+  const head = Math.ceil(0.6 * (width - 1));
   // A URL is ASCII once it is parsed.
-  return shorter.length <= width || width < 3
-    ? shorter
-    : shorter.slice(0, head) + glyph(look, "ellipsis") + shorter.slice(shorter.length - (width - 1 - head));
+  return width < 3
+    ? name
+    : name.slice(0, head) + glyph(look, "ellipsis") + name.slice(name.length - (width - 1 - head));
 }
 
 const hosts = new WeakMap<Known["endpoints"], ReadonlyMap<string, number>>();
