@@ -16,12 +16,17 @@ interface Candidate {
   readonly what: string;
 }
 
+/** What may begin an id. Throws a Failure for anything else: before anyone is asked, or even looked for. */
+export function readBeginning(prefix: Named, text: string): string {
+  // As it is copied from a cell that was cut.
+  const typed = text.replace(/(?:…|\.{2,3}|>)$/, "");
+  return isBeginning(prefix, typed) ? typed : readId(prefix, text);
+}
+
 /** A whole id is taken as it is. Throws a Failure for what cannot be an id, without a question to anyone. */
 export async function findId(prefix: Named, text: string, client: Client): Promise<string> {
   if (isId(prefix, text)) return text;
-  // As it is copied from a cell that was cut.
-  const typed = text.replace(/(?:…|\.{2,3}|>)$/, "");
-  if (!isBeginning(prefix, typed)) return readId(prefix, text);
+  const typed = readBeginning(prefix, text);
   const found: Candidate[] = [];
   let looked = 0;
   for await (const candidate of candidates(prefix, typed, client)) {

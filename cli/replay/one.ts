@@ -4,7 +4,7 @@ import { printDuration } from "../../src/config/units.ts";
 import { lastResultOf } from "../attempts/text.ts";
 import { noteHalt } from "../daemon/halts.ts";
 import { EXIT } from "../exit-code.ts";
-import { findId } from "../find-id.ts";
+import { findId, readBeginning } from "../find-id.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect, type TargetArgs } from "../target.ts";
@@ -29,6 +29,7 @@ export interface OneArgs extends TargetArgs {
 
 export async function replayOne(args: OneArgs, io: Io): Promise<number> {
   const waitMs = args.timeoutMs ?? ATTEMPT_WAIT_MS;
+  readBeginning("evt", args.event);
   const client = connect(args, io);
   const before = await client.call("getEvent", { id: await findId("evt", args.event, client) });
   const after = await client.call("replayEvent", {

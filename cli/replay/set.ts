@@ -1,6 +1,6 @@
 /** Which deliveries are to be replayed, as it was typed or piped in. */
 import { Failure, usage } from "../failure.ts";
-import { findId } from "../find-id.ts";
+import { findId, readBeginning } from "../find-id.ts";
 import type { Io } from "../io.ts";
 import type { Undertaking } from "../jobs/plan.ts";
 import { connect, type TargetArgs } from "../target.ts";
@@ -55,6 +55,7 @@ function readMissing(args: SetArgs, io: Io): Undertaking {
 
 async function readIds(typed: readonly string[], target: TargetArgs, io: Io): Promise<string[]> {
   const ids = new Set<string>();
+  for (const word of typed) if (word !== "-") readBeginning("evt", word);
   for (const word of typed) {
     if (word !== "-") ids.add(await findId("evt", word, connect(target, io)));
     else for (const id of await pipedIds(io)) ids.add(id);

@@ -68,7 +68,7 @@ describe.concurrent("webhookd replay", () => {
     expect(stderr).toContain(`${join(machine.dir, "webhookd.sock")} (nothing is listening there)`);
   });
 
-  it.for([[["replay"]], [["replay", "evt_1", "evt_2"]], [["replay", "ep_1"]], [["replay", "evt_1", "--dry-rnu"]]])(
+  it.for([[["replay"]], [["replay", "evt_1", "ep_2"]], [["replay", "ep_1"]], [["replay", "evt_1", "--dry-rnu"]]])(
     "exits 2 for %j and does nothing",
     async ([words], { machine }) => {
       const { code, stdout, stderr } = await machine.webhookd(...words!);
