@@ -104,6 +104,16 @@ describe("the mark below what is fresh", () => {
     expect(await dueOf(await crashed(dir, clock), endpoint, clock.now())).toEqual(both);
   });
 
+  it("has what is parked at once, or found fresh after a kill, due at once by a clock that was set back", async () => {
+    const { dir, clock, store, endpoint } = await aStore();
+    const claims = await publish(store, 2, clock.now());
+    clock.step("-1h");
+    const [waiting] = await store.deliveries.park([claims[0]!], clock.now());
+    expect(waiting!.dueAt).toBeLessThanOrEqual(clock.now());
+    const due = await dueOf(await crashed(dir, clock), endpoint, clock.now());
+    expect(due).toEqual(claims.map(({ delivery }) => delivery));
+  });
+
   it("never passes what is owed, whatever is published, attempted, parked and undone, and whenever the process dies", async () => {
     const action = fc.oneof(
       fc.record({ kind: fc.constant("publish" as const), events: fc.integer({ min: 1, max: 9 }), fits: fc.boolean() }),
