@@ -73,6 +73,13 @@ describe("turns", () => {
     expect(next.filter((tenant) => tenant === "away")).toHaveLength(10);
   });
 
+  it("come to what is small before what is large, if neither tenant has had more", () => {
+    const waiting = turns();
+    waiting.add({ tenant: "flood", cost: 1000 });
+    waiting.add({ tenant: "victim", cost: 1 });
+    expect(taken(waiting, 2)).toEqual(["victim", "flood"]);
+  });
+
   it("keep the order of one tenant, and take nothing that does not fit", () => {
     const waiting = turns();
     const items = [1, 2, 3].map((cost) => ({ tenant: "a", cost }));

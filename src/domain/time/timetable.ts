@@ -96,26 +96,28 @@ export interface Waiting {
   readonly cost: number;
 }
 
-/** All of one tenant's that waits, as it came. It stands where the tenant's share so far puts it. */
+/** All of one tenant's that waits, as it came. */
 class Line<T> implements Scheduled {
   readonly items: T[] = [];
+  /** By weight, what the tenant has had. */
+  had = 0;
   wakeAt = 0;
   heapAt = -1;
 }
 
-/** Past this many lines, those that nobody stands in and that owe nothing are forgotten. */
-const MANY_LINES = 1000;
+/** Up to here what is small comes before what is large, if neither tenant has had more. */
+const LARGE = 64 * 1024;
 
 /**
  * Turns of tenants: next comes what belongs to the tenant that has had least, by its weight. So what one of them asks for
- * delays the others by one item at most, however much it is. Who comes back after a while gets nothing for the time
- * before, and who took a lot just now waits for the others (start-time fair queueing).
+ * delays the others by one item at most, however much it is. Nothing is saved up for a tenant that was away, and all
+ * begin anew when nothing waits (start-time fair queueing).
  */
 export class Turns<T extends Waiting> {
   readonly #shares: TenantShares;
   readonly #lines = new Map<string, Line<T>>();
   readonly #table = new Timetable<Line<T>>();
-  /** How much, by weight, a tenant has had that always waited for more. */
+  /** By weight, what a tenant has had that always waited for more. */
   #had = 0;
   #size = 0;
 
@@ -129,12 +131,11 @@ export class Turns<T extends Waiting> {
 
   add(item: T): void {
     let line = this.#lines.get(item.tenant);
-    if (line === undefined) {
-      if (this.#lines.size >= MANY_LINES) this.#forget();
-      this.#lines.set(item.tenant, (line = new Line()));
-    }
+    if (line === undefined) this.#lines.set(item.tenant, (line = new Line()));
     this.#size++;
-    if (line.items.push(item) === 1) this.#table.add(line, Math.max(line.wakeAt, this.#had));
+    if (line.items.push(item) > 1) return;
+    line.had = Math.max(line.had, this.#had);
+    this.#place(line, item);
   }
 
   /** Takes the next one, if `fits`. */
@@ -143,16 +144,23 @@ export class Turns<T extends Waiting> {
     if (line === undefined || !fits(line.items[0]!)) return undefined;
     const item = line.items.shift()!;
     this.#size--;
-    this.#had = line.wakeAt;
-    this.#table.remove(line);
-    line.wakeAt += item.cost / (this.#shares.get(item.tenant)?.weight ?? 1);
-    if (line.items.length > 0) this.#table.add(line, line.wakeAt);
+    this.#had = Math.max(this.#had, line.had);
+    line.had += item.cost / this.#weightOf(item);
+    const next = line.items[0];
+    if (next === undefined) this.#table.remove(line);
+    else this.#place(line, next);
+    if (this.#size === 0) {
+      this.#lines.clear();
+      this.#had = 0;
+    }
     return item;
   }
 
-  #forget(): void {
-    for (const [tenant, { items, wakeAt }] of this.#lines) {
-      if (items.length === 0 && wakeAt <= this.#had) this.#lines.delete(tenant);
-    }
+  #place(line: Line<T>, item: T): void {
+    this.#table.add(line, line.had + Math.min(item.cost, LARGE) / this.#weightOf(item));
+  }
+
+  #weightOf({ tenant }: T): number {
+    return this.#shares.get(tenant)?.weight ?? 1;
   }
 }
