@@ -12,7 +12,7 @@ const ALTERNATE_SCREEN = "\u001B[?1049";
 export async function openDashboard(site: Site): Promise<number | null> {
   if (spawnSync("script", ["--version"]).status !== 0) return null;
   const began = performance.now();
-  const words = ["tui", "--socket", `${site.dataDir}/webhookd.sock`];
+  const words = ["tui", "--screen", "events", "--socket", `${site.dataDir}/webhookd.sock`];
   const command = [...site.command, ...words].map((word) => `'${word}'`).join(" ");
   const env = { ...site.env, PATH: process.env.PATH, TERM: "xterm-256color", LANG: "C.UTF-8" };
   const terminal = spawn("script", ["-qefc", `stty cols 120 rows 40; exec ${command}`, "/dev/null"], { env });
