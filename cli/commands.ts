@@ -118,7 +118,7 @@ export const COMMANDS = {
     async () => (await import("./stats/stats.ts")).stats,
   ),
   replay: listed(
-    "Replay failed events: one right away, or many after you confirm the plan",
+    "Replay failed events: one right away, or many after you confirm the plan; --missing back-fills an endpoint",
     async () => (await import("./replay/replay.ts")).replay,
   ),
   "jobs list": listed(
@@ -211,7 +211,7 @@ export type CommandName = keyof typeof COMMANDS;
 export const GROUPS: Readonly<Record<string, string>> = {
   endpoints: "Where events are sent, and the secrets that sign them",
   events: "What happened: publish, inspect, cancel and erase",
-  deliveries: "One event owed to one endpoint",
+  deliveries: "One event owed to one endpoint: inspect, attempt, cancel",
   attempts: "One request made for a delivery, and what came back",
   jobs: "Bulk work on many deliveries, at a steady pace",
   keys: "API keys",

@@ -1,7 +1,7 @@
 /** What flags hold, read before anything is done. All throw a Failure with exit code 2. */
 import { faultOf, FILTER_WORDS, queryOf, readFilter, type Filter, type FilterWord } from "../src/client/filter.ts";
 import { parseDuration } from "../src/config/units.ts";
-import { isId } from "../src/domain/id.ts";
+import { isBeginning, isId } from "../src/domain/id.ts";
 import { usage } from "./failure.ts";
 
 export function readCount(text: string, flag: string, { min, max }: { min: number; max: number }): number {
@@ -37,7 +37,9 @@ export type Named = keyof typeof NOUNS;
 export function readId(prefix: Named, text: string): string {
   if (isId(prefix, text)) return text;
   const what = /^(?:evt|ep|dlv|att|job|key)_/.test(text) ? text : "that";
-  const [is] = (Object.keys(NOUNS) as (keyof typeof NOUNS)[]).filter((other) => isId(other, text));
+  const [is] = (Object.keys(NOUNS) as (keyof typeof NOUNS)[]).filter(
+    (other) => isId(other, text) || isBeginning(other, text),
+  );
   const hint =
     is === undefined
       ? `Such an id is ${prefix}_ followed by 26 characters; see \`webhookd ${SHOWN[prefix]} list${prefix === "att" ? " evt_…" : ""}\`.`

@@ -46,6 +46,7 @@ describe("an id", () => {
     [["events", "show", `ep_${ID}`], `\`webhookd endpoints show ep_${ID}\`. Nothing`],
     [["endpoints", "test", `evt_${ID}`], `webhookd events show evt_${ID}`],
     [["deliveries", "attempt", `job_${ID}`], `webhookd jobs show job_${ID}`],
+    [["replay", "dlv_38g452dnj00000004"], "webhookd deliveries show dlv_38g452dnj00000004"],
     [["endpoints", "rm", "ep_nope"], "`webhookd endpoints list`"],
     [["attempts", "show", "att_nope"], "`webhookd attempts list evt_…`"],
   ])("that cannot be meant by %j is refused with %s", async (words, advice) => {
