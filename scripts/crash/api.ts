@@ -97,8 +97,9 @@ export class Api {
     return this.all(`/v1/webhooks/events/${event}/attempts?limit=100&order=oldest`);
   }
 
+  /** Asked of deliveries: an event with one that has failed is failed, whatever its others are. */
   async hasPending(): Promise<boolean> {
-    for await (const _ of this.all("/v1/webhooks/events?limit=100&order=oldest&status=pending")) return true;
+    for await (const _ of this.all("/v1/webhooks/deliveries?limit=1&status=pending")) return true;
     return false;
   }
 }

@@ -48,7 +48,8 @@ async function check({ home, data, promised, succeeded }: Expectation): Promise<
     }
     wrong.push(...databaseFaults({ dir: home, data: data.slice(home.length + 1), program: [], compileCache: "" }));
   } catch (error) {
-    wrong.push(error instanceof Error ? error.stack! : String(error));
+    const cause = error instanceof Error && error.cause instanceof Error ? `, for: ${error.cause.message}` : "";
+    wrong.push(error instanceof Error ? `${error.stack!}${cause}` : String(error));
   }
   return { lost, wrong };
 }
