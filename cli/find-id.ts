@@ -2,7 +2,9 @@
 import type { Client } from "../src/client/client.ts";
 import { isBeginning, isId, receivedWithin } from "../src/domain/id.ts";
 import { Failure } from "./failure.ts";
+import type { Io } from "./io.ts";
 import { hostOf } from "./output/words.ts";
+import { connect, type TargetArgs } from "./target.ts";
 import { readId, type Named } from "./values.ts";
 
 /** What the error of an ambiguous beginning names. */
@@ -21,6 +23,13 @@ export function readBeginning(prefix: Named, text: string): string {
   // As it is copied from a cell that was cut.
   const typed = text.replace(/(?:…|\.{2,3}|>)$/, "");
   return isBeginning(prefix, typed) ? typed : readId(prefix, text);
+}
+
+/** A client, and the whole id that was meant. */
+export async function connectFor(prefix: Named, text: string, target: TargetArgs, io: Io) {
+  readBeginning(prefix, text);
+  const client = connect(target, io);
+  return { client, id: await findId(prefix, text, client) };
 }
 
 /** A whole id is taken as it is. Throws a Failure for what cannot be an id, without a question to anyone. */

@@ -3,10 +3,9 @@ import type { Attempt } from "../../src/client/operations.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import { findId } from "../find-id.ts";
+import { connectFor } from "../find-id.ts";
 import type { Io } from "../io.ts";
 import { say, sayFields, sayJson } from "../output/print.ts";
-import { connect } from "../target.ts";
 import { ago } from "../output/words.ts";
 import { resultOf } from "./text.ts";
 
@@ -17,8 +16,8 @@ export const attemptsShow = command({
   },
   examples: ["webhookd attempts show att_01m7w8bx02jeyjr53r14y5rmma"],
   async run(args, io) {
-    const client = connect(args, io);
-    const attempt = await client.call("getAttempt", { id: await findId("att", args.attempt, client) });
+    const { client, id } = await connectFor("att", args.attempt, args, io);
+    const attempt = await client.call("getAttempt", { id });
     if (args.json) sayJson(io, attempt);
     else show(attempt, io);
     return EXIT.ok;

@@ -36,7 +36,7 @@ function lastHour({ published, deliveries, attempts }: Statistics): string[] {
   const rate = published === null ? "" : `${grouped(published.total)} published, ${published.per_second}/s; `;
   return [
     `  last hour ${rate}${grouped(deliveries.delivered)} delivered, ${grouped(deliveries.failed)} failed`,
-    `            ${grouped(attempts.failed)} of ${count(attempts.total, "attempt", "attempts")} failed, ${attempts.per_second} attempts/s`,
+    `            ${grouped(attempts.failed)} of ${count(attempts.total, "attempt", "attempts")} failed, ${attempts.per_second}/s`,
   ];
 }
 

@@ -3,10 +3,9 @@ import type { Client } from "../../src/client/client.ts";
 import { lastResultOf } from "../attempts/text.ts";
 import { byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import { findId } from "../find-id.ts";
+import { connectFor } from "../find-id.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../output/print.ts";
-import { connect } from "../target.ts";
 import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.ts";
 
 export const deliveriesAttempt = command({
@@ -22,8 +21,8 @@ export const deliveriesAttempt = command({
   },
   examples: ["webhookd deliveries attempt dlv_01m7w8bx02jeyjr53r14y5rmma"],
   async run(args, io) {
-    const client = connect(args, io);
-    const before = await client.call("attemptDelivery", { id: await findId("dlv", args.delivery, client) });
+    const { client, id } = await connectFor("dlv", args.delivery, args, io);
+    const before = await client.call("attemptDelivery", { id });
     const { told: after, why } = args.wait ? await made(client, before, io) : { told: before, why: null };
     const exit = args.wait ? exitOf(before, after) : EXIT.ok;
     if (args.json) sayJson(io, after);

@@ -1,8 +1,7 @@
 import { byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import { findId } from "../find-id.ts";
+import { connectFor } from "../find-id.ts";
 import { say, sayFields, sayJson } from "../output/print.ts";
-import { connect } from "../target.ts";
 import { ago } from "../output/words.ts";
 import { deliveryLines } from "./text.ts";
 
@@ -10,8 +9,7 @@ export const deliveriesShow = command({
   args: { delivery: byId("dlv", "Id of the delivery"), ...CLIENT },
   examples: ["webhookd deliveries show dlv_01m7w8bx02jeyjr53r14y5rmma"],
   async run(args, io) {
-    const client = connect(args, io);
-    const id = await findId("dlv", args.delivery, client);
+    const { client, id } = await connectFor("dlv", args.delivery, args, io);
     const delivery = await client.call("getDelivery", { id });
     if (args.json) {
       sayJson(io, delivery);

@@ -3,10 +3,10 @@ import type { Endpoint } from "../../src/client/operations.ts";
 import { repairOf } from "../endpoints/text.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
-import { findId } from "../find-id.ts";
+import { connectFor } from "../find-id.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../output/print.ts";
-import { connect, type TargetArgs } from "../target.ts";
+import type { TargetArgs } from "../target.ts";
 
 interface RepairArgs extends TargetArgs {
   readonly "repair-secret": string;
@@ -19,8 +19,7 @@ interface RepairArgs extends TargetArgs {
 export async function repairSecret(args: RepairArgs, io: Io): Promise<number> {
   if (args.offline || args.endpoint !== undefined)
     throw usage("--repair-secret needs the daemon, and cannot be combined with other checks");
-  const client = connect(args, io);
-  const id = await findId("ep", args["repair-secret"], client);
+  const { client, id } = await connectFor("ep", args["repair-secret"], args, io);
   const endpoint = await client.call("getEndpoint", { id });
   const parts = endpoint.damaged?.parts ?? [];
   const isNew = parts.includes("signing_secret");

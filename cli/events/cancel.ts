@@ -1,9 +1,8 @@
 import { byId, CLIENT, command, YES } from "../command.ts";
 import { confirm, requireConsent } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
-import { findId } from "../find-id.ts";
+import { connectFor } from "../find-id.ts";
 import { say, sayJson } from "../output/print.ts";
-import { connect } from "../target.ts";
 import { findEndpoint } from "../endpoints/find.ts";
 import { count } from "../output/words.ts";
 
@@ -16,8 +15,7 @@ export const eventsCancel = command({
   },
   examples: ["webhookd events cancel evt_01m7w8bx02jeyjr53r14y5rmma --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --yes"],
   async run(args, io) {
-    const client = connect(args, io);
-    const id = await findId("evt", args.event, client);
+    const { client, id } = await connectFor("evt", args.event, args, io);
     const endpoint = args.endpoint === undefined ? undefined : await findEndpoint(args.endpoint, client);
     requireConsent("cancelling", args, io);
     const { type, deliveries, more_deliveries } = await client.call("getEvent", { id });

@@ -1,16 +1,14 @@
 import { byId, CLIENT, command, YES } from "../command.ts";
 import { confirm, requireConsent } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
-import { findId } from "../find-id.ts";
+import { connectFor } from "../find-id.ts";
 import { say, sayJson } from "../output/print.ts";
-import { connect } from "../target.ts";
 
 export const eventsErase = command({
   args: { event: byId("evt", "Id of the event"), ...YES, ...CLIENT },
   examples: ["webhookd events erase evt_01m7w8bx02jeyjr53r14y5rmma"],
   async run(args, io) {
-    const client = connect(args, io);
-    const id = await findId("evt", args.event, client);
+    const { client, id } = await connectFor("evt", args.event, args, io);
     requireConsent("erasing", args, io);
     const { type, status } = await client.call("getEvent", { id });
     const facts = [

@@ -4,11 +4,10 @@ import { printable } from "../../src/domain/printable.ts";
 import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
 import { deliveryLines, worstFirst } from "../deliveries/text.ts";
 import { EXIT } from "../exit-code.ts";
-import { findId } from "../find-id.ts";
+import { connectFor } from "../find-id.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayFields, sayJsonText } from "../output/print.ts";
-import { connect } from "../target.ts";
 import { findEndpoint } from "../endpoints/find.ts";
 import { ago, grouped } from "../output/words.ts";
 import { bodyOf, dataOf } from "./body.ts";
@@ -39,8 +38,7 @@ export const eventsShow = command({
   ],
   async run(args, io) {
     checkFlags(args, io);
-    const client = connect(args, io);
-    const id = await findId("evt", args.event, client);
+    const { client, id } = await connectFor("evt", args.event, args, io);
     const answer = await client.text("getEvent", { id });
     if (args.raw) io.stdout.write(bodyOf(answer).toString());
     else if (args.curl) io.stdout.write(await curlOf(client, answer, args.endpoint));

@@ -1,11 +1,11 @@
 import type { Job } from "../../src/client/operations.ts";
 import { byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import { findId } from "../find-id.ts";
+import { connectFor } from "../find-id.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../output/print.ts";
-import { connect, type TargetArgs } from "../target.ts";
+import type { TargetArgs } from "../target.ts";
 
 export const jobsPause = command({
   args: { job: byId("job", "Id of the job"), ...CLIENT },
@@ -65,11 +65,8 @@ async function steer(
   sentence: (job: Job) => string,
   io: Io,
 ): Promise<number> {
-  const client = connect(args, io);
-  const job = await client.call(operation, {
-    id: await findId("job", args.job, client),
-    ...(args.body && { body: args.body }),
-  });
+  const { client, id } = await connectFor("job", args.job, args, io);
+  const job = await client.call(operation, { id, ...(args.body && { body: args.body }) });
   if (args.json) sayJson(io, job);
   else say(io, `${job.id} ${sentence(job)}`);
   return EXIT.ok;

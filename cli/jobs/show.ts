@@ -1,9 +1,8 @@
 import { byId, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import { findId } from "../find-id.ts";
+import { connectFor } from "../find-id.ts";
 import { glyphsOf } from "../output/glyphs.ts";
 import { say, sayJson } from "../output/print.ts";
-import { connect } from "../target.ts";
 import { followJob } from "./follow.ts";
 import { jobLines } from "./job-text.ts";
 
@@ -18,8 +17,7 @@ export const jobsShow = command({
     "webhookd jobs show job_01m7w8bx02jeyjr53r14y5rmma --watch",
   ],
   async run(args, io) {
-    const client = connect(args, io);
-    const id = await findId("job", args.job, client);
+    const { client, id } = await connectFor("job", args.job, args, io);
     const job = await client.call("getJob", { id });
     if (args.watch) return followJob(client, job, { timeoutMs: null, json: args.json }, io);
     if (args.json) sayJson(io, job);

@@ -4,10 +4,10 @@ import { printDuration } from "../../src/config/units.ts";
 import { lastResultOf } from "../attempts/text.ts";
 import { noteHalt } from "../daemon/halts.ts";
 import { EXIT } from "../exit-code.ts";
-import { findId, readBeginning } from "../find-id.ts";
+import { connectFor } from "../find-id.ts";
 import type { Io } from "../io.ts";
 import { say, sayJson } from "../output/print.ts";
-import { connect, type TargetArgs } from "../target.ts";
+import type { TargetArgs } from "../target.ts";
 import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.ts";
 
 /** One delivery of the new round; `attempt` is null until its first attempt was made. */
@@ -29,9 +29,8 @@ export interface OneArgs extends TargetArgs {
 
 export async function replayOne(args: OneArgs, io: Io): Promise<number> {
   const waitMs = args.timeoutMs ?? ATTEMPT_WAIT_MS;
-  readBeginning("evt", args.event);
-  const client = connect(args, io);
-  const before = await client.call("getEvent", { id: await findId("evt", args.event, client) });
+  const { client, id } = await connectFor("evt", args.event, args, io);
+  const before = await client.call("getEvent", { id });
   const after = await client.call("replayEvent", {
     id: before.id,
     body: { endpoint: args.endpoint, ...(args.force && { force: true }) },

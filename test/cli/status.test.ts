@@ -55,7 +55,7 @@ describe("webhookd status", () => {
     const { code, io } = await status({ health: failing });
     expect([code, io.err]).toEqual([EXIT.ok, ""]);
     expect(io.out).toContain("  last hour 3,570 published, 1/s; 3,560 delivered, 2 failed\n");
-    expect(io.out).toContain("            40 of 3,600 attempts failed, 1.008 attempts/s\n");
+    expect(io.out).toContain("            40 of 3,600 attempts failed, 1.008/s\n");
     expect(io.out).toContain("  now       441 failed, 5 held, 1,978 pending\n");
     expect(io.out).toContain("  due       nothing overdue; 2 due within a minute, 7 within the hour\n");
     const worst = [ENDPOINT, "billing\\.example\\.com/hook", "503 from the receiver", "1,204", "2h 10m ago"];

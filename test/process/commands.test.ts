@@ -68,14 +68,18 @@ describe.concurrent("webhookd replay", () => {
     expect(stderr).toContain(`${join(machine.dir, "webhookd.sock")} (nothing is listening there)`);
   });
 
-  it.for([[["replay"]], [["replay", "evt_1", "ep_2"]], [["replay", "ep_1"]], [["replay", "evt_1", "--dry-rnu"]]])(
-    "exits 2 for %j and does nothing",
-    async ([words], { machine }) => {
-      const { code, stdout, stderr } = await machine.webhookd(...words!);
-      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toMatch(/^webhookd: [^\n]+\n {2}.*Nothing was done/);
-    },
-  );
+  it.for([
+    [["replay"]],
+    [["replay", "evt_1", "ep_2"]],
+    [["replay", "ep_1"]],
+    [["replay", "evt_1", "--dry-rnu"]],
+    [["events", "erase", "ep_1", "--yes"]],
+    [["endpoints", "rm", "evt_1", "--yes"]],
+  ])("exits 2 for %j and does nothing", async ([words], { machine }) => {
+    const { code, stdout, stderr } = await machine.webhookd(...words!);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/^webhookd: [^\n]+\n {2}.*Nothing was done/);
+  });
 });
 
 describe.concurrent("webhookd keys", () => {
