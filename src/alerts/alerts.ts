@@ -26,6 +26,8 @@ export class Alerts implements DeliveryWatcher {
   /** Where they go as signed events; null for nowhere. */
   #endpoint: string | null = null;
   readonly #chat: Chat;
+  /** Whether they go anywhere. */
+  #isOn = false;
   #unsent: Notice[] = [];
   #running: Promise<void> | null = null;
   /** Has the store take the configuration that it had no room for. */
@@ -34,10 +36,6 @@ export class Alerts implements DeliveryWatcher {
   constructor(parts: AlertsParts) {
     this.#parts = parts;
     this.#chat = new Chat(parts);
-  }
-
-  get #isOn(): boolean {
-    return this.#endpoint !== null || this.#chat.isOn;
   }
 
   /** From now on they go where the configuration says. Throws a ConfigError, and changes nothing then. */
@@ -55,6 +53,7 @@ export class Alerts implements DeliveryWatcher {
       this.#wanted = () => this.configure(config, urlPolicy);
     }
     this.#chat.configure(chat, config.ui.label);
+    this.#isOn = this.#endpoint !== null || this.#chat.isOn;
     const endpoint = this.#endpoint ?? before;
     if (endpoint !== null) await deliveries().refresh(endpoint);
   }
