@@ -13,6 +13,7 @@ interface Described {
     string,
     Record<string, { readonly security?: readonly { readonly key?: readonly string[] }[] }>
   >;
+  readonly components: { readonly schemas: Record<"Endpoint", { readonly properties: object }> };
 }
 
 const description = JSON.parse(readFileSync("docs/openapi.json", "utf8")) as Described;
@@ -55,6 +56,15 @@ describe("docs/interface.md", async () => {
     expect(rows.flatMap(([, codes]) => quoted(codes!, /./)).toSorted()).toEqual([...ATTEMPT_ERRORS].toSorted());
     const alerts = new Set(quoted(section("6. Delivery"), /^webhookd\./));
     expect([...alerts].toSorted()).toEqual([...ALERT_TYPES].toSorted());
+  });
+
+  it("shows an endpoint with all its fields", () => {
+    const [, json = ""] = /An endpoint, as `GET` returns it:\n\n```json\n(.+?)\n```/s.exec(section("7. Shapes")) ?? [];
+    const { health, ...endpoint } = JSON.parse(json) as { readonly health: object };
+    expect(Object.keys(health)).toContain("consecutive_failures");
+    expect(Object.keys(endpoint).toSorted()).toEqual(
+      Object.keys(description.components.schemas.Endpoint.properties).toSorted(),
+    );
   });
 
   it("has every metric", async () => {
