@@ -2,11 +2,13 @@
 import { hash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { Causes } from "../../src/store/sqlite/attempts/causes.ts";
+import { Meta } from "../../src/store/sqlite/engine/meta.ts";
 import { eventId, firstKeyAt, RandomChars, FAILED, WAITING } from "../../src/store/sqlite/numbers/codes.ts";
 
 export const CAUSES = [
-  { status: 503, error: null },
-  { status: 404, error: null },
+  { status: 503, error: "http_status" },
+  { status: 404, error: "http_status" },
   { status: null, error: "timeout" },
 ] as const;
 
@@ -53,6 +55,11 @@ export function fillBacklog(dir: string, { failed, pending }: { failed: number; 
       insertAttempt.run(key, number, number, now - HOUR_MS, status, error);
     }
   })();
+  // Failures are found by what the daemon notes of each delivery.
+  const meta = new Meta(db);
+  meta.causesNoted = Number.MAX_SAFE_INTEGER;
+  const causes = new Causes(db);
+  while (db.transaction(() => causes.noteSome(meta))());
   db.pragma("wal_checkpoint(TRUNCATE)");
   db.close();
 }
