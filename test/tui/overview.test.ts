@@ -8,7 +8,11 @@ import { Dashboard, idOf, NOW, shown, type Setup } from "./daemon.ts";
 
 const ago = (seconds: number) => new Date(NOW - seconds * 1000).toISOString();
 const [group] = someFailures.data;
-const NOTHING_FAILS = { listFailures: { ...someFailures, data: [], total: 0 } };
+const COUNTS = { ...aStatus.deliveries!, failed: 0 };
+const NOTHING_FAILS = {
+  listFailures: { ...someFailures, data: [], total: 0 },
+  getStatus: { ...aStatus, deliveries: COUNTS },
+};
 
 function open({ instead = {}, ...setup }: Setup = {}): Dashboard {
   return new Dashboard({ tab: "overview", ...setup, instead: { ...NOTHING_FAILS, ...instead } }).connected();
@@ -31,7 +35,9 @@ function failing(...groups: readonly Partial<typeof group>[]): Setup {
   return { instead: { listFailures: { ...someFailures, data, total: data.length } } };
 }
 
-const status = (change: object): Setup => ({ instead: { getStatus: { ...aStatus, ...change } } });
+const status = (change: object): Setup => ({
+  instead: { getStatus: { ...aStatus, deliveries: COUNTS, ...change } },
+});
 
 describe("whether it is all right", () => {
   it.each<[string, Setup, title: string, facts: string | RegExp]>([
@@ -53,6 +59,12 @@ describe("whether it is all right", () => {
       failing({ pending: 0, last_at: ago(7200) }),
       "! NOTHING FAILS NOW, BUT SOME IS MISSING",
       "441 deliveries failed earlier and will not be retried: R replays them.",
+    ],
+    [
+      "what failed is older than the report of failures",
+      status({ deliveries: { ...COUNTS, failed: 12 } }),
+      "! NOTHING FAILS NOW, BUT SOME IS MISSING",
+      "12 deliveries failed earlier and will not be retried: R replays them.",
     ],
     [
       "all sending is paused",
@@ -87,13 +99,13 @@ describe("whether it is all right", () => {
     [
       "the last backup failed",
       status({ backup: { ...aStatus.backup, failure: { at: ago(60), detail: "no space left" } } }),
-      "✓ ALL IS WELL",
+      "! SOMETHING NEEDS ATTENTION",
       /The last backup failed: no space left\./,
     ],
     [
       "deliveries are late",
       status({ oldest_due_at: ago(720) }),
-      "✓ ALL IS WELL",
+      "! SOMETHING NEEDS ATTENTION",
       /The oldest delivery that is due has waited for 12m\./,
     ],
     ["there is no endpoint", { endpoints: 0 }, "○ NO ENDPOINTS YET", ""],

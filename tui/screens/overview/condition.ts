@@ -38,7 +38,11 @@ export function conditionOf(state: State, groups: readonly FailureGroup[] | null
   if (groups === null) return { ...UNKNOWN, title: "LOOKING FOR WHAT FAILS", facts: more };
   if (known.roll !== null && known.endpoints.size === 0) return { ...UNKNOWN, title: "NO ENDPOINTS YET", facts: more };
   const trouble = receiverTrouble(state, groups);
-  return { ...trouble, facts: [...trouble.facts, ...more] };
+  const facts = [...trouble.facts, ...more];
+  // It must never be said beside what is not.
+  if (trouble.style === WELL.style && status !== null && more.length > 0)
+    return { ...WARN, title: "SOMETHING NEEDS ATTENTION", facts };
+  return { ...trouble, facts };
 }
 
 /** What keeps the daemon itself from its work. */
@@ -91,9 +95,11 @@ function receiverTrouble(state: State, groups: readonly FailureGroup[]): Conditi
   const failed = groups.reduce((sum, group) => sum + group.failed, 0);
   const waiting = groups.reduce((sum, group) => sum + group.pending + group.held, 0);
   if (going.length === 0) {
-    if (failed > 0) {
+    // What fails reaches back some days, and is not complete right after an upgrade.
+    const missing = Math.max(failed, known.status?.value.deliveries?.failed ?? 0);
+    if (missing > 0) {
       const facts = [
-        `${counted(failed, "delivery", "deliveries")} failed earlier and will not be retried: R replays them.`,
+        `${counted(missing, "delivery", "deliveries")} failed earlier and will not be retried: R replays them.`,
       ];
       return { ...WARN, title: "NOTHING FAILS NOW, BUT SOME IS MISSING", facts };
     }
