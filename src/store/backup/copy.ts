@@ -8,7 +8,7 @@ import { openFile, type NativeBinding } from "../sqlite/engine/open-database.ts"
 import { join } from "node:path";
 import { makeDirectory, syncDirectory } from "../files/durable-file.ts";
 import { StoreRefused } from "../files/refused.ts";
-import type { StatFs } from "../sqlite/engine/condition.ts";
+import { isDamage, type StatFs } from "../sqlite/engine/condition.ts";
 
 export interface Copying {
   readonly database: string;
@@ -55,7 +55,12 @@ export async function copyDatabase({ database, target, mark, nativeBinding }: Co
     try {
       // The snapshot: without it each commit of the writer would begin the copy anew.
       source.exec("BEGIN");
-      wanted = contentsOf(source);
+      try {
+        wanted = contentsOf(source);
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        throw new Error(`the database is damaged: ${(error as Error).message}`, { cause: error });
+      }
       await source.backup(target, { progress: paced(file) });
     } finally {
       source.close();

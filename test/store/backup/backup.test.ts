@@ -181,7 +181,10 @@ describe("a backup", () => {
     await expect(store.operations.backup(into(dir), START)).rejects.toMatchObject(refused);
   });
 
-  it("of a damaged database is found out and not kept", async () => {
+  it.each([
+    ["leaf", "the database is damaged"],
+    ["overflow", "the copy is damaged"],
+  ])("of a database with damaged pages of kind %s is found out and not kept", async (kind, why) => {
     const [dir, place] = [temporaryDirectory(), temporaryDirectory()];
     const store = await open({ dir });
     await addEndpoint(store);
@@ -192,11 +195,16 @@ describe("a backup", () => {
       noRoom,
     );
     await store.close();
+    const db = new Database(join(dir, "webhookd.db"));
+    const ofKind = db.prepare("SELECT pageno FROM dbstat WHERE name = 'event' AND pagetype = ?").pluck();
+    const pages = ofKind.all(kind) as number[];
+    db.close();
+    expect(pages.length).toBeGreaterThan(0);
     const damaged = await open({ dir });
     const file = openSync(join(dir, "webhookd.db"), "r+");
-    for (let page = 100; page < 200; page++) writeSync(file, Buffer.alloc(64, 0xff), 0, 64, page * 8192);
+    for (const page of pages) writeSync(file, Buffer.alloc(64, 0xff), 0, 64, (page - 1) * 8192);
     closeSync(file);
-    const refused = { code: "backup_failed", detail: expect.stringContaining("the copy is damaged") };
+    const refused = { code: "backup_failed", detail: expect.stringContaining(why) };
     await expect(damaged.operations.backup(into(place), START)).rejects.toMatchObject(refused);
     expect(readdirSync(place)).toEqual([]);
   });
