@@ -46,9 +46,14 @@ export class SetAside {
   /** What was read is recorded now. False, and it stays, if more was added since: recording met damage again. */
   remove(): boolean {
     if ((statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0) > this.#read) return false;
+    this.forget();
+    return true;
+  }
+
+  /** Read or not: it is of a database that is no longer here. */
+  forget(): void {
     rmSync(this.#file, { force: true });
     syncDirectory(dirname(this.#file));
-    return true;
   }
 }
 

@@ -114,8 +114,7 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored | null> 
   makeDurable(file, dir);
   commitRestore(dir, backup, clock.now());
   const { kept } = finishRestore(dir)!;
-  // What it says is of the database that went.
-  new SetAside(dir).remove();
+  new SetAside(dir).forget();
   return { ...restored, kept };
 }
 

@@ -44,6 +44,12 @@ describe("a restore", () => {
     expect(readdirSync(dir)).toEqual(["webhookd.lock"]);
   });
 
+  it("forgets what the last daemon could not record: it is of the database that went", async () => {
+    writeFileSync(join(dir, "DAMAGED"), '{"claim":{}}\n');
+    await restore();
+    expect(existsSync(join(dir, "DAMAGED"))).toBe(false);
+  });
+
   it("of an older version's backup migrates the copy, and not the backup", async () => {
     const note: Migration = { name: "a note", sql: "ALTER TABLE endpoint ADD COLUMN note TEXT" };
     const migrations = [...MIGRATIONS, note];
