@@ -192,4 +192,11 @@ export const DELIVERY: readonly Mutant[] = [
       "      else this.#parts.clock.after(rest, () => ((endpoint.target = target), this.#arrive(endpoint, held, low)));\n",
     tests: ["test/delivery/threads/on-demand.test.ts"],
   },
+  {
+    name: "a-piece-of-an-answer-stands-for-the-whole",
+    file: "src/delivery/http/connections.ts",
+    find: "const mayRepeat = this.#reader === null && !keepsAll;",
+    replace: "const mayRepeat = !keepsAll;",
+    tests: ["test/delivery/http/exchange.test.ts"],
+  },
 ];

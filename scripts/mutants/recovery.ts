@@ -83,4 +83,18 @@ export const RECOVERY: readonly Mutant[] = [
     replace: "",
     tests: ["test/store/opening/damage.test.ts"],
   },
+  {
+    name: "a-start-passes-the-rest-of-an-event-at-the-end-of-a-step",
+    file: "src/store/sqlite/claims/fresh.ts",
+    find: "this.#moveTo(rows.length < CHUNK ? last + 1 : last);",
+    replace: "this.#moveTo(last + 1);",
+    tests: ["test/store/sqlite/claims/fresh.test.ts"],
+  },
+  {
+    name: "another-change-ends-the-cancelling-of-what-was-held",
+    file: "src/store/sqlite/endpoints/endpoints.ts",
+    find: 'held === "cancel" ? this.#lastEvent.get()! : row.cancel_to;',
+    replace: 'held === "cancel" ? this.#lastEvent.get()! : null;',
+    tests: ["test/store/sqlite.test.ts"],
+  },
 ];

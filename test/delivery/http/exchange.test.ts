@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import * as fc from "fast-check";
 import { Client } from "undici";
 import { describe, expect, it, vi } from "vitest";
@@ -6,7 +8,7 @@ import { Signer } from "../../../src/delivery/send/signer.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { DialSpy } from "../../harness/dial.ts";
 import { claim, signedRequest } from "../../harness/egress.ts";
-import { egressOf, exchangeTo, OK, rawReceiverOf, receiverOf, urlOf } from "../../harness/exchange.ts";
+import { closeAfter, egressOf, exchangeTo, OK, rawReceiverOf, receiverOf, urlOf } from "../../harness/exchange.ts";
 import { RawReceiver } from "../../harness/raw-receiver.ts";
 import { TestReceiver } from "../../harness/receiver.ts";
 
@@ -45,6 +47,25 @@ describe("one exchange with a receiver", () => {
       "host connection content-type user-agent X-Service-Signature webhook-id webhook-timestamp webhook-signature " +
         "x-webhookd-delivery x-webhookd-attempt X-Own content-length",
     );
+  });
+
+  it("takes no later piece of an answer for the whole one that came before", async () => {
+    const statuses = ["200 OK", "500 Oops", "200 OK"];
+    const server = createServer((socket) => {
+      socket.setNoDelay(true).on("error", () => {});
+      socket.on("data", (request) => {
+        if (!request.includes("POST")) return;
+        socket.write(`HTTP/1.1 ${statuses.shift()}\r\n`);
+        // Far enough apart to be read one by one.
+        setTimeout(() => socket.write("content-length: 0\r\n\r\n"), 30);
+      });
+    }).listen(0, "127.0.0.1");
+    closeAfter(async () => void server.close());
+    await once(server, "listening");
+    const exchange = exchangeTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`);
+    const codes = [];
+    for (let at = 0; at < 3; at++) codes.push((await exchange.post(signedRequest())).statusCode);
+    expect(codes).toEqual([200, 500, 200]);
   });
 
   it("keeps its connection, and says of a reused one that nothing was looked up or connected", async () => {

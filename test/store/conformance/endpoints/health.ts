@@ -178,6 +178,21 @@ export function health(openFresh: OpenFresh): void {
       expect(await dueNow(store, id)).toHaveLength(1);
     });
 
+    it("goes on through other changes of the endpoint", async () => {
+      const { store } = await openFresh();
+      const id = await addEndpoint(store);
+      await store.events.publish(Array(1203).fill(draft()), START, noRoom);
+      await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
+      // At the same time: the second comes before all is rewritten.
+      await Promise.all([
+        store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: true }), START, "cancel"),
+        store.endpoints.update(null, id, (settings) => ({ ...settings, description: "d" }), START),
+      ]);
+      await whenCancelled(store, id);
+      expect(await dueNow(store, id)).toEqual([]);
+      expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 0, held: 0 });
+    });
+
     it("goes on after a crash", async () => {
       const harness = await openFresh();
       const id = await addEndpoint(harness.store);

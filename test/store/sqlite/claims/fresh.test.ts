@@ -45,6 +45,16 @@ function ask(dir: string, sql: string): number {
 }
 
 describe("the mark below what is fresh", () => {
+  it("leaves out nothing of an event that has deliveries on both sides of a step of the start", async () => {
+    const { dir, clock, store, endpoint } = await aStore();
+    const endpoints = [endpoint, await addEndpoint(store), await addEndpoint(store)];
+    // Three times 200, of which a step takes 500: it ends inside an event.
+    const fresh = await publish(store, 200, clock.now());
+    const after = await crashed(dir, clock);
+    const due = (await Promise.all(endpoints.map((each) => dueOf(after, each)))).flat();
+    expect(due.toSorted()).toEqual(fresh.map(({ delivery }) => delivery).toSorted());
+  });
+
   it("moves with what is published, and a start after a kill looks no further back", async () => {
     const { dir, clock, store, endpoint } = await aStore();
     const all: Claim[] = [];
