@@ -123,9 +123,9 @@ export interface TrialParts {
 
 /**
  * After deaths of the process: what was on the wire then goes first and alone, so that another death names the guilty
- * one. At three deaths its attempt counts as failed, and everything else goes on. The trial ends
- * with the first minute of the process: else a thousand suspects of a receiver that hangs would keep all others waiting
- * for hours. Those whose turn had not come go with the others then.
+ * one. At three deaths its attempt counts as failed, and everything else goes on. The trial ends with the first minute of
+ * the process: else a thousand suspects of a receiver that hangs would keep all others waiting for hours. Those whose turn
+ * had not come go with the others then.
  */
 export class Trial {
   readonly #parts: TrialParts;
