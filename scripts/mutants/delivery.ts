@@ -63,7 +63,7 @@ export const DELIVERY: readonly Mutant[] = [
     file: "src/delivery/dispatcher.ts",
     find: "    this.#careful?.retry();\n",
     replace: "",
-    tests: ["test/sim/sim.test.ts"],
+    tests: ["test/delivery/trial.test.ts"],
   },
   {
     name: "a-new-thread-signs-with-the-old-secret",

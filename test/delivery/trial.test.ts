@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { WebhookdError } from "../../src/domain/errors.ts";
+import { around } from "../harness/store.ts";
 import { addEndpoint, answered, draft, room, START, timedOut } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
@@ -50,4 +52,36 @@ it("suspects of a receiver that hangs keep others waiting for a minute at most, 
   const stopped = dispatcher.stop();
   clock.advance("10s");
   await stopped;
+});
+
+it("a suspect whose mark had no room on the disk is sent by a later tick, though nothing else comes", async () => {
+  const { store: before, clock, crash } = await openSqlite();
+  await addEndpoint(before);
+  const fresh = (await before.events.publish([draft()], START, room)).flatMap((one) => one.fresh);
+  await before.recovery.markStarted(fresh);
+  await crash();
+  const store = await crash();
+  expect(store.recovery.careful).toBe(true);
+
+  let refused = 0;
+  const sent: string[] = [];
+  const dispatcher = dispatcherOn({
+    store: around(store, (verb, call) => {
+      if (verb !== "recovery.markStarted" || refused > 0) return call();
+      refused++;
+      return Promise.reject(new WebhookdError("storage_full", "no space"));
+    }),
+    clock,
+    post: async (url) => {
+      sent.push(url);
+      return answered(200);
+    },
+  });
+  await dispatcher.start();
+  await expect.poll(() => refused, { interval: 1 }).toBe(1);
+  expect(sent).toEqual([]);
+  clock.advance("1s");
+  dispatcher.tick();
+  await expect.poll(() => sent.length, { interval: 1, timeout: 5000 }).toBe(1);
+  await dispatcher.stop();
 });
