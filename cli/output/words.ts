@@ -27,18 +27,10 @@ export function span(seconds: number): string {
   return shown.length === 0 ? "0s" : shown.map(([count, unit]) => `${count}${unit}`).join(" ");
 }
 
-export { counted as count } from "../../src/domain/wording.ts";
+export { counted as count, sizeText as size } from "../../src/domain/wording.ts";
 
 export function grouped(number: number): string {
   return number.toLocaleString("en-US");
-}
-
-/** "424 KiB", "1.3 MiB": to two digits at least. */
-export function size(bytes: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const step = bytes < 1 ? 0 : Math.min(4, Math.floor(Math.log2(bytes) / 10));
-  const value = bytes / 1024 ** step;
-  return `${value < 10 && step > 0 ? value.toFixed(1) : Math.round(value)} ${units[step]}`;
 }
 
 /** Of a URL, without what may be a secret of its owner's: its user, its query. */

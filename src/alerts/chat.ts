@@ -6,6 +6,7 @@ import type { Advice } from "../domain/advice/advice.ts";
 import type { AlertType } from "../domain/alert.ts";
 import { causeText } from "../domain/deliveries/attempt.ts";
 import { printable } from "../domain/printable.ts";
+import { counted, sizeText } from "../domain/wording.ts";
 import type { Log } from "../log.ts";
 
 /** The data of an alert, as far as it is put into words here. */
@@ -140,9 +141,9 @@ function textOf(type: AlertType, data: AlertData, label: string): string {
   const lines = [
     `${label === "" ? "" : `[${label}] `}${TITLES[type]}${total === undefined ? "" : `: ${total}`}`,
     ...concerned.slice(0, NAMED).flatMap(linesOf),
-    ...(more > 0 ? [`and more; for all: webhookd failures`] : []),
+    ...(more > 0 ? ["and more; for all: webhookd failures"] : []),
     ...(detail === undefined ? [] : [detail]),
-    ...(free === undefined ? [] : [`${free} bytes are free; below ${floor} new events are refused`]),
+    ...(free === undefined ? [] : [`${sizeText(free)} are free; below ${sizeText(floor ?? 0)} new events are refused`]),
   ];
   return lines.map((line) => escaped(printable(line))).join("\n");
 }
@@ -153,7 +154,7 @@ function linesOf({ endpoint, tenant, url, reason, advice, ...one }: Concerned): 
   const where = (url === null ? null : URL.parse(url)?.host) ?? endpoint;
   const facts = [
     ...(error === undefined ? [] : [causeText(error, code ?? null)]),
-    ...(count === undefined ? [] : [`${count} deliveries`]),
+    ...(count === undefined ? [] : [counted(count, "delivery", "deliveries")]),
     ...(inARow === undefined ? [] : [`${inARow} in a row`]),
     ...(reason === undefined ? [] : [reason]),
   ];

@@ -144,7 +144,7 @@ export class Trial {
     const { halts } = this.#executor.memory;
     log.warn(
       { suspects: suspects.length },
-      "the process died while these were being sent; each is now sent alone, for a minute at most before anything else",
+      "the process died while these were being sent; each is sent alone now, and all else waits for a minute at most",
     );
     halts.onTrial = true;
     // Whoever was there at most deaths comes first: the minute may not be enough for all.

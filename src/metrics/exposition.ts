@@ -2,7 +2,8 @@
  * What Prometheus is told, in its text format. The only file that knows prom-client.
  *
  * A metric is declared here alone: a `gauge(…)`, or a family of another type, in the function that has others of its
- * subject. What the store and the deliveries know is in `parts`, in full. Its name is a contract: `docs/interface.md` §8.
+ * subject. What the store and the deliveries know is in `parts`, in full; `census` has the counts of deliveries and
+ * endpoints, up to 30 s old. Its name is a contract: `docs/interface.md` §8.
  */
 import { Registry, type Metric } from "prom-client";
 import { HALT_REASONS } from "../domain/deliveries/pause.ts";

@@ -56,6 +56,22 @@ describe("a chat", () => {
     expect(lines).toEqual([expect.stringMatching(/404.*refuses an alert$/)]);
   });
 
+  it("says numbers as people do", async () => {
+    const { chat, texts } = await aChat([]);
+    const one = { endpoint: "ep_1", tenant: "a", url: null, error: "http_status", status_code: 503 };
+    chat.say("webhookd.deliveries_failed", {
+      total: 3,
+      groups: [
+        { ...one, count: 1 },
+        { ...one, count: 1204 },
+      ],
+    });
+    chat.say("webhookd.storage_low", { free_bytes: 3 * 2 ** 20, floor_bytes: 2 ** 29 });
+    await chat.post();
+    expect(texts()[0]).toMatch(/, 1 delivery\n.*, 1,204 deliveries$/);
+    expect(texts()[1]).toContain("\n3.0 MiB are free; below 512 MiB new events are refused");
+  });
+
   it("that is away for long gets the latest twenty", async () => {
     const { chat, receiver, texts } = await aChat([]);
     for (let count = 0; count < 30; count++) chat.say("webhookd.storage_fault", { detail: `number ${count}` });

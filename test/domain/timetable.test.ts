@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Timetable, Turns, type Scheduled, type Waiting } from "../../src/domain/time/timetable.ts";
+import { Timetable, TenantTurns, type Scheduled, type Waiting } from "../../src/domain/time/timetable.ts";
 
 describe("a timetable", () => {
   it("gives its members in the order of their times, whoever left early or was moved", () => {
@@ -35,8 +35,8 @@ describe("a timetable", () => {
 describe("turns", () => {
   const shareOf = (weight: number) => ({ weight, ratePerSecond: null, maxPending: null });
   const turns = (weights: Record<string, number> = {}) =>
-    new Turns<Waiting>(new Map(Object.entries(weights).map(([tenant, weight]) => [tenant, shareOf(weight)])));
-  const taken = (from: Turns<Waiting>, count: number) => Array.from({ length: count }, () => from.take()!.tenant);
+    new TenantTurns<Waiting>(new Map(Object.entries(weights).map(([tenant, weight]) => [tenant, shareOf(weight)])));
+  const taken = (from: TenantTurns<Waiting>, count: number) => Array.from({ length: count }, () => from.take()!.tenant);
 
   it("go round, however much one tenant has waiting", () => {
     const waiting = turns();

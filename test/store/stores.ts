@@ -2,6 +2,7 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import { openStore, type OpenOptions } from "../../src/store/opening/open.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -42,15 +43,30 @@ export const openSqliteWith =
         return store;
       },
       async crash() {
-        const copy = temporaryDirectory();
-        for (const name of ["webhookd.db", "webhookd.db-wal", "secret.key", "STORE"])
-          cpSync(join(dir, name), join(copy, name));
-        dir = copy;
+        dir = copyOf(dir);
         store = await open({ dir, clock, ...limits, ...more });
         return store;
       },
     };
   };
+
+/** The disk as a kill -9 leaves it: nothing is closed. */
+export function copyOf(dir: string): string {
+  const copy = temporaryDirectory();
+  for (const name of ["webhookd.db", "webhookd.db-wal", "secret.key", "STORE"])
+    cpSync(join(dir, name), join(copy, name));
+  return copy;
+}
+
+/** One number of the store's file. */
+export function ask(dir: string, sql: string): number {
+  const db = new Database(join(dir, "webhookd.db"), { readonly: true });
+  try {
+    return db.prepare<[], number>(sql).pluck().get()!;
+  } finally {
+    db.close();
+  }
+}
 
 export function temporaryDirectory(): string {
   const dir = mkdtempSync(join(tmpdir(), "webhookd-store-"));

@@ -82,7 +82,7 @@ describe("whether it is all right", () => {
       "the disk is full",
       status({ state: "disk_full" }),
       "✗ THE DISK IS FULL",
-      /^New events are refused: 49\.0 GB are free/,
+      /^New events are refused: 49 GiB are free/,
     ],
     [
       "the store fails",

@@ -52,9 +52,3 @@ export function shortId(id: string): string {
   const [prefix, body] = id.split("_", 2);
   return body === undefined || body.length <= 8 ? id : `${prefix}_…${body.slice(-8)}`;
 }
-
-export function bytesText(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  const power = Math.min(4, Math.floor(Math.log2(bytes) / 10));
-  return `${(bytes / 1024 ** power).toFixed(1)} ${["B", "KB", "MB", "GB", "TB"][power]}`;
-}

@@ -1,7 +1,7 @@
 /** How much anyone may ask: requests of a key, failed authentications of a peer, and what may be under way at once. */
 import { counted } from "../../domain/wording.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import { type TenantShares, Turns, type Waiting } from "../../domain/time/timetable.ts";
+import { type TenantShares, TenantTurns, type Waiting } from "../../domain/time/timetable.ts";
 import { TokenBucket } from "../../domain/time/token-bucket.ts";
 import { peerOf } from "../server/connections.ts";
 import type { Header } from "./reply.ts";
@@ -256,13 +256,13 @@ interface Step extends Waiting {
  * of them sends, the others' requests, and the operator's, are looked at in between.
  */
 export class BodyTurns {
-  readonly #steps: Turns<Step>;
+  readonly #steps: TenantTurns<Step>;
   readonly #nextTurn: (run: () => void) => void;
   #left = TURN_BYTES;
   #isComing = false;
 
   constructor(shares: TenantShares, nextTurn: (run: () => void) => void) {
-    this.#steps = new Turns(shares);
+    this.#steps = new TenantTurns(shares);
     this.#nextTurn = nextTurn;
   }
 

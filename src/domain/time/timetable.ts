@@ -109,11 +109,11 @@ class Line<T> implements Scheduled {
 const LARGE = 64 * 1024;
 
 /**
- * Turns of tenants: next comes what belongs to the tenant that has had least, by its weight. So what one of them asks for
- * delays the others by one item at most, however much it is. Nothing is saved up for a tenant that was away, and all
+ * Next comes what belongs to the tenant that has had least, by its weight. So what one of them asks for delays the others
+ * by one item at most, however much it is. Nothing is saved up for a tenant that was away, and all
  * begin anew when nothing waits (start-time fair queueing).
  */
-export class Turns<T extends Waiting> {
+export class TenantTurns<T extends Waiting> {
   readonly #shares: TenantShares;
   readonly #lines = new Map<string, Line<T>>();
   readonly #table = new Timetable<Line<T>>();

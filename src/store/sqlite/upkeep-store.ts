@@ -44,8 +44,8 @@ export class SqliteUpkeep implements UpkeepStore {
     this.#engine = engine;
     this.#parts = parts;
     this.#prune = new Prune(db);
-    this.#held = new Held(db, parts.attempts);
     this.#causes = new Causes(db);
+    this.#held = new Held(db, parts.attempts, this.#causes);
     this.#log = new WalWatch(db, {
       monotonic: () => clock.monotonic(),
       walBytes: async () => (await parts.operations.size()).logBytes,
@@ -127,9 +127,9 @@ export class Held {
   readonly #select: Statement<[number, number, number], Row>;
   readonly #fail: Statement<[number, number]>;
 
-  constructor(db: Database, attempts: Attempts) {
+  constructor(db: Database, attempts: Attempts, causes: Causes) {
     this.#attempts = attempts;
-    this.#causes = new Causes(db);
+    this.#causes = causes;
     // Whatever was changed of a disabled endpoint, somebody still cares for it: that begins its time anew. What a manual
     // attempt is owed to may be on the wire, under the number that would be taken here.
     this.#select = db.prepare(

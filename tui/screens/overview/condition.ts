@@ -1,9 +1,9 @@
 /** "Is it all right?" in words: the worst that is known first, and what follows from it. */
 import type { FailureGroup, Status } from "../../../src/client/operations.ts";
 import { causeText } from "../../../src/domain/deliveries/attempt.ts";
-import { counted } from "../../../src/domain/wording.ts";
+import { counted, sizeText } from "../../../src/domain/wording.ts";
 import type { Glyph, Style } from "../../draw/look.ts";
-import { age, bytesText, countText, longAge } from "../../draw/numbers.ts";
+import { age, countText, longAge } from "../../draw/numbers.ts";
 import type { State } from "../../model/state.ts";
 import { endpointName } from "../lists.ts";
 
@@ -38,18 +38,19 @@ export function conditionOf(state: State, groups: readonly FailureGroup[] | null
   if (groups === null) return { ...UNKNOWN, title: "LOOKING FOR WHAT FAILS", facts: more };
   if (known.roll !== null && known.endpoints.size === 0) return { ...UNKNOWN, title: "NO ENDPOINTS YET", facts: more };
   const trouble = receiverTrouble(state, groups);
-  const facts = [...trouble.facts, ...more];
-  // It must never be said beside what is not.
-  if (trouble.style === WELL.style && status !== null && more.length > 0)
-    return { ...WARN, title: "SOMETHING NEEDS ATTENTION", facts };
-  return { ...trouble, facts };
+  if (trouble !== null) return { ...trouble, facts: [...trouble.facts, ...more] };
+  const facts = [`Nothing is failing.${flowText(state)}`, ...more];
+  const needsAttention = status !== null && more.length > 0;
+  return needsAttention
+    ? { ...WARN, title: "SOMETHING NEEDS ATTENTION", facts }
+    : { ...WELL, title: "ALL IS WELL", facts };
 }
 
 /** What keeps the daemon itself from its work. */
 function daemonTrouble({ now, settings }: State, status: Status): Condition | null {
   const { state, paused, deliveries, disk } = status;
   if (state === "disk_full") {
-    const facts = [`New events are refused: ${bytesText(disk.free_bytes)} are free. Deliveries continue.`];
+    const facts = [`New events are refused: ${sizeText(disk.free_bytes)} are free. Deliveries continue.`];
     return { ...BAD, title: "THE DISK IS FULL", facts };
   }
   if (state === "store_unavailable") {
@@ -81,13 +82,20 @@ function sideFacts({ damaged_database: damaged, backup, disk, oldest_due_at: old
   return [
     ...(late > LATE_MS ? [`The oldest delivery that is due has waited for ${age(late)}.`] : []),
     ...(damaged === null ? [] : ["The database was damaged: run `webhookd doctor`."]),
-    ...(disk.free_bytes < 2 * disk.floor_bytes ? [`Only ${bytesText(disk.free_bytes)} of disk are free.`] : []),
+    ...(disk.free_bytes < 2 * disk.floor_bytes ? [`Only ${sizeText(disk.free_bytes)} of disk are free.`] : []),
     ...(backup.failure === null ? [] : [`The last backup failed: ${backup.failure.detail}.`]),
   ];
 }
 
-/** How the receivers fare. */
-function receiverTrouble(state: State, groups: readonly FailureGroup[]): Condition {
+function flowText({ known }: State): string {
+  const events = known.hour?.value.published?.total;
+  if (events === undefined) return "";
+  if (events === 0) return " Nothing was published in the last hour.";
+  return ` ${counted(events, "event was", "events were")} published in the last hour.`;
+}
+
+/** What receivers do not take; null if they take everything. */
+function receiverTrouble(state: State, groups: readonly FailureGroup[]): Condition | null {
   const { known, now } = state;
   const isOn = ({ pending, held, last_at: last }: FailureGroup) =>
     pending + held > 0 || now - Date.parse(last) < RECENT_MS;
@@ -97,20 +105,11 @@ function receiverTrouble(state: State, groups: readonly FailureGroup[]): Conditi
   if (going.length === 0) {
     // What fails reaches back some days, and is not complete right after an upgrade.
     const missing = Math.max(failed, known.status?.value.deliveries?.failed ?? 0);
-    if (missing > 0) {
-      const facts = [
-        `${counted(missing, "delivery", "deliveries")} failed earlier and will not be retried: R replays them.`,
-      ];
-      return { ...WARN, title: "NOTHING FAILS NOW, BUT SOME IS MISSING", facts };
-    }
-    const events = known.hour?.value.published?.total;
-    const flow =
-      events === undefined
-        ? ""
-        : events === 0
-          ? " Nothing was published in the last hour."
-          : ` ${counted(events, "event was", "events were")} published in the last hour.`;
-    return { ...WELL, title: "ALL IS WELL", facts: [`Nothing is failing.${flow}`] };
+    if (missing === 0) return null;
+    const facts = [
+      `${counted(missing, "delivery", "deliveries")} failed earlier and will not be retried: R replays them.`,
+    ];
+    return { ...WARN, title: "NOTHING FAILS NOW, BUT SOME IS MISSING", facts };
   }
   const endpoints = new Set(going.map(({ endpoint }) => endpoint)).size;
   const [first, ...others] = going as [FailureGroup, ...FailureGroup[]];

@@ -10,7 +10,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
 import { Histogram } from "../../../domain/tally.ts";
-import { type TenantShares, Turns, type Waiting } from "../../../domain/time/timetable.ts";
+import { type TenantShares, TenantTurns, type Waiting } from "../../../domain/time/timetable.ts";
 import type { Condition } from "./condition.ts";
 
 const MAX_EVENTS = 256;
@@ -78,7 +78,7 @@ export class GroupCommit {
   readonly #rollback: Statement<[]>;
   /** The daemon's own, in the order of its calls. */
   #queue: Work[] = [];
-  readonly #published: Turns<Published>;
+  readonly #published: TenantTurns<Published>;
   #events = 0;
   #deliveries = 0;
   #bytes = 0;
@@ -92,7 +92,7 @@ export class GroupCommit {
   constructor(db: Database, options: GroupCommitOptions) {
     this.#db = db;
     this.#options = options;
-    this.#published = new Turns(options.shares);
+    this.#published = new TenantTurns(options.shares);
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
     this.#rollback = db.prepare("ROLLBACK");

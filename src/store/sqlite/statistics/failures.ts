@@ -69,8 +69,9 @@ export class Failures {
       if (test || error === null || (state !== WAITING && state !== FAILED)) continue;
       for (let before = Number.MAX_SAFE_INTEGER, rows: Row[] = []; ;) {
         rows = this.#rows.all(endpoint, cause, before, low);
+        const entry = index.byNumber(endpoint);
         for (const [event, lastAt, firstAt] of rows) {
-          const status = shownStatus(index.byNumber(endpoint), { event, status: state, trigger: 0 });
+          const status = shownStatus(entry, { event, status: state, trigger: 0 });
           if (status === "cancelled" || status === "delivered") continue;
           groups.add({ endpoint: id, status, error, statusCode, firstAt, lastAt, event });
         }

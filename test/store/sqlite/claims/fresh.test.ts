@@ -1,13 +1,10 @@
-import Database from "better-sqlite3";
 import fc from "fast-check";
-import { cpSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Claim } from "../../../../src/domain/deliveries/delivery.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { ManualClock } from "../../../harness/clock.ts";
 import { addEndpoint, BEGINNING, delivered, draft, noRoom, room, START } from "../../fixtures.ts";
-import { open, temporaryDirectory } from "../../stores.ts";
+import { ask, copyOf, open, temporaryDirectory } from "../../stores.ts";
 
 const STEP = 4;
 
@@ -25,23 +22,12 @@ async function publish(store: Store, events: number, now: number, hasRoom = room
 }
 
 /** What a start after a kill finds: nothing is closed. */
-async function crashed(dir: string, clock: ManualClock, copy = temporaryDirectory()): Promise<Store> {
-  for (const name of ["webhookd.db", "webhookd.db-wal", "secret.key", "STORE"])
-    cpSync(join(dir, name), join(copy, name));
-  return open({ dir: copy, clock, freshStep: STEP });
+function crashed(dir: string, clock: ManualClock): Promise<Store> {
+  return open({ dir: copyOf(dir), clock, freshStep: STEP });
 }
 
 async function dueOf(store: Store, endpoint: string, until = Number.MAX_SAFE_INTEGER): Promise<string[]> {
   return (await store.deliveries.due(endpoint, BEGINNING, until, 10_000)).claims.map(({ delivery }) => delivery);
-}
-
-function ask(dir: string, sql: string): number {
-  const db = new Database(join(dir, "webhookd.db"), { readonly: true });
-  try {
-    return db.prepare<[], number>(sql).pluck().get()!;
-  } finally {
-    db.close();
-  }
 }
 
 describe("the mark below what is fresh", () => {
@@ -160,9 +146,8 @@ describe("the mark below what is fresh", () => {
             loaded = loaded.filter((claim) => !back.includes(claim));
           } else if (each.kind === "pass") clock.advance(each.ms);
           else {
-            const next = temporaryDirectory();
-            store = await crashed(place, clock, next);
-            place = next;
+            place = copyOf(place);
+            store = await open({ dir: place, clock, freshStep: STEP });
             loaded = [];
             expect(new Set(await dueOf(store, endpoint))).toEqual(owed);
           }

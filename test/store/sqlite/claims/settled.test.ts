@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { cpSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Claim } from "../../../../src/domain/deliveries/delivery.ts";
@@ -10,7 +9,7 @@ import type { Store } from "../../../../src/store/store.ts";
 import { ManualClock } from "../../../harness/clock.ts";
 import { overwrite, pagesOf } from "../../../harness/pages.ts";
 import { addEndpoint, BEGINNING, delivered, draft, room, START } from "../../fixtures.ts";
-import { open, temporaryDirectory } from "../../stores.ts";
+import { ask, copyOf, open, temporaryDirectory } from "../../stores.ts";
 
 const STEP = 64;
 const EVENTS = 400;
@@ -34,9 +33,7 @@ async function publish(store: Store, events: number): Promise<Claim[]> {
 
 /** What a start finds after a kill and the loss of all rows of deliveries: nothing is closed. */
 async function withoutDeliveries({ dir, clock }: Site): Promise<Site> {
-  const copy = temporaryDirectory();
-  for (const name of ["webhookd.db", "webhookd.db-wal", "secret.key", "STORE"])
-    cpSync(join(dir, name), join(copy, name));
+  const copy = copyOf(dir);
   const file = join(copy, "webhookd.db");
   for (const { tree, kind, page } of pagesOf(file)) {
     if (tree === "delivery" && kind === "leaf") overwrite(file, page);
@@ -49,15 +46,6 @@ async function dueAt(store: Store, ...endpoints: string[]): Promise<string[]> {
   const until = Number.MAX_SAFE_INTEGER;
   const pages = await Promise.all(endpoints.map((id) => store.deliveries.due(id, BEGINNING, until, 10_000)));
   return pages.flatMap(({ claims }) => claims.map(({ delivery }) => delivery)).toSorted();
-}
-
-function ask(dir: string, sql: string): number {
-  const db = new Database(join(dir, "webhookd.db"), { readonly: true });
-  try {
-    return db.prepare<[], number>(sql).pluck().get()!;
-  } finally {
-    db.close();
-  }
 }
 
 const names = (claims: readonly Claim[]) => claims.map(({ delivery }) => delivery).toSorted();
