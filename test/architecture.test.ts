@@ -221,7 +221,15 @@ const RULES: Rule[] = [
   { from: "src/config", may: ["src/config", "src/domain", "src/packed.ts", NODE, "smol-toml"], why: "settings" },
   {
     from: "src/client",
-    may: ["src/client", "src/domain", "src/config/nearest.ts", "src/config/units.ts", NODE],
+    may: [
+      "src/client",
+      "src/domain",
+      "src/clock.ts",
+      "src/version.ts",
+      "src/config/nearest.ts",
+      "src/config/units.ts",
+      NODE,
+    ],
     types: [...Object.keys(RESOURCES).map((resource) => `src/api/${resource}/`), "valibot"],
     why: "a client of the HTTP API, which shares no more with the daemon than the types of its answers",
   },

@@ -9,20 +9,36 @@ export interface Fault {
   readonly detail: string;
 }
 
+/** What came with an answer that is no success. */
+export interface Answered {
+  readonly status: number;
+  /** For how long the daemon, or a proxy before it, asks callers to wait. */
+  readonly retryAfterMs?: number | undefined;
+}
+
 export class ClientError extends Error {
-  override readonly name = "ClientError";
+  override readonly name: string = "ClientError";
   readonly failure: ClientFailure;
   /** The `code` of the daemon's answer, or `unreachable`. */
   readonly code: string;
   readonly hint: string | undefined;
   readonly faults: readonly Fault[];
+  /** Null if there was no answer. */
+  readonly answered: Answered | null;
 
-  constructor(failure: ClientFailure, code: string, message: string, hint?: string, faults: readonly Fault[] = []) {
+  constructor(
+    failure: ClientFailure,
+    code: string,
+    message: string,
+    hint?: string,
+    { faults = [], answered = null }: { faults?: readonly Fault[]; answered?: Answered | null } = {},
+  ) {
     super(message);
     this.failure = failure;
     this.code = code;
     this.hint = hint;
     this.faults = faults;
+    this.answered = answered;
   }
 }
 
@@ -44,13 +60,15 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: "no such host",
 };
 
-export function notWebhookd(name: string, status: number): ClientError {
-  const message = `what answers at ${name} is not webhookd (status ${status})`;
-  return new ClientError("unreachable", "unreachable", message, "Check --url or --socket, and the proxy in between.");
+export function notWebhookd(name: string, answered: Answered): ClientError {
+  const message = `what answers at ${name} is not webhookd (status ${answered.status})`;
+  const hint = "Check --url or --socket, and the proxy in between.";
+  return new ClientError("unreachable", "unreachable", message, hint, { answered });
 }
 
 /** RFC 9457, as all errors of the daemon are. */
-export function refusal(status: number, body: object, keyFile?: string): ClientError {
+export function refusal(answered: Answered, body: object, keyFile?: string): ClientError {
+  const { status } = answered;
   const { code, detail, title, errors } = body as Record<string, unknown>;
   const faults = (Array.isArray(errors) ? errors : []).map((fault: Record<string, unknown>) => ({
     pointer: String(fault.pointer),
@@ -63,7 +81,7 @@ export function refusal(status: number, body: object, keyFile?: string): ClientE
   const message = [what, ...others.map((fault) => `${fault.pointer}: ${fault.detail}`)].join("; ");
   const failure = failureOf(status);
   const hint = failure === "not_allowed" && keyFile !== undefined ? `The key in ${keyFile} was used.` : undefined;
-  return new ClientError(failure, String(code ?? "refused"), message, hint, faults);
+  return new ClientError(failure, String(code ?? "refused"), message, hint, { faults, answered });
 }
 
 function failureOf(status: number): ClientFailure {

@@ -1,11 +1,12 @@
 /** One request to the daemon, over TCP or its unix socket, and its answer. */
 import { request as httpRequest, type IncomingMessage } from "node:http";
-import { ClientError, notReached, notWebhookd, refusal } from "./error.ts";
+import { systemClock } from "../clock.ts";
+import { type Answered, ClientError, notReached, notWebhookd, refusal } from "./error.ts";
 
 /** Which daemon, and with which key. Anyone who may open the socket needs none. */
 export type Target =
   | { readonly socket: string }
-  | { readonly url: URL; readonly key: string; /** For messages. */ readonly keyFile: string };
+  | { readonly url: URL; readonly key: string; /** For messages. */ readonly keyFile?: string };
 
 export interface Sending {
   readonly method: string;
@@ -16,6 +17,8 @@ export interface Sending {
   readonly signal: AbortSignal;
   /** Gives up after so long without a byte. */
   readonly silenceMs?: number;
+  /** Leaves the connection open for the next request. */
+  readonly keepAlive?: boolean;
 }
 
 /** How messages call the daemon: its URL or the path of its socket. */
@@ -26,18 +29,18 @@ export function nameOf(target: Target): string {
 /** Resolves at the head of the answer. Rejects when there is none, and when `signal` aborts. */
 export async function send(
   target: Target,
-  { method, path, headers, body, signal, silenceMs }: Sending,
+  { method, path, headers, body, signal, silenceMs, keepAlive = false }: Sending,
 ): Promise<IncomingMessage> {
   // Loaded where it is needed: with all of TLS, it takes as long as the rest of a command.
   const isSecure = "url" in target && target.url.protocol === "https:";
   const open = isSecure ? (await import("node:https")).request : httpRequest;
   const own = "key" in target ? { authorization: `Bearer ${target.key}` } : { host: "localhost" };
-  // A connection kept open would keep a command that is done from ending.
   const common = {
     method,
     headers: { ...headers, ...own },
     signal,
-    agent: false,
+    // Node's own agent keeps connections; without it there is one for each request, which ends with it.
+    ...(!keepAlive && { agent: false }),
     ...(silenceMs !== undefined && { timeout: silenceMs }),
   };
   return new Promise((resolve, reject) => {
@@ -65,6 +68,7 @@ export interface Asked {
   readonly version: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
+  readonly keepAlive: boolean;
   /** Whether a 2xx answer has to be JSON. */
   readonly json: boolean;
   /** What there is not when the answer is 404. */
@@ -82,7 +86,7 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** The text of an answer that is 2xx and, if it has a body, JSON or plain text. Throws a `ClientError`. */
 export async function exchange(target: Target, asked: Asked): Promise<string> {
-  const { method, path, body, json, what, timeoutMs, version } = asked;
+  const { method, path, body, json, what, timeoutMs, version, keepAlive } = asked;
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = asked.signal === undefined ? timeout : AbortSignal.any([timeout, asked.signal]);
   const headers = {
@@ -93,7 +97,8 @@ export async function exchange(target: Target, asked: Asked): Promise<string> {
   };
   let answer: Answer;
   try {
-    answer = await collect(await send(target, { method, path, headers, signal, ...(body !== undefined && { body }) }));
+    const sending = { method, path, headers, signal, keepAlive, ...(body !== undefined && { body }) };
+    answer = await collect(await send(target, sending));
   } catch (error) {
     if (error instanceof ClientError || asked.signal?.aborted) throw error;
     throw notReached(nameOf(target), error as NodeJS.ErrnoException, timeout.aborted);
@@ -104,24 +109,23 @@ export async function exchange(target: Target, asked: Asked): Promise<string> {
 /** Throws what the daemon refused with. */
 export function textOf(
   target: Target,
-  { status, type, text }: Answer,
+  { status, type, text, retryAfterMs }: Answer,
   { json, what }: { readonly json: boolean; readonly what?: Named },
 ): string {
   if (status === 204) return "";
   const isGood = status >= 200 && status <= 299;
   const value = /^application\/(problem\+)?json\b/.test(type) ? parseOrNull(text) : null;
   const isObject = typeof value === "object" && value !== null;
-  if (!isObject && (json || !isGood)) throw notWebhookd(nameOf(target), status);
+  if (!isObject && (json || !isGood)) throw notWebhookd(nameOf(target), { status, retryAfterMs });
   if (isGood) return text;
   if (status === 404 && what !== undefined) {
     const hint = `Or this key may not see it. Look with: ${what.list}`;
     throw new ClientError("not_found", "not_found", `there is no ${what.name} at ${nameOf(target)}`, hint);
   }
-  throw refusal(status, value as object, "keyFile" in target ? target.keyFile : undefined);
+  throw refusal({ status, retryAfterMs }, value as object, "keyFile" in target ? target.keyFile : undefined);
 }
 
-export interface Answer {
-  readonly status: number;
+export interface Answer extends Answered {
   readonly type: string;
   readonly text: string;
 }
@@ -138,7 +142,16 @@ export async function collect(response: IncomingMessage): Promise<Answer> {
     status: response.statusCode ?? 0,
     type: response.headers["content-type"] ?? "",
     text: Buffer.concat(chunks).toString(),
+    retryAfterMs: waitAskedFor(response.headers["retry-after"]),
   };
+}
+
+/** Seconds, or an instant, as proxies may give it (RFC 9110 10.2.3). */
+function waitAskedFor(retryAfter: string | undefined): number | undefined {
+  if (retryAfter === undefined) return undefined;
+  if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * 1000;
+  const instant = Date.parse(retryAfter);
+  return Number.isNaN(instant) ? undefined : Math.max(0, instant - systemClock.now());
 }
 
 function parseOrNull(text: string): unknown {

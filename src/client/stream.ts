@@ -70,7 +70,7 @@ export async function* openStream(
     const response = await send(target, { method: "GET", path, headers, signal, silenceMs: SILENCE_MS });
     if (response.statusCode !== 200) textOf(target, await collect(response), { json: true });
     if (!/^text\/event-stream\b/.test(response.headers["content-type"] ?? "")) {
-      throw notWebhookd(nameOf(target), response.statusCode ?? 0);
+      throw notWebhookd(nameOf(target), { status: response.statusCode ?? 0 });
     }
     yield* messages(response);
   } catch (error) {

@@ -1,0 +1,68 @@
+/** The types of `webhookd/client`, in place of src/client/operations.ts: that one needs the sources of the daemon. */
+import { OPERATIONS } from "../../src/client/operations.ts";
+import { answers, fixedValues, nameIn, SCHEMAS, type Schema } from "./description.ts";
+
+/** What src/client/operations.ts calls otherwise than the description. */
+const NAMES: Readonly<Record<string, string>> = { Delivery: "EventDelivery", WholeDelivery: "Delivery" };
+
+export function operationTypes(): string {
+  const named = Object.entries(SCHEMAS).map(([name, schema]) => `export type ${typeName(name)} = ${typeOf(schema)};\n`);
+  const operations = Object.entries(OPERATIONS).map(([name, at]) => `  readonly ${name}: ${JSON.stringify(at)};\n`);
+  const answered = [...answers()].map(([name, schemas]) => {
+    return `  ${name}: ${schemas.map((schema) => (schema === null ? "null" : typeOf(schema, 1))).join(" | ")};\n`;
+  });
+  return `/** Made from the daemon's OpenAPI description. */
+export declare const OPERATIONS: {
+${operations.join("")}};
+export type OperationName = keyof typeof OPERATIONS;
+export interface Page<T> {
+  readonly data: readonly T[];
+  /** Null at the end; a page may be short, even empty, while it is set. */
+  readonly next_cursor: string | null;
+}
+/** Operations that are not here answer with text. */
+export interface Answers {
+${answered.join("")}}
+${named.join("")}`;
+}
+
+function typeName(name: string): string {
+  return NAMES[name] ?? name;
+}
+
+function typeOf(schema: Schema, depth = 0): string {
+  if (schema.$ref !== undefined) return typeName(nameIn(schema.$ref));
+  if (schema.anyOf !== undefined) return schema.anyOf.map((one) => typeOf(one, depth)).join(" | ");
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  const values = fixedValues(schema);
+  if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
+  const types = typeof schema.type === "string" ? [schema.type] : (schema.type ?? ["unknown"]);
+  return types.map((type) => plainType(type, schema, depth)).join(" | ");
+}
+
+function plainType(type: string, schema: Schema, depth: number): string {
+  switch (type) {
+    case "integer":
+      return "number";
+    case "array":
+      return `readonly (${typeOf(schema.items ?? {}, depth)})[]`;
+    case "object":
+      return objectType(schema, depth);
+    default:
+      return type;
+  }
+}
+
+function objectType({ properties, required = [], additionalProperties }: Schema, depth: number): string {
+  if (properties === undefined) {
+    const value = typeof additionalProperties === "object" ? typeOf(additionalProperties, depth) : "unknown";
+    return `{ readonly [name: string]: ${value} }`;
+  }
+  const indent = "  ".repeat(depth + 1);
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    const comment = schema.description === undefined ? "" : `${indent}/** ${schema.description} */\n`;
+    const mark = required.includes(name) ? "" : "?";
+    return `${comment}${indent}readonly ${JSON.stringify(name)}${mark}: ${typeOf(schema, depth + 1)};\n`;
+  });
+  return `{\n${fields.join("")}${"  ".repeat(depth)}}`;
+}

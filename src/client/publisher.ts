@@ -1,0 +1,117 @@
+/**
+ * The package's `webhookd/client`: a client that publishes. It sends again what got no answer, always under the same
+ * idempotency key, so that nothing is lost or doubled while the daemon restarts.
+ */
+import { randomUUID } from "node:crypto";
+import { systemClock } from "../clock.ts";
+import { version } from "../version.ts";
+import { createClient, type Client, type Target } from "./client.ts";
+import { ClientError } from "./error.ts";
+import type { BatchedPublication, BatchItem, EventDraft, Publication } from "./operations.ts";
+
+export type * from "./client.ts";
+export type * from "./operations.ts";
+export { ClientError } from "./error.ts";
+export { verify, type Reason, type Verdict } from "./verification.ts";
+
+export interface Publisher extends Client {
+  /** Resolves once the event and its deliveries are on the daemon's disk. Throws a `PublishError`. */
+  publish(event: EventDraft, options?: PublishOptions): Promise<Publication>;
+  /** Up to 1,000 events, all or none. */
+  publishBatch(events: readonly BatchItem[], options?: BatchOptions): Promise<readonly BatchedPublication[]>;
+}
+
+export interface BatchOptions {
+  /** Stops trying. */
+  readonly signal?: AbortSignal;
+}
+
+export interface PublishOptions extends BatchOptions {
+  /** The same for the same event, also after a restart of your program: one of your own, such as an id in your database. */
+  readonly idempotencyKey?: string;
+}
+
+export type PublisherOptions = ({ readonly url: string | URL; readonly key: string } | { readonly socket: string }) & {
+  /** For one try. */
+  readonly timeoutMs?: number;
+  /** For all tries together: then it throws the last failure. */
+  readonly giveUpAfterMs?: number;
+};
+
+const GIVE_UP_AFTER_MS = 30_000;
+const FIRST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 5_000;
+
+/** What was not published, or of which nobody knows: `publishBatch(error.events)` cannot publish it twice within a day. */
+export class PublishError extends ClientError {
+  override readonly name = "PublishError";
+  /** With their idempotency keys. */
+  readonly events: readonly BatchItem[];
+
+  constructor({ failure, code, message, faults, answered }: ClientError, events: readonly BatchItem[]) {
+    const hint = "Publish its `events` again, with their idempotency keys: none of them is then published twice.";
+    super(failure, code, message, hint, { faults, answered });
+    this.events = events;
+  }
+}
+
+export function connect({ timeoutMs, giveUpAfterMs = GIVE_UP_AFTER_MS, ...place }: PublisherOptions): Publisher {
+  const target: Target = "socket" in place ? place : { url: new URL(place.url), key: place.key };
+  const client = createClient(target, { version, keepAlive: true, ...(timeoutMs !== undefined && { timeoutMs }) });
+
+  async function persist<T>(publish: () => Promise<T>, events: readonly BatchItem[], signal?: AbortSignal): Promise<T> {
+    const until = systemClock.monotonic() + giveUpAfterMs;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await publish();
+      } catch (error) {
+        if (!(error instanceof ClientError)) throw error;
+        const waitMs = waitAfter(tries, error);
+        if (!mayPass(error) || systemClock.monotonic() + waitMs > until) throw new PublishError(error, events);
+        await pause(waitMs, signal);
+      }
+    }
+  }
+
+  return {
+    ...client,
+    publish(event, { idempotencyKey = randomUUID(), signal } = {}) {
+      const body = JSON.stringify(event);
+      const ask = { body, idempotencyKey, ...(signal !== undefined && { signal }) };
+      return persist(() => client.call("publishEvent", ask), [{ ...event, idempotency_key: idempotencyKey }], signal);
+    },
+    async publishBatch(given, { signal } = {}) {
+      const events = given.map((event) => ({ ...event, idempotency_key: event.idempotency_key ?? randomUUID() }));
+      const ask = { body: JSON.stringify({ events }), ...(signal !== undefined && { signal }) };
+      const { data } = await persist(() => client.call("publishBatch", ask), events, signal);
+      return data;
+    },
+  };
+}
+
+/** Whether the same request may succeed later. Nothing was done, or the key says what was. */
+function mayPass({ code, answered }: ClientError): boolean {
+  if (answered === null) return code === "unreachable";
+  return answered.status >= 500 || answered.status === 429 || answered.status === 408;
+}
+
+/** Longer each time, and never the same for two callers, so that they do not all come back at once. */
+function waitAfter(tries: number, { answered }: ClientError): number {
+  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (tries - 1));
+  return (answered?.retryAfterMs ?? 0) + longest * (0.5 + Math.random() / 2);
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      cancel();
+      reject(signal!.reason as Error);
+    };
+    const cancel = systemClock.after(ms, () => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    });
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
+}

@@ -1,0 +1,80 @@
+/** The clients that publishers have, behind one face: a test asks each the same. */
+import { spawn, spawnSync } from "node:child_process";
+import { resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { connect, PublishError, verify, type BatchItem, type EventDraft } from "../../src/client/publisher.ts";
+
+export const PYTHON_CLIENT = resolve(import.meta.dirname, "../../src/client/python");
+const DRIVER = resolve(import.meta.dirname, "driver.py");
+
+export interface Asked {
+  readonly url?: string;
+  readonly socket?: string;
+  readonly giveUpAfterMs?: number;
+  readonly publish?: EventDraft;
+  readonly idempotencyKey?: string;
+  readonly batch?: readonly BatchItem[];
+  /** The body is base64. */
+  readonly verify?: readonly [body: string, header: string | null, secrets: readonly string[]];
+}
+
+/** Of a publish what it returned, or the failure; of `verify` the reason, null for none. */
+export interface Told {
+  readonly answer?: unknown;
+  readonly error?: { readonly code: string; readonly events: readonly BatchItem[]; readonly faults: readonly string[] };
+  readonly reason?: string | null;
+}
+
+export interface Language {
+  readonly name: string;
+  ask(asked: Asked): Promise<Told>;
+  end(): void;
+}
+
+export const KEY = "whk_test";
+
+export function typescript(): Language {
+  return { name: "TypeScript", ask: askHere, end() {} };
+}
+
+async function askHere({ url, socket, giveUpAfterMs = 10_000, ...asked }: Asked): Promise<Told> {
+  if (asked.verify !== undefined) {
+    const [body, header, secrets] = asked.verify;
+    const verdict = verify(Buffer.from(body, "base64"), header, secrets);
+    return { reason: verdict.ok ? null : verdict.reason };
+  }
+  const client = connect({ ...(socket === undefined ? { url: url!, key: KEY } : { socket }), giveUpAfterMs });
+  const { idempotencyKey } = asked;
+  try {
+    if (asked.batch !== undefined) return { answer: await client.publishBatch(asked.batch) };
+    return {
+      answer: await client.publish(asked.publish!, { ...(idempotencyKey !== undefined && { idempotencyKey }) }),
+    };
+  } catch (error) {
+    if (!(error instanceof PublishError)) throw error;
+    return { error: { code: error.code, events: error.events, faults: error.faults.map(({ code }) => code) } };
+  }
+}
+
+/** Null where there is no Python 3.9 or newer, which is said aloud. */
+export function python(): Language | null {
+  if (!hasPython()) return null;
+  const child = spawn("python3", ["-B", DRIVER, PYTHON_CLIENT, KEY], { stdio: ["pipe", "pipe", "inherit"] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    name: "Python",
+    async ask(asked) {
+      child.stdin.write(`${JSON.stringify(asked)}\n`);
+      const { value, done } = await lines.next();
+      if (done === true) throw new Error("the Python client ended");
+      return JSON.parse(value) as Told;
+    },
+    end: () => child.stdin.end(),
+  };
+}
+
+export function hasPython(): boolean {
+  const isHere = spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 9))"]).status === 0;
+  if (!isHere) process.stderr.write("SKIPPED: the Python client is not run: there is no python3 of 3.9 or newer\n");
+  return isHere;
+}

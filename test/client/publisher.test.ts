@@ -1,0 +1,142 @@
+import { createHmac } from "node:crypto";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { aDirectory, TestDaemon } from "../harness/daemon.ts";
+import { KEY, python, typescript, type Language } from "./languages.ts";
+
+const EVENT = { type: "goal.achieved", data: { goal_id: "goal_1", name: "café" } };
+const PUBLISHED = { id: "evt_1", type: "goal.achieved", created_at: "2026-11-20T09:55:00.123Z", delivery_count: 0 };
+
+interface Request {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: any;
+  readonly at: number;
+}
+
+/** Null is a connection that breaks before it answers. */
+type Answer = null | { status: number; headers?: Record<string, string>; body?: unknown };
+const OK: Answer = { status: 202, body: PUBLISHED };
+
+let server: Server;
+let requests: Request[];
+let script: Answer[];
+beforeEach(async () => {
+  [requests, script] = [[], []];
+  server = createServer(async (request, response) => {
+    const { url = "", headers } = request;
+    requests.push({ path: url, headers, body: JSON.parse(await text(request)), at: performance.now() });
+    const answer = script.shift();
+    if (answer === undefined || answer === null) return request.socket.destroy();
+    response.writeHead(answer.status, { "content-type": "application/json", ...answer.headers });
+    response.end(JSON.stringify(answer.body ?? { code: "overloaded", detail: "too much" }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+});
+afterEach(() => {
+  server.close();
+  server.closeAllConnections();
+});
+const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/`;
+
+const languages = [typescript(), python()].filter((language) => language !== null);
+afterAll(() => languages.forEach((language) => language.end()));
+
+describe.each(languages)("the client in $name", ({ ask }: Language) => {
+  it("publishes under the path that the daemon is mounted at, with its key and an idempotency key of its own", async () => {
+    script = [OK, OK];
+    expect(await ask({ url: url(), publish: EVENT })).toEqual({ answer: PUBLISHED });
+    await ask({ url: url(), publish: EVENT });
+    const keys = requests.map(({ headers }) => headers["idempotency-key"]);
+    expect(new Set(keys).size).toBe(2);
+    expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(requests[0]).toMatchObject({
+      path: "/hooks/v1/webhooks/events",
+      headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+      body: EVENT,
+    });
+  });
+
+  it("sends again under the same key what got no answer, or one that may pass", async () => {
+    script = [null, { status: 503 }, { status: 500 }, { status: 502, body: "bad gateway" }, OK];
+    expect(await ask({ url: url(), publish: EVENT, idempotencyKey: "goal-1" })).toEqual({ answer: PUBLISHED });
+    expect(requests.map(({ headers }) => headers["idempotency-key"])).toEqual(Array(5).fill("goal-1"));
+    const waits = requests.slice(1).map(({ at }, index) => at - requests[index]!.at);
+    // At least half of 100, 200, 400 and 800 ms.
+    waits.forEach((wait, index) => expect(wait).toBeGreaterThanOrEqual(49 * 2 ** index));
+  });
+
+  it.each([
+    ["seconds", () => "1", 1000],
+    ["an instant", () => new Date(Date.now() + 2_000).toUTCString(), 900],
+  ])("waits as long as Retry-After says, as %s", async (_form, retryAfter, atLeast) => {
+    script = [{ status: 429, headers: { "retry-after": retryAfter() } }, OK];
+    expect(await ask({ url: url(), publish: EVENT })).toEqual({ answer: PUBLISHED });
+    expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(atLeast);
+  });
+
+  it("does not send again what was refused, and says why", async () => {
+    const errors = [{ pointer: "/type", code: "unknown_event_type", detail: "there is none" }];
+    script = [{ status: 422, body: { code: "validation_failed", detail: "no such type", errors } }];
+    expect(await ask({ url: url(), publish: EVENT, idempotencyKey: "goal-1" })).toEqual({
+      error: {
+        code: "validation_failed",
+        events: [{ ...EVENT, idempotency_key: "goal-1" }],
+        faults: ["unknown_event_type"],
+      },
+    });
+    expect(requests).toHaveLength(1);
+  });
+
+  it("gives up rather than wait past its limit, and hands back a batch with its keys", async () => {
+    script = [{ status: 503, headers: { "retry-after": "60" } }];
+    const batch = [{ ...EVENT, idempotency_key: "goal-1" }, EVENT];
+    const { error } = await ask({ url: url(), batch, giveUpAfterMs: 5_000 });
+    expect(error).toMatchObject({ code: "overloaded", events: [batch[0], EVENT] });
+    expect(error!.events).toEqual(requests[0]!.body.events);
+    expect(error!.events[1]!.idempotency_key).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it("says that nothing answers", async () => {
+    const closed = url();
+    server.close();
+    expect(await ask({ url: closed, publish: EVENT, giveUpAfterMs: 20 })).toMatchObject({
+      error: { code: "unreachable" },
+    });
+  });
+
+  it("publishes what an error handed back without doubling it, to a real daemon, over its socket", async () => {
+    const daemon = await TestDaemon.start({ dir: aDirectory() });
+    const socket = join(daemon.dir, "webhookd.sock");
+    const published = await ask({ socket, publish: EVENT, idempotencyKey: "goal-1" });
+    const again = await ask({ socket, batch: [{ ...EVENT, idempotency_key: "goal-1" }, EVENT] });
+    const { id } = published.answer as { id: string };
+    expect(again.answer).toMatchObject([{ id, duplicate: true }, {}]);
+    expect((await daemon.request("GET", "/v1/webhooks/events")).body.data).toHaveLength(2);
+  });
+
+  const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
+  const BODY = '{"id":"evt_1","data":{"name":"café","n":1}}';
+  const genuine = createHmac("sha256", SECRET).update(BODY).digest("hex");
+  it.each([
+    ["genuine", BODY, genuine, [SECRET], null],
+    ["in upper case", BODY, genuine.toUpperCase(), [SECRET], null],
+    ["by the second secret", BODY, genuine, ["another secret of ours", SECRET], null],
+    ["without a secret", BODY, genuine, [""], "no_secret"],
+    ["without a signature", BODY, null, [SECRET], "no_signature"],
+    ["of the other header", BODY, "v1,MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", [SECRET], "other_header"],
+    ["cut short", BODY, genuine.slice(0, 62), [SECRET], "malformed_signature"],
+    ["by a secret with a newline", BODY, genuine, [`${SECRET}\n`], "secret_has_spaces"],
+    ["with a newline at its end", `${BODY}\n`, genuine, [SECRET], "body_changed"],
+    ["serialized again", JSON.stringify(JSON.parse(BODY), null, 2), genuine, [SECRET], "body_changed"],
+    ["by another secret", BODY, genuine, ["another secret of ours"], "mismatch"],
+    ["changed", BODY.replace("1}", "2}"), genuine, [SECRET], "mismatch"],
+    ["no text", "\u0000", genuine, [SECRET], "mismatch"],
+  ] as const)("judges a body that is %s", async (_what, body, header, secrets, reason) => {
+    const base64 = Buffer.from(body).toString("base64");
+    expect(await ask({ verify: [base64, header, secrets] })).toEqual({ reason });
+  });
+});

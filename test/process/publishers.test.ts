@@ -1,0 +1,97 @@
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect } from "vitest";
+import { connect } from "../../src/client/publisher.ts";
+import { hasPython, PYTHON_CLIENT } from "../client/languages.ts";
+import { it, type Machine } from "../harness/process.ts";
+import { Wire } from "./wire.ts";
+
+const PUBLISHERS = 50;
+const KILLS = 2;
+/** For which the daemon works and nobody hears of it before it is killed. */
+const UNHEARD_MS = 50;
+
+/** At work until they are stopped; every event that was accepted is in `ids`. */
+interface Publishers {
+  readonly ids: string[];
+  stop(): Promise<void>;
+}
+
+type Start = (machine: Machine, url: string, key: string) => Publishers;
+
+const inTypeScript: Start = (_machine, url, key) => {
+  const client = connect({ url, key, giveUpAfterMs: 60_000 });
+  const ids: string[] = [];
+  const end = new AbortController();
+  const publish = async (name: number) => {
+    for (let number = 0; !end.signal.aborted; number++) {
+      const event = { type: "goal.achieved", data: { by: `typescript-${name}`, number } };
+      // Every third by itself, the others in pairs.
+      const pair = { ...event, data: { ...event.data, pair: true } };
+      const published = number % 3 === 0 ? [await client.publish(event)] : await client.publishBatch([event, pair]);
+      ids.push(...published.map(({ id }) => id));
+    }
+  };
+  const all = Promise.all(Array.from({ length: PUBLISHERS }, (_, name) => publish(name)));
+  return {
+    ids,
+    async stop() {
+      end.abort();
+      await all;
+    },
+  };
+};
+
+const inPython: Start = (machine, url, key) => {
+  const program = join(import.meta.dirname, "publishers.py");
+  const python = machine.spawn("python3", ["-B", program, PYTHON_CLIENT, url, key]);
+  return {
+    ids: python.lines,
+    async stop() {
+      python.child.stdin!.end();
+      expect([await python.exit, python.stderr]).toEqual([0, ""]);
+    },
+  };
+};
+
+const LANGUAGES: [string, Start, boolean][] = [
+  ["TypeScript", inTypeScript, true],
+  ["Python", inPython, hasPython()],
+];
+
+describe("50 publishers", () => {
+  it.for(LANGUAGES.filter(([, , isHere]) => isHere))(
+    "in %s lose nothing and double nothing while the daemon is killed",
+    async ([, start], { machine }) => {
+      const wire = await Wire.start();
+      let daemon = await machine.serve();
+      wire.leadTo(daemon.url);
+      const publishers = start(machine, wire.url, daemon.key);
+      const more = () => {
+        const before = publishers.ids.length;
+        return expect.poll(() => publishers.ids.length).toBeGreaterThan(before + PUBLISHERS);
+      };
+      for (let kills = 0; kills < KILLS; kills++) {
+        await more();
+        wire.dropAnswers();
+        await wait(UNHEARD_MS);
+        await daemon.kill9();
+        wire.cut();
+        daemon = await machine.serve();
+        wire.leadTo(daemon.url);
+      }
+      await more();
+      await publishers.stop();
+      wire.close();
+
+      const stored = new Map<string, string>();
+      const client = connect({ url: daemon.url, key: daemon.key });
+      for await (const event of client.every("listEvents", { query: { include: "data" } })) {
+        stored.set(event.id, JSON.stringify((event as unknown as { data: unknown }).data));
+      }
+      expect(new Set(publishers.ids)).toEqual(new Set(stored.keys()));
+      expect(new Set(stored.values()).size).toBe(stored.size);
+      expect(publishers.ids).toHaveLength(stored.size);
+    },
+  );
+});
