@@ -1,8 +1,7 @@
 /**
- * npm run route [-- --json | --write]: the files that one event passes, in order, from its POST until its attempt is
+ * The files that one event passes, in order, from its POST until its attempt is
  * recorded: one endpoint that answers 200, one sender thread, everything warm. The daemon runs as it always does, with a
- * breakpoint on each function that never stops and only notes that it was entered. `--write` puts them into
- * ARCHITECTURE.md.
+ * breakpoint on each function that never stops and only notes that it was entered.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +13,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptArguments } from "./arguments.ts";
 import { Inspector, type Entry } from "./inspector.ts";
 import { listed, withRoute } from "./route-page.ts";
 
@@ -29,8 +28,13 @@ const LOOK_MS = 50;
 const QUIET_LOOKS = 4;
 const SOURCES = `file://${ROOT}src/`;
 
-const { values } = parseArgs({
-  options: { json: { type: "boolean", default: false }, write: { type: "boolean", default: false } },
+const USAGE = `npm run route -- [--json] [--write]
+
+Prints the files that one event passes, from POST to the recorded attempt. --write puts them into ARCHITECTURE.md.`;
+
+const { values } = scriptArguments(USAGE, {
+  json: { type: "boolean", default: false },
+  write: { type: "boolean", default: false },
 });
 const dir = mkdtempSync(join(tmpdir(), "webhookd-route-"));
 process.once("exit", () => rmSync(dir, { recursive: true, force: true }));

@@ -1,26 +1,27 @@
-// npm run sim -- --seeds N [--from S] | --seed S [--plant BUG] [--no-sweep]: the deterministic simulation, see test/sim/world.ts.
-import { parseArgs } from "node:util";
+/** The deterministic simulation, see test/sim/world.ts. */
 import { memoryDirectory } from "../test/harness/scratch.ts";
 import { PLANTS, type PlantName } from "../test/sim/plants.ts";
 import { simulate } from "../test/sim/world.ts";
+import { scriptArguments } from "./arguments.ts";
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "100" },
-    from: { type: "string", default: "0" },
-    seed: { type: "string" },
-    plant: { type: "string", default: "none" },
-    "no-sweep": { type: "boolean", default: false },
-  },
+const USAGE = `npm run sim -- --seeds N [--from S] | --seed S [--plant BUG] [--no-sweep]
+
+Runs the daemon's own code in a world where time, network and disk are made from a seed: the same seed, the same run.
+Bugs to plant: ${Object.keys(PLANTS).join(", ")}`;
+
+const { values, refuse } = scriptArguments(USAGE, {
+  seeds: { type: "string", default: "100" },
+  from: { type: "string", default: "0" },
+  seed: { type: "string" },
+  plant: { type: "string", default: "none" },
+  "no-sweep": { type: "boolean", default: false },
 });
 const scratch = process.env.TMPDIR ?? memoryDirectory();
 if (scratch !== undefined) process.env.TMPDIR = scratch;
-if (!(values.plant in PLANTS)) {
-  console.error(`There is no bug "${values.plant}" to put in. There are: ${Object.keys(PLANTS).join(", ")}`);
-  process.exit(64);
-}
+if (!(values.plant in PLANTS)) refuse(`There is no bug "${values.plant}" to plant.`);
 const first = Number(values.seed ?? values.from);
 const count = values.seed === undefined ? Number(values.seeds) : 1;
+if (!Number.isSafeInteger(first) || !(count >= 1)) refuse("--seeds, --from and --seed are whole numbers.");
 const total = { acked: 0, attempts: 0, crashes: 0, violations: 0 };
 const startedAt = performance.now();
 

@@ -1,14 +1,18 @@
-// npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile] [--case NAME]…
 import { loadavg } from "node:os";
-import { parseArgs } from "node:util";
+import { scriptArguments } from "../arguments.ts";
 import { FAIR_CASES } from "./fair.ts";
 import { holds } from "./measure.ts";
 import { bench, SCENARIOS } from "./scenarios.ts";
 import { json, table } from "./table.ts";
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
+const USAGE = `npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile] [--case NAME]…
+
+Scenarios: ${SCENARIOS.join(", ")}
+Cases of fair: ${FAIR_CASES.join(", ")}`;
+
+const { values, positionals, refuse } = scriptArguments(
+  USAGE,
+  {
     all: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     seconds: { type: "string" },
@@ -17,16 +21,12 @@ const { values, positionals } = parseArgs({
     profile: { type: "boolean", default: false },
     case: { type: "string", multiple: true },
   },
-});
+  true,
+);
 const names = values.all ? SCENARIOS : positionals;
 const unknown = names.find((name) => !SCENARIOS.includes(name));
-if (names.length === 0 || unknown !== undefined) {
-  if (unknown !== undefined) console.error(`There is no scenario "${unknown}".`);
-  console.error(`npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile] [--case NAME]…
-Scenarios: ${SCENARIOS.join(", ")}
-Cases of fair: ${FAIR_CASES.join(", ")}`);
-  process.exit(64);
-}
+if (unknown !== undefined) refuse(`There is no scenario "${unknown}".`);
+if (names.length === 0) refuse("Name a scenario, or all of them with --all.");
 // Otherwise nobody would end the processes of this run.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 

@@ -1,31 +1,33 @@
 /**
- * npm run crash -- [--rounds N] [--seconds S] [--seed S] [--json] [--executable FILE]: kill -9 on the real process and the
- * real disk, with the oracle outside. The seed fixes the moments of the kills; the schedule is the machine's.
+ * kill -9 on the real process and the real disk, with the oracle outside. The seed fixes the moments of the kills; the
+ * schedule is the machine's.
  */
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptArguments } from "../arguments.ts";
 import { SOURCES } from "./daemon.ts";
 import type { Plant } from "./life.ts";
 import { run } from "./run.ts";
 import { account, isGood, summaryOf, table } from "./summary.ts";
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: "string" },
-    seconds: { type: "string" },
-    seed: { type: "string" },
-    json: { type: "boolean", default: false },
-    executable: { type: "string" },
-    "start-up-limit": { type: "string", default: "3000" },
-    plant: { type: "string", default: "none" },
-  },
+const USAGE = `npm run crash -- [--rounds N] [--seconds S] [--seed S] [--json] [--executable FILE]
+                 [--start-up-limit MS] [--plant BUG]
+
+Kills the daemon over and over under load, and looks from outside for what was acknowledged and lost.`;
+
+const { values, refuse } = scriptArguments(USAGE, {
+  rounds: { type: "string" },
+  seconds: { type: "string" },
+  seed: { type: "string" },
+  json: { type: "boolean", default: false },
+  executable: { type: "string" },
+  "start-up-limit": { type: "string", default: "3000" },
+  plant: { type: "string", default: "none" },
 });
 const rounds = Number(values.rounds ?? (values.seconds === undefined ? 30 : Infinity));
 const seconds = Number(values.seconds ?? Infinity);
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
 if (!(rounds >= 1) || !(seconds > 0) || !Number.isSafeInteger(seed)) {
-  console.error("crash: --rounds, --seconds and --seed are numbers");
-  process.exit(2);
+  refuse("--rounds, --seconds and --seed are numbers.");
 }
 // Children and directories go when this process exits.
 process.once("SIGINT", () => process.exit(130));

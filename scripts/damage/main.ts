@@ -1,23 +1,24 @@
 /**
- * npm run damage -- [--pages N]: overwrites one page of a store after another, starts the daemon on each in this process,
- * and says what came of it: what can be read is delivered, nothing twice after a 2xx, exit codes by the table.
+ * Overwrites one page of a store after another, starts the daemon on each in this process, and says what came of it:
+ * what can be read is delivered, nothing twice after a 2xx, exit codes by the table.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { memoryDirectory } from "../../test/harness/scratch.ts";
+import { scriptArguments } from "../arguments.ts";
 import { TestReceiver } from "../../test/harness/receiver.ts";
 import { chosenPages, tryPage, type End, type Site } from "./pages.ts";
 import { serveHere } from "./serve-here.ts";
 
-const { values } = parseArgs({ options: { pages: { type: "string", default: "200" } } });
+const USAGE = `npm run damage -- [--pages N]
+
+Overwrites one page of a store after another and starts the daemon on each.`;
+
+const { values, refuse } = scriptArguments(USAGE, { pages: { type: "string", default: "200" } });
 const count = Number(values.pages);
-if (!(count >= 1)) {
-  console.error("damage: --pages is a number");
-  process.exit(2);
-}
+if (!(count >= 1)) refuse("--pages is a number.");
 /** Of each kind; with bodies of this size, enough to fill as many pages. */
 const EVENTS = 640;
 const BATCH = 40;

@@ -1,21 +1,27 @@
-// npm run mutants [-- --only NAME] [--quick]: plants each known bug in a copy of this checkout and says which test saw it.
+/** Plants each known bug in a copy of this checkout and says which test saw it. */
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { memoryDirectory } from "../../test/harness/scratch.ts";
+import { scriptArguments } from "../arguments.ts";
 import { DoesNotApply } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
 import { Copy } from "./run.ts";
 
-const { values } = parseArgs({
-  options: { only: { type: "string", multiple: true }, quick: { type: "boolean", default: false } },
+const USAGE = `npm run mutants -- [--only NAME]… [--quick]
+
+Plants each known bug in a copy of this checkout and says which test saw it. With --quick only the tests run that are
+expected to see it.
+
+Bugs:
+  ${MUTANTS.map(({ name }) => name).join("\n  ")}`;
+
+const { values, refuse } = scriptArguments(USAGE, {
+  only: { type: "string", multiple: true },
+  quick: { type: "boolean", default: false },
 });
 const scratch = process.env.TMPDIR ?? memoryDirectory();
 if (scratch !== undefined) process.env.TMPDIR = scratch;
 const wanted = MUTANTS.filter(({ name }) => values.only === undefined || values.only.includes(name));
-if (wanted.length === 0) {
-  console.error(`There is no such bug. There are: ${MUTANTS.map(({ name }) => name).join(", ")}`);
-  process.exit(64);
-}
+if (wanted.length === 0) refuse("There is no such bug.");
 
 const copy = new Copy(resolve(import.meta.dirname, "../.."));
 let caught = 0;

@@ -1,32 +1,33 @@
 /**
- * npm run power -- [--states N] [--controls N] [--seconds S] [--seed S] [--json]: the power is cut. What a daemon writes,
- * syncs and names is recorded; disks are rebuilt as a cut may leave them, with what was not synced gone, torn or there;
- * and the daemon is started on each. Two kinds of disks that lie are the controls: on these something must be lost.
+ * The power is cut. What a daemon writes, syncs and names is recorded; disks are rebuilt as a cut may leave them, with
+ * what was not synced gone, torn or there; and the daemon is started on each. Two kinds of disks that lie are the
+ * controls: on these something must be lost.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { memoryDirectory } from "../../test/harness/scratch.ts";
+import { scriptArguments } from "../arguments.ts";
 import { buildRecorder } from "./recorder.ts";
 import { isGood, run } from "./run.ts";
 
 const SHOWN = 20;
 
-const { values } = parseArgs({
-  options: {
-    states: { type: "string", default: "200" },
-    controls: { type: "string", default: "20" },
-    seconds: { type: "string", default: "4" },
-    seed: { type: "string" },
-    json: { type: "boolean", default: false },
-  },
+const USAGE = `npm run power -- [--states N] [--controls N] [--seconds S] [--seed S] [--json]
+
+Rebuilds disks as a cut of the power may leave them, and starts the daemon on each.`;
+
+const { values, refuse } = scriptArguments(USAGE, {
+  states: { type: "string", default: "200" },
+  controls: { type: "string", default: "20" },
+  seconds: { type: "string", default: "4" },
+  seed: { type: "string" },
+  json: { type: "boolean", default: false },
 });
 const [states, controls, seconds] = [Number(values.states), Number(values.controls), Number(values.seconds)];
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
 if (!(states >= 1) || !(controls >= 1) || !(seconds > 0) || !Number.isSafeInteger(seed)) {
-  console.error("power: --states, --controls, --seconds and --seed are numbers");
-  process.exit(2);
+  refuse("--states, --controls, --seconds and --seed are numbers.");
 }
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));

@@ -1,31 +1,31 @@
 /**
- * npm run soak -- [--minutes N] [--kill-every SECONDS] [--rate N] [--seed S] [--executable FILE] [--json]: steady
- * publishing for hours on one data directory, receivers that fail now and then, kill -9 every few minutes, and old
- * events pruned all along. Nothing may be lost, and nothing may grow.
+ * Steady publishing for hours on one data directory, receivers that fail now and then, kill -9 every few minutes, and
+ * old events pruned all along. Nothing may be lost, and nothing may grow.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptArguments } from "../arguments.ts";
 import { SOURCES } from "../crash/daemon.ts";
 import { soak } from "./run.ts";
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string", default: "120" },
-    "kill-every": { type: "string", default: "300" },
-    rate: { type: "string", default: "150" },
-    seed: { type: "string", default: "1" },
-    executable: { type: "string" },
-    json: { type: "boolean", default: false },
-  },
+const USAGE = `npm run soak -- [--minutes N] [--kill-every SECONDS] [--rate N] [--seed S] [--executable FILE] [--json]
+
+Publishes for hours, kills the daemon every few minutes, and looks for what is lost and for what grows.`;
+
+const { values, refuse } = scriptArguments(USAGE, {
+  minutes: { type: "string", default: "120" },
+  "kill-every": { type: "string", default: "300" },
+  rate: { type: "string", default: "150" },
+  seed: { type: "string", default: "1" },
+  executable: { type: "string" },
+  json: { type: "boolean", default: false },
 });
 const [minutes, killEverySeconds, rate, seed] = [values.minutes, values["kill-every"], values.rate, values.seed].map(
   Number,
 ) as [number, number, number, number];
 if (!(minutes > 0) || !(killEverySeconds > 0) || !(rate > 0) || !Number.isSafeInteger(seed)) {
-  console.error("soak: --minutes, --kill-every, --rate and --seed are numbers");
-  process.exit(2);
+  refuse("--minutes, --kill-every, --rate and --seed are numbers.");
 }
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
