@@ -9,6 +9,7 @@ const UNICODE = {
   bar: "█",
   space: "░",
   cut: "…",
+  least: "≥",
   steps: "▁▂▃▄▅▆▇█",
 } as const;
 const ASCII = {
@@ -19,6 +20,7 @@ const ASCII = {
   bar: "#",
   space: "-",
   cut: ">",
+  least: ">=",
   steps: "_.:-=+*#",
 } as const;
 

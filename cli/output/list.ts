@@ -6,9 +6,11 @@ import { printable } from "../../src/domain/printable.ts";
 import type { ArgsOf, LIST } from "../command.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
+import { glyphsOf } from "./glyphs.ts";
 import { note, say, sayJson } from "./print.ts";
 import { sayColumns } from "./table.ts";
 import { readCount } from "../values.ts";
+import { grouped } from "./words.ts";
 
 export type ListArgs = Omit<ArgsOf<typeof LIST>, "url" | "socket" | "key-file" | "config">;
 
@@ -49,16 +51,19 @@ export async function list<O extends Listing>(
   const limit = readCount(args.limit, "--limit", { min: 1, max: 1_000_000 });
   const items: Item<O>[] = [];
   let cursor: string | null | undefined = args.cursor;
+  // Counted once; ids and fields have no place to say it.
+  let total: Total | undefined = args.ids || args.plain ? {} : undefined;
   do {
     const wanted = Math.min(PAGE, limit - items.length);
-    const ask = { ...(id !== undefined && { id }), query: { ...query, order: args.order, limit: wanted, cursor } };
-    const page = (await client.call(operation, ask)) as Page<Item<O>>;
+    const asked = { ...query, order: args.order, limit: wanted, cursor, ...(total === undefined && { total: true }) };
+    const page = (await client.call(operation, { ...(id !== undefined && { id }), query: asked })) as Page<Item<O>>;
     items.push(...page.data);
     cursor = page.next_cursor ?? null;
+    total ??= { total: page.total, total_is: page.total_is };
   } while (cursor !== null && items.length < limit);
   if (!args.json && !args.ids) await shown.learn?.(items);
   const narrowed = args.cursor !== undefined || Object.entries(query).some(narrows);
-  show({ items, cursor }, { ...args, fields }, narrowed ? { id: shown.id } : shown, io);
+  show({ items, cursor, total }, { ...args, fields }, narrowed ? { id: shown.id } : shown, io);
 }
 
 /** `include` says what is shown of each, not which are. */
@@ -66,20 +71,23 @@ function narrows([name, value]: [string, unknown]): boolean {
   return value !== undefined && name !== "include";
 }
 
+type Total = Pick<Page<unknown>, "total" | "total_is">;
+
 interface Listed<T> {
   readonly items: readonly T[];
   readonly cursor: string | null;
+  readonly total: Total;
 }
 
 function show<T>(
-  { items, cursor }: Listed<T>,
+  { items, cursor, total }: Listed<T>,
   { fields, ids, plain, json }: { fields: readonly Field<T>[] } & Pick<ListArgs, "ids" | "plain" | "json">,
   { id, first }: Pick<Shown<T>, "id" | "first">,
   io: Io,
 ): void {
   const row = (item: T) => fields.map(({ text }) => text(item, io.now()));
   let omitted: readonly string[] = [];
-  if (json) sayJson(io, { data: items, next_cursor: cursor });
+  if (json) sayJson(io, { data: items, next_cursor: cursor, ...total });
   else if (ids) for (const item of items) say(io, id(item));
   else if (plain) {
     for (const cells of [fields.map(({ name }) => name), ...items.map(row)]) {
@@ -98,8 +106,13 @@ function show<T>(
   if (json) return;
   if (items.length === 0)
     note(io, first === undefined ? "Nothing matches." : `There are none yet. To create the first: ${first}`);
-  if (cursor !== null) note(io, `${items.length} shown. For more: --cursor ${cursor}`);
+  if (cursor !== null) note(io, `${items.length}${ofAll(total, io)} shown. For more: --cursor ${cursor}`);
   if (omitted.length > 0) note(io, `Not shown in ${io.stdout.columns} columns: ${omitted.join(", ")}.`);
+}
+
+function ofAll({ total, total_is: is }: Total, io: Io): string {
+  if (total === undefined) return "";
+  return is === "at_least" ? ` of ${glyphsOf(io).least} ${grouped(total)}` : ` of ${grouped(total)}`;
 }
 
 function chosen<T>(fields: readonly Field<T>[], names: string | undefined): readonly Field<T>[] {

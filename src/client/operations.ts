@@ -120,6 +120,9 @@ export interface Page<T> {
   readonly data: readonly T[];
   /** Null at the end; a page may be short, even empty, while it is set. */
   readonly next_cursor: string | null;
+  /** Of all pages, where it was asked for. */
+  readonly total?: number | undefined;
+  readonly total_is?: "exact" | "at_least" | undefined;
 }
 
 /** Operations that are not here answer with text or nothing. */

@@ -167,6 +167,10 @@ describe("the list of events", () => {
     expect(await ids(`endpoint=${endpoint}&order=oldest`)).toEqual([failed, delivered]);
     expect(await ids("type=goal.achieved")).toEqual([unmatched]);
     expect(await ids("since=2026-11-20T10:00:00Z&until=2026-11-20T12:00:00%2B01:00")).toEqual([unmatched, delivered]);
+    const { body: counted } = await api.get(`${EVENTS}?limit=1&total=true&status=delivered,failed`);
+    expect(counted).toMatchObject({ data: [{ id: delivered }], total: 2, total_is: "exact" });
+    const { body: uncounted } = await api.get(`${EVENTS}?total=false`);
+    expect(uncounted).not.toHaveProperty("total");
     const walked: string[] = [];
     for (let cursor: string | null = ""; cursor !== null;) {
       const { body } = await api.get(`${EVENTS}?limit=1${cursor && `&cursor=${cursor}`}`);

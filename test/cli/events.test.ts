@@ -242,7 +242,21 @@ describe("webhookd events list", () => {
       include: "deliveries",
       order: "newest",
       limit: "7",
+      total: "true",
     });
+  });
+
+  it.each([
+    ["exact", "1 of 1,234 shown. For more: --cursor c"],
+    ["at_least", "1 of >= 1,234 shown. For more: --cursor c"],
+  ])("says how many there are in all, if the total is %s", async (is, text) => {
+    const page = { data: [anEvent], next_cursor: "c", total: 1234, total_is: is };
+    const { err } = await events(["list", "--limit=1"], { answers: { listEvents: page } });
+    expect(err).toContain(text);
+    const { out } = await events(["list", "--limit=1", "--json"], { answers: { listEvents: page } });
+    expect(JSON.parse(out)).toMatchObject({ total: 1234, total_is: is });
+    const { daemon } = await events(["list", "--ids"], { answers: { listEvents: { ...page, next_cursor: null } } });
+    expect(daemon.seen[0]!.path).not.toContain("total");
   });
 
   it("asks for several statuses and errors at once", async () => {

@@ -21,6 +21,7 @@ import { replaying } from "./conformance/events/replay.ts";
 import { retention } from "./conformance/upkeep.ts";
 import { rotating } from "./conformance/secrets.ts";
 import { statistics } from "./conformance/statistics/statistics.ts";
+import { totals } from "./conformance/reads/totals.ts";
 import { walks } from "./conformance/reads/walks.ts";
 import { withdrawing } from "./conformance/events/withdraw.ts";
 import { openSqlite } from "./stores.ts";
@@ -46,6 +47,7 @@ describe("the SQLite store", () => {
   describe("its reads", () => {
     lists(openSqlite);
     deliveryLists(openSqlite);
+    totals(openSqlite);
     walks(openSqlite);
   });
   describe("its statistics", () => {

@@ -161,13 +161,21 @@ export class FakeDaemon {
   }
 
   #page(query: Readonly<Record<string, unknown>>, make: (n: number) => unknown) {
-    const { limit = 20, order, cursor = 0 } = query as { limit?: number; order?: string; cursor?: number };
+    const {
+      limit = 20,
+      order,
+      cursor = 0,
+      total,
+    } = query as Partial<Record<"limit" | "cursor" | "total", number>> & {
+      order?: string;
+    };
     const start = Number(cursor);
     const count = Math.min(limit, this.holds.events - start);
     const data = Array.from({ length: count }, (_, index) =>
       make(order === "oldest" ? start + index + 1 : this.holds.events - start - index),
     );
-    return { data, next_cursor: start + count < this.holds.events ? String(start + count) : null };
+    const next_cursor = start + count < this.holds.events ? String(start + count) : null;
+    return { data, next_cursor, ...(total !== undefined && { total: this.holds.events, total_is: "exact" }) };
   }
 }
 

@@ -262,3 +262,22 @@ describe("activity", () => {
     expect(page.indexOf("paused")).toBeLessThan(page.indexOf("endpoint.register"));
   });
 });
+
+describe("how many rows a list has", () => {
+  const position = (total: object) => {
+    const data = Array.from({ length: 100 }, (_, n) => ({ ...anEventSummary, id: idOf("evt", n), deliveries: [] }));
+    const dashboard = new Dashboard({ instead: { listEvents: { data, next_cursor: "c", ...total } } }).connected();
+    dashboard.press("1");
+    return shown(dashboard);
+  };
+
+  it.each([
+    [{}, "1 of 100+"],
+    [{ total: 1234, total_is: "exact" }, "1 of 1,234 "],
+    [{ total: 10_000, total_is: "at_least" }, "1 of ≥ 10,000"],
+    // Counted before the rest came.
+    [{ total: 99, total_is: "exact" }, "1 of 100+"],
+  ])("is said beside the position: %j is %s", (total, text) => {
+    expect(position(total)).toContain(text);
+  });
+});

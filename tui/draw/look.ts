@@ -53,6 +53,7 @@ const GLYPHS = {
   rule: ["─", "-"],
   ellipsis: ["…", "~"],
   crumb: ["›", ">"],
+  least: ["≥", ">="],
   first: ["┬", "+"],
   middle: ["├", "+"],
   last: ["└", "+"],

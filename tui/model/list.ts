@@ -52,7 +52,16 @@ export interface List<T> {
   /** How long the answer was under way: what is much work for the daemon is asked less often. */
   readonly tookMs: number;
   readonly problem: string | null;
+  /** How many rows the daemon has for this filter; null while nobody knows. */
+  readonly total: ListTotal | null;
   readonly marks: ReadonlySet<string>;
+}
+
+export interface ListTotal {
+  readonly count: number;
+  readonly isExact: boolean;
+  /** When it was read. */
+  readonly at: number;
 }
 
 export interface ListPage<T> {

@@ -1,13 +1,13 @@
 /** What is around every screen: header, tabs, the line for messages, the keys. */
 import type { Status } from "../../src/client/operations.ts";
-import { glyph } from "../draw/look.ts";
+import { glyph, type Look } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
 import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
 import { tailOf } from "../draw/text.ts";
 import { bindingsHere, whyOff } from "../keys/table.ts";
 import type { Binding } from "../keys/binding.ts";
 import type { Line } from "../model/dialog.ts";
-import { TABS } from "../model/list.ts";
+import { TABS, type List } from "../model/list.ts";
 import type { Place, State } from "../model/state.ts";
 import { runningJob } from "../state/jobs.ts";
 import { here } from "../state/lists/places.ts";
@@ -109,7 +109,9 @@ export function statusRow(state: State): string {
   const style = toast === null ? undefined : ({ good: "green", bad: "red", plain: undefined } as const)[toast.tone];
   const text =
     toast?.text ??
-    (state.link.kind === "live" ? positionText(here(state)) : "actions are off until the daemon answers");
+    (state.link.kind === "live"
+      ? positionText(here(state), settings.look)
+      : "actions are off until the daemon answers");
   // In the row of the tabs there is seldom room for all of it.
   const place = here(state);
   const filter =
@@ -137,7 +139,7 @@ function jobSpans({ known, settings: { look }, link }: State): Span[] {
   ];
 }
 
-function positionText(place: Place): string {
+function positionText(place: Place, look: Look): string {
   if (place.kind === "event") return "";
   const { list } = place;
   if (list.rows.length === 0) return "";
@@ -145,12 +147,20 @@ function positionText(place: Place): string {
   const marks = list.marks.size > 0 ? `, ${list.marks.size} marked` : "";
   const isWhole = list.next === null && list.pages.every(({ rows }) => rows !== null);
   const before = list.pages.findIndex(({ rows }) => rows !== null);
-  const total = `${countText(list.rows.length)}${isWhole ? "" : "+"}`;
+  const total = isWhole ? countText(list.rows.length) : totalText(list, look);
   // Which row it is counts only where all before it are known.
   if (list.edge === "oldest") return `${countText(list.rows.length - list.index)} from the end${marks}`;
   return before > 0
     ? `page ${before + 1 + Math.floor(list.index / 100)}${marks}`
     : `${countText(list.index + 1)} of ${total}${marks}`;
+}
+
+/** Of a list that is not read to its end. */
+function totalText({ rows, pinned, total }: List<unknown>, look: Look): string {
+  const count = (total?.count ?? 0) + pinned.length;
+  // Rows may have come since it was counted.
+  if (total === null || count < rows.length) return `${countText(rows.length)}+`;
+  return total.isExact ? countText(count) : `${glyph(look, "least")} ${countText(count)}`;
 }
 
 function lineRow({ settings: { look }, size }: State, { for: purpose, text, cursor }: Line): string {

@@ -92,14 +92,15 @@ function takePageAnswer(state: State, { call, answer }: Answered, tookMs: number
   const { about } = call;
   if (about.for !== "page") return state;
   const { place: number, generation, page } = about;
-  const { data: rows, next_cursor: next = null } = answer as { data: readonly unknown[]; next_cursor?: string | null };
+  const { data: rows, next_cursor: next = null, ...counted } = answer as Page<unknown>;
   const taken = changePlaces(
     state,
     (place) => {
       if (place.kind === "event" || place.list.generation !== generation) return place;
       const kind = rowsKind(place);
       const stays = !place.list.follow && page === 0 && place.list.pages.length > 0;
-      return onList(place, (list, keyOf) => {
+      return onList(place, (before, keyOf) => {
+        const list = withTotal(before, counted, state.now);
         // Groups and endpoints that are held keep their places, and are shown as they are now.
         if (stays && kind !== "events" && kind !== "deliveries") {
           const patched = patchRows(list, rows as never[], keyOf, { added: kind !== "activity" });
@@ -113,6 +114,12 @@ function takePageAnswer(state: State, { call, answer }: Answered, tookMs: number
   if (call.operation !== "listEndpoints") return taken;
   const endpoints = named(taken.known, rows as readonly Endpoint[]);
   return openFound({ ...taken, known: { ...taken.known, endpoints } });
+}
+
+/** An answer that was not asked for it leaves it as it is. */
+function withTotal<T>(list: List<T>, { total, total_is: is }: Partial<Page<unknown>>, now: number): List<T> {
+  if (total === undefined) return list;
+  return { ...list, total: { count: total, isExact: is !== "at_least", at: now } };
 }
 
 function named(known: Known, rows: readonly Endpoint[]): Known["endpoints"] {

@@ -25,6 +25,7 @@ const REST_MS = {
   jobs: 5000,
   runningJobs: 1000,
   sparse: 2000,
+  total: 5000,
   audit: 5000,
   event: 250,
 };
@@ -122,7 +123,13 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
   const about: About = { for: "page", place: number, generation: list.generation, page };
   const limit = page === 0 && list.follow && isLive ? Math.min(PAGE_ROWS, height) : PAGE_ROWS;
   const cursor = list.pages[page]?.cursor ?? (page === list.pages.length ? list.next : null) ?? undefined;
-  const query = { ...filterQuery(state, place), ...(kind !== "failures" && { limit, order: list.edge, cursor }) };
+  // It costs the daemon more than the page.
+  const isCounted = page === 0 && kind !== "failures" && state.now - (list.total?.at ?? 0) >= REST_MS.total;
+  const query = {
+    ...filterQuery(state, place),
+    ...(kind !== "failures" && { limit, order: list.edge, cursor }),
+    ...(isCounted && { total: true }),
+  };
   yield ask(LIST_OPERATIONS[kind], about, { query: kind === "events" ? { ...query, include: "deliveries" } : query });
 }
 

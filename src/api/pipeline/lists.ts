@@ -25,8 +25,14 @@ const Cursor = textParameter(
   "did not come from this API",
 );
 
+const Total = flagParameter(
+  "total",
+  "Also answer `total`, how many rows the list has on all pages. They are counted up to 10,000, and for a short time.",
+  false,
+);
+
 /** The parameters that every list takes. */
-export const PAGE_PARAMETERS = [TenantParameter, Limit, Cursor, Order];
+export const PAGE_PARAMETERS = [TenantParameter, Limit, Cursor, Order, Total];
 
 export function pageOf(query: Query, tenant: string | null): PageQuery {
   const cursor = Cursor.read(query);
@@ -35,6 +41,7 @@ export function pageOf(query: Query, tenant: string | null): PageQuery {
     limit: Limit.read(query) ?? 20,
     order: Order.read(query) ?? "newest",
     ...(cursor !== undefined && { cursor }),
+    ...(Total.read(query) === true && { total: true }),
   };
 }
 
@@ -45,9 +52,11 @@ export function callerOf({ principal, whenGone }: Call): Caller {
 
 /** A page of items that are JSON texts already. */
 export function pageReply(path: string, query: Query, page: Page<unknown>, items: readonly string[]): Reply {
-  const { nextCursor, cutShort } = page;
+  const { nextCursor, cutShort, total } = page;
   const more = cutShort === true ? ',"cut_short":true' : "";
-  const body = `{"data":[${items.join(",")}],"next_cursor":${JSON.stringify(nextCursor)}${more}}`;
+  const is = total?.atLeast === true ? "at_least" : "exact";
+  const all = total === undefined ? "" : `,"total":${total.count},"total_is":"${is}"`;
+  const body = `{"data":[${items.join(",")}],"next_cursor":${JSON.stringify(nextCursor)}${more}${all}}`;
   return jsonText(200, body, linkTo(path, query, nextCursor));
 }
 

@@ -63,6 +63,13 @@ export function pageSchema<const S extends v.GenericSchema>(item: S) {
         "Finding these rows took too long: the page is short, perhaps empty, and the list continues at `next_cursor`.",
       ),
     ),
+    total: v.optional(described(Count, "With `total=true`: how many rows the list has on all its pages.")),
+    total_is: v.optional(
+      described(
+        v.picklist(["exact", "at_least"]),
+        "With `total=true`: `at_least` if there may be more, because no more than 10,000 are counted, and only for a short time.",
+      ),
+    ),
   });
 }
 

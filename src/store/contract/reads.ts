@@ -8,6 +8,15 @@ export interface Page<T> {
   readonly nextCursor: string | null;
   /** The time for a page was over: it is short, perhaps empty, and the list goes on all the same. */
   readonly cutShort?: true;
+  /** Where the query asks for it. */
+  readonly total?: Total;
+}
+
+/** How many rows a list has on all its pages. No more than 10,000 are counted, and only for a short time. */
+export interface Total {
+  readonly count: number;
+  /** Where there may be more. */
+  readonly atLeast?: true;
 }
 
 /**
@@ -25,6 +34,7 @@ export interface PageQuery {
   readonly limit: number;
   readonly order: "newest" | "oldest";
   readonly cursor?: string;
+  readonly total?: boolean;
 }
 
 /** When the event was received; `until` is exclusive. */

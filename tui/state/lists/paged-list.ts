@@ -29,17 +29,20 @@ export function newList<T>(filter = ""): List<T> {
     at: 0,
     tookMs: 0,
     problem: null,
+    total: null,
     marks: new Set(),
   };
 }
 
 /** From the beginning, as if nothing had been read; what is shown stays until the first page is there. */
 export function readAnew<T>(list: List<T>, change: Partial<Pick<List<T>, "filter" | "edge" | "follow">> = {}): List<T> {
-  const { rows, pinned, generation, filter, edge, follow, marks } = list;
+  const { rows, pinned, generation, filter, edge, follow, marks, total } = list;
   const fresh = { ...newList<T>(), filter, edge, follow, ...change, generation: generation + 1 };
   // Of another filter or end nothing is right.
   const same = fresh.filter === filter && fresh.edge === edge;
-  return same ? { ...fresh, rows, pinned, marks, selected: list.selected, index: list.index, top: list.top } : fresh;
+  return same
+    ? { ...fresh, rows, pinned, marks, total, selected: list.selected, index: list.index, top: list.top }
+    : fresh;
 }
 
 /** The page to read next, so that the screen and one more are filled; null when there is nothing to ask. */

@@ -56,6 +56,10 @@ export const ALL_FAILURES: Source = {
   bound: {},
 };
 
+/** Every delivery there is, and every event. */
+export const ALL_DELIVERIES: Source = { ...DELIVERY, from: "delivery", where: "TRUE", bound: {} };
+export const ALL_EVENTS: Source = { ...ofEvents("events", null, "TRUE", null), bound: {} };
+
 export function ofCause(endpoint: number, cause: number): Source {
   const from = "delivery INDEXED BY delivery_cause";
   return { ...DELIVERY, from, where: "endpoint = @endpoint AND cause = @cause", bound: { endpoint, cause } };
@@ -190,10 +194,25 @@ export function countOf(
   within: { readonly low: number; readonly high: number; readonly limit: number },
 ): number {
   const rows = `SELECT 1 FROM ${from} WHERE ${where} AND ${event} > @low AND ${event} < @high LIMIT @limit`;
-  const sql = `SELECT count(*) FROM (${rows})`;
+  return numbers(db, statements, `SELECT count(*) FROM (${rows})`).get({ ...within, ...bound })!;
+}
+
+/** The events of these rows, each once; no more than the limit. */
+export function keysIn(
+  db: Database,
+  statements: Map<string, Statement<[object], number>>,
+  { from, where, event, bound }: Source,
+  within: { readonly low: number; readonly high: number; readonly limit: number },
+): number[] {
+  const keys = `SELECT DISTINCT ${event} FROM ${from}`;
+  const sql = `${keys} WHERE ${where} AND ${event} > @low AND ${event} < @high LIMIT @limit`;
+  return numbers(db, statements, sql).all({ ...within, ...bound });
+}
+
+function numbers(db: Database, statements: Map<string, Statement<[object], number>>, sql: string) {
   let statement = statements.get(sql);
   if (statement === undefined) statements.set(sql, (statement = db.prepare<[object], number>(sql).pluck()));
-  return statement.get({ ...within, ...bound })!;
+  return statement;
 }
 
 function readOn(head: Head): void {

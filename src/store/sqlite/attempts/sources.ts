@@ -5,6 +5,8 @@ import { Meta } from "../engine/meta.ts";
 import { CANCELLED, DELIVERED, FAILED, keysWithin, statusOf, WAITING } from "../numbers/codes.ts";
 import { CauseList, causeOf, type Cause } from "./causes.ts";
 import {
+  ALL_DELIVERIES,
+  ALL_EVENTS,
   ALL_FAILED,
   ALL_FAILURES,
   countOf,
@@ -94,6 +96,21 @@ export class Sources {
     ].filter((sources) => sources !== null);
     if (found.length === 0) return this.#ofTenant(whose, of);
     return found.find((sources) => sources.length === 0) ?? this.#narrowest(found, sought);
+  }
+
+  /** As `of`, where they hold nothing else but tests; null where each row has to be looked at. */
+  exactly(sought: Sought, whose: Whose, of: Of): readonly Source[] | null {
+    if (sought.event !== undefined || sought.test === true || seeksResult(sought)) return null;
+    const { tenant, endpoint, types } = whose;
+    if (sought.status === "unmatched") return types === null && endpoint === null ? this.#ofUnmatched(whose) : null;
+    if (sought.status === "failed")
+      return types === null ? this.#byEndpoint(whose, FAILED_OF_ENDPOINT, ALL_FAILED) : null;
+    if (sought.status !== undefined) return null;
+    if (types !== null) return endpoint === null && of === "events" ? this.#ofTypes(whose, of) : null;
+    if (endpoint !== null) return [OF_ENDPOINT(endpoint)];
+    if (tenant === null) return [of === "events" ? ALL_EVENTS : ALL_DELIVERIES];
+    const found = this.#ofTenant(whose, of)!;
+    return of === "pairs" && found.some(({ isAcross }) => isAcross) ? null : found;
   }
 
   /** The first, of which most rows are what is sought, unless another one is much smaller. */

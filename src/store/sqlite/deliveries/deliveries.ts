@@ -16,6 +16,7 @@ import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Looked, Walk } from "../engine/page.ts";
 import { beyond, direction, MergedKeys } from "../attempts/merged-keys.ts";
 import { isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
+import { Totals } from "../attempts/totals.ts";
 
 export interface DeliveryRow {
   readonly event: number;
@@ -65,10 +66,12 @@ export class Deliveries {
   readonly #one: Statement<[number, number], DeliveryRow>;
   readonly #listed: Statement<[number, number], Row>;
   readonly #keys: MergedKeys;
+  readonly #totals: Totals;
   readonly #everything: Readonly<Record<DeliveryQuery["order"], Statement<unknown[], Row>>>;
 
   constructor(db: Database, parts: Parts) {
     this.#keys = new MergedKeys(db);
+    this.#totals = new Totals(db, parts.sources);
     this.#parts = parts;
     this.#all = db.prepare(`SELECT ${COLUMNS} FROM delivery WHERE event = ? ORDER BY endpoint`);
     this.#one = db.prepare(`SELECT ${COLUMNS} FROM delivery WHERE event = ? AND endpoint = ?`);
@@ -138,10 +141,20 @@ export class Deliveries {
     if (query.event !== undefined && event === null) return null;
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
-    const sources = this.#parts.sources.of(query, { tenant, endpoint, types: ofTypes }, "pairs");
+    const whose = { tenant, endpoint, types: ofTypes };
+    const sources = this.#parts.sources.of(query, whose, "pairs");
     if (sources?.length === 0) return null;
+    const isOf = (row: ListedRow): row is Row =>
+      row.endpoint !== null &&
+      (tenant === null || row.tenant === tenant) &&
+      (ofTypes === null || ofTypes.has(row.type)) &&
+      (endpoint === null || row.endpoint === endpoint) &&
+      (event === null || row.random === event.random) &&
+      (query.test === undefined || query.test === (row.test === 1));
     return {
       list: "deliveries",
+      count: (limit) => this.#totals.of(query, whose, "pairs", limit),
+      has: (row) => isOf(row) && this.#fits(row, query),
       start,
       rows: ([key, minor], limit) => {
         if (sources === null) return this.#everything[query.order].all({ key, minor, end, limit });
@@ -152,24 +165,17 @@ export class Deliveries {
         );
       },
       keysOf: (row) => [row.event, row.endpoint ?? 0],
-      look: (row) => {
-        const wanted =
-          row.endpoint !== null &&
-          (tenant === null || row.tenant === tenant) &&
-          (ofTypes === null || ofTypes.has(row.type)) &&
-          (endpoint === null || row.endpoint === endpoint) &&
-          (event === null || row.random === event.random) &&
-          (query.test === undefined || query.test === (row.test === 1));
-        return wanted ? this.#look(row, query) : { item: null, rows: 0 };
+      look: (row): Looked<DeliveryView> => {
+        const wanted = isOf(row) && this.#fits(row, query);
+        return wanted ? { item: this.view(row, row), rows: 1 } : { item: null, rows: seeksResult(query) ? 1 : 0 };
       },
     };
   }
 
-  #look(row: Row, query: DeliveryQuery): Looked<DeliveryView> {
+  #fits(row: Row, query: DeliveryQuery): boolean {
     const { index, attempts } = this.#parts;
     const status = shownStatus(index.byNumber(row.endpoint), row);
-    if (query.status !== undefined && !isOneOf(status, query.status)) return { item: null, rows: 0 };
-    const matches = !seeksResult(query) || attempts.lastMatches(row.event, row.endpoint, query);
-    return { item: matches ? this.view(row, row) : null, rows: 1 };
+    if (query.status !== undefined && !isOneOf(status, query.status)) return false;
+    return !seeksResult(query) || attempts.lastMatches(row.event, row.endpoint, query);
   }
 }

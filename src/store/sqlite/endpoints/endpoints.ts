@@ -162,20 +162,19 @@ export class Endpoints {
     const statement = this.#listStatement(query);
     const uid = query.uid ?? null;
     const match = query.match?.toLowerCase();
+    const isWanted = (row: EndpointRow) =>
+      this.#isOf(query.tenant, row) &&
+      (query.enabled === undefined || query.enabled === (row.enabled === 1)) &&
+      (query.url === undefined || query.url === row.url) &&
+      (match === undefined || this.#says(row, match)) &&
+      (query.eventType === undefined || stringsOf(row.events)?.includes(query.eventType) === true);
     return {
       list: "endpoints",
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
       rows: ([key], limit) => statement.all({ key, limit, tenant, uid }),
       keysOf: (row) => [row.number],
-      look: (row) => {
-        const wanted =
-          this.#isOf(query.tenant, row) &&
-          (query.enabled === undefined || query.enabled === (row.enabled === 1)) &&
-          (query.url === undefined || query.url === row.url) &&
-          (match === undefined || this.#says(row, match)) &&
-          (query.eventType === undefined || stringsOf(row.events)?.includes(query.eventType) === true);
-        return { item: wanted ? this.#view(row) : null, rows: 0 };
-      },
+      has: isWanted,
+      look: (row) => ({ item: isWanted(row) ? this.#view(row) : null, rows: 0 }),
     };
   }
 

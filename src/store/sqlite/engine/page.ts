@@ -1,6 +1,6 @@
 /** Lists, a page at a time: rows are looked at in key order, a slice at a time. */
 import { WebhookdError } from "../../../domain/errors.ts";
-import type { Page, PageQuery } from "../../store.ts";
+import type { Page, PageQuery, Total } from "../../store.ts";
 import { CHUNK } from "./group-commit.ts";
 
 /**
@@ -31,6 +31,12 @@ export async function readHere<T, Piece>(begin: () => Reading<T, Piece>, turns: 
 /** A page ends after so long, its rests not counted, wanted rows or not; the cursor goes on from there. */
 const PAGE_MS = 500;
 
+/** Rows are counted up to here, and for so long: a page must not wait for its total. */
+export const MOST_COUNTED = 10_000;
+const COUNT_MS = 15;
+/** Between two looks at the clock. */
+const COUNT_STEP = 200;
+
 /** What a row is sorted by: no two rows of a list have the same keys, and they never change. */
 export type Keys = readonly number[];
 
@@ -44,6 +50,10 @@ export interface Walk<Row, T> {
   rows(after: Keys, limit: number): readonly Row[];
   keysOf(row: Row): Keys;
   look(row: Row): Looked<T>;
+  /** Whether it is wanted, where that takes less than to look. */
+  has?(row: Row): boolean;
+  /** How many are wanted, at most `limit`, where an index tells it; null where the rows have to be looked at. */
+  count?(limit: number): number | null;
 }
 
 export interface Looked<T> {
@@ -87,10 +97,11 @@ export class Pages {
 
 /** A name that nothing has ever had: there is no row to look at. */
 const NOTHING: Page<never> = { data: [], nextCursor: null };
+const NONE: Total = { count: 0 };
 
 /** Empty when there is nothing to walk. */
 export function* pageOf<Row, T>(walkOf: () => Walk<Row, T> | null, query: PageQuery, means: Means): Reading<Page<T>> {
-  return (yield* pageOfSome(walkOf, query, means)) ?? NOTHING;
+  return (yield* pageOfSome(walkOf, query, means)) ?? (query.total === true ? { ...NOTHING, total: NONE } : NOTHING);
 }
 
 /** Null when there is nothing to walk. */
@@ -113,7 +124,32 @@ export function* pageOfSome<Row, T>(
   }
   const { data, after, end } = progress;
   const nextCursor = end === "of list" ? null : cursors.encode(walk.list, query.order, after);
-  return { data, nextCursor, ...(end === "none" && { cutShort: true as const }) };
+  const page = { data, nextCursor, ...(end === "none" && { cutShort: true as const }) };
+  if (query.total !== true) return page;
+  if (end === "of list" && query.cursor === undefined) return { ...page, total: { count: data.length } };
+  yield;
+  return { ...page, total: counted(walk.count?.(MOST_COUNTED + 1) ?? null) ?? (yield* count(walk, monotonic)) };
+}
+
+function counted(count: number | null): Total | null {
+  if (count === null) return null;
+  return count > MOST_COUNTED ? { count: MOST_COUNTED, atLeast: true } : { count };
+}
+
+/** One row after the other, for as long as there is time. */
+function* count<Row>(walk: Walk<Row, unknown>, monotonic: () => number): Reading<Total, never> {
+  let [found, spentMs] = [0, 0];
+  const has = walk.has?.bind(walk) ?? ((row: Row) => walk.look(row).item !== null);
+  for (let after = walk.start; ;) {
+    const begun = monotonic();
+    const rows = walk.rows(after, COUNT_STEP);
+    for (const row of rows) if (has(row)) found++;
+    spentMs += monotonic() - begun;
+    if (found > MOST_COUNTED || rows.length < COUNT_STEP) return counted(found)!;
+    if (spentMs >= COUNT_MS) return { count: found, atLeast: true };
+    after = walk.keysOf(rows.at(-1)!);
+    yield;
+  }
 }
 
 function advance<Row, T>(walk: Walk<Row, T>, progress: Progress<T>, limit: number, size: number): void {

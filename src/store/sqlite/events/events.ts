@@ -10,6 +10,7 @@ import { eventId, instantOf, keysWithin, parseEventId, type Interned } from "../
 import type { Looked, Walk } from "../engine/page.ts";
 import { MergedKeys } from "../attempts/merged-keys.ts";
 import { isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
+import { Totals } from "../attempts/totals.ts";
 
 /** Deliveries shown inside an event. */
 const MAX_SHOWN = 100;
@@ -47,10 +48,12 @@ export class Events {
   readonly #select: Statement<[number], EventRow & { readonly erased: number }>;
   readonly #body: Statement<[number], Buffer | null>;
   readonly #keys: MergedKeys;
+  readonly #totals: Totals;
   readonly #everything: Readonly<Record<EventQuery["order"], Statement<unknown[], EventRow>>>;
 
   constructor(db: Database, parts: Parts) {
     this.#keys = new MergedKeys(db);
+    this.#totals = new Totals(db, parts.sources);
     this.#parts = parts;
     this.#select = db.prepare(`SELECT ${COLUMNS}, e.body IS NULL AS erased FROM event e WHERE e.key = ?`);
     this.#body = db.prepare<[number], Buffer | null>("SELECT body FROM event WHERE key = ?").pluck();
@@ -96,10 +99,12 @@ export class Events {
     if (tenant === undefined || ofTypes?.size === 0 || endpoint === undefined) return null;
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
-    const sources = this.#parts.sources.of(query, { tenant, endpoint, types: ofTypes }, "events");
+    const whose = { tenant, endpoint, types: ofTypes };
+    const sources = this.#parts.sources.of(query, whose, "events");
     if (sources?.length === 0) return null;
     return {
       list: "events",
+      count: (limit) => this.#totals.of(query, whose, "events", limit),
       start: [start],
       rows: ([key], limit) => {
         if (sources === null) return this.#everything[query.order].all({ key, end, limit });

@@ -164,6 +164,7 @@ export class JobRows {
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
       rows: ([key], limit) => statement.all({ key, limit, tenant: query.tenant }),
       keysOf: (row) => [row.num],
+      has: (row) => row.status !== "planning",
       look: (row) => ({ item: row.status === "planning" ? null : this.view(row), rows: 1 }),
     };
   }

@@ -126,6 +126,7 @@ class TenantList {
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
       rows: ([num], limit) => statement.all({ num, limit, tenant: query.tenant }),
       keysOf: ({ num }) => [num],
+      has: () => true,
       look: ({ num, name }) => {
         const endpoints = this.#endpoints.get(num)!;
         return { item: { name, endpoints }, rows: endpoints };

@@ -82,6 +82,7 @@ export class AttemptLists {
       start: Array<number>(3).fill(order === "oldest" ? -1 : Number.MAX_SAFE_INTEGER),
       rows: ([key, minor, last], limit) => statement.all({ event, key, minor, last, limit }),
       keysOf: (row) => [row.started_at, row.endpoint, row.number],
+      has: () => true,
       look: (row) => ({ item: this.#attempts.view(id, row), rows: 0 }),
     };
   }
@@ -93,6 +94,7 @@ export class AttemptLists {
       start: [order === "oldest" ? -1 : Number.MAX_SAFE_INTEGER],
       rows: ([key], limit) => statement.all({ event, endpoint, key, limit }),
       keysOf: (row) => [row.number],
+      has: () => true,
       look: (row) => ({ item: this.#attempts.view(id, row), rows: 0 }),
     };
   }
@@ -114,21 +116,23 @@ export class AttemptLists {
         ),
       isLate: (row) => late.has(row),
     });
+    const isWanted = (row: ListedRow): row is Extract<ListedRow, AttemptRow> =>
+      row.number !== null &&
+      row.event > low &&
+      row.event < high &&
+      (outcome === undefined || row.outcome === outcomeCode(outcome)) &&
+      (test === undefined || test === (row.trigger === TEST)) &&
+      matches(row, query);
     return {
       list: `attempts-of-${endpoint}-by-time`,
       start: Array<number>(3).fill(order === "oldest" ? -1 : Number.MAX_SAFE_INTEGER),
       rows: (after, limit) => found.beyond(after, limit),
       keysOf: placeOf,
-      look: (row) => {
-        const wanted =
-          row.number !== null &&
-          row.event > low &&
-          row.event < high &&
-          (outcome === undefined || row.outcome === outcomeCode(outcome)) &&
-          (test === undefined || test === (row.trigger === TEST)) &&
-          matches(row, query);
-        return { item: wanted ? this.#attempts.view(eventId(row.event, row.random), row) : null, rows: 0 };
-      },
+      has: isWanted,
+      look: (row) => ({
+        item: isWanted(row) ? this.#attempts.view(eventId(row.event, row.random), row) : null,
+        rows: 0,
+      }),
     };
   }
 }

@@ -47,3 +47,25 @@ it("no other page is short while there is more", () => {
   while (step.done !== true) step = reading.next();
   expect(step.value).toEqual({ data: [ROWS], nextCursor: null });
 });
+
+it("a total that takes long is cut short, and says so", () => {
+  const clock = { now: 0 };
+  const means = { cursors, monotonic: () => clock.now };
+  const has = () => (clock.now += 0.1) > 0;
+  const wanted: Walk<number, number> = { ...walk(clock, 1), has, look: (row) => ({ item: row, rows: 0 }) };
+  const reading = pageOf(() => wanted, { ...query, total: true }, means);
+  let step = reading.next();
+  while (step.done !== true) step = reading.next();
+  expect(step.value.data).toHaveLength(10);
+  expect(step.value.total).toEqual({ count: 200, atLeast: true });
+});
+
+it("a total that an index tells is not counted row by row", () => {
+  const clock = { now: 0 };
+  const told = { ...walk(clock, 1), count: (limit: number) => Math.min(limit, 20_000) };
+  const means = { cursors, monotonic: () => clock.now };
+  const reading = pageOf(() => told, { ...query, limit: 1, order: "newest", total: true }, means);
+  let step = reading.next();
+  while (step.done !== true) step = reading.next();
+  expect(step.value.total).toEqual({ count: 10_000, atLeast: true });
+});

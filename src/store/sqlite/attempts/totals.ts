@@ -1,0 +1,97 @@
+/** How many rows a list has in all, where indexes alone can tell: no row is looked at, but those of tests. */
+import type { Database, Statement } from "better-sqlite3";
+import { Meta } from "../engine/meta.ts";
+import { FAILED, keysWithin } from "../numbers/codes.ts";
+import { countOf, keysIn, type Source } from "./merged-keys.ts";
+import type { Of, Sought, Sources, Whose } from "./sources.ts";
+
+/** Tests that are looked at: they stand in the indexes beside the rest. */
+const MOST_TESTS = 1000;
+
+interface TestRow {
+  readonly key: number;
+  readonly type: number;
+}
+
+export class Totals {
+  readonly #db: Database;
+  readonly #sources: Sources;
+  readonly #typedFrom: number;
+  readonly #tests: Statement<[object], TestRow>;
+  readonly #testsOf: Statement<[object], TestRow>;
+  readonly #deliveries: Statement<[object], number>;
+  readonly #statements = new Map<string, Statement<[object], number>>();
+
+  constructor(db: Database, sources: Sources) {
+    this.#db = db;
+    this.#sources = sources;
+    this.#typedFrom = new Meta(db).typedFrom;
+    const tests = (ofTenant: string) =>
+      db.prepare<[object], TestRow>(
+        `SELECT e.key, e.type FROM event e INDEXED BY event_tenant_test
+         WHERE e.test = 1 AND e.key > ${this.#typedFrom} ${ofTenant} AND e.key > @low AND e.key < @high LIMIT @limit`,
+      );
+    this.#tests = tests("");
+    this.#testsOf = tests("AND e.tenant = @tenant");
+    this.#deliveries = db
+      .prepare<[object], number>(
+        `SELECT count(*) FROM delivery
+         WHERE event = @key AND endpoint = ifnull(@endpoint, endpoint) AND status = ifnull(@status, status)`,
+      )
+      .pluck();
+  }
+
+  /** At most `limit`; null where each row would have to be looked at. */
+  of(sought: Sought, whose: Whose, of: Of, limit: number): number | null {
+    const { low, high } = keysWithin(sought);
+    // Of events of an older version no index tells the type and the tests.
+    if (low < this.#typedFrom && this.#typedFrom > 0) return null;
+    const exact = this.#sources.exactly(sought, whose, of);
+    if (exact === null) return null;
+    const tests = sought.test === false ? this.#testsIn(whose, low, high) : [];
+    if (tests.length > MOST_TESTS) return null;
+    const within = { low, high, limit: limit + tests.length };
+    const all = sought.status === "failed" && of === "events" ? this.#events(exact, within) : this.#rows(exact, within);
+    const left = tests.reduce((sum, test) => sum - this.#rowsOf(test, sought, whose, of), all);
+    return Math.min(left, limit);
+  }
+
+  #rows(sources: readonly Source[], within: Within): number {
+    let found = 0;
+    for (const source of sources) {
+      found += countOf(this.#db, this.#statements, source, { ...within, limit: within.limit - found });
+      if (found >= within.limit) break;
+    }
+    return found;
+  }
+
+  /** One event may have failed at several endpoints. */
+  #events(sources: readonly Source[], within: Within): number {
+    const found = new Set<number>();
+    for (const source of sources) {
+      for (const key of keysIn(this.#db, this.#statements, source, within)) found.add(key);
+      if (found.size >= within.limit) break;
+    }
+    return found.size;
+  }
+
+  #testsIn({ tenant }: Whose, low: number, high: number): TestRow[] {
+    const statement = tenant === null ? this.#tests : this.#testsOf;
+    return statement.all({ low, high, limit: MOST_TESTS + 1, ...(tenant !== null && { tenant }) });
+  }
+
+  /** As many as the sources have of it. */
+  #rowsOf({ key, type }: TestRow, { status }: Sought, { endpoint, types }: Whose, of: Of): number {
+    if (types !== null && !types.has(type)) return 0;
+    if (status === "unmatched") return 0;
+    if (of === "events" && status === undefined && endpoint === null) return 1;
+    const deliveries = this.#deliveries.get({ key, endpoint, status: status === "failed" ? FAILED : null })!;
+    return of === "events" ? Math.min(deliveries, 1) : deliveries;
+  }
+}
+
+interface Within {
+  readonly low: number;
+  readonly high: number;
+  readonly limit: number;
+}
