@@ -16,25 +16,33 @@ export interface Cut {
   readonly after: number;
   readonly loss: Loss;
   readonly seed: number;
+  /** Whether the whole daemon is started on what is left, or the store alone opened. */
+  readonly starts: boolean;
 }
+
+/** A daemon takes many times as long as its store. */
+const STARTS = 20;
+
+const LOSSES = ["dropped", "torn", "torn", "kept"] as const;
 
 /** In the order in which they come. Half are just behind a sync or a change of names, where most can go wrong. */
 export function drawCuts(operations: readonly Recorded[], count: number, random: Random): Cut[] {
   const edges = operations.flatMap(({ kind }, at) => (kind === "write" || kind === "truncate" ? [] : [at + 1]));
   return inOrder(count, (at) => ({
     after: random.chance(0.5) ? random.pick(edges) : random.between(1, operations.length),
-    loss: (["dropped", "torn", "torn", "kept"] as const)[at % 4]!,
+    loss: LOSSES[at % LOSSES.length]!,
     seed: random.between(0, 0x7fff_ffff),
+    starts: Math.floor(at / LOSSES.length) % STARTS === 0,
   }));
 }
 
-/** Just behind answers, with nothing left of what was not synced: a disk that lies has always forgotten something. */
+/** Just behind answers, with nothing left of what was not synced: a disk that lies has always forgotten something. Both ways of looking must see it. */
 export function drawControls(session: Pick<Session, "operations" | "answered">, count: number, random: Random): Cut[] {
   const { operations, answered } = session;
-  return inOrder(count, () => {
+  return inOrder(count, (at) => {
     const { end } = random.pick(answered);
     const after = operations.findIndex((operation) => operation.end >= end) + 1;
-    return { after, loss: "dropped", seed: random.between(0, 0x7fff_ffff) };
+    return { after, loss: "dropped", seed: random.between(0, 0x7fff_ffff), starts: at % 2 === 0 };
   });
 }
 

@@ -2,6 +2,7 @@
  * A disk as POSIX promises it, and no better: what was written to a file is there for good once that file was synced,
  * and a name once its directory was. What came later may be there, in part, or not at all, when the power is cut.
  */
+import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Random } from "../../test/sim/random.ts";
@@ -28,7 +29,7 @@ class File {
 
   /** As a start after the power cut finds it. */
   after(loss: Loss, random: Random): Buffer {
-    if (loss === "dropped" || this.#unsynced.length === 0) return Buffer.from(this.synced.subarray(0, this.#size));
+    if (loss === "dropped" || this.#unsynced.length === 0) return this.synced.subarray(0, this.#size);
     const copy = new File();
     copy.synced = Buffer.from(this.synced);
     copy.#size = this.#size;
@@ -121,9 +122,11 @@ export class Disk {
     }
   }
 
-  /** Writes into the directory what a start finds if the power is cut now. */
-  writeTo(directory: string, loss: Loss, random: Random): void {
-    writeNames(this.#root.after(loss, random), directory, loss, random);
+  /** What a start finds if the power is cut now: files by their paths from the root, null for a directory. */
+  after(loss: Loss, random: Random): Map<string, Buffer | null> {
+    const found = new Map<string, Buffer | null>();
+    addNames(found, ".", this.#root.after(loss, random), { loss, random });
+    return found;
   }
 
   #move({ kind, path, to }: { kind: "rename" | "link"; path: string; to: string }): void {
@@ -168,12 +171,35 @@ function torn(change: Change, random: Random): Change | null {
   return { offset: change.offset + first, data: change.data.subarray(first, first + sector) };
 }
 
-function writeNames(names: ReadonlyMap<string, Node>, directory: string, loss: Loss, random: Random): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+function addNames(
+  found: Map<string, Buffer | null>,
+  directory: string,
+  names: ReadonlyMap<string, Node>,
+  { loss, random }: { loss: Loss; random: Random },
+): void {
   for (const [name, node] of names) {
+    const path = `${directory}/${name}`;
     // The index of a WAL is made anew by the first to open the database.
     if (name.endsWith("-shm")) continue;
-    if (node instanceof File) writeFileSync(join(directory, name), node.after(loss, random), { mode: 0o600 });
-    else writeNames(node.after(loss, random), join(directory, name), loss, random);
+    found.set(path, node instanceof File ? node.after(loss, random) : null);
+    if (node instanceof Directory) addNames(found, path, node.after(loss, random), { loss, random });
+  }
+}
+
+/** The same for disks that hold the same. */
+export function nameOf(found: ReadonlyMap<string, Buffer | null>): string {
+  const hash = createHash("sha1");
+  for (const [path, content] of found) {
+    hash.update(`${path} ${content?.length ?? "directory"}\n`);
+    if (content !== null) hash.update(content);
+  }
+  return hash.digest("hex");
+}
+
+export function writeTo(directory: string, found: ReadonlyMap<string, Buffer | null>): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  for (const [path, content] of found) {
+    if (content === null) mkdirSync(join(directory, path), { recursive: true, mode: 0o700 });
+    else writeFileSync(join(directory, path), content, { mode: 0o600 });
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The power is cut. What a daemon writes, syncs and names is recorded; disks are rebuilt as a cut may leave them, with
- * what was not synced gone, torn or there; and the daemon is started on each. Two kinds of disks that lie are the
- * controls: on these something must be lost.
+ * what was not synced gone, torn or there; the store is opened on each, and on some of them the daemon is started. Two
+ * kinds of disks that lie are the controls: on these something must be lost.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -59,10 +59,9 @@ const took = Math.round((performance.now() - startedAt) / 100) / 10;
 if (values.json) console.log(JSON.stringify({ seed, seconds: took, ...report }));
 else {
   console.log(`${report.operations} operations and ${report.acked} acked events recorded; ${took} s in all`);
-  for (const { disk, states: done, promised, bad, lost } of report.sweeps) {
-    console.log(
-      `${disk.padEnd(8)} ${done} disks, ${promised} answers held against them: ${bad} bad, ${lost} answers lost`,
-    );
+  for (const { disk, disks, states: done, started, promised, bad, lost } of report.sweeps) {
+    const kinds = `${done} states, ${disks} disks that differ, the daemon started on ${started}`;
+    console.log(`${disk.padEnd(8)} ${kinds}, ${promised} answers held against them: ${bad} bad, ${lost} answers lost`);
   }
 }
 if (!isGood(report)) {

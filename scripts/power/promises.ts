@@ -15,6 +15,10 @@ export type Answered = Promised & { readonly end: number };
 
 /** What a rebuilt disk is held against. */
 export interface Expectation {
+  /** Disks of the same name hold the same. */
+  readonly disk: string;
+  /** The whole daemon is started on it; else the store alone is opened. */
+  readonly starts: boolean;
   readonly home: string;
   readonly data: string;
   readonly promised: readonly Promised[];

@@ -1,57 +1,139 @@
 /**
- * A process that starts the daemon on one rebuilt disk after another: each message is an Expectation, each answer a
- * Verdict. The daemon starts paused, so that what it shows is what the disk holds; then it sends all that is open.
+ * A process that goes on from one rebuilt disk after another: each message is an Expectation, each answer a Verdict.
+ *
+ * On most disks it opens the store as the daemon does at its start, and compares what is there, and what would be sent.
+ * On the others it starts the whole daemon: paused, so that what it shows is what the disk holds; then it sends all that
+ * is open.
  */
-import Database from "better-sqlite3";
-import { existsSync, readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "../../src/clock.ts";
 import { loadConfig } from "../../src/config.ts";
 import { startDaemon, type Daemon } from "../../src/daemon.ts";
 import { silentLog } from "../../src/log.ts";
-import { Api, type ShownDelivery, type ShownEvent } from "../crash/api.ts";
+import { openStore } from "../../src/store/opening/open.ts";
+import type { Page, PageQuery, Store } from "../../src/store/store.ts";
+import { startThread } from "../../src/thread.ts";
+import { Api, type ShownEvent } from "../crash/api.ts";
 import { databaseFaults } from "../crash/database.ts";
 import { monotonic } from "../crash/journal.ts";
 import { LADDER } from "../crash/site.ts";
-import type { Expectation, Promised, Verdict } from "./promises.ts";
+import { judge, wholeBackups, type Contents } from "./contents.ts";
+import type { Expectation, Verdict } from "./promises.ts";
 
 const QUIET_LIMIT_MS = 60_000;
 const POLL_MS = 10;
+const PAGE = 200;
+const DISK_FLOOR = 1_048_576;
+/** So many disks are remembered, in case the same one comes again with more that was promised. */
+const REMEMBERED = 8;
+
+const seen = new Map<string, Contents>();
 
 process.on("message", (expectation: Expectation) => {
   void check(expectation).then((verdict) => process.send!(verdict));
 });
 
-async function check({ home, data, promised, succeeded }: Expectation): Promise<Verdict> {
-  const lost: string[] = [];
-  const wrong: string[] = [];
+async function check(expectation: Expectation): Promise<Verdict> {
+  const { disk, home, data, promised, starts } = expectation;
+  const before = seen.get(disk);
+  if (before !== undefined && !starts) return judge(before, expectation);
+  const found = await (starts ? started(data) : opened(data)).catch((error: unknown) => ({ wrong: [textOf(error)] }));
+  if (!("contents" in found)) return { lost: promised.map((one) => JSON.stringify(one)), wrong: found.wrong };
+  const wrong = [...found.wrong];
   try {
-    const daemon = await start(data).catch((error: unknown) => {
-      lost.push(...promised.map((one) => JSON.stringify(one)));
-      throw error;
-    });
-    try {
-      const api = new Api(daemon.url, readFileSync(join(data, "admin.key"), "utf8").trim());
-      const before = await eventsOf(api);
-      lost.push(...(await missing(promised, before, { api, data })));
-      const answered = new Set(succeeded);
-      for (const { id, status } of deliveriesOf(before)) {
-        if (status === "delivered" && !answered.has(id)) wrong.push(`${id} is delivered, and nobody answered 2xx`);
-      }
-      await api.post("/v1/resume", "");
-      await untilQuiet(api);
-      for (const { id, status } of deliveriesOf(await eventsOf(api))) {
-        if (status === "pending") wrong.push(`${id} is still pending`);
-      }
-    } finally {
-      await daemon.stop();
-    }
     wrong.push(...databaseFaults({ dir: home, data: data.slice(home.length + 1), program: [], compileCache: "" }));
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? `, for: ${error.cause.message}` : "";
-    wrong.push(error instanceof Error ? `${error.stack!}${cause}` : String(error));
+    wrong.push(textOf(error));
   }
-  return { lost, wrong };
+  if (wrong.length === 0 && !starts) seen.set(disk, found.contents);
+  if (seen.size > REMEMBERED) seen.delete(seen.keys().next().value!);
+  const verdict = judge(found.contents, expectation);
+  return { lost: verdict.lost, wrong: [...verdict.wrong, ...wrong] };
+}
+
+/** What was there before anything was sent, and what was wrong later. It rejects if there is no start. */
+interface Found {
+  readonly contents: Contents;
+  readonly wrong: readonly string[];
+}
+
+async function opened(data: string): Promise<Found> {
+  const faults: string[] = [];
+  const { store } = await openStore({
+    dir: data,
+    create: true,
+    diskFloor: DISK_FLOOR,
+    clock: systemClock,
+    onFault: (error) => faults.push(textOf(error)),
+    startBackup: (given) => startThread("backup", given),
+  });
+  try {
+    const all = { tenant: null, limit: 100, order: "oldest" } as const;
+    const endpoints = await pagesOf((more) => store.endpoints.list({ ...all, ...more }));
+    const keys = await pagesOf((more) => store.keys.list({ ...all, ...more }));
+    const events = await pagesOf((more) => store.reads.listWholeEvents({ ...all, ...more }));
+    const contents: Contents = {
+      endpoints: new Map(endpoints.map(({ id, description }) => [id, description])),
+      keys: new Set(keys.map(({ id }) => id)),
+      backups: wholeBackups(data),
+      events: new Map(events.map(({ id, deliveries }) => [id, deliveries])),
+      owed: await owedIn(store),
+    };
+    return { contents, wrong: faults };
+  } finally {
+    await store.close();
+  }
+}
+
+/** Whatever would be sent until the end of time. */
+async function owedIn(store: Store): Promise<Map<string, string>> {
+  const owed = new Map<string, string>();
+  for (const endpoint of (await store.deliveries.earliestDue(null, 1000)).keys()) {
+    let after = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
+    for (let isOver = false; !isOver;) {
+      const { claims } = await store.deliveries.due(endpoint, after, Number.MAX_SAFE_INTEGER, PAGE);
+      for (const { body, corrupt, delivery } of claims) {
+        owed.set(delivery, corrupt === true ? "corrupt" : createHash("sha256").update(body).digest("hex"));
+      }
+      after = claims.at(-1) ?? after;
+      isOver = claims.length < PAGE;
+    }
+  }
+  return owed;
+}
+
+async function started(data: string): Promise<Found> {
+  const daemon = await start(data);
+  const wrong: string[] = [];
+  let contents: Contents;
+  try {
+    const api = new Api(daemon.url, readFileSync(join(data, "admin.key"), "utf8").trim());
+    const endpoints = await Array.fromAsync(api.all<ShownEndpoint>("/v1/webhooks?limit=100"));
+    const keys = await Array.fromAsync(api.all<{ id: string }>("/v1/keys?limit=100"));
+    contents = {
+      endpoints: new Map(endpoints.map(({ id, description }) => [id, description])),
+      keys: new Set(keys.map(({ id }) => id)),
+      backups: wholeBackups(data),
+      events: await eventsOf(api),
+      owed: null,
+    };
+    await api.post("/v1/resume", "");
+    await untilQuiet(api);
+    for (const { id, status } of [...(await eventsOf(api)).values()].flat()) {
+      if (status === "pending") wrong.push(`${id} is still pending`);
+    }
+  } finally {
+    await daemon.stop();
+  }
+  return { contents, wrong };
+}
+
+interface ShownEndpoint {
+  readonly id: string;
+  readonly description: string | null;
 }
 
 function start(data: string): Promise<Daemon> {
@@ -76,14 +158,9 @@ function start(data: string): Promise<Daemon> {
   return startDaemon(config, { log: silentLog });
 }
 
-async function eventsOf(api: Api): Promise<Map<string, ShownEvent>> {
-  const events = new Map<string, ShownEvent>();
-  for await (const event of api.events()) events.set(event.id, event);
-  return events;
-}
-
-function deliveriesOf(events: ReadonlyMap<string, ShownEvent>): ShownDelivery[] {
-  return [...events.values()].flatMap((event) => event.deliveries);
+async function eventsOf(api: Api): Promise<Map<string, ShownEvent["deliveries"]>> {
+  const events = await Array.fromAsync(api.events());
+  return new Map(events.map(({ id, deliveries }) => [id, deliveries]));
 }
 
 async function untilQuiet(api: Api): Promise<void> {
@@ -91,53 +168,18 @@ async function untilQuiet(api: Api): Promise<void> {
   while ((await api.hasPending()) && monotonic() < deadline) await sleep(POLL_MS);
 }
 
-/** Everything that was answered and is not so. */
-async function missing(
-  promised: readonly Promised[],
-  events: ReadonlyMap<string, ShownEvent>,
-  { api, data }: { api: Api; data: string },
-): Promise<string[]> {
-  const endpoints = await collect(api, "/v1/webhooks?limit=100");
-  const keys = await collect(api, "/v1/keys?limit=100");
-  const statuses = new Map(deliveriesOf(events).map(({ id, status }) => [id, status]));
-  const removed = new Set(promised.flatMap((one) => (one.kind === "removed" ? one.endpoint : [])));
-  const isKept = (one: Promised): boolean => {
-    switch (one.kind) {
-      case "endpoint":
-        return endpoints.has(one.id) || removed.has(one.id);
-      case "described":
-        return removed.has(one.endpoint) || Number(endpoints.get(one.endpoint)?.description) >= one.version;
-      case "removed":
-        return !endpoints.has(one.endpoint);
-      case "key":
-        return keys.has(one.id);
-      case "backup":
-        return isWhole(join(data, "backups", one.name));
-      case "event":
-        return events.get(one.id)?.deliveries.length === one.deliveries;
-      case "settled":
-        return statuses.get(one.delivery) === one.status;
-    }
-  };
-  return promised.filter((one) => !isKept(one)).map((one) => JSON.stringify(one));
-}
-
-type Shown = { readonly id: string; readonly description?: string };
-
-async function collect(api: Api, path: string): Promise<Map<string, Shown>> {
-  const all = new Map<string, Shown>();
-  for await (const one of api.all<Shown>(path)) all.set(one.id, one);
+async function pagesOf<T>(read: (more: Pick<PageQuery, "cursor">) => Promise<Page<T>>): Promise<T[]> {
+  const all: T[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Page<T> = await read(cursor === null ? {} : { cursor });
+    all.push(...page.data);
+    cursor = page.nextCursor;
+  } while (cursor !== null);
   return all;
 }
 
-function isWhole(file: string): boolean {
-  if (!existsSync(file)) return false;
-  const db = new Database(file, { readonly: true });
-  try {
-    return db.pragma("quick_check", { simple: true }) === "ok";
-  } catch {
-    return false;
-  } finally {
-    db.close();
-  }
+function textOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? `, for: ${error.cause.message}` : "";
+  return error instanceof Error ? `${error.stack!}${cause}` : String(error);
 }

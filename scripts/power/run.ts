@@ -1,4 +1,4 @@
-/** One recording, and the daemon started on many disks that it may have left behind. */
+/** One recording, and what is found on many disks that it may have left behind. */
 import { fork, type ChildProcess } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { Random } from "../../test/sim/random.ts";
 import { watchOver } from "../crash/children.ts";
 import { drawControls, drawCuts, heard, type Cut, type Honesty } from "./cuts.ts";
-import { Disk } from "./disk.ts";
+import { Disk, nameOf, writeTo } from "./disk.ts";
 import type { Expectation, Promised, Verdict } from "./promises.ts";
 import { DATA, record, Receivers, type Session } from "./session.ts";
 
@@ -33,15 +33,21 @@ export interface Report {
   readonly sweeps: readonly Sweep[];
 }
 
-/** What the starts on disks of one kind came to. */
+/** What was found on disks of one kind. */
 export interface Sweep {
   readonly disk: Honesty;
   states: number;
+  /** On how many of them the whole daemon was started. */
+  started: number;
+  /** How many of the states differ in what is on the disk. */
+  disks: number;
   /** How much had been answered with success before the cuts, over all states. */
   promised: number;
   /** States in which anything was wrong. */
   bad: number;
   lost: number;
+  /** Of these, what was missed when the store alone was opened. */
+  lostToStore: number;
   readonly violations: string[];
   /** Directories of the bad ones. */
   readonly kept: string[];
@@ -65,38 +71,60 @@ export async function run(options: PowerOptions): Promise<Report> {
   }
 }
 
-/** Nothing is wrong on honest disks, and on each that lies something is: else this would notice no loss at all. */
+/** Nothing is wrong on honest disks, and on those that lie both ways of looking see it: else they would see no loss. */
 export function isGood({ sweeps }: Report): boolean {
-  return sweeps.every(({ disk, violations, promised, lost }) =>
-    disk === "honest" ? violations.length === 0 && promised > 0 : lost > 0,
+  return sweeps.every(({ disk, violations, promised, lost, lostToStore }) =>
+    disk === "honest" ? violations.length === 0 && promised > 0 : lostToStore > 0 && lost > lostToStore,
   );
 }
 
 async function sweepOver(session: Session, honesty: Honesty, options: PowerOptions): Promise<Sweep> {
   const { dir, states, controls, seed, onProgress } = options;
-  const sweep: Sweep = { disk: honesty, states: 0, promised: 0, bad: 0, lost: 0, violations: [], kept: [] };
+  const sweep: Sweep = {
+    disk: honesty,
+    states: 0,
+    started: 0,
+    disks: 0,
+    promised: 0,
+    bad: 0,
+    lost: 0,
+    lostToStore: 0,
+    violations: [],
+    kept: [],
+  };
   const random = new Random(seed + 2);
   const cuts =
     honesty === "honest" ? drawCuts(session.operations, states, random) : drawControls(session, controls, random);
   const lanes = availableParallelism();
+  const names = new Set<string>();
   const each = Array.from({ length: lanes }, (_, lane) => cuts.filter((_cut, at) => at % lanes === lane));
   await Promise.all(
-    each.map((own, lane) => new Lane(session, sweep, onProgress).run(own, join(dir, `${honesty}-${lane}`))),
+    each.map((own, lane) => new Lane({ session, sweep, names, onProgress }).run(own, join(dir, `${honesty}-${lane}`))),
   );
   return sweep;
+}
+
+interface LaneParts {
+  readonly session: Session;
+  readonly sweep: Sweep;
+  /** Of the disks that all lanes have seen. */
+  readonly names: Set<string>;
+  readonly onProgress: (sweep: Sweep) => void;
 }
 
 /** Cuts in their order, so that the disk is built once and goes on from one to the next. */
 class Lane {
   readonly #session: Session;
   readonly #sweep: Sweep;
+  readonly #names: Set<string>;
   readonly #onProgress: (sweep: Sweep) => void;
   #child: ChildProcess | null = null;
   #answer: (verdict: Verdict) => void = () => {};
 
-  constructor(session: Session, sweep: Sweep, onProgress: (sweep: Sweep) => void) {
+  constructor({ session, sweep, names, onProgress }: LaneParts) {
     this.#session = session;
     this.#sweep = sweep;
+    this.#names = names;
     this.#onProgress = onProgress;
   }
 
@@ -110,19 +138,22 @@ class Lane {
         const operation = operations[applied]!;
         if (listened.has(operation)) disk.apply(operation);
       }
+      const found = disk.after(cut.loss, new Random(cut.seed));
+      const name = nameOf(found);
+      this.#sweep.disks = this.#names.add(name).size;
       const home = join(dir, String(number));
       mkdirSync(home, { recursive: true });
-      disk.writeTo(join(home, "disk"), cut.loss, new Random(cut.seed));
-      this.#note(cut, home, await this.#check(this.#expectation(cut, home)));
+      writeTo(join(home, "disk"), found);
+      this.#note(cut, home, await this.#check(this.#expectation(cut, home, name)));
     }
     this.#child?.kill("SIGKILL");
   }
 
-  #expectation(cut: Cut, home: string): Expectation {
+  #expectation(cut: Cut, home: string, name: string): Expectation {
     const { operations, answered, succeeded } = this.#session;
     const end = operations[cut.after - 1]!.end;
     const promised: Promised[] = answered.filter((one) => one.end <= end);
-    return { home, data: join(home, "disk", DATA), promised, succeeded };
+    return { disk: name, starts: cut.starts, home, data: join(home, "disk", DATA), promised, succeeded };
   }
 
   async #check(expectation: Expectation): Promise<Verdict> {
@@ -147,10 +178,12 @@ class Lane {
     return child;
   }
 
-  #note({ after, loss }: Cut, home: string, { lost, wrong }: Verdict): void {
+  #note({ after, loss, starts }: Cut, home: string, { lost, wrong }: Verdict): void {
     const sweep = this.#sweep;
     sweep.states++;
     sweep.lost += lost.length;
+    if (starts) sweep.started++;
+    else sweep.lostToStore += lost.length;
     if (lost.length + wrong.length === 0) rmSync(home, { recursive: true });
     else {
       sweep.bad++;

@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it } from "vitest";
 import { buildRecorder } from "../../scripts/power/recorder.ts";
+import { judge, type Contents } from "../../scripts/power/contents.ts";
 import type { Expectation, Verdict } from "../../scripts/power/promises.ts";
 import type { Report } from "../../scripts/power/run.ts";
 
@@ -19,36 +20,101 @@ if ("missing" in recorder) console.warn(`SKIPPED: power cuts are not tried: ${re
 
 describe.skipIf("missing" in recorder)("a power cut", () => {
   it("loses nothing that was answered on a disk that honours fsync, and does on disks that lie", async () => {
-    const args = ["--json", "--states", "24", "--controls", "4", "--seconds", "2", "--seed", "1"];
+    const args = ["--json", "--states", "120", "--controls", "4", "--seconds", "2", "--seed", "1"];
     const env = { ...process.env, TMPDIR: scratch };
     const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
     expect(stderr).toBe("");
     const report = JSON.parse(stdout) as Report;
     const [honest, normal, swallow] = report.sweeps;
-    expect(honest).toMatchObject({ disk: "honest", states: 24, bad: 0, lost: 0, violations: [] });
+    expect(honest).toMatchObject({ disk: "honest", states: 120, started: 8, bad: 0, lost: 0, violations: [] });
     expect(honest!.promised).toBeGreaterThan(0);
-    expect(normal).toMatchObject({ disk: "normal", states: 4 });
-    expect(normal!.lost).toBeGreaterThan(0);
-    expect(swallow).toMatchObject({ disk: "swallow", states: 4 });
-    expect(swallow!.lost).toBeGreaterThan(0);
+    expect(honest!.disks).toBeGreaterThan(20);
+    for (const control of [normal!, swallow!]) {
+      expect(control).toMatchObject({ states: 4, started: 2 });
+      expect(control.lostToStore, "seen where the store alone is opened").toBeGreaterThan(0);
+      expect(control.lost, "seen where the daemon is started").toBeGreaterThan(control.lostToStore);
+    }
+    expect([normal!.disk, swallow!.disk]).toEqual(["normal", "swallow"]);
     expect(code).toBe(0);
     expect(readdirSync(scratch).filter((name) => name.startsWith("webhookd-power-"))).toEqual([]);
   });
 });
 
-describe("a rebuilt disk that no daemon starts on", () => {
-  it("has lost all that was answered", async () => {
-    const data = join(scratch, "refused/data");
+describe("a rebuilt disk that nothing starts on", () => {
+  it.each([true, false])("has lost all that was answered (the daemon is started: %s)", async (starts) => {
+    const home = join(scratch, `refused-${starts}`);
+    const data = join(home, "data");
     mkdirSync(data, { recursive: true, mode: 0o700 });
     writeFileSync(join(data, "STORE"), "", { mode: 0o600 });
     const promised = [{ kind: "key", id: "key_1", end: 1 } as const, { kind: "key", id: "key_2", end: 2 } as const];
-    const expectation: Expectation = { home: join(scratch, "refused"), data, promised, succeeded: [] };
+    const expectation: Expectation = { disk: "", starts, home, data, promised, succeeded: [] };
     const child = fork(REOPEN);
     child.send(expectation);
     const [verdict] = (await once(child, "message")) as [Verdict];
     child.kill();
     expect(verdict.lost).toEqual(promised.map((one) => JSON.stringify(one)));
     expect(verdict.wrong).toEqual([expect.stringContaining("StoreRefused")]);
+  });
+});
+
+describe("what a rebuilt disk is held against", () => {
+  const promised = [
+    { kind: "endpoint", id: "we_1" },
+    { kind: "described", endpoint: "we_1", version: 2 },
+    { kind: "removed", endpoint: "we_2" },
+    { kind: "key", id: "key_1" },
+    { kind: "backup", name: "webhookd-1.db" },
+    { kind: "event", id: "evt_1", body: "hash", deliveries: 2 },
+    { kind: "settled", delivery: "dlv_2", status: "delivered" },
+  ] as const;
+  const sound: Contents = {
+    endpoints: new Map([["we_1", "2"]]),
+    keys: new Set(["key_1"]),
+    backups: new Set(["webhookd-1.db"]),
+    events: new Map([
+      [
+        "evt_1",
+        [
+          { id: "dlv_1", status: "pending" },
+          { id: "dlv_2", status: "delivered" },
+        ],
+      ],
+    ]),
+    owed: new Map([["dlv_1", "hash"]]),
+  };
+  const verdictOn = (change: Partial<Contents>) => judge({ ...sound, ...change }, { promised, succeeded: ["dlv_2"] });
+  const of = (...deliveries: [id: string, status: string][]) =>
+    new Map([["evt_1", deliveries.map(([id, status]) => ({ id, status }))]]);
+
+  it("finds nothing wrong with what is as it was answered", () => {
+    expect(verdictOn({})).toEqual({ lost: [], wrong: [] });
+    expect(verdictOn({ owed: null })).toEqual({ lost: [], wrong: [] });
+  });
+
+  it.each<[string, Partial<Contents>, lost: string[]]>([
+    ["an endpoint", { endpoints: new Map() }, ["endpoint", "described"]],
+    ["a change", { endpoints: new Map([["we_1", "1"]]) }, ["described"]],
+    ["a removal", { endpoints: new Map([...sound.endpoints, ["we_2", null]]) }, ["removed"]],
+    ["a key", { keys: new Set() }, ["key"]],
+    ["a backup", { backups: new Set() }, ["backup"]],
+    ["an event", { events: new Map(), owed: new Map() }, ["event", "settled"]],
+    ["a delivery", { events: of(["dlv_2", "delivered"]), owed: new Map() }, ["event"]],
+    ["a status", { events: of(["dlv_1", "pending"], ["dlv_2", "failed"]) }, ["settled"]],
+  ])("misses %s", (_, change, lost) => {
+    expect(verdictOn(change).lost.map((text) => (JSON.parse(text) as { kind: string }).kind)).toEqual(lost);
+  });
+
+  it.each<[string, Partial<Contents>, RegExp]>([
+    ["pending and never sent", { owed: new Map() }, /^dlv_1 is pending, and would never be sent$/],
+    ["sent with other bytes", { owed: new Map([["dlv_1", "other"]]) }, /^dlv_1 would be sent with other bytes$/],
+    ["sent once more", { owed: new Map([...sound.owed!, ["dlv_2", "hash"]]) }, /^dlv_2 would be sent, and is not/],
+    [
+      "delivered to nobody",
+      { events: of(["dlv_1", "delivered"], ["dlv_2", "delivered"]), owed: new Map() },
+      /^dlv_1 is delivered, and nobody/,
+    ],
+  ])("sees what is %s", (_, change, wrong) => {
+    expect(verdictOn(change)).toEqual({ lost: [], wrong: [expect.stringMatching(wrong)] });
   });
 });
