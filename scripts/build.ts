@@ -2,12 +2,13 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { deflateSync } from "node:zlib";
 import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
 import { commandsTyped } from "../cli/completions/grammar.ts";
 import { THREADS } from "../src/thread.ts";
 import { copyAddons } from "./package/addons.ts";
+import { buildPortal } from "./portal.ts";
 import { root } from "./root.ts";
 
 const requireFile = createRequire(import.meta.url);
@@ -24,6 +25,8 @@ export interface Bundle {
   readonly parts: Metafile;
   /** The same of the threads. */
   readonly threads: readonly Metafile[];
+  /** The same of the page. */
+  readonly portal: Metafile;
   /** Where package-lock.json has the packages that the addons are of. */
   readonly addons: readonly string[];
 }
@@ -50,7 +53,9 @@ export async function bundle(
     "process.env.UNDICI_USE_MILO": '"0"',
   };
   const threads = await bundleThreads(define, directory);
-  const parts = await bundleParts({ ...define, __THREADS__: JSON.stringify(threads.files) }, directory);
+  const portal = await bundlePortal(directory);
+  const inParts = { __THREADS__: JSON.stringify(threads.files), __PORTAL__: JSON.stringify(portal.files) };
+  const parts = await bundleParts({ ...define, ...inParts }, directory);
   const { metafile: program } = await build({
     ...common,
     entryPoints: { webhookd: "cli/main.ts" },
@@ -68,14 +73,23 @@ export async function bundle(
     },
   });
   requireSelfContained(program);
-  const pkg = { assets: ["*.deflate", "*.code", "*.mjs"] };
+  const pkg = { assets: ["*.deflate", "*.br", "*.code", "*.mjs"] };
   const description = { name: "webhookd", version, license, type: "module", bin: "webhookd.mjs", pkg };
   writeFileSync(join(directory, "package.json"), JSON.stringify(description));
   if (target === `${process.platform}-${process.arch}`) {
     execFileSync(node, [join(root, "scripts/package/code.ts"), directory], { stdio: ["ignore", "ignore", "inherit"] });
   }
   const size = sizeOf(directory);
-  return { directory, version: version!, size, program, parts, threads: threads.metafiles, addons: addons.packages };
+  return {
+    directory,
+    version: version!,
+    size,
+    program,
+    parts,
+    threads: threads.metafiles,
+    portal: portal.metafile,
+    addons: addons.packages,
+  };
 }
 
 interface Threads {
@@ -102,6 +116,17 @@ async function bundleThreads(define: Record<string, string>, directory: string):
     threads.metafiles.push(metafile);
   }
   return threads;
+}
+
+/** Compressed, as browsers take it. */
+async function bundlePortal(directory: string) {
+  const { files, metafile } = await buildPortal(11);
+  const kept = files.map(({ path, type, br }) => {
+    const file = `${path === "/portal" ? "portal.html" : basename(path)}.br`;
+    writeFileSync(join(directory, file), br);
+    return { path, type, file };
+  });
+  return { files: kept, metafile };
 }
 
 /** The daemon and what else works on a store: what a command loads when it needs it, and then all at once. */

@@ -16,9 +16,16 @@ export interface Package extends Locked {
 const PACKER = ["node_modules/@yao-pkg/pkg", "node_modules/@roberts_lando/vfs"];
 
 /** Sorted by name and version, each once. */
-export function packagesIn(...bundles: readonly Pick<Bundle, "program" | "parts" | "threads" | "addons">[]): Package[] {
+export function packagesIn(
+  ...bundles: readonly Pick<Bundle, "program" | "parts" | "threads" | "portal" | "addons">[]
+): Package[] {
   const paths = new Set([...PACKER, ...bundles.flatMap(({ addons }) => addons)]);
-  for (const { outputs } of bundles.flatMap(({ program, parts, threads }) => [program, parts, ...threads])) {
+  for (const { outputs } of bundles.flatMap(({ program, parts, threads, portal }) => [
+    program,
+    parts,
+    ...threads,
+    portal,
+  ])) {
     for (const { inputs } of Object.values(outputs)) {
       for (const [source, { bytesInOutput }] of Object.entries(inputs)) {
         const path = packageOf(source);

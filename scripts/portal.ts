@@ -1,0 +1,132 @@
+/** Makes the page in `src/portal`: one HTML, one script, one style and an icon. */
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { basename, extname, join } from "node:path";
+import { brotliCompressSync, constants } from "node:zlib";
+import { build, type Metafile, type Plugin } from "esbuild";
+import type { KeptFile } from "../src/portal/files.ts";
+import { root } from "./root.ts";
+
+const TYPES = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+} as const;
+
+export interface Portal {
+  readonly files: readonly KeptFile[];
+  /** What esbuild says of the script and the style. */
+  readonly metafile: Metafile;
+}
+
+/** `quality` is Brotli's: 11 takes a second, and makes a seventh less than 5. */
+export async function buildPortal(quality: number): Promise<Portal> {
+  const { metafile, outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: [
+      { in: "src/portal/main.tsx", out: "page" },
+      { in: "src/portal/style/page.css", out: "page" },
+    ],
+    outdir: join(root, "dist/portal"),
+    entryNames: "[name].[hash]",
+    write: false,
+    metafile: true,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    target: ["chrome120", "firefox121", "safari17.2"],
+    jsx: "automatic",
+    charset: "utf8",
+    legalComments: "none",
+    logLevel: "warning",
+    define: { "process.env.NODE_ENV": '"production"', __SNIPPETS__: JSON.stringify(JSON.stringify(snippets())) },
+    plugins: [fetched],
+  });
+  const icon = readFileSync(join(root, "src/portal/style/icon.svg"));
+  const parts = [
+    ...outputFiles.map(({ path, contents }) => ({ name: basename(path), contents })),
+    { name: `icon.${createHash("sha256").update(icon).digest("hex").slice(0, 8)}.svg`, contents: icon },
+  ];
+  const named = (extension: string) => parts.find(({ name }) => name.endsWith(extension))!.name;
+  const page = readFileSync(join(root, "src/portal/page.html"), "utf8")
+    .replaceAll(/\{\{(\.\w+)\}\}/g, (_, extension: string) => `portal/${named(extension)}`)
+    .replaceAll(/>\s+</g, "><");
+  const kept = (path: string, extension: string, contents: Uint8Array): KeptFile => ({
+    path,
+    type: TYPES[extension as keyof typeof TYPES],
+    br: brotliCompressSync(contents, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } }),
+  });
+  const files = [
+    kept("/portal", ".html", Buffer.from(page)),
+    ...parts.map(({ name, contents }) => kept(`/portal/${name}`, extname(name), contents)),
+  ];
+  return { files, metafile };
+}
+
+/** How receivers verify a signature, by the extension of the file for each language. */
+function snippets(): Record<string, string> {
+  const directory = join(root, "docs/verify");
+  const files = readdirSync(directory).filter((name) => name.startsWith("verify."));
+  return Object.fromEntries(files.map((name) => [extname(name), readFileSync(join(directory, name), "utf8")]));
+}
+
+/** A browser has no sockets: in place of the client's requests are those of the page. */
+const fetched: Plugin = {
+  name: "fetched",
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/exchange\.ts$/ }, ({ importer }) =>
+      /[\\/]src[\\/]client[\\/]/.test(importer) ? { path: join(root, "src/portal/server/exchange.ts") } : null,
+    );
+  },
+};
+
+const CACHE = join(root, ".cache/portal.json");
+
+interface Cache {
+  readonly sources: readonly string[];
+  /** When they were changed. */
+  readonly stamp: string;
+  readonly files: readonly (Pick<KeptFile, "path" | "type"> & { readonly br: string })[];
+}
+
+function readCache(): Cache | null {
+  try {
+    return JSON.parse(readFileSync(CACHE, "utf8")) as Cache;
+  } catch {
+    return null;
+  }
+}
+
+function stampOf(sources: readonly string[]): string {
+  return sources.map((path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0).join();
+}
+
+/** Built when a source of it has changed since it was last built: that takes a third of a second. */
+export async function portalOfCheckout(): Promise<readonly KeptFile[]> {
+  const known = readCache();
+  if (known !== null && stampOf(known.sources) === known.stamp)
+    return known.files.map(({ br, ...file }) => ({ ...file, br: Buffer.from(br, "base64") }));
+  const { files, metafile } = await buildPortal(5);
+  // A package changes with the lockfile.
+  const own = Object.keys(metafile.inputs).filter((path) => !path.includes("node_modules/"));
+  const sources = [
+    ...own,
+    "package-lock.json",
+    "src/portal/page.html",
+    "src/portal/style/icon.svg",
+    "scripts/portal.ts",
+  ];
+  const text = files.map(({ br, ...file }) => ({ ...file, br: Buffer.from(br).toString("base64") }));
+  const cache: Cache = { sources, stamp: stampOf(sources), files: text };
+  try {
+    mkdirSync(join(root, ".cache"), { recursive: true });
+    const draft = `${CACHE}.${process.pid}`;
+    writeFileSync(draft, JSON.stringify(cache));
+    renameSync(draft, CACHE);
+  } catch {
+    // The checkout may be somebody else's: then it is built at each start.
+  }
+  return files;
+}

@@ -1,0 +1,121 @@
+/** From a key to a session, and to the screens. */
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { createClient, type Client } from "../client/client.ts";
+import type { ClientError } from "../client/error.ts";
+import { exchange } from "./server/exchange.ts";
+import { Reads } from "./server/reads.ts";
+import { Frame } from "./session/frame.tsx";
+import { dress } from "./session/dress.ts";
+import { Ended, Welcome } from "./session/gate.tsx";
+import { forgetKey, keepKey, takeKey } from "./session/key.ts";
+import { SessionContext, type Portal, type Session } from "./session/session.ts";
+import { Notices } from "./parts/notice.tsx";
+import { Screens } from "./screens.tsx";
+
+/** `/portal` may be under a path of a proxy. */
+const BASE = new URL(location.pathname.replace(/\/portal\/?$/, "/"), location.origin);
+const VERSION = "portal";
+
+type Stage =
+  | { readonly is: "empty"; readonly fault?: ClientError }
+  | { readonly is: "opening"; readonly key: string }
+  | { readonly is: "open"; readonly key: string; readonly portal: Portal }
+  | { readonly is: "ended"; readonly portal: Portal };
+
+export function App() {
+  const [stage, setStage] = useState<Stage>(() => {
+    const key = takeKey();
+    return key === null ? { is: "empty" } : { is: "opening", key };
+  });
+  const open = useCallback((key: string) => setStage({ is: "opening", key }), []);
+  useLinks(open);
+  useOpening(stage, setStage);
+  const end = useCallback(() => {
+    forgetKey();
+    setStage((now) => (now.is === "open" ? { is: "ended", portal: now.portal } : now));
+  }, []);
+  switch (stage.is) {
+    case "empty":
+      return <Welcome fault={stage.fault} open={open} />;
+    case "opening":
+      return <div className="opening" role="status" aria-label="Loading" />;
+    case "ended":
+      return <Ended portal={stage.portal} />;
+    case "open":
+      return <Opened key={stage.key} token={stage.key} portal={stage.portal} end={end} />;
+  }
+}
+
+/** A link that is opened in a tab where the page is open already changes the fragment alone. */
+function useLinks(open: (key: string) => void): void {
+  useEffect(() => {
+    const listener = () => {
+      if (!location.hash.startsWith("#whk_")) return;
+      const key = takeKey();
+      if (key !== null) open(key);
+    };
+    addEventListener("hashchange", listener);
+    return () => removeEventListener("hashchange", listener);
+  }, [open]);
+}
+
+function useOpening(stage: Stage, setStage: (stage: Stage) => void): void {
+  const key = stage.is === "opening" ? stage.key : null;
+  useEffect(() => {
+    if (key === null) return;
+    const leaving = new AbortController();
+    void readPortal(key, leaving.signal).then(
+      (portal) => {
+        if (portal.expires_at !== null) keepKey(key);
+        dress(portal);
+        setStage({ is: "open", key, portal });
+      },
+      (fault: ClientError) => {
+        if (leaving.signal.aborted) return;
+        if (fault.failure === "not_allowed") forgetKey();
+        setStage({ is: "empty", fault });
+      },
+    );
+    return () => leaving.abort();
+  }, [key, setStage]);
+}
+
+async function readPortal(key: string, signal: AbortSignal): Promise<Portal> {
+  const text = await exchange(targetOf(key), {
+    method: "GET",
+    path: "/v1/portal",
+    body: undefined,
+    idempotencyKey: undefined,
+    version: VERSION,
+    keepAlive: true,
+    timeoutMs: 10_000,
+    signal,
+    json: true,
+    what: undefined,
+  });
+  return JSON.parse(text) as Portal;
+}
+
+function targetOf(key: string) {
+  return { url: BASE, key, keyFile: "" };
+}
+
+function Opened({ token, portal, end }: { token: string; portal: Portal; end: () => void }) {
+  const [tenant, chooseTenant] = useState<string | undefined>();
+  const client: Client = useMemo(() => createClient(targetOf(token), { version: VERSION }), [token]);
+  // Another tenant's answers are others.
+  const reads = useMemo(() => new Reads(client, end), [client, end]);
+  const session: Session = useMemo(
+    () => ({ portal, client, reads, tenant, chooseTenant }),
+    [portal, client, reads, tenant],
+  );
+  return (
+    <SessionContext value={session}>
+      <Notices>
+        <Frame end={end}>
+          <Screens />
+        </Frame>
+      </Notices>
+    </SessionContext>
+  );
+}

@@ -1,0 +1,114 @@
+/** All endpoints, and how each stands. */
+import { useState } from "react";
+import type { Endpoint, Statistics } from "../../client/operations.ts";
+import { counted } from "../../domain/wording.ts";
+import { Button } from "../parts/button.tsx";
+import { Empty, Loading, Trouble } from "../parts/states.tsx";
+import { Sparkline, type Bar } from "../parts/sparkline.tsx";
+import { Status } from "../parts/status.tsx";
+import { Ago } from "../parts/time.tsx";
+import { useCan, useRead, useSession } from "../session/session.ts";
+import { shortUrl, standingOf } from "./standing.ts";
+
+const PAGE = 20;
+
+export function EndpointList() {
+  const [cursors, setCursors] = useState<readonly string[]>([]);
+  const { portal } = useSession();
+  const { value, fault, again } = useRead("listEndpoints", { query: { limit: PAGE, cursor: cursors.at(-1) } });
+  const mayAdd = useCan("manage") && portal.endpoints === null;
+  if (value === undefined) return fault === undefined ? <Loading lines={5} /> : <Trouble fault={fault} again={again} />;
+  if (value.data.length === 0 && cursors.length === 0) return <NoEndpoints mayAdd={mayAdd} />;
+  return (
+    <>
+      <div className="title">
+        <h1>Endpoints</h1>
+        {mayAdd && (
+          <a className="button primary" href="#/new">
+            Add an endpoint
+          </a>
+        )}
+      </div>
+      <ul className="card endpoints">
+        {value.data.map((endpoint) => (
+          <Row key={endpoint.id} endpoint={endpoint} />
+        ))}
+      </ul>
+      <nav className="pages" aria-label="Pages">
+        {cursors.length > 0 && <Button onClick={() => setCursors(cursors.slice(0, -1))}>Newer</Button>}
+        {value.next_cursor !== null && (
+          <Button onClick={() => setCursors([...cursors, value.next_cursor!])}>Older</Button>
+        )}
+      </nav>
+    </>
+  );
+}
+
+function NoEndpoints({ mayAdd }: { mayAdd: boolean }) {
+  return (
+    <Empty title="No endpoints yet">
+      <p>An endpoint is a URL of yours. When something happens that you chose to hear of, we send it there.</p>
+      {mayAdd && (
+        <a className="button primary" href="#/new">
+          Add an endpoint
+        </a>
+      )}
+    </Empty>
+  );
+}
+
+function Row({ endpoint }: { endpoint: Endpoint }) {
+  const { portal, tenant } = useSession();
+  const { value } = useRead("getEndpoint", { id: endpoint.id }, endpoint.id);
+  const { value: statistics } = useRead(
+    "getStatistics",
+    { query: { endpoint: endpoint.id, window: "24h" } },
+    endpoint.id,
+  );
+  const standing = value && standingOf(value);
+  const events = endpoint.events.length === 1 ? endpoint.events[0]! : counted(endpoint.events.length, "type", "types");
+  return (
+    <li>
+      <a className="who" href={`#/${endpoint.id}`}>
+        <bdi className="url">{shortUrl(endpoint.url)}</bdi>
+        <span className="quiet" dir="auto">
+          {portal.tenant === "*" && tenant === undefined && `${endpoint.tenant} · `}
+          {endpoint.description === "" ? events : endpoint.description}
+        </span>
+      </a>
+      <div className="standing">
+        {standing && <Status tone={standing.tone}>{standing.word}</Status>}
+        <span className="quiet">
+          {value &&
+            (value.health.last_success_at === null ? (
+              "never succeeded"
+            ) : (
+              <LastSuccess at={value.health.last_success_at} />
+            ))}
+        </span>
+      </div>
+      <div className="day">{statistics && <Sparkline bars={hours(statistics)} />}</div>
+    </li>
+  );
+}
+
+function LastSuccess({ at }: { at: string }) {
+  return (
+    <>
+      succeeded <Ago at={at} />
+    </>
+  );
+}
+
+/** Quarters of an hour are too thin to be told apart. */
+export function hours({ series }: Statistics): readonly Bar[] {
+  const sums: Bar[] = [];
+  for (let at = 0; at < series.length; at += 4) {
+    const part = series.slice(at, at + 4);
+    sums.push({
+      succeeded: part.reduce((total, { succeeded }) => total + succeeded, 0),
+      failed: part.reduce((total, { failed }) => total + failed, 0),
+    });
+  }
+  return sums;
+}

@@ -1,0 +1,44 @@
+/** The files of the page as the daemon serves them, each with what is sent to browsers that take compressed answers. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliDecompressSync, gzipSync } from "node:zlib";
+
+export interface PortalFile {
+  /** As it is served: `/portal` is the HTML; the others have a hash of their contents in their names. */
+  readonly path: string;
+  readonly type: string;
+  readonly body: Uint8Array;
+  readonly br: Uint8Array;
+  readonly gzip: Uint8Array;
+}
+
+/** A file as it is kept: compressed. */
+export interface KeptFile extends Pick<PortalFile, "path" | "type"> {
+  readonly br: Uint8Array;
+}
+
+/** What scripts/build.ts put beside the bundle; absent when the sources run from a checkout. */
+declare const __PORTAL__:
+  | readonly { readonly path: string; readonly type: string; readonly file: string }[]
+  | undefined;
+
+export async function portalFiles(): Promise<readonly PortalFile[]> {
+  return (await kept()).map(({ path, type, br }) => {
+    const body = brotliDecompressSync(br);
+    return { path, type, body, br, gzip: gzipSync(body) };
+  });
+}
+
+async function kept(): Promise<readonly KeptFile[]> {
+  if (typeof __PORTAL__ !== "undefined")
+    return __PORTAL__.map(({ path, type, file }) => ({
+      path,
+      type,
+      br: readFileSync(join(import.meta.dirname, file)),
+    }));
+  // Not as a literal, which scripts/build.ts would follow: esbuild cannot be in its own bundle.
+  const builder = new URL("../../scripts/portal.ts", import.meta.url);
+  if (!existsSync(builder)) throw new Error("there is no page in this package");
+  const { portalOfCheckout } = (await import(builder.href)) as { portalOfCheckout(): Promise<readonly KeptFile[]> };
+  return portalOfCheckout();
+}

@@ -1,0 +1,25 @@
+import type { ButtonHTMLAttributes, ReactNode } from "react";
+
+type Kind = "primary" | "plain" | "quiet" | "danger";
+
+interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  readonly kind?: Kind;
+  /** While what it began is under way: it keeps the focus, and does nothing. */
+  readonly busy?: boolean;
+  readonly children: ReactNode;
+}
+
+export function Button({ kind = "plain", busy = false, children, onClick, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      className={`button ${kind} ${rest.className ?? ""}`}
+      aria-disabled={busy || rest["aria-disabled"]}
+      data-busy={busy || undefined}
+      onClick={busy ? (event) => event.preventDefault() : onClick}
+    >
+      {children}
+    </button>
+  );
+}

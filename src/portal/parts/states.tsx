@@ -1,0 +1,34 @@
+/** The three ways in which there is nothing to show. */
+import type { ReactNode } from "react";
+import type { ClientError } from "../../client/error.ts";
+import { faultText } from "../session/session.ts";
+import { Button } from "./button.tsx";
+
+/** Bars where text will be. They appear only after a moment, so that what is quick does not flicker. */
+export function Loading({ lines = 3 }: { lines?: number }) {
+  return (
+    <div className="loading" role="status" aria-label="Loading">
+      {Array.from({ length: lines }, (_, at) => (
+        <i key={at} />
+      ))}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+export function Trouble({ fault, again }: { fault: ClientError; again?: () => void }) {
+  return (
+    <div className="alert bad" role="alert">
+      <p>{faultText(fault)}</p>
+      {again !== undefined && <Button onClick={again}>Try again</Button>}
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+/** Instants, in the reader's own time zone. */
+import { useSyncExternalStore } from "react";
+import { after, now } from "../server/clock.ts";
+import { shortSpan } from "./span.ts";
+
+/** One beat for all countdowns of the page. */
+const listeners = new Set<() => void>();
+let beat = Math.floor(now() / 1000);
+
+function tick(): void {
+  beat = Math.floor(now() / 1000);
+  for (const listener of listeners) listener();
+  if (listeners.size > 0) after(1000 - (now() % 1000), tick);
+}
+
+function follow(listener: () => void): () => void {
+  listeners.add(listener);
+  if (listeners.size === 1) after(1000 - (now() % 1000), tick);
+  return () => void listeners.delete(listener);
+}
+
+/** Epoch milliseconds, to the second. */
+export function useNow(): number {
+  return useSyncExternalStore(follow, () => beat) * 1000;
+}
+
+const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "long" });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const MINUTE = 60_000;
+const DAY_MS = 24 * 60 * MINUTE;
+
+/** "12 s ago", "3 h ago", then the date. */
+export function Ago({ at }: { at: string }) {
+  const time = Date.parse(at);
+  const since = useNow() - time;
+  return (
+    <time dateTime={at} title={WHOLE.format(time)}>
+      {since < 1000 ? "just now" : since < DAY_MS ? `${roughly(since)} ago` : DAY.format(time)}
+    </time>
+  );
+}
+
+function roughly(ms: number): string {
+  return shortSpan(ms).split(" ").slice(0, 2).join(" ");
+}
+
+/** The time of day, with the date if it is another day. */
+export function At({ at }: { at: string }) {
+  const time = Date.parse(at);
+  const isToday = new Date(time).toDateString() === new Date(now()).toDateString();
+  return (
+    <time dateTime={at} title={WHOLE.format(time)}>
+      {(isToday ? CLOCK : DAY).format(time)}
+    </time>
+  );
+}
+
+/** "in 25 s", counted down. */
+export function Until({ at }: { at: string }) {
+  const left = Date.parse(at) - useNow();
+  return (
+    <time dateTime={at} title={WHOLE.format(Date.parse(at))}>
+      {left <= 0 ? "now" : `in ${shortSpan(left)}`}
+    </time>
+  );
+}

@@ -1,0 +1,31 @@
+/** The time, as the daemon has it: a countdown on a machine whose clock is wrong would be wrong too. */
+
+let aheadMs = 0;
+
+/** Less than this is the time that the answer took, and the seconds that a header counts in. */
+const NEGLIGIBLE_MS = 3000;
+
+export function setByDaemon(date: string | null): void {
+  const told = date === null ? Number.NaN : Date.parse(date);
+  if (Number.isNaN(told)) return;
+  const off = told - Date.now();
+  aheadMs = Math.abs(off) < NEGLIGIBLE_MS ? 0 : off;
+}
+
+export function now(): number {
+  return Date.now() + aheadMs;
+}
+
+/** Calls once; the returned function cancels it. */
+export function after(delayMs: number, run: () => void): () => void {
+  // A longer delay would be taken for none.
+  const timer = setTimeout(run, Math.min(delayMs, 2 ** 31 - 1));
+  return () => clearTimeout(timer);
+}
+
+export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = after(delayMs, resolve);
+    signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
+  });
+}

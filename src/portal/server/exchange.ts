@@ -1,0 +1,98 @@
+/** What `src/client/exchange.ts` is elsewhere, by fetch: one request to the daemon, and its answer. */
+import type { IncomingMessage } from "node:http";
+import { ClientError, refusal } from "../../client/error.ts";
+import type { Asked, Sending, Target } from "../../client/exchange.ts";
+import { after, setByDaemon } from "./clock.ts";
+
+export function nameOf(_target: Target): string {
+  return "the server";
+}
+
+/** Throws a `ClientError`, like its model. */
+export async function exchange(target: Target, asked: Asked): Promise<string> {
+  const { method, path, body, json, timeoutMs, idempotencyKey } = asked;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = asked.signal === undefined ? timeout : AbortSignal.any([timeout, asked.signal]);
+  const headers = {
+    accept: "application/json, text/plain",
+    ...(body !== undefined && { "content-type": "application/json" }),
+    ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+  };
+  try {
+    const response = await open(target, { method, path, headers, signal, ...(body !== undefined && { body }) });
+    setByDaemon(response.headers.get("date"));
+    return textOf(target, await answerOf(response), { json });
+  } catch (error) {
+    if (error instanceof ClientError || asked.signal?.aborted) throw error;
+    throw notReached(timeout.aborted);
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  return { status: response.status, type: response.headers.get("content-type") ?? "", text: await response.text() };
+}
+
+export function textOf(_target: Target, { status, type, text }: Answer, { json }: { readonly json: boolean }): string {
+  if (status === 204) return "";
+  const isGood = status >= 200 && status <= 299;
+  const isJson = /^application\/(problem\+)?json\b/.test(type);
+  if (isGood && (isJson || !json)) return text;
+  if (!isJson) throw new ClientError("unreachable", "unreachable", `The server answered ${status}, not as it should.`);
+  throw refusal({ status }, JSON.parse(text) as object);
+}
+
+function notReached(timedOut: boolean): ClientError {
+  const message = timedOut ? "The server did not answer in time." : "The server cannot be reached.";
+  return new ClientError("unreachable", "unreachable", message);
+}
+
+async function open(target: Target, { method, path, headers, body, signal }: Sending): Promise<Response> {
+  if (!("url" in target)) throw new TypeError("a browser has no sockets");
+  const url = new URL(target.url.pathname.replace(/\/+$/, "") + path, target.url);
+  const authorization = `Bearer ${target.key}`;
+  return fetch(url, {
+    method,
+    headers: { ...headers, authorization },
+    signal,
+    body: body ?? null,
+    cache: "no-store",
+    credentials: "omit",
+    redirect: "error",
+    referrerPolicy: "no-referrer",
+  });
+}
+
+/** What `src/client/stream.ts` reads of Node's message, from a `Response`. */
+export async function send(target: Target, sending: Sending): Promise<IncomingMessage> {
+  const silent = new AbortController();
+  const signal = AbortSignal.any([sending.signal, silent.signal]);
+  const wait = () => after(sending.silenceMs ?? 2 ** 31, () => silent.abort());
+  let stop = wait();
+  const response = await open(target, { ...sending, signal });
+  async function* chunks() {
+    try {
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+        stop();
+        stop = wait();
+        yield chunk;
+      }
+    } finally {
+      stop();
+    }
+  }
+  const headers = { "content-type": response.headers.get("content-type") ?? "" };
+  const message = { statusCode: response.status, headers, setEncoding() {}, [Symbol.asyncIterator]: chunks };
+  return message as unknown as IncomingMessage;
+}
+
+export async function collect(message: IncomingMessage): Promise<Answer> {
+  let text = "";
+  for await (const chunk of message as AsyncIterable<string>) text += chunk;
+  return { status: message.statusCode ?? 0, type: message.headers["content-type"] ?? "", text };
+}

@@ -1,0 +1,60 @@
+/** The stream of changes, as long as the page is open: after a break it goes on where it ended. */
+import type { Client } from "../../client/client.ts";
+import type { ClientError } from "../../client/error.ts";
+import type { StreamMessage } from "../../client/stream.ts";
+import { pause } from "./clock.ts";
+
+export type Liveness = "connecting" | "live" | "broken";
+
+interface Hearers {
+  /** Null for anything. */
+  changed(endpoint: string | null): void;
+  is(liveness: Liveness): void;
+  ended(error: ClientError): void;
+}
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 15_000;
+
+/** Until `signal` aborts, or the key is refused. */
+export async function stayLive(
+  client: Client,
+  query: Readonly<Record<string, string | undefined>>,
+  hearers: Hearers,
+  signal: AbortSignal,
+): Promise<void> {
+  let lastEventId: string | undefined;
+  let wait = FIRST_WAIT_MS;
+  while (!signal.aborted) {
+    try {
+      for await (const message of client.changes({
+        query,
+        signal,
+        ...(lastEventId !== undefined && { lastEventId }),
+      })) {
+        wait = FIRST_WAIT_MS;
+        hearers.is("live");
+        if (message.kind === "id") lastEventId = message.id;
+        else tell(message, hearers);
+      }
+    } catch (error) {
+      if ((error as ClientError).code === "unauthorized") return hearers.ended(error as ClientError);
+    }
+    if (signal.aborted) return;
+    hearers.is("broken");
+    await pause(wait, signal);
+    wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+  }
+}
+
+function tell(message: Exclude<StreamMessage, { kind: "id" }>, hearers: Hearers): void {
+  switch (message.kind) {
+    case "ready":
+    case "reload":
+      return hearers.changed(null);
+    case "counts":
+      return new Set(message.data.data.map(({ endpoint }) => endpoint)).forEach((one) => hearers.changed(one));
+    default:
+      return hearers.changed(message.data.endpoint);
+  }
+}

@@ -1,0 +1,124 @@
+/** What was read of the daemon: shown again at once, and read again when it changes. */
+import type { Ask, Client } from "../../client/client.ts";
+import type { ClientError } from "../../client/error.ts";
+import type { Answers } from "../../client/operations.ts";
+import { after, now } from "./clock.ts";
+
+export interface Reading<T> {
+  /** Undefined before the first answer. */
+  readonly value: T | undefined;
+  /** Why the latest try failed. What was read before it stays. */
+  readonly fault: ClientError | undefined;
+}
+
+interface Entry {
+  readonly about: string | null;
+  reading: Reading<unknown>;
+  readonly listeners: Set<() => void>;
+  load: () => Promise<unknown>;
+  readAt: number;
+  loading: boolean;
+  /** Changed since the answer under way was asked for. */
+  stale: boolean;
+  cancel: (() => void) | null;
+}
+
+const NOTHING: Reading<never> = { value: undefined, fault: undefined };
+/** However often something changes. */
+const LEAST_PAUSE_MS = 800;
+/** Of what nobody looks at. */
+const MAX_KEPT = 200;
+
+export class Reads {
+  readonly #client: Client;
+  readonly #entries = new Map<string, Entry>();
+  readonly #ended: (error: ClientError) => void;
+
+  /** `ended` hears of a refusal of the key. */
+  constructor(client: Client, ended: (error: ClientError) => void) {
+    this.#client = client;
+    this.#ended = ended;
+  }
+
+  /** Reads it now, unless it was read a moment ago. Returns how to stop listening. */
+  follow<O extends keyof Answers>(key: string, about: string | null, operation: O, ask: Ask, listener: () => void) {
+    const entry = this.#entry(key, about, () => this.#client.call(operation, ask));
+    entry.listeners.add(listener);
+    if (now() - entry.readAt > LEAST_PAUSE_MS) void this.#read(entry);
+    return () => void entry.listeners.delete(listener);
+  }
+
+  reading<T>(key: string): Reading<T> {
+    return (this.#entries.get(key)?.reading ?? NOTHING) as Reading<T>;
+  }
+
+  again(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry !== undefined) void this.#read(entry);
+  }
+
+  /** Something happened to this endpoint; null for anything. What is on the screen is read again. */
+  changed(endpoint: string | null): void {
+    for (const entry of this.#entries.values()) {
+      if (endpoint !== null && entry.about !== null && entry.about !== endpoint) continue;
+      if (entry.listeners.size === 0) entry.readAt = 0;
+      else this.#soon(entry);
+    }
+  }
+
+  /** Forgets all, as for another tenant. */
+  clear(): void {
+    for (const [key, entry] of this.#entries) {
+      entry.cancel?.();
+      if (entry.listeners.size === 0) this.#entries.delete(key);
+    }
+  }
+
+  #entry(key: string, about: string | null, load: () => Promise<unknown>): Entry {
+    const known = this.#entries.get(key);
+    if (known !== undefined) {
+      known.load = load;
+      return known;
+    }
+    if (this.#entries.size >= MAX_KEPT)
+      for (const [old, { listeners }] of this.#entries) if (listeners.size === 0) this.#entries.delete(old);
+    const entry: Entry = {
+      about,
+      load,
+      reading: NOTHING,
+      listeners: new Set(),
+      readAt: 0,
+      loading: false,
+      stale: false,
+      cancel: null,
+    };
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  #soon(entry: Entry): void {
+    if (entry.cancel !== null) return;
+    const wait = Math.max(50, entry.readAt + LEAST_PAUSE_MS - now());
+    entry.cancel = after(wait, () => {
+      entry.cancel = null;
+      void this.#read(entry);
+    });
+  }
+
+  async #read(entry: Entry): Promise<void> {
+    if (entry.loading) return void (entry.stale = true);
+    entry.loading = true;
+    entry.stale = false;
+    try {
+      entry.reading = { value: await entry.load(), fault: undefined };
+    } catch (error) {
+      const fault = error as ClientError;
+      if (fault.code === "unauthorized") this.#ended(fault);
+      entry.reading = { value: entry.reading.value, fault };
+    }
+    entry.loading = false;
+    entry.readAt = now();
+    for (const listener of entry.listeners) listener();
+    if (entry.stale) this.#soon(entry);
+  }
+}

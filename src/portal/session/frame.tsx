@@ -1,0 +1,98 @@
+/** What is around every screen: whose page it is, whether it is live, and how long the link works. */
+import { useEffect, useState, type ReactNode } from "react";
+import { after, now } from "../server/clock.ts";
+import { stayLive, type Liveness } from "../server/live.ts";
+import { useNow } from "../parts/time.tsx";
+import { spanText } from "../parts/span.ts";
+import { nameOf } from "./dress.ts";
+import { useSession } from "./session.ts";
+import { TenantSwitch } from "./tenant-switch.tsx";
+
+export function Frame({ end, children }: { end: () => void; children: ReactNode }) {
+  const { portal } = useSession();
+  const liveness = useLive(end);
+  useExpiry(portal.expires_at, end);
+  return (
+    <>
+      <a className="skip" href="#main" onClick={focusMain}>
+        Skip to the content
+      </a>
+      <header className="top">
+        <div className="inner">
+          <a className="brand" href="#/">
+            {portal.logo_url !== null && <img src={portal.logo_url} alt="" height={24} />}
+            <span dir="auto">{nameOf(portal)}</span>
+          </a>
+          <span className="grow" />
+          {portal.tenant === "*" && <TenantSwitch />}
+          <LiveMark liveness={liveness} />
+        </div>
+      </header>
+      {portal.expires_at !== null && <ExpiryBanner at={Date.parse(portal.expires_at)} back={portal.return_url} />}
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  );
+}
+
+/** The fragment is the route, so it cannot be the target of a link within the page. */
+function focusMain(event: { preventDefault(): void }) {
+  event.preventDefault();
+  document.getElementById("main")!.focus();
+}
+
+function useLive(end: () => void): Liveness {
+  const { client, reads, tenant } = useSession();
+  const [liveness, setLiveness] = useState<Liveness>("connecting");
+  useEffect(() => {
+    const leaving = new AbortController();
+    const hearers = { changed: (endpoint: string | null) => reads.changed(endpoint), is: setLiveness, ended: end };
+    void stayLive(client, { tenant }, hearers, leaving.signal);
+    return () => leaving.abort();
+  }, [client, reads, tenant, end]);
+  return liveness;
+}
+
+function useExpiry(expiresAt: string | null, end: () => void): void {
+  useEffect(() => {
+    if (expiresAt === null) return;
+    return after(Math.max(0, Date.parse(expiresAt) - now()), end);
+  }, [expiresAt, end]);
+}
+
+const WORDS = {
+  connecting: ["connecting", "Connecting"],
+  live: ["live", "Live: changes show by themselves"],
+  broken: ["reconnecting", "The connection broke. Trying again"],
+} as const;
+
+function LiveMark({ liveness }: { liveness: Liveness }) {
+  const [word, title] = WORDS[liveness];
+  return (
+    <span className={`live ${liveness}`} title={title} role="status">
+      <i aria-hidden="true" />
+      <span>{word}</span>
+    </span>
+  );
+}
+
+const SOON_MS = 5 * 60_000;
+
+function ExpiryBanner({ at, back }: { at: number; back: string | null }) {
+  const left = at - useNow();
+  if (left > SOON_MS || left <= 0) return null;
+  return (
+    <div className="banner warn">
+      <div className="inner">
+        {/* Read out once, not every second. */}
+        <span role="status">This link is about to expire.</span> <span>It works for {spanText(left)} more.</span>{" "}
+        {back !== null && (
+          <a href={back} referrerPolicy="no-referrer">
+            Get a new one
+          </a>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+/** The screens without a session: before a link was opened, and after it has expired. */
+import { useState, type FormEvent } from "react";
+import type { ClientError } from "../../client/error.ts";
+import { Button } from "../parts/button.tsx";
+import { nameOf } from "./dress.ts";
+import type { Portal } from "./session.ts";
+
+export function Welcome({ fault, open }: { fault: ClientError | undefined; open: (key: string) => void }) {
+  const refused = fault?.failure === "not_allowed";
+  return (
+    <main className="gate">
+      <h1>{refused ? "This link no longer works" : "Open this page with a link"}</h1>
+      <p>
+        {refused
+          ? "It has expired, or it was revoked. Your endpoints are not affected: events keep arriving."
+          : "Here you manage the endpoints to which events are sent. The application that sends them gives you a link to this page, usually in its settings."}
+      </p>
+      {refused && <p>Go back to the application that you came from, and open a new link there.</p>}
+      {fault !== undefined && !refused && (
+        <p className="alert bad" role="alert">
+          {fault.message} Try again in a moment.
+        </p>
+      )}
+      <KeyForm open={open} />
+    </main>
+  );
+}
+
+function KeyForm({ open }: { open: (key: string) => void }) {
+  const [key, setKey] = useState("");
+  const [wrong, setWrong] = useState(false);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const typed = key.trim();
+    if (/^whk_[A-Za-z0-9_-]+$/.test(typed)) open(typed);
+    else setWrong(true);
+  };
+  return (
+    <details className="operator">
+      <summary>I run this service and have a key</summary>
+      <form onSubmit={submit} className="row-form" noValidate>
+        <label htmlFor="key">Key</label>
+        <input
+          id="key"
+          type="password"
+          autoComplete="off"
+          spellCheck={false}
+          placeholder="whk_…"
+          value={key}
+          aria-invalid={wrong}
+          aria-describedby="key-help"
+          onChange={(event) => (setKey(event.target.value), setWrong(false))}
+        />
+        <Button kind="primary" type="submit">
+          Open
+        </Button>
+        <p id="key-help" className={wrong ? "help wrong" : "help"} role={wrong ? "alert" : undefined}>
+          {wrong
+            ? "A key begins with whk_."
+            : "The key stays in this tab's memory: a reload forgets it. To make a link for a customer, run “webhookd portal link TENANT”."}
+        </p>
+      </form>
+    </details>
+  );
+}
+
+export function Ended({ portal }: { portal: Portal }) {
+  const back = portal.return_url;
+  return (
+    <main className="gate" role="alert">
+      <h1>This link has expired</h1>
+      <p>
+        Links to this page work for a short time only. Your endpoints are not affected: events keep arriving, and what
+        you started goes on.
+      </p>
+      {back === null ? (
+        <p>Go back to the application that you came from, and open a new link there.</p>
+      ) : (
+        <p>
+          <a className="button primary" href={back} referrerPolicy="no-referrer">
+            Back to {portal.name === "" ? "the application" : nameOf(portal)}
+          </a>
+        </p>
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,43 @@
+/**
+ * The key that the page was opened with. It is in the fragment of the link, which no browser sends anywhere, and it is
+ * taken out of the address bar at once, so that it is in no screenshot, bookmark or copied address.
+ *
+ * A link's key is put into sessionStorage, because a reload must not throw people out: it belongs to this tab, and the
+ * key ends by itself. A key without an end, as operators paste, stays in memory.
+ */
+
+const PLACE = "webhookd.key";
+const KEY = /^#(whk_[A-Za-z0-9_-]+)$/;
+
+export function takeKey(): string | null {
+  const given = KEY.exec(location.hash)?.[1];
+  if (given === undefined) return read();
+  history.replaceState(null, "", `${location.pathname}${location.search}#/`);
+  forgetKey();
+  return given;
+}
+
+function read(): string | null {
+  try {
+    return sessionStorage.getItem(PLACE);
+  } catch {
+    // Where storage is forbidden, a reload needs the link again.
+    return null;
+  }
+}
+
+export function keepKey(key: string): void {
+  try {
+    sessionStorage.setItem(PLACE, key);
+  } catch {
+    // See above.
+  }
+}
+
+export function forgetKey(): void {
+  try {
+    sessionStorage.removeItem(PLACE);
+  } catch {
+    // See above.
+  }
+}

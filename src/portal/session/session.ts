@@ -1,0 +1,84 @@
+/** Who is looking: a link's key or an operator's, what it may do, and how the page should look for it. */
+import { createContext, use, useCallback, useSyncExternalStore } from "react";
+import type { Ask, Client } from "../../client/client.ts";
+import type { ClientError } from "../../client/error.ts";
+import type { Answers } from "../../client/operations.ts";
+import type { Reading, Reads } from "../server/reads.ts";
+
+export type Scope = "read" | "manage" | "replay" | "secrets";
+
+/** The answer of `GET /v1/portal`. */
+export interface Portal {
+  /** `*` for an operator. */
+  readonly tenant: string;
+  readonly can: readonly Scope[];
+  /** Null: all of the tenant's. */
+  readonly endpoints: readonly string[] | null;
+  readonly expires_at: string | null;
+  readonly return_url: string | null;
+  readonly name: string;
+  readonly logo_url: string | null;
+  readonly colors: { readonly accent: string | null };
+  /** Seconds after a failure, for each retry. */
+  readonly retry_schedule: readonly number[];
+}
+
+export interface Session {
+  readonly portal: Portal;
+  readonly client: Client;
+  readonly reads: Reads;
+  /** The one that an operator chose; undefined where the key says it, or all are shown. */
+  readonly tenant: string | undefined;
+  chooseTenant(tenant: string | undefined): void;
+}
+
+export const SessionContext = createContext<Session | null>(null);
+
+export function useSession(): Session {
+  return use(SessionContext)!;
+}
+
+export function useCan(scope: Scope): boolean {
+  return useSession().portal.can.includes(scope);
+}
+
+/** `about` is the endpoint whose changes change the answer; null where any endpoint's do. A null `ask` reads nothing. */
+export function useRead<O extends keyof Answers>(
+  operation: O,
+  ask: Ask | null,
+  about: string | null = null,
+): Reading<Answers[O]> & { again(): void } {
+  const { reads, tenant } = useSession();
+  const asked = ask && JSON.stringify(inTenant(ask, tenant));
+  const key = `${operation} ${asked}`;
+  const subscribe = useCallback(
+    (listener: () => void) =>
+      asked === null ? () => {} : reads.follow(key, about, operation, JSON.parse(asked) as Ask, listener),
+    [reads, key, about, operation, asked],
+  );
+  const reading = useSyncExternalStore(subscribe, () => reads.reading<Answers[O]>(key));
+  return { ...reading, again: () => reads.again(key) };
+}
+
+/** A call that changes something, after which what is on the screen is read again. Throws a `ClientError`. */
+export function useCall() {
+  const { client, reads, tenant } = useSession();
+  return async <O extends keyof Answers>(operation: O, ask: Ask = {}): Promise<Answers[O]> => {
+    try {
+      return await client.call(operation, inTenant(ask, tenant));
+    } finally {
+      reads.changed(null);
+    }
+  };
+}
+
+function inTenant(ask: Ask, tenant: string | undefined): Ask {
+  return tenant === undefined ? ask : { ...ask, query: { ...ask.query, tenant } };
+}
+
+/** What went wrong, for people. */
+export function faultText(fault: ClientError): string {
+  const detail = fault.faults.length === 1 ? fault.faults[0]!.detail : fault.message;
+  const text = detail.replace(/^\/[a-z_/0-9]* /, "");
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}
