@@ -1,4 +1,5 @@
 /** A request as webhookd would make it, as a script for any POSIX shell with openssl and curl. */
+import { SHELL_KEYS } from "../../src/domain/endpoints/secret.ts";
 
 export interface Sent {
   readonly event: string;
@@ -23,8 +24,7 @@ export function curlScript({ event, endpoint, url, body, headers }: Sent): strin
     "now=$(date +%s)",
     "hex() { od -An -v -tx1 | tr -d ' \\n'; }",
     "case $WEBHOOKD_SECRET in",
-    '  whsec_*) key=$(printf %s "${WEBHOOKD_SECRET#whsec_}" | openssl base64 -d -A | hex) ;;',
-    '  *) key=$(printf %s "$WEBHOOKD_SECRET" | hex) ;;',
+    ...SHELL_KEYS.map((arm) => `  ${arm}`),
     "esac",
     'signed() { openssl dgst -sha256 -mac HMAC -macopt "hexkey:$1" -binary; }',
     'specified=$(printf %s "$body" | signed "$(printf %s "$WEBHOOKD_SECRET" | hex)" | hex)',

@@ -1,5 +1,5 @@
 /** Whether a request came from webhookd, for receivers; and if not, what is most likely wrong. */
-import { signingKey } from "../domain/endpoints/secret.ts";
+import { SIGNED_HEADERS, verifyingKey } from "../domain/endpoints/secret.ts";
 
 export type Reason =
   | "no_secret"
@@ -24,6 +24,8 @@ const DETAILS: Readonly<Record<Reason, string>> = {
   mismatch: "the body or the secret is a different one",
 };
 
+const WELL_FORMED = new RegExp(SIGNED_HEADERS.map(({ pattern }) => `^${pattern}$`).join("|"), "i");
+
 /**
  * `body` is the raw body, `header` the value of X-Service-Signature. During a rotation give both secrets. Compares in
  * constant time.
@@ -36,12 +38,12 @@ export function verify(
   const secrets = (typeof secret === "string" ? [secret] : secret).filter((one) => one.trim() !== "");
   const signature = (typeof header === "string" ? header : (header?.[0] ?? "")).trim();
   const matches = (bytes: Uint8Array | string, by: readonly string[]) =>
-    by.some((one) => signingKey(one).verifyBody(bytes, signature));
+    by.some((one) => verifyingKey(one).verifyBody(bytes, signature));
 
   if (secrets.length === 0) return fault("no_secret");
   if (signature === "") return fault("no_signature");
-  if (signature.startsWith("v1,")) return fault("other_header");
-  if (!/^[0-9a-f]{64}$/i.test(signature)) return fault("malformed_signature");
+  if (/^v\d\w?,/.test(signature)) return fault("other_header");
+  if (!WELL_FORMED.test(signature)) return fault("malformed_signature");
   if (matches(body, secrets)) return { ok: true };
 
   const trimmed = secrets.map((one) => one.trim());

@@ -7,7 +7,7 @@ import { curlScript } from "../../cli/events/curl.ts";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { aDelivery, aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
 import { anEvent } from "../../src/api/events/schemas.ts";
-import { signingKey } from "../../src/domain/endpoints/secret.ts";
+import { verifyingKey } from "../../src/domain/endpoints/secret.ts";
 import { receiverOf } from "../harness/exchange.ts";
 import { typed, type Typing } from "./typed.ts";
 
@@ -142,7 +142,7 @@ describe("webhookd events show --curl", () => {
       const { body, headers, path } = await receiver.next();
       expect([exit, path]).toEqual([0, "/hook/it's?a=b"]);
       expect(body.toString()).toBe(BODY);
-      expect(signingKey(secret).verifyBody(body, headers["x-service-signature"]!)).toBe(true);
+      expect(verifyingKey(secret).verifyBody(body, headers["x-service-signature"]!)).toBe(true);
       expect(headers["webhook-id"]).toBe(id);
       const standard = secret.startsWith("whsec_") ? new Webhook(secret) : new Webhook(secret, { format: "raw" });
       expect(() => standard.verify(body.toString(), headers)).not.toThrow();

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { newSigningSecret, signingKey } from "../../src/domain/endpoints/secret.ts";
+import { newSigningSecret, signingKey, verifyingKey } from "../../src/domain/endpoints/secret.ts";
 
 const bytes = fc.uint8Array({ maxLength: 300 });
 const secret = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => newSigningSecret(() => bytes));
@@ -37,8 +37,8 @@ describe("X-Service-Signature", () => {
     fc.assert(
       fc.property(secret, bytes, bytes, (text, body, other) => {
         const signed = signingKey(text).signBody(body);
-        expect(signingKey(text).verifyBody(body, signed)).toBe(true);
-        expect(signingKey(text).verifyBody(other, signed)).toBe(Buffer.compare(body, other) === 0);
+        expect(verifyingKey(text).verifyBody(body, signed)).toBe(true);
+        expect(verifyingKey(text).verifyBody(other, signed)).toBe(Buffer.compare(body, other) === 0);
       }),
     );
   });
@@ -46,12 +46,12 @@ describe("X-Service-Signature", () => {
   it.each(["", "757107ea", `${signature}00`, ` ${signature}`, `${signature}\n`, "z".repeat(64), `sha256=${signature}`])(
     "does not verify as %j",
     (given) => {
-      expect(signingKey(key).verifyBody("Hello, World!", given)).toBe(false);
+      expect(verifyingKey(key).verifyBody("Hello, World!", given)).toBe(false);
     },
   );
 
   it("does not verify under another secret", () => {
-    expect(signingKey(`${key}!`).verifyBody("Hello, World!", signature)).toBe(false);
+    expect(verifyingKey(`${key}!`).verifyBody("Hello, World!", signature)).toBe(false);
   });
 });
 
@@ -79,7 +79,7 @@ describe("webhook-signature", () => {
   });
 
   it("verifies while one of several entries is right, as during a rotation", () => {
-    const key = signingKey(VECTOR.secret);
+    const key = verifyingKey(VECTOR.secret);
     const verify = (header: string) => key.verifyStandard(VECTOR.id, VECTOR.timestamp, VECTOR.body, header);
     const other = `v1,${Buffer.alloc(32).toString("base64")}`;
     expect(verify(VECTOR.signature)).toBe(true);
@@ -92,7 +92,7 @@ describe("webhook-signature", () => {
   });
 
   it("covers id, timestamp and body", () => {
-    const key = signingKey(VECTOR.secret);
+    const key = verifyingKey(VECTOR.secret);
     expect(key.verifyStandard("evt_other", VECTOR.timestamp, VECTOR.body, VECTOR.signature)).toBe(false);
     expect(key.verifyStandard(VECTOR.id, VECTOR.timestamp + 1, VECTOR.body, VECTOR.signature)).toBe(false);
     expect(key.verifyStandard(VECTOR.id, VECTOR.timestamp, `${VECTOR.body} `, VECTOR.signature)).toBe(false);

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { silentLog } from "../../src/log.ts";
-import { signingKey } from "../../src/domain/endpoints/secret.ts";
+import { verifyingKey } from "../../src/domain/endpoints/secret.ts";
 import { Box } from "../../src/store/sqlite/engine/box.ts";
 import { openFile } from "../../src/store/sqlite/engine/open-database.ts";
 import { ManualClock } from "../harness/clock.ts";
@@ -111,9 +111,9 @@ describe("an endpoint whose row is damaged", () => {
       const { status, body } = await daemon.request("POST", path, { overlap_seconds: 0 });
       expect(status).toBe(200);
       const received = await hurt.next();
-      expect(signingKey(body.signing_secret).verifyBody(received.body, received.headers["x-service-signature"]!)).toBe(
-        true,
-      );
+      expect(
+        verifyingKey(body.signing_secret).verifyBody(received.body, received.headers["x-service-signature"]!),
+      ).toBe(true);
       await daemon.daemon.idle();
       expect(deliveryTo(await daemon.event(event), id)).toMatchObject({ status: "delivered", attempts: 1 });
       expect((await daemon.request("GET", `/v1/webhooks/${id}`)).body.damaged).toBeNull();

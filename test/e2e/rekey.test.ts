@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { signingKey } from "../../src/domain/endpoints/secret.ts";
+import { verifyingKey } from "../../src/domain/endpoints/secret.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { receiverOf } from "../harness/exchange.ts";
 import type { Received } from "../harness/receiver.ts";
 
 function isSigned({ headers, body }: Received, secret: string): boolean {
   const [id, at] = [headers["webhook-id"]!, Number(headers["webhook-timestamp"])];
-  const key = signingKey(secret);
+  const key = verifyingKey(secret);
   return (
     key.verifyBody(body, headers["x-service-signature"]!) &&
     key.verifyStandard(id, at, body, headers["webhook-signature"]!)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { signingKey } from "../../src/domain/endpoints/secret.ts";
+import { verifyingKey } from "../../src/domain/endpoints/secret.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { TestDaemon, type TestDaemonOptions } from "../harness/daemon.ts";
 import { closeAfter, receiverOf } from "../harness/exchange.ts";
@@ -15,8 +15,8 @@ function signersOf({ headers, body }: Received, secrets: Readonly<Record<string,
   const names = Object.keys(secrets);
   const by = (signed: (name: string) => boolean) => names.filter(signed).join(" ");
   return {
-    specified: by((name) => signingKey(secrets[name]!).verifyBody(body, headers["x-service-signature"]!)),
-    standard: by((name) => signingKey(secrets[name]!).verifyStandard(id, at, body, headers["webhook-signature"]!)),
+    specified: by((name) => verifyingKey(secrets[name]!).verifyBody(body, headers["x-service-signature"]!)),
+    standard: by((name) => verifyingKey(secrets[name]!).verifyStandard(id, at, body, headers["webhook-signature"]!)),
   };
 }
 

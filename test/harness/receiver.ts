@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer } from "node:https";
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
-import { signingKey } from "../../src/domain/endpoints/secret.ts";
+import { verifyingKey } from "../../src/domain/endpoints/secret.ts";
 import { certificate } from "./tls.ts";
 
 /** One answer: a status, never (`hang`), or in detail. `dripMs` sends the body's bytes one by one, that far apart. */
@@ -100,7 +100,7 @@ export class TestReceiver {
 
   /** As a receiver checks it: the body's signature, and Standard Webhooks where it was sent. */
   verify(request: Received, secret: string, header = "x-service-signature"): boolean {
-    const key = signingKey(secret);
+    const key = verifyingKey(secret);
     const { headers, body } = request;
     const timestamp = Number(headers["webhook-timestamp"]);
     const standard = headers["webhook-signature"];

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { signingKey } from "../../src/domain/endpoints/secret.ts";
+import { verifyingKey } from "../../src/domain/endpoints/secret.ts";
 import { it, MAIN, type Ended, type Machine } from "../harness/process.ts";
 
 const DATA = '{"z":1.10, "a":12345678901234567890}';
@@ -27,7 +27,7 @@ describe.concurrent("the nouns of the command line, on a real daemon", () => {
     const { body, headers } = receiver.requests[1]!;
     expect(expectOk(await machine.webhookd("events", "show", firstId(sent), "--raw"))).toBe(body.toString());
     expect(body.toString()).toContain(`"data":${DATA}}`);
-    expect(signingKey(secret).verifyBody(body, headers["x-service-signature"]!)).toBe(true);
+    expect(verifyingKey(secret).verifyBody(body, headers["x-service-signature"]!)).toBe(true);
     expectOk(await machine.webhookd("endpoints", "disable", endpoint));
     const held = await machine.webhookd("events", "send", "--type=budget.exceeded", "--data={}", "--wait");
     expect([held.code, held.stdout]).toEqual([8, expect.stringContaining(`${endpoint}  held`)]);

@@ -1,9 +1,9 @@
 /** The secrets of one receiver: what its owner has given it, and what it was told of rotations. */
-import { signingKey, type SigningKey } from "../../src/domain/endpoints/secret.ts";
+import { verifyingKey, type VerifyingKey } from "../../src/domain/endpoints/secret.ts";
 import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 
 interface Held {
-  readonly key: SigningKey;
+  readonly key: VerifyingKey;
   /** Wall clock. Not before it may this secret sign the given header; by `mustBy` it does. */
   mayFrom: number;
   mustBy: number;
@@ -28,7 +28,7 @@ export class SimSecrets {
 
   /** The receiver accepts it from now on; it is of no use before it was registered or rotated to. */
   give(secret: string, mayFrom: number): SimSecret {
-    const held = { key: signingKey(secret), mayFrom, mustBy: Number.POSITIVE_INFINITY, forgotten: false };
+    const held = { key: verifyingKey(secret), mayFrom, mustBy: Number.POSITIVE_INFINITY, forgotten: false };
     const place = this.#held.push(held) - 1;
     return {
       rotated: (switchesAt) => {

@@ -7,7 +7,7 @@ import { say, sayJson } from "../../output/print.ts";
 import { connect } from "../../target.ts";
 import { readCount } from "../../values.ts";
 import { readForwardUrl } from "./forward.ts";
-import { SECRET_FILE, readSecrets } from "../signature/inputs.ts";
+import { SECRET_FILE, readSecretsToVerify } from "../signature/inputs.ts";
 import { KeptRequests } from "./kept-requests.ts";
 import { Reader } from "./reader.ts";
 import { register, remove, type Registration } from "./registration.ts";
@@ -99,7 +99,7 @@ function readOptions(args: Args) {
     port: readCount(args.port, "--port", { min: 0, max: 65_535 }),
     path: args.path,
     types: events === undefined || events === "all" ? null : events.split(",").map((type) => type.trim()),
-    secrets: file === undefined ? [] : readSecrets(file),
+    secrets: file === undefined ? [] : readSecretsToVerify(file),
     script: readScript(args),
     target: target === undefined ? null : readForwardUrl(target),
     kept: save === undefined ? null : new KeptRequests(save),

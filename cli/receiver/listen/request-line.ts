@@ -63,7 +63,7 @@ function whyWrong({ verdict, wrong }: Judgement): string[] {
   if (verdict === "missing") return ["there is neither X-Service-Signature nor webhook-signature"];
   if (wrong === undefined) return [];
   const { given, computed, miss } = wrong;
-  const both = `header ${short(given)}, computed ${short(computed)}`;
+  const both = `header ${short(given)}${computed === null ? "" : `, computed ${short(computed)}`}`;
   return [both, ...(miss === null ? ["a different body or a different secret"] : reasonsOf(miss))];
 }
 

@@ -1,6 +1,6 @@
 /** What the receiver's tools read: secrets from files, bodies from files or stdin. */
 import type { Stamp } from "./near-miss.ts";
-import { isSigningSecret, SECRET_FORMS } from "../../../src/domain/endpoints/secret.ts";
+import { isSigningSecret, canVerify, SECRET_FORMS, VERIFYING_FORMS } from "../../../src/domain/endpoints/secret.ts";
 import { usage } from "../../failure.ts";
 import { readFile } from "../../files.ts";
 import type { Io } from "../../io.ts";
@@ -28,8 +28,17 @@ export const STAMP = {
 const MAX_SECRETS = 16;
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
-/** One secret a line, at least one; white space around it is not of it. What the file holds is in no message. */
-export function readSecrets(file: string): string[] {
+/** To sign with. One a line, at least one; white space around it is not of it. What the file holds is in no message. */
+export function readSecretsToSign(file: string): string[] {
+  return readLines(file, isSigningSecret, SECRET_FORMS);
+}
+
+/** To verify with. */
+export function readSecretsToVerify(file: string): string[] {
+  return readLines(file, canVerify, VERIFYING_FORMS);
+}
+
+function readLines(file: string, fits: (text: string) => boolean, forms: string): string[] {
   const secrets = readFile(file, "--secret-file", 64 * 1024)
     .toString("utf8")
     .split("\n")
@@ -37,9 +46,9 @@ export function readSecrets(file: string): string[] {
     .filter((line) => line !== "");
   if (secrets.length === 0) throw usage(`${file} contains no secret`);
   if (secrets.length > MAX_SECRETS) throw usage(`${file} has more than ${MAX_SECRETS} lines`);
-  const wrong = secrets.findIndex((secret) => !isSigningSecret(secret));
+  const wrong = secrets.findIndex((secret) => !fits(secret));
   if (wrong < 0) return secrets;
-  throw usage(`line ${wrong + 1} of ${file} is not a signing secret`, `A secret is ${SECRET_FORMS}.`);
+  throw usage(`line ${wrong + 1} of ${file} is not a signing secret`, `A secret is ${forms}.`);
 }
 
 export async function readBody(file: string | undefined, { stdin }: Io): Promise<Buffer> {

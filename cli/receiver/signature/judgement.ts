@@ -1,31 +1,31 @@
 /** Whether a request is genuine: over the raw bytes, in constant time, by any of the secrets. */
 import { isId } from "../../../src/domain/id.ts";
-import { nearMiss, type NearMiss } from "./near-miss.ts";
-import { signingKey } from "../../../src/domain/endpoints/secret.ts";
+import { computedBy, nearMiss, type NearMiss } from "./near-miss.ts";
+import { verifyingKey } from "../../../src/domain/endpoints/secret.ts";
 import type { Received } from "../listen/server.ts";
 
 export const SIGNATURE_HEADER = "x-service-signature";
 
 export interface Judgement {
   readonly verdict: "ok" | "wrong" | "missing" | "unchecked";
-  /** Of a wrong one: what came, what would have been right, and what explains the difference. */
-  readonly wrong?: { readonly given: string; readonly computed: string; readonly miss: NearMiss | null };
+  /** Of a wrong one: what came, what would have been right if a receiver can tell, and what explains the difference. */
+  readonly wrong?: { readonly given: string; readonly computed: string | null; readonly miss: NearMiss | null };
 }
 
 /** Without secrets nothing is checked. Each of the two headers that is there has to be right. */
 export function judge({ headers, body }: Received, secrets: readonly string[]): Judgement {
   if (secrets.length === 0) return { verdict: "unchecked" };
-  const keys = secrets.map(signingKey);
+  const keys = secrets.map(verifyingKey);
   const given = headers[SIGNATURE_HEADER];
   const standard = headers["webhook-signature"];
   if (typeof given === "string" && !keys.some((key) => key.verifyBody(body, given))) {
-    const computed = keys[0]!.signBody(body);
+    const computed = computedBy(keys[0]!, body);
     return { verdict: "wrong", wrong: { given, computed, miss: nearMiss({ signature: given, body, secrets }) } };
   }
   if (typeof standard === "string") {
     const stamp = { id: String(headers["webhook-id"] ?? ""), timestamp: Number(headers["webhook-timestamp"]) };
     if (!keys.some((key) => key.verifyStandard(stamp.id, stamp.timestamp, body, standard))) {
-      const computed = keys[0]!.signStandard(stamp.id, stamp.timestamp, body);
+      const computed = computedBy(keys[0]!, body, stamp);
       const miss = nearMiss({ signature: standard, body, secrets, standard: stamp });
       return { verdict: "wrong", wrong: { given: standard, computed, miss } };
     }

@@ -1,7 +1,6 @@
 /** Why a signature does not match: the least that must have gone wrong for it to be ours after all. */
-import { createHmac } from "node:crypto";
 import { bodyForms, type BodyForm } from "./body-forms.ts";
-import { SECRET_PREFIX } from "../../../src/domain/endpoints/secret.ts";
+import { hmacKey, SECRET_PREFIX, verifyingKey, type VerifyingKey } from "../../../src/domain/endpoints/secret.ts";
 
 export type SignatureFault =
   | "surrounded"
@@ -41,7 +40,6 @@ export interface NearMiss {
 /** Null when nothing explains it: another body, or another secret. Its time goes with the body and the secrets. */
 export function nearMiss({ signature, body, secrets, others = [], standard }: Presented): NearMiss | null {
   const readings = standard === undefined ? hexReadings(signature) : standardReadings(signature);
-  const head = standard === undefined ? "" : `${standard.id}.${standard.timestamp}.`;
   const bodies = [{ form: null, bytes: body }, ...bodyForms(body)];
   const keys = [
     ...secrets.flatMap((secret) => keysOf(secret, standard !== undefined)),
@@ -50,8 +48,8 @@ export function nearMiss({ signature, body, secrets, others = [], standard }: Pr
   let best: NearMiss | null = null;
   for (const { key, fault, whose } of keys) {
     for (const { form, bytes } of bodies) {
-      const mac = createHmac("sha256", key).update(head).update(bytes).digest();
-      const reading = readings.find(({ fits }) => fits(mac));
+      const right = rightFor(key, bytes, standard);
+      const reading = readings.find(({ fits }) => fits(right));
       if (reading === undefined) continue;
       const faults = [...reading.faults, fault, form].filter((one) => one !== null);
       const found = { faults, whose };
@@ -65,31 +63,54 @@ function weightOf({ faults, whose }: NearMiss): number {
   return faults.length + (whose === null ? 0 : 1);
 }
 
+/** The signature of this key; null of one that only verifies. */
+export function computedBy({ signs }: VerifyingKey, body: Uint8Array, standard?: Stamp): string | null {
+  if (signs === null) return null;
+  return standard === undefined ? signs.signBody(body) : signs.signStandard(standard.id, standard.timestamp, body);
+}
+
+/** What a key says of a body. */
+interface Right {
+  readonly version: string;
+  readonly computed: string | null;
+  is(signature: string): boolean;
+}
+
+function rightFor(key: VerifyingKey, body: Uint8Array, standard: Stamp | undefined): Right {
+  const computed = computedBy(key, body, standard);
+  const verifies = (signature: string) =>
+    standard === undefined
+      ? key.verifyBody(body, signature)
+      : key.verifyStandard(standard.id, standard.timestamp, body, signature);
+  // Comparing costs nothing, and there are many readings and bodies.
+  const is = computed === null ? verifies : (signature: string) => signature === computed;
+  return { version: key.version, computed, is };
+}
+
 interface Key {
-  readonly key: Buffer;
+  readonly key: VerifyingKey;
   readonly fault: KeyFault | null;
   readonly whose: string | null;
 }
 
-/** The right one first. */
+/** The right one first; then, of one that receivers sign with to compare, what they take for it. */
 function keysOf(secret: string, isStandard: boolean): Key[] {
-  const shown = Buffer.from(secret, "utf8");
-  const encoded = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : null;
-  const own = (key: Buffer, fault: KeyFault | null): Key => ({ key, fault, whose: null });
-  const newline = own(Buffer.from(`${secret}\n`, "utf8"), "key_with_newline");
-  if (encoded === null) return [own(shown, null), newline];
-  const decoded = Buffer.from(encoded, "base64");
-  return [
-    isStandard ? own(decoded, null) : own(shown, null),
-    isStandard ? own(shown, "key_as_shown") : own(decoded, "key_decoded"),
-    own(Buffer.from(encoded, "utf8"), "key_without_prefix"),
-    newline,
-  ];
+  const key = verifyingKey(secret);
+  const right = { key, fault: null, whose: null };
+  if (key.signs === null) return [right];
+  const mistaken = (fault: KeyFault, text: string, encoding: "utf8" | "base64" = "utf8"): Key => {
+    return { key: hmacKey(Buffer.from(text, encoding)), fault, whose: null };
+  };
+  const newline = mistaken("key_with_newline", `${secret}\n`);
+  if (!secret.startsWith(SECRET_PREFIX)) return [right, newline];
+  const encoded = secret.slice(SECRET_PREFIX.length);
+  const otherwise = isStandard ? mistaken("key_as_shown", secret) : mistaken("key_decoded", encoded, "base64");
+  return [right, otherwise, mistaken("key_without_prefix", encoded), newline];
 }
 
 interface Reading {
   readonly faults: readonly SignatureFault[];
-  readonly fits: (mac: Buffer) => boolean;
+  readonly fits: (right: Right) => boolean;
 }
 
 /** Around a value that was copied from a header, a shell or a JSON file. */
@@ -105,16 +126,15 @@ function hexReadings(signature: string): Reading[] {
   if (text !== signature) faults.push("surrounded");
   const bare = text.replace(PREFIX, "").replaceAll(SURROUNDINGS, "");
   if (bare !== text) faults.push("prefixed");
-  const isBase64 = /^[\w+/-]{43}=?$/.test(bare);
-  if (isBase64) {
-    return [{ faults: [...faults, "base64"], fits: (mac) => mac.equals(Buffer.from(bare, "base64")) }];
-  }
+  const asHex = Buffer.from(bare, "base64").toString("hex");
+  const base64: Reading = { faults: [...faults, "base64"], fits: (right) => right.is(asHex) };
   text = bare.toLowerCase();
   if (text !== bare) faults.push("upper_case");
   return [
-    { faults, fits: (mac) => mac.toString("hex") === text },
-    { faults: [...faults, "cut"], fits: (mac) => isCut(text, mac.toString("hex")) },
-    { faults: [...faults, "too_long"], fits: (mac) => text.length > 64 && text.includes(mac.toString("hex")) },
+    { faults, fits: (right) => right.is(text) },
+    base64,
+    { faults: [...faults, "cut"], fits: ({ computed }) => computed !== null && isCut(text, computed) },
+    { faults: [...faults, "too_long"], fits: ({ computed }) => computed !== null && isTooLong(text, computed) },
   ];
 }
 
@@ -126,16 +146,20 @@ function isCut(text: string, whole: string): boolean {
   return whole.endsWith(text.slice(start));
 }
 
+function isTooLong(text: string, whole: string): boolean {
+  return text.length > whole.length && text.includes(whole);
+}
+
 /** Entries of `webhook-signature`, `v1,<base64>` with spaces between. */
 function standardReadings(signature: string): Reading[] {
   const text = signature.replaceAll(SURROUNDINGS, "");
   const faults: SignatureFault[] = text === signature ? [] : ["surrounded"];
-  return text.split(/\s+/).map((entry) => {
-    const encoded = entry.replace(/^v1[,=]/, "");
-    const isVersioned = entry.startsWith("v1,");
-    return {
-      faults: isVersioned ? faults : [...faults, "without_version"],
-      fits: (mac) => mac.equals(Buffer.from(encoded, "base64")),
-    };
+  return text.split(/\s+/).flatMap((entry): Reading[] => {
+    const [, given = "", encoded = ""] = /^(v\d\w?[,=])?(.*)$/s.exec(entry) ?? [];
+    const canonical = Buffer.from(encoded, "base64").toString("base64");
+    return [
+      { faults, fits: ({ is }) => given.endsWith(",") && is(given + canonical) },
+      { faults: [...faults, "without_version"], fits: ({ version, is }) => is(`${version},${canonical}`) },
+    ];
   });
 }

@@ -2,7 +2,7 @@ import { signingKey } from "../../../src/domain/endpoints/secret.ts";
 import { command, JSON_FLAG } from "../../command.ts";
 import { EXIT } from "../../exit-code.ts";
 import { say, sayJson } from "../../output/print.ts";
-import { BODY, SECRET_FILE, STAMP, readBody, readSecrets, readStamp } from "./inputs.ts";
+import { BODY, SECRET_FILE, STAMP, readBody, readSecretsToSign, readStamp } from "./inputs.ts";
 
 export const sign = command({
   args: { "secret-file": { ...SECRET_FILE, required: true }, body: BODY, ...STAMP, json: JSON_FLAG },
@@ -12,7 +12,7 @@ export const sign = command({
   ],
   /** By the first secret of the file, as the daemon does during a rotation. */
   async run(args, io) {
-    const [secret] = readSecrets(args["secret-file"]);
+    const [secret] = readSecretsToSign(args["secret-file"]);
     const stamp = readStamp(args);
     const body = await readBody(args.body, io);
     const key = signingKey(secret!);

@@ -1,7 +1,7 @@
 import type { Client } from "../../../src/client/client.ts";
 import { printDuration } from "../../../src/config/units.ts";
-import { nearMiss, type Presented, type Stamp } from "./near-miss.ts";
-import { signingKey } from "../../../src/domain/endpoints/secret.ts";
+import { computedBy, nearMiss, type Presented, type Stamp } from "./near-miss.ts";
+import { verifyingKey } from "../../../src/domain/endpoints/secret.ts";
 import { type ArgsOf, CLIENT, command } from "../../command.ts";
 import { withWholeIds } from "../../endpoints/find.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -11,7 +11,7 @@ import type { Io } from "../../io.ts";
 import { note, say, sayJson } from "../../output/print.ts";
 import { connect } from "../../target.ts";
 import { readId } from "../../values.ts";
-import { BODY, SECRET_FILE, STAMP, readBody, readSecrets, readStamp } from "./inputs.ts";
+import { BODY, SECRET_FILE, STAMP, readBody, readSecretsToVerify, readStamp } from "./inputs.ts";
 import { otherSecrets, secretsOf } from "./known-secrets.ts";
 import { reasonsOf } from "./reasons.ts";
 
@@ -59,7 +59,7 @@ export const verify = command({
 
 async function present(args: Args, stamp: Stamp | null, client: Client | null, io: Io): Promise<Presented> {
   const { signature, event, endpoint, "secret-file": file } = args;
-  const fromFile = file === undefined ? null : { secrets: readSecrets(file), others: [] };
+  const fromFile = file === undefined ? null : { secrets: readSecretsToVerify(file), others: [] };
   const body =
     event === undefined ? await readBody(args.body, io) : bodyOf(await client!.text("getEvent", { id: event }));
   const { secrets, others } = fromFile ?? (await secretsOf(client!, endpoint!, stamp !== null));
@@ -80,7 +80,7 @@ function checkSources({ event, endpoint, body, "secret-file": file }: Args): voi
 
 /** Exactly as it is sent: whatever else is as good as that is a near miss, because a receiver may be stricter. */
 function matches(secret: string, { signature, body, standard }: Presented): boolean {
-  const key = signingKey(secret);
+  const key = verifyingKey(secret);
   if (standard !== undefined) return key.verifyStandard(standard.id, standard.timestamp, body, signature);
   return signature === signature.toLowerCase() && key.verifyBody(body, signature);
 }
@@ -96,7 +96,7 @@ async function sayWhy(presented: Presented, client: Client | null, args: Args, i
   say(io, "MISMATCH");
   for (const reason of reasons) say(io, `  ${reason}`);
   if (reasons.length > 0) return;
-  say(io, `  computed ${computed}`);
+  if (computed !== null) say(io, `  computed ${computed}`);
   if (presented.body.length === 0) say(io, "  the body is empty: something consumed it first, or it is the wrong file");
   else say(io, "  no common mistake explains it: the body or the secret is a different one");
 }
@@ -105,9 +105,8 @@ async function amongOthers(presented: Presented, client: Client, endpoint: strin
   return nearMiss({ ...presented, secrets: [], others: await otherSecrets(client, endpoint) });
 }
 
-function computedFor({ secrets: [secret], body, standard }: Presented): string {
-  const key = signingKey(secret!);
-  return standard === undefined ? key.signBody(body) : key.signStandard(standard.id, standard.timestamp, body);
+function computedFor({ secrets: [secret], body, standard }: Presented): string | null {
+  return computedBy(verifyingKey(secret!), body, standard);
 }
 
 function staleness({ timestamp }: Stamp, now: number): string | null {

@@ -37,6 +37,7 @@ import {
   putEndpoint,
   registerEndpoint,
 } from "./schemas.ts";
+import { presentSecrets } from "./secrets.ts";
 
 const PATH = "/v1/webhooks";
 const SMALL_BODY = { maxBytes: 64 * 1024 };
@@ -215,8 +216,8 @@ async function remove({ store, deliveries }: ApiParts, call: Call): Promise<Repl
   return NO_CONTENT;
 }
 
-function registered(endpoint: Endpoint, signingSecret: string): Reply {
-  const answer = { ...presentEndpoint(endpoint), signing_secret: signingSecret };
+function registered(endpoint: Endpoint, secret: string): Reply {
+  const answer = { ...presentEndpoint(endpoint), ...presentSecrets({ current: secret, next: null }) };
   return json(201, answer, [["location", `${PATH}/${endpoint.id}`], etagOf(endpoint)]);
 }
 

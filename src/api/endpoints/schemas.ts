@@ -7,6 +7,7 @@ import type { Operation } from "../pipeline/route.ts";
 import { Count, described, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
 import { aPublication, Publication } from "../publishing/schemas.ts";
 import { SHOWN, anEndpoint } from "./fields.ts";
+import { someSecrets } from "./secrets.ts";
 
 export const Endpoint = titled("Endpoint", v.object(SHOWN));
 const Some = v.pipe(Count, v.maxValue(HEALTH_COUNT_LIMIT));
@@ -74,7 +75,7 @@ const CHANGED = {
 const REGISTERED = {
   description: "The endpoint is registered.",
   schema: RegisteredEndpoint,
-  example: { ...anEndpoint, headers: {}, signing_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=" },
+  example: { ...anEndpoint, headers: {}, signing_secret: someSecrets.signing_secret },
   headers: ["location", "etag"],
 } as const;
 

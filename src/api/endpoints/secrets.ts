@@ -4,7 +4,7 @@ import type { SigningSecrets as StoredSecrets } from "../../domain/endpoints/end
 import { WebhookdError } from "../../domain/errors.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
-import { isSigningSecret, newSigningSecret, SECRET_FORMS } from "../../domain/endpoints/secret.ts";
+import { isSigningSecret, newSigningSecret, SECRET_FORMS, shownOf } from "../../domain/endpoints/secret.ts";
 import type { Rotation } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
@@ -212,9 +212,11 @@ function onceOf({ request }: Call): Once<Rotation> | undefined {
   return request && { ...request, answer: ({ result }) => (result === "done" ? result : null) };
 }
 
-function presentSecrets({ current, next }: StoredSecrets) {
-  if (next === null) return { signing_secret: current };
-  return { signing_secret: current, next_signing_secret: next.secret, switches_at: formatInstant(next.switchesAt) };
+/** The only place where anything of a secret comes into an answer: what receivers verify with. */
+export function presentSecrets({ current, next }: StoredSecrets) {
+  const signing_secret = shownOf(current);
+  if (next === null) return { signing_secret };
+  return { signing_secret, next_signing_secret: shownOf(next.secret), switches_at: formatInstant(next.switchesAt) };
 }
 
 function refusal(result: Exclude<Rotation["result"], "done">): WebhookdError {

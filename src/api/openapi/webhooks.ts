@@ -1,5 +1,5 @@
 /** What receivers get and have to answer: `docs/interface.md` §4. */
-import { VERIFIED } from "../../domain/endpoints/secret.ts";
+import { SIGNED_HEADERS } from "../../domain/endpoints/secret.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import type { JsonObject } from "./json-schema.ts";
 
@@ -73,9 +73,9 @@ export const ENVELOPE: JsonObject = {
 export function receivedHeaders({ header, standardWebhooks }: Signature): JsonObject {
   const signature = given(
     header,
-    `${VERIFIED.map(({ body }) => body).join(" ")} Verify it before parsing, in constant time. During a rotation it is ` +
+    `${SIGNED_HEADERS.map(({ body }) => body).join(" ")} Verify it before parsing, in constant time. During a rotation it is ` +
       "made with the current secret.",
-    { type: "string", pattern: "^[0-9a-f]{64}$" },
+    { type: "string", pattern: SIGNED_HEADERS.map(({ pattern }) => `^${pattern}$`).join("|") },
     "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
   );
   const standard = {
@@ -93,7 +93,7 @@ export function receivedHeaders({ header, standardWebhooks }: Signature): JsonOb
     ),
     "webhook-signature": given(
       "webhook-signature",
-      `Standard Webhooks: ${VERIFIED.map(({ standard }) => standard).join(" ")} During a rotation there are two, ` +
+      `Standard Webhooks: ${SIGNED_HEADERS.map(({ standard }) => standard).join(" ")} During a rotation there are two, ` +
         "separated by a space.",
       { type: "string" },
       "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",

@@ -1,37 +1,57 @@
 /**
- * Signing secrets: what they look like, how one is made, and how it signs. All else passes a secret on as one text, whose
- * kind is told by how it begins.
+ * Signing secrets: what they look like, how one is made and signs, and what receivers verify with. All else passes them on
+ * as texts, whose kind is told by how they begin.
  *
- * To sign in another way, add a row to `KINDS` with a `SigningKey` of its own. The checks of secrets, what they say about
- * a wrong one, the signer, the receiver's commands and the description of the headers follow from the row. The store needs
- * no column: it seals the text.
+ * To sign in another way, add a row to `KINDS`. The checks of secrets, the sender, what the API shows, how it describes the
+ * headers, and the receiver's commands follow from the row. The store needs no column: it seals the text.
  */
 import { createHmac, createSecretKey, timingSafeEqual, type Hmac, type KeyObject } from "node:crypto";
 
 type Bytes = Uint8Array | string;
 
-/** A secret, ready to sign and to verify. Keep it as long as the secret: making it costs more than a signature. */
+/** A secret, ready to sign. Keep it as long as the secret: making it costs more than a signature. */
 export interface SigningKey {
   /** The value of `X-Service-Signature`, over the exact bytes of the body. */
   signBody(body: Bytes): string;
   /** One entry of `webhook-signature`, over `id.timestamp.body`. The timestamp is the attempt's, in seconds. */
   signStandard(id: string, timestampSeconds: number, body: Bytes): string;
+}
+
+/** What a receiver has, ready to verify. */
+export interface VerifyingKey {
+  /** How its entries of `webhook-signature` begin, before the comma. */
+  readonly version: string;
+  /** Null where a receiver can only verify. */
+  readonly signs: SigningKey | null;
   /** In constant time. */
   verifyBody(body: Bytes, signature: string): boolean;
   /** In constant time, against each entry of the header; entries of other versions are ignored. Freshness is the caller's. */
   verifyStandard(id: string, timestampSeconds: number, body: Bytes, header: string): boolean;
 }
 
-interface Kind {
-  /** How its secrets begin; of two rows that fit, the first holds. */
+/** What a text looks like. */
+interface Form {
+  /** How it begins; of two kinds that fit, the first holds. */
   readonly prefix: string;
   /** For people, after "a secret is". */
-  readonly form: string;
-  /** Whether a text that begins like this is a secret. */
-  isSecret(text: string): boolean;
-  keyOf(secret: string): SigningKey;
-  /** How receivers verify, in the description of the API. */
-  readonly verified?: { readonly body: string; readonly standard: string };
+  readonly words: string;
+  /** Whether a text that begins like this is one. */
+  fits(text: string): boolean;
+}
+
+interface Kind {
+  readonly secret: Form;
+  /** What receivers verify with, made of a secret; without it they verify with the secret itself. */
+  readonly publicKey?: Form & { of(secret: string): string };
+  /** From a cryptographic source of bytes; without it such secrets are only brought along. */
+  make?(random: (bytes: number) => Uint8Array): string;
+  signingKey(secret: string): SigningKey;
+  /** Of what receivers verify with. */
+  verifyingKey(shown: string): VerifyingKey;
+  /** The arm of a shell's `case` that makes the hex `key` of what is shown, for HMAC by openssl; or that says why not. */
+  readonly shell: string;
+  /** For the description of the API: the headers, and what the value of the first one looks like. */
+  readonly headers?: { readonly body: string; readonly pattern: string; readonly standard: string };
 }
 
 /** Standard Webhooks' own: `whsec_` and the base64 of the key. */
@@ -39,71 +59,119 @@ export const SECRET_PREFIX = "whsec_";
 /** Canonical base64 with padding. */
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-const KINDS: readonly [Kind, ...Kind[]] = [
+const KINDS: readonly [Kind & Required<Pick<Kind, "make">>, ...Kind[]] = [
   {
-    prefix: SECRET_PREFIX,
-    form: "whsec_ followed by the base64 of 24 to 64 bytes",
-    isSecret: (text) => {
-      const encoded = text.slice(SECRET_PREFIX.length);
-      const { length } = Buffer.from(encoded, "base64");
-      return BASE64.test(encoded) && length >= 24 && length <= 64;
+    secret: {
+      prefix: SECRET_PREFIX,
+      words: "whsec_ followed by the base64 of 24 to 64 bytes",
+      fits: (text) => {
+        const encoded = text.slice(SECRET_PREFIX.length);
+        const { length } = Buffer.from(encoded, "base64");
+        return BASE64.test(encoded) && length >= 24 && length <= 64;
+      },
     },
-    keyOf: (secret) => {
-      return new HmacKey(asShown(secret), createSecretKey(secret.slice(SECRET_PREFIX.length), "base64"));
+    make: (random) => {
+      const bytes = random(32);
+      if (bytes.length !== 32) throw new RangeError("a signing secret needs 32 random bytes");
+      return SECRET_PREFIX + Buffer.from(bytes).toString("base64");
     },
-    verified: {
+    signingKey: decodedHmacKey,
+    verifyingKey: decodedHmacKey,
+    shell: 'whsec_*) key=$(printf %s "${WEBHOOKD_SECRET#whsec_}" | openssl base64 -d -A | hex) ;;',
+    headers: {
       body: "Hex HMAC-SHA256 over the exact bytes of the body; the key is the UTF-8 bytes of `signing_secret` as shown.",
+      pattern: "[0-9a-f]{64}",
       standard:
         "`v1,` and base64 HMAC-SHA256 over `id.timestamp.body`; the key is base64-decoded from what follows `whsec_`.",
     },
   },
   {
-    // Brought along from another provider.
-    prefix: "",
-    form: "16 to 256 visible ASCII characters",
-    isSecret: (text) => /^[\x20-\x7e]{16,256}$/.test(text) && text.trim() === text,
-    keyOf: (secret) => new HmacKey(asShown(secret), asShown(secret)),
+    // Brought along from another provider. The last row, because any text begins like this.
+    secret: {
+      prefix: "",
+      words: "16 to 256 visible ASCII characters",
+      fits: (text) => /^[\x20-\x7e]{16,256}$/.test(text) && text.trim() === text,
+    },
+    signingKey: (secret) => hmacKey(Buffer.from(secret, "utf8")),
+    verifyingKey: (secret) => hmacKey(Buffer.from(secret, "utf8")),
+    shell: '*) key=$(printf %s "$WEBHOOKD_SECRET" | hex) ;;',
   },
 ];
 
-/** What a secret is, for people. */
-export const SECRET_FORMS = KINDS.map(({ form }) => form).join(", or ");
+/** What a secret is, for people; and what receivers may verify with. */
+export const SECRET_FORMS = KINDS.map(({ secret }) => secret.words).join(", or ");
+export const VERIFYING_FORMS = KINDS.flatMap(({ secret, publicKey }) => [secret, publicKey ?? []].flat())
+  .map(({ words }) => words)
+  .join(", or ");
 
 /** How receivers verify the signatures of each kind. */
-export const VERIFIED = KINDS.flatMap(({ verified }) => verified ?? []);
+export const SIGNED_HEADERS = KINDS.flatMap(({ headers }) => headers ?? []);
+
+/** The arms of a shell's `case`. */
+export const SHELL_KEYS = KINDS.map(({ shell }) => shell);
 
 /** `random` gives bytes from a cryptographic source. */
 export function newSigningSecret(random: (bytes: number) => Uint8Array): string {
-  const bytes = random(32);
-  if (bytes.length !== 32) throw new RangeError("a signing secret needs 32 random bytes");
-  return SECRET_PREFIX + Buffer.from(bytes).toString("base64");
+  return KINDS[0].make(random);
 }
 
-/** Whether a secret brought along can sign. */
+/** Whether a text, perhaps one brought along, can sign. */
 export function isSigningSecret(text: string): boolean {
-  return kindOf(text).isSecret(text);
+  const { secret } = kindOf(text);
+  return text.startsWith(secret.prefix) && secret.fits(text);
+}
+
+/** Whether a receiver can verify with a text: with what is shown to it, or with the secret itself. */
+export function canVerify(text: string): boolean {
+  const { publicKey } = kindOf(text);
+  return (
+    isSigningSecret(text) || (publicKey !== undefined && text.startsWith(publicKey.prefix) && publicKey.fits(text))
+  );
+}
+
+/** All of a secret that may be shown to anyone: what receivers verify with. */
+export function shownOf(secret: string): string {
+  return kindOf(secret).publicKey?.of(secret) ?? secret;
 }
 
 export function signingKey(secret: string): SigningKey {
-  return kindOf(secret).keyOf(secret);
+  return kindOf(secret).signingKey(secret);
 }
 
-function kindOf(secret: string): Kind {
-  return KINDS.find(({ prefix }) => secret.startsWith(prefix))!;
+/** Of what is shown of a secret, or of the secret itself. */
+export function verifyingKey(text: string): VerifyingKey {
+  const kind = kindOf(text);
+  return kind.verifyingKey(text.startsWith(kind.secret.prefix) ? shownOf(text) : text);
 }
 
-function asShown(secret: string): KeyObject {
-  return createSecretKey(secret, "utf8");
+function kindOf(text: string): Kind {
+  const begins = (form: Form | undefined) => form !== undefined && text.startsWith(form.prefix);
+  return KINDS.find(({ secret, publicKey }) => begins(secret) || begins(publicKey))!;
+}
+
+/** With these bytes for both headers. */
+export function hmacKey(bytes: Uint8Array): SigningKey & VerifyingKey {
+  const key = createSecretKey(bytes);
+  return new HmacKey(key, key);
+}
+
+function decodedHmacKey(secret: string): HmacKey {
+  return new HmacKey(createSecretKey(secret, "utf8"), createSecretKey(secret.slice(SECRET_PREFIX.length), "base64"));
 }
 
 /** HMAC-SHA256: `X-Service-Signature` in hex, `webhook-signature` as version 1 of Standard Webhooks. */
-class HmacKey implements SigningKey {
+class HmacKey implements SigningKey, VerifyingKey {
+  readonly version = "v1";
   readonly #body: KeyObject;
   readonly #standard: KeyObject;
 
   constructor(body: KeyObject, standard: KeyObject) {
     this.#body = body;
     this.#standard = standard;
+  }
+
+  get signs(): SigningKey {
+    return this;
   }
 
   signBody(body: Bytes): string {
