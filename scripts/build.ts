@@ -32,11 +32,12 @@ export interface Bundle {
 }
 
 /**
- * `target` is the platform and processor as Node names them: `linux-x64`. What was in `directory` before is removed. For
- * this machine it is compiled too, by `node`: the one that it will run on.
+ * `target` is the platform and processor as Node names them: `linux-x64`; for several of them, the bundle runs on each.
+ * What was in `directory` before is removed. For this machine alone it is compiled too, by `node`: the one that it will
+ * run on.
  */
 export async function bundle(
-  target: string,
+  target: string | readonly string[],
   directory = join(root, "dist/bundle"),
   node = process.execPath,
 ): Promise<Bundle> {
@@ -44,7 +45,8 @@ export async function bundle(
   mkdirSync(directory, { recursive: true });
 
   const { version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, string>;
-  const addons = copyAddons(target, directory);
+  const targets = typeof target === "string" ? [target] : target;
+  const addons = copyAddons(targets, directory);
   const define = {
     __PACKED__: "true",
     __VERSION__: JSON.stringify(version),

@@ -9,16 +9,17 @@
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { root } from "./root.ts";
 import { makeExecutable, type Executable } from "./package/make.ts";
 import { readNodes } from "./package/node-option.ts";
 import { prove } from "./package/prove.ts";
 import { fileName, pinnedVersion, TARGETS, targetNamed, type TargetName } from "./package/targets.ts";
-import { billOfMaterials } from "./release/bill-of-materials.ts";
+import { billOfMaterials, type Shipped } from "./release/bill-of-materials.ts";
 import { CHECKSUMS, checksums } from "./release/checksums.ts";
 import { thirdPartyLicences } from "./release/licences.ts";
+import { makeNpmPackage } from "./release/npm.ts";
 import { releaseNotes, type Proven } from "./release/notes.ts";
 import { notesOf, objections } from "./release/objections.ts";
 
@@ -52,6 +53,7 @@ rmSync(directory, { recursive: true, force: true });
 mkdirSync(directory, { recursive: true });
 const made: Proven[] = [];
 for (const target of targets) made.push(await makeAndProve(target.name));
+await makeNpm();
 writeCompanions(made);
 console.log(`${directory} is whole; docs/release.md says how to sign and publish it`);
 
@@ -62,13 +64,27 @@ async function makeAndProve(name: TargetName): Promise<Proven> {
   console.log(`${file}: Node ${node.version}, ${megabytes(bytes)}`);
   const proof = prove(target, file);
   if (proof === "failed") throw new Error(`${file} does not do what it should, see above`);
-  const bill = billOfMaterials(executable, git("show", "-s", "--format=%cI", "HEAD").trim());
-  write(`${fileName(target, version)}.cdx.json`, `${JSON.stringify(bill, null, 2)}\n`);
+  writeBill(executable);
   if (target.platform !== "win32") {
     execFileSync("xz", ["--keep", "--threads=0", file]);
     console.log(`  as xz: ${megabytes(statSync(`${file}.xz`).size)}`);
   }
   return { executable, proof };
+}
+
+/** For every platform, whichever executables are made: npm has one package of a version. */
+async function makeNpm(): Promise<void> {
+  const made = await makeNpmPackage(
+    TARGETS.map(({ platform, arch }) => `${platform}-${arch}`),
+    directory,
+  );
+  console.log(`${made.file}: ${megabytes(statSync(made.file).size)}`);
+  writeBill(made);
+}
+
+function writeBill(shipped: Shipped): void {
+  const bill = billOfMaterials(shipped, git("show", "-s", "--format=%cI", "HEAD").trim());
+  write(`${basename(shipped.file)}.cdx.json`, `${JSON.stringify(bill, null, 2)}\n`);
 }
 
 function writeCompanions(made: readonly Proven[]): void {

@@ -38,25 +38,32 @@ export interface Addons {
   readonly koffi: EmbeddedAddon | null;
 }
 
-/** Set by scripts/build.ts. */
-declare const __ADDONS__: Addons | undefined;
+/** By platform and processor. Set by scripts/build.ts. */
+declare const __ADDONS__: Readonly<Record<string, Addons>> | undefined;
 
 const requireFile = createRequire(import.meta.url);
+const platform = `${process.platform}-${process.arch}`;
 
 /**
  * What better-sqlite3 takes as `nativeBinding`, on this thread and, handed over in `workerData`, on any other:
  * the addon's path, or undefined for the package's own. A `dataDir` that is not there yet is made.
  */
 export function nativeBinding(dataDir?: string): string | undefined {
-  return typeof __ADDONS__ === "undefined" ? undefined : extracted(__ADDONS__.sqlite, dataDir);
+  return typeof __ADDONS__ === "undefined" ? undefined : extracted(addonsIn(__ADDONS__).sqlite, dataDir);
 }
 
 /** Loads koffi. Throws where it cannot be had. */
 export function loadKoffi(dataDir: string): unknown {
-  const platform = `${process.platform}-${process.arch}`;
   if (typeof __ADDONS__ === "undefined") return requireFile(`@koromix/koffi-${platform}`);
-  if (__ADDONS__.koffi === null) throw new Error(`there is no koffi for ${platform} in this executable`);
-  return requireFile(extracted(__ADDONS__.koffi, dataDir));
+  const { koffi } = addonsIn(__ADDONS__);
+  if (koffi === null) throw new Error(`there is no koffi for ${platform} in this executable`);
+  return requireFile(extracted(koffi, dataDir));
+}
+
+function addonsIn(all: Readonly<Record<string, Addons>>): Addons {
+  const addons = all[platform];
+  if (addons !== undefined) return addons;
+  throw new AddonRefused(`webhookd does not run on ${platform}`, `it runs on ${Object.keys(all).join(", ")}`);
 }
 
 function extracted({ name, asset, sha256 }: EmbeddedAddon, dataDir: string | undefined): string {
@@ -99,15 +106,22 @@ export function extractAddon(addon: Addon, directories: readonly string[], load:
       faults.push(`${directory}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  throw new AddonRefused(`there is no directory to load ${addon.name} from: ${faults.join("; ")}`);
+  throw new AddonRefused(
+    `there is no directory to load ${addon.name} from: ${faults.join("; ")}`,
+    "set XDG_CACHE_HOME to a directory that belongs to this user, on a file system that is not mounted noexec",
+  );
 }
 
 /** For people, like the store's own refusals: what is wrong, what to do about it, and the exit code for failing storage. */
 export class AddonRefused extends Error {
   override readonly name = "AddonRefused";
   readonly exitCode = 74;
-  readonly hint =
-    "set XDG_CACHE_HOME to a directory that belongs to this user, on a file system that is not mounted noexec";
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
 }
 
 function claimDirectory(directory: string): void {

@@ -7,14 +7,12 @@ const NAMES: Readonly<Record<string, string>> = { Delivery: "EventDelivery", Who
 
 export function operationTypes(): string {
   const named = Object.entries(SCHEMAS).map(([name, schema]) => `export type ${typeName(name)} = ${typeOf(schema)};\n`);
-  const operations = Object.entries(OPERATIONS).map(([name, at]) => `  readonly ${name}: ${JSON.stringify(at)};\n`);
+  const operations = Object.keys(OPERATIONS).map((name) => `\n  | ${JSON.stringify(name)}`);
   const answered = [...answers()].map(([name, schemas]) => {
     return `  ${name}: ${schemas.map((schema) => (schema === null ? "null" : typeOf(schema, 1))).join(" | ")};\n`;
   });
   return `/** Made from the daemon's OpenAPI description. */
-export declare const OPERATIONS: {
-${operations.join("")}};
-export type OperationName = keyof typeof OPERATIONS;
+export type OperationName =${operations.join("")};
 export interface Page<T> {
   readonly data: readonly T[];
   /** Null at the end; a page may be short, even empty, while it is set. */

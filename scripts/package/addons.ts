@@ -16,23 +16,26 @@ const KOFFI: Readonly<Record<string, { readonly name: string; readonly file: str
 };
 
 export interface CopiedAddons {
-  /** What src/native.ts has to know of them. */
-  readonly embedded: Addons;
+  /** What src/native.ts has to know of them, by target. */
+  readonly embedded: Readonly<Record<string, Addons>>;
   /** Where package-lock.json has the packages that they are of. */
   readonly packages: readonly string[];
 }
 
-/** `target` is the platform and processor as Node names them: `linux-x64`. */
-export function copyAddons(target: string, directory: string): CopiedAddons {
-  const koffi = KOFFI[target];
-  const prebuild = join(root, "node_modules", SQLITE, "prebuilds", `${target}.node`);
-  return {
-    embedded: {
+/** Targets are platforms and processors as Node names them: `linux-x64`. */
+export function copyAddons(targets: readonly string[], directory: string): CopiedAddons {
+  const embedded: Record<string, Addons> = {};
+  const packages = new Set([SQLITE]);
+  for (const target of targets) {
+    const koffi = KOFFI[target];
+    const prebuild = join(root, "node_modules", SQLITE, "prebuilds", `${target}.node`);
+    if (koffi !== undefined) packages.add(koffi.name);
+    embedded[target] = {
       sqlite: embed("sqlite", prebuild, directory),
       koffi: koffi === undefined ? null : embed("koffi", fileIn(koffi, koffi.file), directory),
-    },
-    packages: [SQLITE, ...(koffi === undefined ? [] : [koffi.name])].map((name) => `node_modules/${name}`),
-  };
+    };
+  }
+  return { embedded, packages: [...packages].map((name) => `node_modules/${name}`) };
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What one executable is made of, as CycloneDX 1.5. Not `npm sbom`: it lists what is installed rather than what is in
+ * What an executable or the npm package is made of, as CycloneDX 1.5. Not `npm sbom`: it lists what is installed rather than what is in
  * the file, knows nothing of Node and SQLite, and with `--omit dev` leaves out what a development dependency needs too.
  */
 import { createHash, randomUUID } from "node:crypto";
@@ -18,20 +18,28 @@ interface Component {
   readonly licenses: readonly { readonly license: { readonly id: string } }[];
 }
 
+/** What a release ships that runs: an executable, or a package that runs on a Node that is there. */
+export type Shipped = Pick<Executable, "bundle" | "file"> & Partial<Pick<Executable, "target" | "node">>;
+
 /** `built` is an ISO instant: of the commit, so that it says nothing of the machine. */
-export function billOfMaterials(executable: Executable, built: string) {
-  const { bundle, file, target } = executable;
+export function billOfMaterials(shipped: Shipped, built: string) {
+  const { bundle, file, target, node } = shipped;
   const { version } = bundle;
+  const generic = target === undefined ? "" : `?arch=${target.arch}&os=${target.platform}`;
   const program: Component = {
     "bom-ref": `webhookd@${version}`,
     type: "application",
     name: "webhookd",
     version,
-    purl: `pkg:generic/webhookd@${version}?arch=${target.arch}&os=${target.platform}`,
+    purl: `pkg:${target === undefined ? "npm" : "generic"}/webhookd@${version}${generic}`,
     hashes: [sha256(file)],
     licenses: licensed("MIT"),
   };
-  const components = [...packagesIn(bundle).map(fromNpm), ...native(executable)];
+  const components = [
+    ...packagesIn(bundle).map(fromNpm),
+    ...(node === undefined ? [] : [nodeIn(node)]),
+    sqliteComponent(),
+  ];
   return {
     $schema: "http://cyclonedx.org/schema/bom-1.5.schema.json",
     bomFormat: "CycloneDX",
@@ -57,29 +65,30 @@ function fromNpm({ name, version, license, integrity }: Package): Component {
   };
 }
 
-/** With the names by which databases of vulnerabilities know them. */
-function native({ node }: Executable): Component[] {
-  const sqlite = sqliteVersion();
-  return [
-    {
-      "bom-ref": `node@${node.version}`,
-      type: "platform",
-      name: "node",
-      version: node.version,
-      purl: `pkg:github/nodejs/node@v${node.version}`,
-      cpe: `cpe:2.3:a:nodejs:node.js:${node.version}:*:*:*:*:*:*:*`,
-      hashes: [sha256(node.file)],
-      licenses: licensed("MIT"),
-    },
-    {
-      "bom-ref": `sqlite@${sqlite}`,
-      type: "library",
-      name: "sqlite",
-      version: sqlite,
-      cpe: `cpe:2.3:a:sqlite:sqlite:${sqlite}:*:*:*:*:*:*:*`,
-      licenses: licensed("blessing"),
-    },
-  ];
+/** With the names by which databases of vulnerabilities know it. */
+function nodeIn({ version, file }: Executable["node"]): Component {
+  return {
+    "bom-ref": `node@${version}`,
+    type: "platform",
+    name: "node",
+    version,
+    purl: `pkg:github/nodejs/node@v${version}`,
+    cpe: `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`,
+    hashes: [sha256(file)],
+    licenses: licensed("MIT"),
+  };
+}
+
+function sqliteComponent(): Component {
+  const version = sqliteVersion();
+  return {
+    "bom-ref": `sqlite@${version}`,
+    type: "library",
+    name: "sqlite",
+    version,
+    cpe: `cpe:2.3:a:sqlite:sqlite:${version}:*:*:*:*:*:*:*`,
+    licenses: licensed("blessing"),
+  };
 }
 
 function sha256(file: string): { alg: string; content: string } {

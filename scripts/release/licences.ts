@@ -1,6 +1,7 @@
 /** THIRD-PARTY-LICENSES: whose work is in the executables, and on what terms. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Bundle } from "../build.ts";
 import { root } from "../root.ts";
 import type { Executable } from "../package/make.ts";
 import { TARGETS } from "../package/targets.ts";
@@ -25,7 +26,12 @@ export function thirdPartyLicences(made: readonly [Executable, ...Executable[]])
   return licences(packagesIn(...made.map(({ bundle }) => bundle)), nodeLicence(made[0].node.file));
 }
 
-const HEAD = `webhookd is one file. It holds the works listed here, each under its own terms, which follow.
+/** Of a bundle that runs on a Node that is there. */
+export function bundleLicences(bundle: Bundle): string {
+  return licences(packagesIn(bundle), null);
+}
+
+const HEAD = `webhookd holds the works listed here, each under its own terms, which follow.
 `;
 const SQLITE = `SQLite is in the public domain. Its authors disclaim copyright to it and give this blessing in place of a licence:
 
@@ -34,17 +40,18 @@ May you find forgiveness for yourself and forgive others.
 May you share freely, never taking more than you give.
 `;
 
-/** `node` is Node's own licence, which holds those of V8, OpenSSL and all else that is in Node. */
-export function licences(packages: readonly Package[], node: string): string {
+/** `node` is Node's own licence, which holds those of V8, OpenSSL and all else that is in Node; null without Node. */
+export function licences(packages: readonly Package[], node: string | null): string {
   const sections = packages.map((one) => section(`${one.name} ${one.version} (${one.license})`, textOf(one)));
   const list = packages.map(({ name, version, license }) => `  ${name} ${version}: ${license}`);
-  const others = ["  SQLite: public domain", "  Node.js: MIT, and what its own licence names"];
+  const inNode = node === null ? [] : ["  Node.js: MIT, and what its own licence names"];
+  const others = ["  SQLite: public domain", ...inNode];
   return [
     HEAD,
     [...list, ...others, ""].join("\n"),
     ...sections,
     section("SQLite", SQLITE),
-    section("Node.js", node),
+    ...(node === null ? [] : [section("Node.js", node)]),
   ].join("\n");
 }
 

@@ -43,8 +43,8 @@ describe("what is in the executable", () => {
   });
 
   it("are koffi's builds for Linux alone, each under its licence, whichever is installed here", () => {
-    const { embedded, packages } = copyAddons("darwin-arm64", mkdtempSync(join(directory, "addons-")));
-    expect(embedded.koffi).toBeNull();
+    const { embedded, packages } = copyAddons(["darwin-arm64"], mkdtempSync(join(directory, "addons-")));
+    expect(embedded["darwin-arm64"]!.koffi).toBeNull();
     const others = { ...executable.bundle, addons: packages };
     expect(packagesIn(others).filter(({ name }) => name.includes("koffi"))).toEqual([]);
     const addons = ["x64", "arm64"].map((arch) => `node_modules/@koromix/koffi-linux-${arch}`);
