@@ -69,6 +69,20 @@ const RULES: Rule[] = [
     types: ["src/store/contract"],
     why: "what a store is, whichever it is",
   },
+  {
+    from: "src/store/postgres",
+    may: [
+      "src/store/postgres",
+      ...STORE_ROOMS.filter((room) => room.startsWith("src/store/sqlite/")),
+      "src/store/files",
+      "src/domain",
+      "src/clock.ts",
+      NODE,
+      "pg",
+    ],
+    types: ["src/store/store.ts"],
+    why: "another store, which shares with the first what both write alike",
+  },
   ...STORE_ROOMS.map((from, at) => ({
     from,
     may: [...STORE_ROOMS.slice(0, at + 1), "src/domain", "src/clock.ts", "src/passphrase.ts", NODE, "better-sqlite3"],

@@ -23,6 +23,7 @@ const COMPUTES = [
   "test/cli/secrets.test.ts",
 ];
 const WAITS = [
+  "test/store/postgres.test.ts",
   "test/tui/keymap.test.ts",
   "test/e2e/outage.test.ts",
   "test/tui/budgets.test.ts",

@@ -1,13 +1,21 @@
 /** Opens the stores that the conformance suites run against; another kind of store adds a function here. */
+import { randomBytes, randomUUID } from "node:crypto";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { Client } from "pg";
 import { onTestFinished } from "vitest";
+import { readOrMakeAdminKey, readOrMakeSecretKey } from "../../src/store/files/key-files.ts";
 import { openStore, type OpenOptions } from "../../src/store/opening/open.ts";
+import { queriesOn } from "../../src/store/postgres/engine/database.ts";
+import { META, migrate } from "../../src/store/postgres/engine/schema.ts";
+import { openPostgres as openPostgresStore } from "../../src/store/postgres/store.ts";
+import { Box } from "../../src/store/sqlite/engine/box.ts";
 import type { Store } from "../../src/store/store.ts";
 import { startThread } from "../../src/thread.ts";
 import { ManualClock } from "../harness/clock.ts";
+import { withClient, type TestServer } from "../harness/postgres.ts";
 
 export interface StoreUnderTest {
   readonly store: Store;
@@ -65,6 +73,95 @@ export function ask(dir: string, sql: string): number {
     return db.prepare<[], number>(sql).pluck().get()!;
   } finally {
     db.close();
+  }
+}
+
+/** Each test has a database of its own. */
+export const openPostgresOn =
+  (server: () => TestServer): OpenFresh =>
+  async (limits = {}) => {
+    const dir = temporaryDirectory();
+    const clock = new ManualClock();
+    let database = await createDatabase(server());
+    let onlooker = await connectUntilEnd(server().urlOf(database));
+    const start = () => openPostgresDatabase(server().urlOf(database), { dir, clock, ...limits });
+    let store = await start();
+    return {
+      get store() {
+        return store;
+      },
+      clock,
+      async reopen() {
+        await store.close();
+        store = await start();
+        return store;
+      },
+      async crash() {
+        // What is committed in this moment, whatever the process goes on to do.
+        const frozen = onlooker.query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
+        database = await createDatabase(server());
+        await frozen;
+        const target = await connectUntilEnd(server().urlOf(database));
+        await copyRows(onlooker, target);
+        onlooker = target;
+        store = await start();
+        return store;
+      },
+    };
+  };
+
+export async function createDatabase(server: TestServer): Promise<string> {
+  const name = `test_${randomUUID().replaceAll("-", "")}`;
+  const ask = (sql: string) => withClient(server.urlOf("postgres"), (client) => client.query(sql));
+  await ask(`CREATE DATABASE ${name} STRATEGY file_copy`);
+  onTestFinished(async () => void (await ask(`DROP DATABASE ${name} WITH (FORCE)`)));
+  return name;
+}
+
+/** Closed at the end of the test, unless it was before. */
+export async function openPostgresDatabase(
+  url: string,
+  {
+    dir,
+    clock,
+    maxPendingPerTenant = 0,
+    shares = new Map(),
+    leaseMs,
+  }: StoreLimits & { dir: string; clock: ManualClock; leaseMs?: number },
+): Promise<Store> {
+  const file = join(dir, "secret.key");
+  const store = await openPostgresStore({
+    url,
+    box: new Box(readOrMakeSecretKey({ file, mayCreate: true, random: randomBytes }), randomBytes),
+    secretKeyFile: file,
+    clock,
+    random: randomBytes,
+    maxPendingPerTenant,
+    shares,
+    ...(leaseMs !== undefined && { leaseMs }),
+    adminKey: () => readOrMakeAdminKey(join(dir, "admin.key"), clock.now(), randomBytes),
+  });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+async function connectUntilEnd(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  client.on("error", () => {});
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+async function copyRows(source: Client, target: Client): Promise<void> {
+  await target.query(META);
+  await migrate(queriesOn(target));
+  await target.query("DELETE FROM meta; DELETE FROM slot");
+  const { rows } = await source.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'");
+  for (const { tablename: table } of rows) {
+    const all = await source.query(`SELECT coalesce(json_agg(t), '[]')::text AS rows FROM ${table} t`);
+    const sql = `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`;
+    await target.query(sql, [all.rows[0].rows]);
   }
 }
 

@@ -36,6 +36,9 @@ export interface EndpointRow {
   readonly cancel_to: number | null;
 }
 
+/** Whatever stands for its tenant. */
+type AnyRow = Omit<EndpointRow, "tenant"> & { readonly tenant: unknown };
+
 /** Where what is sealed belongs: in another place it does not open. */
 export const secretPlace = (endpoint: string): string => `${endpoint}:secret`;
 export const nextSecretPlace = (endpoint: string): string => `${endpoint}:next_secret`;
@@ -91,7 +94,7 @@ export interface ReadRow {
 }
 
 /** Never throws, whatever is in the row: one that is damaged is one endpoint's trouble. `tenant`: undefined of a lost one. */
-export function readRow(row: EndpointRow, tenant: string | undefined, box: Box): ReadRow {
+export function readRow(row: AnyRow, tenant: string | undefined, box: Box): ReadRow {
   const damage = new Map<EndpointPart, string>();
   const or = <T>(part: EndpointPart, value: T | null | undefined, instead: T, why = "is corrupted"): T => {
     if (value !== null && value !== undefined) return value;
@@ -135,14 +138,14 @@ export function readRow(row: EndpointRow, tenant: string | undefined, box: Box):
 }
 
 /** Headers are sealed anew with each change of the settings, so no two make the same, not even in one millisecond. */
-function revisionOf(row: EndpointRow): string {
+function revisionOf(row: AnyRow): string {
   // A sweep takes the mark away when it is done: that is no change of the endpoint.
   const text = JSON.stringify({ ...row, cancel_to: null });
   return createHash("sha256").update(text).digest("base64url").slice(0, 16);
 }
 
 /** As the sender needs it. Of one that is not deleted. */
-export function targetOf(row: EndpointRow, read: ReadRow): Target | DamagedTarget {
+export function targetOf(row: AnyRow, read: ReadRow): Target | DamagedTarget {
   const { endpoint, headers, signingSecret, nextSigningSecret } = read;
   const { id, tenant, url, enabled, damaged, ratePerSecond, maxInFlight } = endpoint;
   if (damaged !== null) return { endpoint: id, tenant, url, enabled: false, damaged };
@@ -172,7 +175,7 @@ export function stringsOf(text: string): string[] | null {
   return Array.isArray(found) && found.every((one) => typeof one === "string") ? found : null;
 }
 
-function headersOf(row: EndpointRow, box: Box): Record<string, string> | null {
+function headersOf(row: AnyRow, box: Box): Record<string, string> | null {
   const text = row.headers === null ? null : box.open(row.headers, headersPlace(row.id));
   const found = text === null ? null : objectOf(text);
   const areValues = found !== null && Object.values(found).every((value) => typeof value === "string");

@@ -144,7 +144,7 @@ export class EndpointIndex {
 
 /** A delivery's status as it is shown: nothing is rewritten on disk when an endpoint is disabled, or before it answers. */
 export function shownStatus(
-  endpoint: EndpointEntry,
+  endpoint: Pick<EndpointEntry, "enabled" | "deleted" | "cancelTo">,
   delivery: { readonly event: number; readonly status: number; readonly trigger: number },
 ): ShownStatus {
   const stored = statusOf(delivery.status);

@@ -1,0 +1,227 @@
+/** Who asks, and what was asked: API keys and the audit trail. */
+import type { AuditEntry, AuditRecord } from "../../../domain/keys/audit.ts";
+import type { Once } from "../../../domain/events/idempotency.ts";
+import type { ApiKey, NewApiKey, Scope } from "../../../domain/keys/key.ts";
+import { firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../../sqlite/numbers/codes.ts";
+import type { AuditQuery, AuditStore, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
+import type { Queries } from "../engine/database.ts";
+import { CHUNK, type Engine } from "../engine/engine.ts";
+import { pageOf, Values } from "../engine/page.ts";
+import type { IdempotencyKeys } from "./idempotency.ts";
+
+interface KeyRow {
+  readonly number: number;
+  readonly id: string;
+  readonly name: string;
+  readonly hash: Buffer;
+  readonly scopes: string;
+  readonly tenant: string;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly last_used_at: number | null;
+  readonly revoked_at: number | null;
+}
+
+const TOUCH_EVERY_MS = 60_000;
+/** Keys that live for minutes come and go; past this many the memory of their use starts anew. */
+const MAX_REMEMBERED = 10_000;
+
+export class PostgresKeys implements KeyStore {
+  readonly #engine: Engine;
+  readonly #idempotency: IdempotencyKeys;
+  readonly #touched = new Map<string, number>();
+
+  constructor(engine: Engine, idempotency: IdempotencyKeys) {
+    this.#engine = engine;
+    this.#idempotency = idempotency;
+  }
+
+  async add(key: NewApiKey, now: number, once?: Once<void>): Promise<void> {
+    await this.#idempotency.commit(once, now, (tx) => addKey(tx, key, this.#engine.numbers.next(now), now));
+  }
+
+  async get(id: string): Promise<ApiKey | null> {
+    const [row] = await this.#engine.database.rows<KeyRow>("SELECT * FROM api_key WHERE id = $1", [id]);
+    return row === undefined ? null : keyOf(row);
+  }
+
+  list(query: PageQuery): Promise<Page<ApiKey>> {
+    const walk = {
+      list: "keys",
+      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
+      rows: ([after]: readonly number[], limit: number) =>
+        this.#engine.database.rows<KeyRow>(...inOrder("api_key", "number", query, after!, limit)),
+      keysOf: (row: KeyRow) => [row.number],
+      look: async (rows: readonly KeyRow[]) => rows.map(keyOf),
+    };
+    return pageOf(this.#engine, walk, query);
+  }
+
+  async hasAdmin(now: number): Promise<boolean> {
+    const rows = await this.#engine.database.rows(
+      `SELECT 1 FROM api_key WHERE tenant = '*' AND scopes LIKE '%"admin"%' AND revoked_at IS NULL
+         AND (expires_at IS NULL OR expires_at > $1) LIMIT 1`,
+      [now],
+    );
+    return rows.length > 0;
+  }
+
+  revoke(id: string, now: number): Promise<boolean> {
+    return this.#engine.write(async (tx) => {
+      const sql = "UPDATE api_key SET revoked_at = coalesce(revoked_at, $2::bigint) WHERE id = $1";
+      return (await tx.change(sql, [id, now])) === 1;
+    });
+  }
+
+  prune(before: number, from: string | null): Promise<Pruned> {
+    return this.#engine.write(async (tx) => {
+      const rows = await tx.rows<{ number: number; ended_at: number | null }>(
+        `SELECT number, least(expires_at, revoked_at) AS ended_at FROM api_key WHERE number > $1
+         ORDER BY number LIMIT ${CHUNK}`,
+        [from === null ? -1 : Number(from)],
+      );
+      const ended = rows.filter(({ ended_at: at }) => at !== null && at < before).map(({ number }) => number);
+      const pruned = await tx.change("DELETE FROM api_key WHERE number = ANY($1::bigint[])", [ended]);
+      return { pruned, next: rows.length < CHUNK ? null : String(rows.at(-1)!.number) };
+    });
+  }
+
+  touch(id: string, now: number): void {
+    const last = this.#touched.get(id);
+    if (last !== undefined && Math.abs(now - last) < TOUCH_EVERY_MS) return;
+    if (this.#touched.size >= MAX_REMEMBERED) this.#touched.clear();
+    this.#touched.set(id, now);
+    const work = this.#engine.write((tx) => tx.change("UPDATE api_key SET last_used_at = $2 WHERE id = $1", [id, now]));
+    // Whoever publishes or records beside it hears of the fault.
+    work.catch(() => {});
+  }
+}
+
+export async function addKey(tx: Queries, key: NewApiKey, number: number, now: number): Promise<void> {
+  const { id, name, hash, scopes, tenant, expiresAt } = key;
+  await tx.change(
+    `INSERT INTO api_key (number, id, name, hash, scopes, tenant, created_at, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [number, id, name, Buffer.from(hash), JSON.stringify(scopes), tenant, now, expiresAt],
+  );
+}
+
+function keyOf(row: KeyRow): ApiKey {
+  return {
+    id: row.id,
+    name: row.name,
+    hash: row.hash,
+    scopes: JSON.parse(row.scopes) as Scope[],
+    tenant: row.tenant,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    revokedAt: row.revoked_at,
+  };
+}
+
+/** A page of rows of any tenant or one, by a column that says when they were made. */
+export function inOrder(
+  table: string,
+  column: string,
+  { tenant, order }: PageQuery,
+  after: number,
+  limit: number,
+  where: (values: Values) => string = () => "",
+): [string, unknown[]] {
+  const values = new Values();
+  const [compare, way] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+  const ofTenant = tenant === null ? "" : `AND tenant = ${values.add(tenant)}`;
+  const sql = `SELECT * FROM ${table} WHERE ${column} ${compare} ${values.add(after)}::bigint ${ofTenant} ${where(values)}
+    ORDER BY ${column} ${way} LIMIT ${values.add(limit)}`;
+  return [sql, values.all];
+}
+
+interface AuditRow {
+  readonly key: number;
+  readonly actor: string;
+  readonly uid: number | null;
+  readonly user: string | null;
+  readonly tenant: string;
+  readonly action: AuditRecord["action"];
+  readonly object: string | null;
+  readonly request: string;
+  readonly outcome: AuditRecord["outcome"];
+}
+
+const UNKNOWN = "*";
+
+export class PostgresAudit implements AuditStore {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async add(entry: AuditEntry, now: number): Promise<void> {
+    const { actor, uid, user, action, object, requestId, outcome } = entry;
+    await this.#engine.write(async (tx) => {
+      const tenant = entry.tenant ?? (object === null ? undefined : await ownerOf(tx, object)) ?? UNKNOWN;
+      await tx.change(
+        `INSERT INTO audit (key, actor, uid, "user", tenant, action, object, request, outcome)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+        [this.#engine.numbers.next(now), actor, uid, user, tenant, action, object, requestId, outcome],
+      );
+    });
+  }
+
+  list(query: AuditQuery): Promise<Page<AuditRecord>> {
+    const { low, high } = keysWithin(query);
+    const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
+    const within = (values: Values) =>
+      `AND key ${query.order === "oldest" ? "<" : ">"} ${values.add(end)}::bigint` +
+      (query.action === undefined ? "" : ` AND action = ${values.add(query.action)}`);
+    const walk = {
+      list: "audit",
+      start: [start],
+      rows: ([after]: readonly number[], limit: number) =>
+        this.#engine.database.rows<AuditRow>(...inOrder("audit", "key", query, after!, limit, within)),
+      keysOf: (row: AuditRow) => [row.key],
+      look: async (rows: readonly AuditRow[]) => rows.map(recordOf),
+    };
+    return pageOf(this.#engine, walk, query);
+  }
+
+  prune(before: number): Promise<number> {
+    return this.#engine.write((tx) =>
+      tx.change(`DELETE FROM audit WHERE key IN (SELECT key FROM audit WHERE key < $1 ORDER BY key LIMIT ${CHUNK})`, [
+        firstKeyAt(before),
+      ]),
+    );
+  }
+}
+
+function recordOf({ key, actor, uid, user, tenant, action, object, request, outcome }: AuditRow): AuditRecord {
+  return { at: instantOf(key), actor, uid, user, tenant, action, object, requestId: request, outcome };
+}
+
+/** By the prefix of an id: the tenant that it belongs to, or did. */
+async function ownerOf(tx: Queries, id: string): Promise<string | undefined> {
+  const one = async (sql: string, values: unknown[]) => (await tx.rows<{ tenant: string }>(sql, values))[0]?.tenant;
+  const ofEvent = (key: number, random: string) =>
+    one("SELECT tenant FROM event WHERE key = $1 AND random LIKE $2 || '%'", [key, random]);
+  switch (id.slice(0, id.indexOf("_"))) {
+    case "ep":
+      return one("SELECT tenant FROM endpoint WHERE id = $1", [id]);
+    case "key":
+      return one("SELECT tenant FROM api_key WHERE id = $1", [id]);
+    case "job":
+      return one("SELECT tenant FROM job WHERE id = $1", [id]);
+    case "evt": {
+      const parsed = parseEventId(id);
+      return parsed === null ? undefined : ofEvent(parsed.key, parsed.random);
+    }
+    case "dlv": {
+      // A delivery's id holds the beginning of what is random in its event's.
+      const parsed = parseDeliveryId(id);
+      return parsed === null ? undefined : ofEvent(parsed.event, parsed.check);
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,121 @@
+/** Idempotency keys, and what was answered under them. Only what carries a key comes here. */
+import type { WebhookdError } from "../../../domain/errors.ts";
+import { WebhookdError as Refusal } from "../../../domain/errors.ts";
+import {
+  IdempotencyMismatch,
+  type Idempotency,
+  type KeyedRequest,
+  type Once,
+} from "../../../domain/events/idempotency.ts";
+import type { IdempotencyStore } from "../../store.ts";
+import { Outrun, type Queries } from "../engine/database.ts";
+import { CHUNK, type Engine } from "../engine/engine.ts";
+
+interface Row {
+  readonly tenant: string;
+  readonly key: string;
+  readonly fingerprint: Buffer;
+  readonly expires_at: number;
+  readonly answer: string;
+}
+
+/** A key, and what is to be remembered under it. */
+export interface Remembered extends KeyedRequest {
+  readonly text: string;
+}
+
+export class IdempotencyKeys implements IdempotencyStore {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async recall(request: KeyedRequest, now: number): Promise<string | null> {
+    const known = await this.known(this.#engine.database, [request]);
+    const answer = this.answerOf(known, request, now);
+    if (answer instanceof Refusal) throw answer;
+    return answer;
+  }
+
+  async remember(request: KeyedRequest, answer: string): Promise<void> {
+    await this.#engine.write((tx) => this.write(tx, [{ ...request, text: answer }], Number.MAX_SAFE_INTEGER));
+  }
+
+  async prune(now: number): Promise<number> {
+    return this.#engine.write((tx) =>
+      tx.change(
+        `DELETE FROM idempotency WHERE (tenant, key) IN (
+           SELECT tenant, key FROM idempotency WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${CHUNK})`,
+        [now],
+      ),
+    );
+  }
+
+  /** A transaction of what may be refused, and is done once under its key. */
+  commit<T>(once: Once<T> | undefined, now: number, work: (tx: Queries) => Promise<T>): Promise<T> {
+    return this.#engine.write((tx) => this.once(tx, once, now, () => work(tx)));
+  }
+
+  async once<T>(tx: Queries, once: Once<T> | undefined, now: number, work: () => Promise<T>): Promise<T> {
+    if (once === undefined) return work();
+    const known = this.answerOf(await this.known(tx, [once]), once, now);
+    if (known !== null) throw typeof known === "string" ? underWay() : known;
+    const result = await work();
+    const text = once.answer(result);
+    if (text !== null) await this.write(tx, [{ ...once, text }], now);
+    return result;
+  }
+
+  async known(queries: Queries, requests: readonly Pick<KeyedRequest, "tenant" | "key">[]): Promise<Map<string, Row>> {
+    const rows = await queries.rows<Row>(
+      `SELECT i.* FROM unnest($1::text[], $2::text[]) AS k (tenant, key)
+       JOIN idempotency i ON i.tenant = k.tenant AND i.key = k.key`,
+      [requests.map(({ tenant }) => tenant), requests.map(({ key }) => key)],
+    );
+    return new Map(rows.map((row) => [nameOf(row), row]));
+  }
+
+  /** The answer; null when the key is free, an error when it was used for something else. */
+  answerOf(
+    known: ReadonlyMap<string, Row>,
+    request: Idempotency & { readonly tenant: string },
+    now: number,
+  ): string | null | IdempotencyMismatch {
+    const row = known.get(nameOf(request));
+    if (row === undefined || row.expires_at <= now) return null;
+    const isSame = row.fingerprint.equals(this.#engine.box.mark(request.fingerprint));
+    return isSame ? row.answer : new IdempotencyMismatch(null);
+  }
+
+  /** What has expired makes room. A key that another node took meanwhile has everything done again, with that known. */
+  async write(tx: Queries, all: readonly Remembered[], now: number): Promise<void> {
+    if (all.length === 0) return;
+    const written = await tx.change(
+      `INSERT INTO idempotency (tenant, key, fingerprint, expires_at, answer)
+       SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bigint[], $5::text[])
+       ON CONFLICT (tenant, key) DO UPDATE
+         SET fingerprint = excluded.fingerprint, expires_at = excluded.expires_at, answer = excluded.answer
+         WHERE idempotency.expires_at <= $6`,
+      [
+        all.map(({ tenant }) => tenant),
+        all.map(({ key }) => key),
+        // A body may hold a weak secret, and its plain hash would let anyone who reads a backup guess it.
+        all.map(({ fingerprint }) => this.#engine.box.mark(fingerprint)),
+        all.map(({ expiresAt }) => expiresAt),
+        all.map(({ text }) => text),
+        now,
+      ],
+    );
+    if (written < all.length) throw new Outrun("an idempotency key was taken meanwhile");
+  }
+}
+
+export function nameOf({ tenant, key }: Pick<KeyedRequest, "tenant" | "key">): string {
+  return `${tenant} ${key}`;
+}
+
+function underWay(): WebhookdError {
+  const detail = "the same request has just been answered elsewhere; ask again for its answer";
+  return new Refusal("overloaded", detail, { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,177 @@
+/** The way of a delivery: from where it waits, through its attempts, to its end. */
+import type { Claim, Position } from "../../../domain/deliveries/delivery.ts";
+import type { Once } from "../../../domain/events/idempotency.ts";
+import {
+  CANCELLED,
+  DELIVERED,
+  deliveryId,
+  eventId,
+  keyOf,
+  parseDeliveryId,
+  WAITING,
+} from "../../sqlite/numbers/codes.ts";
+import type {
+  AttemptRequest,
+  DeliveryStore,
+  DuePage,
+  EndedAttempt,
+  EventDelivery,
+  Owed,
+  Recorded,
+  Waiting,
+} from "../../store.ts";
+import { dueFirstPage, duePage, earliestDue, freshPage, requestedClaim, requestedPage, waitingPage } from "./claims.ts";
+import type { Counters } from "../statistics/counters.ts";
+import type { Queries } from "../engine/database.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Health } from "../endpoints/health.ts";
+import type { IdempotencyKeys } from "../callers/idempotency.ts";
+import { attemptedForJobs } from "../jobs/job-steps.ts";
+import { parkAll, recordAll } from "./record.ts";
+
+interface Parts {
+  readonly counters: Counters;
+  readonly health: Health;
+  readonly idempotency: IdempotencyKeys;
+}
+
+/** What of an endpoint never changes. */
+interface Identity {
+  readonly number: number;
+  readonly tenant: string;
+}
+
+/** Past this many the memory of them starts anew. */
+const MAX_REMEMBERED = 100_000;
+
+export class PostgresDeliveries implements DeliveryStore {
+  readonly #engine: Engine;
+  readonly #parts: Parts;
+  readonly #identities = new Map<string, Identity>();
+  readonly #shared = (tx: Queries, batches: readonly (readonly EndedAttempt[])[]) => this.#recordAll(tx, batches);
+
+  constructor(engine: Engine, parts: Parts) {
+    this.#engine = engine;
+    this.#parts = parts;
+  }
+
+  due(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage> {
+    return duePage(this.#engine.database, endpoint, after, until, limit);
+  }
+
+  dueFirst(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage> {
+    return dueFirstPage(this.#engine.database, endpoint, after, until, limit);
+  }
+
+  earliestDue(after: string | null, limit: number): Promise<Map<string, number>> {
+    return earliestDue(this.#engine.database, after, limit);
+  }
+
+  waiting(endpoint: string, after: Position, limit: number): Promise<readonly Owed[]> {
+    return waitingPage(this.#engine.database, endpoint, after, limit);
+  }
+
+  fresh(after: Owed | null, limit: number): Promise<readonly Owed[]> {
+    return freshPage(this.#engine.database, after, limit);
+  }
+
+  async record(attempts: readonly EndedAttempt[]): Promise<Recorded[]> {
+    const recorded = await this.#engine.share(this.#shared, attempts, attempts.length);
+    const now = this.#engine.clock.now();
+    for (const [at, attempt] of attempts.entries()) {
+      const identity = this.#identities.get(attempt.claim.endpoint);
+      if (identity === undefined) continue;
+      this.#parts.health.note(identity.number, attempt);
+      this.#parts.counters.noteAttempt(attempt, recorded[at]!, identity.tenant, now);
+    }
+    return recorded;
+  }
+
+  park(deliveries: readonly Waiting[], now: number): Promise<Waiting[]> {
+    return this.#engine.write(async (tx) => {
+      await this.#identify(tx, deliveries);
+      const known = deliveries.map((one) => ({ ...one, number: this.#identities.get(one.endpoint)?.number ?? -1 }));
+      return parkAll(tx, known, now);
+    });
+  }
+
+  requestAttempt(
+    tenant: string | null,
+    delivery: string,
+    now: number,
+    once?: Once<AttemptRequest>,
+  ): Promise<AttemptRequest> {
+    return this.#parts.idempotency.commit(once, now, (tx) => request(tx, tenant, delivery));
+  }
+
+  async requestedAttempt(delivery: string): Promise<Claim | null> {
+    const parsed = parseDeliveryId(delivery);
+    return parsed === null ? null : requestedClaim(this.#engine.database, parsed.event, parsed.endpoint);
+  }
+
+  requestedAttempts(after: EventDelivery | null, limit: number): Promise<readonly EventDelivery[]> {
+    return requestedPage(this.#engine.database, after, limit);
+  }
+
+  async #recordAll(tx: Queries, batches: readonly (readonly EndedAttempt[])[]): Promise<Recorded[][]> {
+    const all = batches.flat();
+    await this.#identify(
+      tx,
+      all.map(({ claim }) => claim),
+    );
+    const placed = all.map((ended) => {
+      const endpoint = this.#identities.get(ended.claim.endpoint)?.number;
+      return endpoint === undefined ? null : { ended, event: keyOf(ended.claim.event), endpoint };
+    });
+    const numbers = placed.flatMap((one) => one?.endpoint ?? []);
+    const [recorded] = await Promise.all([recordAll(tx, placed), this.#parts.health.load(tx, numbers)]);
+    await attemptedForJobs(tx, placed, recorded);
+    let at = 0;
+    return batches.map((batch) => recorded.slice(at, (at += batch.length)));
+  }
+
+  async #identify(queries: Queries, some: readonly { readonly endpoint: string }[]): Promise<void> {
+    const unknown = [...new Set(some.map(({ endpoint }) => endpoint))].filter((id) => !this.#identities.has(id));
+    if (unknown.length === 0) return;
+    if (this.#identities.size >= MAX_REMEMBERED) this.#identities.clear();
+    const sql = "SELECT id, number, tenant FROM endpoint WHERE id = ANY($1::text[])";
+    for (const { id, ...identity } of await queries.rows<Identity & { id: string }>(sql, [unknown])) {
+      this.#identities.set(id, identity);
+    }
+  }
+}
+
+interface Wanted {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly status: number;
+  readonly random: string;
+  readonly tenant: string;
+  readonly erased: boolean;
+  readonly id: string;
+  readonly deleted: boolean;
+  readonly cancelled: boolean;
+}
+
+async function request(tx: Queries, tenant: string | null, delivery: string): Promise<AttemptRequest> {
+  const parsed = parseDeliveryId(delivery);
+  if (parsed === null) return { result: "not_found" };
+  const [row] = await tx.rows<Wanted>(
+    `SELECT d.event, d.endpoint, d.status, e.random, e.tenant, e.body IS NULL AS erased, p.id,
+       p.deleted_at IS NOT NULL AS deleted,
+       d.status <= ${WAITING} AND d.event <= coalesce(p.cancel_to, -1) AS cancelled
+     FROM delivery d JOIN event e ON e.key = d.event JOIN endpoint p ON p.number = d.endpoint
+     WHERE d.event = $1 AND d.endpoint = $2 FOR UPDATE OF d`,
+    [parsed.event, parsed.endpoint],
+  );
+  const isIt = row !== undefined && deliveryId(eventId(row.event, row.random), row.endpoint) === delivery;
+  if (!isIt || (tenant !== null && row.tenant !== tenant)) return { result: "not_found" };
+  if (row.erased) return { result: "gone" };
+  if (row.status === DELIVERED || row.status === CANCELLED || row.cancelled) return { result: "settled" };
+  if (row.deleted) return { result: "endpoint_deleted" };
+  await tx.change("INSERT INTO manual_attempt (event, endpoint, urgent) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING", [
+    row.event,
+    row.endpoint,
+  ]);
+  return { result: "requested", endpoint: row.id, delivery };
+}

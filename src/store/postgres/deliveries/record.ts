@@ -1,0 +1,247 @@
+/**
+ * What became of deliveries. A batch reads where its deliveries stand, decides what its attempts make of them, one after
+ * the other, and writes that by compare-and-set on each row: if another node moved one meanwhile, all is decided anew.
+ */
+import type { Verdict } from "../../../domain/deliveries/delivery.ts";
+import { packWay } from "../../sqlite/attempts/attempt-way.ts";
+import {
+  DELIVERED,
+  FAILED,
+  FRESH,
+  instantOf,
+  keyOf,
+  outcomeCode,
+  triggerCode,
+  WAITING,
+} from "../../sqlite/numbers/codes.ts";
+import type { EndedAttempt, Recorded, Waiting } from "../../store.ts";
+import { Outrun, type Queries } from "../engine/database.ts";
+
+/** Where a delivery stands. */
+export interface Standing {
+  readonly status: number;
+  readonly attempts: number;
+  readonly retry: number;
+  readonly trigger: number;
+  readonly due_at: number | null;
+}
+
+interface Row extends Standing {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly erased: boolean;
+}
+
+/** An attempt, with the numbers of its event and endpoint. */
+export interface Placed {
+  readonly ended: EndedAttempt;
+  readonly event: number;
+  readonly endpoint: number;
+}
+
+/** What an attempt makes of its delivery; `to` is null where nothing of it changes. */
+export interface Step {
+  readonly result: Recorded["result"];
+  readonly to: Standing;
+}
+
+/** An attempt that its delivery has moved on from changes nothing but the count, unless it is a success: that wins. */
+export function stepOf(from: Standing, ended: EndedAttempt): Step {
+  const { claim, verdict } = ended;
+  const attempts = Math.max(from.attempts, claim.number);
+  const moves = verdict.status !== "unchanged" && from.status <= WAITING && from.attempts === claim.number - 1;
+  if (moves) return { result: "applied", to: stateAfter(ended, verdict) };
+  if (verdict.status === "delivered" && from.status !== DELIVERED) {
+    return { result: "applied", to: { ...from, status: DELIVERED, attempts, due_at: null } };
+  }
+  const to = { ...from, attempts, ...(from.status === FRESH && attempts > 0 && { status: WAITING }) };
+  return { result: verdict.status === "unchanged" ? "applied" : "superseded", to };
+}
+
+function stateAfter({ claim, outcome }: EndedAttempt, verdict: Exclude<Verdict, { status: "unchanged" }>): Standing {
+  const { number: attempts, retry } = claim;
+  if (verdict.status !== "pending") {
+    const status = verdict.status === "delivered" ? DELIVERED : FAILED;
+    return { status, attempts, retry, trigger: triggerCode(claim.trigger), due_at: null };
+  }
+  // An interrupted attempt is made again as what it was.
+  const trigger = triggerCode(outcome.outcome === "interrupted" ? claim.trigger : "ladder");
+  // Rounded up, because a retry is never early.
+  return { status: WAITING, attempts, retry: verdict.retry, trigger, due_at: Math.ceil(verdict.dueAt) };
+}
+
+/** Whether an attempt that was asked for is owed no more. One that we interrupted is made again. */
+function answersRequest({ claim, outcome, verdict }: EndedAttempt): boolean {
+  if (verdict.status === "delivered") return true;
+  return (claim.trigger === "manual" || claim.trigger === "test") && outcome.outcome !== "interrupted";
+}
+
+/** Each place is null for an attempt of an event that is gone, or of an endpoint that never was. */
+export async function recordAll(tx: Queries, all: readonly (Placed | null)[]): Promise<Recorded[]> {
+  const placed = all.filter((one) => one !== null);
+  const columns = [placed.map(({ event }) => event), placed.map(({ endpoint }) => endpoint)];
+  const [rows] = await Promise.all([
+    tx.rows<Row>(
+      `SELECT DISTINCT d.event, d.endpoint, d.status, d.attempts, d.retry, d.trigger, d.due_at, e.body IS NULL AS erased
+       FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
+       JOIN delivery d ON d.event = n.event AND d.endpoint = n.endpoint JOIN event e ON e.key = d.event`,
+      columns,
+    ),
+    tx.change(
+      `DELETE FROM started s USING unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
+       WHERE s.event = n.event AND s.endpoint = n.endpoint`,
+      columns,
+    ),
+    dropRequests(
+      tx,
+      placed.filter(({ ended }) => answersRequest(ended)),
+    ),
+  ]);
+  const before = new Map(rows.map((row) => [nameOf(row), row]));
+  const after = new Map<string, Row>(before);
+  const kept: Placed[] = [];
+  const recorded = all.map((one): Recorded => {
+    const row = one === null ? undefined : after.get(nameOf(one));
+    if (one === null || row === undefined) return { result: "superseded", waiting: null };
+    const { claim } = one.ended;
+    const { result, to } = stepOf(row, one.ended);
+    after.set(nameOf(one), { ...row, ...to });
+    kept.push(row.erased ? { ...one, ended: withoutAnswer(one.ended) } : one);
+    const waits = to.status === WAITING && to.due_at !== null;
+    return { result, waiting: waits ? { endpoint: claim.endpoint, event: claim.event, dueAt: to.due_at } : null };
+  });
+  await Promise.all([move(tx, before, after), addAttempts(tx, kept)]);
+  return recorded;
+}
+
+async function move(tx: Queries, before: ReadonlyMap<string, Row>, after: ReadonlyMap<string, Row>): Promise<void> {
+  const moved = [...after].filter(([name, to]) => before.get(name) !== to);
+  const from = moved.map(([name]) => before.get(name)!);
+  const to = moved.map(([, row]) => row);
+  const changed = await tx.change(
+    `UPDATE delivery d SET status = n.status, attempts = n.attempts, retry = n.retry, trigger = n.trigger, due_at = n.due_at
+     FROM unnest($1::bigint[], $2::integer[], $3::smallint[], $4::integer[], $5::integer[], $6::smallint[], $7::bigint[],
+       $8::smallint[], $9::integer[], $10::bigint[])
+       AS n (event, endpoint, status, attempts, retry, trigger, due_at, was, had, due)
+     WHERE d.event = n.event AND d.endpoint = n.endpoint
+       AND d.status = n.was AND d.attempts = n.had AND d.due_at IS NOT DISTINCT FROM n.due`,
+    [
+      to.map(({ event }) => event),
+      to.map(({ endpoint }) => endpoint),
+      to.map(({ status }) => status),
+      to.map(({ attempts }) => attempts),
+      to.map(({ retry }) => retry),
+      to.map(({ trigger }) => trigger),
+      to.map(({ due_at: dueAt }) => dueAt),
+      from.map(({ status }) => status),
+      from.map(({ attempts }) => attempts),
+      from.map(({ due_at: dueAt }) => dueAt),
+    ],
+  );
+  if (changed < moved.length) throw new Outrun("a delivery was moved meanwhile");
+}
+
+export async function dropRequests(tx: Queries, pairs: readonly { event: number; endpoint: number }[]): Promise<void> {
+  if (pairs.length === 0) return;
+  await tx.change(
+    `DELETE FROM manual_attempt m USING unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
+     WHERE m.event = n.event AND m.endpoint = n.endpoint`,
+    [pairs.map(({ event }) => event), pairs.map(({ endpoint }) => endpoint)],
+  );
+}
+
+/** What is kept of an attempt, whoever made it. */
+export type Kept = Pick<Placed, "event" | "endpoint"> & {
+  readonly ended: Omit<EndedAttempt, "claim" | "verdict"> & {
+    readonly claim: Pick<EndedAttempt["claim"], "number" | "trigger" | "round" | "retry">;
+  };
+};
+
+/** The first attempts are made by then, and few others: each later one costs a row. */
+export const LATE_RESPONSE_MS = 3_600_000;
+
+/** An attempt that is there already stays as it is. */
+export async function addAttempts(tx: Queries, all: readonly Kept[]): Promise<void> {
+  if (all.length === 0) return;
+  const columns: unknown[][] = Array.from({ length: 18 }, () => []);
+  const late: unknown[][] = [[], [], [], []];
+  for (const { event, endpoint, ended } of all) {
+    const { claim, url, outcome, secretVersion } = ended;
+    const plain = outcome.outcome === "succeeded" && claim.trigger !== "test";
+    const startedAt = Math.round(ended.startedAt);
+    const body = outcome.responseBody.length === 0 ? null : Buffer.from(outcome.responseBody);
+    const { detail, remoteAddress, phases, responseHeaders } = outcome;
+    const place = [event, endpoint, claim.number];
+    const row = [
+      ...place,
+      url,
+      triggerCode(claim.trigger),
+      claim.round,
+      claim.retry,
+      startedAt,
+      Math.round(outcome.durationMs),
+      outcomeCode(outcome.outcome),
+      outcome.statusCode,
+      outcome.error,
+      outcome.bodyError,
+      secretVersion,
+      outcome.responseTruncated ? 1 : 0,
+      body,
+      plain ? null : JSON.stringify({ detail, remoteAddress, phases, responseHeaders }),
+      plain ? packWay(outcome, startedAt) : null,
+    ];
+    row.forEach((value, at) => columns[at]!.push(value));
+    if (body !== null && startedAt > instantOf(event) + LATE_RESPONSE_MS) {
+      [startedAt, ...place].forEach((value, at) => late[at]!.push(value));
+    }
+  }
+  await Promise.all([
+    tx.change(
+      `INSERT INTO attempt (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome,
+         status_code, error, body_error, secret_version, truncated, body, details, way)
+       SELECT * FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::text[], $5::smallint[], $6::integer[],
+         $7::integer[], $8::bigint[], $9::bigint[], $10::smallint[], $11::integer[], $12::text[], $13::text[],
+         $14::integer[], $15::smallint[], $16::bytea[], $17::text[], $18::bytea[]) ON CONFLICT DO NOTHING`,
+      columns,
+    ),
+    late[0]!.length === 0 ||
+      tx.change(
+        `INSERT INTO late_response (started_at, event, endpoint, number)
+         SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[]) ON CONFLICT DO NOTHING`,
+        late,
+      ),
+  ]);
+}
+
+/** Fresh deliveries that memory gave back wait from now on; where each of those waits that does. */
+export async function parkAll(
+  tx: Queries,
+  deliveries: readonly (Waiting & { readonly number: number })[],
+  now: number,
+): Promise<Waiting[]> {
+  const columns = [deliveries.map(({ event }) => keyOf(event)), deliveries.map(({ number }) => number)];
+  await tx.change(
+    `UPDATE delivery d SET status = ${WAITING}, due_at = least(d.due_at, $3::bigint)
+     FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
+     WHERE d.event = n.event AND d.endpoint = n.endpoint AND d.status = ${FRESH}`,
+    [...columns, now],
+  );
+  const rows = await tx.rows<{ event: number; endpoint: number; due_at: number }>(
+    `SELECT d.event, d.endpoint, d.due_at FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
+     JOIN delivery d ON d.event = n.event AND d.endpoint = n.endpoint WHERE d.status = ${WAITING}`,
+    columns,
+  );
+  const waiting = new Map(rows.map((row) => [nameOf(row), row.due_at]));
+  return deliveries.flatMap(({ event, endpoint, number }) => {
+    const dueAt = waiting.get(nameOf({ event: keyOf(event), endpoint: number }));
+    return dueAt === undefined ? [] : [{ endpoint, event, dueAt }];
+  });
+}
+
+function nameOf({ event, endpoint }: { readonly event: number; readonly endpoint: number }): string {
+  return `${event} ${endpoint}`;
+}
+
+function withoutAnswer(ended: EndedAttempt): EndedAttempt {
+  return { ...ended, outcome: { ...ended.outcome, responseHeaders: {}, responseBody: new Uint8Array(0) } };
+}

@@ -1,0 +1,173 @@
+/** What must be set right after a death of the process, and after the clock was set. */
+import type { Position, Send } from "../../../domain/deliveries/delivery.ts";
+import { movedDue, movesLater, staysUntil } from "../../../domain/deliveries/due-time.ts";
+import { CANCELLED, DELIVERED, eventId, FRESH, keyOf, positionKey, WAITING } from "../../sqlite/numbers/codes.ts";
+import type { RecoveryStore, Shift, Shifted, Suspect, Waiting } from "../../store.ts";
+import { requestedClaim, waitingClaim } from "./claims.ts";
+import type { Queries } from "../engine/database.ts";
+import { CHUNK, getMeta, setMeta, type Engine } from "../engine/engine.ts";
+import { bound } from "../engine/page.ts";
+
+const QUICK_DEATHS = 2;
+
+/** What the last life left, as it was when the store was opened. */
+export interface Left {
+  readonly lastInstant: number;
+  /** Of lives that died young, this one's predecessor included. */
+  readonly deaths: number;
+}
+
+export async function leftBy(queries: Queries): Promise<Left> {
+  const young = (await getMeta(queries, "young")) === "1";
+  const deaths = Number((await getMeta(queries, "quick_deaths")) ?? 0);
+  const lastInstant = Number((await getMeta(queries, "last_instant")) ?? 0);
+  // A life that neither lasted nor ended cleanly died young.
+  return { lastInstant, deaths: young ? deaths + 1 : 0 };
+}
+
+export class PostgresRecovery implements RecoveryStore {
+  readonly careful: boolean;
+  readonly lastInstant: number;
+  readonly #engine: Engine;
+  readonly #left: Left;
+  #tookUp = false;
+
+  /** What is fresh is another's, where nodes share the store: that is taken up with each slot. */
+  readonly #isAlone: boolean;
+
+  constructor(engine: Engine, left: Left, isAlone: boolean) {
+    this.#isAlone = isAlone;
+    this.#engine = engine;
+    this.#left = left;
+    this.careful = left.deaths >= QUICK_DEATHS;
+    this.lastInstant = left.lastInstant;
+  }
+
+  async takeUp(): Promise<boolean> {
+    if (this.#tookUp) return true;
+    await this.#engine.write(async (tx) => {
+      await setMeta(tx, "young", "1");
+      await setMeta(tx, "quick_deaths", String(this.#left.deaths));
+      // Only those of the last life: others still wait for their turn to be tried alone.
+      await tx.change("UPDATE started SET interruptions = interruptions + 1, dialled = 0 WHERE dialled = 1");
+      // Memory of the process that ended had them. From now on they wait on disk like all others.
+      await tx.change(
+        `UPDATE delivery SET status = ${WAITING}, due_at = least(due_at, $1::bigint) WHERE status = ${FRESH} AND $2`,
+        [this.#engine.clock.now(), this.#isAlone],
+      );
+      await tx.change(
+        `DELETE FROM manual_attempt m WHERE NOT EXISTS (
+           SELECT 1 FROM delivery d JOIN event e ON e.key = d.event JOIN endpoint p ON p.number = d.endpoint
+           WHERE d.event = m.event AND d.endpoint = m.endpoint AND d.status NOT IN (${DELIVERED}, ${CANCELLED})
+             AND e.body IS NOT NULL AND p.deleted_at IS NULL)`,
+      );
+    });
+    this.#tookUp = true;
+    return true;
+  }
+
+  async markStarted(sends: readonly Send[]): Promise<void> {
+    await this.#engine.write((tx) =>
+      tx.change(
+        `INSERT INTO started (event, endpoint, interruptions, dialled)
+         SELECT n.event, p.number, 0, 1 FROM unnest($1::bigint[], $2::text[]) AS n (event, id)
+         JOIN endpoint p ON p.id = n.id ON CONFLICT (event, endpoint) DO UPDATE SET dialled = 1`,
+        [sends.map(({ event }) => keyOf(event)), sends.map(({ endpoint }) => endpoint)],
+      ),
+    );
+  }
+
+  async suspects(): Promise<Suspect[]> {
+    const { database } = this.#engine;
+    const rows = await database.rows<{ event: number; endpoint: number; interruptions: number }>(
+      "SELECT event, endpoint, interruptions FROM started ORDER BY event, endpoint",
+    );
+    const suspects: Suspect[] = [];
+    const ended: { event: number; endpoint: number }[] = [];
+    for (const row of rows) {
+      // One that was asked for is tried as such: its delivery need not be due.
+      const claim =
+        (await requestedClaim(database, row.event, row.endpoint)) ??
+        (await waitingClaim(database, row.event, row.endpoint));
+      if (claim === null) ended.push(row);
+      else suspects.push({ claim, interruptions: row.interruptions });
+    }
+    // Not to forget them costs another look at the next start.
+    if (ended.length > 0) this.#engine.write((tx) => forget(tx, ended)).catch(() => {});
+    return suspects;
+  }
+
+  async outlived(): Promise<void> {
+    await this.#engine.write((tx) => setMeta(tx, "young", "0"));
+  }
+
+  shiftDue(endpoint: string, shift: Shift, from: Position | null): Promise<Shifted> {
+    return this.#engine.write((tx) => shiftSome(tx, endpoint, shift, from));
+  }
+
+  async clockUnsettled(): Promise<void> {
+    await this.clockSettled(Number.MAX_SAFE_INTEGER);
+  }
+
+  async clockSettled(now: number): Promise<void> {
+    const settled = await this.#engine.write((tx) => this.#engine.setInstant(tx, now));
+    settled();
+  }
+}
+
+async function forget(tx: Queries, ended: readonly { event: number; endpoint: number }[]): Promise<void> {
+  await tx.change(
+    `DELETE FROM started s USING unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
+     WHERE s.event = n.event AND s.endpoint = n.endpoint`,
+    [ended.map(({ event }) => event), ended.map(({ endpoint }) => endpoint)],
+  );
+}
+
+interface ShiftRow {
+  readonly event: number;
+  readonly due_at: number;
+  readonly retry: number;
+  readonly random: string;
+}
+
+/** Walks against the direction of the shift, so that no row is met again where it was moved to. */
+async function shiftSome(tx: Queries, id: string, shift: Shift, from: Position | null): Promise<Shifted> {
+  const [endpoint] = await tx.rows<{ number: number; cancel_to: number | null }>(
+    "SELECT number, cancel_to FROM endpoint WHERE id = $1",
+    [id],
+  );
+  if (endpoint === undefined) return { moved: [], next: null };
+  const [later, after] = [movesLater(shift), staysUntil(shift)];
+  const [compare, way] = later ? ["<", "DESC"] : [">", "ASC"];
+  const edge = later ? Number.MAX_SAFE_INTEGER : after;
+  const rows = await tx.rows<ShiftRow>(
+    `SELECT d.event, d.due_at, d.retry, e.random FROM delivery d JOIN event e ON e.key = d.event
+     WHERE d.status = ${WAITING} AND d.endpoint = $1 AND (d.due_at, d.event) ${compare} ($2, $3) AND d.due_at > $4
+     ORDER BY d.due_at ${way}, d.event ${way} LIMIT ${CHUNK}`,
+    [
+      endpoint.number,
+      bound(from?.dueAt ?? edge),
+      from === null ? Number.MAX_SAFE_INTEGER : positionKey(from.event),
+      bound(after),
+    ],
+  );
+  const moved: Waiting[] = [];
+  const keys: number[] = [];
+  let last: Position | null = null;
+  for (const row of rows) {
+    const event = eventId(row.event, row.random);
+    last = { dueAt: row.due_at, event };
+    // What is about to be cancelled must not get behind the walk that cancels it.
+    if (shift.except.has(event) || row.event <= (endpoint.cancel_to ?? -1)) continue;
+    const dueAt = movedDue(shift, row.due_at, row.retry);
+    if (dueAt === row.due_at) continue;
+    moved.push({ endpoint: id, event, dueAt });
+    keys.push(row.event);
+  }
+  await tx.change(
+    `UPDATE delivery d SET due_at = n.due_at FROM unnest($2::bigint[], $3::bigint[]) AS n (event, due_at)
+     WHERE d.event = n.event AND d.endpoint = $1 AND d.status = ${WAITING}`,
+    [endpoint.number, keys, moved.map(({ dueAt }) => dueAt)],
+  );
+  return { moved, next: rows.length < CHUNK ? null : last };
+}

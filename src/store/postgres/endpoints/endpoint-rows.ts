@@ -1,0 +1,153 @@
+/** Rows of endpoints: how one is added and changed, and who may see it. */
+import { createHash } from "node:crypto";
+import { ALERT_TENANT } from "../../../domain/alert.ts";
+import type { Endpoint, NewEndpoint } from "../../../domain/endpoints/endpoint.ts";
+import { WebhookdError } from "../../../domain/errors.ts";
+import {
+  columnsOf,
+  readRow,
+  secretPlace,
+  type EndpointRow as AnyEndpointRow,
+  type ReadRow,
+} from "../../sqlite/endpoints/endpoint-row.ts";
+import type { ChangeSettings } from "../../store.ts";
+import type { Queries } from "../engine/database.ts";
+import type { Engine } from "../engine/engine.ts";
+
+/** Endpoints live on nodes by these. */
+export const SLOTS = 1024;
+
+export function slotOf(endpoint: string): number {
+  return createHash("sha256").update(endpoint).digest().readUInt16BE(0) % SLOTS;
+}
+
+export type EndpointRow = Omit<AnyEndpointRow, "tenant"> & { readonly tenant: string };
+
+export const LIVE_ENDPOINT = "SELECT * FROM endpoint WHERE id = $1 AND deleted_at IS NULL";
+
+export class EndpointRows {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async add(tx: Queries, endpoint: NewEndpoint, maxPerTenant: number, now: number): Promise<Endpoint> {
+    const { id, tenant, uid } = endpoint;
+    // Those who add to a tenant at the same time, on whatever node, come one after the other.
+    await addNames(tx, [tenant], [], () => this.#engine.numbers.next(now));
+    await tx.rows("SELECT num FROM tenant WHERE name = $1 FOR UPDATE", [tenant]);
+    const [found] = await tx.rows<{ count: number; next: number }>(
+      `SELECT (SELECT count(*) FROM endpoint WHERE tenant = $1 AND deleted_at IS NULL) AS count,
+         (SELECT coalesce(max(number), 0) + 1 FROM endpoint) AS next`,
+      [tenant],
+    );
+    if (found!.count >= maxPerTenant) {
+      throw new WebhookdError("endpoint_limit", `the tenant has ${maxPerTenant} endpoints already`);
+    }
+    await requireFree(tx, uid, tenant, id);
+    const columns = columnsOf(id, endpoint, this.#engine.box);
+    const secret = this.#engine.box.seal(endpoint.signingSecret, secretPlace(id));
+    const own = ["number", "slot", "id", "tenant", "secret", "created_at", "updated_at"];
+    const names = [...own, ...Object.keys(columns)];
+    const values = [found!.next, slotOf(id), id, tenant, secret, now, now, ...Object.values(columns)];
+    const places = values.map((_, at) => `$${at + 1}`);
+    await tx.change(`INSERT INTO endpoint (${names.join()}) VALUES (${places.join()})`, values);
+    await this.#subscribe(tx, endpoint.events, tenant, found!.next, now);
+    const [row] = await tx.rows<EndpointRow>(LIVE_ENDPOINT, [id]);
+    return this.read(row!).endpoint;
+  }
+
+  async update(
+    tx: Queries,
+    tenant: string | null,
+    id: string,
+    change: ChangeSettings,
+    held: "release" | "cancel",
+    now: number,
+  ) {
+    const [row] = await tx.rows<EndpointRow>(`${LIVE_ENDPOINT} FOR UPDATE`, [id]);
+    if (row === undefined || !isOf(tenant, row)) return null;
+    const { endpoint, headers } = this.read(row);
+    const changed = change({ ...endpoint, headers }, endpoint);
+    await requireFree(tx, changed.uid, row.tenant, id);
+    const enabled = row.enabled === 1;
+    const resumed = changed.enabled && !enabled;
+    const [last] = await tx.rows<{ key: number | null }>("SELECT max(key) AS key FROM event");
+    const columns = columnsOf(id, changed, this.#engine.box);
+    const values = [
+      row.number,
+      changed.enabled === enabled ? endpoint.disabledReason : null,
+      resumed && held === "cancel" ? last!.key : row.cancel_to,
+      now,
+      ...Object.values(columns),
+    ];
+    await tx.change(
+      `UPDATE endpoint SET disabled_reason = $2, cancel_to = $3, updated_at = $4,
+         ${Object.keys(columns)
+           .map((name, at) => `${name} = $${at + 5}`)
+           .join()} WHERE number = $1`,
+      values,
+    );
+    await tx.change("DELETE FROM subscription WHERE endpoint = $1", [row.number]);
+    await this.#subscribe(tx, changed.events, row.tenant, row.number, now);
+    if (enabled && !changed.enabled) await dropRequestsOf(tx, row.number);
+    const [after] = await tx.rows<EndpointRow>(LIVE_ENDPOINT, [id]);
+    return { endpoint: this.read(after!).endpoint, number: row.number, resumed };
+  }
+
+  async #subscribe(tx: Queries, types: readonly string[], tenant: string, endpoint: number, now: number) {
+    await addNames(tx, [tenant], types, () => this.#engine.numbers.next(now));
+    await tx.change(
+      "INSERT INTO subscription (tenant, type, endpoint) SELECT $1::text, type, $3::integer FROM unnest($2::text[]) AS type",
+      [tenant, types, endpoint],
+    );
+  }
+
+  async find(queries: Queries, tenant: string | null, id: string): Promise<EndpointRow | null> {
+    const [row] = await queries.rows<EndpointRow>(LIVE_ENDPOINT, [id]);
+    return row === undefined || !isOf(tenant, row) ? null : row;
+  }
+
+  read(row: EndpointRow): ReadRow {
+    return readRow(row, row.tenant, this.#engine.box);
+  }
+}
+
+/** The daemon's own endpoint is found by its tenant's name alone. */
+export function isOf(tenant: string | null, row: Pick<EndpointRow, "tenant">): boolean {
+  return tenant === null ? row.tenant !== ALERT_TENANT : row.tenant === tenant;
+}
+
+export async function idOf(queries: Queries, tenant: string, uid: string): Promise<string | null> {
+  const sql = "SELECT id FROM endpoint WHERE uid = $1 AND tenant = $2 AND deleted_at IS NULL";
+  return (await queries.rows<{ id: string }>(sql, [uid, tenant]))[0]?.id ?? null;
+}
+
+async function requireFree(tx: Queries, uid: string | null, tenant: string, id: string): Promise<void> {
+  const owner = uid === null ? null : await idOf(tx, tenant, uid);
+  if (owner !== null && owner !== id) {
+    throw new WebhookdError("already_created", `the uid belongs to endpoint ${owner}`);
+  }
+}
+
+/** What was asked for before an endpoint was disabled is owed no more. */
+export async function dropRequestsOf(tx: Queries, endpoint: number): Promise<void> {
+  await tx.change("DELETE FROM manual_attempt WHERE endpoint = $1", [endpoint]);
+}
+
+export async function addNames(
+  tx: Queries,
+  tenants: readonly string[],
+  types: readonly string[],
+  nextNumber: () => number,
+): Promise<void> {
+  if (tenants.length === 0 && types.length === 0) return;
+  await Promise.all([
+    tx.change(
+      "INSERT INTO tenant (name, num) SELECT * FROM unnest($1::text[], $2::bigint[]) ON CONFLICT (name) DO NOTHING",
+      [tenants, tenants.map(nextNumber)],
+    ),
+    tx.change("INSERT INTO event_type (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", [types]),
+  ]);
+}

@@ -1,0 +1,212 @@
+/** Endpoints: their rows, what changes them, and what follows from a change. */
+import type {
+  DamagedTarget,
+  DisabledReason,
+  Endpoint,
+  EndpointHealth,
+  EndpointSettings,
+  NamedEndpoint,
+  NewEndpoint,
+  Target,
+} from "../../../domain/endpoints/endpoint.ts";
+import type { Once } from "../../../domain/events/idempotency.ts";
+import { stringsOf, targetOf } from "../../sqlite/endpoints/endpoint-row.ts";
+import type { ChangeSettings, EndpointQuery, EndpointStore, Page, TypeInUse } from "../../store.ts";
+import { dropRequestsOf, EndpointRows, idOf, isOf, LIVE_ENDPOINT, type EndpointRow } from "./endpoint-rows.ts";
+import type { Engine } from "../engine/engine.ts";
+import { pageOf, Values } from "../engine/page.ts";
+import type { Health } from "./health.ts";
+import type { IdempotencyKeys } from "../callers/idempotency.ts";
+import { cancelOpen, type Swept } from "./sweep.ts";
+
+const CANCEL_AGAIN_MS = 1000;
+/** Between steps that nobody waits for, so that others' commits come first. */
+const GIVE_WAY_MS = 50;
+/** Endpoints that are named where a type is still in use. */
+const NAMED = 3;
+interface Parts {
+  readonly health: Health;
+  readonly idempotency: IdempotencyKeys;
+}
+
+export class PostgresEndpoints implements EndpointStore {
+  readonly #engine: Engine;
+  readonly #parts: Parts;
+  readonly #rows: EndpointRows;
+  #closed = false;
+
+  constructor(engine: Engine, parts: Parts) {
+    this.#engine = engine;
+    this.#parts = parts;
+    this.#rows = new EndpointRows(engine);
+  }
+
+  /** Takes up the sweeps that a stop of the process cut short. */
+  async start(): Promise<void> {
+    const sql = "SELECT number FROM endpoint WHERE cancel_to IS NOT NULL";
+    for (const { number } of await this.#engine.database.rows<{ number: number }>(sql)) this.#cancelBehind(number);
+  }
+
+  add(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint> {
+    return this.#parts.idempotency.commit(once, now, (tx) => this.#rows.add(tx, endpoint, maxPerTenant, now));
+  }
+
+  async get(tenant: string | null, id: string): Promise<Endpoint | null> {
+    const row = await this.#rows.find(this.#engine.database, tenant, id);
+    return row === null ? null : this.#rows.read(row).endpoint;
+  }
+
+  async idOf(tenant: string, uid: string): Promise<string | null> {
+    return idOf(this.#engine.database, tenant, uid);
+  }
+
+  async tenantOf(endpoint: string): Promise<string | null> {
+    const sql = "SELECT tenant FROM endpoint WHERE id = $1";
+    return (await this.#engine.database.rows<{ tenant: string }>(sql, [endpoint]))[0]?.tenant ?? null;
+  }
+
+  list(query: EndpointQuery): Promise<Page<Endpoint>> {
+    const match = query.match?.toLowerCase();
+    const says = ({ id, url, uid, description, tenant }: EndpointRow, text: string) =>
+      [id, url, uid, description, tenant].some((one) => one?.toLowerCase().includes(text) === true);
+    const wanted = (row: EndpointRow) =>
+      isOf(query.tenant, row) &&
+      (query.enabled === undefined || query.enabled === (row.enabled === 1)) &&
+      (query.url === undefined || query.url === row.url) &&
+      (match === undefined || says(row, match)) &&
+      (query.eventType === undefined || stringsOf(row.events)?.includes(query.eventType) === true);
+    const walk = {
+      list: "endpoints",
+      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
+      rows: ([after]: readonly number[], limit: number) => {
+        const values = new Values();
+        const [compare, way] = query.order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+        return this.#engine.database.rows<EndpointRow>(
+          `SELECT * FROM endpoint WHERE number ${compare} ${values.add(after)}::bigint AND deleted_at IS NULL
+           ${query.tenant === null ? "" : `AND tenant = ${values.add(query.tenant)}`}
+           ${query.uid === undefined ? "" : `AND uid = ${values.add(query.uid)}`}
+           ORDER BY number ${way} LIMIT ${values.add(limit)}`,
+          values.all,
+        );
+      },
+      keysOf: (row: EndpointRow) => [row.number],
+      look: async (rows: readonly EndpointRow[]) =>
+        rows.map((row) => (wanted(row) ? this.#rows.read(row).endpoint : null)),
+    };
+    return pageOf(this.#engine, walk, query);
+  }
+
+  async typesInUse(known: readonly string[]): Promise<TypeInUse[]> {
+    const rows = await this.#engine.database.rows<{ type: string; ids: string[] }>(
+      `SELECT s.type, array_agg(e.id ORDER BY e.number) AS ids
+       FROM subscription s JOIN endpoint e ON e.number = s.endpoint
+       WHERE e.deleted_at IS NULL AND s.type <> ALL($1::text[]) GROUP BY s.type ORDER BY s.type COLLATE "C"`,
+      [known],
+    );
+    return rows.map(({ type, ids }) => ({ type, endpoints: ids.length, some: ids.slice(0, NAMED) }));
+  }
+
+  async target(endpoint: string): Promise<Target | DamagedTarget | null> {
+    const [row] = await this.#engine.database.rows<EndpointRow>(LIVE_ENDPOINT, [endpoint]);
+    return row === undefined ? null : targetOf(row, this.#rows.read(row));
+  }
+
+  async update(
+    tenant: string | null,
+    id: string,
+    change: ChangeSettings,
+    now: number,
+    held: "release" | "cancel" = "release",
+  ): Promise<Endpoint | null> {
+    const updated = await this.#engine.write((tx) => this.#rows.update(tx, tenant, id, change, held, now));
+    if (updated === null) return null;
+    if (updated.resumed) await this.#parts.health.restart(updated.number);
+    if (held === "cancel") this.#cancelBehind(updated.number);
+    return updated.endpoint;
+  }
+
+  async put(
+    named: NamedEndpoint,
+    settingsOf: (before: Endpoint | null) => EndpointSettings,
+    maxPerTenant: number,
+    now: number,
+  ): Promise<{ readonly endpoint: Endpoint; readonly isNew: boolean }> {
+    const put = await this.#engine.write(async (tx) => {
+      const id = await idOf(tx, named.tenant, named.uid);
+      const change: ChangeSettings = (_, endpoint) => settingsOf(endpoint);
+      if (id !== null) return (await this.#rows.update(tx, null, id, change, "release", now))!;
+      const endpoint = await this.#rows.add(tx, { ...settingsOf(null), ...named }, maxPerTenant, now);
+      return { endpoint, number: null, resumed: false };
+    });
+    if (put.number !== null && put.resumed) await this.#parts.health.restart(put.number);
+    return { endpoint: put.endpoint, isNew: put.number === null };
+  }
+
+  disable(id: string, url: string, reason: DisabledReason, now: number): Promise<boolean> {
+    return this.#engine.write(async (tx) => {
+      const [row] = await tx.rows<EndpointRow>(`${LIVE_ENDPOINT} FOR UPDATE`, [id]);
+      if (row === undefined || row.enabled === 0 || row.url !== url) return false;
+      const sql = "UPDATE endpoint SET enabled = 0, disabled_reason = $2, updated_at = $3 WHERE number = $1";
+      await tx.change(sql, [row.number, reason, now]);
+      await dropRequestsOf(tx, row.number);
+      return true;
+    });
+  }
+
+  async delete(tenant: string | null, id: string, now: number): Promise<boolean> {
+    const number = await this.#engine.write(async (tx) => {
+      const row = await this.#rows.find(tx, tenant, id);
+      if (row === null) return null;
+      await tx.change(
+        `UPDATE endpoint SET deleted_at = $2, cancel_to = ${Number.MAX_SAFE_INTEGER}, headers = NULL, secret = NULL,
+           next_secret = NULL, switches_at = NULL WHERE number = $1`,
+        [row.number, now],
+      );
+      await tx.change("DELETE FROM subscription WHERE endpoint = $1", [row.number]);
+      return row.number;
+    });
+    if (number === null) return false;
+    // It is deleted: that its deliveries cannot be rewritten now is no reason to say otherwise.
+    await this.#cancelOpen(number).catch(() => this.#cancelLater(number));
+    return true;
+  }
+
+  async health(tenant: string | null, id: string): Promise<EndpointHealth | null> {
+    const row = await this.#rows.find(this.#engine.database, tenant, id);
+    return row === null ? null : this.#parts.health.of(row);
+  }
+
+  async failingSince(endpoint: string): Promise<number | null> {
+    const sql = "SELECT number FROM endpoint WHERE id = $1";
+    const [row] = await this.#engine.database.rows<{ number: number }>(sql, [endpoint]);
+    return row === undefined ? null : (await this.#parts.health.streak(row.number)).failingSince;
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** A chunk a transaction, so that a million deliveries delay nobody else's commit. */
+  async #cancelOpen(endpoint: number): Promise<void> {
+    let swept: Swept | null = null;
+    do {
+      const from: Swept | null = swept;
+      swept = await this.#engine.write((tx) => cancelOpen(tx, endpoint, from));
+    } while (swept !== null);
+  }
+
+  /** While nobody waits for it. A stop of the process leaves the rest to the next start. */
+  #cancelBehind(endpoint: number, from: Swept | null = null): void {
+    this.#engine.clock.after(GIVE_WAY_MS, () => {
+      if (this.#closed) return;
+      this.#engine
+        .write((tx) => cancelOpen(tx, endpoint, from))
+        .then((next) => next !== null && this.#cancelBehind(endpoint, next))
+        .catch(() => this.#cancelLater(endpoint));
+    });
+  }
+
+  #cancelLater(endpoint: number): void {
+    if (!this.#closed) this.#engine.clock.after(CANCEL_AGAIN_MS, () => this.#cancelBehind(endpoint));
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * How endpoints fare. What attempts came to is kept in memory of the node that an endpoint lives on, and written once a
+ * second for those of whom there is news. How much is open or failed is counted when somebody asks, up to a limit.
+ */
+import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoints/endpoint.ts";
+import { FAILED, triggerCode, WAITING } from "../../sqlite/numbers/codes.ts";
+import type { EndedAttempt } from "../../store.ts";
+import type { Queries } from "../engine/database.ts";
+import { CHUNK, type Engine } from "../engine/engine.ts";
+
+interface Streak {
+  lastSuccessAt: number | null;
+  lastFailureAt: number | null;
+  consecutiveFailures: number;
+  failingSince: number | null;
+}
+
+/** From when on an endpoint is failing: `docs/interface.md` §6. */
+const FAILING_ATTEMPTS = 20;
+const FAILING_MS = 300_000;
+
+export class Health {
+  readonly #engine: Engine;
+  readonly #streaks = new Map<number, Streak>();
+  /** Endpoints with news. */
+  readonly #news = new Set<number>();
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** Before the attempts are counted: nothing may be awaited then. */
+  async load(queries: Queries, endpoints: readonly number[]): Promise<void> {
+    const missing = [...new Set(endpoints)].filter((endpoint) => !this.#streaks.has(endpoint));
+    if (missing.length === 0) return;
+    const rows = await queries.rows<Streak & { endpoint: number }>(
+      `SELECT endpoint, last_success_at AS "lastSuccessAt", last_failure_at AS "lastFailureAt",
+         consecutive_failures AS "consecutiveFailures", failing_since AS "failingSince"
+       FROM health WHERE endpoint = ANY($1::integer[])`,
+      [missing],
+    );
+    const stored = new Map(rows.map(({ endpoint, ...streak }) => [endpoint, streak]));
+    for (const endpoint of missing) {
+      if (!this.#streaks.has(endpoint)) this.#streaks.set(endpoint, stored.get(endpoint) ?? none());
+    }
+  }
+
+  /** After their commit: what was undone is no news. */
+  note(endpoint: number, { claim, startedAt, outcome }: EndedAttempt): void {
+    if (claim.trigger === "test" || outcome.outcome === "interrupted") return;
+    const endedAt = Math.round(startedAt + outcome.durationMs);
+    const streak = this.#streaks.get(endpoint)!;
+    if (outcome.outcome === "succeeded") {
+      streak.lastSuccessAt = endedAt;
+      streak.consecutiveFailures = 0;
+      streak.failingSince = null;
+    } else {
+      streak.lastFailureAt = endedAt;
+      streak.consecutiveFailures++;
+      streak.failingSince ??= endedAt;
+    }
+    this.#news.add(endpoint);
+  }
+
+  /** Enabled again: what failed before says nothing of now. */
+  async restart(endpoint: number): Promise<void> {
+    const streak = await this.streak(endpoint);
+    streak.consecutiveFailures = 0;
+    streak.failingSince = null;
+    this.#news.add(endpoint);
+  }
+
+  async streak(endpoint: number): Promise<Streak> {
+    await this.load(this.#engine.database, [endpoint]);
+    return this.#streaks.get(endpoint)!;
+  }
+
+  async of(row: { number: number; enabled: number; cancel_to: number | null }): Promise<EndpointHealth> {
+    const { failingSince: _, ...streak } = await this.streak(row.number);
+    const open = (status: number) => `(SELECT count(*) FROM (
+      SELECT event FROM delivery WHERE status = ${status} AND endpoint = $1 LIMIT ${HEALTH_COUNT_LIMIT}
+    ) few WHERE event > $2)`;
+    const failed = (more: string) => `(SELECT count(*) FROM (
+      SELECT 1 FROM delivery WHERE status = ${FAILED} AND endpoint = $1 ${more} LIMIT ${HEALTH_COUNT_LIMIT}) few)`;
+    const [counts] = await this.#engine.database.rows<{ open: number; failed: number }>(
+      `SELECT ${open(0)} + ${open(WAITING)} AS open, ${failed(`AND trigger <> ${triggerCode("test")}`)} AS failed`,
+      [row.number, row.cancel_to ?? -1],
+    );
+    const open_ = Math.min(HEALTH_COUNT_LIMIT, counts!.open);
+    const [pending, held] = row.enabled === 1 ? [open_, 0] : [0, open_];
+    return { ...streak, pending, held, failed: counts!.failed };
+  }
+
+  /** Those that failed for long enough, by number, with how often. */
+  failing(now: number): Map<number, number> {
+    const found = new Map<number, number>();
+    for (const [endpoint, { consecutiveFailures, failingSince }] of this.#streaks) {
+      const long = failingSince !== null && now - failingSince >= FAILING_MS;
+      if (long || consecutiveFailures >= FAILING_ATTEMPTS) found.set(endpoint, consecutiveFailures);
+    }
+    return found;
+  }
+
+  get hasNews(): boolean {
+    return this.#news.size > 0;
+  }
+
+  /** Writes down how at most 500 endpoints fare, if there is news of any. */
+  async save(): Promise<void> {
+    const some = [...this.#news].slice(0, CHUNK);
+    if (some.length === 0) return;
+    for (const endpoint of some) this.#news.delete(endpoint);
+    try {
+      await this.#engine.write((tx) => this.#write(tx, some));
+    } catch (error) {
+      for (const endpoint of some) this.#news.add(endpoint);
+      throw error;
+    }
+  }
+
+  async #write(tx: Queries, endpoints: readonly number[]): Promise<void> {
+    const streaks = endpoints.map((endpoint) => this.#streaks.get(endpoint)!);
+    await tx.change(
+      `INSERT INTO health (endpoint, last_success_at, last_failure_at, consecutive_failures, failing_since)
+       SELECT * FROM unnest($1::integer[], $2::bigint[], $3::bigint[], $4::integer[], $5::bigint[])
+       ON CONFLICT (endpoint) DO UPDATE SET last_success_at = excluded.last_success_at,
+         last_failure_at = excluded.last_failure_at, consecutive_failures = excluded.consecutive_failures,
+         failing_since = excluded.failing_since`,
+      [
+        endpoints,
+        streaks.map(({ lastSuccessAt }) => lastSuccessAt),
+        streaks.map(({ lastFailureAt }) => lastFailureAt),
+        streaks.map(({ consecutiveFailures }) => consecutiveFailures),
+        streaks.map(({ failingSince }) => failingSince),
+      ],
+    );
+  }
+}
+
+function none(): Streak {
+  return { lastSuccessAt: null, lastFailureAt: null, consecutiveFailures: 0, failingSince: null };
+}

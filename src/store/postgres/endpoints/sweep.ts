@@ -1,0 +1,47 @@
+/** Cancelling what an endpoint was owed, a chunk a transaction. */
+import { CANCELLED, FRESH, WAITING } from "../../sqlite/numbers/codes.ts";
+import type { Queries } from "../engine/database.ts";
+import { CHUNK } from "../engine/engine.ts";
+
+/** Where a walk over what an endpoint has open stands, and the event up to which it goes. */
+export interface Swept {
+  readonly upTo: number;
+  readonly dueAt: number;
+  readonly event: number;
+}
+
+const CANCEL = `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL
+  WHERE endpoint = $1 AND event = ANY($2::bigint[]) AND status <= ${WAITING}`;
+
+/**
+ * Cancels some of what the endpoint has open of events up to its mark, and takes the mark away at the end; where to go
+ * on, null at the end. Nothing gets behind the walk: what is marked and not cancelled yet only ever moves to a later due
+ * time, and no replay touches it.
+ */
+export async function cancelOpen(tx: Queries, endpoint: number, from: Swept | null): Promise<Swept | null> {
+  const [marked] = await tx.rows<{ up_to: number }>(
+    "SELECT cancel_to AS up_to FROM endpoint WHERE number = $1 AND cancel_to IS NOT NULL FOR UPDATE",
+    [endpoint],
+  );
+  if (marked === undefined) return null;
+  const { up_to: upTo } = marked;
+  const at = from?.upTo === upTo ? from : { upTo, dueAt: -1, event: -1 };
+  if (at.event === -1) {
+    const fresh = await tx.rows<{ event: number }>(
+      `SELECT event FROM delivery WHERE status = ${FRESH} AND endpoint = $1 AND event <= $2 LIMIT ${CHUNK}`,
+      [endpoint, upTo],
+    );
+    await tx.change(CANCEL, [endpoint, fresh.map(({ event }) => event)]);
+    if (fresh.length === CHUNK) return at;
+  }
+  const rows = await tx.rows<{ due_at: number; event: number }>(
+    `SELECT due_at, event FROM delivery WHERE status = ${WAITING} AND endpoint = $1 AND (due_at, event) > ($2, $3)
+     ORDER BY due_at, event LIMIT ${CHUNK}`,
+    [endpoint, at.dueAt, at.event],
+  );
+  await tx.change(CANCEL, [endpoint, rows.map(({ event }) => event).filter((event) => event <= upTo)]);
+  const last = rows.at(-1);
+  if (last !== undefined && rows.length === CHUNK) return { upTo, dueAt: last.due_at, event: last.event };
+  await tx.change("UPDATE endpoint SET cancel_to = NULL WHERE number = $1", [endpoint]);
+  return null;
+}

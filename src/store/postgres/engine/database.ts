@@ -1,0 +1,206 @@
+/**
+ * Connections to PostgreSQL: one that writes, and some that read. Of several hosts the one is used that takes writes, so
+ * that a standby which was promoted is found without a restart. Statements are pipelined: none waits for the answer to
+ * the one before it, unless its caller does.
+ */
+import { createHash } from "node:crypto";
+import { Client, types, type ClientConfig } from "pg";
+import { WebhookdError } from "../../../domain/errors.ts";
+import { storageFull, storageUnavailable } from "../../sqlite/engine/condition.ts";
+
+const CONNECT_MS = 2000;
+const QUERY_MS = 10_000;
+const READERS = 2;
+const INT8 = 20;
+
+/** A durable answer must not depend on what a role or a database has for its default. */
+const OPTIONS = "-c synchronous_commit=on -c idle_in_transaction_session_timeout=30s -c timezone=UTC";
+
+/** Somebody else's commit came between a read and the write that follows from it: all is to be done again. */
+export class Outrun extends Error {}
+
+/** What can be asked: inside a transaction, or of what is committed. */
+export interface Queries {
+  rows<R extends object>(sql: string, values?: readonly unknown[]): Promise<R[]>;
+  /** How many rows it touched. */
+  change(sql: string, values?: readonly unknown[]): Promise<number>;
+  /** Several statements without values. */
+  script(sql: string): Promise<void>;
+}
+
+/** `postgres://user:password@host1:5432,host2/name?…` */
+export class Database implements Queries {
+  readonly #writer: Session;
+  readonly #readers: readonly Session[];
+  #next = 0;
+
+  constructor(url: string) {
+    const configs = configsOf(url);
+    this.#writer = new Session(configs);
+    this.#readers = Array.from({ length: READERS }, () => new Session(configs));
+  }
+
+  rows<R extends object>(sql: string, values: readonly unknown[] = []): Promise<R[]> {
+    return this.#reading((client) => run(client, sql, values)).then(({ rows }) => rows as R[]);
+  }
+
+  change(sql: string, values: readonly unknown[] = []): Promise<number> {
+    return this.#reading((client) => run(client, sql, values)).then(({ rowCount }) => rowCount ?? 0);
+  }
+
+  async script(sql: string): Promise<void> {
+    await this.#reading((client) => client.query(sql));
+  }
+
+  /** One at a time. Rejects with a `WebhookdError` when the storage is at fault. */
+  async transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+    return telling(async () => {
+      const client = await this.#writer.client();
+      client.query("BEGIN").catch(() => {});
+      try {
+        const result = await work(queriesOn(client));
+        const { command } = await client.query("COMMIT");
+        if (command !== "COMMIT") throw new Error("a statement of the transaction failed, and nobody said so");
+        return result;
+      } catch (error) {
+        await client.query("ROLLBACK").catch(() => this.#writer.drop());
+        throw error;
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#writer, ...this.#readers].map((session) => session.close()));
+  }
+
+  #reading<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const session = this.#readers[this.#next++ % READERS]!;
+    return telling(async () => work(await session.client()));
+  }
+}
+
+/** A connection that is made when it is wanted, and again when it was lost. */
+class Session {
+  readonly #configs: readonly ClientConfig[];
+  #client: Promise<Client> | null = null;
+  #closed = false;
+
+  constructor(configs: readonly ClientConfig[]) {
+    this.#configs = configs;
+  }
+
+  client(): Promise<Client> {
+    if (this.#closed) return Promise.reject(storageUnavailable());
+    if (this.#client !== null) return this.#client;
+    const client: Promise<Client> = connect(this.#configs, () => {
+      if (this.#client === client) this.#client = null;
+    });
+    this.#client = client;
+    client.catch(() => this.drop());
+    return client;
+  }
+
+  drop(): void {
+    const client = this.#client;
+    this.#client = null;
+    client?.then((open) => open.end()).catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const client = this.#client;
+    this.#client = null;
+    await client?.then((open) => open.end()).catch(() => {});
+  }
+}
+
+/** To the first host that takes writes. */
+async function connect(configs: readonly ClientConfig[], onLost: () => void): Promise<Client> {
+  let last: unknown = null;
+  for (const config of configs) {
+    const client = new Client(config);
+    // Of a host that is given up nobody wants to hear.
+    let isChosen = false;
+    for (const event of ["error", "end"]) client.on(event as "end", () => isChosen && onLost());
+    try {
+      await client.connect();
+      const { rows } = await client.query<{ standby: boolean }>("SELECT pg_is_in_recovery() AS standby");
+      isChosen = rows[0]!.standby === false;
+      if (isChosen) return client;
+      last = new Error("the server is a standby");
+    } catch (error) {
+      last = error;
+    }
+    client.end().catch(() => {});
+  }
+  throw storageUnavailable(last);
+}
+
+export function queriesOn(client: Client): Queries {
+  return {
+    rows: async <R extends object>(sql: string, values: readonly unknown[] = []) =>
+      (await run(client, sql, values)).rows as R[],
+    change: async (sql, values = []) => (await run(client, sql, values)).rowCount ?? 0,
+    async script(sql) {
+      await client.query(sql);
+    },
+  };
+}
+
+const names = new Map<string, string>();
+
+/** Prepared under a name that says what it is, so that any session may meet it. */
+function run(client: Client, text: string, values: readonly unknown[]) {
+  let name = names.get(text);
+  if (name === undefined) {
+    name = createHash("sha256").update(text).digest("base64url").slice(0, 20);
+    names.set(text, name);
+  }
+  return client.query({ name, text, values: values as unknown[] });
+}
+
+/** Instants and keys fit into a number. */
+const numbers = {
+  getTypeParser: ((oid: number, format: "text" | "binary") =>
+    oid === INT8 && format !== "binary" ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+};
+
+function configsOf(url: string): ClientConfig[] {
+  const [, before, hosts, after] = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/.exec(url) ?? [];
+  if (before === undefined) throw new Error("not a postgres:// address");
+  return hosts!.split(",").map((host) => ({
+    connectionString: `${before}${host}${after}`,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: QUERY_MS,
+    keepAlive: true,
+    pipeline: true,
+    options: OPTIONS,
+    application_name: "webhookd",
+    types: numbers,
+  }));
+}
+
+async function telling<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw storageError(error) ?? (isOutrun(error) ? new Outrun("another node was faster", { cause: error }) : error);
+  }
+}
+
+/** A key that is taken, a deadlock, or rows that changed meanwhile, where the server is strict. */
+function isOutrun(error: unknown): boolean {
+  return error instanceof Error && "code" in error && /^(23505|40001|40P01)$/.test(String(error.code));
+}
+
+/** What callers are told when the storage is at fault; null for any other error. */
+function storageError(error: unknown): WebhookdError | null {
+  if (error instanceof WebhookdError || !(error instanceof Error)) return null;
+  const code = "code" in error ? String(error.code) : "";
+  if (code === "53100") return storageFull(error);
+  // No connection, no resources, shutting down or recovering, read only, an error of the system.
+  if (/^(08|53|57P|58|25006|25P03)/.test(code) || /^E[A-Z]+$/.test(code)) return storageUnavailable(error);
+  return /^(Connection|Query read timeout|timeout expired|Client )/.test(error.message)
+    ? storageUnavailable(error)
+    : null;
+}

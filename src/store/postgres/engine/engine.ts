@@ -1,0 +1,209 @@
+/**
+ * What the rooms of the store stand on. A read sees what is committed. Writes stand in one line, and those of a kind that
+ * stand there together share a transaction: so a node commits as often as its database can, and no more.
+ */
+import type { Clock } from "../../../clock.ts";
+import { WebhookdError } from "../../../domain/errors.ts";
+import { Histogram } from "../../../domain/tally.ts";
+import type { Box } from "../../sqlite/engine/box.ts";
+import { Cursors } from "../../sqlite/engine/page.ts";
+import { firstKeyAt } from "../../sqlite/numbers/codes.ts";
+import { Outrun, type Database, type Queries } from "./database.ts";
+
+/** Rows that a step of long work touches at most: it must not hold up the commits of others. */
+export const CHUNK = 500;
+const MAX_SHARED = 5000;
+const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5000];
+const NOTE_EVERY_MS = 1000;
+/** A transaction that another node came before is run again. */
+const TRIES = 5;
+
+/** Work of one kind, of which several pieces may share a transaction; each gets its own result, or its own refusal. */
+export type Shared<Item, Result> = (tx: Queries, items: readonly Item[]) => Promise<(Result | WebhookdError)[]>;
+
+interface Work {
+  readonly shared: Shared<unknown, unknown> | null;
+  readonly item: unknown;
+  readonly size: number;
+  run(tx: Queries): Promise<unknown>;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+export interface EngineParts {
+  readonly database: Database;
+  readonly box: Box;
+  readonly clock: Clock;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly keys: NodeKeys;
+  readonly numbers: NodeKeys;
+}
+
+export class Engine {
+  readonly database: Database;
+  readonly box: Box;
+  readonly clock: Clock;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly cursors: Cursors;
+  /** Of events: no key is spent on anything else, because it says when its event was received. */
+  readonly keys: NodeKeys;
+  /** Of all else that is listed in the order in which it was made. */
+  readonly numbers: NodeKeys;
+  /** How long commits took, the failed ones too. */
+  readonly times = new Histogram(TIMES_MS);
+  /** Run inside each transaction, before its work. What one answers is called after the commit. */
+  readonly riders: ((tx: Queries, now: number) => Promise<(() => void) | null>)[] = [];
+  #queue: Work[] = [];
+  #working: Promise<void> | null = null;
+  #noted: number | null = null;
+
+  constructor({ database, box, clock, random, keys, numbers }: EngineParts) {
+    this.database = database;
+    this.box = box;
+    this.clock = clock;
+    this.random = random;
+    this.keys = keys;
+    this.numbers = numbers;
+    this.cursors = new Cursors((bytes) => box.mark(bytes));
+    this.riders.push((tx, now) => this.#noteInstant(tx, now));
+  }
+
+  /** A transaction of its own. It may run twice; what it throws undoes it. */
+  write<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+    return this.#stand({ shared: null, item: null, size: 0, run: work }) as Promise<T>;
+  }
+
+  share<Item, Result>(shared: Shared<Item, Result>, item: Item, size: number): Promise<Result> {
+    const run = async (tx: Queries) => {
+      const [result] = await shared(tx, [item]);
+      if (result instanceof WebhookdError) throw result;
+      return result;
+    };
+    return this.#stand({ shared: shared as Shared<unknown, unknown>, item, size, run }) as Promise<Result>;
+  }
+
+  /** Resolves when nothing stands in line. */
+  async idle(): Promise<void> {
+    while (this.#working !== null) await this.#working;
+  }
+
+  #stand(work: Omit<Work, "resolve" | "reject">): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ ...work, resolve, reject });
+      this.#working ??= this.#drain();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    // What is written in the same turn shares the transaction.
+    await Promise.resolve();
+    while (this.#queue.length > 0) {
+      const some = this.#take();
+      const begun = this.clock.monotonic();
+      await this.#commit(some);
+      this.times.add(this.clock.monotonic() - begun);
+    }
+    this.#working = null;
+  }
+
+  #take(): Work[] {
+    const { shared } = this.#queue[0]!;
+    if (shared === null) return this.#queue.splice(0, 1);
+    let size = 0;
+    const end = this.#queue.findIndex((work, at) => {
+      size += work.size;
+      return at > 0 && (work.shared !== shared || size > MAX_SHARED);
+    });
+    return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
+  }
+
+  async #commit(some: readonly Work[]): Promise<void> {
+    const [first] = some;
+    try {
+      if (some.length === 1) first!.resolve(await this.#transaction((tx) => first!.run(tx)));
+      else {
+        const items = some.map(({ item }) => item);
+        const results = await this.#transaction((tx) => first!.shared!(tx, items));
+        for (const [at, work] of some.entries()) {
+          const result = results[at];
+          if (result instanceof WebhookdError) work.reject(result);
+          else work.resolve(result);
+        }
+      }
+    } catch (error) {
+      if (some.length === 1 || error instanceof WebhookdError) for (const work of some) work.reject(error);
+      // One of them is at fault: each has its own transaction now, so that only that one is refused.
+      else for (const work of some) await this.#commit([work]);
+    }
+  }
+
+  async #transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+    for (let left = TRIES; ; left--) {
+      const after: (() => void)[] = [];
+      try {
+        const result = await this.database.transaction(async (tx) => {
+          const now = this.clock.now();
+          for (const rider of this.riders) {
+            const done = await rider(tx, now);
+            if (done !== null) after.push(done);
+          }
+          return work(tx);
+        });
+        for (const done of after) done();
+        return result;
+      } catch (error) {
+        if (!(error instanceof Outrun) || left === 1) throw error;
+      }
+    }
+  }
+
+  /** At most once a second, and not at all while the clock is behind what it was. */
+  async #noteInstant(tx: Queries, now: number): Promise<(() => void) | null> {
+    this.#noted ??= Number((await getMeta(tx, "last_instant")) ?? 0);
+    return now < this.#noted + NOTE_EVERY_MS ? null : this.setInstant(tx, now);
+  }
+
+  /** What is to be called after the commit. */
+  async setInstant(tx: Queries, now: number): Promise<() => void> {
+    await setMeta(tx, "last_instant", String(now));
+    return () => (this.#noted = now);
+  }
+}
+
+export async function getMeta(queries: Queries, name: string): Promise<string | null> {
+  const [row] = await queries.rows<{ value: string }>("SELECT value FROM meta WHERE name = $1", [name]);
+  return row?.value ?? null;
+}
+
+export async function setMeta(tx: Queries, name: string, value: string): Promise<void> {
+  await tx.change(
+    "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    [name, value],
+  );
+}
+
+/** Nodes whose keys never meet; the last bits of a key are the node's number. */
+export const NODES = 16;
+
+/** Keys of this node: they rise with each, whatever the clock does, and no other node has the same. */
+export class NodeKeys {
+  #last: number;
+  #node: number;
+
+  constructor(last: number, node: number) {
+    this.#node = node;
+    this.#last = last - (last % NODES) + node;
+  }
+
+  /** Another number, and later keys than any there is. */
+  become(node: number, last: number): void {
+    this.#node = node;
+    this.#last = Math.max(this.#last, last);
+    this.#last += node - (this.#last % NODES);
+  }
+
+  next(now: number): number {
+    this.#last = Math.max(this.#last + NODES, firstKeyAt(now) + this.#node);
+    return this.#last;
+  }
+}

@@ -1,0 +1,187 @@
+/** What is done to an event that was published: it is sent again, or taken back. */
+import { withoutAnswer } from "../../sqlite/attempts/attempt-way.ts";
+import {
+  CANCELLED,
+  DELIVERED,
+  deliveryId,
+  FAILED,
+  parseEventId,
+  triggerCode,
+  WAITING,
+} from "../../sqlite/numbers/codes.ts";
+import type { EventDelivery, LeftAlone, Replay, ReplayScope, Waiting, Withdrawal } from "../../store.ts";
+import type { Queries } from "../engine/database.ts";
+import { CHUNK, type Engine } from "../engine/engine.ts";
+
+export interface FoundEvent {
+  readonly id: string;
+  readonly key: number;
+  readonly random: string;
+  readonly tenant: string;
+  readonly type: string;
+  readonly created_at: number;
+  readonly test: number;
+  readonly erased: boolean;
+}
+
+/** The event, if there is one of exactly this id that the tenant may see. */
+export async function findEvent(
+  queries: Queries,
+  tenant: string | null,
+  id: string,
+  lock: "" | "FOR UPDATE" = "",
+): Promise<FoundEvent | null> {
+  const parsed = parseEventId(id);
+  if (parsed === null) return null;
+  const [row] = await queries.rows<Omit<FoundEvent, "id">>(
+    `SELECT key, random, tenant, type, created_at, test, body IS NULL AS erased FROM event WHERE key = $1 ${lock}`,
+    [parsed.key],
+  );
+  if (row === undefined || row.random !== parsed.random || (tenant !== null && row.tenant !== tenant)) return null;
+  return { ...row, id };
+}
+
+interface Target {
+  readonly endpoint: number;
+  readonly status: number;
+  readonly id: string;
+  readonly enabled: number;
+  readonly deleted: boolean;
+  readonly cancelling: boolean;
+}
+
+/** A new round for what failed: same event, same bytes, a fresh ladder. */
+export async function replayEvent(tx: Queries, event: FoundEvent, scope: ReplayScope, now: number): Promise<Replay> {
+  if (event.erased) return { result: "gone" };
+  const targets = await tx.rows<Target>(
+    `SELECT d.endpoint, d.status, e.id, e.enabled, e.deleted_at IS NOT NULL AS deleted,
+       e.cancel_to IS NOT NULL AS cancelling
+     FROM delivery d JOIN endpoint e ON e.number = d.endpoint WHERE d.event = $1 ORDER BY d.endpoint FOR UPDATE OF d`,
+    [event.key],
+  );
+  const restarted: number[] = [];
+  const waiting: Waiting[] = [];
+  const left: LeftAlone[] = [];
+  for (const { endpoint, status, id, enabled, deleted, cancelling } of targets) {
+    if (status !== FAILED && !(scope.force === true && status === DELIVERED)) continue;
+    if (scope.endpoint !== undefined && scope.endpoint !== id) continue;
+    // While what it was owed is being cancelled, a new round would be cancelled too.
+    if (deleted || enabled === 0 || cancelling) {
+      const reason = deleted ? "endpoint_deleted" : "endpoint_disabled";
+      left.push({ delivery: deliveryId(event.id, endpoint), endpoint: id, reason });
+      continue;
+    }
+    restarted.push(endpoint);
+    waiting.push({ endpoint: id, event: event.id, dueAt: now });
+  }
+  if (restarted.length === 0) return left.length > 0 ? { result: "endpoint_disabled", left } : { result: "not_failed" };
+  // A test stays one attempt.
+  const trigger = triggerCode(event.test === 1 ? "test" : "replay");
+  await tx.change(
+    `UPDATE delivery SET status = ${WAITING}, round = round + 1, retry = 0, trigger = $3, due_at = $4
+     WHERE event = $1 AND endpoint = ANY($2::integer[])`,
+    [event.key, restarted, trigger, now],
+  );
+  return { result: "replayed", waiting, left };
+}
+
+type Withdrawn = Extract<Withdrawal, { result: "withdrawn" }>;
+
+/** Cancels what is open, and drops what was asked for; of one endpoint, or of all. */
+export async function cancelEvent(engine: Engine, event: FoundEvent, only: string | null): Promise<Withdrawn> {
+  const deliveries: EventDelivery[] = [];
+  let cancelled = 0;
+  for (let after: number | null = -1; after !== null;) {
+    const from: number = after;
+    const some = await engine.write((tx) => cancelSome(tx, event, from, only));
+    deliveries.push(...some.deliveries);
+    cancelled += some.cancelled;
+    after = some.next;
+  }
+  return { result: "withdrawn", deliveries, cancelled };
+}
+
+/** `next` is where to go on; null when all were looked at. */
+async function cancelSome(tx: Queries, { id, key }: FoundEvent, after: number, only: string | null) {
+  const rows = await tx.rows<{ endpoint: number; status: number; id: string }>(
+    `SELECT d.endpoint, d.status, e.id FROM delivery d JOIN endpoint e ON e.number = d.endpoint
+     WHERE d.event = $1 AND d.endpoint > $2 ORDER BY d.endpoint LIMIT ${CHUNK} FOR UPDATE OF d`,
+    [key, after],
+  );
+  const meant = rows.filter((row) => only === null || row.id === only);
+  const numbers = meant.map(({ endpoint }) => endpoint);
+  const [cancelled, dropped] = await Promise.all([
+    tx.change(
+      `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL
+       WHERE event = $1 AND endpoint = ANY($2::integer[]) AND status <= ${WAITING}`,
+      [key, numbers],
+    ),
+    tx.rows<{ endpoint: number }>(
+      "DELETE FROM manual_attempt WHERE event = $1 AND endpoint = ANY($2::integer[]) RETURNING endpoint",
+      [key, numbers],
+    ),
+  ]);
+  const owed = new Set(dropped.map(({ endpoint }) => endpoint));
+  const deliveries = meant
+    // What was cancelled before is named again: of a call that was cut short after its commit nobody has heard.
+    .filter(({ endpoint, status }) => owed.has(endpoint) || status <= WAITING || status === CANCELLED)
+    .map((row) => ({ delivery: deliveryId(id, row.endpoint), endpoint: row.id }));
+  return { deliveries, cancelled, next: rows.length < CHUNK ? null : rows.at(-1)!.endpoint };
+}
+
+/** Cancels the event, and keeps nothing of what it said and was answered. */
+export async function eraseEvent(engine: Engine, event: FoundEvent): Promise<Withdrawn> {
+  const deliveries: EventDelivery[] = [];
+  let cancelled = 0;
+  do {
+    const some = await cancelEvent(engine, event, null);
+    deliveries.push(...some.deliveries);
+    cancelled += some.cancelled;
+  } while (!(await engine.write((tx) => eraseBody(tx, event.key))));
+  for (let after: readonly [number, number] | null = [-1, -1]; after !== null;) {
+    const from: readonly [number, number] = after;
+    after = await engine.write((tx) => eraseAnswers(tx, event.key, from));
+  }
+  return { result: "withdrawn", deliveries, cancelled };
+}
+
+/** False while something is open: it was sent again meanwhile. From then on nothing of it can be. */
+async function eraseBody(tx: Queries, key: number): Promise<boolean> {
+  await tx.rows("SELECT key FROM event WHERE key = $1 FOR UPDATE", [key]);
+  const open = await tx.rows(`SELECT 1 FROM delivery WHERE event = $1 AND status <= ${WAITING} LIMIT 1`, [key]);
+  if (open.length > 0) return false;
+  // The hash goes too: what is short can be guessed from it.
+  await tx.change("UPDATE event SET body = NULL, body_hash = '' WHERE key = $1", [key]);
+  return true;
+}
+
+interface Answer {
+  readonly endpoint: number;
+  readonly number: number;
+  readonly started_at: number;
+  readonly way: Buffer | null;
+  readonly details: string | null;
+}
+
+/** Erases what some attempts were answered; where to go on, null when none is left. */
+async function eraseAnswers(tx: Queries, key: number, after: readonly [number, number]) {
+  const rows = await tx.rows<Answer>(
+    `SELECT endpoint, number, started_at, way, details FROM attempt WHERE event = $1 AND (endpoint, number) > ($2, $3)
+     ORDER BY endpoint, number LIMIT ${CHUNK}`,
+    [key, ...after],
+  );
+  await tx.change(
+    `UPDATE attempt a SET body = NULL, way = n.way, details = n.details
+     FROM unnest($2::integer[], $3::integer[], $4::bytea[], $5::text[]) AS n (endpoint, number, way, details)
+     WHERE a.event = $1 AND a.endpoint = n.endpoint AND a.number = n.number`,
+    [
+      key,
+      rows.map(({ endpoint }) => endpoint),
+      rows.map(({ number }) => number),
+      rows.map(({ way, started_at: startedAt }) => way && withoutAnswer(way, startedAt)),
+      rows.map(({ details }) => details && JSON.stringify({ ...JSON.parse(details), responseHeaders: {} })),
+    ],
+  );
+  const last = rows.at(-1);
+  return last === undefined || rows.length < CHUNK ? null : ([last.endpoint, last.number] as const);
+}

@@ -1,0 +1,72 @@
+/** The way of an event: it is committed with its deliveries, and may be replayed, cancelled and erased. */
+import { WebhookdError } from "../../../domain/errors.ts";
+import type { EventDraft } from "../../../domain/events/event.ts";
+import type { Once } from "../../../domain/events/idempotency.ts";
+import type { TenantShares } from "../../../domain/time/timetable.ts";
+import type { EventStore, HasRoom, Publication, Replay, ReplayScope, Withdrawal } from "../../store.ts";
+import type { Counters } from "../statistics/counters.ts";
+import type { Queries } from "../engine/database.ts";
+import type { Engine } from "../engine/engine.ts";
+import { cancelEvent, eraseEvent, findEvent, replayEvent } from "./event-changes.ts";
+import type { IdempotencyKeys } from "../callers/idempotency.ts";
+import type { Owner } from "../ownership.ts";
+import { Publish, type Request } from "./publish.ts";
+
+interface Parts {
+  readonly idempotency: IdempotencyKeys;
+  readonly counters: Counters;
+  readonly owner: Owner;
+  /** 0: no limit. */
+  readonly maxPendingPerTenant: number;
+  readonly shares: TenantShares;
+}
+
+export class PostgresEvents implements EventStore {
+  readonly #engine: Engine;
+  readonly #parts: Parts;
+  readonly #publish: Publish;
+  readonly #shared = (tx: Queries, requests: readonly Request[]) => this.#publish.all(tx, requests);
+
+  constructor(engine: Engine, parts: Parts) {
+    this.#engine = engine;
+    this.#parts = parts;
+    this.#publish = new Publish(engine, parts);
+  }
+
+  async publish(
+    drafts: readonly EventDraft[],
+    now: number,
+    hasRoom: HasRoom,
+    once?: Once<readonly Publication[]>,
+  ): Promise<Publication[]> {
+    const request = { drafts, now, hasRoom };
+    const publications =
+      once === undefined
+        ? await this.#engine.share(this.#shared, request, drafts.length)
+        : await this.#parts.idempotency.commit(once, now, async (tx) => {
+            const [result] = await this.#publish.all(tx, [request]);
+            if (result instanceof WebhookdError) throw result;
+            return result!;
+          });
+    this.#publish.published(drafts);
+    this.#parts.counters.notePublished(drafts, publications, this.#engine.clock.now());
+    return publications;
+  }
+
+  replay(tenant: string | null, event: string, scope: ReplayScope, now: number, once?: Once<Replay>): Promise<Replay> {
+    return this.#parts.idempotency.commit(once, now, async (tx) => {
+      const found = await findEvent(tx, tenant, event, "FOR UPDATE");
+      return found === null ? { result: "not_found" } : replayEvent(tx, found, scope, now);
+    });
+  }
+
+  async cancel(tenant: string | null, event: string, endpoint: string | null): Promise<Withdrawal> {
+    const found = await findEvent(this.#engine.database, tenant, event);
+    return found === null ? { result: "not_found" } : cancelEvent(this.#engine, found, endpoint);
+  }
+
+  async erase(tenant: string | null, event: string): Promise<Withdrawal> {
+    const found = await findEvent(this.#engine.database, tenant, event);
+    return found === null ? { result: "not_found" } : eraseEvent(this.#engine, found);
+  }
+}

@@ -1,0 +1,152 @@
+/** Which deliveries a job would be over, found a page at a time. */
+import { statusesOf } from "../../../domain/deliveries/job.ts";
+import { matches } from "../../sqlite/attempts/attempts.ts";
+import { seeksResult } from "../../sqlite/attempts/sources.ts";
+import { FRESH, keysWithin, parseEventId } from "../../sqlite/numbers/codes.ts";
+import type { JobPlan, JobSet, LeftAlone, LeftOfEndpoint } from "../../store.ts";
+import { DELIVERY, FROM_DELIVERY, lastAttempts, nameOf, statusOf, type DeliveryRow } from "../reads/attempts.ts";
+import type { Database, Queries } from "../engine/database.ts";
+import { CHUNK } from "../engine/engine.ts";
+import { Values } from "../engine/page.ts";
+import { ofDelivery, ofEvent } from "../reads/filters.ts";
+
+export interface Selected {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly id: string;
+  /** Why nothing can be sent of it; null for what the job is over. */
+  readonly left: LeftAlone["reason"] | null;
+  readonly timedOut: boolean;
+}
+
+type Row = DeliveryRow & { readonly erased: boolean };
+
+interface OfEndpoint {
+  readonly number: number;
+  readonly enabled: number;
+  readonly deleted: boolean;
+  readonly cancelling: boolean;
+}
+
+/** Each page is read when it is asked for. */
+export async function* select(database: Database, set: JobSet): AsyncGenerator<readonly Selected[], void> {
+  const { filter } = set;
+  let endpoint: number | null = null;
+  if (filter.endpoint !== undefined) {
+    const sql = `SELECT number, enabled, deleted_at IS NOT NULL AS deleted, cancel_to IS NOT NULL AS cancelling
+      FROM endpoint WHERE id = $1`;
+    const [found] = await database.rows<OfEndpoint>(sql, [filter.endpoint]);
+    if (found === undefined) return;
+    if (filter.missing) return yield* selectMissing(database, set, found);
+    endpoint = found.number;
+  }
+  const { low, high } = keysWithin(filter);
+  for (let [event, minor] = [low, Number.MAX_SAFE_INTEGER], more = true; more;) {
+    const rows = await page(database, set, { endpoint, event, minor, high });
+    yield await selectFrom(database, set, rows);
+    more = rows.length === CHUNK;
+    if (more) ({ event, endpoint: minor } = rows.at(-1)!);
+  }
+}
+
+interface Place {
+  readonly endpoint: number | null;
+  readonly event: number;
+  readonly minor: number;
+  readonly high: number;
+}
+
+function page(database: Database, { action, filter, tenant }: JobSet, place: Place): Promise<Row[]> {
+  const values = new Values();
+  const { error, statusCode, type, test, events } = filter;
+  const narrowed = {
+    status: statusesOf(action, filter.status) ?? [],
+    ...(error !== undefined && { error }),
+    ...(statusCode !== undefined && { statusCode }),
+  };
+  const keys = events?.flatMap((id) => parseEventId(id)?.key ?? []);
+  const sql = `SELECT ${DELIVERY}, e.body IS NULL AS erased FROM ${FROM_DELIVERY}
+    WHERE (d.event, d.endpoint) > (${values.add(place.event)}::bigint, ${values.add(place.minor)}::bigint)
+      AND d.event < ${values.add(place.high)}::bigint
+      ${ofEvent("e", { tenant, type, test }, values)} ${ofDelivery("d", narrowed, place.endpoint, values)}
+      ${keys === undefined ? "" : `AND d.event = ANY(${values.add(keys)}::bigint[])`}
+    ORDER BY d.event, d.endpoint LIMIT ${CHUNK}`;
+  return database.rows<Row>(sql, values.all);
+}
+
+async function selectFrom(queries: Queries, { action, filter }: JobSet, rows: readonly Row[]): Promise<Selected[]> {
+  const lasts = await lastAttempts(queries, rows);
+  const named = filter.events === undefined ? null : new Set(filter.events.map((id) => parseEventId(id)?.random));
+  const statuses = statusesOf(action, filter.status)!;
+  const matching = rows.filter((row) => {
+    const last = lasts.get(nameOf(row));
+    return (
+      (named === null || named.has(row.random)) &&
+      // Nothing can be sent of what was erased.
+      (action === "cancel" || !row.erased) &&
+      !(action === "attempt_now" && row.status === FRESH) &&
+      statuses.includes(statusOf(row)) &&
+      (!seeksResult(filter) || (last !== undefined && matches(last, filter)))
+    );
+  });
+  return matching.map((row) => ({
+    event: row.event,
+    endpoint: row.endpoint,
+    id: row.endpoint_id,
+    left: action === "cancel" ? null : leftOf({ ...row, cancelling: row.cancel_to !== null }),
+    timedOut: lasts.get(nameOf(row))?.error === "timeout",
+  }));
+}
+
+/** Events of the types that the endpoint chose, and of which it has no delivery. */
+async function* selectMissing(
+  database: Database,
+  { tenant, filter }: JobSet,
+  endpoint: OfEndpoint,
+): AsyncGenerator<readonly Selected[], void> {
+  if (tenant === null) return;
+  const { low, high } = keysWithin(filter);
+  for (let event = low, more = true; more;) {
+    const rows = await database.rows<{ event: number }>(
+      `SELECT e.key AS event FROM event e
+       WHERE e.tenant = $1 AND e.key > $2::bigint AND e.key < $3::bigint AND e.test = 0 AND e.body IS NOT NULL
+         AND e.type IN (SELECT type FROM subscription WHERE endpoint = $4) AND ($5::text IS NULL OR e.type = $5)
+         AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event = e.key AND d.endpoint = $4)
+       ORDER BY e.key LIMIT ${CHUNK}`,
+      [tenant, event, high, endpoint.number, filter.type ?? null],
+    );
+    const common = { endpoint: endpoint.number, id: filter.endpoint!, left: leftOf(endpoint), timedOut: false };
+    yield rows.map((row) => ({ ...common, event: row.event }));
+    more = rows.length === CHUNK;
+    if (more) ({ event } = rows.at(-1)!);
+  }
+}
+
+function leftOf({ enabled, deleted, cancelling }: Omit<OfEndpoint, "number">): LeftAlone["reason"] | null {
+  if (deleted) return "endpoint_deleted";
+  return enabled === 1 && !cancelling ? null : "endpoint_disabled";
+}
+
+export async function planJob(database: Database, set: JobSet): Promise<JobPlan> {
+  const tallies = new Map<string, { matched: number; timedOut: number; left: LeftOfEndpoint | null }>();
+  for await (const some of select(database, set)) {
+    for (const { id, left, timedOut } of some) {
+      let tally = tallies.get(id);
+      if (tally === undefined) tallies.set(id, (tally = { matched: 0, timedOut: 0, left: null }));
+      if (left === null) {
+        tally.matched++;
+        if (timedOut) tally.timedOut++;
+      } else {
+        tally.left = { endpoint: id, deliveries: (tally.left?.deliveries ?? 0) + 1, reason: left };
+      }
+    }
+  }
+  const all = [...tallies];
+  return {
+    matched: all.reduce((sum, [, { matched }]) => sum + matched, 0),
+    endpoints: all
+      .filter(([, { matched }]) => matched > 0)
+      .map(([endpoint, { matched, timedOut }]) => ({ endpoint, matched, timedOut })),
+    left: all.flatMap(([, { left }]) => left ?? []),
+  };
+}

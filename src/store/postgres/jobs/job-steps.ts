@@ -1,0 +1,242 @@
+/**
+ * What a job does with its deliveries, in the transaction that counts it: so that no crash makes it do one twice, or lose
+ * one.
+ *
+ *   planned ──its turn──► released ──attempted──► delivered | failed
+ *      └──► cancelled        └──► skipped: it will not be attempted for the job any more
+ *      └──► skipped: it no longer qualifies
+ */
+import { statusesOf, type JobAction, type JobFilter } from "../../../domain/deliveries/job.ts";
+import { CANCELLED, deliveryId, eventId, FRESH, triggerCode, WAITING } from "../../sqlite/numbers/codes.ts";
+import type { EventDelivery, JobStep, JobTake, Recorded, Waiting } from "../../store.ts";
+import { statusOf } from "../reads/attempts.ts";
+import type { Queries } from "../engine/database.ts";
+import { CHUNK } from "../engine/engine.ts";
+import { dropRequests, type Placed } from "../deliveries/record.ts";
+
+export interface StepJob {
+  readonly num: number;
+  readonly action: JobAction;
+  readonly filter: string;
+}
+
+interface Endpoint {
+  readonly number: number;
+  readonly slot: number;
+  readonly id: string;
+  readonly enabled: number;
+  readonly deleted: boolean;
+  readonly cancel_to: number | null;
+}
+
+interface Current {
+  readonly event: number;
+  readonly status: number | null;
+  readonly trigger: number;
+  readonly random: string;
+  readonly test: number;
+  readonly erased: boolean;
+}
+
+interface Gathered {
+  readonly waiting: Waiting[];
+  readonly requested: EventDelivery[];
+  readonly withdrawn: EventDelivery[];
+}
+
+type Count = "delivered" | "failed" | "cancelled" | "skipped";
+
+/** Inside a transaction. */
+export async function stepJob(tx: Queries, job: StepJob, takes: readonly JobTake[], now: number): Promise<JobStep> {
+  const gathered: Gathered = { waiting: [], requested: [], withdrawn: [] };
+  const endpoints = await tx.rows<Endpoint>(
+    `SELECT number, slot, id, enabled, deleted_at IS NOT NULL AS deleted, cancel_to FROM endpoint
+     WHERE id = ANY($1::text[])`,
+    [takes.map(({ endpoint }) => endpoint)],
+  );
+  for (const { endpoint: id, limit, check } of takes) {
+    const endpoint = endpoints.find((one) => one.id === id);
+    if (endpoint === undefined) continue;
+    if (check) await checkReleased(tx, job, endpoint);
+    if (limit > 0) await take(tx, job, endpoint, limit, now, gathered);
+  }
+  return gathered;
+}
+
+/** While what it was owed is being cancelled, what is added would be cancelled too. */
+function isSentTo({ deleted, enabled, cancel_to: cancelTo }: Endpoint): boolean {
+  return enabled === 1 && !deleted && cancelTo === null;
+}
+
+async function take(tx: Queries, job: StepJob, endpoint: Endpoint, limit: number, now: number, to: Gathered) {
+  const filter = JSON.parse(job.filter) as JobFilter;
+  const rows = await tx.rows<Current>(
+    `SELECT t.event, d.status, d.trigger, e.random, e.test, e.body IS NULL AS erased
+     FROM (SELECT event FROM job_delivery WHERE job = $1 AND endpoint = $2 AND released = 0
+           ORDER BY event LIMIT $3) t
+     LEFT JOIN event e ON e.key = t.event
+     LEFT JOIN delivery d ON d.event = t.event AND d.endpoint = $2 ORDER BY t.event`,
+    [job.num, endpoint.number, limit],
+  );
+  const acted = rows.filter((row) =>
+    filter.missing
+      ? row.random !== null && row.status === null && !row.erased && isSentTo(endpoint)
+      : qualifies(job, filter, endpoint, row),
+  );
+  await act(tx, job, filter, endpoint, acted, now, to);
+  const done = new Set(acted);
+  const events = acted.map(({ event }) => event);
+  const skipped = rows.filter((row) => !done.has(row)).map(({ event }) => event);
+  await end(tx, job.num, endpoint.number, skipped, "planned", "skipped");
+  if (job.action === "cancel") return end(tx, job.num, endpoint.number, events, "planned", "cancelled");
+  if (events.length === 0) return;
+  await tx.change(
+    "UPDATE job_delivery SET released = 1 WHERE job = $1 AND endpoint = $2 AND event = ANY($3::bigint[])",
+    [job.num, endpoint.number, events],
+  );
+  await tx.change(
+    "UPDATE job_endpoint SET planned = planned - $3, released = released + $3 WHERE job = $1 AND endpoint = $2",
+    [job.num, endpoint.number, events.length],
+  );
+}
+
+function qualifies(job: StepJob, filter: JobFilter, endpoint: Endpoint, row: Current): boolean {
+  const { event, status, trigger } = row;
+  if (status === null) return false;
+  if (!statusesOf(job.action, filter.status)!.includes(statusOf({ ...endpoint, event, status, trigger }))) return false;
+  if (job.action === "attempt_now" && status === FRESH) return false;
+  return job.action === "cancel" || (!row.erased && isSentTo(endpoint));
+}
+
+async function act(
+  tx: Queries,
+  job: StepJob,
+  filter: JobFilter,
+  endpoint: Endpoint,
+  rows: readonly Current[],
+  now: number,
+  to: Gathered,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const events = rows.map(({ event }) => event);
+  const own = rows.map(({ event, random }) => eventId(event, random));
+  const owed = own.map((id) => ({ endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) }));
+  const waiting = own.map((event) => ({ endpoint: endpoint.id, event, dueAt: now }));
+  if (filter.missing) {
+    await tx.change(
+      `INSERT INTO delivery (event, endpoint, slot, status, attempts, round, retry, trigger, due_at)
+       SELECT event, $2::integer, $3::smallint, ${WAITING}, 0, 1, 0, ${triggerCode("replay")}, $4::bigint FROM unnest($1::bigint[]) AS event`,
+      [events, endpoint.number, endpoint.slot, now],
+    );
+    await tx.change("UPDATE event SET unmatched = 0 WHERE key = ANY($1::bigint[]) AND unmatched = 1", [events]);
+    to.waiting.push(...waiting);
+  } else if (job.action === "replay") {
+    await tx.change(
+      `UPDATE delivery d SET status = ${WAITING}, round = round + 1, retry = 0, trigger = n.trigger, due_at = $4
+       FROM unnest($1::bigint[], $3::smallint[]) AS n (event, trigger) WHERE d.event = n.event AND d.endpoint = $2`,
+      [events, endpoint.number, rows.map(({ test }) => triggerCode(test === 1 ? "test" : "replay")), now],
+    );
+    to.waiting.push(...waiting);
+  } else if (job.action === "attempt_now") {
+    await tx.change(
+      `INSERT INTO manual_attempt (event, endpoint, urgent) SELECT event, $2::integer, 0 FROM unnest($1::bigint[]) AS event
+       ON CONFLICT DO NOTHING`,
+      [events, endpoint.number],
+    );
+    to.requested.push(...owed);
+  } else {
+    await tx.change(
+      `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL WHERE event = ANY($1::bigint[]) AND endpoint = $2`,
+      [events, endpoint.number],
+    );
+    await dropRequests(
+      tx,
+      events.map((event) => ({ event, endpoint: endpoint.number })),
+    );
+    to.withdrawn.push(...owed);
+  }
+}
+
+/** Ended without an attempt of the job's: cancelled, pruned, or of an endpoint that is not sent to any more. */
+async function checkReleased(tx: Queries, job: StepJob, endpoint: Endpoint): Promise<void> {
+  const rows = await tx.rows<{ event: number; status: number | null; owed: boolean }>(
+    `SELECT j.event, d.status, m.event IS NOT NULL AS owed
+     FROM (SELECT event FROM job_delivery WHERE job = $1 AND endpoint = $2 AND released = 1 LIMIT ${CHUNK}) j
+     LEFT JOIN delivery d ON d.event = j.event AND d.endpoint = $2
+     LEFT JOIN manual_attempt m ON m.event = j.event AND m.endpoint = $2`,
+    [job.num, endpoint.number],
+  );
+  const comes = ({ status, owed }: (typeof rows)[number]) =>
+    isSentTo(endpoint) && (job.action === "replay" ? status === WAITING : owed);
+  const gone = rows.filter((row) => !comes(row)).map(({ event }) => event);
+  await end(tx, job.num, endpoint.number, gone, "released", "skipped");
+}
+
+async function end(
+  tx: Queries,
+  job: number,
+  endpoint: number,
+  events: readonly number[],
+  from: "planned" | "released",
+  as: Count,
+): Promise<void> {
+  if (events.length === 0) return;
+  const gone = await tx.change(
+    "DELETE FROM job_delivery WHERE job = $1 AND endpoint = $2 AND event = ANY($3::bigint[])",
+    [job, endpoint, events],
+  );
+  await tx.change(
+    `UPDATE job_endpoint SET ${from} = ${from} - $3, ${as} = ${as} + $3 WHERE job = $1 AND endpoint = $2`,
+    [job, endpoint, gone],
+  );
+}
+
+interface Released {
+  readonly job: number;
+  readonly event: number;
+  readonly endpoint: number;
+  readonly action: JobAction;
+  readonly canary: number;
+  readonly delivered: number;
+}
+
+/** Inside the transaction that recorded the attempts. */
+export async function attemptedForJobs(
+  tx: Queries,
+  placed: readonly (Placed | null)[],
+  recorded: readonly Recorded[],
+): Promise<void> {
+  const known = placed.flatMap((one) => (one === null ? [] : [one]));
+  const rows = await tx.rows<Released>(
+    `SELECT d.job, d.event, d.endpoint, j.action, j.canary, c.delivered
+     FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
+     JOIN job_delivery d ON d.released = 1 AND d.event = n.event AND d.endpoint = n.endpoint
+     JOIN job j ON j.num = d.job JOIN job_endpoint c ON c.job = d.job AND c.endpoint = d.endpoint`,
+    [known.map(({ event }) => event), known.map(({ endpoint }) => endpoint)],
+  );
+  if (rows.length === 0) return;
+  const left = new Map(rows.map((row) => [`${row.job} ${row.event} ${row.endpoint}`, row]));
+  const arrived = new Map<string, number>();
+  for (const [at, one] of placed.entries()) {
+    if (one === null) continue;
+    const { claim, outcome, verdict } = one.ended;
+    const delivered = verdict.status === "delivered";
+    if (!delivered && (outcome.outcome === "interrupted" || recorded[at]!.result === "superseded")) continue;
+    for (const [name, row] of left) {
+      if (row.event !== one.event || row.endpoint !== one.endpoint) continue;
+      const forIt = claim.trigger === "test" || claim.trigger === (row.action === "replay" ? "replay" : "manual");
+      if (!delivered && !forIt) continue;
+      left.delete(name);
+      const place = `${row.job} ${row.endpoint}`;
+      const before = row.delivered + (arrived.get(place) ?? 0);
+      if (delivered) arrived.set(place, (arrived.get(place) ?? 0) + 1);
+      else if (row.canary === 1 && before === 0) {
+        await tx.change("UPDATE job SET status = 'paused', paused_reason = $2 WHERE num = $1 AND status = 'running'", [
+          row.job,
+          `the canary to ${claim.endpoint} failed: ${outcome.detail}`,
+        ]);
+      }
+      await end(tx, row.job, row.endpoint, [row.event], "released", delivered ? "delivered" : "failed");
+    }
+  }
+}

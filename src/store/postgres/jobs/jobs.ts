@@ -1,0 +1,255 @@
+/** Jobs: their verbs, each in transactions of at most 500 rows. */
+import type { AfterCanary, Job, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
+import type { Once } from "../../../domain/events/idempotency.ts";
+import type {
+  AddedJob,
+  JobEndpoint,
+  JobPlan,
+  JobSet,
+  JobStep,
+  JobStore,
+  JobTake,
+  OpenJob,
+  Page,
+  PageQuery,
+  Pruned,
+  WholeJob,
+} from "../../store.ts";
+import { inOrder } from "../callers/callers.ts";
+import type { Queries } from "../engine/database.ts";
+import { CHUNK, type Engine } from "../engine/engine.ts";
+import { pageOf } from "../engine/page.ts";
+import type { IdempotencyKeys } from "../callers/idempotency.ts";
+import { countsOf, EVERY_TENANT, findJob, jobOf, NONE, viewOf, type Counts, type JobRow } from "./job-rows.ts";
+import { planJob, select, type Selected } from "./job-sets.ts";
+import { stepJob } from "./job-steps.ts";
+import { dropRequests } from "../deliveries/record.ts";
+
+const NAMED = 100;
+const NOTHING: JobStep = { waiting: [], requested: [], withdrawn: [] };
+
+export class PostgresJobs implements JobStore {
+  readonly #engine: Engine;
+  readonly #idempotency: IdempotencyKeys;
+
+  constructor(engine: Engine, idempotency: IdempotencyKeys) {
+    this.#engine = engine;
+    this.#idempotency = idempotency;
+  }
+
+  plan(set: JobSet): Promise<JobPlan> {
+    return planJob(this.#engine.database, set);
+  }
+
+  async add(job: NewJob, expect: number | null, now: number, once?: Once<AddedJob>): Promise<AddedJob> {
+    const engine = this.#engine;
+    const { id, tenant, action, filter, ratePerSecond, canary, reason } = job;
+    const num = engine.numbers.next(now);
+    await engine.write((tx) =>
+      tx.change(
+        `INSERT INTO job (num, id, tenant, action, filter, rate_per_second, canary, reason, status, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'planning', $9)`,
+        [num, id, tenant ?? EVERY_TENANT, action, JSON.stringify(filter), ratePerSecond, +canary, reason, now],
+      ),
+    );
+    try {
+      for await (const some of select(engine.database, { tenant, action, filter })) {
+        await engine.write((tx) => addSome(tx, num, some));
+      }
+      const { matched } = (await countsOf(engine.database, [num])).get(num) ?? NONE;
+      if (expect === null || expect === matched) {
+        return await this.#idempotency.commit(once, now, async (tx) => {
+          await tx.change("UPDATE job SET status = 'running' WHERE num = $1", [num]);
+          return { result: "added", job: (await viewOf(tx, (await findJob(tx, null, id))!))! };
+        });
+      }
+      await this.#undo(num);
+      return { result: "plan_changed", matched };
+    } catch (error) {
+      // What cannot be undone now goes at the next start.
+      await this.#undo(num).catch(() => {});
+      throw error;
+    }
+  }
+
+  async get(tenant: string | null, id: string): Promise<WholeJob | null> {
+    const { database } = this.#engine;
+    const row = await findJob(database, tenant, id);
+    if (row === null) return null;
+    const results = await database.rows<Counts & { endpoint: string }>(
+      `SELECT e.id AS endpoint, j.matched, j.delivered, j.failed, j.cancelled, j.skipped
+       FROM job_endpoint j JOIN endpoint e ON e.number = j.endpoint
+       WHERE j.job = $1 ORDER BY j.matched DESC, j.endpoint LIMIT ${NAMED}`,
+      [row.num],
+    );
+    const endpoints = results.map(({ cancelled, ...counts }) => ({
+      ...counts,
+      done: counts.delivered + counts.failed + cancelled,
+    }));
+    return { ...(await viewOf(database, row)), endpoints };
+  }
+
+  list(query: PageQuery): Promise<Page<Job>> {
+    const { database } = this.#engine;
+    const walk = {
+      list: "jobs",
+      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
+      rows: ([after]: readonly number[], limit: number) =>
+        database.rows<JobRow>(...inOrder("job", "num", query, after!, limit)),
+      keysOf: (row: JobRow) => [row.num],
+      look: async (rows: readonly JobRow[]) => {
+        const counts = await countsOf(
+          database,
+          rows.map(({ num }) => num),
+        );
+        return rows.map((row) => (row.status === "planning" ? null : jobOf(row, counts.get(row.num) ?? NONE)));
+      },
+    };
+    return pageOf(this.#engine, walk, query);
+  }
+
+  steer(
+    tenant: string | null,
+    id: string,
+    to: "running" | "paused" | "cancelled",
+    now: number,
+    after?: AfterCanary,
+  ): Promise<Job | null> {
+    return this.#engine.write(async (tx) => {
+      const row = await findJob(tx, tenant, id, "FOR UPDATE");
+      if (row === null) return null;
+      const isOver = row.status === "done" || row.status === "cancelled";
+      const isUndecided = to === "running" && row.paused_reason !== null && after === undefined;
+      if (!isOver && !isUndecided && row.status !== to) {
+        const canary = to === "running" && row.paused_reason !== null ? +(after === "canary") : row.canary;
+        const sql = "UPDATE job SET status = $2, paused_reason = NULL, ended_at = $3, canary = $4 WHERE num = $1";
+        await tx.change(sql, [row.num, to, to === "cancelled" ? now : null, canary]);
+      }
+      return viewOf(tx, (await findJob(tx, null, id))!);
+    });
+  }
+
+  async open(): Promise<readonly OpenJob[]> {
+    const rows = await this.#engine.database.rows<JobRow>(
+      `SELECT * FROM job WHERE open = 1 AND status NOT IN ('planning', 'paused') ORDER BY num LIMIT ${CHUNK}`,
+    );
+    return rows.map(({ id, action, status, rate_per_second: ratePerSecond, canary }) => ({
+      id,
+      action,
+      status: status as JobStatus,
+      ratePerSecond,
+      canary: canary === 1,
+    }));
+  }
+
+  endpoints(job: string, after: string | null): Promise<readonly JobEndpoint[]> {
+    return this.#engine.database.rows<JobEndpoint>(
+      `SELECT e.id AS endpoint, c.planned, c.released, c.delivered
+       FROM job j JOIN job_endpoint c ON c.job = j.num JOIN endpoint e ON e.number = c.endpoint
+       WHERE j.id = $1 AND j.status <> 'planning' AND c.planned + c.released > 0
+         AND c.endpoint > coalesce((SELECT number FROM endpoint WHERE id = $2), -1)
+       ORDER BY c.endpoint LIMIT ${CHUNK}`,
+      [job, after],
+    );
+  }
+
+  step(id: string, takes: readonly JobTake[], now: number): Promise<JobStep> {
+    return this.#engine.write(async (tx) => {
+      const row = await findJob(tx, null, id, "FOR UPDATE");
+      return row === null || row.status !== "running" ? NOTHING : stepJob(tx, row, takes, now);
+    });
+  }
+
+  close(id: string, now: number): Promise<boolean> {
+    return this.#engine.write(async (tx) => {
+      const row = await findJob(tx, null, id, "FOR UPDATE");
+      if (row === null || row.status === "paused") return true;
+      if (row.status === "cancelled" ? !(await dropSome(tx, row.num)) : await hasLeft(tx, row.num)) return false;
+      const status = row.status === "running" ? "done" : row.status;
+      const endedAt = row.status === "running" ? now : row.ended_at;
+      await tx.change("UPDATE job SET status = $2, ended_at = $3, open = 0 WHERE num = $1", [row.num, status, endedAt]);
+      return true;
+    });
+  }
+
+  /** A job's own row goes last, so that a later step, or a later process, finds it again. */
+  prune(before: number, from: string | null): Promise<Pruned> {
+    return this.#engine.write(async (tx) => {
+      const candidates = await tx.rows<{ num: number; over: boolean }>(
+        `SELECT num, open = 0 AND ended_at IS NOT NULL AND ended_at < $2 AS over FROM job WHERE num > $1
+         ORDER BY num LIMIT ${CHUNK}`,
+        [from === null ? -1 : Number(from), before],
+      );
+      let [rows, pruned] = [0, 0];
+      for (const { num, over } of candidates) {
+        if (!over) continue;
+        rows += await tx.change(
+          `DELETE FROM job_endpoint WHERE job = $1 AND endpoint IN (
+             SELECT endpoint FROM job_endpoint WHERE job = $1 LIMIT $2)`,
+          [num, CHUNK - rows],
+        );
+        if (rows >= CHUNK) return { pruned, next: String(num - 1) };
+        rows += await tx.change("DELETE FROM job WHERE num = $1", [num]);
+        pruned++;
+      }
+      return { pruned, next: candidates.length < CHUNK ? null : String(candidates.at(-1)!.num) };
+    });
+  }
+
+  /** Sets that a stop left half written, begun by that instant. What this process begins to write is none of them. */
+  async unplanned(before: number): Promise<readonly number[]> {
+    const sql = "SELECT num FROM job WHERE open = 1 AND status = 'planning' AND created_at <= $1";
+    return (await this.#engine.database.rows<{ num: number }>(sql, [before])).map(({ num }) => num);
+  }
+
+  async drop(jobs: readonly number[]): Promise<void> {
+    for (const num of jobs) await this.#undo(num);
+  }
+
+  async #undo(num: number): Promise<void> {
+    while (!(await this.#engine.write((tx) => dropSome(tx, num))));
+    await this.#engine.write(async (tx) => {
+      await tx.change("DELETE FROM job_endpoint WHERE job = $1", [num]);
+      await tx.change("DELETE FROM job WHERE num = $1", [num]);
+    });
+  }
+}
+
+/** Those that are in the set already stay as they are. */
+async function addSome(tx: Queries, job: number, selected: readonly Selected[]): Promise<void> {
+  const some = selected.filter(({ left }) => left === null);
+  if (some.length === 0) return;
+  const added = await tx.rows<{ endpoint: number }>(
+    `INSERT INTO job_delivery (job, endpoint, event) SELECT $1::bigint, endpoint, event
+     FROM unnest($2::integer[], $3::bigint[]) AS n (endpoint, event) ON CONFLICT DO NOTHING RETURNING endpoint`,
+    [job, some.map(({ endpoint }) => endpoint), some.map(({ event }) => event)],
+  );
+  const counts = [...Map.groupBy(added, ({ endpoint }) => endpoint)];
+  await tx.change(
+    `INSERT INTO job_endpoint (job, endpoint, matched, planned) SELECT $1::bigint, endpoint, count, count
+     FROM unnest($2::integer[], $3::integer[]) AS n (endpoint, count)
+     ON CONFLICT (job, endpoint) DO UPDATE
+       SET matched = job_endpoint.matched + excluded.matched, planned = job_endpoint.planned + excluded.planned`,
+    [job, counts.map(([endpoint]) => endpoint), counts.map(([, rows]) => rows.length)],
+  );
+}
+
+/** Lets some of the set go, and with it what was asked for and not begun; whether all of it is gone. */
+async function dropSome(tx: Queries, job: number): Promise<boolean> {
+  const rows = await tx.rows<{ endpoint: number; event: number; released: number }>(
+    `DELETE FROM job_delivery WHERE (job, endpoint, event) IN (
+       SELECT job, endpoint, event FROM job_delivery WHERE job = $1 LIMIT ${CHUNK}) RETURNING endpoint, event, released`,
+    [job],
+  );
+  await dropRequests(
+    tx,
+    rows.filter(({ released }) => released === 1),
+  );
+  return rows.length < CHUNK;
+}
+
+async function hasLeft(tx: Queries, job: number): Promise<boolean> {
+  return (
+    (await tx.rows("SELECT 1 FROM job_endpoint WHERE job = $1 AND planned + released > 0 LIMIT 1", [job])).length > 0
+  );
+}

@@ -1,0 +1,81 @@
+/** What an operator asks of the store as a whole. */
+import { WebhookdError } from "../../domain/errors.ts";
+import type { Pause } from "../../domain/deliveries/pause.ts";
+import type { BackupFile, Damage, OperationsStore, Rekeyed, StoreSize } from "../store.ts";
+import { getMeta, setMeta, type Engine } from "./engine/engine.ts";
+import { SCHEMA_VERSION } from "./engine/schema.ts";
+
+export class PostgresOperations implements OperationsStore {
+  readonly schemaVersion = SCHEMA_VERSION;
+  readonly #engine: Engine;
+  #unsaved: Pause | null = null;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async getPause(): Promise<Pause | null> {
+    return this.#unsaved ?? pauseOf(await getMeta(this.#engine.database, "pause"));
+  }
+
+  /** The brake must work when nothing else does: what the database does not take holds until a restart. */
+  async pause(pause: Pause): Promise<Pause> {
+    try {
+      return await this.#engine.write(async (tx) => {
+        await tx.change("INSERT INTO meta (name, value) VALUES ('pause', $1) ON CONFLICT DO NOTHING", [
+          JSON.stringify(pause),
+        ]);
+        return pauseOf(await getMeta(tx, "pause"))!;
+      });
+    } catch (error) {
+      if (!(error instanceof WebhookdError)) throw error;
+      return (this.#unsaved ??= { ...pause, saved: false });
+    }
+  }
+
+  async resume(): Promise<boolean> {
+    const wasUnsaved = this.#unsaved !== null;
+    this.#unsaved = null;
+    // Nothing is written that would have to go.
+    if (wasUnsaved) return true;
+    return this.#engine.write(async (tx) => (await tx.change("DELETE FROM meta WHERE name = 'pause'")) === 1);
+  }
+
+  async size(): Promise<StoreSize> {
+    const [row] = await this.#engine.database.rows<{ bytes: number }>(
+      "SELECT pg_database_size(current_database()) AS bytes",
+    );
+    return { databaseBytes: row!.bytes, logBytes: 0 };
+  }
+
+  async backup(): Promise<BackupFile> {
+    const detail = "the store is a PostgreSQL database: back it up with its own means (pg_basebackup, pg_dump)";
+    throw new WebhookdError("backup_failed", detail);
+  }
+
+  async rekey(): Promise<Rekeyed> {
+    const detail = "secret.key of a store that several nodes may share cannot be changed while they run";
+    throw new WebhookdError("key_not_changeable", detail);
+  }
+
+  async lastBackup(): Promise<BackupFile | null> {
+    return null;
+  }
+
+  async damage(): Promise<Damage | null> {
+    return null;
+  }
+
+  /** Called each second or so: what the database did not take is written as soon as it takes it. */
+  async savePause(): Promise<void> {
+    const unsaved = this.#unsaved;
+    if (unsaved === null) return;
+    const { saved: _, ...pause } = unsaved;
+    await this.#engine.write((tx) => setMeta(tx, "pause", JSON.stringify(pause)));
+    if (this.#unsaved === unsaved) this.#unsaved = null;
+  }
+}
+
+function pauseOf(text: string | null): Pause | null {
+  return text === null ? null : (JSON.parse(text) as Pause);
+}

@@ -1,0 +1,68 @@
+/** What a list is narrowed to: in SQL as far as rows can say it, and then by how each is shown. */
+import { matches } from "../../sqlite/attempts/attempts.ts";
+import { isOneOf, seeksResult, severalOf } from "../../sqlite/attempts/sources.ts";
+import { CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../../sqlite/numbers/codes.ts";
+import type { OneOf, ResultFilter } from "../../store.ts";
+import { nameOf, statusOf, type AttemptRow, type DeliveryRow } from "./attempts.ts";
+import type { Values } from "../engine/page.ts";
+
+/** In SQL: conditions on the event, each with AND before it. */
+export function ofEvent(
+  e: string,
+  { tenant, type, test }: { tenant: string | null; type?: OneOf<string> | undefined; test?: boolean | undefined },
+  values: Values,
+): string {
+  const conditions = [
+    tenant === null ? null : `${e}.tenant = ${values.add(tenant)}`,
+    type === undefined ? null : `${e}.type = ANY(${values.add(severalOf(type))}::text[])`,
+    test === undefined ? null : `${e}.test = ${values.add(test ? 1 : 0)}`,
+  ];
+  return conditions.map((one) => (one === null ? "" : ` AND ${one}`)).join("");
+}
+
+/** What a shown status may be on the disk: how it is shown depends on the endpoint too, which is looked at afterwards. */
+const STORED: Readonly<Record<string, readonly number[]>> = {
+  pending: [FRESH, WAITING],
+  held: [FRESH, WAITING],
+  delivered: [DELIVERED],
+  failed: [FAILED],
+  cancelled: [CANCELLED, FRESH, WAITING],
+  unmatched: [],
+};
+
+/** In SQL: conditions on the delivery that narrow what is looked at. */
+export function ofDelivery(
+  d: string,
+  query: ResultFilter & { status?: OneOf<string> | undefined },
+  endpoint: number | null,
+  values: Values,
+): string {
+  const stored = query.status === undefined ? null : severalOf(query.status).flatMap((status) => STORED[status]!);
+  // Written out, so that the planner knows the partial index of each.
+  const statuses =
+    stored === null ? "" : stored.length === 0 ? " AND FALSE" : ` AND ${d}.status IN (${[...new Set(stored)].join()})`;
+  const only = endpoint === null ? "" : ` AND ${d}.endpoint = ${values.add(endpoint)}`;
+  if (!seeksResult(query)) return statuses + only;
+  return `${statuses}${only} AND EXISTS (SELECT 1 FROM attempt r WHERE r.event = ${d}.event AND r.endpoint = ${d}.endpoint
+    ${ofResult("r", query, values)})`;
+}
+
+export function ofResult(a: string, { error, statusCode }: ResultFilter, values: Values): string {
+  const ofError = error === undefined ? "" : ` AND ${a}.error = ANY(${values.add(severalOf(error))}::text[])`;
+  if (statusCode === undefined) return ofError;
+  const { least, most } = statusCode;
+  return `${ofError} AND ${a}.status_code BETWEEN ${values.add(least)} AND ${values.add(most)}`;
+}
+
+export function hasMatch(last: AttemptRow | undefined, filter: ResultFilter): boolean {
+  return last !== undefined && matches(last, filter);
+}
+
+export function isWanted(
+  row: DeliveryRow,
+  query: ResultFilter & { status?: OneOf<string> | undefined },
+  lasts: ReadonlyMap<string, AttemptRow>,
+): boolean {
+  if (query.status !== undefined && !isOneOf(statusOf(row) as string, query.status)) return false;
+  return !seeksResult(query) || hasMatch(lasts.get(nameOf(row)), query);
+}

@@ -1,0 +1,291 @@
+/** What may be asked of events and of what became of them, without changing it. */
+import { eventStatus } from "../../../domain/deliveries/delivery.ts";
+import { dataOf } from "../../../domain/events/event.ts";
+import { isOneOf, seeksResult, severalOf } from "../../sqlite/attempts/sources.ts";
+import {
+  attemptId,
+  deliveryId,
+  eventId,
+  instantOf,
+  keysWithin,
+  outcomeCode,
+  parseAttemptId,
+  parseDeliveryId,
+  parseEventId,
+  triggerCode,
+} from "../../sqlite/numbers/codes.ts";
+import type {
+  Attempt,
+  AttemptQuery,
+  DeliveryQuery,
+  DeliveryView,
+  EndpointAttemptQuery,
+  EventQuery,
+  EventSummary,
+  EventView,
+  Names,
+  Page,
+  PageQuery,
+  ReadStore,
+  TenantSummary,
+} from "../../store.ts";
+import {
+  ATTEMPT,
+  attemptOf,
+  DELIVERY,
+  deliveryOf,
+  FROM_ATTEMPT,
+  FROM_DELIVERY,
+  lastAttempts,
+  nameOf,
+  statusOf,
+  type AttemptRow,
+  type DeliveryRow,
+} from "./attempts.ts";
+import { type Engine } from "../engine/engine.ts";
+import { pageOf, Values } from "../engine/page.ts";
+import { findEvent, type FoundEvent } from "../events/event-changes.ts";
+import { hasMatch, isWanted, ofDelivery, ofEvent, ofResult } from "./filters.ts";
+import { attemptPage } from "./attempt-lists.ts";
+
+/** Deliveries shown inside an event. */
+const MAX_SHOWN = 100;
+/** Three characters of an attempt id hold the number. */
+const ATTEMPT_NUMBERS = 32 ** 3;
+
+type EventRow = Omit<FoundEvent, "id">;
+
+const NOTHING: Page<never> = { data: [], nextCursor: null };
+
+export class PostgresReads implements ReadStore {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async getEvent(tenant: string | null, id: string): Promise<EventView | null> {
+    const { database } = this.#engine;
+    const found = await findEvent(database, tenant, id);
+    if (found === null) return null;
+    const [rows, bodies] = await Promise.all([
+      database.rows<DeliveryRow>(`SELECT ${DELIVERY} FROM ${FROM_DELIVERY} WHERE d.event = $1 ORDER BY d.endpoint`, [
+        found.key,
+      ]),
+      database.rows<{ body: Buffer | null }>("SELECT body FROM event WHERE key = $1", [found.key]),
+    ]);
+    const shown = rows.slice(0, MAX_SHOWN);
+    const lasts = await lastAttempts(database, shown);
+    const body = bodies[0]?.body ?? null;
+    return {
+      ...summaryOf(found, rows),
+      data: body === null ? null : dataOf(body, id, found.type),
+      deliveries: shown.map((row) => deliveryOf(row, lasts)),
+      deliveryCount: rows.length,
+    };
+  }
+
+  async listEvents(query: EventQuery): Promise<Page<EventSummary>> {
+    const endpoint = await this.#numberOf(null, query.endpoint);
+    if (endpoint === undefined) return NOTHING;
+    const { low, high } = keysWithin(query);
+    const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
+    const walk = {
+      list: "events",
+      start: [start],
+      rows: ([after]: readonly number[], limit: number) => this.#eventRows(query, endpoint, after!, end, limit),
+      keysOf: (row: EventRow) => [row.key],
+      look: (rows: readonly EventRow[]) => this.#lookAtEvents(rows, query, endpoint),
+    };
+    return pageOf(this.#engine, walk, query);
+  }
+
+  async listWholeEvents(query: EventQuery): Promise<Page<EventView>> {
+    const page = await this.listEvents(query);
+    const whole = await Promise.all(page.data.map(({ tenant, id }) => this.getEvent(tenant, id)));
+    // One may have been removed since the page was read.
+    return { ...page, data: whole.filter((event) => event !== null) };
+  }
+
+  async getDelivery(tenant: string | null, id: string): Promise<DeliveryView | null> {
+    const row = await this.#findDelivery(tenant, id);
+    return row === null ? null : deliveryOf(row, await lastAttempts(this.#engine.database, [row]));
+  }
+
+  async listDeliveries(query: DeliveryQuery): Promise<Page<DeliveryView>> {
+    const endpoint = await this.#numberOf(null, query.endpoint);
+    const event = query.event === undefined ? null : parseEventId(query.event);
+    if (endpoint === undefined || (query.event !== undefined && event === null)) return NOTHING;
+    const { low, high } = keysWithin(query);
+    const [start, end] = query.order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
+    const walk = {
+      list: "deliveries",
+      start,
+      rows: ([key, minor]: readonly number[], limit: number) => {
+        const values = new Values();
+        const [compare, back, way] = query.order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
+        const sql = `SELECT ${DELIVERY} FROM ${FROM_DELIVERY}
+          WHERE (d.event, d.endpoint) ${compare} (${values.add(key)}::bigint, ${values.add(minor)}::bigint)
+            AND d.event ${back} ${values.add(end)}::bigint
+            ${ofEvent("e", query, values)} ${ofDelivery("d", query, endpoint, values)}
+            ${event === null ? "" : `AND d.event = ${values.add(event.key)} AND e.random = ${values.add(event.random)}`}
+          ORDER BY d.event ${way}, d.endpoint ${way} LIMIT ${values.add(limit)}`;
+        return this.#engine.database.rows<DeliveryRow>(sql, values.all);
+      },
+      keysOf: (row: DeliveryRow) => [row.event, row.endpoint],
+      look: async (rows: readonly DeliveryRow[]) => {
+        const lasts = await lastAttempts(this.#engine.database, rows);
+        return rows.map((row) => (isWanted(row, query, lasts) ? deliveryOf(row, lasts) : null));
+      },
+    };
+    return pageOf(this.#engine, walk, query);
+  }
+
+  async getAttempt(tenant: string | null, id: string): Promise<Attempt | null> {
+    const parsed = parseAttemptId(id);
+    if (parsed === null) return null;
+    const [row] = await this.#engine.database.rows<AttemptRow & { tenant: string }>(
+      `SELECT ${ATTEMPT}, e.tenant FROM ${FROM_ATTEMPT}
+       WHERE a.event = $1 AND a.endpoint = $2 AND a.number % ${ATTEMPT_NUMBERS} = $3 ORDER BY a.number DESC LIMIT 1`,
+      [parsed.event, parsed.endpoint, parsed.number],
+    );
+    if (row === undefined || (tenant !== null && row.tenant !== tenant)) return null;
+    return attemptId(eventId(row.event, row.random), row.endpoint, row.number) === id ? attemptOf(row) : null;
+  }
+
+  async listAttempts(query: AttemptQuery): Promise<Page<Attempt> | null> {
+    if ("event" in query) {
+      const event = await findEvent(this.#engine.database, query.tenant, query.event);
+      if (event === null) return null;
+      return attemptPage(
+        this.#engine,
+        `attempts-${event.key}`,
+        ["started_at", "endpoint", "number"],
+        query,
+        (values) => {
+          return `a.event = ${values.add(event.key)}`;
+        },
+      );
+    }
+    const row = await this.#findDelivery(query.tenant, query.delivery);
+    if (row === null) return null;
+    return attemptPage(this.#engine, `attempts-${row.event}-${row.endpoint}`, ["number"], query, (values) => {
+      return `a.event = ${values.add(row.event)} AND a.endpoint = ${values.add(row.endpoint)}`;
+    });
+  }
+
+  async listEndpointAttempts(query: EndpointAttemptQuery): Promise<Page<Attempt> | null> {
+    const endpoint = await this.#numberOf(query.tenant, query.endpoint);
+    if (endpoint === undefined || endpoint === null) return null;
+    const { low, high } = keysWithin(query);
+    const { outcome, test } = query;
+    const list = `attempts-of-${endpoint}-by-time`;
+    return attemptPage(this.#engine, list, ["started_at", "event", "number"], query, (values) => {
+      const test_ = values.add(triggerCode("test"));
+      return `a.endpoint = ${values.add(endpoint)} AND a.event > ${values.add(low)}::bigint
+        AND a.event < ${values.add(high)}::bigint
+        ${outcome === undefined ? "" : `AND a.outcome = ${values.add(outcomeCode(outcome))}`}
+        ${outcome === undefined || outcome === "succeeded" ? "" : "AND a.outcome <> 0"}
+        AND ${test === undefined ? `${test_}::integer IS NOT NULL` : `(a.trigger = ${test_}) = ${values.add(test)}`}
+        ${ofResult("a", query, values)}`;
+    });
+  }
+
+  async listTenants(query: PageQuery): Promise<Page<TenantSummary>> {
+    const walk = {
+      list: "tenants",
+      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
+      rows: ([after]: readonly number[], limit: number) => {
+        const [compare, way] = query.order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+        return this.#engine.database.rows<TenantSummary & { num: number }>(
+          `SELECT t.num, t.name, (SELECT count(*) FROM endpoint e WHERE e.tenant = t.name AND e.deleted_at IS NULL)
+             AS endpoints
+           FROM tenant t WHERE t.num ${compare} $1::bigint AND ($2::text IS NULL OR t.name = $2)
+           ORDER BY t.num ${way} LIMIT $3`,
+          [after, query.tenant, limit],
+        );
+      },
+      keysOf: ({ num }: { num: number }) => [num],
+      look: async (rows: readonly (TenantSummary & { num: number })[]) =>
+        rows.map(({ name, endpoints }) => ({ name, endpoints })),
+    };
+    return pageOf(this.#engine, walk, query);
+  }
+
+  async unknownName(tenant: string | null, { type, endpoint, event }: Names): Promise<keyof Names | null> {
+    const { database } = this.#engine;
+    if (type !== undefined) {
+      const known = await database.rows("SELECT 1 FROM event_type WHERE name = $1", [type]);
+      if (known.length === 0) return "type";
+    }
+    if (endpoint !== undefined && (await this.#numberOf(tenant, endpoint)) === undefined) return "endpoint";
+    return event !== undefined && (await findEvent(database, tenant, event)) === null ? "event" : null;
+  }
+
+  #eventRows(query: EventQuery, endpoint: number | null, after: number, end: number, limit: number) {
+    const values = new Values();
+    const [compare, back, way] = query.order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
+    const statuses = severalOf(query.status);
+    const has = `SELECT 1 FROM delivery d WHERE d.event = e.key ${ofDelivery("d", query, endpoint, values)}`;
+    const needs = endpoint !== null || statuses.length > 0 || seeksResult(query);
+    const unmatched = statuses.includes("unmatched") ? "e.unmatched = 1 OR" : "";
+    const sql = `SELECT e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.body IS NULL AS erased FROM event e
+      WHERE e.key ${compare} ${values.add(after)}::bigint AND e.key ${back} ${values.add(end)}::bigint
+        ${ofEvent("e", query, values)}
+        ${statuses.join() === "unmatched" ? "AND e.unmatched = 1" : needs ? `AND (${unmatched} EXISTS (${has}))` : ""}
+      ORDER BY e.key ${way} LIMIT ${values.add(limit)}`;
+    return this.#engine.database.rows<EventRow>(sql, values.all);
+  }
+
+  async #lookAtEvents(rows: readonly EventRow[], query: EventQuery, endpoint: number | null) {
+    const { database } = this.#engine;
+    const deliveries = await database.rows<DeliveryRow>(
+      `SELECT ${DELIVERY} FROM ${FROM_DELIVERY}
+       WHERE d.event = ANY($1::bigint[]) AND ($2::integer IS NULL OR d.endpoint = $2)`,
+      [rows.map(({ key }) => key), endpoint],
+    );
+    const byEvent = Map.groupBy(deliveries, ({ event }) => event);
+    const lasts = seeksResult(query) ? await lastAttempts(database, deliveries) : null;
+    return rows.map((row) => {
+      const own = byEvent.get(row.key) ?? [];
+      const summary = summaryOf(row, own);
+      if (query.status !== undefined && !isOneOf(summary.status, query.status)) return null;
+      const hasResult = (lasts_: ReadonlyMap<string, AttemptRow>) =>
+        own.some((delivery) => hasMatch(lasts_.get(nameOf(delivery)), query));
+      return lasts === null || hasResult(lasts) ? summary : null;
+    });
+  }
+
+  async #findDelivery(tenant: string | null, id: string): Promise<DeliveryRow | null> {
+    const parsed = parseDeliveryId(id);
+    if (parsed === null) return null;
+    const [row] = await this.#engine.database.rows<DeliveryRow>(
+      `SELECT ${DELIVERY} FROM ${FROM_DELIVERY} WHERE d.event = $1 AND d.endpoint = $2`,
+      [parsed.event, parsed.endpoint],
+    );
+    if (row === undefined || (tenant !== null && row.tenant !== tenant)) return null;
+    return deliveryId(eventId(row.event, row.random), row.endpoint) === id ? row : null;
+  }
+
+  /** Null when none is named, undefined when the tenant has, and had, no such endpoint. */
+  async #numberOf(tenant: string | null, id: string | undefined): Promise<number | null | undefined> {
+    if (id === undefined) return null;
+    const [row] = await this.#engine.database.rows<{ number: number }>(
+      "SELECT number FROM endpoint WHERE id = $1 AND ($2::text IS NULL OR tenant = $2)",
+      [id, tenant],
+    );
+    return row?.number;
+  }
+}
+
+function summaryOf(row: EventRow, deliveries: readonly DeliveryRow[]): EventSummary {
+  return {
+    id: eventId(row.key, row.random),
+    type: row.type,
+    createdAt: row.created_at,
+    receivedAt: instantOf(row.key),
+    tenant: row.tenant,
+    test: row.test === 1,
+    status: eventStatus(deliveries.map(statusOf)),
+  };
+}

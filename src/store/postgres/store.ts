@@ -1,0 +1,168 @@
+/** The store on PostgreSQL: its rooms put together, from the ground up. */
+import type { Clock } from "../../clock.ts";
+import type { NewApiKey } from "../../domain/keys/key.ts";
+import type { TenantShares } from "../../domain/time/timetable.ts";
+import { StoreRefused } from "../files/refused.ts";
+import type { Box } from "../sqlite/engine/box.ts";
+import type { Store } from "../store.ts";
+import { addKey, PostgresAudit, PostgresKeys } from "./callers/callers.ts";
+import { Counters } from "./statistics/counters.ts";
+import { Database, type Queries } from "./engine/database.ts";
+import { PostgresDeliveries } from "./deliveries/deliveries.ts";
+import { PostgresEndpoints } from "./endpoints/endpoints.ts";
+import { Engine, getMeta, NodeKeys, setMeta } from "./engine/engine.ts";
+import { PostgresEvents } from "./events/events.ts";
+import { Health } from "./endpoints/health.ts";
+import { IdempotencyKeys } from "./callers/idempotency.ts";
+import { PostgresJobs } from "./jobs/jobs.ts";
+import { PostgresOperations } from "./operations.ts";
+import { OWNS_EVERYTHING, SharedOwnership, type Owner } from "./ownership.ts";
+import { PostgresReads } from "./reads/reads.ts";
+import { leftBy, PostgresRecovery, type Left } from "./deliveries/recovery.ts";
+import { META, migrate } from "./engine/schema.ts";
+import { PostgresSecrets } from "./endpoints/secrets.ts";
+import { PostgresStatistics } from "./statistics/statistics.ts";
+import { PostgresUpkeep } from "./upkeep.ts";
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host1,host2/name` */
+  readonly url: string;
+  readonly box: Box;
+  /** For people, where `box` has its key from. */
+  readonly secretKeyFile: string;
+  readonly clock: Clock;
+  readonly random: (bytes: number) => Uint8Array;
+  /** 0: no limit. */
+  readonly maxPendingPerTenant: number;
+  readonly shares: TenantShares;
+  /** For how long a node has its endpoints, where several share the store; else this process has it for itself. */
+  readonly leaseMs?: number;
+  /** The first key of a new store. */
+  readonly adminKey: () => NewApiKey;
+}
+
+/** The number of a node until it has joined others. */
+const NODE = 0;
+const HOUR_MS = 3_600_000;
+
+/** Rejects with `StoreRefused`, for people, or a `WebhookdError` when the database cannot be reached. */
+export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
+  const database = new Database(options.url);
+  try {
+    await database.script(META);
+    const keys = await database.transaction((tx) => makeReady(tx, options));
+    const store = new PostgresStore(database, { ...options, ...keys, left: await leftBy(database) });
+    await store.start();
+    return store;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function makeReady(tx: Queries, { adminKey, box, clock, secretKeyFile }: PostgresOptions) {
+  const isNew = await migrate(tx);
+  const [last] = await tx.rows<{ key: number; number: number }>(
+    `SELECT coalesce((SELECT max(key) FROM event), 0) AS key,
+       greatest((SELECT max(key) FROM audit), (SELECT max(number) FROM api_key), (SELECT max(num) FROM job),
+         (SELECT max(num) FROM tenant), 0) AS number`,
+  );
+  const [keys, numbers] = [new NodeKeys(last!.key, NODE), new NodeKeys(last!.number, NODE)];
+  if (isNew) {
+    await setMeta(tx, "key_id", box.keyId);
+    await setMeta(tx, "key_check", box.sealCheck());
+    await addKey(tx, adminKey(), numbers.next(clock.now()), clock.now());
+  }
+  if (!box.opensCheck((await getMeta(tx, "key_check")) ?? "")) {
+    const what = `the secret key ${secretKeyFile} is not the one this database was sealed with`;
+    throw new StoreRefused(1, what, "every node of a store has the same key: copy its file from one that runs");
+  }
+  return { keys, numbers };
+}
+
+interface Opened extends PostgresOptions {
+  readonly keys: NodeKeys;
+  readonly numbers: NodeKeys;
+  readonly left: Left;
+}
+
+export class PostgresStore implements Store {
+  readonly events: PostgresEvents;
+  readonly deliveries: PostgresDeliveries;
+  readonly endpoints: PostgresEndpoints;
+  readonly secrets: PostgresSecrets;
+  readonly keys: PostgresKeys;
+  readonly jobs: PostgresJobs;
+  readonly reads: PostgresReads;
+  readonly statistics: PostgresStatistics;
+  readonly audit: PostgresAudit;
+  readonly idempotency: IdempotencyKeys;
+  readonly recovery: PostgresRecovery;
+  readonly upkeep: PostgresUpkeep;
+  readonly operations: PostgresOperations;
+  readonly ownership: Owner;
+  readonly #engine: Engine;
+  readonly #counters: Counters;
+  readonly #health: Health;
+  #closed: Promise<void> | null = null;
+
+  constructor(database: Database, options: Opened) {
+    const engine = (this.#engine = new Engine({ ...options, database }));
+    const idempotency = (this.idempotency = new IdempotencyKeys(engine));
+    const counters = (this.#counters = new Counters());
+    const health = (this.#health = new Health(engine));
+    engine.riders.push((tx, now) => counters.ride(tx, now));
+    const { leaseMs } = options;
+    const owner = leaseMs === undefined ? OWNS_EVERYTHING : new SharedOwnership(engine, leaseMs);
+    this.ownership = owner;
+    this.keys = new PostgresKeys(engine, idempotency);
+    this.audit = new PostgresAudit(engine);
+    this.endpoints = new PostgresEndpoints(engine, { health, idempotency });
+    this.secrets = new PostgresSecrets(engine, idempotency);
+    const { maxPendingPerTenant, shares } = options;
+    this.events = new PostgresEvents(engine, { counters, idempotency, maxPendingPerTenant, owner, shares });
+    this.deliveries = new PostgresDeliveries(engine, { counters, health, idempotency });
+    this.jobs = new PostgresJobs(engine, idempotency);
+    this.reads = new PostgresReads(engine);
+    this.statistics = new PostgresStatistics(engine, { counters, health });
+    this.recovery = new PostgresRecovery(engine, options.left, leaseMs === undefined);
+    const operations = (this.operations = new PostgresOperations(engine));
+    this.upkeep = new PostgresUpkeep(engine, { counters, health, operations });
+  }
+
+  /** Takes up what the last process left. */
+  async start(): Promise<void> {
+    if (this.ownership instanceof SharedOwnership) {
+      const { ownership } = this;
+      await this.#engine.write((tx) => ownership.join(tx));
+    }
+    await this.recovery.takeUp();
+    await this.endpoints.start();
+    // Another node may be writing one: that takes no hour.
+    const before =
+      this.ownership instanceof SharedOwnership ? this.#engine.clock.now() - HOUR_MS : Number.MAX_SAFE_INTEGER;
+    // A stop meanwhile is no loss: the next start goes on.
+    this.jobs.drop(await this.jobs.unplanned(before)).catch(() => {});
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  /** A database that cannot be reached keeps nobody from stopping. */
+  async #close(): Promise<void> {
+    this.endpoints.close();
+    // A death from here on was no sign of a deadly delivery.
+    const last = [this.recovery.outlived(), this.#engine.write((tx) => this.#counters.saveAll(tx))];
+    await Promise.allSettled(last);
+    while (this.#health.hasNews) {
+      const saved = await this.#health.save().then(
+        () => true,
+        () => false,
+      );
+      if (!saved) break;
+    }
+    await this.#engine.idle();
+    await this.#engine.database.close();
+  }
+}

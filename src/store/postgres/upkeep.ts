@@ -1,0 +1,209 @@
+/** What is done each second, minute or hour: old rows go, and memory is written down. */
+import { noResponse } from "../../domain/deliveries/attempt.ts";
+import { FAILED, firstKeyAt, instantOf, triggerCode, triggerOf, WAITING } from "../sqlite/numbers/codes.ts";
+import type { Condition, PruneRules, Pruned, Space, UpkeepStore } from "../store.ts";
+import type { Counters } from "./statistics/counters.ts";
+import type { Queries } from "./engine/database.ts";
+import { CHUNK, getMeta, setMeta, type Engine } from "./engine/engine.ts";
+import type { Health } from "./endpoints/health.ts";
+import type { PostgresOperations } from "./operations.ts";
+import { addAttempts, LATE_RESPONSE_MS } from "./deliveries/record.ts";
+
+interface Parts {
+  readonly counters: Counters;
+  readonly health: Health;
+  readonly operations: PostgresOperations;
+}
+
+export class PostgresUpkeep implements UpkeepStore {
+  readonly #engine: Engine;
+  readonly #parts: Parts;
+  #reachable = true;
+
+  constructor(engine: Engine, parts: Parts) {
+    this.#engine = engine;
+    this.#parts = parts;
+  }
+
+  pruneEvents(rules: PruneRules, from: string | null): Promise<Pruned> {
+    return this.#engine.write((tx) => pruneSome(tx, rules, from));
+  }
+
+  async expireHeld(before: number, now: number): Promise<number> {
+    const expired = await this.#engine.write((tx) => expireSome(tx, before, now));
+    this.#parts.counters.noteExpired(expired, this.#engine.clock.now());
+    return expired.length;
+  }
+
+  forgetResponses(before: number): Promise<number> {
+    return this.#engine.write((tx) => forgetSome(tx, before));
+  }
+
+  async saveHealth(): Promise<void> {
+    await this.#parts.health.save();
+  }
+
+  /** The space is the database's to look after: it says so by refusing what does not fit. */
+  async checkSpace(): Promise<Space> {
+    this.#reachable = await this.#engine.database.rows("SELECT 1").then(
+      () => true,
+      () => false,
+    );
+    // It stays in memory as long as the database refuses it.
+    await this.#parts.operations.savePause().catch(() => {});
+    return { freeBytes: Number.MAX_SAFE_INTEGER, floorBytes: 0, ...(await this.condition()) };
+  }
+
+  async condition(): Promise<Condition> {
+    return { state: this.#reachable ? "ready" : "store_unavailable", trouble: null };
+  }
+}
+
+/** Most events have a delivery and no more: with others, what is over is read and left for the next step. */
+const EVENTS = 100;
+const ROWS = 200;
+/** All that goes with an event goes in one transaction. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+interface Candidate {
+  readonly key: number;
+  readonly test: number;
+  readonly bytes: number | null;
+  readonly open: boolean | null;
+  readonly failed: boolean | null;
+  readonly last: number | null;
+}
+
+/** An event of many rows takes several steps: its own row goes last, so that a later step finds it again. */
+async function pruneSome(tx: Queries, rules: PruneRules, from: string | null): Promise<Pruned> {
+  const candidates = await tx.rows<Candidate>(
+    `SELECT e.key, e.test, length(e.body) AS bytes, d.open, d.failed,
+       (SELECT max(started_at) FROM attempt a WHERE a.event = e.key) AS last
+     FROM event e CROSS JOIN LATERAL (
+       SELECT bool_or(status <= ${WAITING}) AS open, bool_or(status = ${FAILED}) AS failed
+       FROM delivery WHERE event = e.key) d
+     WHERE e.key > $1 AND e.key < $2 ORDER BY e.key LIMIT ${EVENTS}`,
+    [from === null ? -1 : Number(from), firstKeyAt(Math.max(rules.delivered, rules.failed))],
+  );
+  let [rows, bytes, pruned] = [0, 0, 0];
+  for (const event of candidates) {
+    const here = String(event.key - 1);
+    if (bytes >= MAX_BODY_BYTES) return { pruned, next: here };
+    // Nobody looks for a failed test as for a failed delivery.
+    const before = event.failed === true && event.test === 0 ? rules.failed : rules.delivered;
+    // A replay makes an old event young: whoever made it wants to see what came of it.
+    const isOld = Math.max(instantOf(event.key), event.last ?? 0) < before;
+    if (event.open === true || !isOld) continue;
+    for (const [table, keys] of [
+      ["attempt", "event, endpoint, number"],
+      ["delivery", "event, endpoint"],
+    ] as const) {
+      if (rows >= ROWS) break;
+      const some = `SELECT ${keys} FROM ${table} WHERE event = $1 LIMIT $2`;
+      rows += await tx.change(`DELETE FROM ${table} WHERE (${keys}) IN (${some})`, [event.key, ROWS - rows]);
+    }
+    if (rows >= ROWS) return { pruned, next: here };
+    rows += await tx.change("DELETE FROM event WHERE key = $1", [event.key]);
+    bytes += event.bytes ?? 0;
+    pruned++;
+  }
+  return { pruned, next: candidates.length < EVENTS ? null : String(candidates.at(-1)!.key) };
+}
+
+interface HeldRow {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly id: string;
+  readonly tenant: string;
+  readonly url: string;
+  readonly attempts: number;
+  readonly round: number;
+  readonly retry: number;
+  readonly trigger: number;
+}
+
+const DETAIL = "the endpoint was disabled for longer than [retention] held";
+
+/** Deliveries that were held for too long fail, as if an attempt had, and can be replayed like any other. */
+async function expireSome(tx: Queries, before: number, now: number): Promise<readonly HeldRow[]> {
+  // Whatever was changed of a disabled endpoint, somebody still cares for it: that begins its time anew. What a manual
+  // attempt is owed to may be on the wire, under the number that would be taken here.
+  const rows = await tx.rows<HeldRow>(
+    `SELECT d.event, d.endpoint, e.id, e.tenant, e.url, d.attempts, d.round, d.retry, d.trigger
+     FROM endpoint e JOIN delivery d ON d.endpoint = e.number
+     WHERE e.enabled = 0 AND e.deleted_at IS NULL AND e.updated_at < $1 AND d.status = ${WAITING} AND d.due_at < $1
+       AND d.trigger <> ${triggerCode("test")}
+       AND NOT EXISTS (SELECT 1 FROM manual_attempt m WHERE m.event = d.event AND m.endpoint = d.endpoint)
+     LIMIT ${CHUNK} FOR UPDATE OF d`,
+    [before],
+  );
+  await tx.change(
+    `UPDATE delivery d SET status = ${FAILED}, attempts = attempts + 1, due_at = NULL
+     FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
+     WHERE d.event = n.event AND d.endpoint = n.endpoint`,
+    [rows.map(({ event }) => event), rows.map(({ endpoint }) => endpoint)],
+  );
+  const kept = rows.map(({ event, endpoint, url, attempts, round, retry, trigger }) => ({
+    event,
+    endpoint,
+    ended: {
+      claim: { number: attempts + 1, trigger: triggerOf(trigger), round, retry },
+      url,
+      startedAt: now,
+      outcome: noResponse("held_expired", DETAIL, 0),
+      secretVersion: null,
+    },
+  }));
+  await addAttempts(tx, kept);
+  return rows;
+}
+
+interface Place {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly number: number;
+}
+
+/**
+ * No index says where bodies are, because every attempt would pay for it: a walk in the order of events passes each
+ * attempt once. Those that began long after their event, which it may have passed by then, were noted when they were recorded.
+ */
+async function forgetSome(tx: Queries, before: number): Promise<number> {
+  const late = await tx.rows<Place>(
+    `DELETE FROM late_response WHERE (started_at, event, endpoint, number) IN (
+       SELECT started_at, event, endpoint, number FROM late_response WHERE started_at < $1 LIMIT ${CHUNK})
+     RETURNING event, endpoint, number`,
+    [before],
+  );
+  if (late.length > 0) {
+    await forgetBodies(tx, late, before);
+    return late.length;
+  }
+  const from = ((await getMeta(tx, "responses_forgotten")) ?? "-1,-1,-1").split(",").map(Number);
+  const rows = await tx.rows<Place>(
+    `SELECT event, endpoint, number FROM attempt WHERE (event, endpoint, number) > ($1, $2, $3) AND event < $4
+     ORDER BY event, endpoint, number LIMIT ${CHUNK}`,
+    [...from, firstKeyAt(before - LATE_RESPONSE_MS)],
+  );
+  const last = rows.at(-1);
+  if (last === undefined) return 0;
+  await forgetBodies(tx, rows, before);
+  await setMeta(tx, "responses_forgotten", [last.event, last.endpoint, last.number].join());
+  return rows.length;
+}
+
+/** That there was more than is shown is what "truncated" says. */
+async function forgetBodies(tx: Queries, places: readonly Place[], before: number): Promise<void> {
+  await tx.change(
+    `UPDATE attempt a SET body = NULL, truncated = 1
+     FROM unnest($1::bigint[], $2::integer[], $3::integer[]) AS n (event, endpoint, number)
+     WHERE a.event = n.event AND a.endpoint = n.endpoint AND a.number = n.number AND a.body IS NOT NULL
+       AND a.started_at < $4`,
+    [
+      places.map(({ event }) => event),
+      places.map(({ endpoint }) => endpoint),
+      places.map(({ number }) => number),
+      before,
+    ],
+  );
+}

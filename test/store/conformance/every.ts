@@ -1,0 +1,70 @@
+/** What every store must do. */
+import { describe } from "vitest";
+import { audit } from "./callers/audit.ts";
+import { careful } from "./recovery/careful.ts";
+import { clockSet } from "./recovery/clock.ts";
+import { deliveryLists } from "./reads/delivery-lists.ts";
+import { endpoints } from "./endpoints/endpoints.ts";
+import { idempotency } from "./callers/idempotency.ts";
+import { failures } from "./statistics/failures.ts";
+import { health } from "./endpoints/health.ts";
+import { jobs } from "./jobs.ts";
+import { keys } from "./callers/keys.ts";
+import { lists } from "./reads/lists.ts";
+import { manualAttempts } from "./deliveries/manual.ts";
+import { operating } from "./operations.ts";
+import { ownership } from "./ownership.ts";
+import { pending } from "./events/pending.ts";
+import { publishing } from "./events/publish.ts";
+import { reading } from "./deliveries/due.ts";
+import { recording } from "./deliveries/record.ts";
+import { replaying } from "./events/replay.ts";
+import { retention } from "./upkeep.ts";
+import { rotating } from "./secrets.ts";
+import { statistics } from "./statistics/statistics.ts";
+import { totals } from "./reads/totals.ts";
+import { walks } from "./reads/walks.ts";
+import { withdrawing } from "./events/withdraw.ts";
+import type { OpenFresh } from "../stores.ts";
+
+export function everySuite(open: OpenFresh): void {
+  describe("its events", () => {
+    publishing(open);
+    pending(open);
+    replaying(open);
+    withdrawing(open);
+  });
+  describe("its deliveries", () => {
+    reading(open);
+    recording(open);
+    manualAttempts(open);
+  });
+  describe("its endpoints", () => {
+    endpoints(open);
+    health(open);
+  });
+  describe("its secrets", () => rotating(open));
+  describe("its jobs", () => jobs(open));
+  describe("its reads", () => {
+    lists(open);
+    deliveryLists(open);
+    totals(open);
+    walks(open);
+  });
+  describe("its statistics", () => {
+    statistics(open);
+    failures(open);
+  });
+  describe("its keys, audit and idempotency", () => {
+    keys(open);
+    audit(open);
+    idempotency(open);
+  });
+  describe("its recovery", () => {
+    careful(open);
+    clockSet(open);
+  });
+  describe("its upkeep", () => retention(open));
+  describe("its operations", () => operating(open));
+  describe("its ownership", () => ownership(open));
+}

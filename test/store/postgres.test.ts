@@ -1,0 +1,10 @@
+import { afterAll, describe } from "vitest";
+import { startServer } from "../harness/postgres.ts";
+import { everySuite } from "./conformance/every.ts";
+import { openPostgresOn } from "./stores.ts";
+
+const server = await startServer();
+if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to test its store against");
+afterAll(() => server?.stop());
+
+describe.skipIf(server === null)("the PostgreSQL store", () => everySuite(openPostgresOn(() => server!)));
