@@ -1,5 +1,6 @@
 // Runs before every npm script, on whatever Node the machine has (18 and up): makes node_modules match the
-// lockfile, the pinned Node included, so that a fresh clone needs nothing but `npm start` or `npm test`.
+// lockfile, the pinned Node included, so that a fresh clone needs nothing but `npm start` or `npm test`. With `run`,
+// only what the daemon needs: the tests bring a whole PostgreSQL.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const wanted = 24;
+const onlyToRun = process.argv[2] === "run";
 
 function lockedPackages(file) {
   try {
@@ -16,14 +18,14 @@ function lockedPackages(file) {
   }
 }
 
-/** What is missing or differs from the lockfile; platform packages may be absent, any other may not. */
+/** What is missing or differs from the lockfile; platform packages may be absent, any other that is wanted may not. */
 function firstDifference() {
   const locked = lockedPackages("package-lock.json");
   const installed = lockedPackages("node_modules/.package-lock.json");
   if (locked === null) return "package-lock.json cannot be read";
   if (installed === null) return "nothing is installed yet";
   for (const [path, entry] of Object.entries(locked)) {
-    if (path === "") continue;
+    if (path === "" || (onlyToRun && entry.dev)) continue;
     const present = installed[path] !== undefined && existsSync(join(root, path));
     if (!present && entry.optional) continue;
     if (!present || installed[path].version !== entry.version) return path;
@@ -43,7 +45,7 @@ if (difference !== null) {
   const npm = process.env.npm_execpath;
   const args = [
     "ci",
-    "--include=dev",
+    onlyToRun ? "--omit=dev" : "--include=dev",
     "--include=optional",
     "--ignore-scripts",
     "--no-audit",

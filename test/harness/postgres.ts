@@ -30,6 +30,8 @@ const run = promisify(execFile);
 export interface TestServer {
   /** `postgres://…` of a database on it. */
   urlOf(database: string): string;
+  /** Over a connection that is kept: databases are made and dropped through it. */
+  ask(sql: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -37,7 +39,10 @@ export interface TestServer {
 export async function startServer(): Promise<TestServer | null> {
   const given = process.env.WEBHOOKD_TEST_PG;
   if (given !== undefined)
-    return { urlOf: (name) => given.replace(/\/[^/?]*(\?|$)/, `/${name}$1`), stop: async () => {} };
+    return asked(
+      (name) => given.replace(/\/[^/?]*(\?|$)/, `/${name}$1`),
+      async () => {},
+    );
   const dir = mkdtempSync(join(tmpdir(), "webhookd-pg-"));
   const bin = binaries(dir);
   if (bin !== null) return start(bin, dir);
@@ -83,14 +88,27 @@ async function start(bin: string, dir: string): Promise<TestServer> {
   process.once("exit", kill);
   const urlOf = (name: string) => `postgres://test@127.0.0.1:${port}/${name}`;
   await ready(server, urlOf("postgres"));
+  return asked(urlOf, async () => {
+    process.off("exit", kill);
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    server.kill("SIGINT");
+    await ended;
+    rmSync(dir, { recursive: true, force: true });
+  });
+}
+
+async function asked(urlOf: TestServer["urlOf"], end: () => Promise<void>): Promise<TestServer> {
+  const client = new Client({ connectionString: urlOf("postgres") });
+  client.on("error", () => {});
+  await client.connect();
   return {
     urlOf,
+    async ask(sql) {
+      await client.query(sql);
+    },
     async stop() {
-      process.off("exit", kill);
-      const ended = new Promise((resolve) => server.once("exit", resolve));
-      server.kill("SIGINT");
-      await ended;
-      rmSync(dir, { recursive: true, force: true });
+      await client.end();
+      await end();
     },
   };
 }

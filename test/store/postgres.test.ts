@@ -7,4 +7,9 @@ const server = await startServer();
 if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to test its store against");
 afterAll(() => server?.stop());
 
-describe.skipIf(server === null)("the PostgreSQL store", () => everySuite(openPostgresOn(() => server!)));
+describe.skipIf(server === null)("the PostgreSQL store", () =>
+  everySuite(
+    openPostgresOn(() => server!),
+    2000,
+  ),
+);

@@ -112,9 +112,23 @@ export const openPostgresOn =
 
 export async function createDatabase(server: TestServer): Promise<string> {
   const name = `test_${randomUUID().replaceAll("-", "")}`;
-  const ask = (sql: string) => withClient(server.urlOf("postgres"), (client) => client.query(sql));
-  await ask(`CREATE DATABASE ${name} STRATEGY file_copy`);
-  onTestFinished(async () => void (await ask(`DROP DATABASE ${name} WITH (FORCE)`)));
+  let template = templates.get(server);
+  if (template === undefined) templates.set(server, (template = makeTemplate(server)));
+  await server.ask(`CREATE DATABASE ${name} TEMPLATE ${await template} STRATEGY file_copy`);
+  onTestFinished(() => server.ask(`DROP DATABASE ${name} WITH (FORCE)`));
+  return name;
+}
+
+const templates = new WeakMap<TestServer, Promise<string>>();
+
+/** The schema and no more, so that no test makes it anew. */
+async function makeTemplate(server: TestServer): Promise<string> {
+  const name = `template_${randomUUID().replaceAll("-", "")}`;
+  await server.ask(`CREATE DATABASE ${name}`);
+  await withClient(server.urlOf(name), async (client) => {
+    await client.query(META);
+    await migrate(queriesOn(client));
+  });
   return name;
 }
 
@@ -154,8 +168,6 @@ async function connectUntilEnd(url: string): Promise<Client> {
 }
 
 async function copyRows(source: Client, target: Client): Promise<void> {
-  await target.query(META);
-  await migrate(queriesOn(target));
   await target.query("DELETE FROM meta; DELETE FROM slot");
   const { rows } = await source.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'");
   for (const { tablename: table } of rows) {

@@ -61,7 +61,8 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
 }
 
 async function makeReady(tx: Queries, { adminKey, box, clock, secretKeyFile }: PostgresOptions) {
-  const isNew = await migrate(tx);
+  await migrate(tx);
+  const isNew = (await getMeta(tx, "key_id")) === null;
   const [last] = await tx.rows<{ key: number; number: number }>(
     `SELECT coalesce((SELECT max(key) FROM event), 0) AS key,
        greatest((SELECT max(key) FROM audit), (SELECT max(number) FROM api_key), (SELECT max(num) FROM job),

@@ -20,7 +20,8 @@ import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import { cancelOpen, type Swept } from "./sweep.ts";
 
 const CANCEL_AGAIN_MS = 1000;
-/** Between steps that nobody waits for, so that others' commits come first. */
+/** Until the first step, and between steps, that nobody waits for: others' commits come first. */
+const SWEEP_AFTER_MS = 100;
 const GIVE_WAY_MS = 50;
 /** Endpoints that are named where a type is still in use. */
 const NAMED = 3;
@@ -197,7 +198,7 @@ export class PostgresEndpoints implements EndpointStore {
 
   /** While nobody waits for it. A stop of the process leaves the rest to the next start. */
   #cancelBehind(endpoint: number, from: Swept | null = null): void {
-    this.#engine.clock.after(GIVE_WAY_MS, () => {
+    this.#engine.clock.after(from === null ? SWEEP_AFTER_MS : GIVE_WAY_MS, () => {
       if (this.#closed) return;
       this.#engine
         .write((tx) => cancelOpen(tx, endpoint, from))

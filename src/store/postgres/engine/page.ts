@@ -1,10 +1,13 @@
 /** Lists, a page at a time, and statements that are put together for them. */
-import type { Cursors, Keys } from "../../sqlite/engine/page.ts";
-import type { Page, PageQuery } from "../../store.ts";
+import type { Clock } from "../../../clock.ts";
+import { MOST_COUNTED, type Cursors, type Keys } from "../../sqlite/engine/page.ts";
+import type { Page, PageQuery, Total } from "../../store.ts";
 import { CHUNK, type Engine } from "./engine.ts";
 
 /** A page ends after so long, wanted rows or not; the cursor goes on from there. */
 const PAGE_MS = 500;
+/** Rows are counted for so long: a page must not wait for its total. */
+const COUNT_MS = 100;
 
 /** How the rows of one list are found, and told from those that are not wanted. */
 export interface Walk<Row, T> {
@@ -19,6 +22,27 @@ export interface Walk<Row, T> {
 }
 
 export async function pageOf<Row, T>(engine: Engine, walk: Walk<Row, T>, query: PageQuery): Promise<Page<T>> {
+  const page = await read(engine, walk, query);
+  if (query.total !== true) return page;
+  const isAll = query.cursor === undefined && page.nextCursor === null;
+  return { ...page, total: isAll ? { count: page.data.length } : await count(walk, engine.clock) };
+}
+
+/** One row after the other, for as long as there is time. */
+async function count<Row>(walk: Walk<Row, unknown>, clock: Clock): Promise<Total> {
+  const begun = clock.monotonic();
+  let found = 0;
+  for (let after = walk.start; ;) {
+    const rows = await walk.rows(after, 2 * CHUNK);
+    found += (await walk.look(rows)).filter((item) => item !== null).length;
+    if (found > MOST_COUNTED) return { count: MOST_COUNTED, atLeast: true };
+    if (rows.length < 2 * CHUNK) return { count: found };
+    if (clock.monotonic() - begun >= COUNT_MS) return { count: found, atLeast: true };
+    after = walk.keysOf(rows.at(-1)!);
+  }
+}
+
+async function read<Row, T>(engine: Engine, walk: Walk<Row, T>, query: PageQuery): Promise<Page<T>> {
   const { cursors, clock } = engine;
   const data: T[] = [];
   const begun = clock.monotonic();

@@ -244,8 +244,8 @@ export const SCHEMA_VERSION = STEPS.length;
 /** Before everything else: the row that nodes compare when they start together. */
 export const META = "CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)";
 
-/** Inside a transaction: one node migrates, the others wait for its commit. Whether the store is new. */
-export async function migrate(tx: Queries): Promise<boolean> {
+/** Inside a transaction: one node migrates, the others wait for its commit. */
+export async function migrate(tx: Queries): Promise<void> {
   await tx.change("INSERT INTO meta (name, value) VALUES ('schema', '0') ON CONFLICT DO NOTHING");
   const [row] = await tx.rows<{ value: string }>("SELECT value FROM meta WHERE name = 'schema' FOR UPDATE");
   const version = Number(row!.value);
@@ -253,5 +253,4 @@ export async function migrate(tx: Queries): Promise<boolean> {
   if (version < SCHEMA_VERSION) {
     await tx.change("UPDATE meta SET value = $1 WHERE name = 'schema'", [String(SCHEMA_VERSION)]);
   }
-  return version === 0;
 }
