@@ -1,15 +1,22 @@
 /** Which screen the fragment names. */
 import { useEffect, useRef } from "react";
+import { DeliveryScreen } from "./delivery/delivery.tsx";
+import { EndpointScreen } from "./endpoint/endpoint.tsx";
+import { AddEndpoint, EditEndpoint } from "./endpoints/form.tsx";
 import { EndpointList } from "./endpoints/list.tsx";
 import { usePath } from "./session/route.ts";
 import { Empty } from "./parts/states.tsx";
 
 export function Screens() {
   const path = usePath();
-  useFocusOnChange(path.slice(0, 2).join("/"));
-  const [first] = path;
+  const [first, second] = path;
+  useFocusOnChange(second !== undefined && /^(dlv_|edit)/.test(second) ? `${first}/${second}` : (first ?? ""));
   if (first === undefined) return <EndpointList />;
-  return <Empty title="There is nothing here">{<a href="#/">See all endpoints</a>}</Empty>;
+  if (first === "new") return <AddEndpoint />;
+  if (!/^ep_\w+$/.test(first)) return <Empty title="There is nothing here">{<a href="#/">See all endpoints</a>}</Empty>;
+  if (second === "edit") return <EditEndpoint key={first} id={first} />;
+  if (second?.startsWith("dlv_")) return <DeliveryScreen key={second} endpoint={first} delivery={second} />;
+  return <EndpointScreen key={first} id={first} tab={second} />;
 }
 
 /** A new screen begins at its top, for screen readers too. */

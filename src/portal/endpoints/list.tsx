@@ -66,14 +66,15 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
     endpoint.id,
   );
   const standing = value && standingOf(value);
-  const events = endpoint.events.length === 1 ? endpoint.events[0]! : counted(endpoint.events.length, "type", "types");
+  const events =
+    endpoint.events.length === 1 ? endpoint.events[0]! : counted(endpoint.events.length, "event type", "event types");
   return (
     <li>
       <a className="who" href={`#/${endpoint.id}`}>
         <bdi className="url">{shortUrl(endpoint.url)}</bdi>
-        <span className="quiet" dir="auto">
+        <span className="quiet">
           {portal.tenant === "*" && tenant === undefined && `${endpoint.tenant} · `}
-          {endpoint.description === "" ? events : endpoint.description}
+          <bdi>{endpoint.description === "" ? events : endpoint.description}</bdi>
         </span>
       </a>
       <div className="standing">

@@ -16,7 +16,7 @@ export function spanText(ms: number): string {
 export function shortSpan(ms: number): string {
   const short = { day: "d", hour: "h", minute: "min", second: "s" } as const;
   return split(ms)
-    .map(([value, unit]) => `${value} ${short[unit]}`)
+    .map(([value, unit]) => `${value}\u00a0${short[unit]}`)
     .join(" ");
 }
 

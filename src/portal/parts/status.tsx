@@ -6,8 +6,8 @@ export type Tone = "good" | "bad" | "warn" | "wait" | "off";
 const SIGNS: Readonly<Record<Tone, string>> = {
   good: "M4 8.5 7 11.5 12.5 5",
   bad: "M5 5l6 6M11 5l-6 6",
-  warn: "M8 4v5M8 11.8v.2",
-  wait: "M8 4.5V8l2.5 2",
+  warn: "M12.6 6.6A5 5 0 1 0 13 8.6M13 3.6v3.2H9.8",
+  wait: "M8 4.2a3.8 3.8 0 1 0 0 7.6a3.8 3.8 0 1 0 0-7.6",
   off: "M4.5 8h7",
 };
 

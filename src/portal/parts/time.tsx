@@ -36,13 +36,15 @@ export function Ago({ at }: { at: string }) {
   const since = useNow() - time;
   return (
     <time dateTime={at} title={WHOLE.format(time)}>
-      {since < 1000 ? "just now" : since < DAY_MS ? `${roughly(since)} ago` : DAY.format(time)}
+      {since < 1000 ? "just now" : since < DAY_MS ? `${shortSpan(rounded(since))} ago` : DAY.format(time)}
     </time>
   );
 }
 
-function roughly(ms: number): string {
-  return shortSpan(ms).split(" ").slice(0, 2).join(" ");
+/** To whole minutes or hours: nobody reads the seconds of what was hours ago. */
+function rounded(ms: number): number {
+  const unit = ms < MINUTE ? 1000 : ms < 60 * MINUTE ? MINUTE : 60 * MINUTE;
+  return Math.floor(ms / unit) * unit;
 }
 
 /** The time of day, with the date if it is another day. */

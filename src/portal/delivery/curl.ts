@@ -1,0 +1,34 @@
+/** A request as it is sent, for a shell. */
+import { now } from "../server/clock.ts";
+import { canSign, signBody, signStandard } from "../verify/signature.ts";
+
+interface Sent {
+  readonly url: string;
+  readonly event: string;
+  readonly body: string;
+  /** Undefined for those who may not see it: then it is not signed. */
+  readonly secret: string | undefined;
+}
+
+export async function curlOf({ url, event, body, secret }: Sent): Promise<string> {
+  const seconds = Math.floor(now() / 1000);
+  const headers = ["content-type: application/json"];
+  if (secret !== undefined && canSign()) {
+    headers.push(
+      `X-Service-Signature: ${await signBody(secret, body)}`,
+      `webhook-id: ${event}`,
+      `webhook-timestamp: ${seconds}`,
+      `webhook-signature: ${await signStandard(secret, event, seconds, body)}`,
+    );
+  }
+  const lines = [
+    `curl -sS -i ${quoted(url)}`,
+    ...headers.map((header) => `-H ${quoted(header)}`),
+    `--data-binary ${quoted(body)}`,
+  ];
+  return lines.join(" \\\n  ");
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,49 @@
+/** The body of a request, byte for byte as it is sent: `data` is cut out of the answer, because to parse it may change it. */
+
+/** `answer` is the text of `getEvent`. */
+export function envelopeOf(answer: string): string {
+  const { id, type, created_at: createdAt } = JSON.parse(answer) as Record<"id" | "type" | "created_at", string>;
+  const start = JSON.stringify({ id, type, created_at: createdAt }).slice(0, -1);
+  return `${start},"data":${memberOf(answer, "data")}}`;
+}
+
+/** The text of a member of the outermost object; null where there is none, as after the data was erased. */
+export function memberOf(json: string, name: string): string {
+  const key = JSON.stringify(name);
+  let depth = 0;
+  for (let at = 0; at < json.length; at++) {
+    const char = json[at];
+    if (char === "{" || char === "[") depth++;
+    else if (char === "}" || char === "]") depth--;
+    else if (char === '"') {
+      const end = endOfString(json, at);
+      const colon = /^\s*:\s*/.exec(json.slice(end, end + 20));
+      if (depth === 1 && colon !== null && json.slice(at, end) === key) {
+        const start = end + colon[0].length;
+        return json.slice(start, endOfValue(json, start));
+      }
+      at = end - 1;
+    }
+  }
+  return "null";
+}
+
+function endOfString(json: string, start: number): number {
+  let at = start + 1;
+  while (json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
+  return at + 1;
+}
+
+/** Up to the comma or bracket after it, without the space before that. */
+function endOfValue(json: string, start: number): number {
+  let depth = 0;
+  let at = start;
+  for (; at < json.length; at++) {
+    const char = json[at]!;
+    if (char === '"') at = endOfString(json, at) - 1;
+    else if (char === "{" || char === "[") depth++;
+    else if (depth === 0 && (char === "," || char === "}" || char === "]")) break;
+    else if (char === "}" || char === "]") depth--;
+  }
+  return start + json.slice(start, at).trimEnd().length;
+}

@@ -1,0 +1,50 @@
+/** The ladder of a delivery as it stands: which attempts were made, which is next and when, and which are left. */
+import type { Attempt, Delivery } from "../../client/operations.ts";
+import { shortSpan } from "../parts/span.ts";
+import { Until } from "../parts/time.tsx";
+import { useSession } from "../session/session.ts";
+
+type Step = "good" | "bad" | "next" | "left" | "none";
+
+export function Ladder({ delivery, attempts }: { delivery: Delivery; attempts: readonly Attempt[] }) {
+  const { retry_schedule: delays } = useSession().portal;
+  const made = new Map(
+    attempts
+      .filter(({ round, retry }) => round === delivery.round && retry !== null)
+      .map((attempt) => [attempt.retry!, attempt]),
+  );
+  const steps = Array.from({ length: delays.length + 1 }, (_, place) => stepOf(place, made.get(place), delivery));
+  return (
+    <ol className="ladder" aria-label="Attempts of this round">
+      {steps.map((step, place) => (
+        <li key={place} className={step}>
+          <i aria-hidden="true" />
+          <span className="name">{place === 0 ? "First" : `Retry ${place}`}</span>
+          <span className="quiet">
+            <Words step={step} attempt={made.get(place)} delay={delays[place - 1]} nextAt={delivery.next_attempt_at} />
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function stepOf(place: number, attempt: Attempt | undefined, { status, retry }: Delivery): Step {
+  if (status === "pending" && retry === place) return "next";
+  if (attempt !== undefined) return attempt.outcome === "succeeded" ? "good" : "bad";
+  return (status === "pending" || status === "held") && retry !== null && place > retry ? "left" : "none";
+}
+
+interface WordsProps {
+  readonly step: Step;
+  readonly attempt: Attempt | undefined;
+  readonly delay: number | undefined;
+  readonly nextAt: string | null;
+}
+
+function Words({ step, attempt, delay, nextAt }: WordsProps) {
+  if (step === "next") return nextAt === null ? "next" : <Until at={nextAt} />;
+  if (attempt !== undefined) return attempt.status_code ?? attempt.error?.replaceAll("_", " ") ?? attempt.outcome;
+  if (step === "left" && delay !== undefined) return `${shortSpan(delay * 1000)} later`;
+  return "not needed";
+}

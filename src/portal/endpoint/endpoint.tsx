@@ -1,0 +1,142 @@
+/** One endpoint: how it stands, what was sent to it, and what can be done about it. */
+import { Tabs } from "@base-ui/react/tabs";
+import type { EndpointWithHealth } from "../../client/operations.ts";
+import { shortUrl, standingOf } from "../endpoints/standing.ts";
+import { Empty, Loading, Trouble } from "../parts/states.tsx";
+import { Status } from "../parts/status.tsx";
+import { Ago, At } from "../parts/time.tsx";
+import { Replays } from "../replay/replays.tsx";
+import { Secrets } from "../secrets/secrets.tsx";
+import { go } from "../session/route.ts";
+import { useCan, useRead } from "../session/session.ts";
+import { Verify } from "../verify/verify.tsx";
+import { Deliveries } from "./deliveries.tsx";
+import { FailureNote } from "./failure-note.tsx";
+import { Switching } from "./switching.tsx";
+import { TestEvent } from "./test-event.tsx";
+
+const TABS = ["deliveries", "replays", "verify", "secret"] as const;
+type Tab = (typeof TABS)[number];
+const WORDS: Readonly<Record<Tab, string>> = {
+  deliveries: "Deliveries",
+  replays: "Replays",
+  verify: "Verify",
+  secret: "Signing secret",
+};
+
+export function EndpointScreen({ id, tab }: { id: string; tab: string | undefined }) {
+  const { value, fault, again } = useRead("getEndpoint", { id }, id);
+  if (fault?.failure === "not_found" && value === undefined) return <Gone />;
+  if (value === undefined) return fault ? <Trouble fault={fault} again={again} /> : <Loading lines={6} />;
+  if (fault?.failure === "not_found") return <Gone />;
+  return (
+    <>
+      <Back />
+      <Head endpoint={value} />
+      <FailureNote endpoint={value} />
+      <Parts endpoint={value} tab={TABS.find((one) => one === tab) ?? "deliveries"} />
+    </>
+  );
+}
+
+function Gone() {
+  return (
+    <Empty title="There is no such endpoint">
+      <p>It was deleted, or this link does not show it.</p>
+      <a className="button" href="#/">
+        See all endpoints
+      </a>
+    </Empty>
+  );
+}
+
+function Back() {
+  return (
+    <nav className="back" aria-label="Where you are">
+      <a href="#/">Endpoints</a>
+    </nav>
+  );
+}
+
+function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
+  const mayManage = useCan("manage");
+  const standing = standingOf(endpoint);
+  const { description, events, health, created_at: createdAt } = endpoint;
+  return (
+    <div className="head">
+      <div className="title">
+        <div className="name">
+          <h1>
+            <bdi>{shortUrl(endpoint.url)}</bdi>
+          </h1>
+          {description !== "" && (
+            <p className="quiet">
+              <bdi>{description}</bdi>
+            </p>
+          )}
+        </div>
+        <div className="actions">
+          {mayManage && endpoint.damaged === null && <TestEvent endpoint={endpoint} />}
+          {mayManage && (
+            <a className="button" href={`#/${endpoint.id}/edit`}>
+              Edit
+            </a>
+          )}
+          {mayManage && <Switching endpoint={endpoint} />}
+        </div>
+      </div>
+      <dl className="facts">
+        <div>
+          <dt>Now</dt>
+          <dd className="with-status">
+            <Status tone={standing.tone}>{standing.word}</Status> <span className="quiet">{standing.more}</span>
+          </dd>
+        </div>
+        <div>
+          <dt>Last success</dt>
+          <dd>{health.last_success_at === null ? "never" : <Ago at={health.last_success_at} />}</dd>
+        </div>
+        <div>
+          <dt>Added</dt>
+          <dd>
+            <At at={createdAt} />
+          </dd>
+        </div>
+        <div className="wide">
+          <dt>Events</dt>
+          <dd className="type-list">
+            {events.map((type) => (
+              <code key={type}>{type}</code>
+            ))}
+          </dd>
+        </div>
+      </dl>
+    </div>
+  );
+}
+
+function Parts({ endpoint, tab }: { endpoint: EndpointWithHealth; tab: Tab }) {
+  const [maySecrets, mayReplay] = [useCan("secrets"), useCan("replay")];
+  const shown = TABS.filter((one) => (one !== "secret" || maySecrets) && (one !== "replays" || mayReplay));
+  const now = shown.includes(tab) ? tab : "deliveries";
+  return (
+    <Tabs.Root
+      value={now}
+      onValueChange={(value) => go(value === "deliveries" ? endpoint.id : `${endpoint.id}/${value}`)}
+    >
+      <Tabs.List className="tab-list" aria-label="About this endpoint">
+        {shown.map((one) => (
+          <Tabs.Tab key={one} value={one} className="tab">
+            {WORDS[one]}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      <Tabs.Panel value={now} className="tab-panel">
+        {now === "deliveries" && <Deliveries endpoint={endpoint} />}
+        {now === "replays" && <Replays endpoint={endpoint.id} />}
+        {now === "verify" && <Verify endpoint={endpoint} />}
+        {now === "secret" && <Secrets endpoint={endpoint} />}
+      </Tabs.Panel>
+    </Tabs.Root>
+  );
+}

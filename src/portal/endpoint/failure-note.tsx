@@ -1,0 +1,51 @@
+/** What is wrong with an endpoint just now, what to do about it, and the way to replay what has failed. */
+import type { EndpointWithHealth } from "../../client/operations.ts";
+import { adviceOnAttempt } from "../../client/advice.ts";
+import { counted } from "../../domain/wording.ts";
+import { HEALTH_COUNT_LIMIT } from "../../domain/endpoints/endpoint.ts";
+import { ReplayFailed } from "../replay/replay-failed.tsx";
+import { useCan, useRead } from "../session/session.ts";
+
+export function FailureNote({ endpoint }: { endpoint: EndpointWithHealth }) {
+  const { consecutive_failures: row, failed } = endpoint.health;
+  const mayReplay = useCan("replay");
+  if (!endpoint.enabled || endpoint.damaged !== null) return null;
+  if (row > 0) return <Failing endpoint={endpoint} />;
+  if (failed === 0) return null;
+  return (
+    <div className="alert warn">
+      <p>
+        <strong>{failedText(failed)} failed</strong> while this endpoint did not accept them. It works again
+        {mayReplay ? ", so they can be sent once more." : "."}
+      </p>
+      {mayReplay && <ReplayFailed endpoint={endpoint.id} />}
+    </div>
+  );
+}
+
+function Failing({ endpoint }: { endpoint: EndpointWithHealth }) {
+  const { id, health } = endpoint;
+  const query = { outcome: "failed", limit: 1 };
+  const { value } = useRead("listEndpointAttempts", { id, query }, id);
+  const mayReplay = useCan("replay");
+  const attempt = value?.data[0];
+  const advice = attempt && adviceOnAttempt(attempt);
+  return (
+    <div className="alert bad" aria-live="polite">
+      <div>
+        <p>
+          <strong>{advice?.customer ?? "The latest attempts have failed."}</strong>
+        </p>
+        {advice && <p>{advice.receiver}</p>}
+        {health.failed > 0 && <p>{failedText(health.failed)} failed for good so far; they can be replayed.</p>}
+      </div>
+      {mayReplay && health.failed > 0 && <ReplayFailed endpoint={id} />}
+    </div>
+  );
+}
+
+/** The daemon counts no further than the limit. */
+function failedText(failed: number): string {
+  const text = counted(failed, "delivery has", "deliveries have");
+  return failed >= HEALTH_COUNT_LIMIT ? `At least ${text}` : text;
+}

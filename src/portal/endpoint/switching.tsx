@@ -1,0 +1,129 @@
+/** Disabling, enabling and deleting an endpoint. */
+import { useState } from "react";
+import type { EndpointWithHealth } from "../../client/operations.ts";
+import { counted } from "../../domain/wording.ts";
+import { useAct } from "../parts/act.ts";
+import { Button } from "../parts/button.tsx";
+import { Question } from "../parts/dialog.tsx";
+import { useNotice } from "../parts/notice.tsx";
+import { Trouble } from "../parts/states.tsx";
+import { go } from "../session/route.ts";
+import { useCall } from "../session/session.ts";
+
+type Asking = "disable" | "enable" | "delete" | null;
+
+export function Switching({ endpoint }: { endpoint: EndpointWithHealth }) {
+  const [asking, setAsking] = useState<Asking>(null);
+  const close = () => setAsking(null);
+  return (
+    <>
+      {endpoint.enabled ? (
+        <Button onClick={() => setAsking("disable")}>Disable</Button>
+      ) : (
+        <Button onClick={() => setAsking("enable")}>Enable</Button>
+      )}
+      <Button kind="danger" onClick={() => setAsking("delete")}>
+        Delete
+      </Button>
+      <Question open={asking === "disable"} close={close} title="Disable this endpoint?">
+        <Disable endpoint={endpoint} close={close} />
+      </Question>
+      <Question open={asking === "enable"} close={close} title="Enable this endpoint?">
+        <Enable endpoint={endpoint} close={close} />
+      </Question>
+      <Question open={asking === "delete"} close={close} title="Delete this endpoint?">
+        <Delete endpoint={endpoint} close={close} />
+      </Question>
+    </>
+  );
+}
+
+interface Asked {
+  readonly endpoint: EndpointWithHealth;
+  readonly close: () => void;
+}
+
+function Disable({ endpoint, close }: Asked) {
+  const [act, call, say] = [useAct(), useCall(), useNotice()];
+  const disable = (whenDisabled: "hold" | "skip") =>
+    act.run(async () => {
+      await call("changeEndpoint", { id: endpoint.id, body: { enabled: false, when_disabled: whenDisabled } });
+      say("Disabled");
+      close();
+    });
+  return (
+    <>
+      <p>Nothing more is sent to it until you enable it. What should become of the events meanwhile?</p>
+      {act.fault && <Trouble fault={act.fault} />}
+      <div className="actions">
+        <Button onClick={close}>Cancel</Button>
+        <Button busy={act.busy} onClick={() => void disable("skip")}>
+          Skip them
+        </Button>
+        <Button kind="primary" busy={act.busy} onClick={() => void disable("hold")}>
+          Hold them for later
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function Enable({ endpoint, close }: Asked) {
+  const [act, call, say] = [useAct(), useCall(), useNotice()];
+  const { held } = endpoint.health;
+  const enable = (what: "release" | "cancel") =>
+    act.run(async () => {
+      await call("changeEndpoint", { id: endpoint.id, body: { enabled: true, ...(held > 0 && { held: what }) } });
+      say("Enabled");
+      close();
+    });
+  return (
+    <>
+      <p>
+        {held === 0
+          ? "Events are sent to it again from now on."
+          : `Events are sent to it again. ${counted(held, "delivery is", "deliveries are")} held for it: send them too, slowly at first?`}
+      </p>
+      {act.fault && <Trouble fault={act.fault} />}
+      <div className="actions">
+        <Button onClick={close}>Cancel</Button>
+        {held > 0 && (
+          <Button kind="danger" busy={act.busy} onClick={() => void enable("cancel")}>
+            Enable, and cancel what is held
+          </Button>
+        )}
+        <Button kind="primary" busy={act.busy} onClick={() => void enable("release")}>
+          {held > 0 ? "Enable, and send what is held" : "Enable"}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function Delete({ endpoint, close }: Asked) {
+  const [act, call, say] = [useAct(), useCall(), useNotice()];
+  const open = endpoint.health.pending + endpoint.health.held;
+  const remove = () =>
+    act.run(async () => {
+      await call("deleteEndpoint", { id: endpoint.id });
+      close();
+      go("");
+      say("The endpoint is deleted");
+    });
+  return (
+    <>
+      <p>
+        Nothing more is sent to it, and its signing secret is gone.{" "}
+        {open > 0 && `${counted(open, "delivery that waits is", "deliveries that wait are")} cancelled. `}
+        To stop for a while only, disable it instead.
+      </p>
+      {act.fault && <Trouble fault={act.fault} />}
+      <div className="actions">
+        <Button onClick={close}>Cancel</Button>
+        <Button kind="danger" className="primary" busy={act.busy} onClick={() => void remove()}>
+          Delete it
+        </Button>
+      </div>
+    </>
+  );
+}

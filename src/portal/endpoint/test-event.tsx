@@ -1,0 +1,96 @@
+/** Sending a sample to an endpoint, and seeing it arrive. */
+import { useState } from "react";
+import type { Attempt, Endpoint } from "../../client/operations.ts";
+import { adviceOnAttempt } from "../../client/advice.ts";
+import { AttemptAnswer } from "../delivery/attempt.tsx";
+import { useAct } from "../parts/act.ts";
+import { Button } from "../parts/button.tsx";
+import { Sheet } from "../parts/dialog.tsx";
+import { Trouble } from "../parts/states.tsx";
+import { useCall } from "../session/session.ts";
+
+/** As long as an attempt may take, and the daemon's own wait for it. */
+const TIMEOUT_MS = 30_000;
+
+export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Button kind="primary" onClick={() => setOpen(true)}>
+        Send a test event
+      </Button>
+      <Sheet open={open} close={() => setOpen(false)} title="Send a test event">
+        <Sending endpoint={endpoint} close={() => setOpen(false)} />
+      </Sheet>
+    </>
+  );
+}
+
+type Result = Attempt | "later" | null;
+
+function Sending({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
+  const [type, setType] = useState(endpoint.events[0]!);
+  const [result, setResult] = useState<Result>(null);
+  const [act, call] = [useAct(), useCall()];
+  const send = () =>
+    act.run(async () => {
+      setResult(null);
+      const asked = { id: endpoint.id, body: { type }, query: { wait: true }, timeoutMs: TIMEOUT_MS };
+      const answer = await call("sendTestEvent", asked);
+      setResult("outcome" in answer ? answer : "later");
+    });
+  return (
+    <>
+      <p>A sample is sent to this endpoint alone: one attempt, signed like any other. Statistics leave it out.</p>
+      <div className="field">
+        <label htmlFor="test-type">Event type</label>
+        <select id="test-type" value={type} onChange={({ target }) => setType(target.value)}>
+          {endpoint.events.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </div>
+      <div role="status" className="stack">
+        {act.busy && <p className="alert wait">On its way to {new URL(endpoint.url).host} …</p>}
+        {result !== null && <Came result={result} />}
+      </div>
+      {act.fault && <Trouble fault={act.fault} />}
+      <div className="actions">
+        {result !== null && result !== "later" && (
+          <a className="button" href={`#/${endpoint.id}/${result.delivery}`}>
+            See the whole request
+          </a>
+        )}
+        <Button onClick={close}>Close</Button>
+        <Button kind="primary" busy={act.busy} onClick={() => void send()}>
+          {result === null ? "Send it" : "Send another"}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function Came({ result }: { result: Attempt | "later" }) {
+  if (result === "later")
+    return (
+      <p className="alert wait">
+        It is published, but nothing is sent just now. It is listed under Test events when it was sent.
+      </p>
+    );
+  const isGood = result.outcome === "succeeded";
+  return (
+    <>
+      <div className={`alert ${isGood ? "good" : "bad"}`}>
+        <p>
+          <strong>
+            {isGood
+              ? `It arrived: your receiver answered ${result.status_code} after ${Math.round(result.duration_ms)} ms.`
+              : adviceOnAttempt(result).customer}
+          </strong>{" "}
+          {!isGood && adviceOnAttempt(result).receiver}
+        </p>
+      </div>
+      <AttemptAnswer attempt={result} />
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+/** An endpoint as it is being filled in. */
+import type { ClientError } from "../../client/error.ts";
+import type { Endpoint } from "../../client/operations.ts";
+
+export interface HeaderDraft {
+  readonly name: string;
+  readonly value: string;
+  /** It is set already, and nobody sees its value. */
+  readonly kept: boolean;
+}
+
+export interface Draft {
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly description: string;
+  readonly headers: readonly HeaderDraft[];
+}
+
+export const EMPTY: Draft = { url: "", events: [], description: "", headers: [] };
+
+export function draftOf({ url, events, description, headers }: Endpoint): Draft {
+  const names = Object.keys(headers);
+  return { url, events, description, headers: names.map((name) => ({ name, value: "", kept: true })) };
+}
+
+/** What to send; only what differs from `before`, which is null for a new one. */
+export function bodyOf(draft: Draft, before: Endpoint | null): object {
+  const headers = headersOf(draft, before);
+  const url = draft.url.trim();
+  if (before === null) {
+    const { events, description } = draft;
+    return { url, events, ...(description !== "" && { description }), ...(headers !== null && { headers }) };
+  }
+  const sameEvents = [...before.events].toSorted().join() === [...draft.events].toSorted().join();
+  return {
+    ...(url !== before.url && { url }),
+    ...(!sameEvents && { events: draft.events }),
+    ...(draft.description !== before.description && { description: draft.description }),
+    ...(headers !== null && { headers }),
+  };
+}
+
+/** As a merge-patch: null takes one away. Null if nothing changes. */
+function headersOf(draft: Draft, before: Endpoint | null): Record<string, string | null> | null {
+  const kept = new Set(draft.headers.filter(({ kept: isKept }) => isKept).map(({ name }) => name));
+  const removed = Object.keys(before?.headers ?? {}).filter((name) => !kept.has(name));
+  const set = draft.headers.filter(({ name, kept: isKept }) => !isKept && name.trim() !== "");
+  if (removed.length + set.length === 0) return null;
+  return Object.fromEntries([
+    ...removed.map((name) => [name, null] as const),
+    ...set.map(({ name, value }) => [name.trim(), value] as const),
+  ]);
+}
+
+/** The refusal of one field, by the beginning of its pointer. */
+export function refusalOf(fault: ClientError | undefined, pointer: string): string | undefined {
+  const detail = fault?.faults.find((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`))?.detail;
+  return detail === undefined
+    ? undefined
+    : `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`.replace(/\.\.$/, ".");
+}

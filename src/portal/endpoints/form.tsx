@@ -1,0 +1,136 @@
+/** Adding an endpoint, and changing one. */
+import { useState, type FormEvent } from "react";
+import type { Endpoint } from "../../client/operations.ts";
+import { useAct } from "../parts/act.ts";
+import { Button } from "../parts/button.tsx";
+import { useNotice } from "../parts/notice.tsx";
+import { Loading, Trouble } from "../parts/states.tsx";
+import { Code } from "../parts/code.tsx";
+import { go } from "../session/route.ts";
+import { faultText, useCall, useCan, useRead } from "../session/session.ts";
+import { bodyOf, draftOf, EMPTY, refusalOf, type Draft } from "./draft.ts";
+import { HeadersField } from "./headers-field.tsx";
+import { TypesField } from "./types-field.tsx";
+import { UrlField } from "./url-field.tsx";
+
+export function AddEndpoint() {
+  const [added, setAdded] = useState<{ readonly id: string; readonly secret: string } | null>(null);
+  const call = useCall();
+  if (added !== null) return <Added id={added.id} secret={added.secret} />;
+  const send = async (body: object) => {
+    const { id, signing_secret: secret } = await call("registerEndpoint", { body });
+    setAdded({ id, secret });
+  };
+  return (
+    <>
+      <div className="title">
+        <h1>Add an endpoint</h1>
+      </div>
+      <EndpointForm before={null} word="Add the endpoint" cancel="" send={send} />
+    </>
+  );
+}
+
+export function EditEndpoint({ id }: { id: string }) {
+  const { value, fault } = useRead("getEndpoint", { id }, id);
+  const call = useCall();
+  const say = useNotice();
+  if (value === undefined) return fault ? <Trouble fault={fault} /> : <Loading lines={6} />;
+  const send = async (body: object) => {
+    await call("changeEndpoint", { id, body });
+    say("Saved");
+    go(id);
+  };
+  return (
+    <>
+      <div className="title">
+        <h1>Edit the endpoint</h1>
+      </div>
+      <EndpointForm key={id} before={value} word="Save" cancel={id} send={send} />
+    </>
+  );
+}
+
+interface FormProps {
+  readonly before: Endpoint | null;
+  readonly word: string;
+  /** Where to go instead. */
+  readonly cancel: string;
+  readonly send: (body: object) => Promise<void>;
+}
+
+function EndpointForm({ before, word, cancel, send }: FormProps) {
+  // What somebody else changes meanwhile does not change what was typed here.
+  const [first] = useState(before);
+  const [draft, setDraft] = useState<Draft>(first === null ? EMPTY : draftOf(first));
+  const act = useAct();
+  const mayHeaders = useCan("secrets");
+  const change = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void act.run(() => send(bodyOf(draft, first)));
+  };
+  const refused = (pointer: string) => refusalOf(act.fault, pointer);
+  const isElsewhere = act.fault !== undefined && !["/url", "/events", "/headers", "/description"].some(refused);
+  return (
+    <form className="sheet" noValidate onSubmit={submit}>
+      <UrlField url={draft.url} before={first} refusal={refused("/url")} change={(url) => change({ url })} />
+      <TypesField chosen={draft.events} refusal={refused("/events")} change={(events) => change({ events })} />
+      <div className="field">
+        <label htmlFor="description">
+          Description <span className="quiet">(optional)</span>
+        </label>
+        <input
+          id="description"
+          dir="auto"
+          maxLength={256}
+          value={draft.description}
+          aria-invalid={refused("/description") !== undefined}
+          aria-describedby="description-help"
+          onChange={({ target }) => change({ description: target.value })}
+        />
+        <p id="description-help" className={refused("/description") ? "help wrong" : "help"}>
+          {refused("/description") ?? "For you and your colleagues, so that you can tell endpoints apart."}
+        </p>
+      </div>
+      {mayHeaders && (
+        <HeadersField headers={draft.headers} refusal={refused("/headers")} change={(headers) => change({ headers })} />
+      )}
+      {isElsewhere && (
+        <p className="alert bad" role="alert">
+          {faultText(act.fault!)}
+        </p>
+      )}
+      <div className="actions start">
+        <Button kind="primary" type="submit" busy={act.busy}>
+          {word}
+        </Button>
+        <a className="button" href={`#/${cancel}`}>
+          Cancel
+        </a>
+      </div>
+    </form>
+  );
+}
+
+function Added({ id, secret }: { id: string; secret: string }) {
+  const maySeeAgain = useCan("secrets");
+  return (
+    <div className="sheet">
+      <h1>The endpoint is added</h1>
+      <p>
+        Your receiver verifies with this signing secret that requests come from us. Keep it where your receiver keeps
+        its passwords. {maySeeAgain ? "You can see it again on the endpoint's page." : "It is shown only now."}
+      </p>
+      <Code text={secret} label="Signing secret" />
+      <div className="actions start">
+        <a className="button primary" href={`#/${id}`}>
+          Go to the endpoint
+        </a>
+        <a className="button" href={`#/${id}/verify`}>
+          How to verify
+        </a>
+      </div>
+    </div>
+  );
+}

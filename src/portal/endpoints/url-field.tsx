@@ -1,0 +1,78 @@
+/** The URL of an endpoint, judged by the daemon while it is typed. */
+import { useEffect, useRef, useState } from "react";
+import { ClientError } from "../../client/error.ts";
+import type { Endpoint } from "../../client/operations.ts";
+import { after } from "../server/clock.ts";
+import { useSession } from "../session/session.ts";
+import { refusalOf } from "./draft.ts";
+
+interface Props {
+  readonly url: string;
+  readonly before: Endpoint | null;
+  /** What the daemon said of it when the whole was sent. */
+  readonly refusal: string | undefined;
+  readonly change: (url: string) => void;
+}
+
+const PAUSE_MS = 350;
+
+export function UrlField({ url, before, refusal, change }: Props) {
+  const judged = useJudged(url.trim(), before);
+  const wrong = judged?.refusal ?? (judged?.good ? undefined : refusal);
+  return (
+    <div className="field">
+      <label htmlFor="url">URL</label>
+      <input
+        id="url"
+        className="code"
+        type="url"
+        inputMode="url"
+        autoComplete="off"
+        autoCapitalize="off"
+        spellCheck={false}
+        placeholder="https://example.com/webhooks"
+        value={url}
+        required
+        aria-invalid={wrong !== undefined}
+        aria-describedby="url-help"
+        onChange={({ target }) => change(target.value)}
+      />
+      <p id="url-help" role="status" className={`help ${wrong ? "wrong" : judged?.good ? "right" : ""}`}>
+        {wrong ?? (judged?.good ? "We can send to this URL." : "Events are sent here, as POST requests with JSON.")}
+      </p>
+    </div>
+  );
+}
+
+interface Judged {
+  readonly url: string;
+  readonly good: boolean;
+  readonly refusal?: string;
+}
+
+/** Null before anything was said of this URL. */
+function useJudged(url: string, before: Endpoint | null): Judged | null {
+  const { client } = useSession();
+  const [judged, setJudged] = useState<Judged | null>(null);
+  const first = useRef(url);
+  const id = before?.id;
+  useEffect(() => {
+    if (url === "" || url === first.current) return;
+    const leaving = new AbortController();
+    const ask = async () => {
+      // Nothing is registered or changed: without an event type it is always refused. What else is wrong is told with it.
+      const body = { url, events: [] };
+      const operation = id === undefined ? "registerEndpoint" : "changeEndpoint";
+      try {
+        await client.call(operation, { ...(id !== undefined && { id }), body, signal: leaving.signal });
+      } catch (error) {
+        if (leaving.signal.aborted || !(error instanceof ClientError) || error.code !== "validation_failed") return;
+        const refusal = refusalOf(error, "/url");
+        setJudged({ url, good: refusal === undefined, ...(refusal !== undefined && { refusal }) });
+      }
+    };
+    const cancel = after(PAUSE_MS, () => void ask());
+    return () => (cancel(), leaving.abort());
+  }, [client, url, id]);
+  return judged?.url === url ? judged : null;
+}

@@ -1,0 +1,122 @@
+/** The replays of an endpoint, and how far each of them is. */
+import { useEffect } from "react";
+import type { Job } from "../../client/operations.ts";
+import { counted } from "../../domain/wording.ts";
+import { useAct } from "../parts/act.ts";
+import { Button } from "../parts/button.tsx";
+import { Loading, Trouble } from "../parts/states.tsx";
+import { Status, type Tone } from "../parts/status.tsx";
+import { Ago } from "../parts/time.tsx";
+import { after } from "../server/clock.ts";
+import { useCall, useRead } from "../session/session.ts";
+import { ReplayFailed } from "./replay-failed.tsx";
+
+const SHOWN = 100;
+const POLL_MS = 1000;
+
+export function Replays({ endpoint }: { endpoint: string }) {
+  const { value, fault, again } = useRead("listJobs", { query: { limit: SHOWN } });
+  const jobs = value?.data.filter(({ filter }) => filter["endpoint"] === endpoint);
+  const isRunning = jobs?.some(({ status }) => status === "running") ?? false;
+  useEffect(() => (isRunning ? after(POLL_MS, again) : undefined), [isRunning, value]); // oxlint-disable-line
+  if (jobs === undefined) return fault ? <Trouble fault={fault} again={again} /> : <Loading />;
+  return (
+    <>
+      <div className="actions start">
+        <ReplayFailed endpoint={endpoint} />
+      </div>
+      {jobs.length === 0 && (
+        <div className="empty slim">
+          <h2>Nothing was replayed yet</h2>
+          <p>When your receiver was down for so long that deliveries failed, replay them from here.</p>
+        </div>
+      )}
+      <ul className="stack">
+        {jobs.map((job) => (
+          <JobCard key={job.id} job={job} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const STATUS: Readonly<Record<Job["status"], readonly [Tone, string]>> = {
+  running: ["wait", "Running"],
+  paused: ["warn", "Paused"],
+  done: ["good", "Done"],
+  cancelled: ["off", "Cancelled"],
+};
+const ACTIONS = { replay: "Replay", attempt_now: "Attempts now", cancel: "Cancellation" } as const;
+
+function JobCard({ job }: { job: Job }) {
+  const { action, status, matched, done, delivered, failed, skipped, paused_reason: why } = job;
+  const [tone, word] = STATUS[status];
+  const part = (count: number) => ({ width: `${(100 * count) / Math.max(1, matched)}%` });
+  return (
+    <li className="card padded job">
+      <div className="title">
+        <h3>
+          {ACTIONS[action]} of {counted(matched, "delivery", "deliveries")}
+        </h3>
+        <Status tone={tone}>{word}</Status>
+      </div>
+      <div
+        className="progress"
+        role="progressbar"
+        aria-label="Progress"
+        aria-valuemin={0}
+        aria-valuemax={matched}
+        aria-valuenow={done + skipped}
+      >
+        <i className="good" style={part(delivered)} />
+        <i className="bad" style={part(failed)} />
+        <i className="off" style={part(skipped)} />
+      </div>
+      <p className="quiet number" role="status">
+        {delivered.toLocaleString("en-US")} delivered · {failed.toLocaleString("en-US")} not accepted
+        {skipped > 0 && ` · ${skipped.toLocaleString("en-US")} skipped`} · begun <Ago at={job.created_at} />
+      </p>
+      {why !== null && (
+        <p className="alert warn">
+          The canary was not accepted, so the rest waits. Mend your receiver, then try another canary, or send all.
+        </p>
+      )}
+      <Steering job={job} />
+    </li>
+  );
+}
+
+function Steering({ job: { id, status, paused_reason: why } }: { job: Job }) {
+  const [act, call] = [useAct(), useCall()];
+  const steer = (operation: "pauseJob" | "resumeJob" | "cancelJob", body?: object) =>
+    void act.run(() => call(operation, { id, ...(body !== undefined && { body }) }));
+  if (status === "done" || status === "cancelled") return null;
+  return (
+    <div className="actions start">
+      {status === "running" && (
+        <Button busy={act.busy} onClick={() => steer("pauseJob")}>
+          Pause
+        </Button>
+      )}
+      {status === "paused" && why === null && (
+        <Button kind="primary" busy={act.busy} onClick={() => steer("resumeJob")}>
+          Resume
+        </Button>
+      )}
+      {why !== null && (
+        <>
+          <Button kind="primary" busy={act.busy} onClick={() => steer("resumeJob", { canary: true })}>
+            Try another canary
+          </Button>
+          <Button busy={act.busy} onClick={() => steer("resumeJob", { send_all: true })}>
+            Send all
+          </Button>
+        </>
+      )}
+      <Button kind="quiet" busy={act.busy} onClick={() => steer("cancelJob")}>
+        Cancel the rest
+      </Button>
+      {act.fault && <Trouble fault={act.fault} />}
+    </div>
+  );
+}

@@ -1,0 +1,199 @@
+/** The signing secret of an endpoint: to see it, and to replace it without a failure in between. */
+import { useState } from "react";
+import type { Endpoint, SigningSecrets } from "../../client/operations.ts";
+import { useAct } from "../parts/act.ts";
+import { Button } from "../parts/button.tsx";
+import { Code } from "../parts/code.tsx";
+import { Question } from "../parts/dialog.tsx";
+import { useNotice } from "../parts/notice.tsx";
+import { Trouble } from "../parts/states.tsx";
+import { At, Until } from "../parts/time.tsx";
+import { useCall } from "../session/session.ts";
+
+/** What was revealed is forgotten when the tab is left. */
+export function Secrets({ endpoint }: { endpoint: Endpoint }) {
+  const [secrets, setSecrets] = useState<SigningSecrets | null>(null);
+  const switchesAt = endpoint.secret_switches_at;
+  return (
+    <div className="stack secrets">
+      <section className="card padded stack">
+        <h2>Current secret</h2>
+        <p className="prose">
+          It signs every request to this endpoint. Whoever has it can forge such requests: keep it like a password.
+        </p>
+        <Revealed id={endpoint.id} secret={secrets?.signing_secret} set={setSecrets} />
+      </section>
+      {switchesAt === null ? (
+        <Rotate endpoint={endpoint} set={setSecrets} />
+      ) : (
+        <Rotating endpoint={endpoint} switchesAt={switchesAt} secrets={secrets} set={setSecrets} />
+      )}
+    </div>
+  );
+}
+
+type SetSecrets = (secrets: SigningSecrets | null) => void;
+
+interface RevealedProps {
+  readonly id: string;
+  readonly secret: string | undefined;
+  readonly set: SetSecrets;
+  readonly word?: string;
+}
+
+function Revealed({ id, secret, set, word = "Show the secret" }: RevealedProps) {
+  const [act, call] = [useAct(), useCall()];
+  if (secret !== undefined)
+    return (
+      <>
+        <Code text={secret} label="Secret" />
+        <div className="actions start">
+          <Button onClick={() => set(null)}>Hide</Button>
+        </div>
+      </>
+    );
+  return (
+    <div className="actions start">
+      <Button busy={act.busy} onClick={() => void act.run(async () => set(await call("getSecret", { id })))}>
+        {word}
+      </Button>
+      {act.fault && <Trouble fault={act.fault} />}
+    </div>
+  );
+}
+
+const OVERLAPS = [
+  ["an hour", 3600],
+  ["a day", 86_400],
+  ["3 days", 259_200],
+  ["7 days", 604_800],
+] as const;
+
+function Rotate({ endpoint: { id }, set }: { endpoint: Endpoint; set: SetSecrets }) {
+  const [overlap, setOverlap] = useState(86_400);
+  const [act, call, say] = [useAct(), useCall(), useNotice()];
+  const begin = () =>
+    act.run(async () => {
+      set(await call("rotateSecret", { id, body: { overlap_seconds: overlap } }));
+      say("The next secret is made");
+    });
+  return (
+    <section className="card padded stack">
+      <h2>Rotate the secret</h2>
+      <p className="prose">In two steps, so that no request is refused in between:</p>
+      <ol className="steps">
+        <li>
+          <strong>You get the next secret</strong> and add it to your receiver, which then accepts both. Until it takes
+          over, requests are still signed with the current one.
+        </li>
+        <li>
+          <strong>The next secret takes over</strong>, by itself or when you say so. Then remove the old one from your
+          receiver.
+        </li>
+      </ol>
+      <div className="field inline">
+        <label htmlFor="overlap">It takes over after</label>
+        <select id="overlap" value={overlap} onChange={({ target }) => setOverlap(Number(target.value))}>
+          {OVERLAPS.map(([word, seconds]) => (
+            <option key={word} value={seconds}>
+              {word}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div className="actions start">
+        <Button kind="primary" busy={act.busy} onClick={() => void begin()}>
+          Make the next secret
+        </Button>
+      </div>
+      {act.fault && <Trouble fault={act.fault} />}
+    </section>
+  );
+}
+
+interface RotatingProps {
+  readonly endpoint: Endpoint;
+  readonly switchesAt: string;
+  readonly secrets: SigningSecrets | null;
+  readonly set: SetSecrets;
+}
+
+function Rotating({ endpoint: { id }, switchesAt, secrets, set }: RotatingProps) {
+  const [asking, setAsking] = useState<"complete" | "abandon" | null>(null);
+  const close = () => setAsking(null);
+  return (
+    <section className="card padded stack">
+      <h2>Next secret</h2>
+      <p className="alert wait" role="status">
+        <span>
+          A rotation is under way. The next secret takes over <Until at={switchesAt} /> (<At at={switchesAt} />
+          ).
+        </span>
+      </p>
+      <ol className="steps">
+        <li>
+          <strong>Add the next secret to your receiver</strong>, beside the current one. A signature with either is
+          genuine.
+        </li>
+        <li>
+          <strong>Then let it take over</strong>, and remove the old one from your receiver.
+        </li>
+      </ol>
+      <Revealed id={id} secret={secrets?.next_signing_secret} set={set} word="Show the next secret" />
+      <div className="actions start">
+        <Button kind="primary" onClick={() => setAsking("complete")}>
+          Complete the rotation
+        </Button>
+        <Button onClick={() => setAsking("abandon")}>Give it up</Button>
+      </div>
+      <Question open={asking === "complete"} close={close} title="Does your receiver accept the next secret?">
+        <Ask
+          text="From now on requests are signed with the next secret alone. If your receiver does not know it, it will refuse them, and they will be retried."
+          word="Yes, complete the rotation"
+          operation="completeRotation"
+          {...{ id, close, set }}
+        />
+      </Question>
+      <Question open={asking === "abandon"} close={close} title="Give up the next secret?">
+        <Ask
+          text="The current secret stays in use. The next one is discarded: remove it from your receiver."
+          word="Give it up"
+          operation="abandonRotation"
+          {...{ id, close, set }}
+        />
+      </Question>
+    </section>
+  );
+}
+
+interface AskProps {
+  readonly id: string;
+  readonly text: string;
+  readonly word: string;
+  readonly operation: "completeRotation" | "abandonRotation";
+  readonly close: () => void;
+  readonly set: SetSecrets;
+}
+
+function Ask({ id, text, word, operation, close, set }: AskProps) {
+  const [act, call, say] = [useAct(), useCall(), useNotice()];
+  const go = () =>
+    act.run(async () => {
+      await call(operation, { id });
+      set(null);
+      close();
+      say(operation === "completeRotation" ? "The next secret has taken over" : "The next secret is discarded");
+    });
+  return (
+    <>
+      <p>{text}</p>
+      {act.fault && <Trouble fault={act.fault} />}
+      <div className="actions">
+        <Button onClick={close}>Cancel</Button>
+        <Button kind="primary" busy={act.busy} onClick={() => void go()}>
+          {word}
+        </Button>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,112 @@
+/** Whether a signature belongs to a body; and if not, what went wrong, as far as trying can tell. */
+import { base64, decodedSecret, hex, mac, plainHash } from "./signature.ts";
+
+export interface Named {
+  /** As in "with the current secret". */
+  readonly name: string;
+  readonly secret: string;
+}
+
+export type Verdict =
+  | { readonly matches: true; readonly by: string }
+  | { readonly matches: false; readonly reason: string; readonly todo: string };
+
+const no = (reason: string, todo: string): Verdict => ({ matches: false, reason, todo });
+
+export async function judge(body: string, given: string, secrets: readonly Named[]): Promise<Verdict> {
+  const signature = given.trim().replace(/^x-service-signature:\s*/i, "");
+  const formal = formOf(signature);
+  if (formal !== null) return formal;
+  const value = signature.toLowerCase().replace(/^sha256=/, "");
+  for (const { name, secret } of secrets) {
+    const right = await mac(secret, body);
+    if (value === hex(right)) {
+      if (signature.startsWith("sha256="))
+        return no("There is “sha256=” before it.", "The header has the 64 digits alone.");
+      return { matches: true, by: name };
+    }
+    if (signature === base64(right))
+      return no("It is right, but in base64.", "Write the HMAC in hexadecimal: 64 digits from 0 to f.");
+  }
+  return (await byOtherKey(body, value, secrets)) ?? (await byOtherBody(body, value, secrets)) ?? unknown(value);
+}
+
+/** What can be seen without trying. */
+function formOf(signature: string): Verdict | null {
+  if (signature === "") return no("There is no signature.", "Paste the value of X-Service-Signature.");
+  if (signature.startsWith("v1,"))
+    return no(
+      "This is the header webhook-signature.",
+      "Compare with X-Service-Signature, or use a library for Standard Webhooks.",
+    );
+  return null;
+}
+
+async function byOtherKey(body: string, value: string, secrets: readonly Named[]): Promise<Verdict | null> {
+  for (const { secret } of secrets) {
+    const decoded = decodedSecret(secret);
+    if (decoded !== null && value === hex(await mac(decoded, body)))
+      return no(
+        "The secret was decoded from base64 first.",
+        "For X-Service-Signature, use the secret as it is shown, whsec_ included.",
+      );
+    if (value === hex(await mac(secret.replace(/^whsec_/, ""), body)))
+      return no("The secret was used without whsec_.", "Use it as it is shown, whsec_ included.");
+    for (const space of ["\n", "\r\n", " "])
+      if (value === hex(await mac(secret + space, body)))
+        return no("There is white space after the secret.", "Trim it when you read it from a file or a variable.");
+  }
+  if (value === hex(await plainHash(body)))
+    return no("This is a plain SHA-256.", "Use HMAC-SHA256 with the secret as the key.");
+  return null;
+}
+
+/** Each way in which frameworks change a body before a program sees it. */
+function formsOf(body: string): readonly (readonly [form: string, reason: string])[] {
+  const forms: (readonly [string, string])[] = [
+    [`${body}\n`, "There is a newline after the body."],
+    [body.trimEnd(), "White space at the end of the body is missing."],
+    [body.replaceAll("\n", "\r\n"), "The body's lines end with CR LF."],
+  ];
+  try {
+    const parsed: unknown = JSON.parse(body);
+    const again = "The body was parsed and serialized again.";
+    const inData = (parsed as { data?: unknown }).data;
+    forms.push(
+      [JSON.stringify(parsed), again],
+      [JSON.stringify(parsed, null, 2), again],
+      [JSON.stringify(parsed, null, 4), again],
+      [spaced(JSON.stringify(parsed)), again],
+      [JSON.stringify(inData), "Only the data was signed, not the whole body."],
+    );
+  } catch {
+    // Not JSON, so no program serialized it.
+  }
+  return forms.filter(([form]) => form !== body);
+}
+
+/** As Python writes it. */
+function spaced(json: string): string {
+  return json.replaceAll(/"(?:[^"\\]|\\.)*"|[:,]/g, (token) => (token.length === 1 ? `${token} ` : token));
+}
+
+async function byOtherBody(body: string, value: string, secrets: readonly Named[]): Promise<Verdict | null> {
+  const todo = "Verify the bytes as they arrived, before anything parses them.";
+  for (const [form, reason] of formsOf(body))
+    for (const { secret } of secrets) if (value === hex(await mac(secret, form))) return no(reason, todo);
+  return null;
+}
+
+function unknown(value: string): Verdict {
+  if (/^[0-9a-f]{40}$/.test(value)) return no("It is as long as an HMAC-SHA1.", "Use HMAC-SHA256.");
+  if (/^[0-9a-f]{128}$/.test(value)) return no("It is as long as an HMAC-SHA512.", "Use HMAC-SHA256.");
+  if (!/^[0-9a-f]{64}$/.test(value))
+    return no(
+      `It has ${value.length} characters; a signature has 64 hexadecimal digits.`,
+      "Was it cut, or is it a different header?",
+    );
+  return no(
+    "It was made with a different secret, or from a different body.",
+    "Check that the receiver has this endpoint's secret, and that it reads the raw body of this very request.",
+  );
+}
