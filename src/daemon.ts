@@ -124,6 +124,7 @@ async function join(config: Config, parts: GivenParts) {
     peers: new Peers({ loadKoffi: () => loadKoffi(config.data.dir), log, platform: process.platform }),
     departures: reloaded.departures,
     urlPolicy: reloaded.urlPolicy,
+    portal: reloaded.portal,
     shares: reloaded.shares,
   });
   const chores = choresOf({ ...own, dispatcher, alerts, backups, damagedEndpoints, reloaded });

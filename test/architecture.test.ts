@@ -184,6 +184,12 @@ const RULES: Rule[] = [
     types: ["src/api/parts.ts"],
     why: "what the routes say of themselves, whichever they are",
   },
+  {
+    from: "src/api/portal/",
+    may: ["src/api/portal/", "src/api/pipeline", "src/api/daemon/keys.ts", "src/domain", "valibot"],
+    types: ["src/api/parts.ts", "src/portal/files.ts"],
+    why: "links to the portal, and the files of its page, which are loaded when one is asked for",
+  },
   ...Object.entries(RESOURCES).map(([resource, others]) => ({
     from: `src/api/${resource}/`,
     may: [`src/api/${resource}/`, "src/api/pipeline", ...others, "src/domain", NODE, "valibot"],
@@ -310,6 +316,7 @@ const RULES: Rule[] = [
 ];
 /** `await import()` of ours that the rules above would refuse. */
 const LAZY: Record<string, string[]> = {
+  "src/api/portal/page.ts": ["src/portal/files.ts"],
   "cli/daemon/serve.ts": ["src/daemon.ts", "src/log.ts"],
   "cli/receiver/demo-site.ts": ["src/daemon.ts", "src/log.ts"],
   "cli/tui/tui.ts": ["tui/main.tsx"],

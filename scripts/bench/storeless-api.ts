@@ -97,6 +97,7 @@ function keyOf(token: string): ApiKey {
     tenant: "*",
     createdAt: 0,
     expiresAt: null,
+    portal: null,
     lastUsedAt: null,
     revokedAt: null,
   };

@@ -19,6 +19,8 @@ import type { ApiParts } from "./parts.ts";
 import { Pipeline, pooledRandom } from "./pipeline/pipeline.ts";
 import { rejection } from "./pipeline/reply.ts";
 import type { Route } from "./pipeline/route.ts";
+import { portalLinkRoutes } from "./portal/links.ts";
+import { portalPageRoutes } from "./portal/page.ts";
 import { publishRoutes } from "./publishing/routes.ts";
 import { failureRoutes } from "./reports/failures.ts";
 import { statisticsRoutes } from "./reports/statistics.ts";
@@ -33,13 +35,14 @@ export interface Api {
   readonly reject: Reject;
 }
 
-type Optional = "random" | "catalogue" | "departures" | "damaged";
+type Optional = "random" | "catalogue" | "departures" | "damaged" | "portal";
 
 export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiParts, Optional>>): Api {
   const parts: ApiParts = {
     random: pooledRandom(),
     departures: () => [],
     damaged: () => [],
+    portal: () => ({ ...given.config.portal, listening: "http://localhost" }),
     catalogue: { types: catalogue(given.config.eventTypes), checkData: undefined },
     ...given,
   };
@@ -60,6 +63,8 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...secretRoutes(parts),
     ...testEventRoutes(parts),
     ...keyRoutes(parts),
+    ...portalLinkRoutes(parts),
+    ...portalPageRoutes(parts),
     ...auditRoutes(parts),
     ...statusRoutes(parts),
     ...pauseRoutes(parts),

@@ -50,6 +50,8 @@ export interface ApiParts {
   /** Which URLs the endpoints of a tenant may have, as the last SIGHUP left it. */
   readonly urlPolicy: (tenant: string) => UrlPolicy;
   readonly metrics: ApiMetrics;
+  /** How the portal looks and where it is, as the last SIGHUP left it; `listening` is where this daemon does. */
+  readonly portal: () => Config["portal"] & { readonly listening: string };
   /** What each tenant may take, as the last SIGHUP left it. */
   readonly shares: TenantShares;
   /** Of the unix socket. */

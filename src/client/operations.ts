@@ -15,6 +15,7 @@ import type * as event from "../api/events/schemas.ts";
 import type * as jobDraft from "../api/jobs/draft.ts";
 import type * as job from "../api/jobs/schemas.ts";
 import type * as key from "../api/daemon/keys.ts";
+import type * as portal from "../api/portal/links.ts";
 import type * as publication from "../api/publishing/schemas.ts";
 import type * as failure from "../api/reports/failures.ts";
 import type * as statistics from "../api/reports/statistics.ts";
@@ -65,6 +66,10 @@ export const OPERATIONS = {
   createKey: "POST /v1/keys",
   getKey: "GET /v1/keys/{id}",
   revokeKey: "DELETE /v1/keys/{id}",
+  createPortalLink: "POST /v1/portal-links",
+  getPortal: "GET /v1/portal",
+  readPortal: "GET /portal",
+  readPortalFile: "GET /portal/{file}",
   listAudit: "GET /v1/audit",
   listTenants: "GET /v1/tenants",
 
@@ -109,6 +114,7 @@ export type JobPlan = Out<typeof job.JobPlan>;
 export type JobDraft = Out<typeof jobDraft.JobDraft>;
 export type Key = Out<typeof key.Key>;
 export type Pause = Out<typeof pause.Pause>;
+export type Portal = Out<typeof portal.Portal>;
 export type Publication = Out<typeof publication.Publication>;
 export type Rekeyed = Out<typeof secretKey.Rekeyed>;
 export type ReplayedEvent = Out<typeof event.ReplayedEvent>;
@@ -175,6 +181,8 @@ export interface Answers {
   getKey: Key;
   /** Not null for the last admin key. */
   revokeKey: Out<typeof key.LastAdminKey> | null;
+  createPortalLink: Out<typeof portal.PortalLink>;
+  getPortal: Out<typeof portal.Portal>;
   listAudit: Page<AuditRecord>;
   listTenants: Page<Out<typeof tenant.TenantSummary>>;
 

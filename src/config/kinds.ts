@@ -13,6 +13,8 @@ export interface Values {
   readonly address: Address;
   readonly bool: boolean;
   readonly choice: string;
+  /** `#rrggbb`, or "". */
+  readonly color: string;
   readonly cidrs: readonly string[];
   readonly duration: number;
   readonly durations: readonly number[];
@@ -26,6 +28,8 @@ export interface Values {
   readonly ports: readonly number[] | "any";
   readonly size: number;
   readonly text: string;
+  /** Of http or https, or "". */
+  readonly url: string;
 }
 
 export type KindName = keyof Values;
@@ -79,6 +83,12 @@ export const KINDS: { readonly [K in KindName]: Kind<Values[K]> } = {
     form: "text",
     read: (raw, { options = [] }) =>
       options.includes(raw as string) ? (raw as string) : fault(`one of ${options.map(quote).join(", ")}`),
+    write: quote,
+  },
+  color: {
+    form: "text",
+    read: (raw) =>
+      /^(#[0-9a-f]{6})?$/i.test(text(raw)) ? text(raw).toLowerCase() : fault('a color such as "#2563eb"'),
     write: quote,
   },
   cidrs: { form: "list", read: (raw) => list(raw).map(readCidr), write: quoteAll },
@@ -141,6 +151,7 @@ export const KINDS: { readonly [K in KindName]: Kind<Values[K]> } = {
     write: (value) => quote(printSize(value)),
   },
   text: { form: "text", read: (raw) => plain(text(raw)), write: quote },
+  url: { form: "text", read: (raw) => readUrl(text(raw)), write: quote },
 };
 
 export function printAddress({ host, port }: Address): string {
@@ -210,6 +221,13 @@ function readOrigin(value: string): string {
   const url = URL.parse(value);
   const fits = url !== null && (url.protocol === "https:" || url.protocol === "http:") && url.origin === value;
   return fits ? value : fault('a list of origins such as "https://console.example.com"');
+}
+
+function readUrl(value: string): string {
+  const url = URL.parse(plain(value));
+  const fits = url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+  if (value === "" || fits) return value.replace(/\/+$/, "");
+  return fault('a URL such as "https://hooks.example.com"');
 }
 
 function readPort(value: string): number {

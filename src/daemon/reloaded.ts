@@ -1,6 +1,7 @@
 /** What a SIGHUP changes of the configuration while the daemon runs, and where endpoints may be by it. */
 import type { Clock } from "../clock.ts";
 import { departures, type Config, addressRules, urlPolicies } from "../config.ts";
+import { printAddress } from "../config/kinds.ts";
 import { addressPolicies } from "../delivery/http/egress.ts";
 import type { AddressRules } from "../domain/network/address.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
@@ -29,6 +30,13 @@ export class Reloaded {
   get backup(): Config["backup"] {
     return this.#current.backup;
   }
+
+  readonly portal = () => {
+    const { listen, tls } = this.#current.server;
+    const host = listen.host === "0.0.0.0" || listen.host === "::" ? "localhost" : listen.host;
+    const address = printAddress({ host, port: this.#ownPort });
+    return { ...this.#current.portal, listening: `${tls === null ? "http" : "https"}://${address}` };
+  };
 
   readonly urlPolicy = (tenant: string): UrlPolicy => this.#urlPolicy(tenant);
 

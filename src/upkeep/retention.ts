@@ -36,6 +36,8 @@ const MIN_REST_MS = 1;
 const MAX_REST_MS = 250;
 /** What a full step of the verbs that count their rows comes to. */
 const STEP_ROWS = 500;
+/** For a customer who says that a link did not work. */
+const PORTAL_KEPT_MS = 3_600_000;
 /** Events that had to stay are looked at again no sooner: for a million failures it reads a gigabyte. */
 const FULL_WALK_MS = 86_400_000;
 
@@ -100,6 +102,12 @@ export class Retention {
   async pruneKeys(): Promise<void> {
     const before = this.#before(this.#parts.rules().audit);
     await this.#walk((from) => this.#parts.store.keys.prune(before, from));
+  }
+
+  /** Those of portal links come by the thousand, and the audit log says who asked for each. */
+  async prunePortalKeys(): Promise<void> {
+    const { clock, store } = this.#parts;
+    await this.#count(() => store.keys.prunePortal(clock.now() - PORTAL_KEPT_MS));
   }
 
   async pruneCounters(): Promise<void> {

@@ -20,7 +20,13 @@ export class FakeStore {
     const keys: Pick<Store["keys"], "get" | "add" | "revoke" | "touch"> = {
       get: async (id) => this.keys.get(id) ?? null,
       add: async (key, now) =>
-        void this.keys.set(key.id, { ...key, createdAt: now, lastUsedAt: null, revokedAt: null }),
+        void this.keys.set(key.id, {
+          ...key,
+          portal: key.portal ?? null,
+          createdAt: now,
+          lastUsedAt: null,
+          revokedAt: null,
+        }),
       revoke: async (id, now) => {
         this.keys.set(id, { ...this.keys.get(id)!, revokedAt: now });
         return true;

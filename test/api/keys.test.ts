@@ -22,6 +22,7 @@ describe("keys", () => {
       expires_at: null,
       last_used_at: null,
       revoked_at: null,
+      portal: null,
       key: expect.stringMatching(/^whk_/),
     });
     expect(headers.location).toBe(`${PATH}/${body.id}`);

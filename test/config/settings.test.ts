@@ -67,6 +67,7 @@ describe("a file with any settings", () => {
     bool: () => fc.boolean(),
     choice: (setting) => fc.constantFrom(...(setting as { options: readonly string[] }).options),
     cidrs: () => fc.array(fc.oneof(fc.ipV4(), fc.ipV6()).map((address) => `${address}/32`)),
+    color: () => fc.nat(0xffffff).map((rgb) => `#${rgb.toString(16).padStart(6, "0")}`),
     duration: number,
     durations: (setting) => fc.array(number(setting)),
     header: () => label.map((name) => `X-${name}`),
@@ -78,6 +79,7 @@ describe("a file with any settings", () => {
     ports: () => fc.oneof(fc.constant("any"), fc.array(fc.integer({ min: 1, max: 65_535 }), { minLength: 1 })),
     size: number,
     text: () => text,
+    url: () => label.map((name) => `https://a${name}.example:8443/${name}`),
   };
   const settings = fc.record(
     Object.fromEntries(SETTINGS.map((setting) => [nameOf(setting), kinds[setting.kind](setting)])),

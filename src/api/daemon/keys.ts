@@ -15,6 +15,7 @@ import {
   tenantToWrite,
 } from "../pipeline/access.ts";
 import { pageReply, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
+import { flagParameter } from "../pipeline/query.ts";
 import { json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { aPageOf, described, id, Instant, line, pageSchema, titled } from "../pipeline/shapes.ts";
@@ -62,6 +63,16 @@ const SHOWN = {
   expires_at: v.nullable(Instant),
   last_used_at: described(v.nullable(Instant), "Accurate to the minute."),
   revoked_at: v.nullable(Instant),
+  portal: described(
+    v.nullable(
+      v.object({
+        endpoints: v.nullable(v.array(id("ep"))),
+        return_url: v.nullable(v.string()),
+        made_by: v.nullable(id("key")),
+      }),
+    ),
+    "Of a portal link: the only endpoints that it is for, where its page leads back to, and the key that made it. Null for any other key.",
+  ),
 };
 
 export const Key = titled("Key", v.object(SHOWN));
@@ -95,9 +106,10 @@ export const aKey = {
   expires_at: null,
   last_used_at: null,
   revoked_at: null,
+  portal: null,
 };
 
-export function presentKey(key: Omit<ApiKey, "hash">) {
+export function presentKey({ portal, ...key }: Omit<ApiKey, "hash">) {
   return {
     id: key.id,
     name: key.name,
@@ -107,6 +119,7 @@ export function presentKey(key: Omit<ApiKey, "hash">) {
     expires_at: formatInstantOrNull(key.expiresAt),
     last_used_at: formatInstantOrNull(key.lastUsedAt),
     revoked_at: formatInstantOrNull(key.revokedAt),
+    portal: portal && { endpoints: portal.endpoints, return_url: portal.returnUrl, made_by: portal.madeBy },
   };
 }
 
@@ -156,7 +169,7 @@ export const revokeKey: Operation = {
   tag: "Keys",
   summary: "Revoke a key",
   description:
-    "It stops working as soon as this is answered. You cannot lock yourself out, because the unix socket needs no key.",
+    "It stops working as soon as this is answered, and so do the portal links that it made. You cannot lock yourself out, because the unix socket needs no key.",
   params,
   replies: {
     200: {
@@ -169,9 +182,10 @@ export const revokeKey: Operation = {
 };
 
 const PATH = "/v1/keys";
+const Portal = flagParameter("portal", "Only the keys of portal links, which are otherwise left out.", false);
 
 /** The token was shown once, and is kept nowhere. */
-function createdBefore(_call: Call, id: string): never {
+export function createdBefore(_call: Call, id: string): never {
   throw new WebhookdError(
     "already_created",
     `this request already created ${id}; revoke that key if its token was lost`,
@@ -184,7 +198,7 @@ export function keyRoutes(parts: ApiParts): Route[] {
       method: "GET",
       path: PATH,
       access: "admin",
-      query: PAGE_PARAMETERS,
+      query: [...PAGE_PARAMETERS, Portal],
       operation: listKeys,
       handle: (call) => list(parts, call),
     },
@@ -224,23 +238,29 @@ async function create({ store, random }: ApiParts, { principal, query, body, now
   if (given.expires_at !== null && given.expires_at <= now) {
     throw validationFailed([{ pointer: "/expires_at", code: "out_of_range", detail: "must be in the future" }]);
   }
-  const id = newId("key", now, random(10));
-  const token = createToken(id.slice("key_".length), random(32));
+  const { id, token, hash } = newToken(random, now);
   const key = {
     id,
     name: given.name,
-    hash: hashSecret(parseToken(token)!.secret),
+    hash,
     scopes: given.scopes,
     tenant: tenantToWrite(principal, oneTenant(namedTenant(query), given.tenant, "/tenant")),
     expiresAt: given.expires_at,
   };
   await store.keys.add(key, now, request && { ...request, answer: () => id });
-  const shown = presentKey({ ...key, createdAt: now, lastUsedAt: null, revokedAt: null });
+  const shown = presentKey({ ...key, createdAt: now, lastUsedAt: null, revokedAt: null, portal: null });
   return json(201, { ...shown, key: token }, [["location", `${PATH}/${id}`]]);
 }
 
+export function newToken(random: ApiParts["random"], now: number) {
+  const id = newId("key", now, random(10));
+  const token = createToken(id.slice("key_".length), random(32));
+  return { id, token, hash: hashSecret(parseToken(token)!.secret) };
+}
+
 async function list({ store }: ApiParts, { principal, query }: Call): Promise<Reply> {
-  const page = await store.keys.list(pageOf(query, tenantToRead(principal, namedTenant(query))));
+  const asked = pageOf(query, tenantToRead(principal, namedTenant(query)));
+  const page = await store.keys.list({ ...asked, portal: Portal.read(query) ?? false });
   const items = page.data.map((item) => JSON.stringify(presentKey(item)));
   return pageReply(PATH, query, page, items);
 }

@@ -184,6 +184,12 @@ export function requireForMove(principal: Principal, before: EndpointSettings, a
   throw new WebhookdError("forbidden", detail);
 }
 
+/** The names are the tenant's: to try one would tell which others have. */
+export function requireSameUid(principal: Principal, before: EndpointSettings, uid: string | null): void {
+  if (principal.endpoints === null || before.uid === uid) return;
+  throw new WebhookdError("forbidden", "this key is for some endpoints only, and cannot change their uid");
+}
+
 const CHANGED = "the endpoint has changed since you read it, or is gone: GET it again, and send its ETag in If-Match";
 const THERE = "the endpoint already exists: leave out If-None-Match to replace it";
 

@@ -23,6 +23,7 @@ import {
   replaced,
   replacementSchema,
   requireForMove,
+  requireSameUid,
   requireForValues,
   requireMatch,
   requireWhole,
@@ -54,7 +55,7 @@ const Match = textParameter(
 );
 
 export function endpointRoutes(parts: ApiParts): Route[] {
-  const one = { path: `${PATH}/:id`, query: [TenantParameter] };
+  const one = { path: `${PATH}/:id`, query: [TenantParameter], reach: "endpoint" } as const;
   return [
     {
       method: "POST",
@@ -71,6 +72,7 @@ export function endpointRoutes(parts: ApiParts): Route[] {
       method: "GET",
       path: PATH,
       access: "read",
+      reach: "own",
       query: [...PAGE_PARAMETERS, Enabled, ChosenType, ChosenTypeBefore, Match, Url, Uid],
       operation: listEndpoints,
       handle: (call) => list(parts, call),
@@ -160,6 +162,7 @@ async function change(parts: ApiParts, call: Call): Promise<Reply> {
     requireWhole(patch, endpoint);
     const after = changed(before, patch, rules);
     requireForMove(principal, before, after);
+    requireSameUid(principal, before, after.uid);
     return after;
   };
   const endpoint = await store.endpoints.update(tenant, id, settings, now, patch.held);
@@ -183,6 +186,7 @@ async function list(parts: ApiParts, { principal, query }: Call): Promise<Reply>
     url: normalUrl(Url.read(query)),
     uid: Uid.read(query),
     match: Match.read(query),
+    ids: principal.endpoints ?? undefined,
   });
   const items = page.data.map((item) => JSON.stringify(presentEndpoint(item)));
   return pageReply(PATH, query, page, items);
@@ -234,7 +238,10 @@ async function replace(parts: ApiParts, call: Call): Promise<Reply> {
   const owner = tenant ?? (await store.endpoints.tenantOf(id));
   if (owner === null) throw notFound();
   const given = givenOf(parts, call, owner);
-  const settings = (_: EndpointSettings, endpoint: Endpoint) => replaced(call, given, endpoint, given.uid ?? null);
+  const settings = (before: EndpointSettings, endpoint: Endpoint) => {
+    requireSameUid(call.principal, before, given.uid ?? null);
+    return replaced(call, given, endpoint, given.uid ?? null);
+  };
   const endpoint = await store.endpoints.update(tenant, id, settings, call.now);
   if (endpoint === null) throw notFound();
   return stored(parts, endpoint);
@@ -253,7 +260,11 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
   const own = idAndSecret(parts, now);
   const { endpoint, isNew } = await store.endpoints.put(
     { ...own, tenant, uid },
-    (before) => replaced(call, given, before, uid),
+    (before) => {
+      // It may have been deleted since the key was found to be for it.
+      if (principal.endpoints !== null && !principal.endpoints.includes(before?.id ?? "")) throw notFound();
+      return replaced(call, given, before, uid);
+    },
     config.endpoints.maxPerTenant,
     now,
   );

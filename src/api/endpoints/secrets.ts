@@ -119,7 +119,7 @@ export const abandonRotation: Operation = {
 };
 
 export function secretRoutes(parts: ApiParts): Route[] {
-  const rules = { access: "secrets", query: [TenantParameter] } as const;
+  const rules = { access: "secrets", reach: "endpoint", query: [TenantParameter] } as const;
   const body = { maxBytes: 64 * 1024, schema: RotateBody, optional: true };
   return [
     {

@@ -64,7 +64,8 @@ export function testEventRoutes(parts: ApiParts): Route[] {
     {
       method: "POST",
       path: "/v1/webhooks/:id/test",
-      access: "manage",
+      access: "replay",
+      reach: "endpoint",
       query: [TenantParameter, Wait],
       body: { maxBytes: 64 * 1024, schema: TestBody, optional: true },
       audit: "endpoint.test",

@@ -107,6 +107,7 @@ export function eventTypeRoutes({ catalogue }: ApiParts): Route[] {
       method: "GET",
       path: "/v1/webhooks/event-types",
       access: "read",
+      reach: "all",
       operation: listEventTypes,
       handle: () => json(200, { data: [...catalogue.types.values()].map(presentType), next_cursor: null }),
     },

@@ -22,6 +22,7 @@ import {
   pageReply,
 } from "../pipeline/lists.ts";
 import { OwedTo, requireNames, requireOwed } from "../pipeline/names.ts";
+import { endpointWithin, partOf } from "../pipeline/reach.ts";
 import { idParameter, type Query, severalParameter, textParameter } from "../pipeline/query.ts";
 import { erased, jsonText, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Route } from "../pipeline/route.ts";
@@ -71,6 +72,7 @@ export function eventRoutes(parts: ApiParts): Route[] {
       method: "GET",
       path: PATH,
       access: "read",
+      reach: "filter",
       query: [...PAGE_PARAMETERS, ...FILTERS],
       operation: listEvents,
       handle: (call) => list(parts, call),
@@ -79,6 +81,7 @@ export function eventRoutes(parts: ApiParts): Route[] {
       method: "GET",
       path: `${PATH}/:id`,
       access: "read",
+      reach: "event",
       query: [TenantParameter],
       operation: getEvent,
       handle: (call) => show(parts, call),
@@ -94,7 +97,8 @@ export function eventRoutes(parts: ApiParts): Route[] {
     {
       method: "POST",
       path: `${PATH}/:id/retry`,
-      access: "manage",
+      access: "replay",
+      reach: "event",
       query: [TenantParameter],
       body: { maxBytes: 64 * 1024, schema: RetryBody, optional: true },
       audit: "event.retry",
@@ -113,12 +117,15 @@ async function list(parts: ApiParts, call: Call): Promise<Reply> {
   await requireNames(parts, asked.tenant, { type: asked.type, endpoint: asked.endpoint });
   const read = include === null ? "listEvents" : "listWholeEvents";
   const page: Page<EventSummary | EventView> = await store.reads[read](asked, callerOf(call));
-  const texts = page.data.map((event) => eventText(event, include ?? WHOLE));
+  // The one that a key for some endpoints only has named.
+  const endpoints = principal.endpoints && [asked.endpoint!];
+  const seen = await Promise.all(page.data.map((event) => partOf(store, endpoints, event)));
+  const texts = seen.map((event) => eventText(event, include ?? WHOLE));
   return pageReply(PATH, query, page, texts);
 }
 
-async function show(parts: ApiParts, { principal, params, query }: Call): Promise<Reply> {
-  const event = await found(parts, tenantToRead(principal, namedTenant(query)), eventId(params));
+async function show(parts: ApiParts, call: Call): Promise<Reply> {
+  const event = await found(parts, call);
   return jsonText(200, eventText(event, WHOLE));
 }
 
@@ -130,10 +137,13 @@ async function attempts({ store }: ApiParts, call: Call): Promise<Reply> {
   return attemptsReply(`${PATH}/${event}/attempts`, query, page);
 }
 
-async function retry(parts: ApiParts, { principal, params, query, body, now, request }: Call): Promise<Reply> {
+async function retry(parts: ApiParts, call: Call): Promise<Reply> {
   const { store, deliveries } = parts;
+  const { principal, params, query, body, now, request } = call;
   const id = eventId(params);
-  const scope = body.length === 0 ? {} : readJson(body, RetryBody);
+  const given = body.length === 0 ? {} : readJson(body, RetryBody);
+  const endpoint = endpointWithin(principal, given.endpoint, "/endpoint");
+  const scope = { ...given, ...(endpoint !== undefined && { endpoint }) };
   const tenant = tenantToRead(principal, namedTenant(query));
   const once = request && { ...request, answer: leftAloneText };
   const replay = await store.events.replay(tenant, id, scope, now, once);
@@ -142,23 +152,23 @@ async function retry(parts: ApiParts, { principal, params, query, body, now, req
   if (replay.result === "not_found") throw notFound();
   if (replay.result !== "replayed") {
     await requireOwed(store, tenant, id, scope.endpoint);
-    throw notFailed(await found(parts, tenant, id));
+    throw notFailed(await found(parts, call));
   }
   deliveries.accept({ fresh: [], waiting: replay.waiting });
-  const event = await found(parts, tenant, id);
-  return jsonText(202, eventText(event, WHOLE, { left_alone: replay.left }));
+  return jsonText(202, eventText(await found(parts, call), WHOLE, { left_alone: replay.left }));
 }
 
 /** As the event is by now: its data is kept in one place, where it can be erased. */
-async function retriedBefore(parts: ApiParts, { principal, params, query }: Call, leftAlone: string): Promise<Reply> {
-  const event = await found(parts, tenantToRead(principal, namedTenant(query)), eventId(params));
+async function retriedBefore(parts: ApiParts, call: Call, leftAlone: string): Promise<Reply> {
+  const event = await found(parts, call);
   return jsonText(202, eventText(event, WHOLE, { left_alone: JSON.parse(leftAlone) as LeftAlone[] }));
 }
 
-async function found({ store }: ApiParts, tenant: string | null, id: string): Promise<EventView> {
-  const event = await store.reads.getEvent(tenant, id);
+/** As far as it is for the key. */
+async function found({ store }: ApiParts, { principal, params, query }: Call): Promise<EventView> {
+  const event = await store.reads.getEvent(tenantToRead(principal, namedTenant(query)), eventId(params));
   if (event === null) throw notFound();
-  return event;
+  return partOf(store, principal.endpoints, event);
 }
 
 function eventId({ id = "" }: Call["params"]): string {
@@ -207,12 +217,14 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
   async function cancel(call: Call): Promise<Reply> {
     const [tenant, id] = whose(call);
     const scope = call.body.length === 0 ? {} : readJson(call.body, CancelBody);
-    const cancelled = await withdrawn(store.events.cancel(tenant, id, scope.endpoint ?? null));
+    const endpoint = endpointWithin(call.principal, scope.endpoint, "/endpoint");
+    const cancelled = await withdrawn(store.events.cancel(tenant, id, endpoint ?? null));
     const event = await store.reads.getEvent(tenant, id);
     if (event === null) throw notFound();
-    if (cancelled === 0) await requireOwed(store, tenant, id, scope.endpoint);
+    if (cancelled === 0) await requireOwed(store, tenant, id, endpoint);
+    const part = await partOf(store, call.principal.endpoints, event);
     // Neither data nor answers: it may be kept for whoever asks again, and outlive them.
-    return jsonText(200, eventText(event, SUMMARY, { cancelled }));
+    return jsonText(200, eventText(part, SUMMARY, { cancelled }));
   }
 
   async function erase(call: Call): Promise<Reply> {
@@ -233,6 +245,7 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
       method: "POST",
       path: `${PATH}/:id/cancel`,
       access: "manage",
+      reach: "event",
       query: [TenantParameter],
       body: { maxBytes: 64 * 1024, schema: CancelBody, optional: true },
       audit: "event.cancel",

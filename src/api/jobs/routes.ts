@@ -6,9 +6,10 @@ import { isId, newId } from "../../domain/id.ts";
 import { isNarrow, type AfterCanary, type Job, type JobAction, type JobFilter } from "../../domain/deliveries/job.ts";
 import type { AddedJob, JobPlan } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
-import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
+import { allows, namedTenant, type Principal, TenantParameter, tenantToRead } from "../pipeline/access.ts";
 import { statusCodes, pageReply, PAGE_PARAMETERS, pageOf, callerOf } from "../pipeline/lists.ts";
 import { unknownName } from "../pipeline/names.ts";
+import { endpointWithin, isJobWithin } from "../pipeline/reach.ts";
 import { notFound, json, type Reply } from "../pipeline/reply.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
 import { readJson, validationFailed } from "../pipeline/body.ts";
@@ -20,13 +21,14 @@ const PATH = "/v1/webhooks/jobs";
 type Draft = v.InferOutput<typeof JobDraft>;
 
 export function jobRoutes(parts: ApiParts): Route[] {
-  const one = { query: [TenantParameter] };
-  const steering = { method: "POST", access: "manage", ...one } as const;
+  const one = { query: [TenantParameter], reach: "job" } as const;
+  const steering = { method: "POST", access: "replay", ...one } as const;
   return [
     {
       method: "POST",
       path: PATH,
-      access: "manage",
+      access: "replay",
+      reach: "own",
       query: [TenantParameter],
       body: { maxBytes: 64 * 1024, schema: JobDraft },
       audit: "job.create",
@@ -38,6 +40,7 @@ export function jobRoutes(parts: ApiParts): Route[] {
       method: "GET",
       path: PATH,
       access: "read",
+      reach: "own",
       query: PAGE_PARAMETERS,
       operation: listJobs,
       handle: (call) => list(parts, call),
@@ -73,7 +76,9 @@ async function create(parts: ApiParts, call: Call): Promise<Reply> {
   const { principal, query, body, now, request } = call;
   const { store, random } = parts;
   const draft = readJson(body, JobDraft);
-  const filter = filterOf(draft);
+  requireMayDo(principal, draft);
+  const endpoint = endpointWithin(principal, draft.filter.endpoint, "/filter/endpoint");
+  const filter = { ...filterOf(draft), ...(endpoint !== undefined && { endpoint }) };
   const asked = tenantToRead(principal, namedTenant(query));
   const unknown = await unknownName(parts, asked, { type: filter.type, endpoint: filter.endpoint });
   if (unknown !== null) throw validationFailed([{ ...unknown, pointer: `/filter/${unknown.name}` }]);
@@ -106,7 +111,7 @@ async function requireFewOpen({ store }: ApiParts, tenant: string | null): Promi
 /** As the job is by now. */
 async function createdBefore({ store }: ApiParts, { principal, query }: Call, id: string): Promise<Reply> {
   const job = await store.jobs.get(tenantToRead(principal, namedTenant(query)), id);
-  if (job === null) throw notFound();
+  if (job === null || !isJobWithin(principal, job)) throw notFound();
   return json(202, presentJob(job), [["location", `${PATH}/${id}`]]);
 }
 
@@ -123,7 +128,8 @@ async function tenantOf(
 }
 
 async function list({ store }: ApiParts, { principal, query }: Call): Promise<Reply> {
-  const page = await store.jobs.list(pageOf(query, tenantToRead(principal, namedTenant(query))));
+  const asked = pageOf(query, tenantToRead(principal, namedTenant(query)));
+  const page = await store.jobs.list({ ...asked, endpoints: principal.endpoints ?? undefined });
   const items = page.data.map((item) => JSON.stringify(presentJob(item)));
   return pageReply(PATH, query, page, items);
 }
@@ -137,12 +143,24 @@ async function get({ store }: ApiParts, { principal, params, query }: Call): Pro
 function steer({ store }: ApiParts, to: "running" | "paused" | "cancelled"): Route["handle"] {
   return async ({ principal, params, query, body, now }) => {
     const tenant = tenantToRead(principal, namedTenant(query));
+    const before = await store.jobs.get(tenant, jobId(params));
+    if (before !== null) requireMayDo(principal, before);
     const job = await store.jobs.steer(tenant, jobId(params), to, now, afterCanary(body));
     if (job === null) throw notFound();
     if (job.status === "paused" && to === "running") throw canaryFailed(job);
     if (job.status !== to) throw ended(job.status);
     return json(200, presentJob(job));
   };
+}
+
+/** To replay is not to end what waits, nor to send an endpoint what it never had. */
+function requireMayDo(
+  principal: Principal,
+  { action, filter }: Pick<Job, "action"> & { filter: { missing: boolean } },
+): void {
+  if ((action !== "cancel" && !filter.missing) || allows(principal, "manage")) return;
+  const what = action === "cancel" ? "a job that cancels" : "a job that sends what was missed";
+  throw new WebhookdError("forbidden", `${what} needs a key with the scope "manage"`);
 }
 
 function jobId({ id = "" }: Call["params"]): string {

@@ -17,7 +17,8 @@ export const readDocs: Operation = {
   id: "readDocs",
   tag: "Daemon",
   summary: "Read this description as a page",
-  description: "One HTML page without scripts or external resources: save it and open it anywhere.",
+  description:
+    "One HTML page without scripts or external resources: save it and open it anywhere. With `[server] docs` = `key` it asks for an API key first.",
   replies: {
     200: {
       description: "The page.",
@@ -28,9 +29,27 @@ export const readDocs: Operation = {
   },
 };
 
+type Answers = Record<"document" | "page" | "keyPage", Reply>;
+
+const readClosedDocs: Operation = {
+  ...readDocs,
+  id: "readClosedDocs",
+  summary: "Read this description as a page, with a key",
+  description: "What `/docs` shows once it was given a key, with `[server] docs` = `key`.",
+};
+
+function html(body: string, policy: string): Reply {
+  const headers = [
+    ["content-security-policy", policy],
+    ["referrer-policy", "no-referrer"],
+    ["x-content-type-options", "nosniff"],
+  ] as const;
+  return { status: 200, type: "text/html; charset=utf-8", body, headers };
+}
+
 /** `routes` is asked for once all of them are known, these two included. */
 export function descriptionRoutes({ catalogue, config, version }: ApiParts, routes: () => readonly Route[]): Route[] {
-  let made: { of: readonly EventType[]; answers: Promise<{ document: Reply; page: Reply }> } | undefined;
+  let made: { of: readonly EventType[]; answers: Promise<Answers> } | undefined;
 
   /** Made anew when the catalogue has changed; the rest of it does not while the daemon runs. */
   const answers = () => {
@@ -42,8 +61,11 @@ export function descriptionRoutes({ catalogue, config, version }: ApiParts, rout
   };
 
   /** Few processes are ever asked, so neither the generator nor its libraries are loaded at the start. */
-  const make = async () => {
-    const [{ openapi }, { page, PAGE_POLICY }] = await Promise.all([import("./document.ts"), import("./page.ts")]);
+  const make = async (): Promise<Answers> => {
+    const [{ openapi }, { page, KEY_PAGE, KEY_PAGE_POLICY, PAGE_POLICY }] = await Promise.all([
+      import("./document.ts"),
+      import("./page.ts"),
+    ]);
 
     const document = openapi({
       routes: routes(),
@@ -53,32 +75,20 @@ export function descriptionRoutes({ catalogue, config, version }: ApiParts, rout
     });
     return {
       document: jsonText(200, JSON.stringify(document)),
-      page: {
-        status: 200,
-        type: "text/html; charset=utf-8",
-        body: page(document),
-        headers: [
-          ["content-security-policy", PAGE_POLICY],
-          ["x-content-type-options", "nosniff"],
-        ] as const,
-      },
+      page: html(page(document), PAGE_POLICY),
+      keyPage: html(KEY_PAGE, KEY_PAGE_POLICY),
     };
   };
 
+  const at = (path: string, access: "any" | "open", operation: Operation, what: keyof Answers): Route => {
+    return { method: "GET", path, access, reach: "all", operation, handle: async () => (await answers())[what] };
+  };
+  if (config.server.docs === "open") {
+    return [at("/openapi.json", "open", getDescription, "document"), at("/docs", "open", readDocs, "page")];
+  }
   return [
-    {
-      method: "GET",
-      path: "/openapi.json",
-      access: "any",
-      operation: getDescription,
-      handle: async () => (await answers()).document,
-    },
-    {
-      method: "GET",
-      path: "/docs",
-      access: "any",
-      operation: readDocs,
-      handle: async () => (await answers()).page,
-    },
+    at("/openapi.json", "any", getDescription, "document"),
+    at("/docs", "open", readDocs, "keyPage"),
+    at("/docs/description", "any", readClosedDocs, "page"),
   ];
 }

@@ -99,7 +99,11 @@ function operationOf(route: Route, { schemas, responses, shared }: Parts): JsonO
     name,
     in: "path",
     required: true,
-    ...(prefix === "ep" ? ENDPOINT_ADDRESS : { schema: { type: "string", pattern: idPattern(prefix).source } }),
+    ...(prefix === "ep"
+      ? ENDPOINT_ADDRESS
+      : prefix === ""
+        ? { schema: TEXT }
+        : { schema: { type: "string", pattern: idPattern(prefix).source } }),
   }));
   const inQuery = parametersOf(route).map((each) =>
     shared.get(each.name) === each ? { $ref: `#/components/parameters/${each.name}` } : parameterOf(each),

@@ -21,12 +21,38 @@ small { opacity: .75; }
 @media (max-width: 50rem) { body { display: block; } nav { position: static; height: auto; } }
 `;
 
-const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
+const STYLE_HASH = hashOf(STYLE);
 
 /** Nothing may be loaded or run; of styles only our own, by its hash. */
 export const PAGE_POLICY =
   `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; ` +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** The key goes into a header of the page's own request, never into an address. */
+const KEY_SCRIPT = `
+const form = document.forms[0];
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const headers = { authorization: "Bearer " + form.elements.key.value.trim() };
+  const answer = await fetch("docs/description", { headers }).catch(() => null);
+  if (!answer?.ok) return void (document.querySelector("output").value = "This key does not open it.");
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  document.replaceChild(document.adoptNode(page.documentElement), document.documentElement);
+});
+`;
+
+/** What is shown before the description where that is closed. */
+export const KEY_PAGE =
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>webhookd</title>` +
+  `<meta name="viewport" content="width=device-width"><style>${STYLE}</style></head><body><main><h1>webhookd</h1>` +
+  `<form><p><label>API key <input name="key" type="password" required autocomplete="off" autofocus></label> ` +
+  `<button>Read the description</button></p><p><output></output></p></form></main><script>${KEY_SCRIPT}</script></body></html>\n`;
+
+export const KEY_PAGE_POLICY = `${PAGE_POLICY}; script-src 'sha256-${hashOf(KEY_SCRIPT)}'; connect-src 'self'`;
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
+}
 
 type Operation = JsonObject & { operationId: string; summary: string; tags: string[] };
 type Needed = { key: string[] };

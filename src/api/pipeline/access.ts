@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../clock.ts";
 import { ALERT_TENANT } from "../../domain/alert.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import { type ApiKey, isUsable, matchesHash, parseToken, type Scope } from "../../domain/keys/key.ts";
+import { type ApiKey, includesScope, isUsable, matchesHash, parseToken, type Scope } from "../../domain/keys/key.ts";
 import { TENANT } from "../../domain/id.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
@@ -23,12 +23,17 @@ export interface Principal {
   /** One tenant's name, or `*`. */
   readonly tenant: string;
   readonly scopes: readonly Scope[];
+  /** Whether the key is a portal link's: it hands nothing on. */
+  readonly isPortal: boolean;
+  /** The only endpoints that it is for (reach.ts); null for all of the tenant's. */
+  readonly endpoints: readonly string[] | null;
 }
 
+const NO_PORTAL = { isPortal: false, endpoints: null };
 /** The file system said that this caller may do anything: the socket is 0600. */
-export const OPERATOR: Principal = { keyId: null, tenant: "*", scopes: ["admin"] };
+export const OPERATOR: Principal = { keyId: null, tenant: "*", scopes: ["admin"], ...NO_PORTAL };
 /** Whoever asks for an open route. */
-export const ANYONE: Principal = { keyId: null, tenant: "", scopes: [] };
+export const ANYONE: Principal = { keyId: null, tenant: "", scopes: [], ...NO_PORTAL };
 
 /** Compared with when there is no such key, so that a known id takes no longer than an unknown one. */
 const NO_HASH = new Uint8Array(32);
@@ -72,7 +77,8 @@ export class Authentication {
     const now = this.#clock.now();
     if (opened === null || !isUsable(opened, now)) throw this.#failure(req);
     this.#store.keys.touch(opened.id, now);
-    return { keyId: opened.id, tenant: opened.tenant, scopes: opened.scopes };
+    const { id: keyId, tenant, scopes, portal } = opened;
+    return { keyId, tenant, scopes, isPortal: portal !== null, endpoints: portal?.endpoints ?? null };
   }
 
   /** The key that the header opens, whether it may still be used or not. */
@@ -97,10 +103,7 @@ export class Authentication {
 }
 
 export function allows(principal: Principal, scope: Scope | "any" | "open"): boolean {
-  if (scope === "any" || scope === "open") return true;
-  const { scopes } = principal;
-  if (scopes.includes(scope) || scopes.includes("admin")) return true;
-  return scope === "read" && scopes.includes("manage");
+  return scope === "any" || scope === "open" || includesScope(principal.scopes, scope);
 }
 
 /** One text for every reason: whether a key exists, is revoked or expired is nobody's business. */

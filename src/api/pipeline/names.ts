@@ -75,7 +75,10 @@ const UID = "uid:";
  * Of the endpoint that a path names: by its id, or by `uid:` and the `uid` that its registrant gave it. One that a uid
  * names is there.
  */
-export async function endpointId(store: Pick<Store, "endpoints">, call: Call): Promise<string> {
+export async function endpointId(
+  store: Pick<Store, "endpoints">,
+  call: Pick<Call, "params" | "principal" | "query" | "isAbout">,
+): Promise<string> {
   const { id = "" } = call.params;
   if (isId("ep", id)) return id;
   const uid = uidOf(call);
@@ -87,7 +90,7 @@ export async function endpointId(store: Pick<Store, "endpoints">, call: Call): P
 }
 
 /** Null where the path names none. */
-export function uidOf({ params: { id = "" } }: Call): string | null {
+export function uidOf({ params: { id = "" } }: Pick<Call, "params">): string | null {
   if (!id.startsWith(UID)) return null;
   try {
     // The router leaves escapes as they are, so that a slash in a name is none of the path's.

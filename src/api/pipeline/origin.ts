@@ -77,6 +77,19 @@ function authorityOf(req: IncomingMessage): string | null {
   return new URL(target).host;
 }
 
+/** The origin that the caller named, as browsers write it; null where it named none that could be one. */
+export function originOf(
+  req: IncomingMessage,
+  { tls, behindProxy }: Pick<Config["server"], "tls" | "behindProxy">,
+  proxies: Proxies,
+): string | null {
+  const host = proxies.hostsOf(req)?.[0] ?? authorityOf(req);
+  if (host === null || !AUTHORITY.test(host)) return null;
+  return URL.parse(`${tls === null && !behindProxy ? "http" : "https"}://${host}`)?.origin ?? null;
+}
+
+const AUTHORITY = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
 function bracketed(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : lower(host);
 }
@@ -146,11 +159,16 @@ function familyOf(address: string): "ipv4" | "ipv6" {
   return isIP(address) === 6 ? "ipv6" : "ipv4";
 }
 
-/** Throws `browser_origin`: a request that carries an Origin comes from a page. */
-export function originCheck(allowed: readonly string[]): (req: IncomingMessage) => void {
-  return (req) => {
+/** Throws `browser_origin`: a request that carries an Origin comes from a page. `own` are those that we serve ourselves. */
+export function originCheck(
+  allowed: readonly string[],
+  own: (req: IncomingMessage) => readonly unknown[],
+): (req: IncomingMessage, isTrusted: boolean) => void {
+  return (req, isTrusted) => {
     const { origin } = req.headers;
     if (origin === undefined || allowed.includes(origin)) return;
+    // Browsers do not speak to the unix socket: what puts it behind a name of its own has to say so.
+    if (!isTrusted && own(req).includes(origin)) return;
     throw new WebhookdError("browser_origin", "requests from web pages are refused; see [server] allowed_origins");
   };
 }

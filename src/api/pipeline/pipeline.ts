@@ -21,9 +21,10 @@ import {
   problem,
   type Reply,
 } from "./reply.ts";
-import { BodyTurns, RateLimit, Shares, TenantRates } from "./limits.ts";
-import { checkFraming, hasDots, hostCheck, originCheck, pageHeaders, preflight, Proxies } from "./origin.ts";
+import { BodyTurns, type Holding, RateLimit, Shares, TenantRates } from "./limits.ts";
+import { checkFraming, hasDots, hostCheck, originCheck, originOf, pageHeaders, preflight, Proxies } from "./origin.ts";
 import { parseQuery, type Query } from "./query.ts";
+import { withinReach } from "./reach.ts";
 import { Repeats } from "./repeats.ts";
 import type { Call, Route } from "./route.ts";
 import type { Router } from "./router.ts";
@@ -59,7 +60,7 @@ export class Pipeline {
   #router: Router<Exchange> | null = null;
   readonly #proxies: Proxies;
   readonly #checkHost: (req: IncomingMessage, open: boolean) => void;
-  readonly #checkOrigin: (req: IncomingMessage) => void;
+  readonly #checkOrigin: (req: IncomingMessage, isTrusted: boolean) => void;
   readonly #authentication: Authentication;
   readonly #rateLimit: RateLimit | null;
   readonly #tenantRates: TenantRates;
@@ -75,7 +76,10 @@ export class Pipeline {
     this.#parts = parts;
     this.#proxies = new Proxies(server.trustedProxies);
     this.#checkHost = hostCheck(server, this.#proxies);
-    this.#checkOrigin = originCheck(server.allowedOrigins);
+    this.#checkOrigin = originCheck(server.allowedOrigins, (req) => [
+      URL.parse(parts.portal().url)?.origin,
+      originOf(req, server, this.#proxies),
+    ]);
     this.#authentication = new Authentication(parts, this.#proxies);
     this.#rateLimit = server.rateLimit === 0 ? null : new RateLimit(server.rateLimit);
     this.#tenantRates = new TenantRates(parts.shares);
@@ -124,7 +128,7 @@ export class Pipeline {
     const isOpen = resource?.isOpen === true;
     checkFraming(req);
     if (!isTrusted) this.#checkHost(req, isOpen);
-    this.#checkOrigin(req);
+    this.#checkOrigin(req, isTrusted);
     const asked = preflight(req);
     if (asked !== null) return asked;
 
@@ -186,19 +190,18 @@ export class Pipeline {
       if (route.body === undefined && body.length > 0) {
         throw new WebhookdError("bad_request", "this route takes no body");
       }
-      const query = search === "" ? NO_QUERY : parseQuery(search, parameters);
+      const given = search === "" ? NO_QUERY : parseQuery(search, parameters);
       const { headers } = req;
       const whenGone = (run: () => void) => whenClosed(res, run);
       const isAbout = (id: string) => void (exchange.object = id);
+      const asked = { principal, params, query: given, isAbout };
+      const query = principal.endpoints === null ? given : await withinReach(this.#parts.store, route.reach, asked);
+      const origin = () => (isTrusted ? null : originOf(req, this.#parts.config.server, this.#proxies));
       const carries: Call["carries"] = (drafts) => {
         this.#countMore(principal, drafts.length - 1, exchange);
         this.#tenantRates.take(drafts, this.#parts.clock.monotonic());
       };
-      const stream = () => {
-        const held = shares.of(principal.keyId, principal.tenant);
-        held.take("streams");
-        return held;
-      };
+      const stream = () => takeStream(shares.of(principal.keyId, principal.tenant));
       const now = this.#parts.clock.now();
       const call: Call = {
         principal,
@@ -213,6 +216,7 @@ export class Pipeline {
         carries,
         turn,
         stream,
+        origin,
       };
       const key = req.method === "POST" ? headers["idempotency-key"] : undefined;
       // Awaited here: what it holds is given back once it is answered.
@@ -256,6 +260,11 @@ export class Pipeline {
     log.error({ ...fields, error: `${name}: ${message}` }, "a request failed because of an internal error");
     return new WebhookdError("internal", "something went wrong in webhookd; the log has more under this request id");
   }
+}
+
+function takeStream(holding: Holding): Holding {
+  holding.take("streams");
+  return holding;
 }
 
 function byPath(routes: readonly Route[]): Map<string, Resource> {

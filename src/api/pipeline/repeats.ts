@@ -27,9 +27,11 @@ export class Repeats {
     const { again } = route;
     const key = checkedKey(given);
     if (again === "itself") return route.handle({ ...call, idempotencyKey: key });
+    const { keyId, isPortal } = call.principal;
     const request = {
       tenant: tenantToWrite(call.principal, namedTenant(call.query)),
-      key,
+      // A customer must not answer for a key that the tenant's own requests will use, nor see what those did.
+      key: isPortal ? `${keyId} ${key}` : key,
       fingerprint: requestFingerprint("POST", path, call.body),
       expiresAt: call.now + this.#keptForMs,
     };

@@ -91,16 +91,18 @@ function hangUpAfter(res: ServerResponse, socket: Socket): void {
 /** Names and values in turns, as Node takes them without looking at them twice. */
 function headersOf(
   { requestId, limit }: Exchange,
-  { type, body, headers: own }: Reply,
+  { type, body, cache = "no-store", headers: own }: Reply,
   forPages: readonly Header[],
 ): string[] {
-  const headers = ["x-request-id", requestId, "cache-control", "no-store"];
+  const headers = ["x-request-id", requestId, "cache-control", cache];
   for (const header of forPages) headers.push(...header);
   if (body !== null) headers.push("content-type", type);
   if (limit !== undefined) for (const header of limit) headers.push(...header);
   if (own !== undefined) for (const header of own) headers.push(...header);
   // Whoever asks for the headers alone wants this one as well (RFC 9110 9.3.2).
-  if (typeof body === "string") headers.push("content-length", String(Buffer.byteLength(body)));
+  if (typeof body === "string" || body instanceof Uint8Array) {
+    headers.push("content-length", String(Buffer.byteLength(body)));
+  }
   return headers;
 }
 
@@ -117,8 +119,10 @@ export interface Reply {
   readonly status: number;
   readonly type: string;
   /** A stream goes on until it ends by itself, or the client is gone, which destroys it. */
-  readonly body: string | Readable | null;
+  readonly body: string | Uint8Array | Readable | null;
   readonly headers?: readonly Header[];
+  /** What caches may do with it; nothing keeps an answer that does not say. */
+  readonly cache?: string;
   /** False: nothing was changed, so an audited route leaves no entry. */
   readonly isAudited?: boolean;
 }

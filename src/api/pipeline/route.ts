@@ -15,6 +15,7 @@ import type { KeyedRequest } from "../../domain/events/idempotency.ts";
 import type { Scope } from "../../domain/keys/key.ts";
 import type { Principal } from "./access.ts";
 import type { Parameter } from "./query.ts";
+import type { Reach } from "./reach.ts";
 import type { Reply } from "./reply.ts";
 
 export interface Route {
@@ -23,6 +24,8 @@ export interface Route {
   readonly path: string;
   /** The scope a key must have; `any` takes every key, `open` asks for none at all. */
   readonly access: Scope | "any" | "open";
+  /** How a key that is for some endpoints only may use it: reach.ts. Absent: not at all. */
+  readonly reach?: Reach;
   /** The query parameters it takes; any other is refused. `any`: what there is in it is not looked at. */
   readonly query?: readonly Parameter[] | "any";
   /** Absent: the route takes no body. */
@@ -77,6 +80,8 @@ export interface Call {
   turn(bytes: number): Promise<void> | null;
   /** Takes one of the streams that there may be, until `leave` is called on what it answers; throws when there is none. */
   stream(): { leave(): void };
+  /** Where the caller reached us, as `https://hooks.example.com`; null over the unix socket, and where it did not say. */
+  origin(): string | null;
   /** Tells the audit log the id of what the path names otherwise. */
   isAbout(id: string): void;
   /** Calls `run`, never at once, when the client is gone; what it answers takes that back. For answers that are waited for. */
@@ -91,7 +96,7 @@ export interface Operation {
   /** One line, imperative, without a full stop. */
   readonly summary: string;
   readonly description?: string;
-  /** What the path's parameters hold: the prefix of an id, `{ id: "ep" }`. */
+  /** What the path's parameters hold: the prefix of an id, `{ id: "ep" }`; "" for what is none. */
   readonly params?: Readonly<Record<string, string>>;
   /** What a request may say in headers, by name; `Idempotency-Key` on every POST needs no mention. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -109,6 +109,7 @@ export function failureRoutes({ store }: ApiParts): Route[] {
       method: "GET",
       path: "/v1/webhooks/failures",
       access: "read",
+      reach: "filter",
       query: [TenantParameter, Since, Endpoint],
       operation: listFailures,
       handle: list,

@@ -131,6 +131,7 @@ export function statisticsRoutes({ store }: ApiParts): Route[] {
       method: "GET",
       path: "/v1/webhooks/stats",
       access: "read",
+      reach: "filter",
       query,
       operation: getStatistics,
       handle: stats,

@@ -55,6 +55,7 @@ export function streamRoutes(parts: ApiParts): Route[] {
       method: "GET",
       path: "/v1/webhooks/stream",
       access: "read",
+      reach: "own",
       query: [TenantParameter, Status, Endpoint],
       operation: streamChanges,
       handle: (call) => open(parts, call),
@@ -74,6 +75,7 @@ async function open(parts: ApiParts, call: Call): Promise<Reply> {
   const wants = ({ tenant: owner, what }: Owned<{ readonly endpoint: string; readonly status: string | null }>) =>
     (tenant === null || owner === tenant) &&
     (endpoint === undefined || what.endpoint === endpoint) &&
+    (principal.endpoints === null || principal.endpoints.includes(what.endpoint)) &&
     (status === undefined || what.status === status);
   const textOf = ({ changes, counts, number }: Batch) => {
     const texts = changes.filter(wants).map(changeText);

@@ -1,4 +1,4 @@
-/** How the API is reached, and who may call it. [server]. */
+/** How the API is reached, and who may call it; and what customers see of it in a browser. [server], [portal]. */
 import type { SettingShape } from "../kinds.ts";
 
 const DAY = 86_400_000;
@@ -104,5 +104,55 @@ export const SERVER = [
     max: 1_000_000,
     sentence:
       "Requests per second for each key, counting each event of a batch; more get 429, and the RateLimit header says how many are left. 0: no limit.",
+  },
+  {
+    section: "server",
+    key: "docs",
+    kind: "choice",
+    options: ["open", "key"],
+    default: "open",
+    sentence:
+      "Who may read the description of the API at /docs and /openapi.json. open: anyone; key: anyone with an API key.",
+  },
+  {
+    section: "portal",
+    key: "url",
+    kind: "url",
+    default: "",
+    sentence:
+      "Where browsers reach this daemon, such as https://hooks.example.com; portal links begin with it. Empty: as the request for the link reached it.",
+    live: true,
+  },
+  {
+    section: "portal",
+    key: "name",
+    kind: "text",
+    default: "",
+    sentence: "Name at the top of the portal, such as that of your product.",
+    live: true,
+  },
+  {
+    section: "portal",
+    key: "logo_url",
+    kind: "url",
+    default: "",
+    sentence: "Image beside the name; the portal loads nothing else from other hosts.",
+    live: true,
+  },
+  {
+    section: "portal",
+    key: "accent",
+    kind: "color",
+    default: "",
+    sentence: 'Color of buttons and links in the portal, such as "#2563eb".',
+    live: true,
+  },
+  {
+    section: "portal",
+    key: "frame_ancestors",
+    kind: "origins",
+    default: [],
+    sentence: "Sites that may show the portal in a frame, such as https://app.example.com. Empty: none.",
+    live: true,
   },
 ] as const satisfies readonly SettingShape[];

@@ -22,6 +22,7 @@ export const AUDIT_ACTIONS = [
   "job.cancel",
   "key.create",
   "key.revoke",
+  "portal_link.create",
   "daemon.pause",
   "daemon.resume",
   "backup.create",

@@ -5,8 +5,37 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { decodeBytes, encodeBytes, isId } from "../id.ts";
 
-export const SCOPES = ["publish", "read", "manage", "secrets", "metrics", "admin"] as const;
+export const SCOPES = ["publish", "read", "replay", "manage", "secrets", "metrics", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** What the key of a portal link may be good for, the least first. Never publishing: a customer receives. */
+export const PORTAL_SCOPES = ["read", "replay", "manage", "secrets"] as const satisfies readonly Scope[];
+export type PortalScope = (typeof PORTAL_SCOPES)[number];
+
+/** Who has one of these scopes may do what the scope before them allows. */
+const WIDER: Readonly<Record<Scope, readonly Scope[]>> = {
+  publish: ["admin"],
+  read: ["replay", "manage", "admin"],
+  replay: ["manage", "admin"],
+  manage: ["admin"],
+  secrets: ["admin"],
+  metrics: ["admin"],
+  admin: [],
+};
+
+export function includesScope(scopes: readonly Scope[], wanted: Scope): boolean {
+  return scopes.includes(wanted) || WIDER[wanted].some((wider) => scopes.includes(wider));
+}
+
+/** What the key of a portal link has beside what any key has. */
+export interface PortalLink {
+  /** Ids; null for all of the tenant's. */
+  readonly endpoints: readonly string[] | null;
+  /** Where the page leads back to. */
+  readonly returnUrl: string | null;
+  /** The key that asked for it, and ends it when it is revoked; null for the unix socket. */
+  readonly madeBy: string | null;
+}
 
 export interface NewApiKey {
   /** `key_…`; the token holds the same 26 characters. */
@@ -18,12 +47,15 @@ export interface NewApiKey {
   /** One tenant's name, or `*`. */
   readonly tenant: string;
   readonly expiresAt: number | null;
+  /** Only of a portal link. */
+  readonly portal?: PortalLink | null;
 }
 
 export interface ApiKey extends NewApiKey {
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
   readonly revokedAt: number | null;
+  readonly portal: PortalLink | null;
 }
 
 /** Whether the key opens something at that instant. */

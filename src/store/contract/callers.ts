@@ -10,15 +10,22 @@ export interface KeyStore {
   add(key: NewApiKey, now: number, once?: Once<void>): Promise<void>;
   get(id: string): Promise<ApiKey | null>;
   /** In the order in which they were made. A tenant's page leaves out keys of `*`. */
-  list(query: PageQuery): Promise<Page<ApiKey>>;
+  list(query: KeyQuery): Promise<Page<ApiKey>>;
   /** Whether a key works that has scope `admin` for every tenant. */
   hasAdmin(now: number): Promise<boolean>;
-  /** False when there is no such key. */
+  /** With it, those of the portal links that it asked for. False when there is no such key. */
   revoke(id: string, now: number): Promise<boolean>;
   /** Removes keys that expired or were revoked before that instant. Begins after `from`, and looks at no more than 500. */
   prune(before: number, from: string | null): Promise<Pruned>;
+  /** Removes at most 500 of the portal links' keys that expired before that instant; how many. Fewer: there are no more. */
+  prunePortal(before: number): Promise<number>;
   /** Notes that the key was used; written at most once a minute for each key. */
   touch(id: string, now: number): void;
+}
+
+export interface KeyQuery extends PageQuery {
+  /** Only those of portal links, or only all others. */
+  readonly portal?: boolean;
 }
 
 /** The audit trail. */

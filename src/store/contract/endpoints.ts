@@ -81,6 +81,8 @@ export interface EndpointQuery extends PageQuery {
   readonly uid?: string;
   /** What its id, URL, uid, description or tenant contains, in any case. */
   readonly match?: string;
+  /** Only these. */
+  readonly ids?: readonly string[] | undefined;
 }
 
 /** Rotation of signing secrets: `docs/interface.md` §5. */

@@ -16,7 +16,7 @@ export interface JobStore {
   /** With what it came to at each endpoint: at most 100 of them, those with the most deliveries first. */
   get(tenant: string | null, id: string): Promise<WholeJob | null>;
   /** In the order in which they were made. A tenant's page leaves out those over every tenant's deliveries. */
-  list(query: PageQuery): Promise<Page<Job>>;
+  list(query: JobQuery): Promise<Page<Job>>;
   /**
    * Null when there is no such job; one that has ended stays as it is. So does one whose canary failed, unless `after`
    * says how it is to go on; of any other job that changes nothing.
@@ -44,6 +44,11 @@ export interface JobStore {
   close(job: string, now: number): Promise<boolean>;
   /** Removes jobs that ended before that instant. Begins after `from`; touches, and looks at, no more than 500 rows. */
   prune(before: number, from: string | null): Promise<Pruned>;
+}
+
+export interface JobQuery extends PageQuery {
+  /** Only jobs whose filter names one of these. */
+  readonly endpoints?: readonly string[] | undefined;
 }
 
 export interface WholeJob extends Job {

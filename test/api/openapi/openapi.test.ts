@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
-import { page, PAGE_POLICY } from "../../../src/api/openapi/page.ts";
+import { KEY_PAGE_POLICY, page, PAGE_POLICY } from "../../../src/api/openapi/page.ts";
 import { openapi } from "../../../src/api/openapi/document.ts";
 import { Signer } from "../../../src/delivery/send/signer.ts";
 import { envelope } from "../../../src/domain/events/event.ts";
@@ -8,7 +9,7 @@ import { catalogue } from "../../../src/domain/events/event-type.ts";
 import { PROBLEMS } from "../../../src/domain/errors.ts";
 import { Description, token } from "./described.ts";
 import { FakeStore } from "../fake-store.ts";
-import { ApiServer } from "../server.ts";
+import { aConfig, ApiServer } from "../server.ts";
 
 const api = await ApiServer.start(new FakeStore().asStore());
 const description = new Description((await api.get("/openapi.json")).body);
@@ -21,9 +22,11 @@ describe("the description", () => {
     expect(validator.version).toBe("3.1");
   });
 
-  it("asks for a key, whichever its scopes are", async () => {
-    expect((await api.get("/openapi.json", { key: null })).status).toBe(401);
-    expect((await api.get("/openapi.json", { key: await api.addKey(["metrics"]) })).status).toBe(200);
+  it("asks for a key only if the configuration says so, whichever its scopes are", async () => {
+    const closed = await ApiServer.start(new FakeStore().asStore(), { config: aConfig({ SERVER_DOCS: "key" }) });
+    expect((await api.get("/openapi.json", { key: null })).status).toBe(200);
+    expect((await closed.get("/openapi.json", { key: null })).status).toBe(401);
+    expect((await closed.get("/openapi.json", { key: await closed.addKey(["metrics"]) })).status).toBe(200);
   });
 
   it("holds every route", () => {
@@ -55,7 +58,7 @@ describe("the description", () => {
   it("names the scope that each route asks for", () => {
     const { security } = document.paths["/v1/webhooks"].post;
     expect(security).toEqual([{ key: ["manage"] }]);
-    expect(document.paths["/openapi.json"].get.security).toEqual([{ key: [] }]);
+    expect(document.paths["/v1/portal"].get.security).toEqual([{ key: [] }]);
     expect(document.paths["/healthz"].get.security).toEqual([]);
   });
 
@@ -154,7 +157,7 @@ describe("the page", () => {
   const html = page(document);
 
   it("is served under a policy that lets nothing be loaded or run", async () => {
-    const { status, headers, text } = await api.get("/docs", { key: await api.addKey(["publish"]) });
+    const { status, headers, text } = await api.get("/docs", { key: null });
     expect(status).toBe(200);
     expect(headers).toMatchObject({
       "content-type": "text/html; charset=utf-8",
@@ -162,7 +165,19 @@ describe("the page", () => {
       "x-content-type-options": "nosniff",
     });
     expect(text).toBe(html);
-    expect((await api.get("/docs", { key: null })).status).toBe(401);
+  });
+
+  it("asks for a key first where the description is closed, and shows nothing of it before", async () => {
+    const closed = await ApiServer.start(new FakeStore().asStore(), { config: aConfig({ SERVER_DOCS: "key" }) });
+    const { status, headers, text } = await closed.get("/docs", { key: null });
+    expect({ status, headers }).toMatchObject({ status: 200, headers: { "content-security-policy": KEY_PAGE_POLICY } });
+    expect(text).not.toMatch(/\/v1\/|publishEvent/);
+    expect((await closed.get("/docs/description", { key: null })).status).toBe(401);
+    const opened = await closed.get("/docs/description", { key: await closed.addKey(["publish"]) });
+    expect(opened.text).toContain("publishEvent");
+    const [, script = ""] = /<script>([^]*)<\/script>/.exec(text) ?? [];
+    const digest = createHash("sha256").update(script).digest("base64");
+    expect(KEY_PAGE_POLICY).toContain(`script-src 'sha256-${digest}'`);
   });
 
   it("needs no network", () => {

@@ -4,6 +4,7 @@ import { aDirectory } from "../../harness/daemon.ts";
 import { dueNow } from "../../store/fixtures.ts";
 import type { Answer } from "../server.ts";
 import { anEnd } from "../sqlite.ts";
+import { portalFiles } from "../../../src/portal/files.ts";
 import type { Step, Walk } from "./walk.ts";
 
 /**
@@ -375,6 +376,28 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
   async createKey(walk) {
     const step = { body: { name: "a", scopes: ["read"], expires_at: "2030-01-01T00:00:00Z" } };
     await twice(walk, "createKey", step);
+    return step;
+  },
+  async createPortalLink(walk) {
+    const step = { body: { tenant: "acme", can: ["replay"], return_url: "https://app.example.com" } };
+    await twice(walk, "createPortalLink", step);
+    return step;
+  },
+  async getPortal(walk) {
+    await walk.call("getPortal");
+    const { body } = await walk.call("createPortalLink", { body: { endpoints: [await walk.endpoint()] } });
+    await walk.call("getPortal", { key: body.url.split("#")[1] });
+    return {};
+  },
+  async readPortal(walk) {
+    await walk.call("readPortal");
+    return {};
+  },
+  async readPortalFile(walk) {
+    const files = await portalFiles();
+    const step = { id: files.find(({ path }) => path.endsWith(".js"))!.path.slice("/portal/".length) };
+    await walk.call("readPortalFile", step);
+    await walk.call("readPortalFile", { id: "nothing.js" });
     return step;
   },
   async getKey(walk) {

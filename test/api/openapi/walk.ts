@@ -57,7 +57,7 @@ export class Walk {
 
   async call(operationId: string, { id = "", query, body, key, headers = {} }: Step = {}): Promise<Answer> {
     const { method, path } = this.#operation(operationId);
-    const target = path.replace("{id}", id) + (query === undefined ? "" : `?${query}`);
+    const target = path.replace(/\{\w+\}/, id) + (query === undefined ? "" : `?${query}`);
     const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
     // Node's client sends a list as several headers, though the options of the harness do not say so.
     const all = headers as Record<string, string>;

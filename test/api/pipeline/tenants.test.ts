@@ -20,7 +20,7 @@ async function belongings(): Promise<Record<string, string>> {
 }
 
 const named = (route: Route) => [`${route.method} ${route.path}`, route] as const;
-const ofOne = api.routes.filter(({ path }) => path.includes("/:"));
+const ofOne = api.routes.filter(({ path, access }) => path.includes("/:") && access !== "open");
 const ofAll = api.routes.filter(
   ({ path, method, access, operation }) =>
     !path.includes(":") &&

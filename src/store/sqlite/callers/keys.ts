@@ -1,7 +1,7 @@
 import type { Database, Statement } from "better-sqlite3";
-import type { ApiKey, NewApiKey, Scope } from "../../../domain/keys/key.ts";
+import type { ApiKey, NewApiKey, PortalLink, Scope } from "../../../domain/keys/key.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import type { KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
+import type { KeyQuery, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Walk } from "../engine/page.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
@@ -18,6 +18,7 @@ interface Row {
   readonly expires_at: number | null;
   readonly last_used_at: number | null;
   readonly revoked_at: number | null;
+  readonly portal: string | null;
 }
 
 interface End {
@@ -38,10 +39,11 @@ export class Keys {
   readonly #select: Statement<[string], Row>;
   readonly #hasAdmin: Statement<[number], number>;
   readonly #lists = new Map<string, Statement<unknown[], Row>>();
-  readonly #revoke: Statement<[number, string]>;
+  readonly #revoke: Statement<{ id: string; now: number }>;
   readonly #touch: Statement<[number, string]>;
   readonly #ends: Statement<[number, number], End>;
   readonly #delete: Statement<[number]>;
+  readonly #deletePortal: Statement<[number, number]>;
   readonly #touched = new Map<string, number>();
   /** Every request asks for its key. Only this process writes keys, and what it writes it forgets here. */
   readonly #known = new Map<string, ApiKey>();
@@ -49,7 +51,7 @@ export class Keys {
   constructor(db: Database) {
     this.#db = db;
     this.#insert = db.prepare(
-      "INSERT INTO api_key (id, name, hash, scopes, tenant, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO api_key (id, name, hash, scopes, tenant, created_at, expires_at, portal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     );
     this.#select = db.prepare("SELECT * FROM api_key WHERE id = ?");
     this.#hasAdmin = db
@@ -58,17 +60,24 @@ export class Keys {
            AND (expires_at IS NULL OR expires_at > ?))`,
       )
       .pluck();
-    this.#revoke = db.prepare("UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL");
+    this.#revoke = db.prepare(
+      `UPDATE api_key SET revoked_at = @now WHERE revoked_at IS NULL AND (id = @id OR portal ->> 'madeBy' = @id)`,
+    );
     this.#touch = db.prepare("UPDATE api_key SET last_used_at = ? WHERE id = ?");
     this.#ends = db.prepare(
       `SELECT number, id, min(coalesce(expires_at, revoked_at), coalesce(revoked_at, expires_at)) AS ended_at
        FROM api_key WHERE number > ? ORDER BY number LIMIT ?`,
     );
     this.#delete = db.prepare("DELETE FROM api_key WHERE number = ?");
+    this.#deletePortal = db.prepare(
+      `DELETE FROM api_key WHERE number IN
+         (SELECT number FROM api_key WHERE portal IS NOT NULL AND expires_at < ? LIMIT ?)`,
+    );
   }
 
-  add({ id, name, hash, scopes, tenant, expiresAt }: NewApiKey, now: number): void {
-    this.#insert.run(id, name, hash, JSON.stringify(scopes), tenant, now, expiresAt);
+  add({ id, name, hash, scopes, tenant, expiresAt, portal = null }: NewApiKey, now: number): void {
+    const link = portal && JSON.stringify(portal);
+    this.#insert.run(id, name, hash, JSON.stringify(scopes), tenant, now, expiresAt, link);
   }
 
   get(id: string): ApiKey | null {
@@ -82,14 +91,16 @@ export class Keys {
     return key;
   }
 
-  list(query: PageQuery): Walk<Row, ApiKey> {
+  list(query: KeyQuery): Walk<Row, ApiKey> {
     const statement = this.#listStatement(query);
+    const isWanted = (row: Row) => query.portal === undefined || query.portal === (row.portal !== null);
     return {
       list: "keys",
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
       rows: ([key], limit) => statement.all({ key, limit, tenant: query.tenant }),
       keysOf: (row) => [row.number],
-      look: (row) => ({ item: view(row), rows: 0 }),
+      has: isWanted,
+      look: (row) => ({ item: isWanted(row) ? view(row) : null, rows: 0 }),
     };
   }
 
@@ -98,8 +109,8 @@ export class Keys {
   }
 
   revoke(id: string, now: number): boolean {
-    this.#known.delete(id);
-    return this.#revoke.run(now, id).changes === 1 || this.#select.get(id) !== undefined;
+    this.forget();
+    return this.#revoke.run({ now, id }).changes > 0 || this.#select.get(id) !== undefined;
   }
 
   /** Whether this use is to be written: one a minute for each key. */
@@ -128,6 +139,11 @@ export class Keys {
     return { pruned, next: candidates.length < CHUNK ? null : String(candidates.at(-1)!.number) };
   }
 
+  prunePortal(before: number): number {
+    this.forget();
+    return this.#deletePortal.run(before, CHUNK).changes;
+  }
+
   #listStatement({ tenant, order }: PageQuery): Statement<unknown[], Row> {
     const oldest = order === "oldest";
     const sql = `SELECT * FROM api_key WHERE number ${oldest ? ">" : "<"} @key
@@ -154,6 +170,7 @@ function view(row: Row): ApiKey {
     expiresAt: row.expires_at,
     lastUsedAt: row.last_used_at,
     revokedAt: row.revoked_at,
+    portal: row.portal === null ? null : (JSON.parse(row.portal) as PortalLink),
   };
 }
 
@@ -176,7 +193,7 @@ export class SqliteKeys implements KeyStore {
     return this.#engine.read(() => this.#keys.get(id));
   }
 
-  async list(query: PageQuery): Promise<Page<ApiKey>> {
+  async list(query: KeyQuery): Promise<Page<ApiKey>> {
     return this.#engine.pages.of(() => this.#keys.list(query), query);
   }
 
@@ -190,6 +207,10 @@ export class SqliteKeys implements KeyStore {
 
   async prune(before: number, from: string | null): Promise<Pruned> {
     return this.#engine.commit.run(() => this.#keys.prune(before, from), CHUNK_SIZE);
+  }
+
+  async prunePortal(before: number): Promise<number> {
+    return this.#engine.commit.run(() => this.#keys.prunePortal(before), CHUNK_SIZE);
   }
 
   touch(id: string, now: number): void {

@@ -164,6 +164,7 @@ export class Endpoints {
     const match = query.match?.toLowerCase();
     const isWanted = (row: EndpointRow) =>
       this.#isOf(query.tenant, row) &&
+      (query.ids === undefined || query.ids.includes(row.id)) &&
       (query.enabled === undefined || query.enabled === (row.enabled === 1)) &&
       (query.url === undefined || query.url === row.url) &&
       (match === undefined || this.#says(row, match)) &&

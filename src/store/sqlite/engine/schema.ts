@@ -134,6 +134,14 @@ export const MIGRATIONS: readonly Migration[] = [
   INSERT INTO meta (name, value) SELECT 'causes_noted', value + 1 FROM meta WHERE name = 'typed_from' AND value > 0;
   `,
   },
+  {
+    name: "keys of portal links",
+    sql: `
+  -- JSON; NULL of any other key.
+  ALTER TABLE api_key ADD COLUMN portal TEXT;
+  CREATE INDEX api_key_portal ON api_key (expires_at) WHERE portal IS NOT NULL;
+  `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -1,7 +1,7 @@
 /** Jobs, and what each has come to at each of its endpoints. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Job, JobAction, JobFilter, JobResult, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
-import type { JobEndpoint, OpenJob, PageQuery, Pruned } from "../../store.ts";
+import type { JobEndpoint, JobQuery, OpenJob, PageQuery, Pruned } from "../../store.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Selected } from "../questions/questions.ts";
 import type { Walk } from "../engine/page.ts";
@@ -157,15 +157,19 @@ export class JobRows {
     }));
   }
 
-  list(query: PageQuery): Walk<JobRow, Job> {
+  list(query: JobQuery): Walk<JobRow, Job> {
     const statement = this.#listStatement(query);
+    const { endpoints } = query;
+    const isWanted = (row: JobRow) =>
+      row.status !== "planning" &&
+      (endpoints === undefined || endpoints.includes((JSON.parse(row.filter) as JobFilter).endpoint ?? ""));
     return {
       list: "jobs",
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
       rows: ([key], limit) => statement.all({ key, limit, tenant: query.tenant }),
       keysOf: (row) => [row.num],
-      has: (row) => row.status !== "planning",
-      look: (row) => ({ item: row.status === "planning" ? null : this.view(row), rows: 1 }),
+      has: isWanted,
+      look: (row) => ({ item: isWanted(row) ? this.view(row) : null, rows: 1 }),
     };
   }
 

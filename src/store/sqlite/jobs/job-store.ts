@@ -5,6 +5,7 @@ import type {
   AddedJob,
   Caller,
   JobEndpoint,
+  JobQuery,
   JobPlan,
   JobSet,
   JobStep,
@@ -12,7 +13,6 @@ import type {
   JobTake,
   OpenJob,
   Page,
-  PageQuery,
   Pruned,
   WholeJob,
 } from "../../store.ts";
@@ -82,7 +82,7 @@ export class SqliteJobs implements JobStore {
     });
   }
 
-  list(query: PageQuery): Promise<Page<Job>> {
+  list(query: JobQuery): Promise<Page<Job>> {
     return this.#engine.pages.of(() => this.#rows.list(query), query);
   }
 

@@ -10,7 +10,9 @@ const KEY = {
   scopes: ["publish", "read"],
   tenant: "acme",
   expiresAt: START + 1000,
+  portal: null,
 } as const;
+const LINK = { endpoints: [`ep_${"1".repeat(26)}`], returnUrl: "https://app.example.com/", madeBy: KEY.id };
 
 export function keys(openFresh: OpenFresh): void {
   describe("keys", () => {
@@ -51,6 +53,40 @@ export function keys(openFresh: OpenFresh): void {
       expect(await store.keys.get(id(0))).toBeNull();
       const left = (await store.keys.list(EVERYTHING)).data;
       expect(left.map((key) => key.id).slice(1)).toEqual([id(600), id(602)]);
+    });
+
+    it("of portal links come back whole, and are listed apart", async () => {
+      const { store } = await openFresh();
+      const link = { ...KEY, id: "key_00000000000000000000000003", portal: LINK };
+      await store.keys.add(KEY, START);
+      await store.keys.add(link, START);
+      expect(await store.keys.get(link.id)).toMatchObject({ portal: LINK });
+      const ids = async (portal: boolean) =>
+        (await store.keys.list({ ...EVERYTHING, tenant: "acme", portal })).data.map(({ id }) => id);
+      expect([await ids(true), await ids(false)]).toEqual([[link.id], [KEY.id]]);
+    });
+
+    it("of portal links end with the key that made them", async () => {
+      const { store } = await openFresh();
+      const others = { ...KEY, id: "key_00000000000000000000000002", portal: { ...LINK, madeBy: null } };
+      const link = { ...KEY, id: "key_00000000000000000000000003", portal: LINK };
+      for (const key of [KEY, others, link]) await store.keys.add(key, START);
+      expect(await store.keys.get(link.id)).toMatchObject({ revokedAt: null });
+      await store.keys.revoke(KEY.id, START + 1);
+      expect(await store.keys.get(link.id)).toMatchObject({ revokedAt: START + 1 });
+      expect(await store.keys.get(others.id)).toMatchObject({ revokedAt: null });
+    });
+
+    it("of portal links are removed soon after they expired, and no others with them", async () => {
+      const { store } = await openFresh();
+      const id = (at: number) => `key_${String(at).padStart(26, "0")}`;
+      await store.keys.add({ ...KEY, id: id(0) }, START);
+      await store.keys.add({ ...KEY, id: id(1), portal: LINK }, START);
+      await store.keys.add({ ...KEY, id: id(2), portal: LINK, expiresAt: START + 2000 }, START);
+      expect(await store.keys.prunePortal(START + 1000)).toBe(0);
+      expect(await store.keys.prunePortal(START + 1001)).toBe(1);
+      const left = await Promise.all([0, 1, 2].map((at) => store.keys.get(id(at))));
+      expect(left.map((key) => key !== null)).toEqual([true, false, true]);
     });
 
     it("are listed by tenant, in pages, the way they were made", async () => {

@@ -1,0 +1,276 @@
+/**
+ * Portal links: a page for a customer, opened by a key that lives for minutes or hours. The key is in the fragment of the
+ * link, which browsers send to nobody. What it may do is decided by the pipeline, as for any key.
+ */
+import * as v from "valibot";
+import { WebhookdError } from "../../domain/errors.ts";
+import { isTenant } from "../../domain/id.ts";
+import { PORTAL_SCOPES, type PortalScope } from "../../domain/keys/key.ts";
+import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
+import { createdBefore, newToken } from "../daemon/keys.ts";
+import type { ApiParts } from "../parts.ts";
+import {
+  allows,
+  EVERY_TENANT,
+  namedTenant,
+  oneTenant,
+  type Principal,
+  TenantParameter,
+  tenantToWrite,
+} from "../pipeline/access.ts";
+import { readJson, validationFailed } from "../pipeline/body.ts";
+import { json, type Reply } from "../pipeline/reply.ts";
+import type { Call, Operation, Route } from "../pipeline/route.ts";
+import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
+
+const HOUR_SECONDS = 3600;
+const MAX_ENDPOINTS = 50;
+const MAX_URL = 2048;
+
+const Can = v.picklist(PORTAL_SCOPES);
+
+export const PortalLinkDraft = titled(
+  "PortalLinkDraft",
+  v.strictObject({
+    tenant: v.optional(
+      v.pipe(
+        described(
+          v.string(),
+          "Whose endpoints the page shows, or `*` for every tenant. By default the tenant of the calling key, or `default`.",
+        ),
+        v.check((name) => name === EVERY_TENANT || isTenant(name), "forbidden_char: must be a tenant's name or *"),
+      ),
+    ),
+    expires_in: v.optional(
+      described(
+        v.pipe(
+          v.number(),
+          v.integer("invalid_type: must be a whole number"),
+          v.minValue(1),
+          v.maxValue(24 * HOUR_SECONDS),
+        ),
+        "Seconds. The link never outlives the key that asks for it.",
+      ),
+      HOUR_SECONDS,
+    ),
+    endpoints: v.optional(
+      v.nullable(
+        described(
+          v.pipe(
+            v.array(v.string()),
+            v.minLength(1, "too_few: must name at least one endpoint"),
+            v.maxLength(MAX_ENDPOINTS, `too_long: must name at most ${MAX_ENDPOINTS} endpoints`),
+            v.check((ids) => new Set(ids).size === ids.length, "invalid_type: must name each endpoint once"),
+          ),
+          "Only these endpoints, by their ids. By default all that the tenant has.",
+        ),
+      ),
+      null,
+    ),
+    can: v.optional(
+      described(
+        v.array(Can),
+        "`read` is always included. `replay` also sends test events and makes attempts; `manage` includes it and changes endpoints; `secrets` shows and rotates signing secrets, and sets headers.",
+      ),
+      [],
+    ),
+    return_url: v.optional(
+      v.nullable(
+        described(
+          v.pipe(
+            v.string(),
+            v.maxLength(MAX_URL, `too_long: must be at most ${MAX_URL} characters`),
+            v.check(isWebAddress, "invalid_syntax: must be an http or https URL without a user or a password"),
+          ),
+          "Where the page leads back to.",
+        ),
+      ),
+      null,
+    ),
+  }),
+);
+
+const RESTRICTED = described(
+  v.nullable(v.array(id("ep"))),
+  "The only endpoints it is for; null for all of the tenant's.",
+);
+const Ability = described(v.array(Can), "What it may do, with everything that follows from it.");
+const ReturnUrl = v.nullable(v.string());
+
+export const PortalLink = titled(
+  "PortalLink",
+  v.object({
+    url: described(v.string(), "The link with its key: shown here and never again."),
+    key_id: described(id("key"), "`DELETE /v1/keys/{id}` ends the link."),
+    tenant: v.string(),
+    can: Ability,
+    endpoints: RESTRICTED,
+    expires_at: Instant,
+    return_url: ReturnUrl,
+  }),
+);
+
+export const Portal = titled(
+  "Portal",
+  v.object({
+    tenant: described(v.string(), "A tenant's name, or `*` for every tenant."),
+    can: Ability,
+    endpoints: RESTRICTED,
+    expires_at: described(v.nullable(Instant), "When the key expires; null if it does not."),
+    return_url: ReturnUrl,
+    name: described(v.string(), "`[portal] name`."),
+    logo_url: described(v.nullable(v.string()), "`[portal] logo_url`."),
+    colors: v.object({ accent: described(v.nullable(v.string()), "`[portal] accent`, as `#rrggbb`.") }),
+    retry_schedule: described(
+      v.array(Count),
+      "How many seconds after each failure the next attempt is made, for as long as there are any.",
+    ),
+  }),
+);
+
+const aKeyId = "key_06fbqxv0d8r2s4t6v8w0x2y4z6";
+const anAbility = ["read", "replay"] as const;
+const aLink = {
+  url: `https://hooks.example.com/portal#whk_${aKeyId.slice(4)}_${"x".repeat(52)}`,
+  key_id: aKeyId,
+  tenant: "acme",
+  can: anAbility,
+  endpoints: null,
+  expires_at: "2026-11-20T10:55:00.000Z",
+  return_url: "https://app.example.com/settings",
+};
+
+export const createPortalLink: Operation = {
+  id: "createPortalLink",
+  tag: "Keys",
+  summary: "Make a link to the portal",
+  description:
+    "The link opens a page where a customer sees and manages the endpoints of one tenant. It holds a key that expires. " +
+    "You can only hand out what your own key may do; if that key is revoked, its links stop working too.",
+  example: { tenant: aLink.tenant, expires_in: HOUR_SECONDS, can: ["replay"], return_url: aLink.return_url },
+  replies: { 201: { description: "The link can be opened.", schema: PortalLink, example: aLink } },
+  problems: ["already_created"],
+};
+
+export const getPortal: Operation = {
+  id: "getPortal",
+  tag: "Keys",
+  summary: "Read what the portal shows to this key",
+  replies: {
+    200: {
+      description: "What the key may do, and what the page looks like.",
+      schema: Portal,
+      example: {
+        tenant: aLink.tenant,
+        can: anAbility,
+        endpoints: null,
+        expires_at: aLink.expires_at,
+        return_url: aLink.return_url,
+        name: "Northwind",
+        logo_url: null,
+        colors: { accent: "#2563eb" },
+        retry_schedule: [30, 120, 600, 3600, 21_600, 86_400],
+      },
+    },
+  },
+};
+
+export function portalLinkRoutes(parts: ApiParts): Route[] {
+  return [
+    {
+      method: "POST",
+      path: "/v1/portal-links",
+      access: "any",
+      query: [TenantParameter],
+      body: { maxBytes: 64 * 1024, schema: PortalLinkDraft },
+      audit: "portal_link.create",
+      operation: createPortalLink,
+      again: createdBefore,
+      handle: (call) => create(parts, call),
+    },
+    {
+      method: "GET",
+      path: "/v1/portal",
+      access: "any",
+      reach: "all",
+      operation: getPortal,
+      handle: (call) => show(parts, call),
+    },
+  ];
+}
+
+async function create(parts: ApiParts, call: Call): Promise<Reply> {
+  const { store, random } = parts;
+  const { principal, query, body, now, request } = call;
+  if (principal.isPortal) throw new WebhookdError("forbidden", "the key of a portal link cannot make another link");
+  const given = readJson(body, PortalLinkDraft);
+  const tenant = tenantToWrite(principal, oneTenant(namedTenant(query), given.tenant, "/tenant"));
+  const scopes = PORTAL_SCOPES.filter((scope) => scope === "read" || given.can.includes(scope));
+  const missing = scopes.find((scope) => !allows(principal, scope));
+  if (missing !== undefined) {
+    throw new WebhookdError("forbidden", `this key lacks the scope "${missing}", so no link of its can have it`);
+  }
+  const { endpoints } = given;
+  await requireEndpoints(parts, tenant, endpoints ?? []);
+  const maker = principal.keyId === null ? null : await store.keys.get(principal.keyId);
+  const expiresAt = Math.min(now + given.expires_in * 1000, maker?.expiresAt ?? Number.POSITIVE_INFINITY);
+  const returnUrl = given.return_url && new URL(given.return_url).href;
+  const { id: keyId, token, hash } = newToken(random, now);
+  const portal = { endpoints, returnUrl, madeBy: principal.keyId };
+  const key = { id: keyId, name: "portal link", hash, scopes, tenant, expiresAt, portal };
+  call.isAbout(keyId);
+  await store.keys.add(key, now, request && { ...request, answer: () => keyId });
+  return json(201, {
+    url: `${originFor(parts, call)}/portal#${token}`,
+    key_id: keyId,
+    tenant,
+    can: abilityOf({ ...principal, scopes }),
+    endpoints,
+    expires_at: formatInstant(expiresAt),
+    return_url: returnUrl,
+  });
+}
+
+async function show({ store, config, portal }: ApiParts, { principal }: Call): Promise<Reply> {
+  const { name, logoUrl, accent } = portal();
+  const key = principal.keyId === null ? null : await store.keys.get(principal.keyId);
+  return json(200, {
+    tenant: principal.tenant,
+    can: abilityOf(principal),
+    endpoints: principal.endpoints,
+    expires_at: formatInstantOrNull(key?.expiresAt ?? null),
+    return_url: key?.portal?.returnUrl ?? null,
+    name,
+    logo_url: logoUrl || null,
+    colors: { accent: accent || null },
+    retry_schedule: config.retry.delays.map((delay) => delay / 1000),
+  });
+}
+
+function abilityOf(principal: Principal): PortalScope[] {
+  return PORTAL_SCOPES.filter((scope) => allows(principal, scope));
+}
+
+/** Throws `validation_failed` where one is not there, or not the tenant's. */
+async function requireEndpoints({ store }: ApiParts, tenant: string, endpoints: readonly string[]): Promise<void> {
+  if (tenant === EVERY_TENANT && endpoints.length > 0) {
+    const detail = "cannot be combined with the tenant *: name the tenant that they belong to";
+    throw validationFailed([{ pointer: "/endpoints", code: "conflicting_fields", detail }]);
+  }
+  const found = await Promise.all(endpoints.map((each) => store.endpoints.get(tenant, each)));
+  const at = found.indexOf(null);
+  if (at < 0) return;
+  const detail = "is not an endpoint of this tenant";
+  throw validationFailed([{ pointer: `/endpoints/${at}`, code: "unknown_endpoint", detail }]);
+}
+
+/** Where browsers reach this daemon: as it is configured, else as the caller did, else where it listens. */
+function originFor({ portal }: ApiParts, call: Call): string {
+  const { url, listening } = portal();
+  return url === "" ? (call.origin() ?? listening) : url;
+}
+
+function isWebAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+}

@@ -1,0 +1,98 @@
+/** The portal's page: its HTML, and the script and style that it loads, which carry the hash of what they hold in their names. */
+import * as v from "valibot";
+import type { PortalFile } from "../../portal/files.ts";
+import type { ApiParts } from "../parts.ts";
+import { type Header, notFound, type Reply } from "../pipeline/reply.ts";
+import type { Call, Operation, Route } from "../pipeline/route.ts";
+
+const PAGE = "/portal";
+
+export const readPortal: Operation = {
+  id: "readPortal",
+  tag: "Keys",
+  summary: "Open the portal",
+  description: "The page itself, without any data: it reads that with the key of its link.",
+  replies: {
+    200: {
+      description: "The page.",
+      schema: v.string(),
+      example: "<!doctype html>…",
+      type: "text/html; charset=utf-8",
+    },
+  },
+};
+
+export const readPortalFile: Operation = {
+  id: "readPortalFile",
+  tag: "Keys",
+  summary: "Load a part of the portal",
+  description: "A script or a style. Its name says what it holds, so it never changes.",
+  params: { file: "" },
+  replies: {
+    200: { description: "The file.", schema: v.string(), example: "…", type: "text/javascript; charset=utf-8" },
+  },
+  problems: ["not_found"],
+};
+
+export function portalPageRoutes(parts: ApiParts): Route[] {
+  let loaded: Promise<ReadonlyMap<string, PortalFile>> | undefined;
+  /** Most processes are never asked. */
+  const load = async () => {
+    const { portalFiles } = await import("../../portal/files.ts");
+    return new Map((await portalFiles()).map((file) => [file.path, file]));
+  };
+  const serve = async (path: string, { headers }: Call): Promise<Reply> => {
+    const file = (await (loaded ??= load())).get(path);
+    if (file === undefined) throw notFound();
+    const { body, encoding } = encoded(file, String(headers["accept-encoding"] ?? ""));
+    const always: Header[] = [
+      ["content-security-policy", policyOf(parts)],
+      ["referrer-policy", "no-referrer"],
+      ["x-content-type-options", "nosniff"],
+      ["cross-origin-resource-policy", "same-origin"],
+      ["vary", "Accept-Encoding"],
+    ];
+    if (encoding !== null) always.push(["content-encoding", encoding]);
+    const cache = path === PAGE ? {} : { cache: "public, max-age=31536000, immutable" };
+    return { status: 200, type: file.type, body, headers: always, ...cache };
+  };
+  return [
+    {
+      method: "GET",
+      path: PAGE,
+      access: "open",
+      operation: readPortal,
+      query: "any",
+      handle: (call) => serve(PAGE, call),
+    },
+    {
+      method: "GET",
+      path: `${PAGE}/:file`,
+      access: "open",
+      operation: readPortalFile,
+      query: "any",
+      handle: (call) => serve(`${PAGE}/${call.params.file}`, call),
+    },
+  ];
+}
+
+function encoded({ body, br, gzip }: PortalFile, accepted: string): { body: Uint8Array; encoding: string | null } {
+  const takes = (coding: string) =>
+    accepted.split(",").some((each) => {
+      const [name = "", ...parameters] = each.toLowerCase().split(";");
+      return name.trim() === coding && !parameters.some((text) => /^\s*q=0(\.0*)?\s*$/.test(text));
+    });
+  if (takes("br")) return { body: br, encoding: "br" };
+  return takes("gzip") ? { body: gzip, encoding: "gzip" } : { body, encoding: null };
+}
+
+/** Nothing but ours runs or loads, and only the configured sites may frame it. */
+function policyOf({ portal }: ApiParts): string {
+  const { logoUrl, frameAncestors } = portal();
+  const logo = logoUrl === "" ? "" : ` ${new URL(logoUrl).origin}`;
+  const ancestors = frameAncestors.length === 0 ? "'none'" : frameAncestors.join(" ");
+  return (
+    `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'${logo}; font-src 'self'; connect-src 'self'; ` +
+    `base-uri 'none'; form-action 'none'; frame-ancestors ${ancestors}`
+  );
+}
