@@ -250,7 +250,7 @@ const RULES: Rule[] = [
       "src/config/units.ts",
       NODE,
     ],
-    types: [...Object.keys(RESOURCES).map((resource) => `src/api/${resource}/`), "valibot"],
+    types: [...Object.keys(RESOURCES).map((resource) => `src/api/${resource}/`), "src/api/portal/", "valibot"],
     why: "a client of the HTTP API, which shares no more with the daemon than the types of its answers",
   },
   {

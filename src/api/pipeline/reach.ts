@@ -13,15 +13,7 @@ import { validationFailed } from "./body.ts";
 import { endpointId } from "./names.ts";
 import { idParameter, invalidQuery, type Query } from "./query.ts";
 import { notFound } from "./reply.ts";
-import type { Call } from "./route.ts";
-
-/**
- * - `endpoint`, `delivery`, `attempt`, `event`, `job`: the `:id` of the path is one.
- * - `filter`: `?endpoint=` must be one of the key's; a key for one endpoint need not name it.
- * - `own`: the handler shows what is the key's alone; an `?endpoint=` must be one of them.
- * - `all`: nothing in it is about an endpoint.
- */
-export type Reach = "endpoint" | "delivery" | "attempt" | "event" | "job" | "filter" | "own" | "all";
+import type { Call, Reach } from "./route.ts";
 
 type Asked = Pick<Call, "principal" | "params" | "query" | "isAbout">;
 type Reads = Pick<Store, "endpoints" | "jobs" | "reads">;

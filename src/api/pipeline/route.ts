@@ -15,7 +15,6 @@ import type { KeyedRequest } from "../../domain/events/idempotency.ts";
 import type { Scope } from "../../domain/keys/key.ts";
 import type { Principal } from "./access.ts";
 import type { Parameter } from "./query.ts";
-import type { Reach } from "./reach.ts";
 import type { Reply } from "./reply.ts";
 
 export interface Route {
@@ -44,6 +43,16 @@ export interface Route {
   readonly again?: "itself" | ((call: Call, remembered: string) => Reply | Promise<Reply>);
   handle(call: Call): Reply | Promise<Reply>;
 }
+
+/**
+ * How a route is about endpoints, for a key that is for some of them only (reach.ts).
+ *
+ * - `endpoint`, `delivery`, `attempt`, `event`, `job`: the `:id` of the path is one.
+ * - `filter`: `?endpoint=` must be one of the key's; a key for one endpoint need not name it.
+ * - `own`: the handler shows what is the key's alone; an `?endpoint=` must be one of them.
+ * - `all`: nothing in it is about an endpoint.
+ */
+export type Reach = "endpoint" | "delivery" | "attempt" | "event" | "job" | "filter" | "own" | "all";
 
 export interface BodyRule {
   readonly maxBytes: number;
