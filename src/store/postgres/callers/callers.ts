@@ -1,9 +1,9 @@
 /** Who asks, and what was asked: API keys and the audit trail. */
 import type { AuditEntry, AuditRecord } from "../../../domain/keys/audit.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import type { ApiKey, NewApiKey, Scope } from "../../../domain/keys/key.ts";
+import type { ApiKey, NewApiKey, PortalLink, Scope } from "../../../domain/keys/key.ts";
 import { firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../../sqlite/numbers/codes.ts";
-import type { AuditQuery, AuditStore, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
+import type { AuditQuery, AuditStore, KeyQuery, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import { pageOf, Values } from "../engine/page.ts";
@@ -20,6 +20,7 @@ interface KeyRow {
   readonly expires_at: number | null;
   readonly last_used_at: number | null;
   readonly revoked_at: number | null;
+  readonly portal: string | null;
 }
 
 const TOUCH_EVERY_MS = 60_000;
@@ -45,14 +46,15 @@ export class PostgresKeys implements KeyStore {
     return row === undefined ? null : keyOf(row);
   }
 
-  list(query: PageQuery): Promise<Page<ApiKey>> {
+  list(query: KeyQuery): Promise<Page<ApiKey>> {
+    const isWanted = (row: KeyRow) => query.portal === undefined || query.portal === (row.portal !== null);
     const walk = {
       list: "keys",
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
       rows: ([after]: readonly number[], limit: number) =>
         this.#engine.database.rows<KeyRow>(...inOrder("api_key", "number", query, after!, limit)),
       keysOf: (row: KeyRow) => [row.number],
-      look: async (rows: readonly KeyRow[]) => rows.map(keyOf),
+      look: async (rows: readonly KeyRow[]) => rows.map((row) => (isWanted(row) ? keyOf(row) : null)),
     };
     return pageOf(this.#engine, walk, query);
   }
@@ -68,8 +70,8 @@ export class PostgresKeys implements KeyStore {
 
   revoke(id: string, now: number): Promise<boolean> {
     return this.#engine.write(async (tx) => {
-      const sql = "UPDATE api_key SET revoked_at = coalesce(revoked_at, $2::bigint) WHERE id = $1";
-      return (await tx.change(sql, [id, now])) === 1;
+      const sql = "UPDATE api_key SET revoked_at = coalesce(revoked_at, $2::bigint) WHERE id = $1 OR made_by = $1";
+      return (await tx.change(sql, [id, now])) > 0;
     });
   }
 
@@ -86,6 +88,11 @@ export class PostgresKeys implements KeyStore {
     });
   }
 
+  prunePortal(before: number): Promise<number> {
+    const some = `SELECT number FROM api_key WHERE portal IS NOT NULL AND expires_at < $1 LIMIT ${CHUNK}`;
+    return this.#engine.write((tx) => tx.change(`DELETE FROM api_key WHERE number IN (${some})`, [before]));
+  }
+
   touch(id: string, now: number): void {
     const last = this.#touched.get(id);
     if (last !== undefined && Math.abs(now - last) < TOUCH_EVERY_MS) return;
@@ -98,11 +105,12 @@ export class PostgresKeys implements KeyStore {
 }
 
 export async function addKey(tx: Queries, key: NewApiKey, number: number, now: number): Promise<void> {
-  const { id, name, hash, scopes, tenant, expiresAt } = key;
+  const { id, name, hash, scopes, tenant, expiresAt, portal = null } = key;
+  const link = [portal && JSON.stringify(portal), portal?.madeBy ?? null];
   await tx.change(
-    `INSERT INTO api_key (number, id, name, hash, scopes, tenant, created_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [number, id, name, Buffer.from(hash), JSON.stringify(scopes), tenant, now, expiresAt],
+    `INSERT INTO api_key (number, id, name, hash, scopes, tenant, created_at, expires_at, portal, made_by)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [number, id, name, Buffer.from(hash), JSON.stringify(scopes), tenant, now, expiresAt, ...link],
   );
 }
 
@@ -117,6 +125,7 @@ function keyOf(row: KeyRow): ApiKey {
     expiresAt: row.expires_at,
     lastUsedAt: row.last_used_at,
     revokedAt: row.revoked_at,
+    portal: row.portal === null ? null : (JSON.parse(row.portal) as PortalLink),
   };
 }
 

@@ -72,6 +72,7 @@ export class PostgresEndpoints implements EndpointStore {
       [id, url, uid, description, tenant].some((one) => one?.toLowerCase().includes(text) === true);
     const wanted = (row: EndpointRow) =>
       isOf(query.tenant, row) &&
+      (query.ids === undefined || query.ids.includes(row.id)) &&
       (query.enabled === undefined || query.enabled === (row.enabled === 1)) &&
       (query.url === undefined || query.url === row.url) &&
       (match === undefined || says(row, match)) &&

@@ -237,8 +237,15 @@ const FIRST = `
   CREATE INDEX audit_tenant ON audit (tenant, key);
 `;
 
+/** What a link has is JSON; NULL of any other key. */
+const PORTAL = `
+  ALTER TABLE api_key ADD COLUMN portal text;
+  ALTER TABLE api_key ADD COLUMN made_by text;
+  CREATE INDEX api_key_portal ON api_key (expires_at) WHERE portal IS NOT NULL;
+`;
+
 /** The step at place n takes a store from schema n to n + 1. A step that was released is never edited. */
-const STEPS: readonly string[] = [FIRST];
+const STEPS: readonly string[] = [FIRST, PORTAL];
 export const SCHEMA_VERSION = STEPS.length;
 
 /** Before everything else: the row that nodes compare when they start together. */

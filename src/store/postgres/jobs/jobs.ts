@@ -1,17 +1,17 @@
 /** Jobs: their verbs, each in transactions of at most 500 rows. */
-import type { AfterCanary, Job, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
+import type { AfterCanary, Job, JobFilter, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type {
   AddedJob,
   JobEndpoint,
   JobPlan,
+  JobQuery,
   JobSet,
   JobStep,
   JobStore,
   JobTake,
   OpenJob,
   Page,
-  PageQuery,
   Pruned,
   WholeJob,
 } from "../../store.ts";
@@ -89,8 +89,11 @@ export class PostgresJobs implements JobStore {
     return { ...(await viewOf(database, row)), endpoints };
   }
 
-  list(query: PageQuery): Promise<Page<Job>> {
+  list(query: JobQuery): Promise<Page<Job>> {
     const { database } = this.#engine;
+    const isWanted = ({ status, filter }: JobRow) =>
+      status !== "planning" &&
+      (query.endpoints === undefined || query.endpoints.includes((JSON.parse(filter) as JobFilter).endpoint ?? ""));
     const walk = {
       list: "jobs",
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
@@ -102,7 +105,7 @@ export class PostgresJobs implements JobStore {
           database,
           rows.map(({ num }) => num),
         );
-        return rows.map((row) => (row.status === "planning" ? null : jobOf(row, counts.get(row.num) ?? NONE)));
+        return rows.map((row) => (isWanted(row) ? jobOf(row, counts.get(row.num) ?? NONE) : null));
       },
     };
     return pageOf(this.#engine, walk, query);
