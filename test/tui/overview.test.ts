@@ -1,5 +1,7 @@
 /** The first screen: what it says when all is well, and whatever is wrong. */
 import { describe, expect, it } from "vitest";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
+import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { aHalt, aPause } from "../../src/api/daemon/pause.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
@@ -35,6 +37,13 @@ function failing(...groups: readonly Partial<typeof group>[]): Setup {
   return { instead: { listFailures: { ...someFailures, data, total: data.length } } };
 }
 
+/** Its endpoint's last success was so long ago. */
+function succeeded(seconds: number, one: Partial<typeof group>): Setup {
+  const health = { ...aHealth, last_success_at: ago(seconds) };
+  const getEndpoint = { ...anEndpoint, id: group!.endpoint, health };
+  return { instead: { ...failing(one).instead, getEndpoint } };
+}
+
 const status = (change: object): Setup => ({
   instead: { getStatus: { ...aStatus, deliveries: COUNTS, ...change } },
 });
@@ -59,6 +68,24 @@ describe("whether it is all right", () => {
       failing({ pending: 0, last_at: ago(7200) }),
       "! NOTHING FAILS NOW, BUT SOME IS MISSING",
       "441 deliveries failed earlier and will not be retried: R replays them.",
+    ],
+    [
+      "an endpoint succeeded since, and old retries wait",
+      succeeded(60, { failed: 0, last_at: ago(600) }),
+      "✓ NOTHING FAILS NOW",
+      "1,978 deliveries wait for a retry to endpoints that answer again.",
+    ],
+    [
+      "an endpoint succeeded since, and some is missing",
+      succeeded(60, { last_at: ago(600) }),
+      "! NOTHING FAILS NOW, BUT SOME IS MISSING",
+      /^1,978 deliveries wait for a retry to endpoints that answer again\. 441 deliveries failed earlier/,
+    ],
+    [
+      "an endpoint fails again since it succeeded",
+      succeeded(600, { failed: 0, last_at: ago(60) }),
+      "! 1 ENDPOINT IS FAILING",
+      /for a retry; none has failed for good\./,
     ],
     [
       "what failed is older than the report of failures",

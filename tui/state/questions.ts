@@ -35,6 +35,8 @@ const SPARING = 10;
 const STATISTICS_AGE_MS = 60_000;
 /** Health is read for each endpoint on the screen; so many at a time. */
 const MAX_AT_ONCE = 4;
+/** Of so many it is read whether they have succeeded since they failed. */
+const MAX_JUDGED = 20;
 
 export function askKey({ operation, about }: Call): string {
   return `${operation} ${JSON.stringify(about)}`;
@@ -90,7 +92,8 @@ function* aboutPlace(state: State, place: Place): Generator<Call> {
   }
   if (place.kind === "overview") {
     const { worst } = overviewLayout(layoutOf(state).body);
-    const due = worstEndpoints(place.list.rows, worst).flatMap(({ endpoint }) => [...aboutEndpoint(state, endpoint)]);
+    const judged = worstEndpoints(place.list.rows, Math.max(worst, MAX_JUDGED)).map(({ endpoint }) => endpoint);
+    const due = judged.flatMap((id, index) => [...(index < worst ? aboutEndpoint : aboutHealth)(state, id)]);
     const busy = inFlight(state, ({ operation }) => operation === "getEndpoint");
     yield* due.slice(0, Math.max(0, MAX_AT_ONCE - busy));
   }
@@ -197,10 +200,16 @@ function* aboutEvent({ known, now }: State, id: string): Generator<Call> {
   }
 }
 
-function* aboutEndpoint({ known, now }: State, id: string): Generator<Call> {
+function* aboutHealth({ known, now }: State, id: string): Generator<Call> {
+  if (known.gone.has(id) || !isDue(known.health.get(id), now, { rest: REST_MS.endpoint })) return;
+  yield ask("getEndpoint", known_(id), { id });
+}
+
+function* aboutEndpoint(state: State, id: string): Generator<Call> {
+  const { known, now } = state;
   if (known.gone.has(id)) return;
+  yield* aboutHealth(state, id);
   const rest = { rest: REST_MS.endpoint };
-  if (isDue(known.health.get(id), now, rest)) yield ask("getEndpoint", known_(id), { id });
   const health = known.health.get(id)?.value.health;
   if (
     health !== undefined &&

@@ -99,17 +99,22 @@ function receiverTrouble(state: State, groups: readonly FailureGroup[]): Conditi
   const { known, now } = state;
   const isOn = ({ pending, held, last_at: last }: FailureGroup) =>
     pending + held > 0 || now - Date.parse(last) < RECENT_MS;
-  const going = groups.filter(isOn);
+  // Old retries may wait for hours at an endpoint that answers again.
+  const isOver = ({ endpoint, last_at: last }: FailureGroup) =>
+    Date.parse(known.health.get(endpoint)?.value.health.last_success_at ?? "") > Date.parse(last);
+  const going = groups.filter((group) => isOn(group) && !isOver(group));
   const failed = groups.reduce((sum, group) => sum + group.failed, 0);
   const waiting = groups.reduce((sum, group) => sum + group.pending + group.held, 0);
   if (going.length === 0) {
     // What fails reaches back some days, and is not complete right after an upgrade.
     const missing = Math.max(failed, known.status?.value.deliveries?.failed ?? 0);
-    if (missing === 0) return null;
-    const facts = [
-      `${counted(missing, "delivery", "deliveries")} failed earlier and will not be retried: R replays them.`,
-    ];
-    return { ...WARN, title: "NOTHING FAILS NOW, BUT SOME IS MISSING", facts };
+    if (missing + waiting === 0) return null;
+    const retries = `${counted(waiting, "delivery waits", "deliveries wait")} for a retry to endpoints that answer again.`;
+    const lost = `${counted(missing, "delivery", "deliveries")} failed earlier and will not be retried: R replays them.`;
+    const facts = [...(waiting > 0 ? [retries] : []), ...(missing > 0 ? [lost] : [])];
+    return missing > 0
+      ? { ...WARN, title: "NOTHING FAILS NOW, BUT SOME IS MISSING", facts }
+      : { ...WELL, title: "NOTHING FAILS NOW", facts };
   }
   const endpoints = new Set(going.map(({ endpoint }) => endpoint)).size;
   const [first, ...others] = going as [FailureGroup, ...FailureGroup[]];
