@@ -172,7 +172,7 @@ export const COMMANDS = {
     async () => (await import("./config/check.ts")).configCheck,
   ),
   "config show": listed(
-    "Show the effective value of every setting",
+    "Show the effective value of every setting; --running shows what the daemon uses",
     async () => (await import("./config/show.ts")).configShow,
   ),
   doctor: listed(

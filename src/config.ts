@@ -103,6 +103,17 @@ function isSameScheme(one: Config, other: Config): boolean {
   return (one.server.tls === null) === (other.server.tls === null);
 }
 
+/** With the places that are chosen where a setting is empty. */
+export function runningSettings({ settings, server, data, backup }: Config): Settings {
+  return {
+    ...settings,
+    "server.socket": server.socket,
+    "data.dir": data.dir,
+    "data.secret_key_file": data.secretKeyFile,
+    "backup.dir": backup.dir,
+  };
+}
+
 /** One sentence for each constant of the specification that this configuration changes. */
 export function departures(config: Config): string[] {
   const sentences: string[] = [];

@@ -123,6 +123,7 @@ async function join(config: Config, parts: GivenParts) {
     damaged,
     peers: new Peers({ loadKoffi: () => loadKoffi(config.data.dir), log, platform: process.platform }),
     departures: reloaded.departures,
+    running: reloaded.running,
     urlPolicy: reloaded.urlPolicy,
     portal: reloaded.portal,
     shares: reloaded.shares,

@@ -2,6 +2,7 @@
 import { catalogue } from "../domain/events/event-type.ts";
 import { auditRoutes } from "./daemon/audit.ts";
 import { backupRoutes, secretKeyRoutes } from "./daemon/backups.ts";
+import { configurationRoutes } from "./daemon/configuration.ts";
 import { keyRoutes } from "./daemon/keys.ts";
 import { pauseRoutes } from "./daemon/pause.ts";
 import { healthRoutes, metricsRoutes } from "./daemon/probes.ts";
@@ -35,7 +36,7 @@ export interface Api {
   readonly reject: Reject;
 }
 
-type Optional = "random" | "catalogue" | "departures" | "damaged" | "portal";
+type Optional = "random" | "catalogue" | "departures" | "damaged" | "portal" | "running";
 
 export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiParts, Optional>>): Api {
   const parts: ApiParts = {
@@ -43,6 +44,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     departures: () => [],
     damaged: () => [],
     portal: () => ({ ...given.config.portal, listening: "http://localhost" }),
+    running: () => ({ settings: {}, tenants: given.config.tenants }),
     catalogue: { types: catalogue(given.config.eventTypes), checkData: undefined },
     ...given,
   };
@@ -67,6 +69,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...portalPageRoutes(parts),
     ...auditRoutes(parts),
     ...statusRoutes(parts),
+    ...configurationRoutes(parts),
     ...pauseRoutes(parts),
     ...backupRoutes(parts),
     ...secretKeyRoutes(parts),

@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints/endpoint.ts";
 import type { EventType } from "../domain/events/event-type.ts";
-import type { TenantShares } from "../domain/time/timetable.ts";
+import type { TenantShare, TenantShares } from "../domain/time/timetable.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 import type { Feed } from "../feed/feed.ts";
 import type { Log } from "../log.ts";
@@ -29,6 +29,12 @@ export interface ApiMetrics {
   readonly requests: { took(route: string, status: number, ms: number): void };
 }
 
+export interface RunningConfig {
+  /** As a file would have them, without what gives access. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly tenants: ReadonlyMap<string, TenantShare>;
+}
+
 /** What the API is joined from. */
 export interface ApiParts {
   readonly store: Store;
@@ -37,6 +43,8 @@ export interface ApiParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly config: Config;
+  /** The configuration as the last SIGHUP left it, to be shown. */
+  readonly running: () => RunningConfig;
   readonly version: string;
   /** Asked at each request: what a catalogue holds may change while the daemon runs. */
   readonly catalogue: EventTypes;

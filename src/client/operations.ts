@@ -3,6 +3,7 @@ import type { GenericSchema, InferOutput } from "valibot";
 import type * as attempt from "../api/deliveries/attempts.ts";
 import type * as audit from "../api/daemon/audit.ts";
 import type * as backup from "../api/daemon/backups.ts";
+import type * as configuration from "../api/daemon/configuration.ts";
 import type * as pause from "../api/daemon/pause.ts";
 import type * as secretKey from "../api/daemon/backups.ts";
 import type * as status from "../api/daemon/status.ts";
@@ -74,6 +75,7 @@ export const OPERATIONS = {
   listTenants: "GET /v1/tenants",
 
   getStatus: "GET /v1/status",
+  getConfiguration: "GET /v1/config",
   pauseDaemon: "POST /v1/pause",
   resumeDaemon: "POST /v1/resume",
   createBackup: "POST /v1/backups",
@@ -94,6 +96,7 @@ type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : 
 
 export type Attempt = Out<typeof attempt.Attempt>;
 export type AuditRecord = Out<typeof audit.AuditRecord>;
+export type Configuration = Out<typeof configuration.Configuration>;
 export type Backup = Out<typeof backup.Backup>;
 /** As part of its event. */
 export type EventDelivery = Out<typeof delivery.Delivery>;
@@ -187,6 +190,7 @@ export interface Answers {
   listTenants: Page<Out<typeof tenant.TenantSummary>>;
 
   getStatus: Status;
+  getConfiguration: Configuration;
   pauseDaemon: { readonly paused: Pause };
   resumeDaemon: { readonly paused: null };
   createBackup: Backup;

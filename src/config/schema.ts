@@ -50,6 +50,22 @@ export function writeSetting(setting: Setting, value: Settings[SettingName]): st
   return write(value);
 }
 
+/** Each in a way that is JSON as well as TOML, without what gives access. */
+export function settingsTexts(values: Settings): Readonly<Record<SettingName, string>> {
+  const texts = SETTINGS.map((setting) => {
+    const value = values[nameOf(setting)];
+    return [nameOf(setting), writeSetting(setting, holdsSecret(setting) ? masked(value as string) : value)];
+  });
+  return Object.fromEntries(texts) as Record<SettingName, string>;
+}
+
+/** An address where path or query may be what gives access. */
+function masked(text: string): string {
+  const url = URL.parse(text);
+  if (text === "" || url === null) return text === "" ? "" : "…";
+  return `${url.origin}/…`;
+}
+
 export const DEFAULTS = Object.fromEntries(
   SETTINGS.map((setting) => [nameOf(setting), readSetting(setting, setting.default, "/")]),
 ) as unknown as Settings;

@@ -1,7 +1,8 @@
 /** What a SIGHUP changes of the configuration while the daemon runs, and where endpoints may be by it. */
 import type { Clock } from "../clock.ts";
-import { departures, type Config, addressRules, urlPolicies } from "../config.ts";
+import { departures, type Config, addressRules, runningSettings, urlPolicies } from "../config.ts";
 import { printAddress } from "../config/kinds.ts";
+import { settingsTexts } from "../config/schema.ts";
 import { addressPolicies } from "../delivery/http/egress.ts";
 import type { AddressRules } from "../domain/network/address.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
@@ -39,6 +40,12 @@ export class Reloaded {
   };
 
   readonly urlPolicy = (tenant: string): UrlPolicy => this.#urlPolicy(tenant);
+
+  readonly running = () => {
+    const texts = Object.entries(settingsTexts(runningSettings(this.#current)));
+    const settings = Object.fromEntries(texts.map(([name, text]) => [name, JSON.parse(text) as unknown]));
+    return { settings, tenants: this.#current.tenants };
+  };
 
   readonly departures = (): string[] => departures(this.#current);
 

@@ -39,7 +39,7 @@ export interface RequestOptions {
   readonly chunked?: boolean;
 }
 
-export interface ServeOptions extends Partial<Pick<ApiParts, "config" | "catalogue" | "departures">> {
+export interface ServeOptions extends Partial<Pick<ApiParts, "config" | "catalogue" | "running" | "departures">> {
   readonly ownAddresses?: () => readonly string[];
   /** Opens a unix socket there too. */
   readonly socket?: string;
@@ -89,6 +89,7 @@ export class ApiServer {
       config,
       ...(options.catalogue && { catalogue: options.catalogue }),
       ...(options.departures && { departures: options.departures }),
+      ...(options.running && { running: options.running }),
       backups: new Backups({
         store,
         clock: server.clock,

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { serviceUnit, socketUnit } from "../../cli/config/units.ts";
 import { ENDS_OF_SERVE, EXIT } from "../../cli/exit-code.ts";
-import { DEFAULTS, nameOf, SETTINGS } from "../../src/config/schema.ts";
+import { DEFAULTS, nameOf, SETTINGS, settingsTexts } from "../../src/config/schema.ts";
 import { aDirectory } from "../harness/daemon.ts";
+import { describedDaemon } from "./described-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
 
@@ -196,5 +197,60 @@ describe("config show", () => {
       expect(io.out).toContain("https://hooks.example.com/");
       expect(io.out).not.toMatch(/pass|sesame|open/);
     }
+  });
+
+  it("ends with what single tenants may take, as a file that means the same", async () => {
+    const file = '[tenants."a.b"]\nweight = 2\n\n[tenants.acme]\nrate_per_second = 500\nmax_pending = 0\n';
+    const { cwd, io } = aMachine({ file });
+    expect(await webhookd(io, "config", "show")).toBe(EXIT.ok);
+    const tenants = [
+      '[tenants."a.b"]\nweight = 2\n',
+      "[tenants.acme]\nweight = 1\nrate_per_second = 500\nmax_pending = 0\n",
+    ];
+    expect(io.out).toContain(`\n\n${tenants.join("\n")}`);
+    writeFileSync(join(cwd, "webhookd.toml"), io.out);
+    const again = new FakeIo({ machine: { cwd, readFile: () => io.out } });
+    expect(await webhookd(again, "config", "show")).toBe(EXIT.ok);
+    expect(again.out).toBe(io.out);
+    const json = new FakeIo({ machine: { cwd, readFile: () => file } });
+    await webhookd(json, "config", "show", "--json");
+    expect(JSON.parse(json.out).tenants["a.b"]).toEqual({ weight: 2, rate_per_second: null, max_pending: null });
+  });
+});
+
+describe("config show --running", () => {
+  const started = { weight: 2, rate_per_second: null, max_pending: null };
+  const settings = Object.fromEntries(
+    Object.entries(settingsTexts(DEFAULTS)).map(([name, text]) => [name, JSON.parse(text) as unknown]),
+  );
+
+  async function shown(file: string, running: object, ...words: string[]) {
+    const daemon = await describedDaemon({ answers: { getConfiguration: running } });
+    const { io } = aMachine({ file });
+    const code = await webhookd(io, "config", "show", "--running", "--socket", daemon.socket, ...words);
+    expect([code, daemon.asked()]).toEqual([EXIT.ok, ["getConfiguration"]]);
+    return io;
+  }
+
+  it("says where the file says something else by now, and what takes it", async () => {
+    const file = '[log]\nlevel = "debug"\n[delivery]\nthreads = 0\n[tenants.acme]\nweight = 3\n[tenants.new]\n';
+    const running = { settings: { ...settings, "retry.timeout": "5s" }, tenants: { acme: started, old: started } };
+    const io = await shown(file, running);
+    expect(io.out).toMatch(/^level = "info" +# webhookd\.toml:2 says "debug"; SIGHUP takes it$/m);
+    expect(io.out).toMatch(/^threads = 1 +# webhookd\.toml:4 says 0; a restart takes it$/m);
+    expect(io.out).toMatch(/^timeout = "5s" +# the default is "10s"; a restart takes it$/m);
+    expect(io.out).toMatch(/^\[tenants\.acme\] +# the file says \{"weight":3.*; SIGHUP takes it\nweight = 2$/m);
+    expect(io.out).toMatch(/^\[tenants\.new\] +# the file says /m);
+    expect(io.out).toMatch(/^\[tenants\.old\] +# the file says nothing; SIGHUP takes it$/m);
+    expect(io.err).toMatch(/^Compared with \S+webhookd\.toml: \d+ different, marked above\.$/m);
+  });
+
+  it("says the same as JSON", async () => {
+    const io = await shown('[log]\nlevel = "debug"\n', { settings: { "log.level": "info" }, tenants: {} }, "--json");
+    expect(JSON.parse(io.out)).toEqual({
+      settings: { "log.level": "info" },
+      tenants: {},
+      differs: [{ name: "log.level", file: "debug", live: true }],
+    });
   });
 });

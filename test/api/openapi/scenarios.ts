@@ -42,6 +42,10 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("resumeDaemon");
     return {};
   },
+  async getConfiguration(walk) {
+    await walk.call("getConfiguration");
+    return {};
+  },
   async pauseDaemon(walk) {
     const step = { body: { reason: "a flood" } };
     await walk.call("pauseDaemon", step);
