@@ -51,6 +51,28 @@ function showAttempts(id: string, attempts: readonly Attempt[], io: Io): void {
   sayTable(io, rows);
 }
 
+/** What `show` says in words of its own; a field that is not here is said as it is. */
+const SAID: ReadonlySet<string> = new Set<keyof EndpointWithHealth>([
+  "id",
+  "url",
+  "enabled",
+  "when_disabled",
+  "disabled_reason",
+  "damaged",
+  "events",
+  "health",
+  "description",
+  "uid",
+  "rate_per_second",
+  "max_in_flight",
+  "headers",
+  "metadata",
+  "secret_switches_at",
+  "tenant",
+  "created_at",
+  "updated_at",
+]);
+
 function show(endpoint: EndpointWithHealth, io: Io): void {
   const { health } = endpoint;
   const last = (instant: string | null) => (instant === null ? "never" : `${instant}, ${ago(instant, io.now())}`);
@@ -58,6 +80,7 @@ function show(endpoint: EndpointWithHealth, io: Io): void {
   const inARow = health.consecutive_failures === 0 ? "" : `; ${grouped(health.consecutive_failures)} in a row`;
   say(io, `${endpoint.id}  ${stateOf(endpoint)}  ${endpoint.url}`);
   const { damaged } = endpoint;
+  const others = Object.entries(endpoint).filter(([name]) => !SAID.has(name));
   sayFields(io, [
     ["damaged", damaged ? `${damaged.reason}; nothing is sent to it, and its deliveries wait` : null],
     ["to repair", damaged ? repairOf(endpoint.id, damaged.parts) : null],
@@ -70,12 +93,18 @@ function show(endpoint: EndpointWithHealth, io: Io): void {
     ["rate", endpoint.rate_per_second === null ? null : `at most ${endpoint.rate_per_second} per second`],
     ["in flight", endpoint.max_in_flight === null ? null : `at most ${endpoint.max_in_flight} at a time`],
     ["headers", Object.keys(endpoint.headers).join(", ")],
-    ["metadata", fieldText(endpoint.metadata) === "-" ? null : fieldText(endpoint.metadata)],
+    ["metadata", otherText(endpoint.metadata)],
+    ...others.map(([name, value]) => [name.replaceAll("_", " "), otherText(value)] as const),
     ["rotation", rotationText(endpoint.secret_switches_at)],
     ["tenant", endpoint.tenant],
     ["created", endpoint.created_at],
     ["updated", endpoint.updated_at === endpoint.created_at ? null : endpoint.updated_at],
   ]);
+}
+
+function otherText(value: unknown): string | null {
+  const text = fieldText(value);
+  return text === "-" ? null : text;
 }
 
 function rotationText(switchesAt: string | null): string | null {

@@ -197,6 +197,13 @@ describe("webhookd endpoints show", () => {
     expect((await endpoints(["show", id], { answers: { getEndpoint } })).out).toMatch(`takes over at ${at}\n`);
     expect((await endpoints(["show", id])).out).not.toContain("rotation");
   });
+
+  it("shows a field that it knows nothing of, as a newer daemon may have", async () => {
+    const getEndpoint = { ...anEndpoint, health: aHealth, cost_centre: "4711", no_value: null };
+    const { out } = await endpoints(["show", id], { answers: { getEndpoint } });
+    expect(out).toMatch(/^ {2}cost centre +4711$/m);
+    expect(out).not.toContain("no value");
+  });
 });
 
 describe("webhookd endpoints test", () => {

@@ -87,7 +87,10 @@ const ASKED = {
         v.minLength(1, "too_few: must name at least one event type"),
         v.maxLength(100, "too_long: must name at most 100 event types"),
         v.check((events) => new Set(events).size === events.length, "invalid_events: must name each event type once"),
-        v.metadata({ uniqueItems: true }),
+        v.metadata({
+          uniqueItems: true,
+          description: "The types of events that are sent to it; there are no wildcards.",
+        }),
       ),
     shape: v.array(v.string()),
     show: ({ events }) => events,
@@ -95,7 +98,7 @@ const ASKED = {
   }),
   description: asked({
     wire: "description",
-    reads: () => line(256),
+    reads: () => described(line(256), "For people, in one line."),
     shape: v.string(),
     show: ({ description }) => description,
     example: "",
@@ -134,7 +137,7 @@ const ASKED = {
   }),
   enabled: asked({
     wire: "enabled",
-    reads: () => v.boolean(),
+    reads: () => described(v.boolean(), "Whether anything is sent to it."),
     resets: false,
     shape: v.boolean(),
     show: ({ enabled }) => enabled,
