@@ -2,19 +2,18 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { createClient, type Client } from "../client/client.ts";
 import type { ClientError } from "../client/error.ts";
-import { exchange } from "./server/exchange.ts";
+import type { Portal } from "../client/operations.ts";
 import { Reads } from "./server/reads.ts";
 import { Frame } from "./session/frame.tsx";
 import { dress } from "./session/dress.ts";
 import { Ended, Welcome } from "./session/gate.tsx";
 import { forgetKey, keepKey, takeKey } from "./session/key.ts";
-import { SessionContext, type Portal, type Session } from "./session/session.ts";
+import { SessionContext, type Session } from "./session/session.ts";
 import { Notices } from "./parts/notice.tsx";
 import { Screens } from "./screens.tsx";
 
 /** `/portal` may be under a path of a proxy. */
 const BASE = new URL(location.pathname.replace(/\/portal\/?$/, "/"), location.origin);
-const VERSION = "portal";
 
 type Stage =
   | { readonly is: "empty"; readonly fault?: ClientError }
@@ -64,45 +63,31 @@ function useOpening(stage: Stage, setStage: (stage: Stage) => void): void {
   useEffect(() => {
     if (key === null) return;
     const leaving = new AbortController();
-    void readPortal(key, leaving.signal).then(
-      (portal) => {
-        if (portal.expires_at !== null) keepKey(key);
-        dress(portal);
-        setStage({ is: "open", key, portal });
-      },
-      (fault: ClientError) => {
-        if (leaving.signal.aborted) return;
-        if (fault.failure === "not_allowed") forgetKey();
-        setStage({ is: "empty", fault });
-      },
-    );
+    void clientFor(key)
+      .call("getPortal", { signal: leaving.signal })
+      .then(
+        (portal) => {
+          if (portal.expires_at !== null) keepKey(key);
+          dress(portal);
+          setStage({ is: "open", key, portal });
+        },
+        (fault: ClientError) => {
+          if (leaving.signal.aborted) return;
+          if (fault.failure === "not_allowed") forgetKey();
+          setStage({ is: "empty", fault });
+        },
+      );
     return () => leaving.abort();
   }, [key, setStage]);
 }
 
-async function readPortal(key: string, signal: AbortSignal): Promise<Portal> {
-  const text = await exchange(targetOf(key), {
-    method: "GET",
-    path: "/v1/portal",
-    body: undefined,
-    idempotencyKey: undefined,
-    version: VERSION,
-    keepAlive: true,
-    timeoutMs: 10_000,
-    signal,
-    json: true,
-    what: undefined,
-  });
-  return JSON.parse(text) as Portal;
-}
-
-function targetOf(key: string) {
-  return { url: BASE, key, keyFile: "" };
+function clientFor(key: string): Client {
+  return createClient({ url: BASE, key }, { version: "portal" });
 }
 
 function Opened({ token, portal, end }: { token: string; portal: Portal; end: () => void }) {
   const [tenant, chooseTenant] = useState<string | undefined>();
-  const client: Client = useMemo(() => createClient(targetOf(token), { version: VERSION }), [token]);
+  const client: Client = useMemo(() => clientFor(token), [token]);
   // Another tenant's answers are others.
   const reads = useMemo(() => new Reads(client, end), [client, end]);
   const session: Session = useMemo(

@@ -92,7 +92,7 @@ function Head({ delivery, endpoint }: { delivery: Delivery; endpoint: Endpoint |
 }
 
 function Acts({ delivery, disabled }: { delivery: Delivery; disabled: boolean }) {
-  const [mayReplay, mayManage] = [useCan("replay"), useCan("manage")];
+  const mayReplay = useCan("replay");
   const [act, call, say] = [useAct(), useCall(), useNotice()];
   const { id, status, event, endpoint } = delivery;
   const replay = () =>
@@ -113,7 +113,7 @@ function Acts({ delivery, disabled }: { delivery: Delivery; disabled: boolean })
           Replay
         </Button>
       )}
-      {mayManage && status === "pending" && delivery.attempts > 0 && (
+      {mayReplay && status === "pending" && delivery.attempts > 0 && (
         <Button busy={act.busy} onClick={() => void attempt()}>
           Attempt now
         </Button>

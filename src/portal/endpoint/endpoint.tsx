@@ -59,7 +59,7 @@ function Back() {
 }
 
 function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
-  const mayManage = useCan("manage");
+  const [mayManage, mayReplay] = [useCan("manage"), useCan("replay")];
   const standing = standingOf(endpoint);
   const { description, events, health, created_at: createdAt } = endpoint;
   return (
@@ -76,7 +76,7 @@ function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
           )}
         </div>
         <div className="actions">
-          {mayManage && endpoint.damaged === null && <TestEvent endpoint={endpoint} />}
+          {mayReplay && endpoint.damaged === null && <TestEvent endpoint={endpoint} />}
           {mayManage && (
             <a className="button" href={`#/${endpoint.id}/edit`}>
               Edit

@@ -85,7 +85,7 @@ function Came({ result }: { result: Attempt | "later" }) {
           <strong>
             {isGood
               ? `It arrived: your receiver answered ${result.status_code} after ${Math.round(result.duration_ms)} ms.`
-              : adviceOnAttempt(result).customer}
+              : adviceOnAttempt(result).meaning}
           </strong>{" "}
           {!isGood && adviceOnAttempt(result).receiver}
         </p>

@@ -58,6 +58,9 @@ function JobCard({ job }: { job: Job }) {
         <h3>
           {ACTIONS[action]} of {counted(matched, "delivery", "deliveries")}
         </h3>
+        <span className="quiet">
+          begun <Ago at={job.created_at} />
+        </span>
         <Status tone={tone}>{word}</Status>
       </div>
       <div
@@ -74,7 +77,7 @@ function JobCard({ job }: { job: Job }) {
       </div>
       <p className="quiet number" role="status">
         {delivered.toLocaleString("en-US")} delivered · {failed.toLocaleString("en-US")} not accepted
-        {skipped > 0 && ` · ${skipped.toLocaleString("en-US")} skipped`} · begun <Ago at={job.created_at} />
+        {skipped > 0 && ` · ${skipped.toLocaleString("en-US")} skipped`}
       </p>
       {why !== null && (
         <p className="alert warn">

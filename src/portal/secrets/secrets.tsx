@@ -124,7 +124,7 @@ function Rotating({ endpoint: { id }, switchesAt, secrets, set }: RotatingProps)
   return (
     <section className="card padded stack">
       <h2>Next secret</h2>
-      <p className="alert wait" role="status">
+      <p className="alert wait">
         <span>
           A rotation is under way. The next secret takes over <Until at={switchesAt} /> (<At at={switchesAt} />
           ).

@@ -1,5 +1,5 @@
 /** Name and colour of whoever runs this, from `[portal]`. */
-import type { Portal } from "./session.ts";
+import type { Portal } from "../../client/operations.ts";
 
 export function nameOf({ name }: Pick<Portal, "name">): string {
   return name === "" ? "Webhooks" : name;

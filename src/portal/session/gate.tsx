@@ -3,7 +3,7 @@ import { useState, type FormEvent } from "react";
 import type { ClientError } from "../../client/error.ts";
 import { Button } from "../parts/button.tsx";
 import { nameOf } from "./dress.ts";
-import type { Portal } from "./session.ts";
+import type { Portal } from "../../client/operations.ts";
 
 export function Welcome({ fault, open }: { fault: ClientError | undefined; open: (key: string) => void }) {
   const refused = fault?.failure === "not_allowed";

@@ -2,26 +2,10 @@
 import { createContext, use, useCallback, useSyncExternalStore } from "react";
 import type { Ask, Client } from "../../client/client.ts";
 import type { ClientError } from "../../client/error.ts";
-import type { Answers } from "../../client/operations.ts";
+import type { Answers, Portal } from "../../client/operations.ts";
 import type { Reading, Reads } from "../server/reads.ts";
 
-export type Scope = "read" | "manage" | "replay" | "secrets";
-
-/** The answer of `GET /v1/portal`. */
-export interface Portal {
-  /** `*` for an operator. */
-  readonly tenant: string;
-  readonly can: readonly Scope[];
-  /** Null: all of the tenant's. */
-  readonly endpoints: readonly string[] | null;
-  readonly expires_at: string | null;
-  readonly return_url: string | null;
-  readonly name: string;
-  readonly logo_url: string | null;
-  readonly colors: { readonly accent: string | null };
-  /** Seconds after a failure, for each retry. */
-  readonly retry_schedule: readonly number[];
-}
+type Scope = Portal["can"][number];
 
 export interface Session {
   readonly portal: Portal;

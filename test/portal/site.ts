@@ -1,0 +1,101 @@
+/** A daemon, a receiver and a browser, for all tests of a file. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { systemClock } from "../../src/clock.ts";
+import { startDaemon, type Daemon } from "../../src/daemon.ts";
+import { silentLog } from "../../src/log.ts";
+import { testConfig } from "../harness/daemon.ts";
+import { TestReceiver } from "../harness/receiver.ts";
+import { startChromium } from "./chromium.ts";
+
+export interface LinkOptions {
+  readonly tenant?: string;
+  readonly expires_in?: number;
+  readonly can?: readonly string[];
+  readonly endpoints?: readonly string[];
+  readonly return_url?: string;
+}
+
+export class Site {
+  readonly daemon: Daemon;
+  readonly receiver: TestReceiver;
+  readonly browser: Browser;
+  readonly key: string;
+  /** What pages asked others than the daemon for, and what their policy refused. */
+  readonly strays: string[] = [];
+  readonly #dir: string;
+
+  private constructor(dir: string, daemon: Daemon, receiver: TestReceiver, browser: Browser) {
+    this.#dir = dir;
+    this.daemon = daemon;
+    this.receiver = receiver;
+    this.browser = browser;
+    this.key = readFileSync(join(dir, "admin.key"), "utf8").trim();
+  }
+
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<Site> {
+    const dir = mkdtempSync(join(tmpdir(), "webhookd-portal-"));
+    const config = testConfig(dir, { clock: systemClock, settings });
+    const [daemon, receiver, browser] = await Promise.all([
+      startDaemon(config, { log: silentLog, clock: systemClock }),
+      TestReceiver.start(),
+      startChromium(),
+    ]);
+    return new Site(dir, daemon, receiver, browser);
+  }
+
+  async stop(): Promise<void> {
+    await this.browser.close();
+    await this.daemon.stop();
+    await this.receiver.close();
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  async request(method: string, path: string, body?: unknown): Promise<any> {
+    const response = await fetch(new URL(path, this.daemon.url), {
+      method,
+      headers: {
+        authorization: `Bearer ${this.key}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`);
+    return text === "" ? null : JSON.parse(text);
+  }
+
+  async register(more: object = {}): Promise<{ id: string; signing_secret: string }> {
+    const draft = { url: this.receiver.url, events: ["budget.exceeded"], ...more };
+    return this.request("POST", "/v1/webhooks", draft);
+  }
+
+  async publish(data: object = { budget_id: "bud_1" }, type = "budget.exceeded"): Promise<string> {
+    return (await this.request("POST", "/v1/webhooks/events", { type, data })).id;
+  }
+
+  async link(options: LinkOptions = {}): Promise<string> {
+    const draft = { tenant: "default", can: ["manage", "secrets"], ...options };
+    const { url } = await this.request("POST", "/v1/portal-links", draft);
+    // The daemon does not know by which name this browser reaches it.
+    const { pathname, hash } = new URL(url);
+    return new URL(pathname + hash, this.daemon.url).href;
+  }
+
+  /** A page of its own, with nothing of any other's. */
+  async open(url: string, options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await this.browser.newContext({ reducedMotion: "reduce", ...options });
+    const page = await context.newPage();
+    page.on("request", (request) => {
+      if (!request.url().startsWith(this.daemon.url)) this.strays.push(request.url());
+    });
+    page.on("console", (message) => {
+      if (/Content Security Policy|Refused to/.test(message.text())) this.strays.push(message.text());
+    });
+    page.on("pageerror", (error) => this.strays.push(String(error)));
+    await page.goto(url);
+    return page;
+  }
+}

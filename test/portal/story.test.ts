@@ -1,0 +1,182 @@
+/** What a customer does with the page, from the link until it expires: in a real browser, with the real daemon. */
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signingKey } from "../../src/domain/endpoints/secret.ts";
+import type { Received } from "../harness/receiver.ts";
+import { hasChromium } from "./chromium.ts";
+import { Site } from "./site.ts";
+
+describe.skipIf(!hasChromium)("a customer", () => {
+  let site: Site;
+  let page: Page;
+  const button = (name: string) => page.getByRole("button", { name, exact: true });
+  const dialog = () => page.getByRole("dialog");
+
+  beforeAll(async () => {
+    // Two attempts, so that a delivery fails for good within seconds.
+    site = await Site.start({ RETRY_DELAYS: "4s", RETRY_TIMEOUT: "10s" });
+  });
+  afterAll(() => site.stop());
+
+  it("adds an endpoint, once its URL is one that may be called", async () => {
+    page = await site.open(await site.link());
+    await page.getByRole("link", { name: "Add an endpoint" }).click();
+    await page.getByLabel("URL").fill("https://10.0.0.7/hook");
+    await page.getByText("not public").waitFor();
+    expect(site.receiver.requests).toEqual([]);
+    expect((await site.request("GET", "/v1/webhooks")).data).toEqual([]);
+
+    await page.getByLabel("URL").fill(site.receiver.url);
+    await page.getByText("We can send to this URL.").waitFor();
+    await page.getByRole("checkbox", { name: "budget.exceeded" }).click();
+    await button("Add the endpoint").click();
+    await page.getByRole("heading", { name: "The endpoint is added" }).waitFor();
+    const [endpoint] = (await site.request("GET", "/v1/webhooks")).data;
+    const { signing_secret: secret } = await site.request("GET", `/v1/webhooks/${endpoint.id}/secret`);
+    expect(await page.getByRole("region", { name: "Signing secret" }).textContent()).toBe(secret);
+    await page.getByRole("link", { name: "Go to the endpoint" }).click();
+    await page.getByText("Nothing was sent yet").waitFor();
+  });
+
+  it("has its key in the link alone: not in the address, nor in any request's address", async () => {
+    expect(new URL(page.url()).hash).toMatch(/^#\/ep_/);
+    const entries = await page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name).join()");
+    expect(entries).not.toContain("whk_");
+    await page.reload();
+    await page.getByText("Nothing was sent yet").waitFor();
+  });
+
+  it("sends a test event, and sees the answer to it", async () => {
+    await button("Send a test event").click();
+    await button("Send it").click();
+    await dialog().getByText("It arrived: your receiver answered 200").waitFor();
+    expect(site.receiver.requests.at(-1)!.headers["x-webhookd-test"]).toBe("1");
+    await button("Close").click();
+  });
+
+  it("sees a delivery fail by itself, with the next attempt counted down, and why", async () => {
+    site.receiver.answer(...Array.from({ length: 7 }, () => ({ status: 503, body: "database is down" })));
+    for (let number = 1; number <= 3; number++) await site.publish({ budget_id: `bud_${number}` });
+    await page
+      .getByText(/next attempt in \d\ss/)
+      .first()
+      .waitFor();
+    await page.getByText("Your server is unavailable.").waitFor();
+    await page
+      .getByRole("link", { name: /budget.exceeded/ })
+      .first()
+      .click();
+    await page
+      .getByRole("list", { name: "Attempts of this round" })
+      .getByText(/^in \d\ss$/)
+      .waitFor();
+    expect(await page.getByRole("region", { name: "Body of the answer" }).first().textContent()).toBe(
+      "database is down",
+    );
+    await page.getByText("Retry 1").waitFor();
+    await page.locator(".facts").getByText("Failed").waitFor();
+    await page.goBack();
+  });
+
+  it("replays all that failed: the canary is not accepted and the rest waits, until the receiver is mended", async () => {
+    await expect.poll(() => page.getByRole("row").getByText("Failed").count()).toBe(3);
+    // Three deliveries with two attempts each have used six of the seven answers; the canary gets the last.
+    await button("Replay all that failed").click();
+    await dialog().getByText("3 deliveries").first().waitFor();
+    await button("Replay 3 deliveries").click();
+    await page.getByText("The canary was not accepted").waitFor();
+    await page.getByText("0 delivered").waitFor();
+
+    const arrived = site.receiver.requests.length;
+    await button("Try another canary").click();
+    await page.getByText("Done").waitFor();
+    expect(site.receiver.requests.length - arrived).toBeGreaterThanOrEqual(2);
+    await page.getByRole("tab", { name: "Deliveries" }).click();
+    await expect.poll(() => page.getByRole("row").getByText("Delivered").count()).toBe(3);
+    await page.getByText("Working").waitFor();
+  });
+
+  it("replays one that was delivered", async () => {
+    const before = site.receiver.requests.length;
+    await page
+      .getByRole("link", { name: /budget.exceeded/ })
+      .first()
+      .click();
+    await button("Replay").click();
+    await expect.poll(() => site.receiver.requests.length).toBe(before + 1);
+    await page.getByText("replay", { exact: true }).first().waitFor();
+    await page.goBack();
+  });
+
+  it("rotates the secret while a verifying receiver refuses nothing", async () => {
+    const secrets = new Set<string>();
+    const refused: Received[] = [];
+    const accepted: Received[] = [];
+    site.receiver.onRequest = (request) => {
+      const isGenuine = [...secrets].some((secret) => site.receiver.verify(request, secret));
+      (isGenuine ? accepted : refused).push(request);
+    };
+    await page.getByRole("tab", { name: "Signing secret" }).click();
+    await button("Show the secret").click();
+    const shown = () => page.getByRole("region", { name: "Secret" });
+    secrets.add((await shown().textContent())!);
+    await site.publish();
+    await button("Make the next secret").click();
+    await expect.poll(() => shown().count()).toBe(2);
+    secrets.add((await shown().nth(1).textContent())!);
+    await site.publish();
+    await button("Complete the rotation").click();
+    await button("Yes, complete the rotation").click();
+    await button("Make the next secret").waitFor();
+    secrets.delete([...secrets][0]!);
+    await site.publish();
+    await expect.poll(() => accepted.length).toBe(3);
+    expect(refused).toEqual([]);
+  });
+
+  it("finds out why a signature does not match", async () => {
+    await page.getByRole("tab", { name: "Verify" }).click();
+    const { body, headers } = site.receiver.requests.at(-1)!;
+    const [endpoint] = (await site.request("GET", "/v1/webhooks")).data;
+    const { signing_secret: secret } = await site.request("GET", `/v1/webhooks/${endpoint.id}/secret`);
+    const check = async (signature: string) => {
+      await page.getByLabel("Signature", { exact: true }).fill(signature);
+      await button("Check it").click();
+    };
+    await check(headers["x-service-signature"]!);
+    await page.getByText("It matches with the current secret.").waitFor();
+    await check(signingKey(secret).signBody(`${body.toString()}\n`));
+    await page.getByText("There is a newline after the body.").waitFor();
+  });
+
+  it("is told when the link has expired, and where to go, within two seconds", async () => {
+    const link = await site.link({ expires_in: 3, return_url: "https://app.example/settings" });
+    const ends = Date.now() + 3000;
+    const short = await site.open(link);
+    await short.getByRole("heading", { name: "Endpoints" }).waitFor();
+    await short.getByText("This link is about to expire.").waitFor();
+    await short.getByRole("heading", { name: "This link has expired" }).waitFor();
+    expect(Date.now() - ends).toBeLessThan(2000);
+    expect(await short.getByRole("link", { name: /Back to/ }).getAttribute("href")).toBe(
+      "https://app.example/settings",
+    );
+    await short.reload();
+    await short.getByRole("heading", { name: "Open this page with a link" }).waitFor();
+    await short.context().close();
+  });
+
+  it("is not offered what the link does not allow", async () => {
+    const reader = await site.open(await site.link({ can: ["read"] }));
+    await reader.getByRole("link", { name: /127.0.0.1/ }).click();
+    await reader.getByRole("tab", { name: "Verify" }).waitFor();
+    for (const name of ["Send a test event", "Disable", "Delete", "Replay all that failed"])
+      expect(await reader.getByRole("button", { name }).count()).toBe(0);
+    for (const name of ["Signing secret", "Replays"]) expect(await reader.getByRole("tab", { name }).count()).toBe(0);
+    expect(await reader.getByRole("link", { name: "Edit" }).count()).toBe(0);
+    await reader.context().close();
+  });
+
+  it("made no request to any other host, and nothing that the policy refuses", () => {
+    expect(site.strays).toEqual([]);
+  });
+});
