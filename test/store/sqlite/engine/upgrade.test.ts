@@ -22,15 +22,18 @@ import {
 } from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
 
-/** Drops the columns of endpoints that a later schema has added. */
+/** Drops the columns of endpoints and keys that a later schema has added. */
 function dropNewerFields(db: Database.Database, schema: number): void {
   const before = new Database(":memory:");
   // Some steps edit the schema as text.
   before.unsafeMode();
   for (const { sql } of MIGRATIONS.slice(0, schema)) before.exec(sql);
-  const columns = (of: Database.Database) => of.pragma("table_info(endpoint)") as { readonly name: string }[];
-  const known = columns(before).map(({ name }) => name);
-  for (const { name } of columns(db)) if (!known.includes(name)) db.exec(`ALTER TABLE endpoint DROP COLUMN ${name}`);
+  db.exec("DROP INDEX IF EXISTS api_key_portal");
+  for (const table of ["endpoint", "api_key"]) {
+    const columns = (of: Database.Database) => of.pragma(`table_info(${table})`) as { readonly name: string }[];
+    const known = columns(before).map(({ name }) => name);
+    for (const { name } of columns(db)) if (!known.includes(name)) db.exec(`ALTER TABLE ${table} DROP COLUMN ${name}`);
+  }
   before.close();
 }
 
