@@ -5,13 +5,13 @@ import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { Schemas, type JsonObject } from "../../src/api/openapi/json-schema.ts";
 import { BY_ERROR } from "../../src/domain/advice/by-error.ts";
 import { ATTEMPT_ERRORS, causeText, type AttemptError } from "../../src/domain/deliveries/attempt.ts";
-import { catalogue } from "../../src/domain/events/event-type.ts";
+import { BUILT_IN_TYPES, catalogue } from "../../src/domain/events/event-type.ts";
 import { aUrlPolicy } from "../domain/corpus.ts";
 
 const WIDTH = 118;
 
 /** By the name in the marks around each. */
-export const WRITTEN: Readonly<Record<string, () => string[]>> = { fields, endpoint, errors };
+export const WRITTEN: Readonly<Record<string, () => string[]>> = { types, fields, endpoint, errors };
 
 /** The page with each of them as it should be. */
 export function written(page: string): string {
@@ -20,6 +20,11 @@ export function written(page: string): string {
     if (!marked.test(text)) throw new Error(`docs/interface.md has no marks for ${name}`);
     return text.replace(marked, (_, begin: string, end: string) => `${begin}\n${lines().join("\n")}\n\n${end}`);
   }, page);
+}
+
+function types(): string[] {
+  const rows = BUILT_IN_TYPES.map(({ name, description, source }) => [`\`${name}\``, source, description]);
+  return table(["type", "data", ""], rows);
 }
 
 function fields(): string[] {

@@ -97,7 +97,7 @@ export const listEventTypes: Operation = {
   tag: "Events",
   summary: "List the event types",
   description:
-    "The whole catalogue in one page: six types are built in, and `[[event_types]]` in the configuration adds more.",
+    "The whole catalogue in one page: the built-in types, and those that `[[event_types]]` in the configuration adds.",
   replies: { 200: { description: "All event types.", schema: EventTypePage, example: aPageOf(anEventType) } },
 };
 

@@ -50,7 +50,8 @@ function delivery({ name, description, source, schema, sample }: EventType, para
       default: {
         description:
           "Any other status is a failure, including a redirect (which is not followed) and no answer within 10 s. " +
-          "The same bytes are sent again on the ladder, by default after 30 s, 2 min, 10 min, 1 h, 6 h and 24 h.",
+          "The same bytes are sent again on the ladder: as specified after 30 s, 2 min, 10 min, 1 h, 6 h and 24 h, unless " +
+          "`[retry] delays` says otherwise.",
       },
     },
   };

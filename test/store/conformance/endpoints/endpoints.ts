@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { EndpointSettings } from "../../../../src/domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../../../src/domain/errors.ts";
 import { addEndpoint, draft, dueNow, EVERYTHING, newEndpoint, noRoom, publishOne, START } from "../../fixtures.ts";
+import { EVERY_SETTING } from "../../every-setting.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 export function endpoints(openFresh: OpenFresh): void {
@@ -128,23 +129,10 @@ export function endpoints(openFresh: OpenFresh): void {
 
     it("keeps a change of every setting there is", async () => {
       const harness = await openFresh();
-      // A setting that is added has to be named here, or this does not compile.
-      const every: EndpointSettings = {
-        uid: "changed",
-        url: "https://changed.example/",
-        events: ["goal.achieved"],
-        description: "changed",
-        enabled: false,
-        whenDisabled: "skip",
-        headers: { "X-Changed": "yes" },
-        ratePerSecond: 7,
-        maxInFlight: 5,
-        metadata: { changed: true },
-      };
       const id = await addEndpoint(harness.store);
-      await harness.store.endpoints.update(null, id, () => every, START + 5);
+      await harness.store.endpoints.update(null, id, () => EVERY_SETTING, START + 5);
       const store = await harness.reopen();
-      const { headers, ...shown } = every;
+      const { headers, ...shown } = EVERY_SETTING;
       expect(await store.endpoints.get(null, id)).toMatchObject({ ...shown, headerNames: Object.keys(headers) });
       expect(await store.endpoints.target(id)).toMatchObject({ headers });
     });
