@@ -213,6 +213,8 @@ const TLS_PAIR = ["server.tls_cert", "server.tls_key"] as const;
 interface Combined {
   readonly server: Omit<Sections["server"], "tlsCert" | "tlsKey"> & { readonly tls: object | null };
   readonly limits: Sections["limits"];
+  readonly data: Sections["data"];
+  readonly backup: Sections["backup"];
   readonly dev: boolean;
 }
 
@@ -250,6 +252,13 @@ function* conflicts(config: Combined, { settings, origins }: LoadedSettings, inp
       where: origins.get("server.socket")!(),
       what: `${socket} is too long for a socket path.`,
       todo: `Choose a shorter path, such as ${join("/run/webhookd", "webhookd.sock")}.`,
+    };
+  }
+  if (config.data.store !== "" && config.backup.every > 0) {
+    yield {
+      where: origins.get("backup.every")!(),
+      what: "[backup] every makes copies of a file, but [data] store names a PostgreSQL database.",
+      todo: "Leave one of them out. PostgreSQL is backed up with its own tools: pg_basebackup, pg_dump.",
     };
   }
   if (config.limits.inFlightBytes < maxEventBytes) {

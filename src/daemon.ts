@@ -41,6 +41,8 @@ export interface DaemonParts {
   /** Only with `threads = 0`: functions cannot be sent to a thread. */
   readonly network: Network & { readonly askResolvers?: AskResolvers };
   readonly startSender: StartThread;
+  /** Of a store in PostgreSQL: on a clock that a test moves, none would last. */
+  readonly leaseMs: number;
   readonly schedule: (chores: readonly Chore[], log: Log) => Schedule;
 }
 
@@ -81,7 +83,7 @@ type GivenParts = Pick<DaemonParts, "log" | "clock" | "schedule" | "listenFd"> &
 
 /** All that the daemon is made of, joined. Nothing is sent yet, and nobody is listened to. */
 async function join(config: Config, parts: GivenParts) {
-  const { log, clock, listenFd, network, schedule } = parts;
+  const { log, clock, listenFd, network, schedule, leaseMs } = parts;
   const startedAt = clock.now();
   const certificate = config.server.tls && usableCertificate(config.server.tls, { log, now: startedAt });
   const fault = new FirstFault();
@@ -91,6 +93,7 @@ async function join(config: Config, parts: GivenParts) {
     clock,
     log,
     listenFd,
+    leaseMs,
     fault,
     reloaded,
   });
@@ -237,11 +240,28 @@ class FirstFault {
 }
 
 type Opening = Pick<DaemonParts, "clock" | "log" | "listenFd"> & {
+  readonly leaseMs: number | undefined;
   readonly fault: FirstFault;
   readonly reloaded: Reloaded;
 };
 
-function openConfigured(config: Config, { clock, log, listenFd, fault, reloaded }: Opening) {
+async function openConfigured(config: Config, opening: Opening) {
+  const { clock, log, listenFd, fault, reloaded } = opening;
+  if (config.data.store !== "") {
+    // Most daemons have no use for it.
+    const { openServed } = await import("./store/postgres/opening.ts");
+    return openServed({
+      ...config.data,
+      url: config.data.store,
+      maxPendingPerTenant: config.limits.maxPendingPerTenant,
+      shares: reloaded.shares,
+      clock,
+      log,
+      leaseMs: opening.leaseMs,
+      nativeBinding: nativeBinding(config.data.dir),
+      onFault: fault.note,
+    });
+  }
   return openStore({
     dir: config.data.dir,
     create: config.data.create,

@@ -75,6 +75,7 @@ const RULES: Rule[] = [
       "src/store/postgres",
       ...STORE_ROOMS.filter((room) => room.startsWith("src/store/sqlite/")),
       "src/store/files",
+      "src/store/opening/lock.ts",
       "src/domain",
       "src/clock.ts",
       NODE,

@@ -1,5 +1,6 @@
 /** The configuration of a command that opens the data directory itself. */
 import { loadConfig, type Config } from "../../src/config.ts";
+import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import type { ConfigFlags } from "../../src/config/inputs.ts";
 
@@ -15,7 +16,13 @@ export interface DirectoryArgs {
 }
 
 export function configOf(args: DirectoryArgs, io: Io): Config {
-  return loadConfig(io.configInputs({ config: args.config, settings: directorySettings(args["data-dir"]) }));
+  const config = loadConfig(io.configInputs({ config: args.config, settings: directorySettings(args["data-dir"]) }));
+  if (config.data.store === "") return config;
+  throw new Failure(
+    "refused",
+    "[data] store names a PostgreSQL database, and this command works on the file of a data directory",
+    "Back PostgreSQL up and restore it with its own tools: pg_basebackup, pg_dump.",
+  );
 }
 
 export function directorySettings(dir: string | undefined): ConfigFlags["settings"] {

@@ -27,6 +27,8 @@ export interface Values {
   readonly path: string;
   readonly ports: readonly number[] | "any";
   readonly size: number;
+  /** "" for the file in the data directory. */
+  readonly store: string;
   readonly text: string;
   /** Of http or https, or "". */
   readonly url: string;
@@ -68,6 +70,8 @@ export class ValueFault extends Error {}
 
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 const HOST = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
+/** `postgres://user:password@host:port,host:port/database?…` */
+const STORE = /^postgres(ql)?:\/\/([^\s@/?#]+@)?[^\s@/?#]+\/[^\s@/?#]+(\?[^\s#]*)?$/;
 /** Headers that HTTP or the rest of the request needs for itself. */
 const TAKEN_HEADERS =
   /^(host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|cookie|user-agent|webhook-.*|proxy-.*)$/;
@@ -149,6 +153,16 @@ export const KINDS: { readonly [K in KindName]: Kind<Values[K]> } = {
     read: (raw, bounds) =>
       within(typeof raw === "string" ? parseSize(raw) : null, bounds, 'a size such as "256KiB" or "64MiB"', printSize),
     write: (value) => quote(printSize(value)),
+  },
+  store: {
+    form: "text",
+    read: (raw) =>
+      text(raw) === "" || STORE.test(text(raw))
+        ? text(raw)
+        : fault(
+            'empty, or an address such as "postgres://webhookd@db1,db2/webhookd" (@, : and / of a password as %40, %3A and %2F)',
+          ),
+    write: quote,
   },
   text: { form: "text", read: (raw) => plain(text(raw)), write: quote },
   url: { form: "text", read: (raw) => readUrl(text(raw)), write: quote },

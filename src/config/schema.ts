@@ -59,8 +59,10 @@ export function settingsTexts(values: Settings): Readonly<Record<SettingName, st
   return Object.fromEntries(texts) as Record<SettingName, string>;
 }
 
-/** An address where path or query may be what gives access. */
+/** An address where path, query or password may be what gives access. */
 function masked(text: string): string {
+  const [, scheme, user = "", where] = /^(postgres(?:ql)?:\/\/)([^@]*@)?([^?]*)/.exec(text) ?? [];
+  if (scheme !== undefined) return `${scheme}${user.replace(/:.*@/, ":…@")}${where}`;
   const url = URL.parse(text);
   if (text === "" || url === null) return text === "" ? "" : "…";
   return `${url.origin}/…`;

@@ -8,6 +8,7 @@ import { ForeignFile, type ConfigInputs } from "./inputs.ts";
 import { fromText, ValueFault } from "./kinds.ts";
 import {
   DEFAULTS,
+  holdsSecret,
   nameOf,
   readSetting,
   SETTINGS,
@@ -134,6 +135,8 @@ function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs
 }
 
 function wrongValue(setting: Setting, { raw, where }: Given, wanted: string): Mistake {
+  // Half of a password is too much on a screen.
+  if (holdsSecret(setting)) return { where: where(), what: `[${setting.section}] ${setting.key} is not ${wanted}.` };
   const shown = typeof raw === "string" ? `"${raw}"` : Array.isArray(raw) ? JSON.stringify(raw) : String(raw);
   const cut = shown.length > 80 ? `${shown.slice(0, 80)}…` : shown;
   return { where: where(), what: `[${setting.section}] ${setting.key} = ${cut} is not ${wanted}.` };

@@ -37,6 +37,7 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
   });
   const refresh = (endpoint: string) => dispatcher.refresh(endpoint);
   return [
+    { name: "lease", pattern: "* * * * * *", run: () => dispatcher.lease.renew() },
     { name: "tick", pattern: "* * * * * *", run: () => dispatcher.tick() },
     { name: "secret switch", pattern: "* * * * * *", run: () => switchSecrets({ ...parts, refresh }) },
     { name: "damaged endpoints", pattern: "* * * * * *", run: () => damagedEndpoints.run() },

@@ -17,6 +17,7 @@ import { hasRoom, published, stopping, tick } from "./core/way.ts";
 import type { Deliveries, DeliveryWatcher } from "./deliveries.ts";
 import { Executor } from "./executor.ts";
 import { endpointsOwed, HorizonSweep } from "./horizon-sweep.ts";
+import { Lease } from "./lease.ts";
 import type { AutoDisableRules, Memory } from "./memory/memory.ts";
 import type { Sending } from "./send/sender.ts";
 
@@ -50,6 +51,7 @@ export class Dispatcher implements Deliveries {
   readonly #watchers: readonly DeliveryWatcher[];
   readonly #memory: Memory;
   readonly #executor: Executor;
+  readonly lease: Lease;
   /** Null while nothing is suspected. */
   #careful: CarefulSending | null = null;
   readonly #trial: Trial;
@@ -81,6 +83,7 @@ export class Dispatcher implements Deliveries {
       watchers: this.#watchers,
     });
     this.#memory = this.#executor.memory;
+    this.lease = new Lease({ ...parts, halts: this.#memory.halts, sending: this.#executor.sending });
     this.#trial = new Trial(parts, this.#executor);
     this.#sweep = new HorizonSweep({ ...parts, windows: this.#memory.windows });
   }
@@ -89,6 +92,7 @@ export class Dispatcher implements Deliveries {
   async start(): Promise<void> {
     const { clock, store, onFault } = this.#parts;
     const { dueMoves, manual, windows } = this.#memory;
+    await this.lease.renew();
     if ((await store.operations.getPause()) !== null) await this.pause();
     this.#tookUp = await store.recovery.takeUp();
     await this.#findOwed();
@@ -217,8 +221,6 @@ export class Dispatcher implements Deliveries {
     this.#executor.wake();
   }
 
-  // --- the end ---
-
   /** Resolves when nothing is due, in flight or unrecorded. */
   idle(): Promise<void> {
     return this.#executor.idle();
@@ -242,9 +244,8 @@ export class Dispatcher implements Deliveries {
     this.#executor.sending.abort();
   }
 
-  // --- internal ---
-
   #startNothing(): void {
+    this.lease.stop();
     this.#executor.do(stopping(this.#memory, this.#executor.now()));
     this.#executor.stopTimers();
   }

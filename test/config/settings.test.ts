@@ -78,6 +78,7 @@ describe("a file with any settings", () => {
     path: () => text.map((name) => (name === "" ? "" : `/${name.replaceAll(/[/.]/g, "")}x`)),
     ports: () => fc.oneof(fc.constant("any"), fc.array(fc.integer({ min: 1, max: 65_535 }), { minLength: 1 })),
     size: number,
+    store: () => fc.constantFrom("", "postgres://w:x@h1:5432,h2/db?sslmode=require"),
     text: () => text,
     url: () => label.map((name) => `https://a${name}.example:8443/${name}`),
   };

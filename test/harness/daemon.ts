@@ -1,15 +1,17 @@
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Agent, fetch } from "undici";
-import { afterEach } from "vitest";
+import { afterAll, afterEach } from "vitest";
 import type { Clock } from "../../src/clock.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { startDaemon, type Daemon, type DaemonParts } from "../../src/daemon.ts";
 import type { EventType } from "../../src/domain/events/event-type.ts";
 import { silentLog, type Log } from "../../src/log.ts";
 import { ManualClock } from "./clock.ts";
+import { startServer, type TestServer } from "./postgres.ts";
 
 export interface TestDaemonOptions {
   readonly clock?: Clock;
@@ -24,7 +26,27 @@ export interface TestDaemonOptions {
   /** Starts with the brake on. */
   readonly paused?: boolean;
   readonly dir?: string;
+  /** For how long a store in PostgreSQL is this daemon's; a long time if not given. */
+  readonly leaseMs?: number;
 }
+
+/** With WEBHOOKD_TEST_STORE=postgres each data directory has a database instead of a file. */
+const onPostgres = process.env.WEBHOOKD_TEST_STORE === "postgres";
+let server: Promise<TestServer | null> | null = null;
+const databases = new Map<string, string>();
+
+async function storeOf(dir: string): Promise<string> {
+  const known = databases.get(dir);
+  if (known !== undefined) return known;
+  const started = await (server ??= startServer());
+  if (started === null) throw new Error("there is no PostgreSQL to test with");
+  const name = `daemon_${randomUUID().replaceAll("-", "")}`;
+  await started.ask(`CREATE DATABASE ${name} STRATEGY file_copy`);
+  databases.set(dir, started.urlOf(name));
+  return started.urlOf(name);
+}
+
+afterAll(async () => void (await (await server)?.stop()));
 
 /** Leaves no idle connection behind, on which a daemon that stops would wait for one more request. */
 const oneByOne = new Agent({ pipelining: 0 });
@@ -45,10 +67,13 @@ export class TestDaemon {
 
   static async start(options: TestDaemonOptions = {}): Promise<TestDaemon> {
     const dir = options.dir ?? aDirectory();
-    const config = { ...testConfig(dir, options), eventTypes: options.eventTypes ?? [] };
+    const store: Record<string, string> = onPostgres ? { DATA_STORE: await storeOf(dir) } : {};
+    const settings = { ...store, ...options.settings };
+    const config = { ...testConfig(dir, { ...options, settings }), eventTypes: options.eventTypes ?? [] };
     const daemon = await startDaemon(config, {
       log: options.log ?? silentLog,
       clock: options.clock ?? new ManualClock(),
+      leaseMs: options.leaseMs ?? LONG_LEASE_MS,
       // A test that moves the time by hand ticks by hand.
       ...(options.clock === undefined || options.clock instanceof ManualClock
         ? { schedule: () => ({ stop() {} }) }
@@ -162,6 +187,7 @@ export function aDirectory(): string {
   return dir;
 }
 
+const LONG_LEASE_MS = 1_000_000_000;
 const running = new Set<TestDaemon>();
 const directories = new Set<string>();
 

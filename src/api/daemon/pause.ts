@@ -35,7 +35,7 @@ export const Halt = titled(
   v.object({
     reason: described(
       v.picklist(HALT_REASONS),
-      "`operator`: all sending is paused. `unrecorded`: results of attempts cannot be recorded. `unreachable`: nothing can be reached, or this host has no route or no DNS. `shortage`: this host is short of file descriptors, memory or something else that attempts need. `stopping`: the daemon is stopping.",
+      "`operator`: all sending is paused. `unrecorded`: results of attempts cannot be recorded. `unreachable`: nothing can be reached, or this host has no route or no DNS. `shortage`: this host is short of file descriptors, memory or something else that attempts need. `lease`: another process may have the PostgreSQL database by now, because this one could not renew its lease. `stopping`: the daemon is stopping.",
     ),
     since: Instant,
     detail: described(v.string(), "Why, in a sentence."),

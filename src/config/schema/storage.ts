@@ -15,6 +15,15 @@ export const STORAGE = [
   },
   {
     section: "data",
+    key: "store",
+    kind: "store",
+    default: "",
+    sentence:
+      "Where events are kept. Empty: in a file of the data directory. postgres://user:password@host1,host2/database: in PostgreSQL 14 or newer, which several hosts may serve and one of them takes writes.",
+    holdsSecret: true,
+  },
+  {
+    section: "data",
     key: "secret_key_file",
     kind: "path",
     default: "",

@@ -15,9 +15,10 @@ export interface Pause {
  * - `unrecorded`: what ended cannot be written down.
  * - `unreachable`: nothing can be reached, so only probes are made.
  * - `shortage`: this process or host ran out of something, so that some attempts cannot be made now.
+ * - `lease`: another process may have the store by now, because this one could not renew its lease on it.
  * - `stopping`: for good.
  */
-export const HALT_REASONS = ["operator", "unrecorded", "unreachable", "shortage", "stopping"] as const;
+export const HALT_REASONS = ["operator", "unrecorded", "unreachable", "shortage", "lease", "stopping"] as const;
 
 export type HaltReason = (typeof HALT_REASONS)[number];
 

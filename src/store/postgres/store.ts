@@ -16,6 +16,7 @@ import { Health } from "./endpoints/health.ts";
 import { IdempotencyKeys } from "./callers/idempotency.ts";
 import { PostgresJobs } from "./jobs/jobs.ts";
 import { PostgresOperations } from "./operations.ts";
+import { SoleOwner } from "./sole-owner.ts";
 import { OWNS_EVERYTHING, SharedOwnership, type Owner } from "./ownership.ts";
 import { PostgresReads } from "./reads/reads.ts";
 import { leftBy, PostgresRecovery, type Left } from "./deliveries/recovery.ts";
@@ -37,8 +38,11 @@ export interface PostgresOptions {
   readonly shares: TenantShares;
   /** For how long a node has its endpoints, where several share the store; else this process has it for itself. */
   readonly leaseMs?: number;
+  /** Where one process has the store by a lease, which it takes before it reads anything. */
+  readonly sole?: { readonly owner: SoleOwner; readonly take: (database: Database) => Promise<void> };
   /** The first key of a new store. */
   readonly adminKey: () => NewApiKey;
+  readonly onClosed?: () => void;
 }
 
 /** The number of a node until it has joined others. */
@@ -50,6 +54,8 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const database = new Database(options.url);
   try {
     await database.script(META);
+    await database.transaction(migrate);
+    await options.sole?.take(database);
     const keys = await database.transaction((tx) => makeReady(tx, options));
     const store = new PostgresStore(database, { ...options, ...keys, left: await leftBy(database) });
     await store.start();
@@ -61,7 +67,6 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
 }
 
 async function makeReady(tx: Queries, { adminKey, box, clock, secretKeyFile }: PostgresOptions) {
-  await migrate(tx);
   const isNew = (await getMeta(tx, "key_id")) === null;
   const [last] = await tx.rows<{ key: number; number: number }>(
     `SELECT coalesce((SELECT max(key) FROM event), 0) AS key,
@@ -105,6 +110,7 @@ export class PostgresStore implements Store {
   readonly #engine: Engine;
   readonly #counters: Counters;
   readonly #health: Health;
+  readonly #onClosed: () => void;
   #closed: Promise<void> | null = null;
 
   constructor(database: Database, options: Opened) {
@@ -114,7 +120,10 @@ export class PostgresStore implements Store {
     const health = (this.#health = new Health(engine));
     engine.riders.push((tx, now) => counters.ride(tx, now));
     const { leaseMs } = options;
-    const owner = leaseMs === undefined ? OWNS_EVERYTHING : new SharedOwnership(engine, leaseMs);
+    const alone = options.sole?.owner ?? OWNS_EVERYTHING;
+    const owner = leaseMs === undefined ? alone : new SharedOwnership(engine, leaseMs);
+    if (owner instanceof SoleOwner) engine.riders.unshift((tx) => owner.guard(tx));
+    this.#onClosed = options.onClosed ?? (() => {});
     this.ownership = owner;
     this.keys = new PostgresKeys(engine, idempotency);
     this.audit = new PostgresAudit(engine);
@@ -164,6 +173,9 @@ export class PostgresStore implements Store {
       if (!saved) break;
     }
     await this.#engine.idle();
+    // Whoever comes next need not wait for the lease to run out.
+    if (this.ownership instanceof SoleOwner) await this.ownership.release().catch(() => {});
     await this.#engine.database.close();
+    this.#onClosed();
   }
 }

@@ -4,12 +4,16 @@
  * the one before it, unless its caller does.
  */
 import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Client, types, type ClientConfig } from "pg";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { storageFull, storageUnavailable } from "../../sqlite/engine/condition.ts";
 
 const CONNECT_MS = 2000;
 const QUERY_MS = 10_000;
+/** How often, and how far apart, what became of a commit is asked. */
+const ASKED = 20;
+const ASK_AGAIN_MS = 250;
 const READERS = 2;
 const INT8 = 20;
 
@@ -57,16 +61,44 @@ export class Database implements Queries {
     return telling(async () => {
       const client = await this.#writer.client();
       client.query("BEGIN").catch(() => {});
+      const id = client.query<{ id: string }>("SELECT pg_current_xact_id()::text AS id").catch(() => null);
+      let result: T;
       try {
-        const result = await work(queriesOn(client));
-        const { command } = await client.query("COMMIT");
-        if (command !== "COMMIT") throw new Error("a statement of the transaction failed, and nobody said so");
-        return result;
+        result = await work(queriesOn(client));
       } catch (error) {
         await client.query("ROLLBACK").catch(() => this.#writer.drop());
         throw error;
       }
+      const committed = await client.query("COMMIT").catch(async (error: unknown) => {
+        this.#writer.drop();
+        const known = await id;
+        if (known !== null && (await this.#wasCommitted(known.rows[0]!.id))) return { command: "COMMIT" };
+        throw error;
+      });
+      if (committed.command !== "COMMIT") throw new Error("a statement of the transaction failed, and nobody said so");
+      return result;
     });
+  }
+
+  /**
+   * The answer to a commit was lost: what it came to is asked of whichever server takes writes now. Whoever is told that
+   * nothing was done does it again, and an event that is there would be there twice.
+   */
+  async #wasCommitted(id: string): Promise<boolean> {
+    for (let left = ASKED; left > 0; left--) {
+      try {
+        const client = await this.#writer.client();
+        const { rows } = await client.query<{ status: string | null }>("SELECT pg_xact_status($1::xid8) AS status", [
+          id,
+        ]);
+        const { status } = rows[0]!;
+        if (status !== "in progress") return status === "committed";
+      } catch {
+        this.#writer.drop();
+      }
+      await sleep(ASK_AGAIN_MS);
+    }
+    return false;
   }
 
   async close(): Promise<void> {
@@ -81,11 +113,11 @@ export class Database implements Queries {
 
 /** A connection that is made when it is wanted, and again when it was lost. */
 class Session {
-  readonly #configs: readonly ClientConfig[];
+  readonly #configs: ClientConfig[];
   #client: Promise<Client> | null = null;
   #closed = false;
 
-  constructor(configs: readonly ClientConfig[]) {
+  constructor(configs: ClientConfig[]) {
     this.#configs = configs;
   }
 
@@ -115,9 +147,10 @@ class Session {
 }
 
 /** To the first host that takes writes. */
-async function connect(configs: readonly ClientConfig[], onLost: () => void): Promise<Client> {
+async function connect(configs: ClientConfig[], onLost: () => void): Promise<Client> {
   let last: unknown = null;
-  for (const config of configs) {
+  const order = configs.slice();
+  for (const config of order) {
     const client = new Client(config);
     // Of a host that is given up nobody wants to hear.
     let isChosen = false;
@@ -126,7 +159,11 @@ async function connect(configs: readonly ClientConfig[], onLost: () => void): Pr
       await client.connect();
       const { rows } = await client.query<{ standby: boolean }>("SELECT pg_is_in_recovery() AS standby");
       isChosen = rows[0]!.standby === false;
-      if (isChosen) return client;
+      if (isChosen) {
+        // The others of this process try it first.
+        configs.sort((one, other) => Number(other === config) - Number(one === config));
+        return client;
+      }
       last = new Error("the server is a standby");
     } catch (error) {
       last = error;
@@ -165,8 +202,16 @@ const numbers = {
     oid === INT8 && format !== "binary" ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
 };
 
+const ADDRESS = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/;
+
+/** For people: the hosts and the database, without user and password. */
+export function hostsOf(url: string): string {
+  const [, , hosts = "", after = ""] = ADDRESS.exec(url) ?? [];
+  return `${hosts}${after.replace(/\?.*/s, "")}`;
+}
+
 function configsOf(url: string): ClientConfig[] {
-  const [, before, hosts, after] = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/.exec(url) ?? [];
+  const [, before, hosts, after] = ADDRESS.exec(url) ?? [];
   if (before === undefined) throw new Error("not a postgres:// address");
   return hosts!.split(",").map((host) => ({
     connectionString: `${before}${host}${after}`,

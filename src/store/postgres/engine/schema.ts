@@ -251,6 +251,17 @@ export const SCHEMA_VERSION = STEPS.length;
 /** Before everything else: the row that nodes compare when they start together. */
 export const META = "CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)";
 
+/** Which schema there is, 0 in an empty database, and which is needed; `isNew` until the first start has made its keys. */
+export async function versionOf(queries: Queries) {
+  const [meta] = await queries.rows<{ there: boolean }>("SELECT to_regclass('meta') IS NOT NULL AS there");
+  if (!meta!.there) return { found: 0, wanted: SCHEMA_VERSION, isNew: true };
+  const rows = await queries.rows<{ name: string; value: string }>(
+    "SELECT name, value FROM meta WHERE name IN ('schema', 'key_id')",
+  );
+  const valueOf = (wanted: string) => rows.find(({ name }) => name === wanted)?.value;
+  return { found: Number(valueOf("schema") ?? 0), wanted: SCHEMA_VERSION, isNew: valueOf("key_id") === undefined };
+}
+
 /** Inside a transaction: one node migrates, the others wait for its commit. */
 export async function migrate(tx: Queries): Promise<void> {
   await tx.change("INSERT INTO meta (name, value) VALUES ('schema', '0') ON CONFLICT DO NOTHING");

@@ -1,0 +1,150 @@
+/**
+ * Opens the store of `[data] store` for the daemon. The data directory keeps `secret.key`, the first key and the socket,
+ * so it has its lock too; the database is held by a lease.
+ */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import type { Clock } from "../../clock.ts";
+import { WebhookdError } from "../../domain/errors.ts";
+import type { TenantShares } from "../../domain/time/timetable.ts";
+import { makeDataDirectory, readableByOthers, requireUnchangeable } from "../files/durable-file.ts";
+import { readOrMakeAdminKey, readOrMakeSecretKey } from "../files/key-files.ts";
+import { StoreRefused } from "../files/refused.ts";
+import { takeLock } from "../opening/lock.ts";
+import { Box } from "../sqlite/engine/box.ts";
+import type { NativeBinding } from "../sqlite/engine/open-database.ts";
+import type { Store } from "../store.ts";
+import { Database, hostsOf } from "./engine/database.ts";
+import { versionOf } from "./engine/schema.ts";
+import { LEASE_MS, SoleOwner } from "./sole-owner.ts";
+import { openPostgres } from "./store.ts";
+
+export interface ServedOptions {
+  /** `postgres://user:password@host1,host2/name` */
+  readonly url: string;
+  readonly dir: string;
+  /** False refuses to make a new store. */
+  readonly create: boolean;
+  /** False refuses a store that has an older schema. */
+  readonly migrate: boolean;
+  readonly secretKeyFile: string;
+  readonly maxPendingPerTenant: number;
+  readonly shares: TenantShares;
+  readonly clock: Clock;
+  readonly log: { warn(fields: object, message: string): void };
+  readonly leaseMs?: number | undefined;
+  readonly nativeBinding?: NativeBinding | undefined;
+  /** The process must end: another one has the store. */
+  readonly onFault: (error: Error) => void;
+}
+
+export interface Served {
+  readonly store: Store;
+  readonly created: boolean;
+  /** Where a new store's admin key is kept. */
+  readonly adminKeyFile?: string;
+  /** The process that had it before did not end by itself. */
+  readonly wasKilled: boolean;
+}
+
+const MIN_VERSION = 14;
+
+/** Throws `StoreRefused`, for people, when there is no using this database. */
+export async function openServed(options: ServedOptions): Promise<Served> {
+  const { dir, clock } = options;
+  makeDataDirectory({ dir, create: true });
+  requireUnchangeable(dir);
+  const lock = takeLock(dir, clock.now(), options.nativeBinding);
+  const release = () => lock.release();
+  try {
+    return await openLocked(options, release);
+  } catch (error) {
+    release();
+    throw refusalOf(error, options.url);
+  }
+}
+
+async function openLocked(options: ServedOptions, onClosed: () => void): Promise<Served> {
+  const { dir, clock, log, secretKeyFile, url, maxPendingPerTenant, shares } = options;
+  const adminKeyFile = join(dir, "admin.key");
+  for (const file of [secretKeyFile, adminKeyFile]) requireUnchangeable(file);
+  const created = await look(options);
+  const owner = new SoleOwner(options.leaseMs ?? LEASE_MS, options.onFault);
+  let wasKilled = false;
+  const store = await openPostgres({
+    url,
+    box: new Box(readOrMakeSecretKey({ file: secretKeyFile, mayCreate: created, random: randomBytes }), randomBytes),
+    secretKeyFile,
+    clock,
+    random: randomBytes,
+    maxPendingPerTenant,
+    shares,
+    sole: {
+      owner,
+      async take(database) {
+        wasKilled = await owner.take(database, (ms) => log.warn({ up_to_ms: ms }, WAITS));
+      },
+    },
+    adminKey: () => readOrMakeAdminKey(adminKeyFile, clock.now(), randomBytes),
+    onClosed,
+  });
+  const open = readableByOthers(dir, [secretKeyFile, adminKeyFile]);
+  if (open.length > 0) log.warn({ open }, "other users can read these files: chmod go= them");
+  if (!created) return { store, created, wasKilled };
+  log.warn({ database: hostsOf(url) }, "created a new store");
+  return { store, created, adminKeyFile, wasKilled };
+}
+
+const WAITS = "another process has a lease on the database: waiting until it runs out, or is renewed";
+
+interface Server {
+  readonly version: number;
+  readonly fsync: string;
+  readonly standbys: string;
+}
+
+/** Refuses what cannot work, and warns of what may lose events. True where there is no store yet. */
+async function look({ url, create, migrate, log }: ServedOptions): Promise<boolean> {
+  const database = new Database(url);
+  try {
+    const [server] = await database.rows<Server>(
+      `SELECT current_setting('server_version_num')::integer AS version, current_setting('fsync') AS fsync,
+         current_setting('synchronous_standby_names') AS standbys`,
+    );
+    const { version, fsync, standbys } = server!;
+    if (version < MIN_VERSION * 10_000) {
+      const what = `the PostgreSQL of [data] store is version ${Math.floor(version / 10_000)}`;
+      throw new StoreRefused(1, what, `webhookd needs version ${MIN_VERSION} or newer`);
+    }
+    if (fsync !== "on") log.warn({}, "PostgreSQL runs with fsync = off: a power cut there loses acknowledged events");
+    else if (standbys === "") log.warn({}, NO_STANDBY);
+    const { found, wanted, isNew } = await versionOf(database);
+    if (isNew && !create) throw new StoreRefused(1, `there is no store in ${hostsOf(url)}`, NO_CREATE);
+    if (found > wanted) {
+      const what = `the store in PostgreSQL has schema ${found}, and this webhookd knows ${wanted}`;
+      throw new StoreRefused(1, what, "start the newer webhookd that migrated it");
+    }
+    if (found > 0 && found < wanted && !migrate) {
+      const what = `the store in PostgreSQL has schema ${found}, and this webhookd needs ${wanted}`;
+      throw new StoreRefused(1, what, "start it without --no-migrate");
+    }
+    return isNew;
+  } finally {
+    await database.close();
+  }
+}
+
+const NO_STANDBY =
+  "PostgreSQL has no synchronous standby (synchronous_standby_names is empty): if its disk is lost, so are acknowledged events";
+const NO_CREATE =
+  "name another database in [data] store; `webhookd serve` without --no-create makes a store in this one";
+
+/** What the server says may name the user and the database; it never has the password. */
+function refusalOf(error: unknown, url: string): unknown {
+  if (error instanceof StoreRefused || !(error instanceof Error)) return error;
+  const cause = error instanceof WebhookdError ? error.cause : "severity" in error ? error : null;
+  if (cause === null) return error;
+  const said = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : "no answer";
+  const todo = "see that it runs and can be reached, and that the user and database of [data] store are right";
+  return new StoreRefused(74, `the PostgreSQL at ${hostsOf(url)} cannot be used: ${said}`, todo, error);
+}

@@ -1,0 +1,139 @@
+/** The daemon on a store in PostgreSQL, from the first start to a restart, and while its database is away. */
+import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createServer, connect, type AddressInfo, type Socket } from "node:net";
+import { join } from "node:path";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../../src/clock.ts";
+import { startDaemon } from "../../../src/daemon.ts";
+import { aDirectory, testConfig, TestDaemon } from "../../harness/daemon.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { startServer } from "../../harness/postgres.ts";
+import { TestReceiver } from "../../harness/receiver.ts";
+import { silentLog } from "../../../src/log.ts";
+import { createDatabase } from "../stores.ts";
+
+const server = await startServer();
+if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to serve on");
+afterAll(() => server?.stop());
+
+const freshUrl = async () => server!.urlOf(await createDatabase(server!));
+const onStore = (url: string, more: Record<string, string> = {}) => ({ settings: { DATA_STORE: url, ...more } });
+
+/** A way to the database that can be cut, or go silent. */
+async function wire(url: string) {
+  const { hostname, port } = new URL(url);
+  const open = new Set<Socket>();
+  let mode: "up" | "down" | "silent" = "up";
+  const proxy = createServer((socket) => {
+    open.add(socket);
+    socket.on("error", () => {});
+    if (mode === "down") return socket.destroy();
+    if (mode === "silent") return;
+    const other = connect(Number(port), hostname);
+    open.add(other);
+    other.on("error", () => {});
+    socket.on("close", () => other.destroy());
+    other.on("close", () => socket.destroy());
+    socket.on("data", (data) => void (mode === "up" && other.write(data)));
+    other.on("data", (data) => void (mode === "up" && socket.write(data)));
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy();
+    proxy.close();
+  });
+  return {
+    url: url.replace(/@[^/]+/, `@127.0.0.1:${(proxy.address() as AddressInfo).port}`),
+    set(next: typeof mode) {
+      mode = next;
+      for (const socket of open) socket.destroy();
+      open.clear();
+    },
+  };
+}
+
+describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
+  it("publishes, signs, delivers and retries, and goes on after a restart", async () => {
+    const [url, dir, clock] = [await freshUrl(), aDirectory(), new ManualClock()];
+    const receiver = await TestReceiver.start([500, 200]);
+    const first = await TestDaemon.start({ dir, clock, ...onStore(url) });
+    expect(first.daemon.created).toBe(true);
+    const { signing_secret } = await first.register(receiver.url);
+    const id = await first.publish();
+    await first.daemon.idle();
+    expect(await first.event(id)).toMatchObject({ status: "pending", deliveries: [{ attempts: 1 }] });
+    await first.stop();
+
+    const daemon = await TestDaemon.start({ dir, clock, ...onStore(url) });
+    expect(daemon.daemon.created).toBe(false);
+    clock.advance("1m");
+    await daemon.daemon.tick();
+    await daemon.daemon.idle();
+    expect(await daemon.event(id)).toMatchObject({ status: "delivered", deliveries: [{ attempts: 2 }] });
+    expect(receiver.requests).toHaveLength(2);
+    for (const { headers, body } of receiver.requests) {
+      expect(body).toEqual(receiver.requests[0]!.body);
+      expect(headers["x-service-signature"]).toBe(createHmac("sha256", signing_secret).update(body).digest("hex"));
+    }
+    const { body: status } = await daemon.request("GET", "/v1/status");
+    expect(status).toMatchObject({ state: "ready", not_sending: [] });
+    expect(JSON.stringify(status)).not.toContain("postgres://");
+    const backup = await daemon.request("POST", "/v1/backups", {});
+    expect(JSON.stringify(backup.body)).toContain("pg_dump");
+    await receiver.close();
+  });
+
+  it("answers 503 while its database is away, and goes on by itself with all that it acknowledged", async () => {
+    const way = await wire(await freshUrl());
+    const receiver = await TestReceiver.start();
+    const daemon = await TestDaemon.start({ clock: systemClock, leaseMs: 1500, ...onStore(way.url) });
+    await daemon.register(receiver.url);
+    const acked = [await daemon.publish()];
+    way.set("down");
+    await expect.poll(async () => (await daemon.request("POST", "/v1/webhooks/events", DRAFT)).status).toBe(503);
+    const key = readFileSync(join(daemon.dir, "admin.key"), "utf8").trim();
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const refused = await fetch(new URL("/v1/webhooks/events", daemon.url), {
+      method: "POST",
+      headers,
+      body: JSON.stringify(DRAFT),
+    });
+    expect([refused.status, refused.headers.has("retry-after")]).toEqual([503, true]);
+    // Longer than the lease: by now another could have the store.
+    await new Promise((resolve) => setTimeout(resolve, 1600));
+    way.set("up");
+    await expect.poll(async () => (await daemon.request("POST", "/v1/webhooks/events", DRAFT)).status).toBe(202);
+    acked.push(await daemon.publish());
+    await expect.poll(async () => (await daemon.event(acked[1]!)).status).toBe("delivered");
+    const sent = receiver.requests.map(({ body }) => JSON.parse(body.toString()).id);
+    expect(acked.filter((id) => !sent.includes(id))).toEqual([]);
+    await receiver.close();
+  });
+
+  it("is the only one on its database, until it ends or its lease runs out", async () => {
+    const url = await freshUrl();
+    const first = await TestDaemon.start({ clock: systemClock, ...onStore(url) });
+    const [dir, key] = [aDirectory(), join(first.dir, "secret.key")];
+    const other = { dir, clock: systemClock, leaseMs: 60_000, ...onStore(url, { DATA_SECRET_KEY_FILE: key }) };
+    const config = testConfig(dir, other);
+    const start = () => startDaemon(config, { log: silentLog, clock: systemClock, leaseMs: 1000 });
+    await first.stop();
+    const second = await start();
+    await expect(start()).rejects.toThrow("another webhookd");
+    const third = testConfig(aDirectory(), other);
+    await expect(startDaemon(third, { log: silentLog })).rejects.toThrow("another webhookd is using the PostgreSQL");
+    await second.stop();
+  });
+
+  it("says what is wrong with a database that it cannot use, and never shows the password", async () => {
+    const url = "postgres://somebody:hunter2@127.0.0.1:1/none";
+    const config = testConfig(aDirectory(), onStore(url));
+    const error = await startDaemon(config, { log: silentLog }).catch((reason: unknown) => reason as Error);
+    expect(error).toMatchObject({ exitCode: 74 });
+    expect((error as Error).message).toContain("127.0.0.1:1/none cannot be used");
+    expect(JSON.stringify([error, String((error as Error).stack)])).not.toContain("hunter2");
+  });
+});
+
+const DRAFT = { type: "budget.exceeded", data: {} };
