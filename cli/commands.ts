@@ -158,6 +158,10 @@ export const COMMANDS = {
   ),
   "keys list": listed("List API keys", async () => (await import("./keys/list.ts")).keysList),
   "keys revoke": listed("Revoke an API key at once", async () => (await import("./keys/revoke.ts")).keysRevoke),
+  "portal link": listed(
+    "Print a link to the portal: a page where a customer manages endpoints and replays what failed",
+    async () => (await import("./portal/link.ts")).portalLink,
+  ),
   "tenants list": listed("List tenants", async () => (await import("./tenants/list.ts")).tenantsList),
   "audit list": listed(
     "List who did what: every change and every look at a secret, including refused ones",
@@ -217,6 +221,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   keys: "API keys",
   tenants: "Who the endpoints and events belong to",
   audit: "Who did what",
+  portal: "The page where customers see their endpoints",
   secrets: "secret.key, and what it seals",
   config: "The configuration",
 };
@@ -229,7 +234,19 @@ export const PURPOSES: readonly { readonly title: string; readonly words: readon
   { title: "BUILDING A RECEIVER", words: ["demo", "listen", "trigger", "verify", "sign"] },
   {
     title: "SETUP AND MAINTENANCE",
-    words: ["config", "keys", "tenants", "audit", "backup", "restore", "migrate", "secrets", "completions", "version"],
+    words: [
+      "config",
+      "keys",
+      "portal",
+      "tenants",
+      "audit",
+      "backup",
+      "restore",
+      "migrate",
+      "secrets",
+      "completions",
+      "version",
+    ],
   },
 ];
 

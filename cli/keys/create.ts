@@ -15,7 +15,7 @@ export const keysCreate = command({
       type: "string",
       required: true,
       valueHint: "SCOPE,…",
-      description: "publish, read, manage, secrets, metrics, admin",
+      description: SCOPES.join(", "),
     },
     tenant: { type: "string", default: "default", valueHint: "TENANT", description: "One tenant, or * for all" },
     out: {

@@ -27,10 +27,17 @@ const FIELDS: readonly Field<Key>[] = [
 ];
 
 export const keysList = command({
-  args: LIST,
-  examples: ["webhookd keys list"],
+  args: {
+    portal: { type: "boolean", description: "Only the keys of portal links, which are otherwise left out" },
+    ...LIST,
+  },
+  examples: ["webhookd keys list", "webhookd keys list --portal"],
   async run(args, io) {
-    const asked = { client: connect(args, io), operation: "listKeys", query: {} } as const;
+    const asked = {
+      client: connect(args, io),
+      operation: "listKeys",
+      query: { portal: args.portal || undefined },
+    } as const;
     await list(asked, args, { id: ({ id }) => id, fields: FIELDS }, io);
     return EXIT.ok;
   },

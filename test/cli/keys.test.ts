@@ -165,3 +165,53 @@ it("over TCP the key of the key file is sent, and named when it is refused", asy
   expect(daemon.seen[1]!.path).toMatch(/^\/base\/v1\/keys\?/);
   expect(io.err).toBe(`webhookd: no such key\n  The key in ${bad} was used.\n`);
 });
+
+describe("webhookd portal link", () => {
+  const LINK = {
+    url: `https://hooks.example.com/portal#${TOKEN}`,
+    key_id: KEY.id,
+    tenant: "acme",
+    can: ["read", "replay"],
+    endpoints: null,
+    expires_at: "2023-11-14T22:28:20.000Z",
+    return_url: null,
+  };
+  const made = () => fakeDaemon(() => ({ status: 201, body: LINK }));
+
+  it("prints the link alone on stdout", async () => {
+    const [io, daemon] = [new FakeIo(), await made()];
+    const words = ["acme", "--can", "replay", "--expires", "15m", "--return-url", "https://app.example.com/"];
+    const endpoints = ["--endpoint", "ep_1", "--endpoint", "ep_2"];
+    expect(await webhookd(io, "portal", "link", ...words, ...endpoints, "--socket", daemon.socket)).toBe(EXIT.ok);
+    expect(io.out).toBe(`${LINK.url}\n`);
+    expect(io.err).toContain(`webhookd keys revoke ${KEY.id}`);
+    expect(io.err).not.toContain(TOKEN);
+    const body = {
+      tenant: "acme",
+      can: ["replay"],
+      expires_in: 900,
+      endpoints: ["ep_1", "ep_2"],
+      return_url: "https://app.example.com/",
+    };
+    expect(daemon.seen).toMatchObject([{ method: "POST", path: "/v1/portal-links", body }]);
+  });
+
+  it("is for an hour and everything but publishing by default, and answers --json with all of it", async () => {
+    const [io, daemon] = [new FakeIo(), await made()];
+    expect(await webhookd(io, "portal", "link", "acme", "--json", "--socket", daemon.socket)).toBe(EXIT.ok);
+    expect(JSON.parse(io.out)).toEqual(LINK);
+    expect(daemon.seen[0]!.body).toEqual({ tenant: "acme", can: ["manage", "secrets"], expires_in: 3600 });
+  });
+
+  it.each([
+    ["--can", "publish", '--can does not take "publish"'],
+    ["--can", "reply", "Did you mean replay?"],
+    ["--expires", "2d", "from 1s to 24h"],
+    ["--expires", "soon", "from 1s to 24h"],
+  ])("refuses %s %s", async (flag, value, message) => {
+    const [io, daemon] = [new FakeIo(), await made()];
+    expect(await webhookd(io, "portal", "link", "acme", flag, value, "--socket", daemon.socket)).toBe(EXIT.usage);
+    expect(io.err).toContain(message);
+    expect(daemon.seen).toEqual([]);
+  });
+});

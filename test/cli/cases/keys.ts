@@ -1,5 +1,14 @@
 import type { Cases } from "./case.ts";
 
+export const PORTAL_CASES: Cases<"portal"> = {
+  "portal link": {
+    words: ["acme", "--can", "manage", "--expires", "1h", "--return-url", "https://app.example.com/"],
+    asks: ["createPortalLink"],
+    out: /^https:\/\/hooks\.example\.com\/portal#whk_\S+\n$/,
+    err: /^key_\S+: .+\nAnyone who has this link .+\n$/,
+  },
+};
+
 export const KEYS_CASES: Cases<"keys"> = {
   "keys create": {
     words: ["--name", "n", "--scope=read,publish", "--tenant", "acme", "--expires", "1h"],
