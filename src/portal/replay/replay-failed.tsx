@@ -103,22 +103,24 @@ function Plan({ plan: { matched, timed_out: timedOut, eta_seconds: seconds, left
       </p>
     );
   return (
-    <ul className="plan" role="status">
-      <li>
-        <strong>{counted(matched, "delivery", "deliveries")}</strong> will be sent again, with the same ids and bodies.
-        It takes about {spanText(Math.max(1, seconds) * 1000)}.
-      </li>
-      <li>One is tried first, as a canary. If your receiver does not accept it, the rest waits, and you decide.</li>
-      {timedOut > 0 && (
+    <div role="status">
+      <ul className="plan">
         <li>
-          {counted(
-            timedOut,
-            "of them timed out, so your receiver may have handled it",
-            "of them timed out, so your receiver may have handled them",
-          )}{" "}
-          already. The event's id stays the same: receivers that keep ids drop what comes twice.
+          <strong>{counted(matched, "delivery", "deliveries")}</strong> will be sent again, with the same ids and
+          bodies. It takes about {spanText(Math.max(1, seconds) * 1000)}.
         </li>
-      )}
-    </ul>
+        <li>One is tried first, as a canary. If your receiver does not accept it, the rest waits, and you decide.</li>
+        {timedOut > 0 && (
+          <li>
+            {counted(
+              timedOut,
+              "of them timed out, so your receiver may have handled it",
+              "of them timed out, so your receiver may have handled them",
+            )}{" "}
+            already. The event's id stays the same: receivers that keep ids drop what comes twice.
+          </li>
+        )}
+      </ul>
+    </div>
   );
 }

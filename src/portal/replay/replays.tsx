@@ -55,9 +55,9 @@ function JobCard({ job }: { job: Job }) {
   return (
     <li className="card padded job">
       <div className="title">
-        <h3>
+        <h2>
           {ACTIONS[action]} of {counted(matched, "delivery", "deliveries")}
-        </h3>
+        </h2>
         <span className="quiet">
           begun <Ago at={job.created_at} />
         </span>

@@ -21,7 +21,7 @@ export function Secrets({ endpoint }: { endpoint: Endpoint }) {
         <p className="prose">
           It signs every request to this endpoint. Whoever has it can forge such requests: keep it like a password.
         </p>
-        <Revealed id={endpoint.id} secret={secrets?.signing_secret} set={setSecrets} />
+        <Revealed id={endpoint.id} secret={secrets?.signing_secret} set={setSecrets} which="current" />
       </section>
       {switchesAt === null ? (
         <Rotate endpoint={endpoint} set={setSecrets} />
@@ -38,15 +38,15 @@ interface RevealedProps {
   readonly id: string;
   readonly secret: string | undefined;
   readonly set: SetSecrets;
-  readonly word?: string;
+  readonly which: "current" | "next";
 }
 
-function Revealed({ id, secret, set, word = "Show the secret" }: RevealedProps) {
+function Revealed({ id, secret, set, which }: RevealedProps) {
   const [act, call] = [useAct(), useCall()];
   if (secret !== undefined)
     return (
       <>
-        <Code text={secret} label="Secret" />
+        <Code text={secret} label={which === "current" ? "Current secret" : "Next secret"} />
         <div className="actions start">
           <Button onClick={() => set(null)}>Hide</Button>
         </div>
@@ -55,7 +55,7 @@ function Revealed({ id, secret, set, word = "Show the secret" }: RevealedProps) 
   return (
     <div className="actions start">
       <Button busy={act.busy} onClick={() => void act.run(async () => set(await call("getSecret", { id })))}>
-        {word}
+        {which === "current" ? "Show the secret" : "Show the next secret"}
       </Button>
       {act.fault && <Trouble fault={act.fault} />}
     </div>
@@ -139,7 +139,7 @@ function Rotating({ endpoint: { id }, switchesAt, secrets, set }: RotatingProps)
           <strong>Then let it take over</strong>, and remove the old one from your receiver.
         </li>
       </ol>
-      <Revealed id={id} secret={secrets?.next_signing_secret} set={set} word="Show the next secret" />
+      <Revealed id={id} secret={secrets?.next_signing_secret} set={set} which="next" />
       <div className="actions start">
         <Button kind="primary" onClick={() => setAsking("complete")}>
           Complete the rotation

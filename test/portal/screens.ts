@@ -1,0 +1,100 @@
+/** Every screen of the page, and how to get there: for the tests, and for the pictures. */
+import type { Page } from "playwright-core";
+
+export interface Shown {
+  /** Of an endpoint that fails, with something that failed for good. */
+  readonly endpoint: string;
+  /** One of its deliveries. */
+  readonly delivery: string;
+}
+
+export interface Screen {
+  readonly name: string;
+  readonly title: string;
+  /** After the `#/`. */
+  readonly path: (shown: Shown) => string;
+  /** What is done there. */
+  readonly act?: (page: Page) => Promise<void>;
+  /** What shows that it is there. */
+  readonly shows: string;
+}
+
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).first().click();
+
+export const SCREENS: readonly Screen[] = [
+  { name: "endpoints", title: "All endpoints, and how each stands", path: () => "", shows: "succeeded" },
+  {
+    name: "add",
+    title: "A URL is refused at once, with the reason",
+    path: () => "new",
+    async act(page) {
+      await page.getByLabel("URL").fill("https://10.0.0.7/hook");
+      await page.getByRole("checkbox", { name: "budget.exceeded" }).click();
+      await page.getByText("A sample of its data").nth(2).click();
+    },
+    shows: "not public",
+  },
+  { name: "endpoint", title: "What is wrong, and what to do", path: ({ endpoint }) => endpoint, shows: "Last answer" },
+  {
+    name: "delivery",
+    title: "One delivery: its ladder, every attempt, the request",
+    path: ({ endpoint, delivery }) => `${endpoint}/${delivery}`,
+    shows: "Copy as curl",
+  },
+  {
+    name: "test-event",
+    title: "A test event, and what came back",
+    path: ({ endpoint }) => endpoint,
+    async act(page) {
+      await press(page, "Send a test event");
+      await press(page, "Send it");
+    },
+    shows: "See the whole request",
+  },
+  {
+    name: "plan",
+    title: "Before a replay: the plan",
+    path: ({ endpoint }) => endpoint,
+    act: (page) => press(page, "Replay all that failed"),
+    shows: "One is tried first, as a canary.",
+  },
+  {
+    name: "replays",
+    title: "After the canary",
+    path: ({ endpoint }) => endpoint,
+    async act(page) {
+      await press(page, "Replay all that failed");
+      await page.getByRole("button", { name: /^Replay [\d,]+ deliver/ }).click();
+    },
+    shows: "The canary was not accepted",
+  },
+  {
+    name: "secret",
+    title: "A rotation, in two steps",
+    path: ({ endpoint }) => `${endpoint}/secret`,
+    act: (page) => press(page, "Make the next secret"),
+    shows: "A rotation is under way.",
+  },
+  {
+    name: "verify",
+    title: "Why a signature does not match",
+    path: ({ endpoint }) => `${endpoint}/verify`,
+    async act(page) {
+      await page
+        .getByLabel("Signature", { exact: true })
+        .fill("757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17");
+      await press(page, "Check it");
+    },
+    shows: "different secret",
+  },
+];
+
+export async function show(page: Page, { path, act, shows }: Screen, shown: Shown): Promise<void> {
+  // Whatever was open before is closed.
+  await page.keyboard.press("Escape");
+  await page.evaluate(`location.hash = "#/${path(shown)}"`);
+  // A dialog's button is behind the one that opened it, until that is gone.
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await act?.(page);
+  await page.getByText(shows).first().waitFor();
+}
