@@ -75,5 +75,7 @@ export function movedDue({ by, at, ladder }: ClockChange, dueAt: number, retry: 
   if (by === null) return Math.ceil(Math.min(dueAt, at + delay));
   // The old clock never showed what the new one shows now: by that, what was reckoned since can be told.
   if (by > 0 && dueAt - delay >= at) return dueAt;
-  return Math.ceil(dueAt + by);
+  // One that was published since, and that an earlier setting moved back, must not be put off: the first of a round is
+  // due at once.
+  return Math.ceil(retry === 0 ? Math.min(dueAt + by, at) : dueAt + by);
 }
