@@ -1,5 +1,9 @@
 import { describe } from "vitest";
 import { everySuite } from "./conformance/every.ts";
+import { likeItsModel } from "./conformance/model.ts";
 import { openSqlite } from "./stores.ts";
 
-describe("the SQLite store", () => everySuite(openSqlite));
+describe("the SQLite store", () => {
+  everySuite(openSqlite);
+  likeItsModel(openSqlite);
+});
