@@ -4,7 +4,8 @@ import { settle, type Claim, type Position } from "../../../src/domain/deliverie
 import { noResponse } from "../../../src/domain/deliveries/attempt.ts";
 import type { EventDraft } from "../../../src/domain/events/event.ts";
 import { newId } from "../../../src/domain/id.ts";
-import type { EndedAttempt, JobStep } from "../../../src/store/store.ts";
+import type { EndedAttempt, JobStep, Store } from "../../../src/store/store.ts";
+import { around } from "../../harness/store.ts";
 import { Random } from "../../sim/random.ts";
 import { addEndpoint, answered, BEGINNING, draft, EVERYTHING, START } from "../fixtures.ts";
 import type { OpenFresh, StoreUnderTest } from "../stores.ts";
@@ -25,6 +26,13 @@ const LADDER = [1000, 60_000];
 const TYPES = ["budget.exceeded", "goal.achieved"];
 const seeds = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
 const DAY = 86_400_000;
+const WRITES = new Set([
+  ...["publish", "replay", "cancel", "erase"].map((verb) => `events.${verb}`),
+  ...["record", "park", "requestAttempt"].map((verb) => `deliveries.${verb}`),
+  ...["steer", "step", "close"].map((verb) => `jobs.${verb}`),
+  ...["pruneEvents", "expireHeld"].map((verb) => `upkeep.${verb}`),
+  "recovery.shiftDue",
+]);
 
 /** Deliveries are what a model of them says, whatever is done to them, in whatever order, with any number of them. */
 export function likeItsModel(openFresh: OpenFresh): void {
@@ -52,6 +60,7 @@ class Way {
   readonly #keys = new Map<string, string>();
   readonly #log: string[] = [];
   #published = 0;
+  readonly #undone: Promise<unknown>[] = [];
 
   constructor(harness: StoreUnderTest, seed: number, most: number) {
     this.#harness = harness;
@@ -59,8 +68,27 @@ class Way {
     this.#most = most;
   }
 
-  get #store() {
-    return this.#harness.store;
+  /** Now and then somebody else's work undoes the commit: the verb is done once all the same, or twice and undone once. */
+  get #store(): Store {
+    return around(this.#harness.store, (verb, call) => {
+      if (WRITES.has(verb) && this.#random.chance(0.15)) this.#undoCommit();
+      return call();
+    });
+  }
+
+  #undoCommit(): void {
+    const takers = this.#model.endpoints.filter((one) => isSentTo(one) && one.events.includes(TYPES[0]!));
+    // Nobody is asked for room where nobody takes the event, and it would be published.
+    if (takers.length === 0) return;
+    const broken = () => {
+      throw new Error("undone");
+    };
+    this.#undone.push(
+      this.#harness.store.events.publish([draft({ type: TYPES[0]! })], this.#now, broken).then(
+        () => Promise.reject(new Error("a publish that throws was answered")),
+        (error: unknown) => expect(error).toMatchObject({ message: "undone" }),
+      ),
+    );
   }
 
   get #now(): number {
@@ -92,6 +120,7 @@ class Way {
         const [name, , act] = acts.find(([, weight]) => (roll -= weight) < 0) ?? acts[0]!;
         this.#log.push(name);
         await act();
+        await Promise.all(this.#undone.splice(0));
         this.#harness.clock.advance(this.#random.pick([0, 0, 500, 2000, 70_000]));
         if (step % 16 === 15) await this.#compare();
       }
