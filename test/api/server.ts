@@ -39,7 +39,9 @@ export interface RequestOptions {
   readonly chunked?: boolean;
 }
 
-export interface ServeOptions extends Partial<Pick<ApiParts, "config" | "catalogue" | "running" | "departures">> {
+export interface ServeOptions extends Partial<
+  Pick<ApiParts, "config" | "catalogue" | "running" | "departures" | "portal">
+> {
   readonly ownAddresses?: () => readonly string[];
   /** Opens a unix socket there too. */
   readonly socket?: string;
@@ -88,6 +90,7 @@ export class ApiServer {
       log: server.#log(),
       config,
       ...(options.catalogue && { catalogue: options.catalogue }),
+      ...(options.portal && { portal: options.portal }),
       ...(options.departures && { departures: options.departures }),
       ...(options.running && { running: options.running }),
       backups: new Backups({

@@ -84,6 +84,7 @@ it("no secret is in a log line, in an answer that is not there to show it, or in
 
   const endpoints = await registerAll(caller, secrets, machine);
   await makeKey(caller, secrets);
+  await makeLink(caller, secrets, endpoints[0]!);
   await refusals(caller, endpoints[0]!);
   const ids = await deliverAll(caller, endpoints);
   await rotateAll(caller, secrets, endpoints);
@@ -153,6 +154,27 @@ async function makeKey(caller: Caller, secrets: Secrets): Promise<void> {
   await caller.call("POST", "/v1/keys", { scopes: ["read"], name: "n", token: body.key });
 }
 
+/** A link, opened, used, refused and ended. */
+async function makeLink(caller: Caller, secrets: Secrets, endpoint: string): Promise<void> {
+  const draft = { can: ["manage"], endpoints: [endpoint], return_url: "https://app.example.com/" };
+  const keyed = { "idempotency-key": "a-link" };
+  const { body } = await caller.call("POST", "/v1/portal-links", draft, ["a portal link"], keyed);
+  const token: string = body.url.split("#")[1];
+  secrets.add("a portal link", token.slice(-52));
+  await caller.call("POST", "/v1/portal-links", draft, [], keyed);
+  const own = { authorization: `Bearer ${token}` };
+  expect((await caller.call("GET", "/v1/portal", undefined, [], own)).status).toBe(200);
+  await caller.call("GET", "/portal", undefined, [], { referer: body.url });
+  await caller.call("POST", `/v1/webhooks/${endpoint}/test?wait=true`, {}, [], own);
+  await caller.call("PATCH", `/v1/webhooks/${endpoint}`, { description: "seen" }, [], own);
+  await caller.call("POST", "/v1/portal-links", draft, [], own);
+  await caller.call("POST", "/v1/webhooks/events", { type: EVENTS[0], data: {} }, [], own);
+  await caller.call("GET", `/v1/webhooks?key=${token}`, undefined, [], own);
+  await caller.call("GET", `/portal/${token}`, undefined);
+  expect((await caller.call("DELETE", `/v1/keys/${body.key_id}`, undefined)).status).toBe(204);
+  expect((await caller.call("GET", "/v1/portal", undefined, [], own)).status).toBe(401);
+}
+
 /** Requests that hold secrets and are wrong: the answer must say what is wrong without repeating them. */
 async function refusals(caller: Caller, endpoint: string): Promise<void> {
   const url = "https://example.com/";
@@ -212,7 +234,7 @@ async function readAll(caller: Caller, ids: Readonly<Record<string, string>>): P
   const keys = await caller.call("GET", "/v1/keys", undefined);
   const all: Record<string, string> = { ...ids, key: keys.body.data[0].id };
   for (const [path, methods] of Object.entries<any>(paths)) {
-    if (methods.get === undefined || /\/(?:secret|stream)$/.test(path)) continue;
+    if (methods.get === undefined || /\/(?:secret|stream|\{file\})$/.test(path)) continue;
     const pattern = JSON.stringify(methods.get.parameters ?? []);
     // An endpoint's id may be a name too, and has no pattern.
     const id = path.startsWith("/v1/webhooks/{id}")

@@ -215,6 +215,26 @@ describe("the stream", () => {
     expect(follower.ended).toBe(false);
   });
 
+  it("tells a link for some endpoints of those alone, and ends with the key that made it", async () => {
+    const { api, happen, gathered } = await serve();
+    const mine = await addEndpoint(api.store);
+    const maker = await api.addKey(["read"]);
+    const { body } = await api.post("/v1/portal-links", { endpoints: [mine] }, { key: maker });
+    const follower = await Follower.open(api, { key: body.url.split("#")[1] });
+    // Both endpoints of the tenant get each event; in bulk they are counted.
+    await happen("failed");
+    await gathered();
+    api.feed.accepted({ fresh: [], waiting: [{ endpoint: mine, event: "evt", dueAt: 0 }] });
+    for (let count = 0; count < 60; count++) await happen("delivered");
+    await gathered();
+    await until(() => follower.of("counts").length > 0);
+    const told = follower.messages.flatMap(({ event, data }) => (event === "counts" ? data.data : [data]));
+    expect(new Set(told.flatMap(({ endpoint }) => endpoint ?? []))).toEqual(new Set([mine]));
+    await api.store.keys.revoke(parseToken(maker)!.keyId, api.clock.now());
+    api.clock.advance("1s");
+    await until(() => follower.ended);
+  });
+
   it("ends within a second of its key's end, by one timer however many streams there are", async () => {
     const { api } = await serve();
     const expiring = await api.addKey(["read"], "*", { expiresAt: api.clock.now() + 3000 });
