@@ -3,13 +3,16 @@
 #   npm run package && docker build -t webhookd .
 #   docker run --read-only --cap-drop ALL -v webhookd:/home/nonroot -p 127.0.0.1:8420:8420 webhookd
 #
-# Of a release, for another processor:
+# In the folder of a release, for another processor:
 #
-#   docker build --platform linux/arm64 --build-arg EXECUTABLE=dist/release/webhookd-0.1.0-linux-arm64 \
-#     --build-arg LICENSES=dist/release/THIRD-PARTY-LICENSES -t webhookd .
+#   docker build --platform linux/arm64 --build-arg EXECUTABLE=webhookd-0.1.0-linux-arm64 \
+#     --build-arg LICENSES=THIRD-PARTY-LICENSES -t webhookd .
 #
-# The base holds the C and C++ libraries that Node links, certificates, and a user without rights, 65532.
-FROM gcr.io/distroless/cc-debian12:nonroot
+# The base holds the C and C++ libraries that Node links, certificates, and a user without rights, 65532. It is named by
+# its digest, so that the same commit makes the same image; raise it with each release:
+#
+#   docker buildx imagetools inspect gcr.io/distroless/cc-debian12:nonroot
+FROM gcr.io/distroless/cc-debian12:nonroot@sha256:9dac0a79194e45a7da0158a9c6da57b217585af0786db3845d1f0ec1a0dd182f
 
 ARG EXECUTABLE=dist/webhookd
 ARG LICENSES=dist/THIRD-PARTY-LICENSES

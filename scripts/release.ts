@@ -4,11 +4,14 @@
  *   npm run release -- --node linux-x64=PATH …   every target, or those named; on these Nodes instead of the pinned
  *   npm run release -- --unpatched-node          also on a Node that lacks security fixes
  *   npm run release -- --rehearse                whatever stands against it; to try this out
+ *   npm run release -- --sign KEY                signs it with this ssh key, which install.sh then trusts
+ *   npm run release -- --try                     installs what is in dist/release, each way from an empty directory
  *
  * docs/release.md says what is in it and how it is checked.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { root } from "./root.ts";
@@ -18,8 +21,11 @@ import { prove } from "./package/prove.ts";
 import { fileName, pinnedVersion, TARGETS, targetNamed, type TargetName } from "./package/targets.ts";
 import { billOfMaterials, type Shipped } from "./release/bill-of-materials.ts";
 import { CHECKSUMS, checksums } from "./release/checksums.ts";
+import { makeDebianPackage } from "./release/debian.ts";
 import { thirdPartyLicences } from "./release/licences.ts";
 import { makeNpmPackage } from "./release/npm.ts";
+import { installer, sign } from "./release/signature.ts";
+import { tryRelease } from "./release/try.ts";
 import { releaseNotes, type Proven } from "./release/notes.ts";
 import { notesOf, objections } from "./release/objections.ts";
 
@@ -29,9 +35,15 @@ const { values, positionals } = parseArgs({
     node: { type: "string", multiple: true },
     "unpatched-node": { type: "boolean", default: false },
     rehearse: { type: "boolean", default: false },
+    sign: { type: "string" },
+    try: { type: "boolean", default: false },
   },
 });
 const directory = join(root, "dist/release");
+if (values.try) {
+  await tryRelease(directory);
+  process.exit();
+}
 const targets = positionals.length > 0 ? positionals.map(targetNamed) : TARGETS;
 const nodes = readNodes(values.node ?? []);
 const { version } = JSON.parse(read("package.json")) as { version: string };
@@ -55,7 +67,14 @@ const made: Proven[] = [];
 for (const target of targets) made.push(await makeAndProve(target.name));
 await makeNpm();
 writeCompanions(made);
-console.log(`${directory} is whole; docs/release.md says how to sign and publish it`);
+makeDebianPackages(made);
+makePythonClient();
+writeFileSync(join(directory, "install.sh"), installer(values.sign ?? null), { mode: 0o755 });
+write(CHECKSUMS, checksums(directory));
+if (values.sign !== undefined) sign(join(directory, CHECKSUMS), values.sign);
+console.log(
+  `${directory} is whole${values.sign === undefined ? ", but not signed" : ""}; docs/release.md says how to publish it`,
+);
 
 async function makeAndProve(name: TargetName): Promise<Proven> {
   const target = targetNamed(name);
@@ -83,17 +102,41 @@ async function makeNpm(): Promise<void> {
 }
 
 function writeBill(shipped: Shipped): void {
-  const bill = billOfMaterials(shipped, git("show", "-s", "--format=%cI", "HEAD").trim());
+  const bill = billOfMaterials(shipped, builtAt());
   write(`${basename(shipped.file)}.cdx.json`, `${JSON.stringify(bill, null, 2)}\n`);
 }
 
 function writeCompanions(made: readonly Proven[]): void {
   const executables = made.map(({ executable }) => executable) as [Executable, ...Executable[]];
   write("THIRD-PARTY-LICENSES", thirdPartyLicences(executables));
-  copyFileSync(join(root, "LICENSE"), join(directory, "LICENSE"));
+  for (const file of ["LICENSE", "Dockerfile", "docs/compose.yaml"]) {
+    copyFileSync(join(root, file), join(directory, basename(file)));
+  }
   const commit = git("rev-parse", "HEAD").trim();
   write("RELEASE.md", releaseNotes({ version, commit, changes: notesOf(version, changelog), against, made }));
-  write(CHECKSUMS, checksums(directory));
+}
+
+/** For Linux, of which Debian is one. */
+function makeDebianPackages(made: readonly Proven[]): void {
+  const licences = read("dist/release/THIRD-PARTY-LICENSES");
+  const maintainer = `${git("config", "user.name").trim()} <${git("config", "user.email").trim()}>`;
+  for (const { executable } of made.filter(({ executable }) => executable.target.platform === "linux")) {
+    const file = makeDebianPackage(executable, directory, { maintainer, built: builtAt(), licences });
+    console.log(`${file}: ${megabytes(statSync(file).size)}`);
+  }
+}
+
+/** From a copy, because building leaves things behind. */
+function makePythonClient(): void {
+  const scratch = mkdtempSync(join(tmpdir(), "webhookd-python-"));
+  cpSync(join(root, "src/client/python"), scratch, { recursive: true });
+  const words = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", directory, scratch];
+  execFileSync("python3", words, { stdio: ["ignore", 2, 2] });
+  rmSync(scratch, { recursive: true });
+}
+
+function builtAt(): string {
+  return git("show", "-s", "--format=%cI", "HEAD").trim();
 }
 
 function git(...words: string[]): string {

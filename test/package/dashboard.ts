@@ -15,7 +15,7 @@ export async function openDashboard(site: Site): Promise<number | null> {
   const words = ["tui", "--screen", "events", "--socket", `${site.dataDir}/webhookd.sock`];
   const command = [...site.command, ...words].map((word) => `'${word}'`).join(" ");
   const env = { ...site.env, PATH: process.env.PATH, TERM: "xterm-256color", LANG: "C.UTF-8" };
-  const terminal = spawn("script", ["-qefc", `stty cols 120 rows 40; exec ${command}`, "/dev/null"], { env });
+  const terminal = spawn("script", ["-qefc", `stty cols 160 rows 40; exec ${command}`, "/dev/null"], { env });
   const silence = setTimeout(() => terminal.kill("SIGKILL"), 60_000);
   try {
     let screen = "";

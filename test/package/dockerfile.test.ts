@@ -40,8 +40,8 @@ function words(rest: string): string[] {
 }
 
 describe("the Dockerfile", () => {
-  it("stands on one named base, which has no shell to run anything in", () => {
-    expect(one("FROM")).toMatch(/^gcr\.io\/distroless\/cc-debian\d+:nonroot$/);
+  it("stands on one base, named by its digest, which has no shell to run anything in", () => {
+    expect(one("FROM")).toMatch(/^gcr\.io\/distroless\/cc-debian\d+:nonroot@sha256:[0-9a-f]{64}$/);
     for (const name of ["RUN", "ADD", "SHELL", "MAINTAINER", "ONBUILD"]) expect(all(name), name).toEqual([]);
   });
 
@@ -87,6 +87,14 @@ describe("the Dockerfile", () => {
     expect(config.data.dir).toBe(env.HOME);
     expect(one("EXPOSE")).toBe(String(config.server.listen.port));
     expect(config.server.listen.host).toBe("0.0.0.0");
+  });
+
+  it("is what docs/compose.yaml runs: with its volume, its port on loopback alone, and nothing else to write to", () => {
+    const compose = read("docs/compose.yaml");
+    const { data, server } = loadConfig(inputs({ env, home: env.HOME! }));
+    expect(compose).toContain(`volumes: ["data:${data.dir}"]`);
+    expect(compose).toContain(`ports: ["127.0.0.1:${server.listen.port}:${server.listen.port}"]`);
+    for (const line of ["image: webhookd", "read_only: true", "cap_drop: [ALL]"]) expect(compose).toContain(line);
   });
 
   it("contains no secret", () => {

@@ -1,0 +1,73 @@
+/** A fresh Debian in a directory: debootstrap's, kept and copied for each trial. Needs root. */
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { root } from "../../root.ts";
+
+const SUITE = "bookworm";
+const MIRROR = "http://deb.debian.org/debian";
+const CLEAN = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive"];
+
+/** What is missing here to make one; null if nothing is. */
+export function missingForChroot(): string | null {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return "root on Linux";
+  try {
+    execFileSync("debootstrap", ["--version"], { stdio: "ignore" });
+    return null;
+  } catch {
+    return "debootstrap (apt-get install debootstrap)";
+  }
+}
+
+export class Chroot {
+  readonly path = mkdtempSync(join(tmpdir(), "webhookd-chroot-"));
+
+  static make(): Chroot {
+    const base = join(root, ".cache", `debian-${SUITE}`);
+    if (!existsSync(base)) {
+      const making = `${base}.part`;
+      rmSync(making, { recursive: true, force: true });
+      mkdirSync(making, { recursive: true });
+      execFileSync("debootstrap", ["--variant=minbase", SUITE, making, MIRROR], { stdio: ["ignore", "ignore", 2] });
+      renameSync(making, base);
+    }
+    const made = new Chroot();
+    execFileSync("cp", ["-a", `${base}/.`, made.path]);
+    for (const file of ["/etc/resolv.conf", "/etc/hosts"]) cpSync(file, join(made.path, file));
+    execFileSync("mount", ["-t", "proc", "proc", join(made.path, "proc")]);
+    return made;
+  }
+
+  /** As root; what it prints. Throws if it fails. */
+  run(...words: string[]): string {
+    return execFileSync("chroot", [this.path, ...CLEAN, ...words], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  }
+
+  /** As a user of its own, with this environment alone. */
+  start(user: string, env: Readonly<Record<string, string>>, ...words: string[]): ChildProcess {
+    const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+    const command = [
+      "setpriv",
+      `--reuid=${user}`,
+      `--regid=${user}`,
+      "--clear-groups",
+      ...CLEAN,
+      ...variables,
+      ...words,
+    ];
+    return spawn("chroot", [this.path, ...command], { stdio: ["ignore", "pipe", "pipe"] });
+  }
+
+  has(path: string): boolean {
+    return existsSync(join(this.path, path));
+  }
+
+  remove(): void {
+    execFileSync("umount", [join(this.path, "proc")]);
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
