@@ -199,4 +199,11 @@ export const DELIVERY: readonly Mutant[] = [
     replace: "const mayRepeat = !keepsAll;",
     tests: ["test/delivery/http/exchange.test.ts"],
   },
+  {
+    name: "a-new-connection-that-is-reset-is-tried-for-ever",
+    file: "src/delivery/http/exchange.ts",
+    find: "this.#connection.opening === this.#kept &&",
+    replace: "this.#kept !== null &&",
+    tests: ["test/delivery/http/exchange-reset.test.ts"],
+  },
 ];

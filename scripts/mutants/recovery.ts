@@ -97,4 +97,11 @@ export const RECOVERY: readonly Mutant[] = [
     replace: 'held === "cancel" ? this.#lastEvent.get()! : null;',
     tests: ["test/store/sqlite.test.ts"],
   },
+  {
+    name: "a-start-moves-the-mark-past-an-event-at-the-end-of-a-step",
+    file: "src/store/sqlite/claims/fresh.ts",
+    find: "rows.length < CHUNK ? last + 1 : last",
+    replace: "last + 1",
+    tests: ["test/store/sqlite/claims/fresh.test.ts"],
+  },
 ];

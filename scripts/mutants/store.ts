@@ -206,6 +206,20 @@ export const STORE: readonly Mutant[] = [
     tests: ["test/store/sqlite.test.ts"],
   },
   {
+    name: "a-back-fill-ends-at-a-page-that-has-little-to-fill",
+    file: "src/store/sqlite/jobs/job-selection.ts",
+    find: "      yield { selected, looked: rows.length };\n      if (rows.length < CHUNK) return;\n",
+    replace: "      yield { selected, looked: rows.length };\n      if (selected.length < CHUNK) return;\n",
+    tests: ["test/store/sqlite.test.ts"],
+  },
+  {
+    name: "enabling-what-is-enabled-cancels-what-waits",
+    file: "src/store/sqlite/endpoints/endpoints.ts",
+    find: 'resumed && held === "cancel"',
+    replace: 'held === "cancel"',
+    tests: ["test/store/sqlite.test.ts"],
+  },
+  {
     name: "a-first-success-stays-beside-later-attempts",
     file: "src/store/sqlite/attempts/attempts.ts",
     find: "    if (this.#moveFirst.run(event, endpoint).changes === 1) this.#clearFirst.run(event, endpoint);\n",

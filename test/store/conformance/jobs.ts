@@ -261,6 +261,27 @@ export function jobs(openFresh: OpenFresh): void {
       expect(await store.jobs.get(null, job)).toMatchObject({ matched: 2, delivered: 2 });
     });
 
+    it("back-fill all of a gap in the middle of what an endpoint had", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store, { whenDisabled: "skip" });
+      await publishMany(store, 10);
+      const set = (enabled: boolean) =>
+        store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled }), START);
+      await set(false);
+      const gap = await publishMany(store, 600);
+      await set(true);
+      await publishMany(store, 10);
+      const filter = { missing: true, endpoint };
+      expect(await store.jobs.plan(newJob({ filter }))).toMatchObject({ endpoints: [{ endpoint, matched: 600 }] });
+      const job = await addJob(store, { filter });
+      const sent: string[] = [];
+      for (let step = 0; step < 2; step++) {
+        const { waiting } = await store.jobs.step(job, [take(endpoint, 500)], START);
+        sent.push(...waiting.map(({ event }) => event));
+      }
+      expect(sent).toEqual(gap.map(({ id }) => id));
+    });
+
     it("pause themselves when a canary fails, and go on from there", async () => {
       const { store } = await openFresh();
       const { endpoint } = await withFailed(store, 3);
