@@ -5,6 +5,7 @@ import { EGRESS_TENANTS, EVENT_TYPES, TENANTS } from "./config/tables.ts";
 import type { ConfigInputs } from "./config/inputs.ts";
 import { defaultDataDir, defaultSecretKeyFile, defaultSocket, fitsSocket } from "./config/places.ts";
 import {
+  DEFAULTS,
   isLive,
   nameOf,
   sectionsOf,
@@ -18,7 +19,6 @@ import { printDuration } from "./config/units.ts";
 import type { AddressPolicy, AddressRules, TenantNetworks } from "./domain/network/address.ts";
 import { isLoopback, type UrlPolicy } from "./domain/network/url.ts";
 import type { EventType } from "./domain/events/event-type.ts";
-import { SPECIFIED_LADDER } from "./domain/deliveries/due-time.ts";
 import type { TenantShare } from "./domain/time/timetable.ts";
 
 export { isLoopback } from "./domain/network/url.ts";
@@ -118,8 +118,10 @@ export function runningSettings({ settings, server, data, backup }: Config): Set
 export function departures(config: Config): string[] {
   const sentences: string[] = [];
   const { delays, timeout, maxRetryAfter } = config.retry;
-  if (ladder(delays) !== ladder(SPECIFIED_LADDER)) {
-    sentences.push(`Retry delays are ${ladder(delays)}; the specification says ${ladder(SPECIFIED_LADDER)}.`);
+  // As in the schema: what the specification says is the default.
+  const specified = ladder(DEFAULTS["retry.delays"]);
+  if (ladder(delays) !== specified) {
+    sentences.push(`Retry delays are ${ladder(delays)}; the specification says ${specified}.`);
   }
   if (maxRetryAfter > 0) {
     sentences.push(

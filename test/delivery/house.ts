@@ -4,7 +4,7 @@ import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 import { Signer } from "../../src/delivery/send/signer.ts";
 import { Sender, type SenderParts } from "../../src/delivery/send/sender.ts";
 import type { Outcome } from "../../src/domain/deliveries/attempt.ts";
-import { SPECIFIED_LADDER } from "../../src/domain/deliveries/due-time.ts";
+import { SPECIFIED_LADDER } from "../harness/ladder.ts";
 import { silentLog, type Log } from "../../src/log.ts";
 import type { Store } from "../../src/store/store.ts";
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { noResponse, type Outcome } from "../../src/domain/deliveries/attempt.ts";
 import { eventStatus, settle, type Claim, type ShownStatus } from "../../src/domain/deliveries/delivery.ts";
-import { SPECIFIED_LADDER } from "../../src/domain/deliveries/due-time.ts";
+import { SPECIFIED_LADDER } from "../harness/ladder.ts";
 
 const NOW = Date.UTC(2026, 10, 20);
 const FAILED = noResponse("timeout", "no answer within 10 s", 10_000);

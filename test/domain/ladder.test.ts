@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { nextDelay, SPECIFIED_LADDER } from "../../src/domain/deliveries/due-time.ts";
+import { DEFAULTS } from "../../src/config/schema.ts";
+import { nextDelay } from "../../src/domain/deliveries/due-time.ts";
+import { SPECIFIED_LADDER } from "../harness/ladder.ts";
 
 describe("the ladder", () => {
-  it("is 30 s, 2 min, 10 min, 1 h, 6 h, 24 h, as specified", () => {
-    expect(SPECIFIED_LADDER).toEqual([30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000]);
+  it("is by default as specified", () => {
+    expect(DEFAULTS["retry.delays"]).toEqual(SPECIFIED_LADDER);
   });
 
   it("gives six retries and then nothing", () => {

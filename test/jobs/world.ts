@@ -7,7 +7,7 @@ import type { Outcome } from "../../src/domain/deliveries/attempt.ts";
 import type { Claim, Send } from "../../src/domain/deliveries/delivery.ts";
 import { newId } from "../../src/domain/id.ts";
 import type { Job, NewJob } from "../../src/domain/deliveries/job.ts";
-import { SPECIFIED_LADDER } from "../../src/domain/deliveries/due-time.ts";
+import { SPECIFIED_LADDER } from "../harness/ladder.ts";
 import { JobRunner } from "../../src/jobs/runner.ts";
 import { silentLog } from "../../src/log.ts";
 import type { EndedAttempt, Store } from "../../src/store/store.ts";

@@ -1,18 +1,11 @@
 /** When a delivery is due: by the ladder, by what its receiver asked for, and by a clock that was set. */
 import type { Outcome } from "./attempt.ts";
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-
 /**
  * The retry ladder: delays in milliseconds. Retry n (1-based) starts `delays[n - 1]` after the end of the attempt before
- * it.
+ * it. Its default is in `config/schema/sending.ts`.
  */
 export type Ladder = readonly number[];
-
-/** As the specification fixes it. */
-export const SPECIFIED_LADDER: Ladder = [30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR];
 
 /** Milliseconds to wait after attempt `retry` (0 = the first of its round) failed; null when the ladder is exhausted. */
 export function nextDelay(ladder: Ladder, retry: number): number | null {
