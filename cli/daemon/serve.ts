@@ -88,7 +88,7 @@ export async function runServe(args: Args, io: Io, load: () => Promise<StartDaem
     });
   const listenFd = io.inheritedSocket();
   const config = loadConfig(inputs());
-  const signals = watchSignals(io);
+  const signals = watchSignals(io, config.data.standby);
   try {
     const { createLog } = await import("../../src/log.ts");
     const format = config.log.format === "auto" ? (io.stdout.isTTY ? "pretty" : "json") : config.log.format;
@@ -222,7 +222,8 @@ interface Signals {
   end(): void;
 }
 
-function watchSignals(io: Io): Signals {
+/** One that stands by may do so for months, and has nothing to finish. */
+function watchSignals(io: Io, isStandby: boolean): Signals {
   const first = Promise.withResolvers<Signal>();
   const second = Promise.withResolvers<Signal>();
   let count = 0;
@@ -233,7 +234,7 @@ function watchSignals(io: Io): Signals {
     if (signal === "SIGINT" && now - lastInterrupt < ECHO_MS) return;
     if (signal === "SIGINT") lastInterrupt = now;
     count += 1;
-    if (count === 1) first.resolve(signal);
+    if (count === 1 && (isRunning || !isStandby)) first.resolve(signal);
     else if (count === 2 && isRunning) second.resolve(signal);
     else io.exit(codeOf(signal));
   });

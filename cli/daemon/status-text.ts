@@ -97,7 +97,9 @@ export function hostLines(status: Status, now: number): string[] {
   const { disk, database, backup } = status;
   const last = backup.last === null ? "none yet" : `${ago(backup.last.at, now)}, ${backup.last.file}`;
   return [
-    `  disk      ${size(disk.free_bytes)} free; new events are refused below ${size(disk.floor_bytes)}`,
+    hasOwnDisk(status)
+      ? `  disk      ${size(disk.free_bytes)} free; new events are refused below ${size(disk.floor_bytes)}`
+      : "  disk      PostgreSQL's own: watch it there",
     `  database  ${size(database.bytes)}, log ${size(database.wal_bytes)}, schema ${status.schema}`,
     ...(database.wal_trouble === null ? [] : [`  LOG GROWS ${database.wal_trouble}`]),
     `  backup    ${last}`,
@@ -129,4 +131,9 @@ function pauseLines({ at, by, reason, saved }: NonNullable<Status["paused"]>, no
   // Of one that a full disk did not take.
   const unsaved = saved !== false ? "" : " (NOT SAVED: a restart forgets it)";
   return [`  sending   PAUSED for ${lasting}: ${reason}${unsaved}`, `            since ${at} by ${by}`];
+}
+
+/** Of a store in PostgreSQL nobody here knows how much room it has, and nobody here makes its backups. */
+export function hasOwnDisk({ disk }: Pick<Status, "disk">): boolean {
+  return disk.free_bytes < Number.MAX_SAFE_INTEGER;
 }

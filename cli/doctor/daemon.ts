@@ -3,6 +3,7 @@ import type { Status } from "../../src/client/operations.ts";
 import { damageText } from "../../src/domain/wording.ts";
 import { version } from "../../src/version.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
+import { hasOwnDisk } from "../daemon/status-text.ts";
 import { repairOf } from "../endpoints/text.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 
@@ -46,7 +47,8 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
   }
   if (backup.failure !== null) {
     yield fail("backup", `failed at ${backup.failure.at}: ${backup.failure.detail}`, "webhookd backup");
-  } else if (backup.last === null) yield warn("backup", "there is none", "webhookd backup, or set [backup] every");
+  } else if (backup.last === null && hasOwnDisk(status))
+    yield warn("backup", "there is none", "webhookd backup, or set [backup] every");
   else if (now - Date.parse(backup.last.at) > Math.max(7 * DAY, 2000 * backup.every_seconds)) {
     yield warn("backup", `the last one is from ${backup.last.at}`, "webhookd backup, or set [backup] every");
   } else yield ok("backup", `${backup.last.file}, from ${backup.last.at}`);

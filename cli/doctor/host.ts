@@ -44,7 +44,7 @@ export function* dataFindings({ config, of }: DataPlace, now: number): Generator
   yield* clock(config, now);
   yield* modes(config);
   yield* space(config, dir);
-  yield* database(dir);
+  if (config.data.store === "") yield* database(dir);
   yield* openFiles(config);
 }
 

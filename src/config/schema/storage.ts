@@ -24,6 +24,14 @@ export const STORAGE = [
   },
   {
     section: "data",
+    key: "standby",
+    kind: "bool",
+    default: false,
+    sentence:
+      "With a store in PostgreSQL that another webhookd is using: waits, without listening, and takes over once that one ends or cannot be reached. Otherwise such a start is refused. All of them need the same secret.key.",
+  },
+  {
+    section: "data",
     key: "secret_key_file",
     kind: "path",
     default: "",

@@ -25,6 +25,8 @@ export interface ServedOptions {
   readonly dir: string;
   /** False refuses to make a new store. */
   readonly create: boolean;
+  /** Waits for as long as another one has the store. */
+  readonly standby: boolean;
   /** False refuses a store that has an older schema. */
   readonly migrate: boolean;
   readonly secretKeyFile: string;
@@ -82,7 +84,9 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
     sole: {
       owner,
       async take(database) {
-        wasKilled = await owner.take(database, (ms) => log.warn({ up_to_ms: ms }, WAITS));
+        wasKilled = await owner.take(database, options.standby, () =>
+          log.warn({}, options.standby ? STANDS_BY : WAITS),
+        );
       },
     },
     adminKey: () => readOrMakeAdminKey(adminKeyFile, clock.now(), randomBytes),
@@ -96,6 +100,7 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
 }
 
 const WAITS = "another process has a lease on the database: waiting until it runs out, or is renewed";
+const STANDS_BY = "standing by: another process has a lease on the database, and this one waits for it to end";
 
 interface Server {
   readonly version: number;

@@ -38,13 +38,16 @@ export class SoleOwner implements Owner {
     return true;
   }
 
-  /** Waits until a lease that nobody renews runs out. The answer is whether the last process did not end by itself. */
-  async take(database: Database, onWait: (ms: number) => void): Promise<boolean> {
+  /**
+   * Waits until a lease that nobody renews runs out; a standby waits for as long as it takes. The answer is whether the
+   * last process did not end by itself.
+   */
+  async take(database: Database, isStandby: boolean, onWait: () => void): Promise<boolean> {
     this.#database = database;
-    // A clean stop takes its row away.
-    const wasHeld = (await database.rows("SELECT 1 FROM node WHERE number = 0")).length > 0;
     let first: Holder | null = null;
-    for (;;) {
+    // A clean stop takes its row away.
+    for (let wasHeld = true; ;) {
+      wasHeld = (await database.rows("SELECT 1 FROM node WHERE number = 0")).length > 0;
       const taken = await database.change(
         `INSERT INTO node (id, number, lease_until) VALUES ($1, 0, ${LEASE})
          ON CONFLICT (number) DO UPDATE SET id = excluded.id, lease_until = excluded.lease_until
@@ -57,8 +60,8 @@ export class SoleOwner implements Owner {
          FROM node WHERE number = 0`,
       );
       if (holder === undefined) continue;
-      if (first === null) onWait(holder.left);
-      else if (holder.until !== first.until) throw held();
+      if (first === null) onWait();
+      else if (holder.until !== first.until && !isStandby) throw held();
       first ??= holder;
       await sleep(Math.max(1, Math.min(LOOK_MS, holder.left)));
     }
@@ -96,6 +99,6 @@ function held(): StoreRefused {
   return new StoreRefused(
     75,
     "another webhookd is using the PostgreSQL database of [data] store",
-    "use that one, or stop it first; one that is started again and again takes over once the other has ended",
+    "use that one, or stop it first; with [data] standby = true this one waits, and takes over when the other ends",
   );
 }
