@@ -47,9 +47,9 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
   }
   if (backup.failure !== null) {
     yield fail("backup", `failed at ${backup.failure.at}: ${backup.failure.detail}`, "webhookd backup");
-  } else if (backup.last === null && hasOwnDisk(status))
-    yield warn("backup", "there is none", "webhookd backup, or set [backup] every");
-  else if (now - Date.parse(backup.last.at) > Math.max(7 * DAY, 2000 * backup.every_seconds)) {
+  } else if (backup.last === null) {
+    if (hasOwnDisk(status)) yield warn("backup", "there is none", "webhookd backup, or set [backup] every");
+  } else if (now - Date.parse(backup.last.at) > Math.max(7 * DAY, 2000 * backup.every_seconds)) {
     yield warn("backup", `the last one is from ${backup.last.at}`, "webhookd backup, or set [backup] every");
   } else yield ok("backup", `${backup.last.file}, from ${backup.last.at}`);
 }
