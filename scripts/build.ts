@@ -210,12 +210,12 @@ const givenAddon: Plugin = {
   },
 };
 
-/** For features that are off: listhen's watcher, tunnel, clipboard and so on, Ink's debugger. */
+/** For features that are off: listhen's watcher, tunnel, clipboard and so on, Ink's debugger, pg on libpq. */
 const unused: Plugin = {
   name: "unused",
   setup({ onResolve, onLoad }) {
     const filter =
-      /^(@parcel\/watcher(-wasm)?|untun|tinyclip|uqr|node-forge|jiti|crossws\/adapters\/node|react-devtools-core)$/;
+      /^(@parcel\/watcher(-wasm)?|untun|tinyclip|uqr|node-forge|jiti|crossws\/adapters\/node|react-devtools-core|pg-native)$/;
     onResolve({ filter }, ({ path }) => ({ path, namespace: "unused" }));
     const file = /[\\/]listhen[\\/]dist[\\/]chunks[\\/]xdg-open/;
     onLoad({ filter: file }, () => ({ contents: "module.exports = {};" }));

@@ -18,6 +18,8 @@ Copyright (c) 2017 Node.js API collaborators`;
 const COPYRIGHT: Readonly<Record<string, string>> = {
   "@koromix/koffi-linux-arm64": KOFFI,
   "@koromix/koffi-linux-x64": KOFFI,
+  "pg-types": "Copyright (c) 2014 Brian M. Carlson",
+  pgpass: "Copyright (c) 2013-2016 Hannes Hörl",
   "yoga-layout": "Copyright (c) Meta Platforms, Inc. and affiliates.",
 };
 
